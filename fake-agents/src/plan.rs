@@ -1,0 +1,41 @@
+//! What a fake is told to play, and which program plays it.
+//!
+//! Invariant: a fake knows its scenario only through its plan, its arguments and its environment.
+
+use crate::os::Program;
+use rehang_scenario::turns::Turn;
+use rehang_scenario::{Agent, Fault};
+use serde::{Deserialize, Serialize};
+
+/// What an agent's fake plays.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Who is played, and as which release.
+    pub agent: Agent,
+    /// What the model does.
+    pub turns: Vec<Turn>,
+    /// What goes wrong inside the agent: events, POSTs, tools, the queue. The others are the stage's.
+    pub faults: Vec<Fault>,
+    /// The strategies that sit inside the agent, in the order of the stack (`auto-answer@r1(at=tool)`).
+    pub inside: Vec<String>,
+    /// The port of the model server; none: the persona plays the model's stream itself.
+    pub model_port: Option<u16>,
+    /// Sessions that a restarted server finds stored (JSON, the persona's own form).
+    pub stored: Option<serde_json::Value>,
+}
+
+/// The program that `argv[0]` names.
+///
+/// # Errors
+/// A text for the user: an unknown program, or arguments that do not fit.
+pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>, String> {
+    let name = argv.first().map_or("", |a| a.rsplit('/').next().unwrap_or(""));
+    match name {
+        "fake-tool" => crate::tool::program(argv, plan),
+        "fake-claude" | "claude" => crate::claude::program(argv, plan),
+        "fake-opencode" | "opencode" | "fake-altimate" | "altimate" | "fake-pawwork" | "pawwork" => {
+            crate::opencode::program(argv, plan)
+        }
+        _ => Err(format!("no fake is called `{name}`")),
+    }
+}

@@ -1,0 +1,1 @@
+//! The real operating system under a persona: Linux, in lockstep or alone.

@@ -1,0 +1,332 @@
+//! The ordered record of one cell.
+//!
+//! Invariant: no real pid, port, path or time stands in a trace. Processes are named by role, ports by the
+//! role that listens, instants are virtual. So the same cell has the same bytes on every stage, machine and load.
+
+use rehang_scenario::turns::Question;
+use rehang_scenario::{Policy, VTime};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The ordered record of one cell.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Trace {
+    /// What happened, in order.
+    pub events: Vec<Event>,
+}
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// When.
+    pub t: VTime,
+    /// Who did it or to whom it happened: a process's role (`agent`, `agent.1`), `wrapper`, `client`,
+    /// `model`, `person1`, or a strategy's name.
+    pub who: String,
+    /// What.
+    pub what: What,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum What {
+    // --- seen by the conductor on its own descriptors ---
+    /// A process was started.
+    Spawn {
+        /// The parent's role; empty for the agent.
+        parent: String,
+        /// Name and arguments.
+        argv: Vec<String>,
+    },
+    /// A process exited with this code.
+    Exit(u8),
+    /// A process was ended by this signal.
+    Killed(String),
+    /// A process was stopped by this signal.
+    Stopped(String),
+    /// A stopped process was continued.
+    Continued,
+    /// A process lost its parent and went to the subreaper.
+    Adopted,
+    /// A process or an actor sent a signal; `who` sent it.
+    Signal {
+        /// The signal, without `SIG`.
+        sig: String,
+        /// The role it was sent to; a group is named by its leader's role and a star (`agent.1*`).
+        to: String,
+    },
+    /// Bytes came out of the agent's stdout (`1`), stderr (`2`) or terminal (`0`).
+    Out {
+        /// Which stream.
+        fd: u8,
+        /// The text; invalid UTF-8 is replaced.
+        text: String,
+    },
+    /// The agent's stdout, stderr or terminal came to its end.
+    OutEnd {
+        /// Which stream.
+        fd: u8,
+    },
+    /// `who` wrote to the agent's stdin or terminal.
+    In {
+        /// The text.
+        text: String,
+    },
+    /// `who` closed the agent's stdin, or hung up its terminal.
+    InEnd,
+    /// `who` sent a request to the agent's server.
+    Request {
+        /// Its number within the cell, from 1.
+        id: u32,
+        /// `GET`, `POST`, …
+        method: String,
+        /// Path and query.
+        path: String,
+        /// The JSON body; null where there is none.
+        body: Value,
+    },
+    /// The server's response to request `id` was read by `who`.
+    Response {
+        /// The request's number.
+        id: u32,
+        /// The HTTP status.
+        status: u16,
+        /// The JSON body; a string where it is no JSON.
+        body: Value,
+    },
+    /// The connection of request `id` ended without a (whole) response.
+    RequestFailed {
+        /// The request's number.
+        id: u32,
+        /// `closed`, `reset`, `refused`, `timeout` or `cancelled`.
+        why: String,
+    },
+    /// An event arrived on `who`'s event stream.
+    Sse(Value),
+    /// `who`'s event stream ended.
+    SseEnd,
+
+    // --- said by a process ---
+    /// A fact, as the process itself states it.
+    Fact(Fact),
+
+    // --- done by strategies and people ---
+    /// A strategy looked at something: `children`, `worker`, `pid`.
+    Looked {
+        /// What it looked at.
+        at: String,
+        /// What it saw; null where it cannot be had.
+        saw: Value,
+    },
+    /// A strategy reports what it saw and did.
+    Report(Policy),
+    /// A strategy's monitor says something to its user.
+    Says(String),
+    /// A person acts: what they do, in the scenario's word.
+    Acts(String),
+    /// A fault of the scenario strikes: its kind and what it does.
+    Fault(String),
+
+    // --- the end ---
+    /// `who` (the wrapper, the client, a strategy) holds the run to be over.
+    Settled {
+        /// `completed`, `stopped` or `failed`.
+        outcome: String,
+        /// The cause of a stop, the reason of a failure.
+        cause: String,
+        /// The result's text, as the one who settles it has it.
+        text: String,
+    },
+    /// The conductor ends the cell: nothing can happen any more, or a proof stands.
+    Ended(Ended),
+    /// What was left when the cell was cleared away: a role, and what it is (`process`, `stopped process`, `open ask`).
+    Left {
+        /// What is left.
+        what: String,
+    },
+}
+
+/// Why a cell came to its end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ended {
+    /// Somebody settled it and all that was in flight has landed.
+    Settled,
+    /// All blocked, nothing in flight, no timer left: role and what it waits for, in role order.
+    Deadlock(Vec<(String, String)>),
+    /// The whole state repeats: role and what it waits for; the length of the cycle in milliseconds.
+    Lasso {
+        /// Role and what it waits for, in role order.
+        waits: Vec<(String, String)>,
+        /// The cycle's length.
+        cycle_ms: u64,
+    },
+    /// Virtual time or steps ran out: what still grows or spins.
+    Horizon(String),
+}
+
+/// What a process states about itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fact {
+    /// A session began; `parent` is empty for a root session.
+    Session {
+        /// Its id.
+        id: String,
+        /// Its parent's id.
+        parent: String,
+    },
+    /// A session became busy or idle.
+    Busy {
+        /// Its id.
+        session: String,
+        /// Whether it is busy now.
+        busy: bool,
+    },
+    /// A request went to the model.
+    ModelAsked {
+        /// The session.
+        session: String,
+        /// Which response it will be, from 1, over all sessions of the agent.
+        response: u32,
+    },
+    /// Data came from the model: material progress.
+    ModelSaid {
+        /// The session.
+        session: String,
+        /// The text; empty for a tool call.
+        text: String,
+    },
+    /// The model's stream ended.
+    ModelDone {
+        /// The session.
+        session: String,
+        /// The finish reason: `stop`, `tool-calls`, `unknown`, `none`, `error`, `aborted`.
+        finish: String,
+    },
+    /// A tool call began to run.
+    ToolBegan {
+        /// The call's id.
+        call: String,
+        /// The tool: `bash`, `question`, …
+        tool: String,
+        /// The session.
+        session: String,
+    },
+    /// A tool call came to its end, and the model is told this.
+    ToolEnded {
+        /// The call's id.
+        call: String,
+        /// Whether it is an error.
+        error: bool,
+        /// What the model is told.
+        text: String,
+    },
+    /// Something is asked of a person.
+    Asked {
+        /// The ask's id.
+        id: String,
+        /// What kind.
+        kind: AskKind,
+        /// The session.
+        session: String,
+        /// The questions; none for a permission.
+        questions: Vec<Question>,
+        /// The permission and its patterns; empty for a question.
+        permission: String,
+    },
+    /// An ask came to its end.
+    AskEnded {
+        /// The ask's id.
+        id: String,
+        /// How.
+        end: AskEnd,
+        /// Why.
+        cause: Cause,
+        /// Who: `user` (by whatever way), a strategy's name, `agent`, `shutdown`.
+        by: String,
+        /// The answers, a list for each question; none where it was not answered.
+        answers: Vec<Vec<String>>,
+    },
+    /// A question that a strategy answered or refused before it became an ask.
+    Preempted {
+        /// The call's id.
+        call: String,
+        /// The strategy.
+        by: String,
+        /// The questions.
+        questions: Vec<Question>,
+        /// The answers; an empty list is "unanswered".
+        answers: Vec<Vec<String>>,
+        /// What the model is told.
+        text: String,
+        /// Whether somebody could have answered: a client with a reply route, or a person at the terminal.
+        live: bool,
+    },
+    /// The agent's own result.
+    Result {
+        /// Whether it says that it went well.
+        ok: bool,
+        /// The text.
+        text: String,
+    },
+    /// A strategy inside the agent reports.
+    Policy {
+        /// The strategy.
+        strategy: String,
+        /// What it says.
+        policy: Policy,
+    },
+    /// A strategy inside the agent acts, in a word: `abort-stream`, `re-arm`, `reject`, `withhold`.
+    Acted {
+        /// The strategy.
+        strategy: String,
+        /// What it does.
+        act: String,
+    },
+}
+
+/// What kind of ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AskKind {
+    /// A question of the model's.
+    Question,
+    /// A permission for a tool.
+    Permission,
+}
+
+/// How an ask ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AskEnd {
+    /// Answered, or allowed.
+    Replied,
+    /// An empty answer was accepted as one.
+    Skipped,
+    /// Rejected, denied, dismissed, cancelled.
+    Rejected,
+    /// Removed without a word on the wire (real opencode's abort).
+    Dropped,
+}
+
+/// Why an ask ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// Somebody answered.
+    Answer,
+    /// Somebody dismissed or denied it.
+    Dismiss,
+    /// Somebody stopped the session, or interrupted.
+    Stop,
+    /// The agent shut down.
+    Shutdown,
+    /// The reply did not fit.
+    Malformed,
+    /// An explicit policy.
+    Policy,
+    /// The silence of a model's stream, or a clock.
+    Silence,
+}

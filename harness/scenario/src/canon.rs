@@ -1,0 +1,91 @@
+//! The canonical encoding of a state, compared to prove a lasso.
+//!
+//! Invariant: two states with equal encodings behave alike for ever. So deadlines go in as what is left
+//! of them, stored instants as their age, saturated just above the largest constant that they are
+//! compared with, and nothing that no transition reads goes in at all.
+
+use crate::time::{Span, VTime};
+
+/// Writes one state. Every field goes in with its length or as a fixed width, so no two states collide.
+#[derive(Debug, Clone)]
+pub struct Canon {
+    now: VTime,
+    bytes: Vec<u8>,
+}
+
+/// What has a canonical encoding.
+pub trait Canonical {
+    /// Writes all that a later transition can read.
+    fn canon(&self, canon: &mut Canon);
+}
+
+impl Canon {
+    /// An empty encoding of a state at `now`.
+    pub fn new(now: VTime) -> Canon {
+        Canon { now, bytes: Vec::new() }
+    }
+
+    /// The encoding.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    /// The instant at which the state is looked at.
+    pub fn now(&self) -> VTime {
+        self.now
+    }
+
+    /// A number, a count, a flag, an enum's discriminant.
+    pub fn num(&mut self, n: u64) -> &mut Canon {
+        self.bytes.extend_from_slice(&n.to_le_bytes());
+        self
+    }
+
+    /// A counter that is only compared with constants up to `cap`.
+    pub fn capped(&mut self, n: u64, cap: u64) -> &mut Canon {
+        self.num(n.min(cap.saturating_add(1)))
+    }
+
+    /// A flag.
+    pub fn flag(&mut self, b: bool) -> &mut Canon {
+        self.num(u64::from(b))
+    }
+
+    /// Text or bytes.
+    pub fn bytes(&mut self, bytes: &[u8]) -> &mut Canon {
+        self.num(bytes.len() as u64);
+        self.bytes.extend_from_slice(bytes);
+        self
+    }
+
+    /// Text.
+    pub fn text(&mut self, text: &str) -> &mut Canon {
+        self.bytes(text.as_bytes())
+    }
+
+    /// A deadline: what is left until then.
+    pub fn deadline(&mut self, at: Option<VTime>) -> &mut Canon {
+        match at {
+            None => self.num(0),
+            Some(at) => {
+                let left = at.since(self.now).as_ms();
+                self.num(1).num(left)
+            }
+        }
+    }
+
+    /// A stored instant: its age, saturated just above `cap`, the largest span that it is compared with.
+    pub fn age(&mut self, at: VTime, cap: Span) -> &mut Canon {
+        let age = self.now.since(at).as_ms();
+        self.capped(age, cap.as_ms())
+    }
+
+    /// A list: its length, then each element.
+    pub fn list<T>(&mut self, items: &[T], mut each: impl FnMut(&mut Canon, &T)) -> &mut Canon {
+        self.num(items.len() as u64);
+        for item in items {
+            each(self, item);
+        }
+        self
+    }
+}

@@ -1,0 +1,157 @@
+//! Virtual time: instants and spans in whole milliseconds.
+//!
+//! Invariant: time comes in as an argument; nothing here reads a clock. A tick is 1 ms.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::ops::{Add, Sub};
+
+/// An instant of virtual time: milliseconds since the cell began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct VTime(pub u64);
+
+/// A span of virtual time in whole milliseconds, written `250ms`, `2s`, `15m` or `4h`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, JsonSchema)]
+#[schemars(transparent)]
+pub struct Span(#[schemars(with = "String", regex(pattern = r"^[0-9]+(ms|s|m|h)$"))] pub u64);
+
+/// The longest span that a file may name: 366 days. Anything longer is a slip of the pen.
+pub const SPAN_MAX: Span = Span(366 * 24 * 3_600_000);
+
+impl VTime {
+    /// The instant a cell begins.
+    pub const ZERO: VTime = VTime(0);
+
+    /// Milliseconds since `earlier`; 0 where `earlier` is later.
+    pub fn since(self, earlier: VTime) -> Span {
+        Span(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Span {
+    /// No time at all.
+    pub const ZERO: Span = Span(0);
+
+    /// A span of whole milliseconds.
+    pub const fn ms(ms: u64) -> Span {
+        Span(ms)
+    }
+
+    /// A span of whole seconds.
+    pub const fn secs(secs: u64) -> Span {
+        Span(secs * 1_000)
+    }
+
+    /// A span of whole minutes.
+    pub const fn mins(mins: u64) -> Span {
+        Span(mins * 60_000)
+    }
+
+    /// A span of whole hours.
+    pub const fn hours(hours: u64) -> Span {
+        Span(hours * 3_600_000)
+    }
+
+    /// The span in milliseconds.
+    pub const fn as_ms(self) -> u64 {
+        self.0
+    }
+
+    /// Reads `250ms`, `2s`, `15m`, `4h`. Says what is wrong in words that fit behind a caret.
+    ///
+    /// # Errors
+    /// No unit, an unknown unit, not a whole number, or longer than [`SPAN_MAX`].
+    pub fn parse(text: &str) -> Result<Span, SpanError> {
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, unit) = text.split_at(digits);
+        let factor = match unit {
+            "ms" => 1,
+            "s" => 1_000,
+            "m" => 60_000,
+            "h" => 3_600_000,
+            "" if digits > 0 => return Err(SpanError::NoUnit { text: text.to_owned() }),
+            _ if digits == 0 => return Err(SpanError::NoNumber),
+            _ => return Err(SpanError::Unit { unit: unit.to_owned() }),
+        };
+        let number: u64 = number.parse().map_err(|_| SpanError::TooLong)?;
+        let ms = number.checked_mul(factor).filter(|&ms| ms <= SPAN_MAX.0);
+        ms.map(Span).ok_or(SpanError::TooLong)
+    }
+}
+
+/// Why a text is no span.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SpanError {
+    /// `90` instead of `90s`.
+    #[error("a duration needs a unit: write `{text}s` or `{text}ms`")]
+    NoUnit {
+        /// The digits that were given.
+        text: String,
+    },
+    /// Something that does not begin with digits.
+    #[error("a duration is a whole number and a unit: `250ms`, `2s`, `15m`, `4h`")]
+    NoNumber,
+    /// `9y`, `1.5s`, `2 s`.
+    #[error("no unit of time: `{unit}`; use ms, s, m or h after a whole number")]
+    Unit {
+        /// What stood behind the digits.
+        unit: String,
+    },
+    /// Above [`SPAN_MAX`].
+    #[error("longer than 366 days")]
+    TooLong,
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => write!(f, "0ms"),
+            ms if ms % 3_600_000 == 0 => write!(f, "{}h", ms / 3_600_000),
+            ms if ms % 60_000 == 0 => write!(f, "{}m", ms / 60_000),
+            ms if ms % 1_000 == 0 => write!(f, "{}s", ms / 1_000),
+            ms => write!(f, "{ms}ms"),
+        }
+    }
+}
+
+impl fmt::Display for VTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Span(self.0).fmt(f)
+    }
+}
+
+impl Serialize for Span {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Span {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Span, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(d)?;
+        Span::parse(&text).map_err(serde::de::Error::custom)
+    }
+}
+
+impl Add<Span> for VTime {
+    type Output = VTime;
+    fn add(self, span: Span) -> VTime {
+        VTime(self.0.saturating_add(span.0))
+    }
+}
+
+impl Add for Span {
+    type Output = Span;
+    fn add(self, span: Span) -> Span {
+        Span(self.0.saturating_add(span.0))
+    }
+}
+
+impl Sub for Span {
+    type Output = Span;
+    fn sub(self, span: Span) -> Span {
+        Span(self.0.saturating_sub(span.0))
+    }
+}

@@ -1,0 +1,338 @@
+//! What the model does, turn by turn, and what the children of its bash tool do, step by step.
+//!
+//! Invariant: turns are data. A `say` or `think` belongs to the model response of the tool call that
+//! follows it; a response ends behind a tool call (or a `together` group), at a `finish`, or at the end.
+//! [`responses`] is the one place that cuts a list of turns into responses.
+
+use crate::model::Agent;
+use crate::time::Span;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One thing that the model does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Turn {
+    /// Says a text. `{answer}` stands for what the last tool call told the model.
+    Say(String),
+    /// Is silent for so long, with nothing on the stream: slow, not hung.
+    Think(Span),
+    /// Calls the question tool.
+    Ask(Vec<Question>),
+    /// Calls a tool that needs a permission.
+    Permit(Permit),
+    /// Calls the bash tool.
+    Bash(Bash),
+    /// Starts a subagent.
+    Task(Task),
+    /// Several tool calls in one response.
+    Together(Vec<Turn>),
+    /// The context is compacted, which takes so long.
+    Compact(Span),
+    /// Ends the response with this reason instead of the natural one.
+    Finish(Finish),
+}
+
+/// A question with its options.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Question {
+    /// The question.
+    pub question: String,
+    /// A short head for it.
+    #[serde(default)]
+    pub header: String,
+    /// The options.
+    #[serde(default)]
+    pub options: Vec<Choice>,
+    /// More than one may be chosen.
+    #[serde(default)]
+    pub multiple: bool,
+    /// An own answer may be given; `true` where nothing is said.
+    #[serde(default)]
+    pub custom: Option<bool>,
+}
+
+/// An option of a question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Choice {
+    /// What it is called.
+    pub label: String,
+    /// What it means.
+    #[serde(default)]
+    pub description: String,
+}
+
+/// A call of a tool that needs a permission and starts no process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Permit {
+    /// The tool: `write`, `edit`, `webfetch`, …
+    #[serde(default = "write_tool")]
+    pub tool: String,
+    /// The permission: `edit`, `external_directory`, …
+    pub permission: String,
+    /// What it is asked for.
+    #[serde(default)]
+    pub patterns: Vec<String>,
+    /// What the tool returns when it is allowed.
+    #[serde(default)]
+    pub output: String,
+}
+
+fn write_tool() -> String {
+    "write".to_owned()
+}
+
+/// A call of the bash tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Bash {
+    /// The command line, as the model writes it. It is shown, never run.
+    pub command: String,
+    /// The permission that is asked for before anything is spawned: `bash`, `external_directory`.
+    #[serde(default)]
+    pub asks: Option<String>,
+    /// What the command does, step by step.
+    #[serde(default)]
+    pub does: Vec<Step>,
+    /// The tool's time limit, where the model sets one.
+    #[serde(default)]
+    pub timeout: Option<Span>,
+    /// How the tool connects and ends its child; the release's own way where nothing is said.
+    #[serde(default)]
+    pub tool: BashTool,
+}
+
+/// How a bash tool connects its child, waits for it and ends it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct BashTool {
+    /// The child's stdin: `null` where nothing is said.
+    #[serde(default)]
+    pub stdin: Option<ChildStdin>,
+    /// What the tool waits for: the end of the pipes where nothing is said.
+    #[serde(default)]
+    pub waits_for: Option<WaitsFor>,
+    /// Whom it ends when its time is up: the child's group where nothing is said.
+    #[serde(default)]
+    pub kills: Option<Kills>,
+    /// The child gets a session of its own, and so no controlling terminal. `true` where nothing is said.
+    #[serde(default)]
+    pub new_session: Option<bool>,
+    /// The child runs on the tool's own terminal in a background process group.
+    #[serde(default)]
+    pub background_group: bool,
+}
+
+/// What a bash tool's child has as stdin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChildStdin {
+    /// `/dev/null`.
+    Null,
+    /// A pipe, open, and nobody writes.
+    Pipe,
+    /// The agent's own stdin.
+    Inherit,
+}
+
+/// What a bash tool waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WaitsFor {
+    /// The end of the child's stdout and stderr, and its exit.
+    Pipes,
+    /// The child's exit, and what is in the pipes then.
+    Exit,
+}
+
+/// Whom a bash tool ends when its time is up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kills {
+    /// The child alone, by SIGTERM.
+    Child,
+    /// The child's process group by SIGTERM.
+    Group,
+    /// The child's process group by SIGTERM, then, 200 ms later (opencode, SIGKILL_TIMEOUT_MS), by SIGKILL.
+    GroupThenKill,
+}
+
+/// One step of a child process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Step {
+    /// Prints a line to stdout.
+    Print(String),
+    /// Prints a line to stderr.
+    Warn(String),
+    /// Prints a text to stdout without a newline.
+    Prompt(String),
+    /// Is silent for so long.
+    Sleep(Span),
+    /// Prints lines at an even pace.
+    Every(Every),
+    /// Writes so many bytes, in whole blocks of 4,096 and a rest.
+    Fill(Fill),
+    /// Reads a line of stdin.
+    ReadStdin,
+    /// Reads stdin to its end.
+    ReadStdinToEnd,
+    /// Opens `/dev/tty`, prints a prompt there and reads a line. Without a controlling terminal it fails (ENXIO).
+    AskTty(String),
+    /// Changes the terminal's settings, which stops a background process (SIGTTOU).
+    SetTty,
+    /// Ignores these signals: `TERM`, `HUP`, `INT`.
+    Ignore(Vec<String>),
+    /// Leaves a process behind that goes on alone.
+    Background(Background),
+    /// Starts a process and waits for it, as a shell does for a command.
+    Run(Vec<Step>),
+    /// Is itself an agent: an agent run by another agent's bash tool.
+    Agent(Nested),
+    /// Goes into a session of its own.
+    Setsid,
+    /// Waits for ever on nothing.
+    Hold,
+    /// Spins: takes steps without time passing.
+    Spin,
+    /// Raises this signal in itself: `STOP`, `KILL`, …
+    Raise(String),
+    /// Exits with this code.
+    Exit(u8),
+}
+
+/// Lines at an even pace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Every {
+    /// The pace.
+    pub every: Span,
+    /// The line.
+    pub print: String,
+    /// How often; 0 means for ever.
+    #[serde(default)]
+    pub times: u32,
+    /// To stderr instead of stdout.
+    #[serde(default)]
+    pub stderr: bool,
+}
+
+/// A number of bytes on a stream.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Fill {
+    /// How many, at most 1 MiB.
+    pub bytes: u32,
+    /// To stderr instead of stdout.
+    #[serde(default)]
+    pub stderr: bool,
+}
+
+/// A process that is left behind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Background {
+    /// What it is called (`dev-server`); `survives` may name it.
+    #[serde(default)]
+    pub name: String,
+    /// What it does.
+    pub does: Vec<Step>,
+    /// It holds its parent's stdout. `true` where nothing is said.
+    #[serde(default)]
+    pub stdout: Option<bool>,
+    /// It holds its parent's stderr. `true` where nothing is said.
+    #[serde(default)]
+    pub stderr: Option<bool>,
+    /// It escapes with setsid.
+    #[serde(default)]
+    pub setsid: bool,
+    /// It escapes by a double fork: its parent is gone at once.
+    #[serde(default)]
+    pub double_fork: bool,
+}
+
+/// An agent that another agent's bash tool runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Nested {
+    /// Who plays it.
+    pub agent: Box<Agent>,
+    /// What its model does.
+    pub turns: Vec<Turn>,
+    /// Further arguments.
+    #[serde(default)]
+    pub args: Vec<String>,
+}
+
+/// A subagent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Task {
+    /// What it is to do.
+    pub description: String,
+    /// What its model does.
+    pub turns: Vec<Turn>,
+}
+
+/// Why a model response ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Finish {
+    /// It is done.
+    Stop,
+    /// It called tools.
+    ToolCalls,
+    /// It said none that is known.
+    Unknown,
+    /// The stream ended without one.
+    None,
+}
+
+/// One model response: what comes over one stream.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Response {
+    /// `say`, `think`, `compact` and tool calls, in order.
+    pub parts: Vec<Turn>,
+    /// The reason it ends with.
+    pub finish: Finish,
+}
+
+/// Cuts turns into model responses.
+pub fn responses(turns: &[Turn]) -> Vec<Response> {
+    let mut all = Vec::new();
+    let mut parts = Vec::new();
+    let mut pending_tool = false;
+    for turn in turns {
+        match turn {
+            Turn::Finish(finish) => {
+                all.push(Response { parts: std::mem::take(&mut parts), finish: *finish });
+                pending_tool = false;
+                continue;
+            }
+            _ if pending_tool => {
+                all.push(Response { parts: std::mem::take(&mut parts), finish: Finish::ToolCalls });
+                pending_tool = false;
+            }
+            _ => {}
+        }
+        match turn {
+            Turn::Together(calls) => {
+                parts.extend(calls.iter().cloned());
+                pending_tool = true;
+            }
+            Turn::Ask(_) | Turn::Permit(_) | Turn::Bash(_) | Turn::Task(_) => {
+                parts.push(turn.clone());
+                pending_tool = true;
+            }
+            Turn::Say(_) | Turn::Think(_) | Turn::Compact(_) | Turn::Finish(_) => parts.push(turn.clone()),
+        }
+    }
+    if !parts.is_empty() {
+        let finish = if pending_tool { Finish::ToolCalls } else { Finish::Stop };
+        all.push(Response { parts, finish });
+    }
+    all
+}

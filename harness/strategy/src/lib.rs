@@ -1,0 +1,262 @@
+//! What decides: every detector and resolver, as a state machine without I/O.
+//!
+//! A strategy is told what is seen and says what it does: `on(now, seen) -> acts`, and when it wants to be
+//! told that time has passed: `deadline()`. The very same machine can run in production.
+//!
+//! Invariants: no clock, no process, no descriptor; the same sequence of observations gives the same acts;
+//! a strategy's defects are those of the version that it is named after.
+
+pub mod catalogue;
+pub mod companion;
+pub mod pawwork;
+
+pub use catalogue::{Entry, Param, Params, Seat, Wire};
+
+use rehang_scenario::turns::Question;
+use rehang_scenario::{Canon, Policy, Span, VTime};
+use serde_json::Value;
+
+/// A detector with a resolver.
+pub trait Strategy {
+    /// Takes what is seen, and adds what is to be done to `acts`.
+    fn on(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>);
+    /// When it wants [`Seen::Tick`]; a deadline that has passed is due at once.
+    fn deadline(&self) -> Option<VTime>;
+    /// The latest end that its own constants allow in such a cell; none where it bounds nothing.
+    fn bound(&self, facts: &Facts) -> Option<Span>;
+    /// Writes all of the state that a later observation can read.
+    fn canon(&self, canon: &mut Canon);
+    /// Whether it sends the prompt itself (the companion's `sendPrompt`); the baseline client then does not.
+    fn sends_prompt(&self) -> bool {
+        false
+    }
+    /// Whether it listens to the server's event stream.
+    fn wants_events(&self) -> bool {
+        false
+    }
+}
+
+/// What a bound depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Facts {
+    /// The longest that a healthy run of this scenario takes (the control arm's end).
+    pub healthy: Span,
+    /// How many asks the scenario's turns hold.
+    pub asks: u32,
+    /// How many model responses.
+    pub responses: u32,
+    /// How many bash calls.
+    pub bashes: u32,
+}
+
+/// The agent's output streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Stream {
+    /// stdout, or the terminal.
+    Stdout,
+    /// stderr.
+    Stderr,
+}
+
+/// An ask, as a strategy inside the agent sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ask {
+    /// The id; at the tool boundary, where none is given out yet, the call's.
+    pub id: String,
+    /// The session.
+    pub session: String,
+    /// Whether that is a child session.
+    pub child: bool,
+    /// The questions; none for a permission.
+    pub questions: Vec<Question>,
+    /// The permission; empty for a question.
+    pub permission: String,
+}
+
+/// What is seen.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Seen {
+    // --- outside: a run ---
+    /// The agent was started; for a server: it listens, and this session was made for the prompt.
+    Started {
+        /// The session's id; empty where there is no server.
+        session: String,
+        /// The prompt.
+        prompt: String,
+    },
+    /// Bytes of the agent's output, as they came out of the pipe.
+    Output(Stream, Vec<u8>),
+    /// The end of one of its streams.
+    OutputEnd(Stream),
+    /// The agent's process is over: its code, or -signal.
+    Exited(i32),
+    /// The deadline that it asked for has come.
+    Tick,
+    // --- outside: HTTP ---
+    /// The response to a request of its own.
+    Response {
+        /// The request's number, as the strategy gave it.
+        id: u32,
+        /// The HTTP status.
+        status: u16,
+        /// The body.
+        body: Value,
+    },
+    /// A request of its own got no (whole) response: `closed`, `reset`, `refused`, `timeout`.
+    Failed {
+        /// The request's number.
+        id: u32,
+        /// Why.
+        why: String,
+    },
+    /// An event of the server's.
+    Event(Value),
+    /// The event stream was cut; it is opened again by itself.
+    EventsCut,
+    // --- outside: looks ---
+    /// How many direct children the server has; none: cannot be had.
+    Children(Option<u32>),
+    /// The server's pid was found, or not.
+    Pid(bool),
+    /// Whether the companion's task worker is alive.
+    Worker(bool),
+    /// Somebody runs a command of the companion: `heal`, `status`, `cancel`.
+    Command(String),
+    // --- inside ---
+    /// The agent begins: its environment, whether stdin is a terminal, whether this is `run` (without `--attach`).
+    Boot {
+        /// The environment.
+        env: Vec<(String, String)>,
+        /// Whether stdin is a terminal.
+        stdin_tty: bool,
+        /// Whether the program is a one-shot run, which has no reply route of its own.
+        run: bool,
+    },
+    /// The question tool was called, at the tool's entry: [`Act::AnswerTool`] ends it here.
+    ToolAsks(Ask),
+    /// An ask is pending (ask layer): [`Act::Reply`] or [`Act::Reject`] ends it.
+    Pending(Ask),
+    /// An ask came to its end.
+    Ended {
+        /// Its id.
+        id: String,
+    },
+    /// A request to the model was sent.
+    StreamOpen {
+        /// The session.
+        session: String,
+    },
+    /// The model's stream moved.
+    StreamMoved {
+        /// The session.
+        session: String,
+        /// Whether the event counts as provider progress (text, reasoning, tool input), and not as a start or keep-alive.
+        progress: bool,
+    },
+    /// The model's stream ended.
+    StreamClosed {
+        /// The session.
+        session: String,
+    },
+}
+
+/// What a strategy does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Act {
+    // --- outside ---
+    /// Sends a signal (`TERM`, `KILL`, `INT`) to the agent's process, or to its whole group.
+    Kill {
+        /// The signal, without `SIG`.
+        sig: &'static str,
+        /// The group instead of the process.
+        group: bool,
+    },
+    /// Writes to the agent's stdin.
+    Write(Vec<u8>),
+    /// Closes the agent's stdin.
+    CloseStdin,
+    /// Sends a request to the agent's server.
+    Request {
+        /// A number that the strategy has not used yet.
+        id: u32,
+        /// `GET`, `POST`.
+        method: &'static str,
+        /// Path and query.
+        path: String,
+        /// The JSON body; null for none.
+        body: Value,
+        /// Its time limit; then [`Seen::Failed`] says `timeout`.
+        timeout: Option<Span>,
+    },
+    /// Gives up a request: its connection is closed, and no [`Seen::Failed`] follows.
+    Cancel {
+        /// The request's number.
+        id: u32,
+    },
+    /// Counts the server's direct children: [`Seen::Children`] follows.
+    CountChildren,
+    /// Looks for the server's pid: [`Seen::Pid`] follows.
+    FindPid,
+    /// Looks whether the task worker is alive: [`Seen::Worker`] follows.
+    LookAtWorker,
+    /// Holds the run to be over.
+    Settle(Settled),
+    // --- inside ---
+    /// Ends a question at the tool's entry: the tool returns this text, and no ask is made.
+    AnswerTool {
+        /// The answers; an empty list is "unanswered".
+        answers: Vec<Vec<String>>,
+        /// What the model is told.
+        text: String,
+    },
+    /// The tool is not offered to the model, or refused with this text.
+    Withhold {
+        /// What the model is told.
+        text: String,
+    },
+    /// Replies to a pending ask.
+    Reply {
+        /// The ask's id.
+        id: String,
+        /// The answers; for a permission one word: `once`, `always`.
+        answers: Vec<Vec<String>>,
+    },
+    /// Rejects a pending ask.
+    Reject {
+        /// The ask's id.
+        id: String,
+        /// The reason that the wire names, where its dialect has one.
+        reason: &'static str,
+        /// Whether an explicit policy is the cause; else it is the silence of a clock.
+        policy: bool,
+    },
+    /// Aborts the model's stream of a session.
+    AbortStream {
+        /// The session.
+        session: String,
+        /// Whether the turn then counts as failed; else the stream drains as a success.
+        fail: bool,
+        /// The error's text.
+        text: String,
+        /// Whether pending asks of the session are rejected with it.
+        reject_asks: bool,
+    },
+    /// Removes a variable from the environment of the agent's children.
+    StripEnv(&'static str),
+    // --- both ---
+    /// Reports what it saw and did.
+    Report(Policy),
+    /// Says something to its user.
+    Say(String),
+}
+
+/// How a strategy holds the run to have ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settled {
+    /// It is done; the result's text.
+    Completed(String),
+    /// It was ended: the cause in a word, and the text that it gives.
+    Stopped(String, String),
+    /// It failed: the text.
+    Failed(String),
+}

@@ -1,0 +1,1 @@
+//! The model APIs' streams: OpenAI chat and responses, Anthropic messages.

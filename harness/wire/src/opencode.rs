@@ -1,0 +1,1 @@
+//! opencode's HTTP API and its events.
