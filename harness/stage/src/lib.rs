@@ -1,1 +1,8 @@
-//! Where it runs: the simulated and the real kernel, and the clock both share.
+//! Where a cell runs: the simulated kernel and the real one, under one conductor and one virtual clock.
+//!
+//! Invariant: the conductor cannot tell the two worlds apart. Whatever enters a trace comes through
+//! [`world::World`], so the same cell has the same trace, byte for byte, on both.
+
+pub mod lockstep;
+pub mod sim;
+pub mod world;

@@ -1,0 +1,1 @@
+//! Real processes in virtual time.
