@@ -6,11 +6,24 @@
 //! Invariants: no clock, no process, no descriptor; the same sequence of observations gives the same acts;
 //! a strategy's defects are those of the version that it is named after.
 
+pub mod auto_answer;
+pub mod auto_approve;
+pub mod blind_timeout;
 pub mod catalogue;
 pub mod companion;
+pub mod guard;
+pub mod idle;
+pub mod none;
+pub mod not_offered;
 pub mod pawwork;
+pub mod pending_ask;
+pub mod spec;
+mod stack;
+pub mod wall;
 
-pub use catalogue::{Entry, Param, Params, Seat, Wire};
+pub use catalogue::{Entry, Param, Params, Seat, Wire, all, fits, matrix, wires};
+pub use spec::{Spec, SpecError};
+pub use stack::{Member, Stack, member, stack};
 
 use rehang_scenario::turns::Question;
 use rehang_scenario::{Canon, Policy, Span, VTime};

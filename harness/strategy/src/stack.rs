@@ -1,0 +1,112 @@
+//! Strategies that work together: made from a spec, fitted to an agent, parted into the two seats.
+//!
+//! Invariant: the order of a stack is the order of writing, in both seats.
+
+use crate::catalogue::{self, Entry, Seat, fits};
+use crate::spec::{Spec, SpecError, Why, parse_stack};
+use crate::{Facts, Strategy};
+use rehang_scenario::{Agent, Span};
+
+/// Makes the stack that `spec` names.
+///
+/// # Errors
+/// An ill-formed spec, an unknown name, a missing version, a parameter that does not fit, `none` with others.
+pub fn stack(spec: &str) -> Result<Stack, SpecError> {
+    let specs = parse_stack(spec)?;
+    if let [only] = specs.as_slice()
+        && only.version.is_none()
+        && only.params.is_empty()
+        && let Some(named) = catalogue::named().iter().find(|named| named.name == only.name)
+    {
+        let members = make(&parse_stack(named.members)?)?;
+        return Ok(Stack { name: named.name.to_owned(), named: true, members });
+    }
+    let members = make(&specs)?;
+    let name = specs.iter().map(Spec::to_string).collect::<Vec<_>>().join("+");
+    Ok(Stack { name, named: false, members })
+}
+
+/// Makes one strategy: what a persona does with each spec of its plan.
+///
+/// # Errors
+/// As [`stack`]; a stack of several is an error too.
+pub fn member(spec: &str) -> Result<Member, SpecError> {
+    let spec = Spec::parse(spec)?;
+    let (entry, params) = spec.resolve()?;
+    Ok(Member { strategy: (entry.build)(&params), spec, entry })
+}
+
+/// Strategies that work together.
+pub struct Stack {
+    /// As it is shown: the canonical spec, or the name of a named stack.
+    pub name: String,
+    /// Whether it has a name of its own, so that members without a seat are left out.
+    pub named: bool,
+    /// Its members, in order.
+    pub members: Vec<Member>,
+}
+
+/// One strategy of a stack.
+pub struct Member {
+    /// As it is written.
+    pub spec: Spec,
+    /// Its entry.
+    pub entry: &'static Entry,
+    /// The machine, as it is before anything is seen.
+    pub strategy: Box<dyn Strategy>,
+}
+
+impl Stack {
+    /// The stack as it plays with this agent: members of a named stack that have no seat there are left out.
+    ///
+    /// # Errors
+    /// Why it cannot play: a member, or every member of a named stack, has no seat there.
+    pub fn seat_in(mut self, agent: &Agent) -> Result<Stack, String> {
+        if self.named {
+            self.members.retain(|member| fits(member.entry, agent).is_ok());
+            return if self.members.is_empty() { Err("no member of it has a seat there".to_owned()) } else { Ok(self) };
+        }
+        for member in &self.members {
+            fits(member.entry, agent)?;
+        }
+        Ok(self)
+    }
+
+    /// The specs of those that sit inside the agent (for its plan), and those that sit outside (for the stage).
+    pub fn split(self) -> (Vec<String>, Vec<Member>) {
+        let mut inside = Vec::new();
+        let mut outside = Vec::new();
+        for member in self.members {
+            match member.entry.seat {
+                Seat::Nowhere => {}
+                Seat::Inside => inside.push(member.spec.to_string()),
+                Seat::Outside => outside.push(member),
+            }
+        }
+        (inside, outside)
+    }
+
+    /// The latest end that any of its members' constants allow; none where none bounds anything.
+    pub fn bound(&self, facts: &Facts) -> Option<Span> {
+        self.members.iter().filter_map(|member| member.strategy.bound(facts)).min()
+    }
+}
+
+fn make(specs: &[Spec]) -> Result<Vec<Member>, SpecError> {
+    let mut members: Vec<Member> = Vec::with_capacity(specs.len());
+    for spec in specs {
+        let stacked = |reason| Why::Stacked { name: spec.full_name(), reason }.at(spec);
+        if specs.len() > 1 && catalogue::named().iter().any(|named| named.name == spec.name) {
+            return Err(stacked("is a stack of its own and stands alone"));
+        }
+        let (entry, params) = spec.resolve()?;
+        if specs.len() > 1 && entry.seat == Seat::Nowhere {
+            return Err(stacked("does nothing and stands alone"));
+        }
+        if members.iter().any(|member| member.entry.name == entry.name) {
+            return Err(stacked("stands twice in the stack"));
+        }
+        members.push(Member { strategy: (entry.build)(&params), spec: spec.clone(), entry });
+    }
+    Ok(members)
+}

@@ -1,0 +1,67 @@
+//! The absolute cap: whatever the agent does, it is over then.
+//!
+//! Invariant: it looks at nothing but the clock, so it ends every hang, and every healthy run that is longer.
+
+use crate::catalogue::Value;
+use crate::{Act, Entry, Facts, Param, Params, Seat, Seen, Settled, Strategy, Wire};
+use rehang_scenario::{Canon, Policy, Span, VTime};
+
+/// The cap.
+pub const ENTRIES: &[Entry] = &[Entry {
+    name: "wall",
+    seat: Seat::Outside,
+    origin: "what `timeout 4h CMD` does in CI; 4 h is the opencode companion's OPENCODE_PROMPT_TIMEOUT_MS (PR 3)",
+    summary: "ends the run after an absolute time, with its whole process group",
+    speaks: &[Wire::Process],
+    params: &[Param {
+        name: "cap",
+        default: Value::Span(Span::hours(4)),
+        doc: "the run's longest time; 0ms: none. A 4 h cap is reached in virtual time",
+    }],
+    build,
+}];
+
+fn build(params: &Params) -> Box<dyn Strategy> {
+    Box::new(Wall { cap: params.span("cap"), due: None })
+}
+
+struct Wall {
+    cap: Span,
+    due: Option<VTime>,
+}
+
+impl Strategy for Wall {
+    fn on(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
+        match seen {
+            Seen::Started { .. } if self.cap > Span::ZERO => self.due = Some(now + self.cap),
+            Seen::Exited(_) => self.due = None,
+            Seen::Tick if self.due.is_some_and(|due| now >= due) => {
+                self.due = None;
+                acts.push(Act::Kill { sig: "KILL", group: true });
+                let text = format!("the run was not over after {}", self.cap);
+                let constants = [("cap_ms".to_owned(), self.cap.as_ms())].into();
+                acts.push(Act::Report(Policy {
+                    detected: Some("wall".to_owned()),
+                    cause: Some("wall".to_owned()),
+                    text: Some(text.clone()),
+                    constants,
+                    ..Policy::default()
+                }));
+                acts.push(Act::Settle(Settled::Stopped("wall".to_owned(), text)));
+            }
+            _ => {}
+        }
+    }
+
+    fn deadline(&self) -> Option<VTime> {
+        self.due
+    }
+
+    fn bound(&self, _: &Facts) -> Option<Span> {
+        (self.cap > Span::ZERO).then_some(self.cap)
+    }
+
+    fn canon(&self, canon: &mut Canon) {
+        canon.deadline(self.due);
+    }
+}
