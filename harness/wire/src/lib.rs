@@ -3,6 +3,7 @@
 //! Pure and sans-IO: bytes in, messages out, and back. Invariant: no codec here holds a descriptor or a clock,
 //! every one has a limit on what it buffers, and none panics on wire bytes.
 
+mod buffer;
 pub mod claude;
 pub mod http;
 pub mod model;

@@ -1,1 +1,280 @@
 //! Server-sent events.
+//!
+//! Invariants: the same bytes give the same events however they are cut into reads; a line ends with LF, CR or
+//! CRLF; an event that the stream's end cuts is no event (WHATWG HTML, 9.2.6).
+
+use crate::buffer::Buffer;
+use rehang_scenario::{Canon, Canonical};
+
+/// The longest event, in bytes; as much as a body may have.
+pub const EVENT_MAX_BYTES: usize = crate::http::BODY_MAX_BYTES;
+
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+
+/// An event.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Event {
+    /// Its type, where one is named.
+    pub event: Option<String>,
+    /// Its id, where it has one of its own.
+    pub id: Option<String>,
+    /// Its data; several `data:` lines are joined with newlines.
+    pub data: String,
+}
+
+/// What a stream holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Item {
+    /// An event.
+    Event(Event),
+    /// A comment: a keep-alive, usually. It is no progress.
+    Comment(String),
+}
+
+/// Why bytes are no event stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum SseError {
+    /// A line or an event is longer than [`EVENT_MAX_BYTES`].
+    #[error("event longer than 16 MiB")]
+    TooLong,
+}
+
+/// Reads one event stream.
+#[derive(Debug, Clone, Default)]
+pub struct Decoder {
+    buffer: Buffer,
+    /// Bytes of the buffer that were searched and hold no line's end.
+    searched: usize,
+    begun: bool,
+    /// The last line ended with CR: an LF that follows belongs to it.
+    after_cr: bool,
+    event: Event,
+    has_data: bool,
+    failed: Option<SseError>,
+}
+
+/// An event of this data, as JSON text or other; every line of it becomes a `data:` line.
+pub fn data(text: &str) -> Vec<u8> {
+    event(&Event { data: text.to_owned(), ..Event::default() })
+}
+
+/// An event with type and id, where it has them.
+pub fn event(event: &Event) -> Vec<u8> {
+    let mut out = String::with_capacity(event.data.len() + 16);
+    for (name, value) in [("event", &event.event), ("id", &event.id)] {
+        if let Some(value) = value {
+            out.push_str(&format!("{name}: {}\n", value.replace(['\r', '\n', '\0'], " ")));
+        }
+    }
+    for line in lines(&event.data) {
+        out.push_str("data: ");
+        out.push_str(line);
+        out.push('\n');
+    }
+    out.push('\n');
+    out.into_bytes()
+}
+
+/// A comment.
+pub fn comment(text: &str) -> Vec<u8> {
+    let lines: String = lines(text).into_iter().map(|line| format!(": {line}\n")).collect();
+    format!("{lines}\n").into_bytes()
+}
+
+/// A CR inside a line would end it for the reader.
+fn lines(text: &str) -> Vec<&str> {
+    let mut all = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(['\r', '\n']) {
+        all.push(&rest[..at]);
+        rest = if rest[at..].starts_with("\r\n") { &rest[at + 2..] } else { &rest[at + 1..] };
+    }
+    all.push(rest);
+    all
+}
+
+impl Decoder {
+    /// A decoder at the begin of a stream.
+    pub fn new() -> Decoder {
+        Decoder::default()
+    }
+
+    /// Takes bytes that were read.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        if self.failed.is_none() {
+            self.buffer.push(bytes);
+        }
+    }
+
+    /// The next event or comment; `None` where more bytes are needed.
+    ///
+    /// # Errors
+    /// A line or an event above the limit; the stream is of no more use then.
+    pub fn next_item(&mut self) -> Result<Option<Item>, SseError> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        while let Some(line) = self.line() {
+            if let Some(item) = self.take_line(&line) {
+                return Ok(Some(item));
+            }
+            if self.event.data.len() > EVENT_MAX_BYTES {
+                return self.fail();
+            }
+        }
+        if self.buffer.rest().len() > EVENT_MAX_BYTES {
+            return self.fail();
+        }
+        Ok(None)
+    }
+
+    fn fail(&mut self) -> Result<Option<Item>, SseError> {
+        *self = Decoder { failed: Some(SseError::TooLong), ..Decoder::default() };
+        Err(SseError::TooLong)
+    }
+
+    fn line(&mut self) -> Option<String> {
+        if !self.begun {
+            let rest = self.buffer.rest();
+            if rest.len() < BOM.len() && BOM.starts_with(rest) {
+                return None;
+            }
+            if rest.starts_with(BOM) {
+                self.buffer.skip(BOM.len());
+            }
+            self.begun = true;
+        }
+        if self.after_cr {
+            match self.buffer.rest().first() {
+                None => return None,
+                Some(b'\n') => self.buffer.skip(1),
+                Some(_) => {}
+            }
+            self.after_cr = false;
+        }
+        let rest = self.buffer.rest();
+        let Some(at) = rest[self.searched..].iter().position(|b| matches!(b, b'\r' | b'\n')) else {
+            self.searched = rest.len();
+            return None;
+        };
+        let at = self.searched + at;
+        self.after_cr = rest[at] == b'\r';
+        let line = String::from_utf8_lossy(&rest[..at]).into_owned();
+        self.buffer.skip(at + 1);
+        self.searched = 0;
+        Some(line)
+    }
+
+    fn take_line(&mut self, line: &str) -> Option<Item> {
+        if line.is_empty() {
+            let event = std::mem::take(&mut self.event);
+            return std::mem::take(&mut self.has_data).then_some(Item::Event(event));
+        }
+        let (name, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match name {
+            "" => return Some(Item::Comment(value.to_owned())),
+            "data" => {
+                if self.has_data {
+                    self.event.data.push('\n');
+                }
+                self.event.data.push_str(value);
+                self.has_data = true;
+            }
+            "event" => self.event.event = Some(value.to_owned()),
+            "id" if !value.contains('\0') => self.event.id = Some(value.to_owned()),
+            _ => {}
+        }
+        None
+    }
+}
+
+impl Canonical for Decoder {
+    fn canon(&self, canon: &mut Canon) {
+        self.buffer.canon(canon);
+        canon.flag(self.begun).flag(self.after_cr).flag(self.has_data).flag(self.failed.is_some());
+        for text in [&self.event.event, &self.event.id] {
+            canon.flag(text.is_some()).text(text.as_deref().unwrap_or(""));
+        }
+        canon.text(&self.event.data);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Vec<Item> {
+        let mut decoder = Decoder::new();
+        let mut all = Vec::new();
+        for part in parts {
+            decoder.feed(part);
+            while let Some(item) = decoder.next_item().unwrap() {
+                all.push(item);
+            }
+        }
+        all
+    }
+
+    fn message(text: &str) -> Item {
+        Item::Event(Event { data: text.to_owned(), ..Event::default() })
+    }
+
+    #[test]
+    fn fields_comments_and_all_line_ends() {
+        let wire = b"\xEF\xBB\xBFdata: a\ndata:b\r\ndata\r\rid: 7\revent: x\ndata:  c\r\n\r\n: ping\n\nretry: 5\n\ndata: cut\n";
+        let named = Item::Event(Event { event: Some("x".to_owned()), id: Some("7".to_owned()), data: " c".to_owned() });
+        assert_eq!(read([&wire[..]]), [message("a\nb\n"), named, Item::Comment("ping".to_owned())]);
+    }
+
+    #[test]
+    fn a_bom_in_the_middle_is_text() {
+        assert_eq!(read([&b"data: \xEF\xBB\xBFa\n\n"[..]]), [message("\u{feff}a")]);
+    }
+
+    #[test]
+    fn a_comment_goes_out_and_comes_back() {
+        assert_eq!(
+            read([&comment("keep\nalive")[..]]),
+            [Item::Comment("keep".to_owned()), Item::Comment("alive".to_owned())]
+        );
+    }
+
+    #[test]
+    fn an_endless_line_is_an_error_for_ever() {
+        let mut decoder = Decoder::new();
+        let block = vec![b'x'; 1024 * 1024];
+        for _ in 0..17 {
+            decoder.feed(&block);
+            let _ = decoder.next_item();
+        }
+        assert_eq!(decoder.next_item(), Err(SseError::TooLong));
+        decoder.feed(b"\n\ndata: a\n\n");
+        assert_eq!(decoder.next_item(), Err(SseError::TooLong));
+    }
+
+    proptest! {
+        #[test]
+        fn cuts_change_nothing(wire in "(\u{feff})?((data|event|id|x)?(:| |:  )?[ab]{0,3}(\r|\n|\r\n){1,2}){0,8}", mut cuts in prop::collection::vec(any::<usize>(), 0..10)) {
+            let wire = wire.as_bytes();
+            cuts.iter_mut().for_each(|c| *c %= wire.len() + 1);
+            cuts.extend([0, wire.len()]);
+            cuts.sort_unstable();
+            let parts = cuts.windows(2).map(|pair| &wire[pair[0]..pair[1]]);
+            prop_assert_eq!(read(parts), read([wire]));
+        }
+
+        #[test]
+        fn what_goes_out_comes_back(text in any::<String>(), kind in prop::option::of("[a-z.]{1,9}")) {
+            let sent = Event { event: kind, id: None, data: text.clone() };
+            let normal = text.replace("\r\n", "\n").replace('\r', "\n");
+            prop_assert_eq!(read([&event(&sent)[..]]), vec![Item::Event(Event { data: normal, ..sent })]);
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(wire in prop::collection::vec(any::<u8>(), 0..300)) {
+            read(wire.chunks(7));
+        }
+    }
+}
