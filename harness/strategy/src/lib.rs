@@ -171,6 +171,43 @@ pub enum Seen {
         /// The session.
         session: String,
     },
+    // --- inside PawWork (the agreement is in `pawwork`) ---
+    /// An ask is gone from the pending map, and the wire does not know yet; [`Seen::Ended`] follows as ever.
+    Closing {
+        /// Its id.
+        id: String,
+        /// Its session.
+        session: String,
+        /// `replied`, `cancelled`, `dismissed`, `shutdown` or `rejected`.
+        reason: &'static str,
+    },
+    /// Somebody answered or dismissed an ask over HTTP: exactly one [`Act::Verdict`] follows.
+    Submitted {
+        /// The ask's id.
+        id: String,
+        /// The session, as the path names it; empty where it names none.
+        session: String,
+        /// A dismissal.
+        dismiss: bool,
+        /// The request's body; a string where it is no JSON.
+        body: Value,
+    },
+    // --- the companion's worker ---
+    /// The process of the task worker has just died: its prompt is given up. Not a look: nobody else notices.
+    WorkerDied,
+}
+
+/// What becomes of an ask on which somebody acted ([`Act::Verdict`]).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Then {
+    /// The person's answers are taken; all empty means skipped.
+    Take(Vec<Vec<String>>),
+    /// The person's dismissal is taken.
+    Dismiss,
+    /// The reply did not fit, and the ask is lost with it.
+    Destroy,
+    /// Nothing: it stays as it is.
+    Keep,
 }
 
 /// What a strategy does.
@@ -254,6 +291,21 @@ pub enum Act {
         /// Whether pending asks of the session are rejected with it.
         reject_asks: bool,
     },
+    /// Decides on what somebody submitted.
+    Verdict {
+        /// The ask's id, as submitted.
+        id: String,
+        /// The HTTP status.
+        status: u16,
+        /// The response's body.
+        body: Value,
+        /// What becomes of the ask.
+        then: Then,
+    },
+    /// Publishes an event on the agent's event stream, before anything else happens.
+    Publish(Value),
+    /// States in a word what it did, where no other act shows it: `re-arm`.
+    Note(&'static str),
     /// Removes a variable from the environment of the agent's children.
     StripEnv(&'static str),
     // --- both ---

@@ -1,6 +1,84 @@
 //! PawWork's strategies: the blocker ledger, the recovery clock, external results.
+//!
+//! Invariant: a strategy here decides (timers, what fits, what becomes of an ask) and knows no route and no
+//! event but those that it publishes itself; the persona owns routes, tool texts and the pending map.
+//!
+//! # The agreement with the persona
+//!
+//! `ledger@v0` (2837fabbb, with the connect timeout of 54c7661d2 as a parameter) and `external-result`
+//! (6ab984202) sit inside. The persona looks into `Plan::inside` for `ledger@…` or `external-result`.
+//! `recovery@430` (563d689d3) is an outside reader of events and routes and needs nothing from the persona
+//! but upstream's wire.
+//!
+//! **Model streams.** The AI SDK runs a response's tools *within* its stream. So `StreamOpen` comes when a
+//! request goes to the model, `StreamMoved` with each event of the SDK's stream (`progress: false` for start,
+//! start-step and finish; `true` for text, reasoning and tool-input deltas, tool calls, *tool results* and
+//! errors; keep-alive comments are no event at all), and `StreamClosed` only when the tools of that response
+//! have ended too, or when the stream was aborted. Each session has at most one stream.
+//! A reasoning model (`Pawwork::reasoning`) is told by a variable in `Boot`'s environment: [`REASONING`]` = "1"`.
+//!
+//! **`Act::AbortStream { fail, text, reject_asks: true }`** is what the abort signal does: the stream's
+//! connection is closed, running tools of that session are aborted, bash and child sessions among them,
+//! and open asks of that session and of the child sessions below end as `cancelled`. With `fail: false` the
+//! stream drains as a success (the turn ends as if the model had stopped); with `fail: true` the assistant
+//! message gets `info.error` with the text, `session.error` is published and the session turns idle.
+//!
+//! **Order of an ask.** `ToolAsks` (a question that breaks the limits is refused by `Withhold`: the tool dies
+//! with that text) → into the pending map → `Pending`; each act is done before the persona goes on, so that
+//! `Publish(session.blocker.upserted)` is on the wire before the persona publishes `question.asked`. The
+//! persona fills `request` and `tool` into the published entry (they are null) and serves `GET /blocker` from
+//! the entries that were upserted and not yet removed. Permissions are announced by `Pending` too; no
+//! strategy here covers them.
+//!
+//! **Order of an end.** Out of the pending map → `Closing { reason }` (here `Publish(session.blocker.removed)`
+//! comes) → `question.replied`, or `question.rejected` with `reason` → the tool's end → `Ended`. Reasons:
+//! `replied` (answers and skips alike), `dismissed` (a person's dismissal), `cancelled` (abort of the session
+//! or its stream), `shutdown` (disposal), `rejected` (a reply that did not fit). The tool's error text is
+//! [`ended_text`]; all answers empty or blank means skipped: `question.replied`, and the text [`SKIPPED`].
+//!
+//! **Replies.** The persona hands every `POST /question/:id/reply` (`dismiss: false`, the body as it came),
+//! `POST /question/:id/reject` (`dismiss: true`) to the strategy as `Submitted`, unknown ids too, and does
+//! what the one `Verdict` says: respond with its status and body, and
+//! `Take(answers)` = the person's reply, `Dismiss` = the person's dismissal, `Destroy` = the ask ends as
+//! `rejected` (cause: malformed), `Keep` = nothing.
+//!
+//! **External results.** With `external-result` there is no `/question` and no `/blocker` (404), no
+//! `question.*` event and no `mode=soft` (400). An ask has its call's id. It is seen as a running part of the
+//! tool `question` whose `state.metadata.externalResultReady` is true, and in `GET /external-result` (a list
+//! of `{sessionID, messageID, callID, questions}`, from the pending map). It is answered by
+//! `POST /session/:id/tool/respond` with `{messageID, callID, action: "submit", answers: [[…]]}` or
+//! `{messageID, callID, action: "dismiss"}`; the persona takes `callID` out of the body (empty where there is
+//! none) as `Submitted.id`, `dismiss` from the action, and the session from the path. Texts: a dismissal completes
+//! the part with `metadata.dismissed` and [`DISMISSED`]; abort and disposal fail it with [`external_text`].
+//! A restarted server rewrites, on read, a stored running part that is `externalResultReady` and has no pending
+//! ask: error [`CANCELLED`], metadata `interrupted` and `stale_external_result`.
 
 use crate::Entry;
 
 /// All of PawWork's strategies.
 pub const ENTRIES: &[Entry] = &[];
+
+/// The variable in `Boot`'s environment that says that the model reasons: `1`.
+pub const REASONING: &str = "PAWWORK_REASONING";
+
+/// What the model is told of a question that was cancelled, or lost in a shutdown (2837fabbb).
+pub const CANCELLED: &str = "Question cancelled before the user answered it.";
+
+/// What the model is told of a question that all answers leave empty (2837fabbb).
+pub const SKIPPED: &str = "Skipped by user";
+
+/// What the model is told of a dismissed external result (6ab984202).
+pub const DISMISSED: &str = "User dismissed the question.";
+
+/// The tool's error text for an ask that ended without an answer (2837fabbb).
+pub fn ended_text(reason: &str) -> &'static str {
+    match reason {
+        "cancelled" | "shutdown" => CANCELLED,
+        _ => "The user dismissed this question",
+    }
+}
+
+/// The tool's error text for an external result that will not come: `aborted` or `shutdown` (6ab984202).
+pub fn external_text(reason: &str) -> String {
+    format!("External result was {reason}.")
+}
