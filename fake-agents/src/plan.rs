@@ -24,6 +24,9 @@ pub struct Plan {
     pub stored: Option<serde_json::Value>,
 }
 
+/// The variable that carries a plan (JSON) to a fake that no conductor started: a nested agent, a standalone run.
+pub const PLAN_ENV: &str = "REHANG_PLAN";
+
 /// The program that `argv[0]` names.
 ///
 /// # Errors

@@ -1,1 +1,408 @@
-//! The simulated kernel.
+//! The simulated kernel: processes, pipes, terminals, sessions and loopback in one address space.
+//!
+//! Invariant: it behaves as the real kernel did where `lockstep` was measured. What it does not model
+//! (see `tty`), a scenario that needs it names in `stages`.
+
+mod net;
+mod os;
+mod pipe;
+mod process;
+mod tty;
+
+use crate::world::{Change, Handle, Happened, Launch, Left, Proc, Streams, World, WorldFault};
+use net::{Connection, Listener};
+use pipe::Pipe;
+use process::{Desc, Process, State};
+use rehang_fakes::os::{Errno, Exit, Read, Sig, Write};
+use rehang_scenario::{Canon, Terminal, VTime};
+use std::collections::BTreeMap;
+use tty::Tty;
+
+/// The port that the first listener of a cell gets; opencode's own default (1.0.185).
+const FIRST_PORT: u16 = 4096;
+
+/// The most that one read of the conductor's takes.
+const READ_MAX: usize = 65_536;
+
+/// The simulated kernel.
+#[derive(Default)]
+pub struct Kernel {
+    processes: Vec<Process>,
+    pipes: Vec<Pipe>,
+    ttys: Vec<Tty>,
+    connections: Vec<Connection>,
+    listeners: Vec<Listener>,
+    handles: Vec<Option<Desc>>,
+    happened: Vec<Happened>,
+}
+
+impl Kernel {
+    /// A kernel without processes.
+    pub fn new() -> Kernel {
+        Kernel::default()
+    }
+
+    fn say(&mut self, proc: Proc, what: Change) {
+        let role = self.processes[proc.0 as usize].role.clone();
+        self.happened.push(Happened { role, what });
+    }
+
+    fn get(&self, proc: Proc) -> &Process {
+        &self.processes[proc.0 as usize]
+    }
+
+    fn get_mut(&mut self, proc: Proc) -> &mut Process {
+        &mut self.processes[proc.0 as usize]
+    }
+
+    fn all(&self) -> impl Iterator<Item = Proc> + use<> {
+        (0..self.processes.len() as u32).map(Proc)
+    }
+
+    // --- descriptors ---
+
+    fn open(&mut self, desc: Desc) {
+        match desc {
+            Desc::PipeRead(id) => self.pipes[id].readers += 1,
+            Desc::PipeWrite(id) => self.pipes[id].writers += 1,
+            Desc::Tty(id) => self.ttys[id].slaves += 1,
+            Desc::Null | Desc::Master(_) | Desc::Listener(_) | Desc::Socket(..) => {}
+        }
+    }
+
+    fn shut(&mut self, desc: Desc, reset: bool) {
+        match desc {
+            Desc::PipeRead(id) => self.pipes[id].readers -= 1,
+            Desc::PipeWrite(id) => self.pipes[id].writers -= 1,
+            Desc::Tty(id) => self.ttys[id].slaves -= 1,
+            Desc::Null => {}
+            Desc::Master(id) => self.hang_up(id),
+            Desc::Listener(id) => {
+                self.listeners[id].open = false;
+                for waiting in std::mem::take(&mut self.listeners[id].waiting) {
+                    self.connections[waiting].close(1, true);
+                }
+            }
+            Desc::Socket(id, side) => self.connections[id].close(side, reset),
+        }
+    }
+
+    fn new_pipe(&mut self) -> usize {
+        self.pipes.push(Pipe::default());
+        self.pipes.len() - 1
+    }
+
+    fn handle(&mut self, desc: Desc) -> Handle {
+        self.open(desc);
+        self.handles.push(Some(desc));
+        Handle(self.handles.len() as u32 - 1)
+    }
+
+    fn desc(&self, handle: Handle) -> Option<Desc> {
+        self.handles.get(handle.0 as usize).copied().flatten()
+    }
+
+    fn readable(&self, desc: Desc) -> bool {
+        match desc {
+            Desc::Null => true,
+            Desc::PipeRead(id) => self.pipes[id].readable(),
+            Desc::PipeWrite(_) => false,
+            Desc::Tty(id) => self.ttys[id].readable(),
+            Desc::Master(id) => !self.ttys[id].drained(),
+            Desc::Listener(id) => !self.listeners[id].waiting.is_empty(),
+            Desc::Socket(id, side) => self.connections[id].readable(side),
+        }
+    }
+
+    fn writable(&self, desc: Desc) -> bool {
+        match desc {
+            Desc::PipeWrite(id) => self.pipes[id].writable(),
+            _ => true,
+        }
+    }
+
+    fn read_desc(&mut self, desc: Desc, max: usize) -> Read {
+        match desc {
+            Desc::Null => Read::Eof,
+            Desc::PipeRead(id) => {
+                let pipe = &mut self.pipes[id];
+                let bytes = pipe.read(max);
+                match bytes.is_empty() {
+                    false => Read::Data(bytes),
+                    true if pipe.writers == 0 => Read::Eof,
+                    true => Read::Later,
+                }
+            }
+            Desc::Tty(id) => {
+                let tty = &mut self.ttys[id];
+                match tty.read(max) {
+                    _ if !tty.master => Read::Failed(Errno::Io),
+                    Some(line) if line.is_empty() => Read::Eof,
+                    Some(line) => Read::Data(line),
+                    None => Read::Later,
+                }
+            }
+            Desc::Master(id) => {
+                let tty = &mut self.ttys[id];
+                let bytes = tty.drain(max);
+                match bytes.is_empty() {
+                    false => Read::Data(bytes),
+                    true if tty.slaves == 0 => Read::Failed(Errno::Io),
+                    true => Read::Later,
+                }
+            }
+            Desc::Socket(id, side) => {
+                let connection = &mut self.connections[id];
+                let other_open = connection.ends[1 - side].open;
+                let end = &mut connection.ends[side];
+                if end.reset {
+                    return Read::Failed(Errno::Reset);
+                }
+                let n = end.inbox.len().min(max);
+                match n {
+                    0 if other_open => Read::Later,
+                    0 => Read::Eof,
+                    n => Read::Data(end.inbox.drain(..n).collect()),
+                }
+            }
+            Desc::PipeWrite(_) | Desc::Listener(_) => Read::Failed(Errno::BadFd),
+        }
+    }
+
+    fn write_desc(&mut self, desc: Desc, bytes: &[u8]) -> Write {
+        match desc {
+            Desc::Null => Write::Took(bytes.len()),
+            Desc::PipeWrite(id) => {
+                let pipe = &mut self.pipes[id];
+                if pipe.readers == 0 {
+                    return Write::Failed(Errno::Pipe);
+                }
+                match pipe.write(bytes) {
+                    0 => Write::Later,
+                    n => Write::Took(n),
+                }
+            }
+            Desc::Tty(id) => {
+                let tty = &mut self.ttys[id];
+                if !tty.master {
+                    return Write::Failed(Errno::Io);
+                }
+                tty.print(bytes);
+                Write::Took(bytes.len())
+            }
+            Desc::Master(id) => {
+                let signals = self.ttys[id].type_in(bytes);
+                let group = self.ttys[id].foreground;
+                for sig in signals {
+                    self.signal_group(group, sig);
+                }
+                Write::Took(bytes.len())
+            }
+            Desc::Socket(id, side) => {
+                let connection = &mut self.connections[id];
+                if connection.ends[side].reset {
+                    return Write::Failed(Errno::Reset);
+                }
+                if !connection.ends[1 - side].open {
+                    // the kernel answers the first write to a closed end with a reset
+                    connection.ends[side].reset = true;
+                    return Write::Took(bytes.len());
+                }
+                connection.ends[1 - side].inbox.extend(bytes);
+                Write::Took(bytes.len())
+            }
+            Desc::PipeRead(_) | Desc::Listener(_) => Write::Failed(Errno::BadFd),
+        }
+    }
+
+    /// The master is closed: the session's leader gets HUP and CONT; the foreground group gets HUP when the leader dies.
+    fn hang_up(&mut self, id: usize) {
+        self.ttys[id].master = false;
+        let session = self.ttys[id].session;
+        let leader = self.all().find(|&p| self.get(p).pgid == session && self.get(p).pid() == session);
+        if let Some(leader) = leader.filter(|&p| self.get(p).alive()) {
+            self.deliver(leader, Sig::Hup);
+            self.deliver(leader, Sig::Cont);
+        }
+    }
+
+    fn connect_to(&mut self, port: u16) -> Result<usize, Errno> {
+        let listener = self.listeners.iter_mut().find(|l| l.port == port && l.open).ok_or(Errno::Refused)?;
+        self.connections.push(Connection::new());
+        let id = self.connections.len() - 1;
+        listener.waiting.push_back(id);
+        Ok(id)
+    }
+
+    fn new_listener(&mut self) -> (usize, u16) {
+        let port = FIRST_PORT + self.listeners.len() as u16;
+        self.listeners.push(Listener { port, open: true, ..Listener::default() });
+        (self.listeners.len() - 1, port)
+    }
+}
+
+impl World for Kernel {
+    fn start(&mut self, launch: &Launch) -> Result<(Proc, Streams), WorldFault> {
+        let program = rehang_fakes::program(&launch.argv, Some(&launch.plan)).map_err(WorldFault::Fake)?;
+        let mut streams = Streams::default();
+        let mut fds = BTreeMap::new();
+        let mut controlling = None;
+        let with_tty = matches!(launch.terminal, Terminal::Tty | Terminal::TtyBackground | Terminal::CttyNull);
+        if with_tty {
+            self.ttys.push(Tty::new());
+            let id = self.ttys.len() - 1;
+            controlling = Some(id);
+            streams.tty = Some(self.handle(Desc::Master(id)));
+        }
+        match controlling.filter(|_| launch.terminal != Terminal::CttyNull) {
+            Some(id) => {
+                for fd in 0..3 {
+                    self.open(Desc::Tty(id));
+                    fds.insert(fd, Desc::Tty(id));
+                }
+            }
+            None => {
+                match launch.terminal {
+                    Terminal::Pipe | Terminal::Closed => {
+                        let id = self.new_pipe();
+                        self.open(Desc::PipeRead(id));
+                        fds.insert(0, Desc::PipeRead(id));
+                        if launch.terminal == Terminal::Pipe {
+                            streams.stdin = Some(self.handle(Desc::PipeWrite(id)));
+                        }
+                    }
+                    _ => {
+                        fds.insert(0, Desc::Null);
+                    }
+                }
+                for fd in [1, 2] {
+                    let id = self.new_pipe();
+                    self.open(Desc::PipeWrite(id));
+                    fds.insert(fd, Desc::PipeWrite(id));
+                    let handle = self.handle(Desc::PipeRead(id));
+                    match fd {
+                        1 => streams.stdout = Some(handle),
+                        _ => streams.stderr = Some(handle),
+                    }
+                }
+            }
+        }
+        let proc = Proc(self.processes.len() as u32);
+        let mut process =
+            Process::new(launch.role.clone(), proc, None, launch.argv.clone(), launch.env.clone(), program);
+        process.fds = fds;
+        process.session_of_its_own();
+        process.controlling = controlling;
+        let pid = process.pid();
+        self.processes.push(process);
+        if let Some(id) = controlling {
+            self.ttys[id].session = pid;
+            // with `tty-background` the foreground belongs to the shell that started the agent
+            self.ttys[id].foreground = if launch.terminal == Terminal::TtyBackground { u32::MAX } else { pid };
+        }
+        if launch.terminal == Terminal::TtyBackground {
+            // the shell leads the session; the agent's group has a parent in it, so it is not orphaned
+            let process = self.get_mut(proc);
+            process.sid = u32::MAX;
+            process.shell = true;
+            if let Some(id) = controlling {
+                self.ttys[id].session = u32::MAX;
+            }
+        }
+        self.say(proc, Change::Spawned { parent: String::new(), argv: launch.argv.clone() });
+        Ok((proc, streams))
+    }
+
+    fn ready(&mut self, now: VTime) -> Result<Vec<Proc>, WorldFault> {
+        Ok(self.all().filter(|&p| self.is_ready(p, now)).collect())
+    }
+
+    fn deadline(&self) -> Option<VTime> {
+        self.processes.iter().filter_map(Process::deadline).min()
+    }
+
+    fn run(&mut self, proc: Proc, now: VTime) -> Result<(), WorldFault> {
+        self.resume(proc, now);
+        Ok(())
+    }
+
+    fn happened(&mut self) -> Vec<Happened> {
+        std::mem::take(&mut self.happened)
+    }
+
+    fn role(&self, proc: Proc) -> &str {
+        &self.get(proc).role
+    }
+
+    fn alive(&self, proc: Proc) -> bool {
+        self.get(proc).alive()
+    }
+
+    fn find(&self, role: &str) -> Option<Proc> {
+        self.all().find(|&p| self.get(p).role == role)
+    }
+
+    fn children(&mut self, of: Proc) -> Result<u32, WorldFault> {
+        let count = self.processes.iter().filter(|p| p.parent == Some(of) && !matches!(p.state, State::Gone)).count();
+        Ok(count as u32)
+    }
+
+    fn waits(&self) -> Vec<(String, String)> {
+        let label = |p: &Process| match &p.state {
+            _ if p.stopped.is_some() => "stopped".to_owned(),
+            State::Waiting(wait) => wait.on.to_owned(),
+            _ => String::new(),
+        };
+        self.processes.iter().filter(|p| p.alive()).map(|p| (p.role.clone(), label(p))).collect()
+    }
+
+    fn kill(&mut self, to: Proc, group: bool, sig: Sig) -> Result<(), WorldFault> {
+        match group {
+            true => self.signal_group(self.get(to).pgid, sig),
+            false => self.deliver(to, sig),
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, handle: Handle) -> Result<Read, WorldFault> {
+        Ok(self.desc(handle).map_or(Read::Failed(Errno::BadFd), |desc| self.read_desc(desc, READ_MAX)))
+    }
+
+    fn write(&mut self, handle: Handle, bytes: &[u8]) -> Result<Write, WorldFault> {
+        Ok(self.desc(handle).map_or(Write::Failed(Errno::BadFd), |desc| self.write_desc(desc, bytes)))
+    }
+
+    fn close(&mut self, handle: Handle, reset: bool) -> Result<(), WorldFault> {
+        if let Some(desc) = self.handles.get_mut(handle.0 as usize).and_then(Option::take) {
+            self.shut(desc, reset);
+        }
+        Ok(())
+    }
+
+    fn connect(&mut self, port: u16) -> Result<Result<Handle, Errno>, WorldFault> {
+        Ok(self.connect_to(port).map(|id| self.handle(Desc::Socket(id, 0))))
+    }
+
+    fn listen(&mut self) -> Result<(Handle, u16), WorldFault> {
+        let (id, port) = self.new_listener();
+        Ok((self.handle(Desc::Listener(id)), port))
+    }
+
+    fn accept(&mut self, handle: Handle) -> Result<Option<Handle>, WorldFault> {
+        let Some(Desc::Listener(id)) = self.desc(handle) else { return Ok(None) };
+        let waiting = self.listeners[id].waiting.pop_front();
+        Ok(waiting.map(|id| self.handle(Desc::Socket(id, 1))))
+    }
+
+    fn canon(&mut self, canon: &mut Canon) -> Result<(), WorldFault> {
+        self.write_state(canon);
+        Ok(())
+    }
+
+    fn clear(&mut self) -> Result<Vec<Left>, WorldFault> {
+        let left = self.processes.iter().filter(|p| p.alive());
+        let left = left.map(|p| Left { role: p.role.clone(), argv: p.argv.clone() }).collect();
+        *self = Kernel::new();
+        Ok(left)
+    }
+}

@@ -1,0 +1,68 @@
+//! Loopback connections: two queues and two ends.
+//!
+//! Invariant: what is written is there for the other end at once; a reset throws away what it has not read.
+
+use rehang_scenario::Canon;
+use std::collections::VecDeque;
+
+/// One of a connection's two ends.
+#[derive(Debug, Default)]
+pub struct End {
+    /// What this end has not read.
+    pub inbox: VecDeque<u8>,
+    /// This end is open.
+    pub open: bool,
+    /// The other end was reset.
+    pub reset: bool,
+}
+
+/// A connection: the end that connected, and the end that accepted.
+#[derive(Debug)]
+pub struct Connection {
+    /// The two ends.
+    pub ends: [End; 2],
+}
+
+/// A port on which somebody listens.
+#[derive(Debug, Default)]
+pub struct Listener {
+    /// The port.
+    pub port: u16,
+    /// Connections that wait to be accepted.
+    pub waiting: VecDeque<usize>,
+    /// It still listens.
+    pub open: bool,
+}
+
+impl Connection {
+    /// A new connection, both ends open.
+    pub fn new() -> Connection {
+        Connection { ends: [End { open: true, ..End::default() }, End { open: true, ..End::default() }] }
+    }
+
+    /// Whether a read of this end gives something.
+    pub fn readable(&self, side: usize) -> bool {
+        let end = &self.ends[side];
+        !end.inbox.is_empty() || end.reset || !self.ends[1 - side].open
+    }
+
+    /// Closes an end. With unread bytes in it, or by wish, the other end is reset.
+    pub fn close(&mut self, side: usize, reset: bool) {
+        let reset = reset || !self.ends[side].inbox.is_empty();
+        self.ends[side].open = false;
+        self.ends[side].inbox.clear();
+        if reset {
+            let other = &mut self.ends[1 - side];
+            other.reset = true;
+            other.inbox.clear();
+        }
+    }
+
+    /// Writes the state.
+    pub fn canon(&self, canon: &mut Canon) {
+        for end in &self.ends {
+            let unread: Vec<u8> = end.inbox.iter().copied().collect();
+            canon.bytes(&unread).flag(end.open).flag(end.reset);
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! Processes: who is whose child, in which group and session, what they do with signals, and how they end.
+//!
+//! Invariant: an end is one event. Its descriptors are closed, its children adopted, its session's foreground
+//! group hung up, in that order, before anybody else runs.
+
+use super::Kernel;
+use super::os::View;
+use crate::world::{Change, Proc};
+use rehang_fakes::os::{Disposition, Exit, Next, Program, Sig, Wait};
+use rehang_scenario::{Canon, VTime};
+use std::collections::BTreeMap;
+
+/// What a descriptor refers to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Desc {
+    /// `/dev/null`.
+    Null,
+    /// The read end of a pipe.
+    PipeRead(usize),
+    /// The write end of a pipe.
+    PipeWrite(usize),
+    /// The slave of a terminal.
+    Tty(usize),
+    /// The master of a terminal.
+    Master(usize),
+    /// A listening socket.
+    Listener(usize),
+    /// One end of a connection.
+    Socket(usize, usize),
+}
+
+/// What a process does.
+pub enum State {
+    /// It has not run yet.
+    New,
+    /// It waits.
+    Waiting(Wait),
+    /// It runs now: its program is out.
+    Running,
+    /// It has ended and nobody has reaped it.
+    Zombie(Exit),
+    /// It is no more.
+    Gone,
+}
+
+/// A process.
+pub struct Process {
+    /// Its role.
+    pub role: String,
+    proc: Proc,
+    /// Its parent; none: the conductor.
+    pub parent: Option<Proc>,
+    /// Its name and arguments.
+    pub argv: Vec<String>,
+    /// Its environment.
+    pub env: Vec<(String, String)>,
+    /// Its group.
+    pub pgid: u32,
+    /// Its session.
+    pub sid: u32,
+    /// Its parent is a shell in its session that the conductor stands for.
+    pub shell: bool,
+    /// Its controlling terminal.
+    pub controlling: Option<usize>,
+    /// Its descriptors.
+    pub fds: BTreeMap<u32, Desc>,
+    /// What it does.
+    pub state: State,
+    /// The signal that stopped it.
+    pub stopped: Option<Sig>,
+    /// It was continued in the middle of a terminal access, which it tries again.
+    pub retries: bool,
+    /// What it does with signals; default where nothing stands.
+    pub dispositions: BTreeMap<Sig, Disposition>,
+    /// Caught signals that it has not taken, and fatal ones that wait for CONT.
+    pub pending: Vec<Sig>,
+    /// Its children, in the order of starts.
+    pub children: Vec<Proc>,
+    /// What a terminal still takes from it in this resume.
+    pub tty_quota: usize,
+    /// Its program; none once it is over or while it runs.
+    pub program: Option<Box<dyn Program>>,
+}
+
+impl Process {
+    /// A process that has not run; it is in nobody's group yet.
+    pub fn new(
+        role: String,
+        proc: Proc,
+        parent: Option<Proc>,
+        argv: Vec<String>,
+        env: Vec<(String, String)>,
+        program: Box<dyn Program>,
+    ) -> Process {
+        Process {
+            role,
+            proc,
+            parent,
+            argv,
+            env,
+            pgid: 0,
+            sid: 0,
+            shell: false,
+            controlling: None,
+            fds: BTreeMap::new(),
+            state: State::New,
+            stopped: None,
+            retries: false,
+            dispositions: BTreeMap::new(),
+            pending: Vec::new(),
+            children: Vec::new(),
+            tty_quota: 0,
+            program: Some(program),
+        }
+    }
+
+    /// Its number as a process: never 0.
+    pub fn pid(&self) -> u32 {
+        self.proc.0 + 1
+    }
+
+    /// Makes it the leader of a session.
+    pub fn session_of_its_own(&mut self) {
+        self.pgid = self.pid();
+        self.sid = self.pid();
+        self.controlling = None;
+    }
+
+    /// Whether it lives; a stopped process does.
+    pub fn alive(&self) -> bool {
+        matches!(self.state, State::New | State::Waiting(_) | State::Running)
+    }
+
+    /// When it wants to be resumed.
+    pub fn deadline(&self) -> Option<VTime> {
+        match &self.state {
+            State::Waiting(wait) if self.stopped.is_none() => wait.until,
+            _ => None,
+        }
+    }
+
+    /// What it does with a signal.
+    pub fn disposition(&self, sig: Sig) -> Disposition {
+        self.dispositions.get(&sig).copied().unwrap_or(Disposition::Default)
+    }
+}
+
+impl Kernel {
+    pub(super) fn is_ready(&self, proc: Proc, now: VTime) -> bool {
+        let process = self.get(proc);
+        if process.stopped.is_some() {
+            return false;
+        }
+        let wait = match &process.state {
+            State::New => return true,
+            State::Waiting(wait) => wait,
+            State::Running | State::Zombie(_) | State::Gone => return false,
+        };
+        let fd = |fd: &rehang_fakes::os::Fd| process.fds.get(&fd.0).copied();
+        process.retries
+            || !process.pending.is_empty()
+            || wait.until.is_some_and(|until| until <= now)
+            || wait.read.iter().filter_map(fd).any(|desc| self.readable(desc))
+            || wait.write.iter().filter_map(fd).any(|desc| self.writable(desc))
+            || (wait.child && self.has_zombie_child(proc))
+    }
+
+    fn has_zombie_child(&self, proc: Proc) -> bool {
+        self.get(proc).children.iter().any(|&c| {
+            let child = self.get(c);
+            child.parent == Some(proc) && matches!(child.state, State::Zombie(_))
+        })
+    }
+
+    pub(super) fn resume(&mut self, proc: Proc, now: VTime) {
+        let process = self.get_mut(proc);
+        let Some(mut program) = process.program.take() else { return };
+        process.state = State::Running;
+        process.retries = false;
+        process.tty_quota = super::os::TTY_QUOTA;
+        let next = program.resume(&mut View { kernel: self, me: proc, now });
+        let process = self.get_mut(proc);
+        if !process.alive() {
+            return;
+        }
+        match next {
+            Next::Wait(wait) => {
+                process.state = State::Waiting(wait);
+                process.program = Some(program);
+            }
+            Next::Exit(code) => self.end(proc, Exit::Code(code)),
+        }
+    }
+
+    /// Delivers a signal to one process.
+    pub(super) fn deliver(&mut self, proc: Proc, sig: Sig) {
+        let process = self.get_mut(proc);
+        if !process.alive() {
+            return;
+        }
+        match sig {
+            Sig::Kill => return self.end(proc, Exit::Signal(Sig::Kill)),
+            Sig::Stop => return self.stop(proc, sig),
+            Sig::Cont if process.stopped.take().is_some() => {
+                self.say(proc, Change::Continued);
+                let process = self.get_mut(proc);
+                let fatal = process.pending.iter().position(|&s| process.disposition(s) == Disposition::Default);
+                if let Some(at) = fatal {
+                    let sig = process.pending.remove(at);
+                    return self.end(proc, Exit::Signal(sig));
+                }
+            }
+            _ => {}
+        }
+        let process = self.get_mut(proc);
+        match (process.disposition(sig), sig) {
+            (Disposition::Ignore, _) => {}
+            (Disposition::Catch, _) => {
+                if !process.pending.contains(&sig) {
+                    process.pending.push(sig);
+                }
+            }
+            (Disposition::Default, Sig::Cont | Sig::Winch) => {}
+            (Disposition::Default, Sig::Tstp | Sig::Ttin | Sig::Ttou) => {
+                if !self.orphaned(self.get(proc).pgid) {
+                    self.stop(proc, sig);
+                }
+            }
+            (Disposition::Default, _) if process.stopped.is_some() => process.pending.push(sig),
+            (Disposition::Default, _) => self.end(proc, Exit::Signal(sig)),
+        }
+    }
+
+    fn stop(&mut self, proc: Proc, sig: Sig) {
+        if self.get(proc).stopped.is_none() {
+            self.get_mut(proc).stopped = Some(sig);
+            self.say(proc, Change::Stopped(sig));
+        }
+    }
+
+    /// Delivers a signal to a group, in the order of starts.
+    pub(super) fn signal_group(&mut self, pgid: u32, sig: Sig) {
+        let members: Vec<Proc> = self.all().filter(|&p| self.get(p).pgid == pgid && self.get(p).alive()).collect();
+        for member in members {
+            self.deliver(member, sig);
+        }
+    }
+
+    /// Whether no member of a group has a parent in its session outside the group.
+    pub(super) fn orphaned(&self, pgid: u32) -> bool {
+        !self.processes.iter().filter(|p| p.pgid == pgid && p.alive()).any(|p| {
+            p.shell
+                || p.parent.is_some_and(|parent| {
+                    let parent = self.get(parent);
+                    parent.alive() && parent.sid == p.sid && parent.pgid != pgid
+                })
+        })
+    }
+
+    /// Ends a process.
+    pub(super) fn end(&mut self, proc: Proc, exit: Exit) {
+        let process = self.get_mut(proc);
+        let fds = std::mem::take(&mut process.fds);
+        process.program = None;
+        process.stopped = None;
+        process.state = if process.parent.is_some() { State::Zombie(exit) } else { State::Gone };
+        for desc in fds.into_values() {
+            self.shut(desc, false);
+        }
+        self.say(proc, Change::Ended(exit));
+        let children = self.get(proc).children.clone();
+        for child in children {
+            let orphan = self.get_mut(child);
+            if orphan.parent != Some(proc) {
+                continue;
+            }
+            orphan.parent = None;
+            match orphan.alive() {
+                true => self.say(child, Change::Adopted),
+                false => self.get_mut(child).state = State::Gone,
+            }
+        }
+        let process = self.get(proc);
+        if process.sid == process.pid()
+            && let Some(tty) = process.controlling
+        {
+            let foreground = self.ttys[tty].foreground;
+            self.ttys[tty].session = 0;
+            for p in self.all().filter(|&p| self.get(p).controlling == Some(tty)).collect::<Vec<_>>() {
+                self.get_mut(p).controlling = None;
+            }
+            self.signal_group(foreground, Sig::Hup);
+            self.signal_group(foreground, Sig::Cont);
+        }
+    }
+
+    /// The state of all that lives; objects are numbered by their first appearance.
+    pub(super) fn write_state(&self, canon: &mut Canon) {
+        let mut seen: Vec<Desc> = Vec::new();
+        let mut number = |desc: Desc| {
+            let key = match desc {
+                Desc::PipeWrite(id) => Desc::PipeRead(id),
+                Desc::Socket(id, _) => Desc::Socket(id, 0),
+                Desc::Master(id) => Desc::Tty(id),
+                other => other,
+            };
+            match seen.iter().position(|&d| d == key) {
+                Some(at) => (at as u64, None),
+                None => {
+                    seen.push(key);
+                    (seen.len() as u64 - 1, Some(key))
+                }
+            }
+        };
+        let handles = self.handles.iter().flatten().copied();
+        let mut fresh = Vec::new();
+        for desc in handles {
+            let (n, new) = number(desc);
+            canon.num(n).num(kind(desc));
+            fresh.extend(new);
+        }
+        for process in self.processes.iter().filter(|p| !matches!(p.state, State::Gone)) {
+            canon.text(&process.role).num(u64::from(process.pgid)).num(u64::from(process.sid));
+            canon.flag(process.parent.is_some()).flag(process.retries);
+            canon.text(process.stopped.map_or("", Sig::name));
+            canon.list(&process.pending, |c, s| {
+                c.text(s.name());
+            });
+            for (sig, disposition) in &process.dispositions {
+                canon.text(sig.name()).num(*disposition as u64);
+            }
+            for (&fd, &desc) in &process.fds {
+                let (n, new) = number(desc);
+                canon.num(u64::from(fd)).num(n).num(kind(desc));
+                fresh.extend(new);
+            }
+            match &process.state {
+                State::New => canon.text("new"),
+                State::Waiting(wait) => canon.text("waits").text(wait.on).deadline(wait.until),
+                State::Running => canon.text("runs"),
+                State::Zombie(_) => canon.text("zombie"),
+                State::Gone => canon.text("gone"),
+            };
+            if let Some(program) = &process.program {
+                program.canon(canon);
+            }
+        }
+        for desc in fresh {
+            match desc {
+                Desc::PipeRead(id) => self.pipes[id].canon(canon),
+                Desc::Tty(id) => self.ttys[id].canon(canon),
+                Desc::Socket(id, _) => self.connections[id].canon(canon),
+                Desc::Listener(id) => {
+                    canon.num(self.listeners[id].waiting.len() as u64);
+                }
+                Desc::Null | Desc::PipeWrite(_) | Desc::Master(_) => {}
+            }
+        }
+    }
+}
+
+fn kind(desc: Desc) -> u64 {
+    match desc {
+        Desc::Null => 0,
+        Desc::PipeRead(_) => 1,
+        Desc::PipeWrite(_) => 2,
+        Desc::Tty(_) => 3,
+        Desc::Master(_) => 4,
+        Desc::Listener(_) => 5,
+        Desc::Socket(_, side) => 6 + side as u64,
+    }
+}
