@@ -1,1 +1,0 @@
-//! The model APIs' streams: OpenAI chat and responses, Anthropic messages.

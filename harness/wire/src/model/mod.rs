@@ -1,0 +1,104 @@
+//! The model APIs' streams: OpenAI chat and responses, Anthropic messages.
+//!
+//! [`ModelEvent`] is what all of them say in common. [`Encoder`] is the server's side, chunk by chunk, so that a
+//! stream can stall or be cut behind any of them; [`Decoder`] the client's; [`script`] says what comes when.
+//!
+//! Invariant: what an encoder writes for a list of events, the decoder of the same API reads as the same list.
+
+mod decode;
+mod encode;
+mod request;
+pub mod script;
+
+pub use decode::{ARGUMENTS_MAX_BYTES, Decoder, ModelError, OPEN_CALLS_MAX};
+pub use encode::{Encoder, error_body, error_message};
+pub use rehang_scenario::turns::Finish;
+pub use request::{Message, ModelRequest, Part, Tool, request_body};
+
+use rehang_scenario::{Canon, Canonical};
+use serde_json::Value;
+
+/// A model API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Api {
+    /// OpenAI's `POST /v1/chat/completions`; what opencode speaks to an OpenAI-compatible provider.
+    OpenAiChat,
+    /// OpenAI's `POST /v1/responses`; what Codex speaks.
+    OpenAiResponses,
+    /// Anthropic's `POST /v1/messages`; what Claude Code speaks.
+    Anthropic,
+}
+
+/// One thing that a model's stream says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ModelEvent {
+    /// The stream begins.
+    Start,
+    /// Some text.
+    TextDelta(String),
+    /// A whole tool call.
+    ToolCall(ToolCall),
+    /// The reason for which the response ends; never [`Finish::None`].
+    Finish(Finish),
+    /// An error instead of the rest.
+    Error {
+        /// The HTTP status that it would have had; 0 where it cannot be told.
+        status: u16,
+        /// What the server says.
+        message: String,
+    },
+    /// A sign of life without content.
+    KeepAlive,
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCall {
+    /// Its id: the caller's counter, never random.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// Its arguments.
+    pub input: Value,
+}
+
+impl Api {
+    /// All of them.
+    pub const ALL: [Api; 3] = [Api::OpenAiChat, Api::OpenAiResponses, Api::Anthropic];
+
+    /// The path that it is served at, below any base path.
+    pub fn path(self) -> &'static str {
+        match self {
+            Api::OpenAiChat => "/v1/chat/completions",
+            Api::OpenAiResponses => "/v1/responses",
+            Api::Anthropic => "/v1/messages",
+        }
+    }
+
+    /// The API that a request's target belongs to, whatever base path and query it has.
+    pub fn of_target(target: &str) -> Option<Api> {
+        let target = crate::http::Target::parse(target);
+        match target.path().as_slice() {
+            [.., "chat", "completions"] => Some(Api::OpenAiChat),
+            [.., "responses"] => Some(Api::OpenAiResponses),
+            [.., "messages"] => Some(Api::Anthropic),
+            _ => None,
+        }
+    }
+}
+
+impl Canonical for ModelEvent {
+    fn canon(&self, canon: &mut Canon) {
+        match self {
+            ModelEvent::Start => canon.num(0),
+            ModelEvent::TextDelta(text) => canon.num(1).text(text),
+            ModelEvent::ToolCall(call) => canon.num(2).text(&call.id).text(&call.name).text(&call.input.to_string()),
+            ModelEvent::Finish(finish) => canon.num(3).num(*finish as u64),
+            ModelEvent::Error { status, message } => canon.num(4).num((*status).into()).text(message),
+            ModelEvent::KeepAlive => canon.num(5),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests;

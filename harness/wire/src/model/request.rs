@@ -1,0 +1,310 @@
+//! What is asked of a model: the bodies of the three APIs' requests, small and tolerant.
+//!
+//! Invariant: reading never fails on JSON; what is missing or unknown is left out.
+
+use super::Api;
+use serde_json::{Value, json};
+
+/// A request, as far as anybody here looks at it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ModelRequest {
+    /// The model's name.
+    pub model: String,
+    /// Whether the response is to be a stream.
+    pub stream: bool,
+    /// The tools that are offered.
+    pub tools: Vec<Tool>,
+    /// The conversation so far; a system prompt is its first message.
+    pub messages: Vec<Message>,
+}
+
+/// A tool that is offered.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    pub parameters: Value,
+}
+
+/// A message of the conversation.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Message {
+    /// `system`, `user` or `assistant`; tool results are the user's.
+    pub role: String,
+    /// What it holds.
+    pub parts: Vec<Part>,
+}
+
+/// A part of a message.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Part {
+    /// A text.
+    Text(String),
+    /// The assistant called a tool.
+    Call(super::ToolCall),
+    /// A tool's result.
+    Result {
+        /// The call's id.
+        id: String,
+        /// What the model is told.
+        text: String,
+        /// Whether it is an error; OpenAI's APIs cannot say so.
+        is_error: bool,
+    },
+}
+
+impl Message {
+    /// A message of one text.
+    pub fn text(role: &str, text: &str) -> Message {
+        Message { role: role.to_owned(), parts: vec![Part::Text(text.to_owned())] }
+    }
+}
+
+impl ModelRequest {
+    /// Reads a request's body.
+    pub fn parse(api: Api, body: &Value) -> ModelRequest {
+        let tools = array(body, "tools").map(|tool| {
+            let tool = tool.get("function").unwrap_or(tool);
+            let parameters = tool.get("parameters").or_else(|| tool.get("input_schema"));
+            Tool {
+                name: string(tool, "name"),
+                description: string(tool, "description"),
+                parameters: parameters.cloned().unwrap_or_default(),
+            }
+        });
+        let mut messages = Vec::new();
+        for key in ["system", "instructions"] {
+            let parts = texts(body.get(key));
+            if !parts.is_empty() {
+                messages.push(Message { role: "system".to_owned(), parts });
+            }
+        }
+        match api {
+            Api::OpenAiChat => messages.extend(array(body, "messages").map(chat_message)),
+            Api::Anthropic => messages.extend(array(body, "messages").map(anthropic_message)),
+            Api::OpenAiResponses => match body.get("input") {
+                Some(Value::String(text)) => messages.push(Message::text("user", text)),
+                _ => messages.extend(array(body, "input").map(responses_item)),
+            },
+        }
+        ModelRequest {
+            model: string(body, "model"),
+            stream: body.get("stream").and_then(Value::as_bool).unwrap_or(false),
+            tools: tools.collect(),
+            messages,
+        }
+    }
+
+    /// Whether this is the agent's own request and none on the side (a title, a router, a warm-up): main ones
+    /// offer tools.
+    pub fn is_main(&self) -> bool {
+        !self.tools.is_empty()
+    }
+
+    /// Whether this tool is offered. Claude Code's main requests are those that offer `Bash`.
+    pub fn offers(&self, tool: &str) -> bool {
+        self.tools.iter().any(|t| t.name == tool)
+    }
+
+    /// Which response this is since the user last said something, from 0: how many times the assistant spoke
+    /// since then. A tool's result is not the user's word.
+    pub fn turn(&self) -> usize {
+        let mut turn = 0;
+        let mut speaking = false;
+        for message in &self.messages {
+            let speaks = message.role == "assistant";
+            // OpenAI responses send one item a text and a call: what stands together is one response.
+            turn += usize::from(speaks && !speaking);
+            speaking = speaks;
+            if message.role == "user" && message.parts.iter().any(|p| matches!(p, Part::Text(_))) {
+                turn = 0;
+            }
+        }
+        turn
+    }
+
+    /// What the last tool call told the model, where one did since the user last said something.
+    pub fn last_result(&self) -> Option<&str> {
+        self.messages.iter().rev().flat_map(|m| m.parts.iter().rev()).find_map(|part| match part {
+            Part::Result { text, .. } => Some(text.as_str()),
+            _ => None,
+        })
+    }
+}
+
+/// The body of a streaming request.
+pub fn request_body(api: Api, request: &ModelRequest) -> Value {
+    let tools: Vec<Value> = request.tools.iter().map(|tool| tool_body(api, tool)).collect();
+    let mut body = match api {
+        Api::OpenAiChat => {
+            let messages: Vec<Value> = request.messages.iter().flat_map(chat_body).collect();
+            json!({"model": request.model, "stream": request.stream, "messages": messages})
+        }
+        Api::OpenAiResponses => {
+            let input: Vec<Value> = request.messages.iter().flat_map(responses_body).collect();
+            json!({"model": request.model, "stream": request.stream, "store": false, "input": input})
+        }
+        Api::Anthropic => {
+            let (system, rest): (Vec<_>, Vec<_>) = request.messages.iter().partition(|m| m.role == "system");
+            let system: Vec<Value> = system.into_iter().flat_map(anthropic_parts).collect();
+            let message = |m: &Message| json!({"role": m.role, "content": anthropic_parts(m)});
+            let messages: Vec<Value> = rest.into_iter().map(message).collect();
+            // Required by the API; nobody counts here.
+            let mut body =
+                json!({"model": request.model, "stream": request.stream, "max_tokens": 8192, "messages": messages});
+            if !system.is_empty() {
+                body["system"] = json!(system);
+            }
+            body
+        }
+    };
+    if !tools.is_empty() {
+        body["tools"] = json!(tools);
+    }
+    body
+}
+
+fn tool_body(api: Api, tool: &Tool) -> Value {
+    let Tool { name, description, parameters } = tool;
+    match api {
+        Api::OpenAiChat => json!({"type": "function",
+            "function": {"name": name, "description": description, "parameters": parameters}}),
+        Api::OpenAiResponses => {
+            json!({"type": "function", "name": name, "description": description, "parameters": parameters})
+        }
+        Api::Anthropic => json!({"name": name, "description": description, "input_schema": parameters}),
+    }
+}
+
+fn chat_body(message: &Message) -> Vec<Value> {
+    let mut results = Vec::new();
+    let mut calls = Vec::new();
+    let mut said = String::new();
+    for part in &message.parts {
+        match part {
+            Part::Text(text) => said.push_str(text),
+            Part::Call(call) => calls.push(json!({"id": call.id, "type": "function",
+                "function": {"name": call.name, "arguments": call.input.to_string()}})),
+            Part::Result { id, text, .. } => results.push(json!({"role": "tool", "tool_call_id": id, "content": text})),
+        }
+    }
+    if !calls.is_empty() {
+        results.push(json!({"role": message.role, "content": said, "tool_calls": calls}));
+    } else if !said.is_empty() || results.is_empty() {
+        results.push(json!({"role": message.role, "content": said}));
+    }
+    results
+}
+
+fn responses_body(message: &Message) -> Vec<Value> {
+    let kind = if message.role == "assistant" { "output_text" } else { "input_text" };
+    let part = |part: &Part| match part {
+        Part::Text(text) => {
+            json!({"type": "message", "role": message.role, "content": [{"type": kind, "text": text}]})
+        }
+        Part::Call(call) => json!({"type": "function_call", "call_id": call.id, "name": call.name,
+            "arguments": call.input.to_string()}),
+        Part::Result { id, text, .. } => json!({"type": "function_call_output", "call_id": id, "output": text}),
+    };
+    message.parts.iter().map(part).collect()
+}
+
+fn anthropic_parts(message: &Message) -> Vec<Value> {
+    let part = |part: &Part| match part {
+        Part::Text(text) => json!({"type": "text", "text": text}),
+        Part::Call(call) => json!({"type": "tool_use", "id": call.id, "name": call.name, "input": call.input}),
+        Part::Result { id, text, is_error } => {
+            json!({"type": "tool_result", "tool_use_id": id, "content": text, "is_error": is_error})
+        }
+    };
+    message.parts.iter().map(part).collect()
+}
+
+fn chat_message(message: &Value) -> Message {
+    let role = string(message, "role");
+    let mut parts = texts(message.get("content"));
+    if role == "tool" {
+        let text = joined(parts);
+        let result = Part::Result { id: string(message, "tool_call_id"), text, is_error: false };
+        return Message { role: "user".to_owned(), parts: vec![result] };
+    }
+    for call in array(message, "tool_calls") {
+        let function = call.get("function").unwrap_or(&Value::Null);
+        parts.push(called(string(call, "id"), function, function.get("arguments")));
+    }
+    Message { role: if role == "developer" { "system".to_owned() } else { role }, parts }
+}
+
+fn responses_item(item: &Value) -> Message {
+    match string(item, "type").as_str() {
+        "function_call" => Message {
+            role: "assistant".to_owned(),
+            parts: vec![called(string(item, "call_id"), item, item.get("arguments"))],
+        },
+        "function_call_output" => {
+            let text = joined(texts(item.get("output")));
+            let result = Part::Result { id: string(item, "call_id"), text, is_error: false };
+            Message { role: "user".to_owned(), parts: vec![result] }
+        }
+        _ => chat_message(item),
+    }
+}
+
+fn anthropic_message(message: &Value) -> Message {
+    let parts = match message.get("content") {
+        Some(Value::Array(blocks)) => blocks.iter().filter_map(anthropic_block).collect(),
+        content => texts(content),
+    };
+    Message { role: string(message, "role"), parts }
+}
+
+fn anthropic_block(block: &Value) -> Option<Part> {
+    match string(block, "type").as_str() {
+        "text" => Some(Part::Text(string(block, "text"))),
+        "tool_use" => Some(called(string(block, "id"), block, block.get("input"))),
+        "tool_result" => Some(Part::Result {
+            id: string(block, "tool_use_id"),
+            text: joined(texts(block.get("content"))),
+            is_error: block.get("is_error").and_then(Value::as_bool).unwrap_or(false),
+        }),
+        _ => None,
+    }
+}
+
+/// A call whose arguments come as JSON or as a text of JSON.
+fn called(id: String, named: &Value, arguments: Option<&Value>) -> Part {
+    let input = match arguments {
+        Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone())),
+        other => other.cloned().unwrap_or_default(),
+    };
+    Part::Call(super::ToolCall { id, name: string(named, "name"), input })
+}
+
+/// The texts of a content that is a text, or a list of blocks.
+fn texts(content: Option<&Value>) -> Vec<Part> {
+    match content {
+        Some(Value::String(text)) if !text.is_empty() => vec![Part::Text(text.clone())],
+        Some(Value::Array(blocks)) => blocks
+            .iter()
+            .filter_map(|b| b.get("text").and_then(Value::as_str))
+            .map(|t| Part::Text(t.to_owned()))
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn joined(parts: Vec<Part>) -> String {
+    let text = |part| if let Part::Text(text) = part { text } else { String::new() };
+    parts.into_iter().map(text).collect::<Vec<_>>().join("\n")
+}
+
+fn array<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
+    value.get(key).and_then(Value::as_array).into_iter().flatten()
+}
+
+fn string(value: &Value, key: &str) -> String {
+    value.get(key).and_then(Value::as_str).unwrap_or("").to_owned()
+}
