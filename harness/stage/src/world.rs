@@ -167,8 +167,8 @@ pub trait World {
     /// Sends a signal from the conductor to a process, or to its process group. What it ends is over on return.
     fn kill(&mut self, to: Proc, group: bool, sig: Sig) -> Result<(), WorldFault>;
 
-    /// Reads up to 65,536 bytes from one of the conductor's own descriptors.
-    fn read(&mut self, handle: Handle) -> Result<Read, WorldFault>;
+    /// Reads up to `max` bytes from one of the conductor's own descriptors.
+    fn read(&mut self, handle: Handle, max: usize) -> Result<Read, WorldFault>;
 
     /// Writes to one of the conductor's own descriptors what it takes now.
     fn write(&mut self, handle: Handle, bytes: &[u8]) -> Result<Write, WorldFault>;

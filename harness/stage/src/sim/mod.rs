@@ -13,16 +13,13 @@ use crate::world::{Change, Handle, Happened, Launch, Left, Proc, Streams, World,
 use net::{Connection, Listener};
 use pipe::Pipe;
 use process::{Desc, Process, State};
-use rehang_fakes::os::{Errno, Exit, Read, Sig, Write};
+use rehang_fakes::os::{Errno, Read, Sig, Write};
 use rehang_scenario::{Canon, Terminal, VTime};
 use std::collections::BTreeMap;
 use tty::Tty;
 
 /// The port that the first listener of a cell gets; opencode's own default (1.0.185).
 const FIRST_PORT: u16 = 4096;
-
-/// The most that one read of the conductor's takes.
-const READ_MAX: usize = 65_536;
 
 /// The simulated kernel.
 #[derive(Default)]
@@ -364,8 +361,8 @@ impl World for Kernel {
         Ok(())
     }
 
-    fn read(&mut self, handle: Handle) -> Result<Read, WorldFault> {
-        Ok(self.desc(handle).map_or(Read::Failed(Errno::BadFd), |desc| self.read_desc(desc, READ_MAX)))
+    fn read(&mut self, handle: Handle, max: usize) -> Result<Read, WorldFault> {
+        Ok(self.desc(handle).map_or(Read::Failed(Errno::BadFd), |desc| self.read_desc(desc, max)))
     }
 
     fn write(&mut self, handle: Handle, bytes: &[u8]) -> Result<Write, WorldFault> {

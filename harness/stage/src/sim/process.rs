@@ -290,7 +290,6 @@ impl Kernel {
                 self.get_mut(p).controlling = None;
             }
             self.signal_group(foreground, Sig::Hup);
-            self.signal_group(foreground, Sig::Cont);
         }
     }
 
