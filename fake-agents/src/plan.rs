@@ -3,7 +3,7 @@
 //! Invariant: a fake knows its scenario only through its plan, its arguments and its environment.
 
 use crate::os::Program;
-use rehang_scenario::turns::Turn;
+use rehang_scenario::turns::{Finish, Response, Turn, responses};
 use rehang_scenario::{Agent, Fault};
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,8 @@ pub struct Plan {
     pub faults: Vec<Fault>,
     /// The strategies that sit inside the agent, in the order of the stack (`auto-answer@r1(at=tool)`).
     pub inside: Vec<String>,
-    /// The port of the model server; none: the persona plays the model's stream itself.
+    /// The port of the model server; none: the persona plays the model's stream itself. Every request to it
+    /// carries [`RESPONSE_HEADER`], so that the server knows which scripted response is meant.
     pub model_port: Option<u16>,
     /// Sessions that a restarted server finds stored (JSON, the persona's own form).
     pub stored: Option<serde_json::Value>,
@@ -26,6 +27,31 @@ pub struct Plan {
 
 /// The variable that carries a plan (JSON) to a fake that no conductor started: a nested agent, a standalone run.
 pub const PLAN_ENV: &str = "REHANG_PLAN";
+
+/// The header of a request to the model server that names the scripted response: see [`response_at`].
+pub const RESPONSE_HEADER: &str = "x-rehang-response";
+
+/// The scripted response at a path: `3` is the third of the root session; `2.1/4` is the fourth response of the
+/// subagent that part 1 (from 0) of the root's second response starts. Behind the last one the model says nothing
+/// and stops.
+pub fn response_at(turns: &[Turn], path: &str) -> Option<Response> {
+    let all = responses(turns);
+    match path.split_once('/') {
+        None => {
+            let nth: usize = path.parse().ok()?;
+            let response = all.into_iter().nth(nth.checked_sub(1)?);
+            Some(response.unwrap_or(Response { parts: Vec::new(), finish: Finish::Stop }))
+        }
+        Some((at, rest)) => {
+            let (nth, part) = at.split_once('.')?;
+            let response = all.into_iter().nth(nth.parse::<usize>().ok()?.checked_sub(1)?)?;
+            match response.parts.get(part.parse::<usize>().ok()?)? {
+                Turn::Task(task) => response_at(&task.turns, rest),
+                _ => None,
+            }
+        }
+    }
+}
 
 /// The program that `argv[0]` names.
 ///
