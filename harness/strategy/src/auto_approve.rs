@@ -1,6 +1,126 @@
-//! Clive's approval of permissions over stdin.
+//! Clive's approval of permissions over the agent's stdin.
+//!
+//! Invariant: what is taken for a denied permission is any tool_result with `is_error`, of which a failing command
+//! has one too; at most one block a message is seen. A second tool_result for the same id is what it writes.
 
-use crate::Entry;
+use crate::lines::{Lines, blocks, text};
+use crate::{Act, Entry, Facts, Params, Seat, Seen, Strategy, Stream, Wire};
+use rehang_scenario::{Canon, Policy, Span, VTime};
+use serde_json::{Value, json};
 
-/// All of them.
-pub const ENTRIES: &[Entry] = &[];
+/// The name of Claude Code's question tool.
+const QUESTION_TOOL: &str = "AskUserQuestion";
+
+/// The versions.
+pub const ENTRIES: &[Entry] = &[
+    Entry {
+        name: "auto-approve@v1",
+        seat: Seat::Outside,
+        origin: "iammorganparry/clive 37b7f95, 2026-01-21 07:55",
+        summary: "answers each failed tool_result with an empty, successful one, and logs a permission request",
+        speaks: &[Wire::ClaudeStream],
+        params: &[],
+        build: |_: &Params| Box::new(AutoApprove::new(false)),
+    },
+    Entry {
+        name: "auto-approve@v2",
+        seat: Seat::Outside,
+        origin: "iammorganparry/clive d2b56a8, the same day 10:35",
+        summary: "as v1, but leaves the question tool alone, writes nothing after the end, and logs nothing",
+        speaks: &[Wire::ClaudeStream],
+        params: &[],
+        build: |_: &Params| Box::new(AutoApprove::new(true)),
+    },
+];
+
+#[derive(Debug, Clone)]
+struct AutoApprove {
+    v2: bool,
+    lines: Lines,
+    /// Ids of the question tool's calls (v2: `handledQuestionIDs`).
+    questions: Vec<String>,
+    over: bool,
+}
+
+impl AutoApprove {
+    fn new(v2: bool) -> AutoApprove {
+        AutoApprove { v2, lines: Lines::default(), questions: Vec::new(), over: false }
+    }
+
+    fn message(&mut self, message: &Value, acts: &mut Vec<Act>) {
+        match text(message, "type") {
+            "user" => self.user(message, acts),
+            "assistant" if self.v2 => blocks(message).iter().for_each(|block| self.note_question(block)),
+            "stream_event" if self.v2 => self.note_question(&message["event"]["content_block"]),
+            _ => {}
+        }
+    }
+
+    fn note_question(&mut self, block: &Value) {
+        if text(block, "type") == "tool_use" && text(block, "name") == QUESTION_TOOL {
+            let id = text(block, "id").to_owned();
+            if !self.questions.contains(&id) {
+                self.questions.push(id);
+            }
+        }
+    }
+
+    fn user(&self, message: &Value, acts: &mut Vec<Act>) {
+        let denied = |block: &&Value| {
+            text(block, "type") == "tool_result" && block["is_error"] == true && !text(block, "tool_use_id").is_empty()
+        };
+        let Some(block) = blocks(message).iter().find(denied) else { return };
+        let id = text(block, "tool_use_id");
+        if self.v2 && (self.over || self.questions.iter().any(|question| question == id)) {
+            return;
+        }
+        let result = json!({ "type": "tool_result", "tool_use_id": id, "content": "", "is_error": false });
+        let line = json!({ "type": "user", "message": { "role": "user", "content": [result] } });
+        acts.push(Act::Write(format!("{line}\n").into_bytes()));
+        let log = format!(
+            "PERMISSION REQUEST detected: {} (tool_use_id={id}), sent approval via stdin",
+            text(block, "content")
+        );
+        acts.push(Act::Report(Policy {
+            detected: Some("error-block".to_owned()),
+            rule: Some("approve".to_owned()),
+            text: (!self.v2).then(|| log.clone()),
+            ..Policy::default()
+        }));
+        if !self.v2 {
+            acts.push(Act::Say(log));
+        }
+    }
+}
+
+impl Strategy for AutoApprove {
+    fn on(&mut self, _: VTime, seen: &Seen, acts: &mut Vec<Act>) {
+        match seen {
+            Seen::Output(Stream::Stdout, bytes) => {
+                for message in self.lines.take(bytes) {
+                    self.message(&message, acts);
+                }
+            }
+            Seen::Exited(_) => self.over = true,
+            _ => {}
+        }
+    }
+
+    fn deadline(&self) -> Option<VTime> {
+        None
+    }
+
+    fn bound(&self, _: &Facts) -> Option<Span> {
+        None
+    }
+
+    fn canon(&self, canon: &mut Canon) {
+        self.lines.canon(canon);
+        canon.flag(self.over).list(&self.questions, |canon, id| {
+            canon.text(id);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,114 @@
-//! The anti-pattern: silence of the model's stream rejects a question.
+//! The anti-pattern: a silent model stream is given up, and the question that it waits for with it.
+//!
+//! Invariant: the clock knows nothing of questions. A pending ask is silence to it, so it ends as `rejected` with no
+//! other cause. (PawWork asked its ledger since 2837fabbb: `ledger@v0`.)
 
-use crate::Entry;
+use crate::catalogue::Value;
+use crate::{Act, Entry, Facts, Param, Seat, Seen, Strategy, Wire};
+use rehang_scenario::{Canon, Policy, Span, VTime};
 
-/// All of them.
-pub const ENTRIES: &[Entry] = &[];
+/// The timeout.
+pub const ENTRIES: &[Entry] = &[Entry {
+    name: "blind-timeout",
+    seat: Seat::Inside,
+    origin: "Astro-Han/pawwork llm.ts before 2837fabbb, 2026-05-06",
+    summary: "aborts a model stream that was silent for 600 s, drains it as a success, and rejects what is asked in it",
+    speaks: &[Wire::InOpencode],
+    params: &[Param {
+        name: "timeout",
+        default: Value::Span(Span::secs(600)),
+        doc: "the longest silence of a stream (SILENT_STREAM_TIMEOUT_MS 600 000); 0ms: off",
+    }],
+    build: |params| Box::new(Blind { timeout: params.span("timeout"), streams: Vec::new() }),
+}];
+
+#[derive(Debug, Clone)]
+struct Blind {
+    timeout: Span,
+    /// In the order of their begin.
+    streams: Vec<Watched>,
+}
+
+/// A session's stream: open while the model speaks, and while tools that it called wait for an answer.
+#[derive(Debug, Clone)]
+struct Watched {
+    session: String,
+    open: bool,
+    asks: Vec<String>,
+    due: VTime,
+}
+
+impl Blind {
+    fn watch(&mut self, session: &str, due: VTime) -> &mut Watched {
+        let i = self.streams.iter().position(|s| s.session == session).unwrap_or(self.streams.len());
+        if i == self.streams.len() {
+            self.streams.push(Watched { session: session.to_owned(), open: false, asks: Vec::new(), due });
+        }
+        &mut self.streams[i]
+    }
+
+    fn fire(&self, session: String, acts: &mut Vec<Act>) {
+        let text = format!("no event on the model's stream for {}", self.timeout);
+        acts.push(Act::Report(Policy {
+            detected: Some("silent-stream".to_owned()),
+            cause: Some("silent-stream".to_owned()),
+            text: Some(text.clone()),
+            constants: [("stream_timeout_ms".to_owned(), self.timeout.as_ms())].into(),
+            ..Policy::default()
+        }));
+        acts.push(Act::AbortStream { session, fail: false, text, reject_asks: true });
+    }
+}
+
+impl Strategy for Blind {
+    fn on(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
+        if self.timeout == Span::ZERO {
+            return;
+        }
+        let due = now + self.timeout;
+        match seen {
+            Seen::StreamOpen { session } => {
+                let stream = self.watch(session, due);
+                (stream.open, stream.due) = (true, due);
+            }
+            Seen::StreamMoved { session, .. } => {
+                self.streams.iter_mut().filter(|s| s.session == *session).for_each(|s| s.due = due);
+            }
+            Seen::StreamClosed { session } => {
+                self.streams.iter_mut().filter(|s| s.session == *session).for_each(|s| s.open = false);
+            }
+            Seen::Pending(ask) => self.watch(&ask.session, due).asks.push(ask.id.clone()),
+            Seen::Ended { id } => self.streams.iter_mut().for_each(|s| s.asks.retain(|ask| ask != id)),
+            Seen::Tick => {
+                let (fired, kept) = std::mem::take(&mut self.streams).into_iter().partition(|s| now >= s.due);
+                self.streams = kept;
+                let fired: Vec<Watched> = fired;
+                fired.into_iter().for_each(|stream| self.fire(stream.session, acts));
+            }
+            _ => {}
+        }
+        self.streams.retain(|stream| stream.open || !stream.asks.is_empty());
+    }
+
+    fn deadline(&self) -> Option<VTime> {
+        self.streams.iter().map(|stream| stream.due).min()
+    }
+
+    fn bound(&self, facts: &Facts) -> Option<Span> {
+        let silences = u64::from(facts.responses) + u64::from(facts.asks) + 1;
+        let silent = Span(self.timeout.as_ms().saturating_mul(silences));
+        (self.timeout > Span::ZERO).then_some(facts.healthy + silent)
+    }
+
+    fn canon(&self, canon: &mut Canon) {
+        canon.list(&self.streams, |canon, stream| {
+            canon.text(&stream.session).flag(stream.open).deadline(Some(stream.due));
+            canon.list(&stream.asks, |canon, ask| {
+                canon.text(ask);
+            });
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

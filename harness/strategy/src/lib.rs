@@ -13,12 +13,13 @@ pub mod catalogue;
 pub mod companion;
 pub mod guard;
 pub mod idle;
+mod lines;
 pub mod none;
 pub mod not_offered;
 pub mod pawwork;
 pub mod pending_ask;
 pub mod spec;
-mod stack;
+pub mod stack;
 pub mod wall;
 
 pub use catalogue::{Entry, Param, Params, Seat, Wire, all, fits, matrix, wires};
@@ -26,7 +27,7 @@ pub use spec::{Spec, SpecError};
 pub use stack::{Member, Stack, member, stack};
 
 use rehang_scenario::turns::Question;
-use rehang_scenario::{Canon, Policy, Span, VTime};
+use rehang_scenario::{Canon, Policy, Span, Terminal, VTime};
 use serde_json::Value;
 
 /// A detector with a resolver.
@@ -90,6 +91,8 @@ pub struct Ask {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Seen {
     // --- outside: a run ---
+    /// How the agent's standard streams are connected; comes before [`Seen::Started`].
+    Terminal(Terminal),
     /// The agent was started; for a server: it listens, and this session was made for the prompt.
     Started {
         /// The session's id; empty where there is no server.
@@ -99,8 +102,10 @@ pub enum Seen {
     },
     /// Bytes of the agent's output, as they came out of the pipe.
     Output(Stream, Vec<u8>),
-    /// The end of one of its streams.
+    /// The end of one of its streams. On a terminal, where stderr is no stream of its own, its end comes right after the start.
     OutputEnd(Stream),
+    /// Somebody else (the wrapper, a person) wrote this to the agent's stdin.
+    Wrote(Vec<u8>),
     /// The agent's process is over: its code, or -signal.
     Exited(i32),
     /// The deadline that it asked for has come.

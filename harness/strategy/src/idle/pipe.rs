@@ -1,0 +1,77 @@
+//! One of the agent's pipes, as Python's text reader empties it: a `select` and one `readline` a wake-up.
+//!
+//! Invariant: what was read ahead wakes nobody. A burst of lines gives one line; the others stay in the
+//! reader's buffer until the kernel has something new (the defect that little-loops' tests cannot see, since
+//! they mock the selector).
+
+use rehang_scenario::Canon;
+
+/// What a reader takes from the kernel at a time (`TextIOWrapper._CHUNK_SIZE`).
+const CHUNK: usize = 8_192;
+
+/// What one `readline` gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Line {
+    /// A line; without a newline at the end of the stream.
+    Whole(Vec<u8>),
+    /// Half a line is there: the call blocks, and every timer with it.
+    Blocks,
+    /// The end.
+    End,
+}
+
+/// A pipe and the buffer of its reader.
+#[derive(Debug, Clone, Default)]
+pub struct Pipe {
+    kernel: Vec<u8>,
+    ahead: Vec<u8>,
+    ended: bool,
+    /// Whether the loop still listens to it.
+    pub open: bool,
+}
+
+impl Pipe {
+    /// A pipe that the loop listens to.
+    pub fn open() -> Pipe {
+        Pipe { open: true, ..Pipe::default() }
+    }
+
+    /// Bytes arrive in the kernel's buffer.
+    pub fn arrive(&mut self, bytes: &[u8]) {
+        self.kernel.extend_from_slice(bytes);
+    }
+
+    /// The last writer is gone.
+    pub fn end(&mut self) {
+        self.ended = true;
+    }
+
+    /// Whether `select` names it.
+    pub fn is_ready(&self) -> bool {
+        self.open && (self.ended || !self.kernel.is_empty())
+    }
+
+    /// One `readline`.
+    pub fn readline(&mut self) -> Line {
+        loop {
+            if let Some(i) = self.ahead.iter().position(|&b| b == b'\n') {
+                return Line::Whole(self.ahead.drain(..=i).collect());
+            }
+            if !self.kernel.is_empty() {
+                let chunk = self.kernel.len().min(CHUNK);
+                self.ahead.extend(self.kernel.drain(..chunk));
+            } else if !self.ended {
+                return Line::Blocks;
+            } else if !self.ahead.is_empty() {
+                return Line::Whole(std::mem::take(&mut self.ahead));
+            } else {
+                return Line::End;
+            }
+        }
+    }
+
+    /// Writes the state.
+    pub fn canon(&self, canon: &mut Canon) {
+        canon.flag(self.open).flag(self.ended).bytes(&self.kernel).bytes(&self.ahead);
+    }
+}
