@@ -3,6 +3,9 @@
 //! Invariant: the conductor cannot tell the two worlds apart. Whatever enters a trace comes through
 //! [`world::World`], so the same cell has the same trace, byte for byte, on both.
 
+pub mod conductor;
 pub mod lockstep;
 pub mod sim;
 pub mod world;
+
+pub use conductor::{Job, Record, RunError, run};

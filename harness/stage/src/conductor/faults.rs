@@ -1,0 +1,83 @@
+//! Faults that strike at an instant: a process crashes, freezes, thaws or restarts; the companion's worker dies.
+//!
+//! Invariant: faults inside the agent (its events, POSTs, tools, queue) are the persona's, not struck here.
+
+use super::hub::{Actor, Hub, Input};
+use crate::world::WorldFault;
+use rehang_fakes::os::Sig;
+use rehang_judge::What;
+use rehang_scenario::{Canon, Fault, ProcessDoes, Scenario, VTime, WorkerFault};
+use std::collections::VecDeque;
+
+/// The faults that are still to strike.
+pub struct Faults {
+    due: Vec<(VTime, Strike)>,
+}
+
+enum Strike {
+    Process(String, ProcessDoes),
+    Worker,
+}
+
+impl Faults {
+    /// The faults of a scenario, in order.
+    pub fn new(scenario: &Scenario, begin: VTime) -> Faults {
+        let strikes = scenario.faults.iter().filter_map(|fault| match fault {
+            Fault::Process(p) => Some((begin + p.at, Strike::Process(p.role.clone(), p.does))),
+            Fault::Worker(WorkerFault::Dies(at)) => Some((begin + *at, Strike::Worker)),
+            _ => None,
+        });
+        let mut due: Vec<_> = strikes.collect();
+        due.sort_by_key(|(at, _)| *at);
+        Faults { due }
+    }
+}
+
+impl Actor for Faults {
+    fn deadline(&self) -> Option<VTime> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    fn act(&mut self, hub: &mut Hub<'_>, name: &str, _: VecDeque<Input>) -> Result<(), WorldFault> {
+        while self.due.first().is_some_and(|(at, _)| *at <= hub.now) {
+            match self.due.remove(0).1 {
+                Strike::Worker => {
+                    hub.say(name, What::Fault("worker dies".to_owned()));
+                    hub.worker_dead = true;
+                    hub.material += 1;
+                    hub.tell_all(&Input::WorkerDied);
+                }
+                Strike::Process(role, does) => strike(hub, name, &role, does)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn canon(&self, canon: &mut Canon) {
+        canon.num(self.due.len() as u64);
+        for (at, _) in &self.due {
+            canon.deadline(Some(*at));
+        }
+    }
+}
+
+fn strike(hub: &mut Hub<'_>, name: &str, role: &str, does: ProcessDoes) -> Result<(), WorldFault> {
+    let Some(proc) = hub.world.find(role).filter(|&p| hub.world.alive(p)) else { return Ok(()) };
+    let word = match does {
+        ProcessDoes::Crash => "crashes",
+        ProcessDoes::Freeze => "freezes",
+        ProcessDoes::Thaw => "thaws",
+        ProcessDoes::Restart => "restarts",
+    };
+    hub.say(name, What::Fault(format!("{role} {word}")));
+    match does {
+        ProcessDoes::Crash => hub.world.kill(proc, false, Sig::Kill),
+        ProcessDoes::Freeze => hub.world.kill(proc, false, Sig::Stop),
+        ProcessDoes::Thaw => hub.world.kill(proc, false, Sig::Cont),
+        ProcessDoes::Restart => {
+            hub.world.kill(proc, false, Sig::Kill)?;
+            hub.drain()?;
+            hub.relaunch()
+        }
+    }
+}

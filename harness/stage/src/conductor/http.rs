@@ -1,0 +1,248 @@
+//! The conductor's connections to the agent's server: requests with a time limit, and event streams.
+//!
+//! Invariant: a request is one connection, closed by a reset once its response is whole, so that nothing lingers
+//! in TIME_WAIT; its number counts the cell's requests from 1.
+
+use super::hub::{Hub, Input};
+use crate::world::{Handle, WorldFault};
+use rehang_fakes::os::{Read, Write};
+use rehang_judge::What;
+use rehang_scenario::{Canon, Span, VTime};
+use rehang_wire::http::{Piece, ResponseReader, request};
+use rehang_wire::sse;
+use serde_json::Value;
+
+/// The host that requests name: without a port, which differs from run to run.
+const HOST: &str = "localhost";
+
+/// All connections.
+#[derive(Debug, Default)]
+pub struct Net {
+    open: Vec<Connection>,
+    requests: u32,
+}
+
+#[derive(Debug)]
+struct Connection {
+    handle: Handle,
+    seat: usize,
+    who: String,
+    reader: ResponseReader,
+    unsent: Vec<u8>,
+    what: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Request { id: u32, status: u16, body: Vec<u8>, until: Option<VTime> },
+    Events { decoder: sse::Decoder },
+}
+
+/// What came of one look at a connection.
+enum Came {
+    Nothing,
+    Whole,
+    Broken(&'static str),
+}
+
+impl Net {
+    /// The earliest time limit of a request.
+    pub fn deadline(&self) -> Option<VTime> {
+        let limits = self.open.iter().filter_map(|c| match c.what {
+            Kind::Request { until, .. } => until,
+            Kind::Events { .. } => None,
+        });
+        limits.min()
+    }
+
+    /// Writes the state: who waits for what. Numbers of requests decide nothing.
+    pub fn canon(&self, canon: &mut Canon) {
+        canon.num(self.open.len() as u64);
+        for connection in &self.open {
+            canon.num(connection.seat as u64).bytes(&connection.unsent).flag(connection.reader.is_idle());
+            match &connection.what {
+                Kind::Request { status, body, until, .. } => canon.num(u64::from(*status)).bytes(body).deadline(*until),
+                Kind::Events { .. } => canon.num(u64::MAX),
+            };
+        }
+    }
+}
+
+impl Hub<'_> {
+    /// Sends a request for the actor whose turn it is; its number.
+    pub fn request(
+        &mut self,
+        who: &str,
+        method: &str,
+        path: &str,
+        body: &Value,
+        timeout: Option<Span>,
+    ) -> Result<u32, WorldFault> {
+        self.net.requests += 1;
+        let id = self.net.requests;
+        let what = What::Request { id, method: method.to_owned(), path: path.to_owned(), body: body.clone() };
+        self.say(who, what);
+        let text = if body.is_null() { String::new() } else { body.to_string() };
+        let bytes = request(method, path, HOST, &headers(&text), text.as_bytes());
+        let until = timeout.map(|span| self.now + span);
+        let kind = Kind::Request { id, status: 0, body: Vec::new(), until };
+        if !self.open_connection(who, bytes, kind)? {
+            self.fail(self.actor, who, id, "refused");
+        }
+        Ok(id)
+    }
+
+    /// Opens the event stream for the actor whose turn it is; whether the server takes the connection.
+    pub fn listen_to_events(&mut self, who: &str) -> Result<bool, WorldFault> {
+        self.net.requests += 1;
+        let (id, path) = (self.net.requests, "/event".to_owned());
+        self.say(who, What::Request { id, method: "GET".to_owned(), path, body: Value::Null });
+        let bytes = request("GET", "/event", HOST, &[("accept", "text/event-stream")], b"");
+        self.open_connection(who, bytes, Kind::Events { decoder: sse::Decoder::new() })
+    }
+
+    /// Gives a request up.
+    pub fn cancel(&mut self, who: &str, id: u32) -> Result<(), WorldFault> {
+        let at = self.net.open.iter().position(|c| matches!(c.what, Kind::Request { id: other, .. } if other == id));
+        if let Some(at) = at {
+            let connection = self.net.open.remove(at);
+            self.say(who, What::RequestFailed { id, why: "cancelled".to_owned() });
+            self.world.close(connection.handle, true)?;
+        }
+        Ok(())
+    }
+
+    /// Closes all connections of an actor.
+    pub fn close_connections(&mut self, seat: usize) -> Result<(), WorldFault> {
+        let (mine, others) = std::mem::take(&mut self.net.open).into_iter().partition(|c: &Connection| c.seat == seat);
+        self.net.open = others;
+        for connection in mine {
+            self.world.close(connection.handle, true)?;
+        }
+        Ok(())
+    }
+
+    fn open_connection(&mut self, who: &str, unsent: Vec<u8>, what: Kind) -> Result<bool, WorldFault> {
+        let Some(port) = self.port else { return Ok(false) };
+        let Ok(handle) = self.world.connect(port)? else { return Ok(false) };
+        let reader = ResponseReader::new();
+        self.net.open.push(Connection { handle, seat: self.actor, who: who.to_owned(), reader, unsent, what });
+        Ok(true)
+    }
+
+    fn fail(&mut self, seat: usize, who: &str, id: u32, why: &'static str) {
+        self.say(who, What::RequestFailed { id, why: why.to_owned() });
+        self.tell(seat, Input::Failed { id, why });
+    }
+}
+
+fn headers(body: &str) -> Vec<(&'static str, &'static str)> {
+    let mut headers = vec![("connection", "close")];
+    if !body.is_empty() {
+        headers.push(("content-type", "application/json"));
+    }
+    headers
+}
+
+/// Reads all that has come on all connections, and ends requests whose time is up.
+pub fn drain(hub: &mut Hub<'_>) -> Result<(), WorldFault> {
+    let mut at = 0;
+    while at < hub.net.open.len() {
+        let came = look(hub, at)?;
+        let late = match hub.net.open[at].what {
+            Kind::Request { until: Some(until), .. } if until <= hub.now => true,
+            Kind::Request { .. } | Kind::Events { .. } => false,
+        };
+        let why = match came {
+            Came::Nothing if late => "timeout",
+            Came::Nothing => {
+                at += 1;
+                continue;
+            }
+            Came::Whole => "",
+            Came::Broken(why) => why,
+        };
+        let connection = hub.net.open.remove(at);
+        hub.world.close(connection.handle, true)?;
+        let (seat, who) = (connection.seat, connection.who);
+        match connection.what {
+            Kind::Request { id, status, body, .. } if why.is_empty() => {
+                let text = String::from_utf8_lossy(&body);
+                let body = serde_json::from_str(&text).unwrap_or(Value::String(text.into_owned()));
+                hub.say(&who, What::Response { id, status, body: body.clone() });
+                hub.tell(seat, Input::Response { id, status, body });
+            }
+            Kind::Request { id, .. } => hub.fail(seat, &who, id, why),
+            Kind::Events { .. } => {
+                hub.say(&who, What::SseEnd);
+                hub.tell(seat, Input::EventsEnd);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn look(hub: &mut Hub<'_>, at: usize) -> Result<Came, WorldFault> {
+    let handle = hub.net.open[at].handle;
+    while !hub.net.open[at].unsent.is_empty() {
+        match hub.world.write(handle, &hub.net.open[at].unsent)? {
+            Write::Took(n) => drop(hub.net.open[at].unsent.drain(..n)),
+            Write::Later => break,
+            Write::Failed(_) => return Ok(Came::Broken("reset")),
+        }
+    }
+    loop {
+        let connection = &mut hub.net.open[at];
+        let end = match hub.world.read(handle, 65_536)? {
+            Read::Data(bytes) => {
+                connection.reader.feed(&bytes);
+                None
+            }
+            Read::Later => return Ok(Came::Nothing),
+            Read::Eof => {
+                connection.reader.finish();
+                Some("closed")
+            }
+            Read::Failed(_) => return Ok(Came::Broken("reset")),
+        };
+        match take_pieces(hub, at) {
+            Came::Nothing => {}
+            came => return Ok(came),
+        }
+        if let Some(why) = end {
+            return Ok(Came::Broken(why));
+        }
+    }
+}
+
+fn take_pieces(hub: &mut Hub<'_>, at: usize) -> Came {
+    loop {
+        let connection = &mut hub.net.open[at];
+        let piece = match connection.reader.next_piece() {
+            Ok(Some(piece)) => piece,
+            Ok(None) => return Came::Nothing,
+            Err(_) => return Came::Broken("closed"),
+        };
+        match (&mut connection.what, piece) {
+            (Kind::Request { status, .. }, Piece::Head(head)) => *status = head.status,
+            (Kind::Request { body, .. }, Piece::Body(bytes)) => body.extend_from_slice(&bytes),
+            (Kind::Request { .. }, Piece::End) => return Came::Whole,
+            (Kind::Events { .. }, Piece::Head(_)) => {}
+            (Kind::Events { decoder }, Piece::Body(bytes)) => {
+                decoder.feed(&bytes);
+                let mut events = Vec::new();
+                while let Ok(Some(item)) = decoder.next_item() {
+                    if let sse::Item::Event(event) = item {
+                        events.push(serde_json::from_str(&event.data).unwrap_or(Value::String(event.data)));
+                    }
+                }
+                let (seat, who) = (connection.seat, connection.who.clone());
+                for event in events {
+                    hub.say(&who, What::Sse(event.clone()));
+                    hub.tell(seat, Input::Event(event));
+                }
+            }
+            (Kind::Events { .. }, Piece::End) => return Came::Broken("closed"),
+        }
+    }
+}

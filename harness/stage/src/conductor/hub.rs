@@ -1,0 +1,491 @@
+//! What all actors of the conductor share: the world, the clock, the trace, the agent's streams, the network.
+//!
+//! Invariant: after each step everything that came out of the agent is read, entered into the trace and handed
+//! to those who listen, before anybody else acts.
+
+use super::http::Net;
+use super::{Job, client, model};
+use crate::world::{Change, Handle, Launch, Proc, Streams, World, WorldFault};
+use rehang_fakes::Plan;
+use rehang_fakes::os::{Exit, Read, Sig, Write};
+use rehang_judge::{AskKind, Event, Fact, What};
+use rehang_scenario::turns::Question;
+use rehang_scenario::{
+    Agent, Canon, ClaudeMode, Fault, OpencodeMode, PgrepFault, Scenario, Terminal, VTime, WorkerFault, WrapperFault,
+};
+use rehang_strategy::Stream;
+use serde_json::Value;
+use std::collections::VecDeque;
+
+/// The prompt that every agent is given.
+pub const PROMPT: &str = "go";
+
+/// Someone in the conductor who acts.
+pub trait Actor {
+    /// When it wants to act by itself.
+    fn deadline(&self) -> Option<VTime> {
+        None
+    }
+    /// Acts on what it has been told, or because its deadline has come.
+    ///
+    /// # Errors
+    /// rehang's own fault.
+    fn act(&mut self, hub: &mut Hub<'_>, name: &str, inbox: VecDeque<Input>) -> Result<(), WorldFault>;
+    /// Writes its state.
+    fn canon(&self, canon: &mut Canon);
+    /// What it waits for, where that explains a hang.
+    fn waits_for(&self) -> Option<&'static str> {
+        None
+    }
+}
+
+/// What an actor is told.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Input {
+    /// The cell begins.
+    Begin,
+    /// Bytes of the agent's output.
+    Output(Stream, Vec<u8>),
+    /// The end of one of its streams.
+    OutputEnd(Stream),
+    /// The agent's process is over.
+    Exited(Exit),
+    /// The server listens.
+    Listening,
+    /// The session for the prompt was made.
+    SessionMade(String),
+    /// The response to a request of its own.
+    Response {
+        /// The request.
+        id: u32,
+        /// The HTTP status.
+        status: u16,
+        /// The body.
+        body: Value,
+    },
+    /// A request of its own got no response.
+    Failed {
+        /// The request.
+        id: u32,
+        /// Why.
+        why: &'static str,
+    },
+    /// An event on its event stream.
+    Event(Value),
+    /// Its event stream ended.
+    EventsEnd,
+    /// Somebody runs a command of the companion.
+    Command(String),
+    /// Something is asked (people at a terminal look at the screen then).
+    Asked,
+    /// The companion's worker died.
+    WorkerDied,
+    /// A connection to the model's server has something.
+    Model,
+}
+
+/// An ask, as the agent states it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenAsk {
+    /// Its id.
+    pub id: String,
+    /// Its kind.
+    pub kind: AskKind,
+    /// Its questions.
+    pub questions: Vec<Question>,
+    /// Its permission.
+    pub permission: String,
+    /// How much of the screen there was before it.
+    pub screen_from: usize,
+}
+
+/// What all actors share.
+pub struct Hub<'w> {
+    pub world: &'w mut dyn World,
+    pub now: VTime,
+    pub begin: VTime,
+    pub events: Vec<Event>,
+    pub inboxes: Vec<VecDeque<Input>>,
+    /// Who acts now.
+    pub actor: usize,
+    /// The seats of the outside strategies.
+    pub strategies: Vec<usize>,
+    pub agent: Proc,
+    pub launch: Launch,
+    pub streams: Streams,
+    /// stdout and stderr (or the terminal) are read as they come.
+    pub reads: [bool; 2],
+    pub stream_open: [bool; 2],
+    carry: [Vec<u8>; 2],
+    pub exit: Option<Exit>,
+    /// The agent is a server.
+    pub serves: bool,
+    pub port: Option<u16>,
+    pub session: String,
+    pub net: Net,
+    pub model_listener: Option<Handle>,
+    pub model: model::Connections,
+    pub asks: Vec<OpenAsk>,
+    /// Whether anything was asked and has not ended, by id.
+    pub screen: String,
+    pub faults: Vec<Fault>,
+    pub worker_dead: bool,
+    /// Counts material events.
+    pub material: u64,
+    pub settled: Option<VTime>,
+    /// What the agent's stdin or terminal has not taken yet.
+    unwritten: VecDeque<u8>,
+    restarts: u32,
+}
+
+impl<'w> Hub<'w> {
+    pub fn new(world: &'w mut dyn World, job: &Job<'_>, inside: Vec<String>) -> Result<Hub<'w>, WorldFault> {
+        let scenario = job.scenario;
+        let over_http = scenario.faults.iter().any(|f| matches!(f, Fault::Model(_)));
+        let listener = if over_http { Some(world.listen()?) } else { None };
+        let plan = Plan {
+            agent: scenario.agent.clone(),
+            turns: scenario.turns.clone(),
+            faults: scenario.faults.clone(),
+            inside,
+            model_port: listener.map(|(_, port)| port),
+            stored: None,
+        };
+        let launch = Launch {
+            role: "agent".to_owned(),
+            argv: argv(scenario),
+            env: scenario.env.clone().into_iter().collect(),
+            plan,
+            terminal: job.terminal,
+        };
+        let ignores = |fault| scenario.faults.contains(&Fault::Wrapper(fault));
+        let slow = matches!(job.terminal, Terminal::StdoutStopped | Terminal::StdoutSlow);
+        let serves = serves(&scenario.agent);
+        Ok(Hub {
+            world,
+            now: job.begin,
+            begin: job.begin,
+            events: Vec::new(),
+            inboxes: Vec::new(),
+            actor: 0,
+            strategies: Vec::new(),
+            agent: Proc(0),
+            launch,
+            streams: Streams::default(),
+            reads: [!slow && !ignores(WrapperFault::IgnoresStdout), !ignores(WrapperFault::IgnoresStderr)],
+            stream_open: [false; 2],
+            carry: [Vec::new(), Vec::new()],
+            exit: None,
+            serves,
+            port: None,
+            session: String::new(),
+            net: Net::default(),
+            model_listener: listener.map(|(handle, _)| handle),
+            model: model::Connections::default(),
+            asks: Vec::new(),
+            screen: String::new(),
+            faults: scenario.faults.clone(),
+            worker_dead: false,
+            material: 0,
+            settled: None,
+            unwritten: VecDeque::new(),
+            restarts: 0,
+        })
+    }
+
+    /// Starts the agent.
+    pub fn launch(&mut self) -> Result<(), WorldFault> {
+        let (agent, streams) = self.world.start(&self.launch)?;
+        self.agent = agent;
+        self.streams = streams;
+        self.exit = None;
+        self.port = None;
+        self.stream_open = [streams.stdout.or(streams.tty).is_some(), streams.stderr.is_some()];
+        self.drain()
+    }
+
+    /// Starts the agent again, at the same address as far as its clients can tell.
+    pub fn relaunch(&mut self) -> Result<(), WorldFault> {
+        self.restarts += 1;
+        self.launch.role = format!("agent~{}", self.restarts + 1);
+        self.launch()
+    }
+
+    /// Enters something into the trace.
+    pub fn say(&mut self, who: &str, what: What) {
+        self.events.push(Event { t: VTime(self.now.since(self.begin).as_ms()), who: who.to_owned(), what });
+    }
+
+    pub fn agent_alive(&self) -> bool {
+        self.world.alive(self.agent)
+    }
+
+    pub fn has_fault(&self, fault: &Fault) -> bool {
+        self.faults.contains(fault)
+    }
+
+    pub fn pgrep(&self) -> Option<PgrepFault> {
+        self.faults.iter().find_map(|f| match f {
+            Fault::Pgrep(pgrep) => Some(*pgrep),
+            _ => None,
+        })
+    }
+
+    pub fn worker_alive(&self) -> bool {
+        !self.worker_dead && !self.has_fault(&Fault::Worker(WorkerFault::NeverStarts))
+    }
+
+    /// Tells one actor something.
+    pub fn tell(&mut self, seat: usize, input: Input) {
+        self.inboxes[seat].push_back(input);
+    }
+
+    /// Tells all actors something.
+    pub fn tell_all(&mut self, input: &Input) {
+        for inbox in &mut self.inboxes {
+            inbox.push_back(input.clone());
+        }
+    }
+
+    /// Somebody holds the run to be over.
+    pub fn settle(&mut self, who: &str, outcome: &str, cause: &str, text: &str) {
+        if self.settled.is_none() {
+            self.settled = Some(self.now);
+            let (outcome, cause, text) = (outcome.to_owned(), cause.to_owned(), text.to_owned());
+            self.say(who, What::Settled { outcome, cause, text });
+        }
+    }
+
+    /// Sends a signal to the agent.
+    pub fn signal(&mut self, who: &str, group: bool, sig: Sig) -> Result<(), WorldFault> {
+        let to = format!("{}{}", self.world.role(self.agent), if group { "*" } else { "" });
+        self.say(who, What::Signal { sig: sig.name().to_owned(), to });
+        self.world.kill(self.agent, group, sig)
+    }
+
+    /// Writes to the agent's stdin or terminal.
+    pub fn write_stdin(&mut self, who: &str, bytes: &[u8]) -> Result<(), WorldFault> {
+        self.say(who, What::In { text: String::from_utf8_lossy(bytes).into_owned() });
+        self.material += 1;
+        self.unwritten.extend(bytes);
+        self.flush()
+    }
+
+    /// Closes the agent's stdin, or hangs its terminal up.
+    pub fn close_stdin(&mut self, who: &str) -> Result<(), WorldFault> {
+        self.material += 1;
+        if let Some(handle) = self.streams.stdin.take() {
+            self.say(who, What::InEnd);
+            self.world.close(handle, false)?;
+        } else if let Some(handle) = self.streams.tty.take() {
+            self.say(who, What::InEnd);
+            self.stream_open[0] = false;
+            self.world.close(handle, false)?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), WorldFault> {
+        let Some(handle) = self.streams.stdin.or(self.streams.tty) else {
+            self.unwritten.clear();
+            return Ok(());
+        };
+        while !self.unwritten.is_empty() {
+            match self.world.write(handle, self.unwritten.make_contiguous())? {
+                Write::Took(n) => drop(self.unwritten.drain(..n)),
+                Write::Later => break,
+                Write::Failed(_) => self.unwritten.clear(),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads all that has come, enters it into the trace, and tells those who listen.
+    pub fn drain(&mut self) -> Result<(), WorldFault> {
+        self.flush()?;
+        for happened in self.world.happened() {
+            self.take_in(happened.role, happened.what);
+        }
+        for at in 0..2 {
+            if self.reads[at] {
+                self.read_stream(at, usize::MAX)?;
+            }
+        }
+        http_drain(self)?;
+        model::drain(self)
+    }
+
+    fn take_in(&mut self, role: String, change: Change) {
+        let what = match change {
+            Change::Spawned { parent, argv } => What::Spawn { parent, argv },
+            Change::Ended(exit) => {
+                if role == self.world.role(self.agent) {
+                    self.exit = Some(exit);
+                    self.tell_all(&Input::Exited(exit));
+                }
+                match exit {
+                    Exit::Code(code) => What::Exit(code),
+                    Exit::Signal(sig) => What::Killed(sig.name().to_owned()),
+                }
+            }
+            Change::Stopped(sig) => What::Stopped(sig.name().to_owned()),
+            Change::Continued => What::Continued,
+            Change::Adopted => What::Adopted,
+            Change::Signalled { to, sig } => What::Signal { sig: sig.name().to_owned(), to },
+            Change::Fact(fact) => {
+                self.note(&fact);
+                What::Fact(fact)
+            }
+        };
+        if !matches!(what, What::Fact(_)) {
+            self.material += 1;
+        }
+        self.say(&role, what);
+    }
+
+    fn note(&mut self, fact: &Fact) {
+        if is_material(fact) {
+            self.material += 1;
+        }
+        match fact {
+            Fact::Asked { id, kind, questions, permission, .. } => {
+                self.asks.push(OpenAsk {
+                    id: id.clone(),
+                    kind: *kind,
+                    questions: questions.clone(),
+                    permission: permission.clone(),
+                    screen_from: self.screen.len(),
+                });
+                self.tell_all(&Input::Asked);
+            }
+            Fact::AskEnded { id, .. } => self.asks.retain(|ask| ask.id != *id),
+            _ => {}
+        }
+    }
+
+    /// Reads at most `max` bytes of stdout (or the terminal) or stderr.
+    pub fn read_stream(&mut self, at: usize, max: usize) -> Result<usize, WorldFault> {
+        let handle = match at {
+            0 => self.streams.stdout.or(self.streams.tty),
+            _ => self.streams.stderr,
+        };
+        let Some(handle) = handle.filter(|_| self.stream_open[at]) else { return Ok(0) };
+        let stream = if at == 0 { Stream::Stdout } else { Stream::Stderr };
+        let fd = match (at, self.streams.tty) {
+            (0, Some(_)) if self.streams.stdout.is_none() => 0,
+            (0, _) => 1,
+            _ => 2,
+        };
+        let mut total = 0;
+        while total < max {
+            match self.world.read(handle, (max - total).min(65_536))? {
+                Read::Data(bytes) => {
+                    total += bytes.len();
+                    let text = self.text_of(at, &bytes);
+                    if fd == 0 {
+                        self.screen.push_str(&text);
+                    }
+                    self.say_out(fd, text);
+                    self.tell_all(&Input::Output(stream, bytes));
+                }
+                Read::Later => break,
+                Read::Eof | Read::Failed(_) => {
+                    self.stream_open[at] = false;
+                    self.world.close(handle, false)?;
+                    self.say("agent", What::OutEnd { fd });
+                    self.material += 1;
+                    self.tell_all(&Input::OutputEnd(stream));
+                    break;
+                }
+            }
+        }
+        Ok(total)
+    }
+
+    fn say_out(&mut self, fd: u8, text: String) {
+        let text = match self.serves.then(|| client::port_in(&text)).flatten() {
+            Some(port) => {
+                self.port = Some(port);
+                self.tell_all(&Input::Listening);
+                text.replace(&format!("127.0.0.1:{port}"), "127.0.0.1:{agent}")
+            }
+            None => text,
+        };
+        let role = self.world.role(self.agent).to_owned();
+        self.say(&role, What::Out { fd, text });
+    }
+
+    /// The text of these bytes; a character that they cut waits for its rest.
+    fn text_of(&mut self, at: usize, bytes: &[u8]) -> String {
+        let carry = &mut self.carry[at];
+        carry.extend_from_slice(bytes);
+        let whole = match std::str::from_utf8(carry) {
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            _ => carry.len(),
+        };
+        let rest = carry.split_off(whole);
+        let text = String::from_utf8_lossy(carry).into_owned();
+        *carry = rest;
+        text
+    }
+
+    /// Writes the shared state.
+    pub fn canon(&mut self, canon: &mut Canon) -> Result<(), WorldFault> {
+        canon.flag(self.reads[0]).flag(self.reads[1]);
+        canon.flag(self.stream_open[0]).flag(self.stream_open[1]);
+        let unwritten: Vec<u8> = self.unwritten.iter().copied().collect();
+        canon.bytes(&unwritten).num(self.asks.len() as u64);
+        self.net.canon(canon);
+        self.model.canon(canon);
+        self.world.canon(canon)
+    }
+}
+
+fn http_drain(hub: &mut Hub<'_>) -> Result<(), WorldFault> {
+    super::http::drain(hub)
+}
+
+/// Whether a fact carries the task forward.
+fn is_material(fact: &Fact) -> bool {
+    match fact {
+        Fact::Session { .. }
+        | Fact::ModelSaid { .. }
+        | Fact::ToolBegan { .. }
+        | Fact::ToolEnded { .. }
+        | Fact::Asked { .. }
+        | Fact::AskEnded { .. }
+        | Fact::Preempted { .. }
+        | Fact::Result { .. } => true,
+        // a request to the model or its end is none: a retry has both
+        Fact::Busy { .. }
+        | Fact::ModelAsked { .. }
+        | Fact::ModelDone { .. }
+        | Fact::Policy { .. }
+        | Fact::Acted { .. } => false,
+    }
+}
+
+/// Whether the agent is a server.
+pub fn serves(agent: &Agent) -> bool {
+    match agent {
+        Agent::Opencode(a) => a.mode == OpencodeMode::Serve,
+        Agent::Altimate(a) => a.mode == OpencodeMode::Serve,
+        Agent::Pawwork(_) => true,
+        Agent::Claude(_) | Agent::Program(_) => false,
+    }
+}
+
+/// Whether somebody outside writes the prompt to the agent's stdin.
+pub fn is_driven(agent: &Agent) -> bool {
+    matches!(agent, Agent::Claude(claude) if claude.mode == ClaudeMode::StreamJson)
+}
+
+fn argv(scenario: &Scenario) -> Vec<String> {
+    match &scenario.agent {
+        Agent::Claude(claude) => rehang_fakes::claude::argv(claude, &scenario.args, PROMPT),
+        Agent::Opencode(_) | Agent::Altimate(_) | Agent::Pawwork(_) => {
+            rehang_fakes::opencode::argv(&scenario.agent, &scenario.args, PROMPT)
+        }
+        Agent::Program(steps) => rehang_fakes::tool::argv(steps, "program"),
+    }
+}

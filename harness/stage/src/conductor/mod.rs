@@ -1,0 +1,282 @@
+//! The conductor: owns virtual time, lets one participant run at a time, and plays everything outside the agent.
+//!
+//! Invariants: time moves only when every participant is blocked and nothing is in flight; ties are a pure
+//! function of the seed and the roles; a hang is proved (`proof`), never timed out; what enters the trace comes
+//! from the conductor's own descriptors or is marked as a participant's claim.
+
+mod client;
+mod faults;
+mod http;
+mod hub;
+mod model;
+mod outside;
+mod people;
+mod proof;
+mod wrapper;
+
+use crate::world::{Proc, World, WorldFault};
+use hub::{Actor, Hub, Input};
+use proof::Proof;
+use rehang_fakes::os::Sig;
+use rehang_judge::trace::Ended;
+use rehang_judge::{Trace, What};
+use rehang_scenario::{Canon, Scenario, Span, Terminal, VTime};
+use std::collections::VecDeque;
+
+/// Virtual time at which a cell that proves nothing is given up: two days.
+const HORIZON: Span = Span::hours(48);
+/// Steps at one instant behind which repeating states are looked for.
+const SPIN_STEPS: u32 = 2_000;
+/// Steps at one instant behind which the cell is given up.
+const SPIN_MAX: u32 = 20_000;
+/// Steps of a cell behind which it is given up.
+const STEPS_MAX: u64 = 2_000_000;
+/// How long a server has to go away after SIGTERM.
+const SHUTDOWN_GRACE: Span = Span::secs(10);
+
+/// A cell to run.
+#[derive(Debug, Clone, Copy)]
+pub struct Job<'a> {
+    /// The scenario, with the arm applied.
+    pub scenario: &'a Scenario,
+    /// The stack's spec.
+    pub stack: &'a str,
+    /// How the agent's streams are connected.
+    pub terminal: Terminal,
+    /// Decides ties.
+    pub seed: u64,
+    /// Shifts the begin of virtual time: a verdict must not depend on it.
+    pub begin: VTime,
+}
+
+/// What a run gave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// The trace.
+    pub trace: Trace,
+    /// How often a participant was let run.
+    pub steps: u64,
+}
+
+/// Why a cell could not run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// rehang's own fault, or a fake that lies.
+    #[error(transparent)]
+    World(#[from] WorldFault),
+    /// The stack cannot be made, or has no seat in this agent.
+    #[error("{0}")]
+    Stack(String),
+}
+
+/// Runs a cell.
+///
+/// # Errors
+/// A stack that cannot be made; rehang's own fault.
+pub fn run(world: &mut dyn World, job: &Job<'_>) -> Result<Record, RunError> {
+    let mut conductor = Conductor::new(world, job)?;
+    let result = conductor.drive();
+    let steps = conductor.steps;
+    let trace = Trace { events: std::mem::take(&mut conductor.hub.events) };
+    match result {
+        Ok(()) => Ok(Record { trace, steps }),
+        Err(fault) => {
+            // the next cell must find an empty world, whatever happened in this one
+            let _ = conductor.hub.world.clear();
+            Err(fault.into())
+        }
+    }
+}
+
+/// Someone in the conductor: an actor, what it has been told, and its name.
+struct Seat {
+    name: String,
+    actor: Box<dyn Actor>,
+}
+
+struct Conductor<'w> {
+    hub: Hub<'w>,
+    seats: Vec<Seat>,
+    seed: u64,
+    steps: u64,
+}
+
+/// Who can go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Candidate {
+    Process(Proc),
+    Actor(usize),
+}
+
+impl<'w> Conductor<'w> {
+    fn new(world: &'w mut dyn World, job: &Job<'_>) -> Result<Conductor<'w>, RunError> {
+        let stack = rehang_strategy::stack(job.stack).map_err(|e| RunError::Stack(e.to_string()))?;
+        let stack = stack.seat_in(&job.scenario.agent).map_err(RunError::Stack)?;
+        let (inside, outside) = stack.split();
+        let mut hub = Hub::new(world, job, inside)?;
+        let mut seats: Vec<Seat> = Vec::new();
+        let sends_prompt = outside.iter().any(|member| member.strategy.sends_prompt());
+        seats.push(Seat { name: "wrapper".into(), actor: Box::new(wrapper::Wrapper::new(job)) });
+        seats.push(Seat { name: "client".into(), actor: client::actor(job, sends_prompt) });
+        seats.push(Seat { name: "fault".into(), actor: Box::new(faults::Faults::new(job.scenario, job.begin)) });
+        if hub.model_listener.is_some() {
+            seats.push(Seat { name: "model".into(), actor: Box::new(model::Model::new(job.scenario)) });
+        }
+        for (at, person) in job.scenario.people.iter().enumerate() {
+            let name = format!("person{}", at + 1);
+            seats.push(Seat { actor: Box::new(people::Someone::new(person, seats.len(), &name, job)), name });
+        }
+        for member in outside {
+            let name = member.spec.to_string();
+            let actor = outside::Outside::new(member, seats.len(), &name, job);
+            hub.strategies.push(seats.len());
+            seats.push(Seat { name, actor: Box::new(actor) });
+        }
+        hub.inboxes = seats.iter().map(|_| VecDeque::new()).collect();
+        Ok(Conductor { hub, seats, seed: job.seed, steps: 0 })
+    }
+
+    fn drive(&mut self) -> Result<(), WorldFault> {
+        self.hub.launch()?;
+        for at in 0..self.seats.len() {
+            self.hub.inboxes[at].push_back(Input::Begin);
+        }
+        let mut proof = Proof::default();
+        let mut at_instant = 0_u32;
+        while self.hub.settled.is_none() {
+            if self.step()? {
+                at_instant += 1;
+                if at_instant > SPIN_MAX || self.steps > STEPS_MAX {
+                    return self.give_up("it takes steps without end and no time passes");
+                }
+                if at_instant > SPIN_STEPS && proof.repeats(self.state()?, self.hub.material, self.hub.now).is_some() {
+                    return self.hang(Ended::Lasso { waits: self.waits(), cycle_ms: 0 });
+                }
+                continue;
+            }
+            at_instant = 0;
+            let Some(next) = self.next_deadline() else {
+                return self.hang(Ended::Deadlock(self.waits()));
+            };
+            if let Some(cycle) = proof.repeats_if_due(self.hub.material, self.hub.now, || self.state())? {
+                return self.hang(Ended::Lasso { waits: self.waits(), cycle_ms: cycle.as_ms() });
+            }
+            if next.since(self.hub.begin) > HORIZON {
+                return self.give_up("virtual time ran out");
+            }
+            self.hub.now = next.max(self.hub.now);
+            self.hub.drain()?;
+        }
+        self.finish()
+    }
+
+    /// Lets one candidate go on; false where there is none at this instant.
+    fn step(&mut self) -> Result<bool, WorldFault> {
+        let mut candidates: Vec<(Candidate, u64)> = Vec::new();
+        for proc in self.hub.world.ready(self.hub.now)? {
+            let rank = rank(self.seed, self.hub.world.role(proc));
+            candidates.push((Candidate::Process(proc), rank));
+        }
+        for (at, seat) in self.seats.iter().enumerate() {
+            let due = seat.actor.deadline().is_some_and(|t| t <= self.hub.now);
+            if due || !self.hub.inboxes[at].is_empty() {
+                candidates.push((Candidate::Actor(at), rank(self.seed, &seat.name)));
+            }
+        }
+        let Some(&(chosen, _)) = candidates.iter().min_by_key(|(_, rank)| *rank) else { return Ok(false) };
+        self.steps += 1;
+        match chosen {
+            Candidate::Process(proc) => self.hub.world.run(proc, self.hub.now)?,
+            Candidate::Actor(at) => {
+                let inbox = std::mem::take(&mut self.hub.inboxes[at]);
+                let seat = &mut self.seats[at];
+                self.hub.actor = at;
+                seat.actor.act(&mut self.hub, &seat.name, inbox)?;
+            }
+        }
+        self.hub.drain()?;
+        Ok(true)
+    }
+
+    fn next_deadline(&self) -> Option<VTime> {
+        let actors = self.seats.iter().filter_map(|seat| seat.actor.deadline());
+        let network = self.hub.net.deadline();
+        self.hub.world.deadline().into_iter().chain(actors).chain(network).min()
+    }
+
+    /// The whole state at this instant, canonically.
+    fn state(&mut self) -> Result<Vec<u8>, WorldFault> {
+        let mut canon = Canon::new(self.hub.now);
+        for seat in &self.seats {
+            seat.actor.canon(&mut canon);
+        }
+        self.hub.canon(&mut canon)?;
+        Ok(canon.into_bytes())
+    }
+
+    fn waits(&self) -> Vec<(String, String)> {
+        let mut waits = self.hub.world.waits();
+        for seat in &self.seats {
+            if let Some(on) = seat.actor.waits_for() {
+                waits.push((seat.name.clone(), on.to_owned()));
+            }
+        }
+        waits
+    }
+
+    fn hang(&mut self, ended: Ended) -> Result<(), WorldFault> {
+        self.hub.say("conductor", What::Ended(ended));
+        self.hub.world.clear()?;
+        Ok(())
+    }
+
+    fn give_up(&mut self, why: &str) -> Result<(), WorldFault> {
+        let waits = self.waits();
+        let who: Vec<String> = waits.iter().map(|(role, on)| format!("{role}: {on}")).collect();
+        self.hang(Ended::Horizon(format!("{why} ({})", who.join(", "))))
+    }
+
+    /// The run is settled: what is in flight lands, a server is shut down, and what is left is named.
+    fn finish(&mut self) -> Result<(), WorldFault> {
+        self.land(self.hub.now)?;
+        if self.hub.serves && self.hub.agent_alive() {
+            self.hub.signal("client", false, Sig::Term)?;
+            self.land(self.hub.now + SHUTDOWN_GRACE)?;
+        }
+        self.hub.say("conductor", What::Ended(Ended::Settled));
+        for left in self.hub.world.clear()? {
+            let what = format!("process {}", left.argv.first().map_or("", String::as_str));
+            self.hub.say(&left.role, What::Left { what });
+        }
+        Ok(())
+    }
+
+    /// Lets the processes alone go on, until a time or until the agent is gone.
+    fn land(&mut self, until: VTime) -> Result<(), WorldFault> {
+        for _ in 0..SPIN_MAX {
+            let ready = self.hub.world.ready(self.hub.now)?;
+            let next = ready.into_iter().min_by_key(|&proc| rank(self.seed, self.hub.world.role(proc)));
+            match (next, self.hub.world.deadline()) {
+                (Some(proc), _) => {
+                    self.steps += 1;
+                    self.hub.world.run(proc, self.hub.now)?;
+                    self.hub.drain()?;
+                }
+                (None, Some(next)) if next <= until && self.hub.agent_alive() => self.hub.now = next,
+                (None, _) => break,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The order of candidates: seeds 2k-1 and 2k are each other's reverse, so that two seeds give both orders of any tie.
+fn rank(seed: u64, role: &str) -> u64 {
+    let pair = seed.div_ceil(2);
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64 ^ pair.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    for byte in role.bytes() {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+    hash ^= hash >> 29;
+    if seed.is_multiple_of(2) { !hash } else { hash }
+}

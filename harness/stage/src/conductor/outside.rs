@@ -1,0 +1,204 @@
+//! The seat outside the agent: hosts a strategy's state machine and carries out what it does.
+//!
+//! Invariant: a strategy sees only what a wrapper in its place would see, and a tick only at its own deadline.
+
+use super::Job;
+use super::hub::{Actor, Hub, Input, PROMPT};
+use crate::world::WorldFault;
+use rehang_fakes::os::{Exit, Sig};
+use rehang_judge::What;
+use rehang_scenario::{Canon, PgrepFault, Span, VTime};
+use rehang_strategy::{Act, Member, Seen, Settled};
+use serde_json::Value;
+use std::collections::{BTreeMap, VecDeque};
+
+/// How long after a cut the event stream is opened again: what EventSource does by default (WHATWG HTML, 3 s).
+const RECONNECT: Span = Span::secs(3);
+
+/// A hosted strategy.
+pub struct Outside {
+    member: Member,
+    seat: usize,
+    /// The strategy's own numbers of requests, by ours.
+    requests: BTreeMap<u32, u32>,
+    reopen: Option<VTime>,
+    over: bool,
+    serves: bool,
+}
+
+impl Outside {
+    /// A strategy in this seat.
+    pub fn new(member: Member, seat: usize, _name: &str, job: &Job<'_>) -> Outside {
+        let serves = super::hub::serves(&job.scenario.agent);
+        Outside { member, seat, requests: BTreeMap::new(), reopen: None, over: false, serves }
+    }
+
+    fn see(&mut self, hub: &mut Hub<'_>, name: &str, seen: &Seen) -> Result<(), WorldFault> {
+        let mut queue = VecDeque::from([seen.clone()]);
+        while let Some(seen) = queue.pop_front() {
+            if self.over || hub.settled.is_some() {
+                return Ok(());
+            }
+            let mut acts = Vec::new();
+            self.member.strategy.on(hub.now, &seen, &mut acts);
+            for act in acts {
+                queue.extend(self.carry_out(hub, name, act)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn carry_out(&mut self, hub: &mut Hub<'_>, name: &str, act: Act) -> Result<Option<Seen>, WorldFault> {
+        match act {
+            Act::Kill { sig, group } => {
+                let sig = Sig::from_name(sig).unwrap_or(Sig::Kill);
+                hub.signal(name, group, sig)?;
+            }
+            Act::Write(bytes) => hub.write_stdin(name, &bytes)?,
+            Act::CloseStdin => hub.close_stdin(name)?,
+            Act::Request { id, method, path, body, timeout } => {
+                let ours = hub.request(name, method, &path, &body, timeout)?;
+                self.requests.insert(ours, id);
+            }
+            Act::Cancel { id } => {
+                let ours = self.requests.iter().find(|(_, theirs)| **theirs == id).map(|(ours, _)| *ours);
+                if let Some(ours) = ours {
+                    self.requests.remove(&ours);
+                    hub.cancel(name, ours)?;
+                }
+            }
+            Act::CountChildren => {
+                let count = match hub.pgrep() {
+                    Some(PgrepFault::Unavailable) => None,
+                    _ if !hub.agent_alive() => Some(0),
+                    _ => Some(hub.world.children(hub.agent)?),
+                };
+                hub.say(name, What::Looked { at: "children".to_owned(), saw: count.map_or(Value::Null, Value::from) });
+                return Ok(Some(Seen::Children(count)));
+            }
+            Act::FindPid => {
+                let found = hub.pgrep() != Some(PgrepFault::NoPid) && hub.agent_alive();
+                hub.say(name, What::Looked { at: "pid".to_owned(), saw: Value::Bool(found) });
+                return Ok(Some(Seen::Pid(found)));
+            }
+            Act::LookAtWorker => {
+                let alive = hub.worker_alive();
+                hub.say(name, What::Looked { at: "worker".to_owned(), saw: Value::Bool(alive) });
+                return Ok(Some(Seen::Worker(alive)));
+            }
+            Act::Settle(settled) => {
+                self.over = true;
+                match settled {
+                    Settled::Completed(text) => hub.settle(name, "completed", "", &text),
+                    Settled::Stopped(cause, text) => hub.settle(name, "stopped", &cause, &text),
+                    Settled::Failed(text) => hub.settle(name, "failed", &text, ""),
+                }
+            }
+            Act::Report(policy) => hub.say(name, What::Report(policy)),
+            Act::Say(text) => hub.say(name, What::Says(text)),
+            // these are done in the other seat: from out here nobody can
+            Act::AnswerTool { .. }
+            | Act::Withhold { .. }
+            | Act::Reply { .. }
+            | Act::Reject { .. }
+            | Act::AbortStream { .. }
+            | Act::StripEnv(_)
+            | Act::Verdict { .. }
+            | Act::Publish(_)
+            | Act::Note(_) => {}
+        }
+        Ok(None)
+    }
+
+    fn translate(&mut self, hub: &mut Hub<'_>, name: &str, input: Input) -> Result<Option<Seen>, WorldFault> {
+        Ok(Some(match input {
+            Input::Begin if !self.serves => Seen::Started { session: String::new(), prompt: PROMPT.to_owned() },
+            Input::SessionMade(session) => {
+                if self.member.strategy.wants_events() {
+                    self.listen(hub, name)?;
+                }
+                Seen::Started { session, prompt: PROMPT.to_owned() }
+            }
+            Input::Output(stream, bytes) if !self.serves => Seen::Output(stream, bytes),
+            Input::OutputEnd(stream) if !self.serves => Seen::OutputEnd(stream),
+            Input::Exited(exit) => Seen::Exited(match exit {
+                Exit::Code(code) => i32::from(code),
+                Exit::Signal(sig) => -number(sig),
+            }),
+            Input::Response { id, status, body } => match self.requests.remove(&id) {
+                Some(id) => Seen::Response { id, status, body },
+                None => return Ok(None),
+            },
+            Input::Failed { id, why } => match self.requests.remove(&id) {
+                Some(id) => Seen::Failed { id, why: why.to_owned() },
+                None => return Ok(None),
+            },
+            Input::Event(event) => Seen::Event(event),
+            Input::EventsEnd => {
+                self.reopen = hub.agent_alive().then(|| hub.now + RECONNECT);
+                Seen::EventsCut
+            }
+            Input::Command(command) => Seen::Command(command),
+            Input::WorkerDied => Seen::WorkerDied,
+            Input::Begin | Input::Output(..) | Input::OutputEnd(_) | Input::Listening | Input::Asked | Input::Model => {
+                return Ok(None);
+            }
+        }))
+    }
+
+    fn listen(&mut self, hub: &mut Hub<'_>, name: &str) -> Result<(), WorldFault> {
+        if !hub.listen_to_events(name)? && hub.agent_alive() {
+            self.reopen = Some(hub.now + RECONNECT);
+        }
+        Ok(())
+    }
+}
+
+impl Actor for Outside {
+    fn deadline(&self) -> Option<VTime> {
+        if self.over {
+            return None;
+        }
+        [self.member.strategy.deadline(), self.reopen].into_iter().flatten().min()
+    }
+
+    fn act(&mut self, hub: &mut Hub<'_>, name: &str, inbox: VecDeque<Input>) -> Result<(), WorldFault> {
+        debug_assert_eq!(hub.actor, self.seat);
+        if self.reopen.is_some_and(|t| t <= hub.now) {
+            self.reopen = None;
+            self.listen(hub, name)?;
+        }
+        for input in inbox {
+            if let Some(seen) = self.translate(hub, name, input)? {
+                self.see(hub, name, &seen)?;
+            }
+        }
+        if !self.over && self.member.strategy.deadline().is_some_and(|t| t <= hub.now) {
+            self.see(hub, name, &Seen::Tick)?;
+        }
+        Ok(())
+    }
+
+    fn canon(&self, canon: &mut Canon) {
+        canon.flag(self.over).deadline(self.reopen).num(self.requests.len() as u64);
+        self.member.strategy.canon(canon);
+    }
+}
+
+/// The number of a signal on Linux, x86-64 and most others.
+fn number(sig: Sig) -> i32 {
+    match sig {
+        Sig::Hup => 1,
+        Sig::Int => 2,
+        Sig::Quit => 3,
+        Sig::Kill => 9,
+        Sig::Usr1 => 10,
+        Sig::Term => 15,
+        Sig::Cont => 18,
+        Sig::Stop => 19,
+        Sig::Tstp => 20,
+        Sig::Ttin => 21,
+        Sig::Ttou => 22,
+        Sig::Winch => 28,
+    }
+}

@@ -1,0 +1,459 @@
+//! People: they see what their client shows them, think for a while, and act by the way that they have.
+//!
+//! Invariant: nobody answers what they cannot see. What an ask is about is known from the wire by which they see
+//! it; at a terminal, the question's text must stand on the screen.
+
+use super::Job;
+use super::hub::{Actor, Hub, Input};
+use crate::world::WorldFault;
+use rehang_judge::{AskKind, What};
+use rehang_scenario::turns::Question;
+use rehang_scenario::{Agent, Canon, Does, Malformed, Person, Sees, Span, VTime, Via};
+use rehang_strategy::Stream;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+
+/// How often somebody looks at a list.
+const LOOKS_EVERY: Span = Span::secs(2);
+
+/// Somebody.
+pub struct Someone {
+    person: Person,
+    sees: Sees,
+    seat: usize,
+    /// opencode 1.0.185 has the legacy permission route alone.
+    legacy: bool,
+    begun: bool,
+    acts_at: Option<VTime>,
+    /// Asks that they have seen and will act on.
+    seen: VecDeque<(VTime, Sight)>,
+    known: Vec<String>,
+    looks_at: Option<VTime>,
+    looks: Vec<u32>,
+    session: String,
+    line: Vec<u8>,
+    done: bool,
+}
+
+/// An ask as somebody sees it.
+#[derive(Debug, Clone, PartialEq)]
+struct Sight {
+    id: String,
+    kind: AskKind,
+    session: String,
+    questions: Vec<Question>,
+    /// What an external result needs, and what a control request held.
+    extra: Value,
+}
+
+impl Someone {
+    /// A person of the scenario.
+    pub fn new(person: &Person, seat: usize, _name: &str, job: &Job<'_>) -> Someone {
+        let by_clock = matches!(
+            person.does,
+            Does::Stop | Does::SoftStop | Does::HangUp | Does::Prompt(_) | Does::Run(_) | Does::Type(_)
+        );
+        let sees = person.sees.unwrap_or(match person.via {
+            _ if by_clock => Sees::Clock,
+            Via::Tty => Sees::Screen,
+            Via::Http => Sees::Events,
+            Via::Stdin => Sees::Messages,
+            Via::Companion => Sees::Clock,
+        });
+        let legacy = matches!(&job.scenario.agent, Agent::Opencode(a) if a.release == "1.0.185");
+        Someone {
+            person: person.clone(),
+            sees,
+            seat,
+            legacy,
+            begun: false,
+            acts_at: (sees == Sees::Clock).then(|| job.begin + person.after),
+            seen: VecDeque::new(),
+            known: Vec::new(),
+            looks_at: None,
+            looks: Vec::new(),
+            session: String::new(),
+            line: Vec::new(),
+            done: false,
+        }
+    }
+
+    fn sees_ask(&mut self, hub: &Hub<'_>, sight: Sight) {
+        if self.known.contains(&sight.id) {
+            return;
+        }
+        self.known.push(sight.id.clone());
+        let nth = self.known.len() as u32;
+        if self.person.ask == 0 || self.person.ask == nth {
+            self.seen.push_back((hub.now + self.person.after, sight));
+        }
+    }
+
+    fn look(&mut self, hub: &mut Hub<'_>, name: &str) -> Result<(), WorldFault> {
+        let paths: &[&str] = match self.sees {
+            Sees::Blocker => &["/blocker"],
+            _ => &["/question", "/permission"],
+        };
+        for path in paths {
+            self.looks.push(hub.request(name, "GET", path, &Value::Null, None)?);
+        }
+        self.looks_at = Some(hub.now + LOOKS_EVERY);
+        Ok(())
+    }
+
+    fn take_event(&mut self, hub: &Hub<'_>, event: &Value) {
+        let properties = &event["properties"];
+        let kind = event["type"].as_str().unwrap_or_default();
+        let session = properties["sessionID"].as_str().unwrap_or_default();
+        if self.sees == Sees::Events && session != self.session {
+            return;
+        }
+        match kind {
+            "question.asked" => self.sees_ask(hub, question_in(properties)),
+            "permission.asked" | "permission.updated" => self.sees_ask(hub, permission_in(properties)),
+            "session.blocker.upserted" => self.sees_ask(hub, question_in(&properties["request"])),
+            "message.part.updated" => {
+                let part = &properties["part"];
+                let ready = part["state"]["metadata"]["externalResultReady"] == true;
+                if ready && part["state"]["status"] == "running" {
+                    let own = part["sessionID"].as_str().unwrap_or_default();
+                    if self.sees == Sees::Tree || own == self.session {
+                        self.sees_ask(hub, external_in(part));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn take_list(&mut self, hub: &Hub<'_>, body: &Value) {
+        for entry in body.as_array().map_or(&[][..], Vec::as_slice) {
+            if entry.get("questions").is_some() {
+                self.sees_ask(hub, question_in(entry));
+            } else if entry.get("request").is_some() {
+                self.sees_ask(hub, question_in(&entry["request"]));
+            } else {
+                self.sees_ask(hub, permission_in(entry));
+            }
+        }
+    }
+
+    fn take_output(&mut self, hub: &Hub<'_>, bytes: &[u8]) {
+        self.line.extend_from_slice(bytes);
+        while let Some(end) = self.line.iter().position(|b| *b == b'\n') {
+            let line: Vec<u8> = self.line.drain(..=end).collect();
+            let message: Value = serde_json::from_slice(&line).unwrap_or_default();
+            let request = &message["request"];
+            if message["type"] == "control_request" && request["subtype"] == "can_use_tool" {
+                let is_question = request["tool_name"] == "AskUserQuestion";
+                let questions = serde_json::from_value(request["input"]["questions"].clone());
+                let sight = Sight {
+                    id: message["request_id"].as_str().unwrap_or_default().to_owned(),
+                    kind: if is_question { AskKind::Question } else { AskKind::Permission },
+                    session: String::new(),
+                    questions: questions.unwrap_or_else(|_| questions_of(&request["input"]["questions"])),
+                    extra: request["input"].clone(),
+                };
+                self.sees_ask(hub, sight);
+            }
+        }
+    }
+
+    fn look_at_screen(&mut self, hub: &Hub<'_>) {
+        for ask in &hub.asks {
+            let shown = hub.screen.get(ask.screen_from..).unwrap_or_default();
+            let text = ask.questions.first().map_or(ask.permission.as_str(), |q| q.question.as_str());
+            let words = text.split_whitespace().next().unwrap_or_default();
+            let visible = shown.contains(text) || (ask.questions.is_empty() && shown.contains(words));
+            if !visible {
+                continue;
+            }
+            let sight = Sight {
+                id: ask.id.clone(),
+                kind: ask.kind,
+                session: String::new(),
+                questions: ask.questions.clone(),
+                extra: Value::Null,
+            };
+            self.sees_ask(hub, sight);
+        }
+    }
+
+    fn acts(&mut self, hub: &mut Hub<'_>, name: &str, sight: Option<&Sight>) -> Result<(), WorldFault> {
+        hub.say(name, What::Acts(word(&self.person.does).to_owned()));
+        hub.material += 1;
+        match self.person.via {
+            Via::Http => self.over_http(hub, name, sight),
+            Via::Stdin => self.over_stdin(hub, name, sight),
+            Via::Tty => self.at_the_terminal(hub, name, sight),
+            Via::Companion => {
+                if let Does::Run(command) = &self.person.does {
+                    for seat in hub.strategies.clone() {
+                        hub.tell(seat, Input::Command(command.clone()));
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn over_http(&mut self, hub: &mut Hub<'_>, name: &str, sight: Option<&Sight>) -> Result<(), WorldFault> {
+        let (path, body) = match (&self.person.does, sight) {
+            (Does::Stop, _) => (format!("/session/{}/abort", self.session), Value::Null),
+            (Does::SoftStop, _) => (format!("/session/{}/abort?mode=soft", self.session), Value::Null),
+            (Does::HangUp, _) => return hub.close_connections(self.seat),
+            (Does::Prompt(text), _) => {
+                let body = json!({ "parts": [{ "type": "text", "text": text }] });
+                (format!("/session/{}/prompt_async", self.session), body)
+            }
+            (does, Some(sight)) if !sight.extra.is_null() => match external_reply(does, sight) {
+                Some(body) => (format!("/session/{}/tool/respond", sight.session), body),
+                None => return Ok(()),
+            },
+            (does, Some(sight)) if sight.kind == AskKind::Question => match answers(does, &sight.questions) {
+                Some(answers) => (format!("/question/{}/reply", sight.id), json!({ "answers": answers })),
+                None => (format!("/question/{}/reject", sight.id), Value::Null),
+            },
+            (does, Some(sight)) => {
+                let word = match does {
+                    Does::Always => "always",
+                    Does::Allow | Does::Answer(_) => "once",
+                    _ => "reject",
+                };
+                match self.legacy {
+                    true => {
+                        (format!("/session/{}/permissions/{}", sight.session, sight.id), json!({ "response": word }))
+                    }
+                    false => (format!("/permission/{}/reply", sight.id), json!({ "reply": word })),
+                }
+            }
+            (_, None) => return Ok(()),
+        };
+        hub.request(name, "POST", &path, &body, None)?;
+        Ok(())
+    }
+
+    fn over_stdin(&mut self, hub: &mut Hub<'_>, name: &str, sight: Option<&Sight>) -> Result<(), WorldFault> {
+        let line = match (&self.person.does, sight) {
+            (Does::Stop, _) => {
+                json!({"type": "control_request", "request_id": "interrupt_1", "request": {"subtype": "interrupt"}})
+                    .to_string()
+            }
+            (Does::HangUp, _) => return hub.close_stdin(name),
+            (Does::Type(text), _) => text.clone(),
+            (Does::Prompt(text), _) => {
+                let content = json!([{ "type": "text", "text": text }]);
+                let message = json!({ "role": "user", "content": content });
+                json!({"type": "user", "message": message, "parent_tool_use_id": null, "session_id": ""}).to_string()
+            }
+            (Does::Malformed(Malformed::Syntax), _) => "{\"type\":\"control_response\",".to_owned(),
+            (does, Some(sight)) => {
+                let response = match does {
+                    Does::Deny | Does::Dismiss => json!({ "behavior": "deny", "message": "The user said no." }),
+                    Does::Skip | Does::Allow | Does::Always => {
+                        json!({ "behavior": "allow", "updatedInput": sight.extra })
+                    }
+                    does => {
+                        let mut input = sight.extra.clone();
+                        let picked = answers(does, &sight.questions).unwrap_or_default();
+                        let pairs = sight.questions.iter().zip(picked);
+                        let map = pairs.map(|(q, labels)| (q.question.clone(), Value::String(labels.join(", "))));
+                        input["answers"] = Value::Object(map.collect());
+                        json!({ "behavior": "allow", "updatedInput": input })
+                    }
+                };
+                let response = json!({ "subtype": "success", "request_id": sight.id, "response": response });
+                json!({ "type": "control_response", "response": response }).to_string()
+            }
+            (_, None) => return Ok(()),
+        };
+        hub.write_stdin(name, format!("{line}\n").as_bytes())
+    }
+
+    fn at_the_terminal(&mut self, hub: &mut Hub<'_>, name: &str, sight: Option<&Sight>) -> Result<(), WorldFault> {
+        let keys = match (&self.person.does, sight) {
+            (Does::Stop, _) => "\x03".to_owned(),
+            (Does::HangUp, _) => return hub.close_stdin(name),
+            (Does::Type(text), _) => text.clone(),
+            (Does::Prompt(text), _) => format!("{text}\n"),
+            (Does::Skip, _) => "\n".to_owned(),
+            (Does::Dismiss, _) => "\x04".to_owned(),
+            (Does::Allow, _) => "1\n".to_owned(),
+            (Does::Always, _) => "2\n".to_owned(),
+            (Does::Deny, _) => "3\n".to_owned(),
+            (does, Some(sight)) => {
+                let picked = answers(does, &sight.questions).unwrap_or_default();
+                let lines = sight.questions.iter().zip(picked).map(|(question, labels)| {
+                    let number = |label: &String| {
+                        let at = question.options.iter().position(|o| o.label == *label);
+                        at.map_or(label.clone(), |at| (at + 1).to_string())
+                    };
+                    labels.iter().map(number).collect::<Vec<_>>().join(",") + "\n"
+                });
+                lines.collect()
+            }
+            (_, None) => return Ok(()),
+        };
+        hub.write_stdin(name, keys.as_bytes())
+    }
+}
+
+impl Actor for Someone {
+    fn deadline(&self) -> Option<VTime> {
+        if self.done {
+            return None;
+        }
+        let next = self.seen.front().map(|(at, _)| *at);
+        [self.acts_at, next, self.looks_at].into_iter().flatten().min()
+    }
+
+    fn act(&mut self, hub: &mut Hub<'_>, name: &str, inbox: VecDeque<Input>) -> Result<(), WorldFault> {
+        let mut screen = false;
+        for input in inbox {
+            match input {
+                Input::SessionMade(session) => {
+                    self.session = session;
+                    match self.sees {
+                        Sees::Events | Sees::Tree => drop(hub.listen_to_events(name)?),
+                        Sees::List | Sees::Blocker => self.looks_at = Some(hub.now + LOOKS_EVERY),
+                        Sees::Screen | Sees::Messages | Sees::Clock => {}
+                    }
+                }
+                Input::Event(event) => self.take_event(hub, &event),
+                Input::Response { id, body, .. } if self.looks.contains(&id) => {
+                    self.looks.retain(|look| *look != id);
+                    self.take_list(hub, &body);
+                }
+                Input::Failed { id, .. } => self.looks.retain(|look| *look != id),
+                Input::Output(Stream::Stdout, bytes) => match self.sees {
+                    Sees::Messages => self.take_output(hub, &bytes),
+                    _ => screen = true,
+                },
+                Input::Asked => screen = true,
+                _ => {}
+            }
+        }
+        if screen && self.sees == Sees::Screen {
+            self.look_at_screen(hub);
+        }
+        if self.acts_at.is_some_and(|t| t <= hub.now) {
+            self.acts_at = None;
+            self.done = true;
+            return self.acts(hub, name, None);
+        }
+        while self.seen.front().is_some_and(|(at, _)| *at <= hub.now) {
+            if let Some((_, sight)) = self.seen.pop_front() {
+                self.acts(hub, name, Some(&sight))?;
+            }
+        }
+        if self.looks_at.is_some_and(|t| t <= hub.now) {
+            self.look(hub, name)?;
+        }
+        Ok(())
+    }
+
+    fn canon(&self, canon: &mut Canon) {
+        canon.flag(self.done).flag(self.begun).deadline(self.acts_at).deadline(self.looks_at);
+        canon.num(self.known.len() as u64).num(self.looks.len() as u64).bytes(&self.line);
+        for (at, sight) in &self.seen {
+            canon.deadline(Some(*at)).text(&sight.id);
+        }
+    }
+}
+
+fn question_in(request: &Value) -> Sight {
+    Sight {
+        id: request["id"].as_str().unwrap_or_default().to_owned(),
+        kind: AskKind::Question,
+        session: request["sessionID"].as_str().unwrap_or_default().to_owned(),
+        questions: questions_of(&request["questions"]),
+        extra: Value::Null,
+    }
+}
+
+fn permission_in(request: &Value) -> Sight {
+    Sight { kind: AskKind::Permission, questions: Vec::new(), ..question_in(request) }
+}
+
+fn external_in(part: &Value) -> Sight {
+    let call = part["callID"].as_str().unwrap_or_default();
+    Sight {
+        id: call.to_owned(),
+        kind: AskKind::Question,
+        session: part["sessionID"].as_str().unwrap_or_default().to_owned(),
+        questions: questions_of(&part["state"]["input"]["questions"]),
+        extra: json!({ "messageID": part["messageID"], "callID": call }),
+    }
+}
+
+fn external_reply(does: &Does, sight: &Sight) -> Option<Value> {
+    let mut body = sight.extra.clone();
+    match answers(does, &sight.questions) {
+        Some(answers) => {
+            body["action"] = json!("submit");
+            body["answers"] = json!(answers);
+        }
+        None => body["action"] = json!("dismiss"),
+    }
+    Some(body)
+}
+
+/// Questions as they stand on the wire: fields that a scenario does not know are passed over.
+fn questions_of(value: &Value) -> Vec<Question> {
+    let text = |v: &Value| v.as_str().unwrap_or_default().to_owned();
+    let all = value.as_array().map_or(&[][..], Vec::as_slice);
+    let options = |v: &Value| {
+        let all = v.as_array().map_or(&[][..], Vec::as_slice);
+        let choice = |o: &Value| rehang_scenario::turns::Choice {
+            label: text(&o["label"]),
+            description: text(&o["description"]),
+        };
+        all.iter().map(choice).collect()
+    };
+    let question = |q: &Value| Question {
+        question: text(&q["question"]),
+        header: text(&q["header"]),
+        options: options(&q["options"]),
+        multiple: q["multiple"] == true || q["multiSelect"] == true,
+        custom: q["custom"].as_bool(),
+    };
+    all.iter().map(question).collect()
+}
+
+/// The answers that somebody gives; none where they refuse.
+fn answers(does: &Does, questions: &[Question]) -> Option<Vec<Vec<String>>> {
+    let first = |q: &Question| q.options.first().map(|o| o.label.clone()).unwrap_or_default();
+    Some(match does {
+        Does::Answer(labels) => labels.iter().map(|l| vec![l.clone()]).collect(),
+        Does::Answers(all) => all.clone(),
+        Does::Skip => questions.iter().map(|_| Vec::new()).collect(),
+        Does::Malformed(Malformed::Count | Malformed::Syntax) => {
+            questions.iter().skip(1).map(|q| vec![first(q)]).collect()
+        }
+        Does::Malformed(Malformed::Multi) => {
+            questions.iter().map(|q| q.options.iter().take(2).map(|o| o.label.clone()).collect()).collect()
+        }
+        Does::Malformed(Malformed::Label) => questions.iter().map(|_| vec!["none of these".to_owned()]).collect(),
+        Does::Allow | Does::Always => questions.iter().map(|q| vec![first(q)]).collect(),
+        _ => return None,
+    })
+}
+
+/// What somebody does, in the scenario's word.
+fn word(does: &Does) -> &'static str {
+    match does {
+        Does::Answer(_) | Does::Answers(_) => "answer",
+        Does::Allow => "allow",
+        Does::Always => "always",
+        Does::Deny => "deny",
+        Does::Skip => "skip",
+        Does::Dismiss => "dismiss",
+        Does::Stop => "stop",
+        Does::SoftStop => "soft-stop",
+        Does::HangUp => "hang-up",
+        Does::Malformed(_) => "malformed",
+        Does::Type(_) => "type",
+        Does::Prompt(_) => "prompt",
+        Does::Run(_) => "run",
+    }
+}
