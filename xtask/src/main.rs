@@ -1,1 +1,95 @@
-fn main() {}
+//! The repository's own commands: `cargo xtask scenarios`, `bench`, `mutate`, `fuzz`, `ci`.
+//!
+//! Invariant: light, so that it builds in seconds; whatever needs the house calls the `rehang` binary.
+
+mod ci;
+mod mutate;
+mod tools;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+use xshell::{Shell, cmd};
+
+/// The repository's own commands.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// The main job: every scenario under every strategy, with and without a TTY, on sim and in lockstep.
+    ///
+    /// Example: `cargo xtask scenarios question/`
+    Scenarios {
+        /// Further arguments of `rehang run`: filters and flags.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<String>,
+    },
+    /// Measures what the design gives budgets for, and prints both.
+    Bench {
+        /// Further arguments of `rehang bench`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<String>,
+    },
+    /// Breaks the code on purpose, one small patch at a time, and demands that the tests go red.
+    Mutate {
+        /// Only patches whose names contain this.
+        filter: Option<String>,
+    },
+    /// Feeds random and mutated input to a parser: no panic, no hang.
+    ///
+    /// Example: `cargo xtask fuzz scenario --runs 1000000 --seed 1`
+    Fuzz {
+        /// What to feed: `scenario`.
+        target: String,
+        /// How many inputs.
+        #[arg(long, default_value_t = 100_000)]
+        runs: u64,
+        /// The seed of the inputs.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
+    /// Runs the whole matrix again and again, with other job counts and beside busy loops: one hash a cell.
+    Determinism {
+        /// How many runs.
+        #[arg(long, default_value_t = 20)]
+        runs: u32,
+    },
+    /// What CI runs.
+    Ci,
+}
+
+fn main() -> ExitCode {
+    match run(&Args::parse()) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(args: &Args) -> xshell::Result<u8> {
+    let sh = Shell::new()?;
+    sh.change_dir(tools::root());
+    match &args.command {
+        Command::Scenarios { rest } => tools::rehang(&sh, &["run", "--stage", "both"], rest, false),
+        Command::Bench { rest } => tools::rehang(&sh, &["bench"], rest, true),
+        Command::Mutate { filter } => mutate::mutate(&sh, filter.as_deref()),
+        Command::Fuzz { target, runs, seed } => {
+            let (runs, seed) = (runs.to_string(), seed.to_string());
+            tools::rehang(&sh, &["fuzz", target, "--runs", &runs, "--seed", &seed], &[], true)
+        }
+        Command::Determinism { runs } => {
+            let runs = runs.to_string();
+            tools::rehang(&sh, &["determinism", "--runs", &runs], &[], false)
+        }
+        Command::Ci => {
+            cmd!(sh, "cargo --version").run()?;
+            ci::ci(&sh)
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! What CI runs: formatting, lints, the tests, the main job.
+
+use crate::tools;
+use xshell::{Shell, cmd};
+
+/// Runs all of it; 1 where the main job is not as expected.
+pub fn ci(sh: &Shell) -> xshell::Result<u8> {
+    cmd!(sh, "cargo fmt --all --check").run()?;
+    cmd!(sh, "cargo clippy --workspace --all-targets --quiet -- -D warnings").run()?;
+    cmd!(sh, "cargo test --workspace").run()?;
+    tools::rehang(sh, &["run", "--stage", "both"], &[], false)
+}

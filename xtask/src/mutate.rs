@@ -1,0 +1,79 @@
+//! Breaks the code on purpose: each patch in `tests/mutations` must turn the tests red.
+//!
+//! Invariant: the working tree is not touched. A patch is applied to a copy of what git tracks (with what is not
+//! committed yet), built in a target folder of its own. A patch that no longer applies is an error.
+//!
+//! The first lines of a patch say how it is caught: `# test: ARGUMENTS` of `cargo test`, and `# runs: N` for a
+//! racy one, which must be caught at least once in N runs.
+
+use crate::tools;
+use std::path::Path;
+use xshell::{Shell, cmd};
+
+/// Tries all patches whose names contain `filter`; 1 where one of them was not caught.
+pub fn mutate(sh: &Shell, filter: Option<&str>) -> xshell::Result<u8> {
+    let root = tools::root();
+    let copy = root.join("target/mutate/tree");
+    let target = root.join("target/mutate/target");
+    let mut patches: Vec<_> = sh.read_dir(root.join("tests/mutations"))?;
+    patches.retain(|path| path.extension().is_some_and(|e| e == "patch") && name(path).contains(filter.unwrap_or("")));
+    let mut missed = 0;
+    for patch in &patches {
+        let text = sh.read_file(patch)?;
+        let header = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
+        let test: Vec<&str> = header("# test:").unwrap_or("--workspace").split_whitespace().collect();
+        let runs: u32 = header("# runs:").and_then(|n| n.parse().ok()).unwrap_or(1);
+        fresh_copy(sh, &root, &copy)?;
+        let _inside = sh.push_dir(&copy);
+        cmd!(sh, "git apply --whitespace=nowarn {patch}").quiet().run()?;
+        let _env = sh.push_env("CARGO_TARGET_DIR", &target);
+        let caught = (0..runs).find(|_| {
+            let run = cmd!(sh, "cargo test --quiet {test...}").quiet().ignore_stdout().ignore_stderr();
+            run.run().is_err()
+        });
+        match caught {
+            Some(at) if at == 0 => println!("caught   {}", name(patch)),
+            Some(at) => println!("caught   {} (run {})", name(patch), at + 1),
+            None => {
+                missed += 1;
+                println!("MISSED   {}", name(patch));
+            }
+        }
+    }
+    println!("{} patches, {missed} missed", patches.len());
+    Ok(u8::from(missed > 0))
+}
+
+/// A copy of all files that git tracks or would track, as they are in the working tree.
+fn fresh_copy(sh: &Shell, root: &Path, copy: &Path) -> xshell::Result<()> {
+    sh.create_dir(copy)?;
+    let _inside = sh.push_dir(root);
+    if !copy.join(".git").exists() {
+        cmd!(sh, "git init --quiet {copy}").quiet().run()?;
+    }
+    let files = cmd!(sh, "git ls-files --cached --others --exclude-standard").quiet().read()?;
+    let old = {
+        let _in = sh.push_dir(copy);
+        cmd!(sh, "git ls-files --others --exclude-standard").quiet().read()?
+    };
+    for file in old.lines().filter(|file| !root.join(file).is_file()) {
+        sh.remove_path(copy.join(file))?;
+    }
+    for file in files.lines() {
+        let (from, to) = (root.join(file), copy.join(file));
+        let Ok(bytes) = sh.read_binary_file(&from) else { continue };
+        // an unchanged file keeps its time, so that cargo builds only what the last patch or this one touches
+        if sh.read_binary_file(&to).is_ok_and(|there| there == bytes) {
+            continue;
+        }
+        sh.write_file(&to, bytes)?;
+        if sh.read_file(&from).is_ok_and(|text| text.starts_with("#!")) {
+            cmd!(sh, "chmod +x {to}").quiet().run()?;
+        }
+    }
+    Ok(())
+}
+
+fn name(path: &Path) -> String {
+    path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+}

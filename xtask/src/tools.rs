@@ -1,0 +1,23 @@
+//! What several commands need: the root of the repository, and the `rehang` binary, built together with its fakes.
+
+use std::path::{Path, PathBuf};
+use xshell::{Shell, cmd};
+
+/// The root of the repository.
+pub fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_owned()
+}
+
+/// Builds `rehang` and its fakes and runs it; its exit code.
+pub fn rehang(sh: &Shell, args: &[&str], rest: &[String], release: bool) -> xshell::Result<u8> {
+    let profile: &[&str] = if release { &["--release"] } else { &[] };
+    cmd!(sh, "cargo build --quiet {profile...} --package rehang --package rehang-fakes").quiet().run()?;
+    let folder = if release { "release" } else { "debug" };
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let rehang = target.join(folder).join("rehang");
+    let output = cmd!(sh, "{rehang} {args...} {rest...}").quiet().ignore_status();
+    let status = std::process::Command::from(output).status();
+    let code = status.ok().and_then(|status| status.code()).and_then(|code| u8::try_from(code).ok());
+    Ok(code.unwrap_or(70))
+}
