@@ -1,13 +1,48 @@
-//! The persona `fake-tool`.
+//! `fake-tool`: the children that a bash tool starts, and a plain program that stands where an agent would.
+//!
+//! It plays [`Step`]s in order, as a shell plays the lines of a script: a step that blocks blocks the rest; what
+//! it leaves in the background goes on alone; its own exit code is that of its last command.
+//!
+//! Invariants: it handles no signal, so what the kernel's default does to it is what happens, as with the plain
+//! programs that hung in the field; it writes nothing but what its steps say.
+
+mod args;
+mod children;
+mod play;
+
+pub use args::{HELP, PLAYS_MAX_BYTES, argv, shown};
 
 use crate::Plan;
 use crate::os::Program;
+use rehang_scenario::Agent;
+use rehang_scenario::turns::Step;
+
+/// The exit code of one whose reader is gone: 128 + SIGPIPE, as a shell reports it. It is an exit and no signal,
+/// since Rust's programs ignore SIGPIPE.
+pub const EXIT_PIPE: u8 = 141;
+/// The exit code of a step that failed: no terminal to open, a stream that gives an error.
+pub const EXIT_FAILED: u8 = 1;
+/// The exit code of a command that cannot be started, as a shell reports it.
+pub const EXIT_NOT_STARTED: u8 = 126;
 
 /// The program for this command line.
 ///
 /// # Errors
 /// A text for the user: arguments that do not fit.
 pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>, String> {
-    let _ = (argv, plan);
-    Err("not built yet".to_owned())
+    let steps = match args::parse(argv.get(1..).unwrap_or_default())? {
+        args::Parsed::Play(steps) => steps,
+        args::Parsed::Help => vec![Step::Prompt(HELP.to_owned())],
+        args::Parsed::Nothing => match plan.map(|plan| &plan.agent) {
+            Some(Agent::Program(steps)) => args::checked(steps.clone())?,
+            _ => return Err("fake-tool: nothing to play; try --help".to_owned()),
+        },
+    };
+    let inside = plan.map(|plan| plan.inside.clone()).unwrap_or_default();
+    Ok(Box::new(play::Tool::new(steps, inside)))
 }
+
+#[cfg(test)]
+mod double;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! The command line of `fake-tool`.
+//!
+//! Invariant: [`argv`] and [`parse`] are each other's inverse, and the command that is shown is never read.
+
+use crate::os::Sig;
+use rehang_scenario::turns::Step;
+
+/// The longest list of steps, in bytes of JSON: the kernel takes no longer argument (Linux, MAX_ARG_STRLEN, with its
+/// closing NUL).
+pub const PLAYS_MAX_BYTES: usize = 128 * 1024 - 1;
+
+/// What `--help` prints.
+pub const HELP: &str = "\
+fake-tool: plays a child process that hangs, floods, escapes or behaves, step by step
+
+usage: fake-tool --plays STEPS [-- COMMAND SHOWN]
+
+STEPS is a JSON list, in the words of a scenario file (`does` of a `bash` turn):
+  {\"print\": \"line\"}                    a line to stdout
+  {\"warn\": \"line\"}                     a line to stderr
+  {\"prompt\": \"text\"}                   a text to stdout, no newline
+  {\"sleep\": \"10m\"}                     silence
+  {\"every\": {\"every\": \"5s\", \"print\": \"…\", \"times\": 3}}   a line behind each 5 s; 0 times is for ever
+  {\"fill\": {\"bytes\": 65537, \"stderr\": true}}   so many bytes, in blocks of 4,096
+  \"read-stdin\"                         a line of stdin
+  \"read-stdin-to-end\"                  all of stdin
+  {\"ask-tty\": \"Password: \"}            prompts and reads a line on /dev/tty
+  \"set-tty\"                            changes the terminal's settings
+  {\"ignore\": [\"TERM\", \"HUP\"]}          ignores signals
+  {\"background\": {\"name\": \"dev-server\", \"does\": STEPS, \"stdout\": true, \"stderr\": true,
+                  \"setsid\": false, \"double-fork\": false}}   leaves a process behind
+  {\"run\": STEPS}                       starts a process and waits for it
+  {\"agent\": {\"agent\": …, \"turns\": […]}}   runs a fake agent and waits for it
+  \"setsid\"                             goes into a session of its own
+  \"hold\"                               waits for ever
+  \"spin\"                               never rests
+  {\"raise\": \"STOP\"}                    signals itself
+  {\"exit\": 3}                          exits
+
+exit code: that of the last command; 141 where nobody reads any more; 1 where there is no terminal to ask on
+example:   fake-tool --plays '[{\"print\":\"building\"},{\"sleep\":\"2s\"},\"read-stdin\",{\"exit\":0}]'
+";
+
+/// What a command line comes to.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Parsed {
+    /// It plays these steps.
+    Play(Vec<Step>),
+    /// It prints its help.
+    Help,
+    /// It says nothing of steps.
+    Nothing,
+}
+
+/// The command line that plays these steps; `shown` is what a process list shows behind them.
+pub fn argv(steps: &[Step], shown: &str) -> Vec<String> {
+    // Steps hold nothing that JSON cannot.
+    let plays = serde_json::to_string(steps).unwrap_or_else(|_| "[]".to_owned());
+    let mut argv = vec!["fake-tool".to_owned(), "--plays".to_owned(), plays];
+    if !shown.is_empty() {
+        argv.extend(["--".to_owned(), shown.to_owned()]);
+    }
+    argv
+}
+
+/// The command that a command line of [`argv`] shows; `survives` may name it.
+pub fn shown(argv: &[String]) -> Option<&str> {
+    match argv {
+        [_, plays, _, dashes, shown] if plays == "--plays" && dashes == "--" => Some(shown),
+        _ => None,
+    }
+}
+
+/// Reads a command line without the program's name.
+pub(super) fn parse(words: &[String]) -> Result<Parsed, String> {
+    let words: Vec<&str> = words.iter().map(String::as_str).take_while(|word| *word != "--").collect();
+    match words.as_slice() {
+        [] => Ok(Parsed::Nothing),
+        ["--help" | "-h"] => Ok(Parsed::Help),
+        ["--plays", plays] => {
+            if plays.len() > PLAYS_MAX_BYTES {
+                return Err(format!("fake-tool: steps longer than {PLAYS_MAX_BYTES} bytes"));
+            }
+            let steps = serde_json::from_str(plays).map_err(|e| format!("fake-tool: no list of steps: {e}"))?;
+            Ok(Parsed::Play(checked(steps)?))
+        }
+        ["--plays"] => Err("fake-tool: --plays needs a JSON list of steps".to_owned()),
+        ["--plays", _, word, ..] | [word, ..] => {
+            Err(format!("fake-tool: unknown argument `{word}`; what is shown stands behind `--`"))
+        }
+    }
+}
+
+/// The steps, where each signal that they name exists and can be had.
+pub(super) fn checked(steps: Vec<Step>) -> Result<Vec<Step>, String> {
+    for step in &steps {
+        match step {
+            Step::Ignore(names) => {
+                for name in names {
+                    match Sig::from_name(name) {
+                        Some(Sig::Kill | Sig::Stop) => return Err(format!("fake-tool: nobody can ignore {name}")),
+                        Some(_) => {}
+                        None => return Err(format!("fake-tool: no signal is called `{name}`")),
+                    }
+                }
+            }
+            Step::Raise(name) if Sig::from_name(name).is_none() => {
+                return Err(format!("fake-tool: no signal is called `{name}`"));
+            }
+            _ => {}
+        }
+    }
+    Ok(steps)
+}

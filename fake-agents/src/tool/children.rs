@@ -1,0 +1,86 @@
+//! What `fake-tool` starts: commands, processes that are left behind, agents.
+//!
+//! Invariant: a child gets its parent's environment whole and its streams by duplicate; only what a step says is
+//! different.
+
+use super::args::argv;
+use crate::Plan;
+use crate::os::{Child, Errno, Fd, FdKind, Group, Os, STDERR, STDIN, STDOUT, Spawn, Stdio};
+use crate::plan::PLAN_ENV;
+use rehang_scenario::Agent;
+use rehang_scenario::turns::{Background, Nested, Step};
+
+/// What a nested agent is asked to do. What it does is in its turns.
+const NESTED_PROMPT: &str = "Go on.";
+
+/// Starts a command that is waited for.
+pub(super) fn run(os: &mut dyn Os, steps: &[Step]) -> Result<Child, Errno> {
+    let spawn = foreground(os, argv(steps, ""));
+    os.spawn(spawn)
+}
+
+/// Goes on in a session of its own with these steps, as setsid(1) does where its caller leads a group.
+pub(super) fn go_on_in_session(os: &mut dyn Os, steps: &[Step]) -> Result<Child, Errno> {
+    let spawn = Spawn { group: Group::Session, ..foreground(os, argv(steps, "")) };
+    os.spawn(spawn)
+}
+
+/// What a background step leaves, and whether it is there for good or an intermediate that must be waited for.
+pub(super) fn background(os: &mut dyn Os, step: &Background) -> Result<(Child, bool), Errno> {
+    let holds = |held: Option<bool>, fd| if held.unwrap_or(true) { inherited(os, fd) } else { Stdio::Null };
+    let (stdout, stderr) = (holds(step.stdout, STDOUT), holds(step.stderr, STDERR));
+    let (argv, group) = if step.double_fork {
+        // The one in the middle has the streams, starts the other and is gone.
+        let inner = Background { double_fork: false, ..step.clone() };
+        (argv(&[Step::Background(inner)], &step.name), Group::Inherit)
+    } else {
+        (argv(&step.does, &step.name), if step.setsid { Group::Session } else { Group::Inherit })
+    };
+    // A shell without job control gives a background command no stdin (POSIX, 2.9.3.1).
+    let spawn = Spawn { argv, env: os.envs(), stdin: Stdio::Null, stdout, stderr, group };
+    Ok((os.spawn(spawn)?, step.double_fork))
+}
+
+/// Starts an agent that is waited for. It finds its plan in its environment; strategies that sit inside agents
+/// sit inside this one too, since it would be the same installed program.
+pub(super) fn agent(os: &mut dyn Os, nested: &Nested, inside: &[String]) -> Result<Child, Errno> {
+    let plan = Plan {
+        agent: (*nested.agent).clone(),
+        turns: nested.turns.clone(),
+        faults: Vec::new(),
+        inside: inside.to_vec(),
+        model_port: None,
+        stored: None,
+    };
+    let plan = serde_json::to_string(&plan).map_err(|_| Errno::TooBig)?;
+    let mut spawn = foreground(os, command(nested));
+    spawn.env.retain(|(key, _)| key != PLAN_ENV);
+    spawn.env.push((PLAN_ENV.to_owned(), plan));
+    os.spawn(spawn)
+}
+
+fn foreground(os: &dyn Os, argv: Vec<String>) -> Spawn {
+    Spawn {
+        argv,
+        env: os.envs(),
+        stdin: inherited(os, STDIN),
+        stdout: inherited(os, STDOUT),
+        stderr: inherited(os, STDERR),
+        group: Group::Inherit,
+    }
+}
+
+fn inherited(os: &dyn Os, fd: Fd) -> Stdio {
+    if os.kind(fd) == FdKind::Closed { Stdio::Closed } else { Stdio::Fd(fd) }
+}
+
+fn command(nested: &Nested) -> Vec<String> {
+    let words: &[&str] = match nested.agent.as_ref() {
+        Agent::Claude(_) => &["fake-claude", "-p", NESTED_PROMPT],
+        Agent::Opencode(_) => &["fake-opencode", "run", NESTED_PROMPT],
+        Agent::Altimate(_) => &["fake-altimate", "run", NESTED_PROMPT],
+        Agent::Pawwork(_) => &["fake-pawwork", "serve"],
+        Agent::Program(steps) => return argv(steps, "program"),
+    };
+    words.iter().map(|word| (*word).to_owned()).chain(nested.args.iter().cloned()).collect()
+}

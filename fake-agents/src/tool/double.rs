@@ -1,0 +1,226 @@
+//! An operating system in memory, for one process: what it reads is laid out beforehand, what it does is recorded.
+
+use crate::os::{
+    Child, Disposition, Errno, Exit, Fd, FdKind, Group, Next, Os, Program, Read, Sig, Spawn, Target, TtyMode, Wait,
+    Write,
+};
+use rehang_judge::Fact;
+use rehang_scenario::{Canon, VTime};
+use std::collections::BTreeMap;
+
+/// The descriptor that `open_tty` gives.
+pub(super) const TTY: Fd = Fd(3);
+
+pub(super) struct Double {
+    pub(super) now: VTime,
+    pub(super) envs: Vec<(String, String)>,
+    pub(super) kinds: BTreeMap<Fd, FdKind>,
+    /// What can be read now; at its end `Eof` or `Later`.
+    pub(super) input: BTreeMap<Fd, Vec<u8>>,
+    pub(super) input_ends: bool,
+    pub(super) output: BTreeMap<Fd, Vec<u8>>,
+    /// How many bytes each write was of.
+    pub(super) writes: Vec<usize>,
+    /// How much each descriptor takes before it says `Later`.
+    pub(super) room: usize,
+    pub(super) write_error: Option<Errno>,
+    pub(super) has_tty: bool,
+    /// The process is in a background group: changing the terminal's settings stops it.
+    pub(super) in_background: bool,
+    pub(super) leads_group: bool,
+    pub(super) spawned: Vec<Spawn>,
+    pub(super) exits: BTreeMap<Child, Exit>,
+    pub(super) reaped: Vec<Child>,
+    pub(super) ignored: Vec<Sig>,
+    pub(super) raised: Vec<Sig>,
+    pub(super) sessions: u32,
+    pub(super) closed: Vec<Fd>,
+    pub(super) tty_mode: Option<TtyMode>,
+}
+
+impl Double {
+    pub(super) fn new() -> Double {
+        Double {
+            now: VTime(1_000),
+            envs: vec![("PATH".to_owned(), "/bin".to_owned())],
+            kinds: (0..3).map(|fd| (Fd(fd), FdKind::Pipe)).collect(),
+            input: BTreeMap::new(),
+            input_ends: false,
+            output: BTreeMap::new(),
+            writes: Vec::new(),
+            room: usize::MAX,
+            write_error: None,
+            has_tty: false,
+            in_background: false,
+            leads_group: false,
+            spawned: Vec::new(),
+            exits: BTreeMap::new(),
+            reaped: Vec::new(),
+            ignored: Vec::new(),
+            raised: Vec::new(),
+            sessions: 0,
+            closed: Vec::new(),
+            tty_mode: None,
+        }
+    }
+
+    pub(super) fn text(&self, fd: Fd) -> String {
+        String::from_utf8(self.output.get(&fd).cloned().unwrap_or_default()).unwrap()
+    }
+
+    /// Resumes once, and once more without cause: that must change nothing.
+    pub(super) fn resume(&mut self, program: &mut dyn Program) -> Next {
+        let next = program.resume(self);
+        let Next::Wait(_) = &next else { return next };
+        let state = self.state(program);
+        let done = (self.output.clone(), self.spawned.len(), self.raised.len());
+        if self.raised.is_empty() && !self.is_due(&next) {
+            assert_eq!(program.resume(self), next);
+            assert_eq!(self.state(program), state);
+            assert_eq!((self.output.clone(), self.spawned.len(), self.raised.len()), done);
+        }
+        next
+    }
+
+    /// As [`Double::resume`], of a program that must wait now.
+    pub(super) fn wait(&mut self, program: &mut dyn Program) -> Wait {
+        match self.resume(program) {
+            Next::Wait(wait) => wait,
+            Next::Exit(code) => panic!("exited with {code}"),
+        }
+    }
+
+    pub(super) fn state(&self, program: &dyn Program) -> Vec<u8> {
+        let mut canon = Canon::new(self.now);
+        program.canon(&mut canon);
+        canon.into_bytes()
+    }
+
+    fn is_due(&self, next: &Next) -> bool {
+        matches!(next, Next::Wait(Wait { until: Some(at), .. }) if *at <= self.now)
+    }
+}
+
+impl Os for Double {
+    fn now(&self) -> VTime {
+        self.now
+    }
+
+    fn env(&self, key: &str) -> Option<String> {
+        self.envs.iter().find(|(k, _)| k == key).map(|(_, value)| value.clone())
+    }
+
+    fn envs(&self) -> Vec<(String, String)> {
+        self.envs.clone()
+    }
+
+    fn role(&self) -> &str {
+        "agent.1"
+    }
+
+    fn read(&mut self, fd: Fd, max: usize) -> Read {
+        let input = self.input.entry(fd).or_default();
+        if input.is_empty() {
+            return if self.input_ends { Read::Eof } else { Read::Later };
+        }
+        Read::Data(input.drain(..max.min(input.len())).collect())
+    }
+
+    fn write(&mut self, fd: Fd, bytes: &[u8]) -> Write {
+        if let Some(error) = self.write_error {
+            return Write::Failed(error);
+        }
+        let out = self.output.entry(fd).or_default();
+        let taken = bytes.len().min(self.room - out.len().min(self.room));
+        out.extend_from_slice(&bytes[..taken]);
+        if taken == 0 {
+            return Write::Later;
+        }
+        self.writes.push(bytes.len());
+        Write::Took(taken)
+    }
+
+    fn close(&mut self, fd: Fd) {
+        self.closed.push(fd);
+    }
+
+    fn kind(&self, fd: Fd) -> FdKind {
+        self.kinds.get(&fd).copied().unwrap_or(FdKind::Closed)
+    }
+
+    fn pipe(&mut self) -> (Fd, Fd) {
+        unreachable!("fake-tool makes no pipe")
+    }
+
+    fn open_tty(&mut self) -> Result<Fd, Errno> {
+        if self.has_tty { Ok(TTY) } else { Err(Errno::NoDevice) }
+    }
+
+    fn set_tty(&mut self, _fd: Fd, mode: TtyMode) -> Write {
+        if self.in_background {
+            return Write::Later;
+        }
+        self.tty_mode = Some(mode);
+        Write::Took(1)
+    }
+
+    fn tty_size(&self, _fd: Fd) -> Option<(u16, u16)> {
+        None
+    }
+
+    fn listen(&mut self) -> Result<(Fd, u16), Errno> {
+        Err(Errno::NotPermitted)
+    }
+
+    fn accept(&mut self, _fd: Fd) -> Option<Fd> {
+        None
+    }
+
+    fn connect(&mut self, _port: u16) -> Result<Fd, Errno> {
+        Err(Errno::Refused)
+    }
+
+    fn spawn(&mut self, spawn: Spawn) -> Result<Child, Errno> {
+        self.spawned.push(spawn);
+        Ok(Child(self.spawned.len() as u32))
+    }
+
+    fn try_wait(&mut self, child: Child) -> Option<Exit> {
+        assert!(!self.reaped.contains(&child), "reaped twice");
+        let exit = self.exits.get(&child).copied();
+        self.reaped.extend(exit.map(|_| child));
+        exit
+    }
+
+    fn kill(&mut self, target: Target, sig: Sig) -> Result<(), Errno> {
+        assert_eq!(target, Target::Itself);
+        self.raised.push(sig);
+        Ok(())
+    }
+
+    fn setsid(&mut self) -> Result<(), Errno> {
+        if self.leads_group {
+            return Err(Errno::NotPermitted);
+        }
+        self.sessions += 1;
+        Ok(())
+    }
+
+    fn on_signal(&mut self, sig: Sig, disposition: Disposition) {
+        assert_eq!(disposition, Disposition::Ignore);
+        self.ignored.push(sig);
+    }
+
+    fn take_signal(&mut self) -> Option<Sig> {
+        None
+    }
+
+    fn note(&mut self, fact: Fact) {
+        panic!("fake-tool states no facts: {fact:?}")
+    }
+}
+
+/// The group of what was spawned, for a look at it.
+pub(super) fn groups(os: &Double) -> Vec<Group> {
+    os.spawned.iter().map(|spawn| spawn.group).collect()
+}

@@ -1,0 +1,403 @@
+//! Steps, one behind the other.
+//!
+//! Invariant: between two resumes the state is the step, how far it is, and the children that still run; what a
+//! step of no end repeats is the same state again.
+
+use super::{EXIT_FAILED, EXIT_NOT_STARTED, EXIT_PIPE, children};
+use crate::os::{
+    Child, Disposition, Errno, Exit, Fd, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Target, TtyMode,
+    Wait, Write,
+};
+use rehang_scenario::turns::Step;
+use rehang_scenario::{Canon, VTime};
+
+/// A block of a `fill`: whole pages, so that a pipe's room is a matter of counting (Linux counts pages, not bytes).
+const BLOCK_BYTES: u32 = 4_096;
+/// As much as is asked for when stdin is read to its end.
+const READ_BYTES: usize = 65_536;
+/// What every program says that opens `/dev/tty` without having one.
+const NO_TTY: &str = "fake-tool: cannot open /dev/tty: No such device or address\n";
+
+/// A process that plays steps.
+#[derive(Debug, Clone)]
+pub(super) struct Tool {
+    steps: Vec<Step>,
+    at: usize,
+    phase: Phase,
+    /// The exit code of the last command.
+    status: u8,
+    /// Children that were left in the background and have not been reaped.
+    left: Vec<Child>,
+    /// Strategies that a nested agent has inside.
+    inside: Vec<String>,
+}
+
+/// How far the current step is.
+#[derive(Debug, Clone)]
+enum Phase {
+    Begin,
+    /// Bytes go out; behind them so many more of a fill, and then `then`.
+    Writing {
+        fd: Fd,
+        bytes: Vec<u8>,
+        more: u32,
+        then: Then,
+    },
+    /// Time passes.
+    Until(VTime, Then),
+    /// A line, or all, is read.
+    Reading {
+        fd: Fd,
+        to_end: bool,
+    },
+    /// A terminal's settings change.
+    SettingTty(Fd),
+    /// A command runs; its exit code counts, or it is only the one in the middle of a double fork.
+    Running {
+        child: Child,
+        counts: bool,
+    },
+    /// Nothing is left to do but this.
+    Over(u8),
+}
+
+/// What follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Then {
+    NextStep,
+    /// The line of an `every`, which was printed so often.
+    PaceLine(u32),
+    /// The pause before the next line.
+    PacePause(u32),
+    ReadTty,
+    Exit(u8),
+}
+
+/// Whether a resume goes on.
+enum Flow {
+    On,
+    Rest(Next),
+}
+
+impl Tool {
+    pub(super) fn new(steps: Vec<Step>, inside: Vec<String>) -> Tool {
+        Tool { steps, at: 0, phase: Phase::Begin, status: 0, left: Vec::new(), inside }
+    }
+
+    fn advance(&mut self, os: &mut dyn Os) -> Flow {
+        match std::mem::replace(&mut self.phase, Phase::Begin) {
+            Phase::Begin => match self.steps.get(self.at).cloned() {
+                Some(step) => self.begin(os, &step),
+                None => Flow::Rest(Next::Exit(self.status)),
+            },
+            Phase::Writing { fd, bytes, more, then } => self.write(os, fd, bytes, more, then),
+            Phase::Until(at, then) if os.now() < at => {
+                self.phase = Phase::Until(at, then);
+                rest(Wait { until: Some(at), on: "timer", ..Wait::default() })
+            }
+            Phase::Until(_, then) => self.then(os, then),
+            Phase::Reading { fd, to_end } => self.read(os, fd, to_end),
+            Phase::SettingTty(fd) => self.set_tty(os, fd),
+            Phase::Running { child, counts } => match os.try_wait(child) {
+                None => {
+                    self.phase = Phase::Running { child, counts };
+                    rest(Wait { child: true, on: "child", ..Wait::default() })
+                }
+                Some(exit) if counts => self.done(code(exit)),
+                Some(_) => self.done(0),
+            },
+            Phase::Over(code) => Flow::Rest(Next::Exit(code)),
+        }
+    }
+
+    fn begin(&mut self, os: &mut dyn Os, step: &Step) -> Flow {
+        match step {
+            Step::Print(line) => self.say(STDOUT, format!("{line}\n"), Then::NextStep),
+            Step::Warn(line) => self.say(STDERR, format!("{line}\n"), Then::NextStep),
+            Step::Prompt(text) => self.say(STDOUT, text.clone(), Then::NextStep),
+            Step::Sleep(span) => {
+                self.phase = Phase::Until(os.now() + *span, Then::NextStep);
+                Flow::On
+            }
+            Step::Every(_) => self.then(os, Then::PacePause(0)),
+            Step::Fill(fill) => {
+                let fd = if fill.stderr { STDERR } else { STDOUT };
+                self.phase = Phase::Writing { fd, bytes: Vec::new(), more: fill.bytes, then: Then::NextStep };
+                Flow::On
+            }
+            Step::ReadStdin => {
+                self.phase = Phase::Reading { fd: STDIN, to_end: false };
+                Flow::On
+            }
+            Step::ReadStdinToEnd => {
+                self.phase = Phase::Reading { fd: STDIN, to_end: true };
+                Flow::On
+            }
+            Step::AskTty(prompt) => match os.open_tty() {
+                Ok(fd) => self.say(fd, prompt.clone(), Then::ReadTty),
+                Err(_) => self.say(STDERR, NO_TTY.to_owned(), Then::Exit(EXIT_FAILED)),
+            },
+            Step::SetTty => {
+                let own = (os.kind(STDIN) == FdKind::Tty).then_some(STDIN);
+                match own.map_or_else(|| os.open_tty(), Ok) {
+                    Ok(fd) => {
+                        self.phase = Phase::SettingTty(fd);
+                        Flow::On
+                    }
+                    Err(_) => self.say(STDERR, NO_TTY.to_owned(), Then::Exit(EXIT_FAILED)),
+                }
+            }
+            Step::Ignore(names) => {
+                names.iter().filter_map(|n| Sig::from_name(n)).for_each(|s| os.on_signal(s, Disposition::Ignore));
+                self.done(0)
+            }
+            Step::Background(step) => match children::background(os, step) {
+                Ok((child, true)) => {
+                    self.phase = Phase::Running { child, counts: false };
+                    Flow::On
+                }
+                Ok((child, false)) => {
+                    self.left.push(child);
+                    self.done(0)
+                }
+                Err(errno) => self.not_started(errno),
+            },
+            Step::Run(steps) => self.command(children::run(os, steps)),
+            Step::Agent(nested) => self.command(children::agent(os, nested, &self.inside)),
+            Step::Setsid => match os.setsid() {
+                Ok(()) => self.done(0),
+                // A group's leader cannot. setsid(1) then forks, and the caller sees it exit at once.
+                Err(_) => match children::go_on_in_session(os, &self.steps[self.at + 1..]) {
+                    Ok(_) => self.over(0),
+                    Err(errno) => self.not_started(errno),
+                },
+            },
+            Step::Hold => rest(Wait { on: "nothing", ..Wait::default() }),
+            Step::Spin => rest(Wait { until: Some(os.now()), on: "timer", ..Wait::default() }),
+            Step::Raise(name) => {
+                // The step is over before the signal strikes: one that stops goes on behind it when it is continued.
+                let _ = self.done(0);
+                if let Some(sig) = Sig::from_name(name) {
+                    let _ = os.kill(Target::Itself, sig);
+                }
+                rest(Wait { until: Some(os.now()), on: "timer", ..Wait::default() })
+            }
+            Step::Exit(code) => self.over(*code),
+        }
+    }
+
+    fn then(&mut self, os: &mut dyn Os, then: Then) -> Flow {
+        let pace = match self.steps.get(self.at) {
+            Some(Step::Every(every)) => Some(every.clone()),
+            _ => None,
+        };
+        match (then, pace) {
+            (Then::PacePause(printed), Some(pace)) if pace.times == 0 || printed < pace.times => {
+                let at = os.now() + pace.every;
+                self.phase = Phase::Until(at, Then::PaceLine(printed));
+                // Without a pause this would go on for ever within one resume.
+                rest(Wait { until: Some(at), on: "timer", ..Wait::default() })
+            }
+            (Then::PaceLine(printed), Some(pace)) => {
+                let fd = if pace.stderr { STDERR } else { STDOUT };
+                // For ever needs no count, and with one no state would come twice.
+                let printed = if pace.times == 0 { 0 } else { printed + 1 };
+                self.say(fd, format!("{}\n", pace.print), Then::PacePause(printed))
+            }
+            (Then::Exit(code), _) => self.over(code),
+            _ => self.done(0),
+        }
+    }
+
+    fn say(&mut self, fd: Fd, text: String, then: Then) -> Flow {
+        self.phase = Phase::Writing { fd, bytes: text.into_bytes(), more: 0, then };
+        Flow::On
+    }
+
+    fn write(&mut self, os: &mut dyn Os, fd: Fd, mut bytes: Vec<u8>, mut more: u32, then: Then) -> Flow {
+        loop {
+            if bytes.is_empty() {
+                let next = more.min(BLOCK_BYTES);
+                if next == 0 {
+                    break;
+                }
+                more -= next;
+                bytes = block(next);
+            }
+            match os.write(fd, &bytes) {
+                Write::Took(taken) => {
+                    bytes.drain(..taken.min(bytes.len()));
+                }
+                Write::Later => {
+                    let on = if os.kind(fd) == FdKind::Tty { "tty" } else { "pipe" };
+                    self.phase = Phase::Writing { fd, bytes, more, then };
+                    return rest(Wait { write: vec![fd], on, ..Wait::default() });
+                }
+                Write::Failed(Errno::Pipe) => return self.over(EXIT_PIPE),
+                // A shell's builtin says so on stderr and the script goes on; this one just goes on.
+                Write::Failed(Errno::BadFd) => break,
+                Write::Failed(_) => return self.over(EXIT_FAILED),
+            }
+        }
+        match then {
+            Then::ReadTty => {
+                self.phase = Phase::Reading { fd, to_end: false };
+                Flow::On
+            }
+            then => self.then(os, then),
+        }
+    }
+
+    fn read(&mut self, os: &mut dyn Os, fd: Fd, to_end: bool) -> Flow {
+        loop {
+            // A line is read byte by byte, as a shell's `read` does: the rest belongs to the next one who reads.
+            match os.read(fd, if to_end { READ_BYTES } else { 1 }) {
+                Read::Data(bytes) if to_end || !bytes.contains(&b'\n') => {}
+                Read::Later => {
+                    self.phase = Phase::Reading { fd, to_end };
+                    let on = if fd == STDIN { "stdin" } else { "tty" };
+                    return rest(Wait { read: vec![fd], on, ..Wait::default() });
+                }
+                // No stdin at all reads as its end, as for a shell's `read`.
+                Read::Data(_) | Read::Eof | Read::Failed(Errno::BadFd) => break,
+                Read::Failed(_) => return self.over(EXIT_FAILED),
+            }
+        }
+        if fd != STDIN {
+            os.close(fd);
+        }
+        self.done(0)
+    }
+
+    fn set_tty(&mut self, os: &mut dyn Os, fd: Fd) -> Flow {
+        match os.set_tty(fd, TtyMode::COOKED) {
+            Write::Later => {
+                self.phase = Phase::SettingTty(fd);
+                return rest(Wait { write: vec![fd], on: "tty", ..Wait::default() });
+            }
+            Write::Took(_) => {}
+            Write::Failed(_) => return self.over(EXIT_FAILED),
+        }
+        if fd != STDIN {
+            os.close(fd);
+        }
+        self.done(0)
+    }
+
+    fn command(&mut self, started: Result<Child, Errno>) -> Flow {
+        match started {
+            Ok(child) => {
+                self.phase = Phase::Running { child, counts: true };
+                Flow::On
+            }
+            Err(errno) => self.not_started(errno),
+        }
+    }
+
+    fn not_started(&mut self, errno: Errno) -> Flow {
+        self.status = EXIT_NOT_STARTED;
+        self.at += 1;
+        self.say(STDERR, format!("fake-tool: cannot start a process: {errno:?}\n"), Then::Exit(EXIT_NOT_STARTED))
+    }
+
+    /// The step is over with this exit code.
+    fn done(&mut self, status: u8) -> Flow {
+        self.status = status;
+        self.at += 1;
+        self.phase = Phase::Begin;
+        Flow::On
+    }
+
+    fn over(&mut self, code: u8) -> Flow {
+        self.phase = Phase::Over(code);
+        Flow::On
+    }
+}
+
+impl Program for Tool {
+    fn resume(&mut self, os: &mut dyn Os) -> Next {
+        self.left.retain(|child| os.try_wait(*child).is_none());
+        loop {
+            if let Flow::Rest(next) = self.advance(os) {
+                return match next {
+                    // A shell reaps what it left whenever it ends; a zombie would count as a child.
+                    Next::Wait(wait) => Next::Wait(Wait { child: wait.child || !self.left.is_empty(), ..wait }),
+                    exit => exit,
+                };
+            }
+        }
+    }
+
+    fn canon(&self, canon: &mut Canon) {
+        canon.num(self.at as u64).num(self.status.into());
+        canon.list(&self.left, |canon, child| {
+            canon.num(child.0.into());
+        });
+        match &self.phase {
+            Phase::Begin => canon.num(0),
+            Phase::Writing { fd, bytes, more, then } => {
+                canon.num(1).num(fd.0.into()).bytes(bytes).num((*more).into());
+                then.canon(canon)
+            }
+            Phase::Until(at, then) => {
+                canon.num(2).deadline(Some(*at));
+                then.canon(canon)
+            }
+            Phase::Reading { fd, to_end } => canon.num(3).num(fd.0.into()).flag(*to_end),
+            Phase::SettingTty(fd) => canon.num(4).num(fd.0.into()),
+            Phase::Running { child, counts } => canon.num(5).num(child.0.into()).flag(*counts),
+            Phase::Over(code) => canon.num(6).num((*code).into()),
+        };
+    }
+}
+
+impl Then {
+    fn canon(self, canon: &mut Canon) -> &mut Canon {
+        match self {
+            Then::NextStep => canon.num(0),
+            Then::PaceLine(printed) => canon.num(1).num(printed.into()),
+            Then::PacePause(printed) => canon.num(2).num(printed.into()),
+            Then::ReadTty => canon.num(3),
+            Then::Exit(code) => canon.num(4).num(code.into()),
+        }
+    }
+}
+
+fn rest(wait: Wait) -> Flow {
+    Flow::Rest(Next::Wait(wait))
+}
+
+/// Bytes that look like a log: a line of them to a block.
+fn block(bytes: u32) -> Vec<u8> {
+    let mut block = vec![b'x'; bytes as usize];
+    if let Some(last) = block.last_mut() {
+        *last = b'\n';
+    }
+    block
+}
+
+/// The exit code that a shell gives its last command's end.
+fn code(exit: Exit) -> u8 {
+    match exit {
+        Exit::Code(code) => code,
+        Exit::Signal(sig) => 128u8.saturating_add(number(sig)),
+    }
+}
+
+/// Numbers of signals, as Linux has them on x86 and ARM.
+fn number(sig: Sig) -> u8 {
+    match sig {
+        Sig::Hup => 1,
+        Sig::Int => 2,
+        Sig::Quit => 3,
+        Sig::Kill => 9,
+        Sig::Usr1 => 10,
+        Sig::Term => 15,
+        Sig::Cont => 18,
+        Sig::Stop => 19,
+        Sig::Tstp => 20,
+        Sig::Ttin => 21,
+        Sig::Ttou => 22,
+        Sig::Winch => 28,
+    }
+}
