@@ -217,6 +217,10 @@ pub trait Os {
     fn now(&self) -> VTime;
     /// A variable of the process's environment.
     fn env(&self, key: &str) -> Option<String>;
+    /// The whole environment, in the order it was given: what a shell hands on to its children.
+    fn envs(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
     /// The process's own role, such as `agent.1`; `alone` where it runs without a conductor.
     fn role(&self) -> &str;
 
