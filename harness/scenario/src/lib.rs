@@ -7,12 +7,29 @@
 //! nothing above this crate looks at TOML.
 
 pub mod canon;
+pub mod cells;
+pub mod check;
+pub mod file;
+pub mod fuzz;
+pub mod limits;
+pub mod mechanism;
 pub mod model;
+pub mod playable;
 pub mod policy;
+pub mod problem;
+pub mod sample;
+pub mod schema;
 pub mod time;
 pub mod turns;
+pub mod write;
 
 pub use canon::{Canon, Canonical};
+pub use cells::{Catalogue, Cell, CellId, Cells, Named, Skipped, Unknown, cells};
+pub use check::check;
+pub use file::{Family, Loaded, Variant, load};
 pub use model::*;
 pub use policy::Policy;
+pub use problem::{Problem, Problems, Source, Style};
+pub use schema::schema;
 pub use time::{Span, VTime};
+pub use write::to_toml;

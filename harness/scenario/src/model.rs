@@ -23,41 +23,50 @@ pub struct Scenario {
     pub mechanism: String,
     /// Public issues, pull requests or commits: `owner/repo#123`.
     #[serde(default)]
+    #[schemars(length(max = 100))]
     pub cites: Vec<String>,
     /// Who plays the agent.
     pub agent: Agent,
     /// How the agent's standard streams are connected.
     #[serde(default = "default_terminals")]
+    #[schemars(length(max = 8))]
     pub terminals: Vec<Terminal>,
     /// What the model says and does, in order.
     #[serde(default)]
     pub turns: Vec<Turn>,
     /// What goes wrong.
     #[serde(default)]
+    #[schemars(length(max = 100))]
     pub faults: Vec<Fault>,
     /// Who can act, by which way.
     #[serde(default)]
+    #[schemars(length(max = 100))]
     pub people: Vec<Person>,
     /// The agent's environment; it has no other.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// Further arguments of the agent's command line.
     #[serde(default)]
+    #[schemars(length(max = 100))]
     pub args: Vec<String>,
     /// Seeds: they decide ties, so that at a limit two seeds give both orders.
     #[serde(default = "default_seeds")]
+    #[schemars(length(max = 100))]
     pub seeds: Vec<u64>,
     /// The stages that it can run on, where not all, and why.
     #[serde(default)]
     pub stages: Option<Stages>,
     /// Processes left on purpose, by role (`agent.1.1`) or program (`dev-server`).
     #[serde(default)]
+    #[schemars(length(max = 100))]
     pub survives: Vec<String>,
     /// Cells that are left out, each with a reason.
     #[serde(default)]
+    #[schemars(length(max = 100))]
     pub skip: Vec<Skip>,
     /// What must come out; the first match wins.
     #[serde(default)]
+    #[schemars(length(max = 200))]
     pub expect: Vec<Expect>,
 }
 
@@ -213,6 +222,18 @@ pub enum Terminal {
 }
 
 impl Terminal {
+    /// All of them, in their order.
+    pub const ALL: [Terminal; 8] = [
+        Terminal::Tty,
+        Terminal::Null,
+        Terminal::Pipe,
+        Terminal::Closed,
+        Terminal::TtyBackground,
+        Terminal::CttyNull,
+        Terminal::StdoutStopped,
+        Terminal::StdoutSlow,
+    ];
+
     /// Whether stdin is a terminal.
     pub fn stdin_is_tty(self) -> bool {
         matches!(self, Terminal::Tty | Terminal::TtyBackground)
@@ -373,7 +394,7 @@ pub enum ModelDoes {
     /// The connection is reset.
     Reset,
     /// The request is answered with this HTTP status instead of a stream.
-    Status(u16),
+    Status(#[schemars(range(min = 100, max = 599))] u16),
     /// Every chunk takes so long.
     Slow(Span),
 }
@@ -398,7 +419,7 @@ pub enum PostDoes {
     /// The connection is closed after so long, the turn goes on.
     Cut(Span),
     /// The prompt is refused at once with this status.
-    Status(u16),
+    Status(#[schemars(range(min = 100, max = 599))] u16),
     /// The prompt is accepted, and no turn begins.
     Ignored,
 }
@@ -413,6 +434,7 @@ pub struct GetFault {
     #[serde(default)]
     pub times: u32,
     /// The status that they get; 0 means the connection is closed without one.
+    #[schemars(range(max = 599))]
     pub status: u16,
 }
 
@@ -598,7 +620,7 @@ pub enum Does {
     /// Sends a reply that does not fit the question.
     Malformed(Malformed),
     /// Types these bytes.
-    Type(String),
+    Type(#[schemars(extend("x-marks" = "typed"))] String),
     /// Sends a further prompt.
     Prompt(String),
     /// Runs a command of the companion: `heal`, `status`, `cancel`.
@@ -627,6 +649,9 @@ pub enum Malformed {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Expect {
+    /// The arm that it speaks of. A control cell that no rule names must complete with nothing broken.
+    #[serde(default)]
+    pub arm: Arm,
     /// Stacks; all where none is named. A name without a version means every version of it.
     #[serde(default)]
     pub strategies: Vec<String>,
@@ -656,6 +681,17 @@ pub struct Expect {
     /// Texts that the model must have been told (substrings of tool results).
     #[serde(default)]
     pub told: Vec<String>,
+}
+
+/// The scenario itself, or the same with the one change under which it does not hang.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arm {
+    /// The scenario itself.
+    #[default]
+    Main,
+    /// Its control arm.
+    Control,
 }
 
 /// An outcome, as a file expects it.

@@ -165,11 +165,11 @@ pub enum Kills {
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
     /// Prints a line to stdout.
-    Print(String),
+    Print(#[schemars(extend("x-marks" = "printed"))] String),
     /// Prints a line to stderr.
-    Warn(String),
+    Warn(#[schemars(extend("x-marks" = "printed"))] String),
     /// Prints a text to stdout without a newline.
-    Prompt(String),
+    Prompt(#[schemars(extend("x-marks" = "printed"))] String),
     /// Is silent for so long.
     Sleep(Span),
     /// Prints lines at an even pace.
@@ -181,7 +181,7 @@ pub enum Step {
     /// Reads stdin to its end.
     ReadStdinToEnd,
     /// Opens `/dev/tty`, prints a prompt there and reads a line. Without a controlling terminal it fails (ENXIO).
-    AskTty(String),
+    AskTty(#[schemars(extend("x-marks" = "printed"))] String),
     /// Changes the terminal's settings, which stops a background process (SIGTTOU).
     SetTty,
     /// Ignores these signals: `TERM`, `HUP`, `INT`.
@@ -211,6 +211,7 @@ pub struct Every {
     /// The pace.
     pub every: Span,
     /// The line.
+    #[schemars(extend("x-marks" = "printed"))]
     pub print: String,
     /// How often; 0 means for ever.
     #[serde(default)]
@@ -225,6 +226,7 @@ pub struct Every {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Fill {
     /// How many, at most 1 MiB.
+    #[schemars(range(max = 1_048_576))]
     pub bytes: u32,
     /// To stderr instead of stdout.
     #[serde(default)]

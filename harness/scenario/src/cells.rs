@@ -1,0 +1,301 @@
+//! The cells of a family: scenario × strategy × terminal × seed, in the main arm and the control arm.
+//!
+//! Invariant: the order is the same on every machine: variants and arms as the file has them, stacks as the
+//! catalogue has them with those that the file adds behind them, terminals and seeds as the file has them.
+
+use crate::file::{Family, Variant};
+use crate::limits;
+use crate::model::{Agent, Arm, Expect, Expected, Scenario, Terminal};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::LazyLock;
+
+/// What this crate must know of strategies, and no more.
+pub trait Catalogue {
+    /// Reads what stands in a list of strategies.
+    ///
+    /// # Errors
+    /// Says what is unknown in it, and what may have been meant.
+    fn resolve(&self, pattern: &str) -> Result<Named, Unknown>;
+
+    /// The stacks of the matrix for such an agent: `none` first, then in the catalogue's order.
+    fn stacks(&self, agent: &Agent) -> Vec<String>;
+
+    /// Whether a stack can run on such an agent: it speaks its wire and has its seat there.
+    ///
+    /// # Errors
+    /// Says why not, in words that the summary counts by.
+    fn fits(&self, stack: &str, agent: &Agent) -> Result<(), String>;
+
+    /// Whether a stack is meant by a pattern. A name without a version means every version of it.
+    fn matches(&self, pattern: &str, stack: &str) -> bool;
+}
+
+/// What a pattern names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Named {
+    /// One stack, whole. A file that names one which is not in the matrix adds it to its own cells.
+    Stack,
+    /// Every version of a strategy.
+    Family,
+}
+
+/// A pattern that names nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unknown {
+    /// What is wrong, in a lower-case fragment.
+    pub message: String,
+    /// What may have been meant.
+    pub suggestion: Option<String>,
+}
+
+/// A cell's name: `question/row-diff[blank]::auto-answer@r1::null::1`, and `::control` in the control arm.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CellId {
+    /// The family.
+    pub scenario: String,
+    /// The variant; empty for the file itself.
+    pub variant: String,
+    /// The stack.
+    pub strategy: String,
+    /// The terminal.
+    pub terminal: Terminal,
+    /// The seed.
+    pub seed: u64,
+    /// The arm.
+    pub arm: Arm,
+}
+
+/// The unit that runs.
+#[derive(Debug, Clone)]
+pub struct Cell<'a> {
+    /// Its name.
+    pub id: CellId,
+    /// The scenario to run: the arm's.
+    pub scenario: &'a Scenario,
+    /// What must come out.
+    pub expect: &'a Expect,
+    /// The rule in the variant's scenario that says so; none where a control arm must simply complete.
+    pub rule: Option<usize>,
+}
+
+/// A cell that is left out, with the file's reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped<'a> {
+    /// The cell.
+    pub id: CellId,
+    /// Why.
+    pub because: &'a str,
+}
+
+/// All cells of a family.
+#[derive(Debug, Clone, Default)]
+pub struct Cells<'a> {
+    /// Those that run.
+    pub cells: Vec<Cell<'a>>,
+    /// Those that the file leaves out.
+    pub skipped: Vec<Skipped<'a>>,
+    /// Those that no rule matches: a problem of the file.
+    pub uncovered: Vec<CellId>,
+}
+
+/// What a control cell must do where no rule speaks of it.
+pub fn control_expect() -> &'static Expect {
+    static COMPLETES: LazyLock<Expect> = LazyLock::new(|| Expect {
+        arm: Arm::Control,
+        strategies: Vec::new(),
+        terminals: Vec::new(),
+        seeds: Vec::new(),
+        outcome: Expected::Completed,
+        proof: None,
+        within: None,
+        not_before: None,
+        breaks: Vec::new(),
+        policy: None,
+        told: Vec::new(),
+    });
+    &COMPLETES
+}
+
+/// The cells of a family. At most [`limits::CELLS`]; the check says so when there are more.
+pub fn cells<'a>(family: &'a Family, catalogue: &dyn Catalogue) -> Cells<'a> {
+    let mut all = Cells::default();
+    for variant in &family.variants {
+        for matrix in Matrix::of(variant, catalogue) {
+            matrix.each(|place, found| {
+                if all.cells.len() + all.skipped.len() + all.uncovered.len() >= limits::CELLS {
+                    return;
+                }
+                let id = matrix.id(&family.name, place);
+                match found {
+                    Found::Skip(i) => all.skipped.push(Skipped { id, because: &matrix.scenario.skip[i].because }),
+                    Found::Rule(Some(rule)) => {
+                        let expect = &variant.scenario.expect[rule];
+                        all.cells.push(Cell { id, scenario: matrix.scenario, expect, rule: Some(rule) });
+                    }
+                    Found::Rule(None) if matrix.arm == Arm::Control => {
+                        all.cells.push(Cell { id, scenario: matrix.scenario, expect: control_expect(), rule: None });
+                    }
+                    Found::Rule(None) => all.uncovered.push(id),
+                }
+            });
+        }
+    }
+    all
+}
+
+/// One arm of one variant: its stacks, and which rules and skips speak of which.
+pub(crate) struct Matrix<'a> {
+    pub(crate) variant: &'a Variant,
+    pub(crate) arm: Arm,
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) stacks: Vec<String>,
+    /// For each rule of this arm: its number, and for each stack whether it speaks of it.
+    pub(crate) rules: Vec<(usize, Vec<bool>)>,
+    pub(crate) skips: Vec<Vec<bool>>,
+}
+
+/// A cell's place in a matrix.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) stack: usize,
+    pub(crate) terminal: Terminal,
+    pub(crate) seed: u64,
+}
+
+/// What a file says of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Found {
+    Skip(usize),
+    Rule(Option<usize>),
+}
+
+impl<'a> Matrix<'a> {
+    /// The arms of a variant.
+    pub(crate) fn of(variant: &'a Variant, catalogue: &dyn Catalogue) -> Vec<Matrix<'a>> {
+        let main = Matrix::new(variant, Arm::Main, &variant.scenario, catalogue);
+        let control = variant.control.as_ref().map(|scenario| Matrix::new(variant, Arm::Control, scenario, catalogue));
+        std::iter::once(main).chain(control).collect()
+    }
+
+    fn new(variant: &'a Variant, arm: Arm, scenario: &'a Scenario, catalogue: &dyn Catalogue) -> Matrix<'a> {
+        let mut stacks = catalogue.stacks(&scenario.agent);
+        let mut known: BTreeSet<String> = stacks.iter().cloned().collect();
+        for pattern in variant.scenario.expect.iter().flat_map(|rule| &rule.strategies) {
+            let adds = !known.contains(pattern)
+                && catalogue.resolve(pattern) == Ok(Named::Stack)
+                && catalogue.fits(pattern, &scenario.agent).is_ok();
+            if adds {
+                known.insert(pattern.clone());
+                stacks.push(pattern.clone());
+            }
+        }
+        let speaks = |patterns: &[String]| -> Vec<bool> {
+            let any = |stack: &String| patterns.is_empty() || patterns.iter().any(|p| catalogue.matches(p, stack));
+            stacks.iter().map(any).collect()
+        };
+        let rules = variant.scenario.expect.iter().enumerate();
+        let rules = rules.filter(|(_, rule)| rule.arm == arm).map(|(i, rule)| (i, speaks(&rule.strategies))).collect();
+        let skips = scenario.skip.iter().map(|skip| speaks(&skip.strategies)).collect();
+        Matrix { variant, arm, scenario, stacks, rules, skips }
+    }
+
+    /// How many cells it has.
+    pub(crate) fn len(&self) -> usize {
+        self.stacks.len().saturating_mul(self.scenario.terminals.len()).saturating_mul(self.scenario.seeds.len())
+    }
+
+    pub(crate) fn id(&self, family: &str, place: Place) -> CellId {
+        CellId {
+            scenario: family.to_owned(),
+            variant: self.variant.name.clone(),
+            strategy: self.stacks[place.stack].clone(),
+            terminal: place.terminal,
+            seed: place.seed,
+            arm: self.arm,
+        }
+    }
+
+    /// Goes through the cells in their order.
+    pub(crate) fn each(&self, mut take: impl FnMut(Place, Found)) {
+        for stack in 0..self.stacks.len() {
+            for &terminal in &self.scenario.terminals {
+                for &seed in &self.scenario.seeds {
+                    let place = Place { stack, terminal, seed };
+                    take(place, self.find(place));
+                }
+            }
+        }
+    }
+
+    fn find(&self, place: Place) -> Found {
+        let skip = self.scenario.skip.iter().zip(&self.skips).position(|(skip, speaks)| {
+            speaks[place.stack] && (skip.terminals.is_empty() || skip.terminals.contains(&place.terminal))
+        });
+        if let Some(skip) = skip {
+            return Found::Skip(skip);
+        }
+        let matching = |(i, speaks): &&(usize, Vec<bool>)| {
+            let rule = &self.variant.scenario.expect[*i];
+            speaks[place.stack]
+                && (rule.terminals.is_empty() || rule.terminals.contains(&place.terminal))
+                && (rule.seeds.is_empty() || rule.seeds.contains(&place.seed))
+        };
+        Found::Rule(self.rules.iter().find(matching).map(|(i, _)| *i))
+    }
+}
+
+impl fmt::Display for CellId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.scenario)?;
+        if !self.variant.is_empty() {
+            write!(f, "[{}]", self.variant)?;
+        }
+        write!(f, "::{}::{}::{}", self.strategy, self.terminal.name(), self.seed)?;
+        match self.arm {
+            Arm::Main => Ok(()),
+            Arm::Control => f.write_str("::control"),
+        }
+    }
+}
+
+/// Why a text names no cell.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CellIdError {
+    /// Not four or five parts.
+    #[error("a cell is `scenario[variant]::strategy::terminal::seed`, with `::control` behind it for the control arm")]
+    Parts,
+    /// No such terminal.
+    #[error("no terminal is called `{0}`")]
+    Terminal(String),
+    /// No number.
+    #[error("`{0}` is no seed")]
+    Seed(String),
+}
+
+impl FromStr for CellId {
+    type Err = CellIdError;
+
+    fn from_str(text: &str) -> Result<CellId, CellIdError> {
+        let parts: Vec<&str> = text.splitn(6, "::").collect();
+        let (arm, parts) = match parts.as_slice() {
+            [rest @ .., "control"] if rest.len() == 4 => (Arm::Control, rest),
+            all => (Arm::Main, all),
+        };
+        let [scenario, strategy, terminal, seed] = parts else { return Err(CellIdError::Parts) };
+        let (scenario, variant) = match scenario.strip_suffix(']').and_then(|s| s.split_once('[')) {
+            Some((scenario, variant)) => (scenario, variant),
+            None => (*scenario, ""),
+        };
+        let named = |t: &&Terminal| t.name() == *terminal;
+        Ok(CellId {
+            scenario: scenario.to_owned(),
+            variant: variant.to_owned(),
+            strategy: (*strategy).to_owned(),
+            terminal: *Terminal::ALL.iter().find(named).ok_or_else(|| CellIdError::Terminal((*terminal).to_owned()))?,
+            seed: seed.parse().map_err(|_| CellIdError::Seed((*seed).to_owned()))?,
+            arm,
+        })
+    }
+}

@@ -1,0 +1,305 @@
+//! `[[vary]]` and `[control]`: which scenarios a file holds.
+//!
+//! Invariant: a control arm changes what it says, and nothing else. Without `changes` that is one top-level key;
+//! with it, exactly those that it names.
+
+use super::shape::SHAPES;
+use super::tree::{self, Node, put, same};
+use super::walk::Walk;
+use super::{Read, Variant, shape_of, typed};
+use crate::limits;
+use crate::model::Scenario;
+use crate::problem::{Problem, Sink, quoted, shown, suggest};
+use crate::schema::{CONTROL_KEYS, SET_KEYS};
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Arc;
+use toml::Spanned;
+use toml::de::{DeArray, DeTable, DeValue};
+
+/// One `[[vary]]`, or the file itself.
+struct Entry<'i> {
+    name: String,
+    span: Range<usize>,
+    set: DeTable<'i>,
+    /// Its own control arm; `Some(None)` where it says that it has none.
+    control: Option<Option<Node<'i>>>,
+    rules: DeArray<'i>,
+}
+
+/// The scenarios of a file. Takes `control` and `vary` out of its tree.
+pub(super) fn variants(text: &str, root: &mut DeTable<'_>, sink: &mut Sink) -> Option<Read> {
+    let control = root.remove("control").filter(|node| is_table("control", node, sink));
+    let vary = root.remove("vary");
+    shape_of(text, root, sink);
+    if let Some(node) = &vary {
+        Walk::new(text, sink).at("vary", node, SHAPES.vary);
+    }
+    if let Some(node) = &control
+        && node.get_ref().as_table().is_some_and(|t| t.is_empty())
+    {
+        sink.push(Problem::new(node.span(), "`control` changes nothing").label("it is empty"));
+    }
+    let entries = entries(vary, sink);
+    let nodes: usize = root.iter().map(|(_, node)| tree::count(node)).sum();
+    if entries.len() > limits::VARIANTS || entries.len().saturating_mul(2 * text.len()) > limits::FAMILY_BYTES {
+        let place = entries.last().map_or(0..0, |e| e.span.clone());
+        let message = format!("{} variants of a file with {nodes} values are too many", entries.len());
+        let help = format!("at most {} variants, and {} MiB in all", limits::VARIANTS, limits::FAMILY_BYTES >> 20);
+        sink.push(Problem::new(place, message).help(help));
+        return None;
+    }
+    let mut list = Vec::new();
+    for entry in entries {
+        list.extend(variant(text, root, control.as_ref(), entry, sink));
+    }
+    let title = root.get("title").and_then(|node| node.get_ref().as_str()).unwrap_or_default().to_owned();
+    sink.is_empty().then_some(Read { title, list })
+}
+
+fn is_table(key: &str, node: &Node<'_>, sink: &mut Sink) -> bool {
+    let table = node.get_ref().as_table().is_some();
+    if !table {
+        let found = tree::kind(node.get_ref());
+        sink.push(Problem::new(node.span(), format!("`{key}` must be a table")).label(format!("this is {found}")));
+    }
+    table
+}
+
+fn entries<'i>(vary: Option<Node<'i>>, sink: &mut Sink) -> Vec<Entry<'i>> {
+    let Some(vary) = vary else {
+        let (set, rules) = (DeTable::new(), DeArray::new());
+        return vec![Entry { name: String::new(), span: 0..0, set, control: None, rules }];
+    };
+    if vary.get_ref().as_array().is_some_and(|list| list.is_empty()) {
+        sink.push(Problem::new(vary.span(), "`vary` is empty").label("a file with `vary` has only its variants"));
+    }
+    let DeValue::Array(list) = vary.into_inner() else { return Vec::new() };
+    let mut names = BTreeSet::new();
+    let mut entries = Vec::new();
+    for node in list {
+        let span = node.span();
+        let DeValue::Table(mut table) = node.into_inner() else { continue };
+        let name = table.remove("name");
+        let place = name.as_ref().map_or(span.clone(), |n| n.span());
+        let name = name.and_then(|n| n.get_ref().as_str().map(str::to_owned)).unwrap_or_default();
+        variant_name(&name, place.clone(), &mut names, sink);
+        let mut part = |key: &str| table.remove(key).map(Spanned::into_inner);
+        let set = if let Some(DeValue::Table(set)) = part("set") { set } else { DeTable::new() };
+        let rules = if let Some(DeValue::Array(rules)) = part("expect") { rules } else { DeArray::new() };
+        let control = table.remove("control").map(|node| match node.get_ref().as_table() {
+            Some(table) if !table.is_empty() => Some(node),
+            _ => None,
+        });
+        entries.push(Entry { name, span: place, set, control, rules });
+    }
+    entries
+}
+
+fn variant_name(name: &str, place: Range<usize>, names: &mut BTreeSet<String>, sink: &mut Sink) {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "-_.=+".contains(c);
+    if name.is_empty() || name.len() > limits::NAME_CHARS || !name.chars().all(fits) {
+        let help = "a cell is called by it: letters, digits, `-`, `_`, `.`, `=`, `+`";
+        sink.push(Problem::new(place, format!("`{}` is no name for a variant", shown(name))).help(help));
+    } else if !names.insert(name.to_owned()) {
+        sink.push(Problem::new(place, format!("two variants are called `{name}`")).label("this is the second"));
+    }
+}
+
+fn variant<'i>(
+    text: &str,
+    root: &DeTable<'i>,
+    control: Option<&Node<'i>>,
+    entry: Entry<'i>,
+    sink: &mut Sink,
+) -> Option<Variant> {
+    let mut tree = root.clone();
+    for (key, value) in entry.set {
+        apply(&mut tree, "set", &SET_KEYS, key.span(), key.get_ref(), value, sink);
+    }
+    let own_rules = entry.rules.len();
+    let mut rules = entry.rules;
+    if let Some(DeValue::Array(file)) = tree.remove("expect").map(Spanned::into_inner) {
+        file.into_iter().for_each(|rule| rules.push(rule));
+    }
+    if !rules.is_empty() {
+        let key = Spanned::new(entry.span.clone(), "expect".into());
+        tree.insert(key, Spanned::new(entry.span.clone(), DeValue::Array(rules)));
+    }
+    shape_of(text, &tree, sink);
+    let inherited = entry.control.is_none();
+    let control = entry.control.unwrap_or_else(|| control.cloned());
+    let control = control.map(|node| arm(text, &tree, node, sink));
+    if !sink.is_empty() {
+        return None;
+    }
+    let scenario = typed(tree.clone(), sink)?;
+    let control = match control {
+        None => None,
+        Some(arm) => {
+            let scenario_of_arm = typed(arm.tree.clone(), sink)?;
+            arm.judge(&entry.name, inherited, &scenario, &scenario_of_arm, sink);
+            Some((scenario_of_arm, arm.tree))
+        }
+    };
+    tree.make_owned();
+    let (control, control_tree) = match control {
+        None => (None, None),
+        Some((scenario, mut tree)) => {
+            tree.make_owned();
+            (Some(scenario), Some(Arc::new(owned(tree))))
+        }
+    };
+    Some(Variant {
+        name: entry.name,
+        scenario,
+        control,
+        own_rules,
+        tree: Arc::new(owned(tree)),
+        control_tree,
+        span: entry.span,
+    })
+}
+
+/// The same tree, free of the text: the parser's own `make_owned` keeps the lifetime.
+fn owned(tree: DeTable<'_>) -> DeTable<'static> {
+    tree.into_iter()
+        .map(|(key, node)| (Spanned::new(key.span(), key.into_inner().into_owned().into()), owned_node(node)))
+        .collect()
+}
+
+fn owned_node(node: Node<'_>) -> Node<'static> {
+    let span = node.span();
+    let value = match node.into_inner() {
+        DeValue::String(text) => DeValue::String(text.into_owned().into()),
+        DeValue::Array(list) => {
+            let mut all = DeArray::new();
+            list.into_iter().for_each(|node| all.push(owned_node(node)));
+            DeValue::Array(all)
+        }
+        DeValue::Table(table) => DeValue::Table(owned(table)),
+        // The tree is kept for its places: a number's digits are nobody's to read any more.
+        _ => DeValue::Boolean(false),
+    };
+    Spanned::new(span, value)
+}
+
+/// Puts one key of `set` or `control` into a tree; returns whether that changed anything.
+fn apply<'i>(
+    tree: &mut DeTable<'i>,
+    table: &str,
+    allowed: &[&str],
+    span: Range<usize>,
+    path: &str,
+    value: Node<'i>,
+    sink: &mut Sink,
+) -> bool {
+    let top = path.split('.').next().unwrap_or_default();
+    if !allowed.contains(&top) {
+        let mut problem = Problem::new(span, format!("`{}` cannot stand in `{table}`", shown(path)));
+        let known = SHAPES.field(SHAPES.scenario, top).is_some() || matches!(top, "vary" | "control");
+        problem = match suggest(top, allowed.iter().copied()) {
+            _ if known && table == "control" => {
+                problem.label("a key behind `[control]` falls into that table").help("move it above `[control]`")
+            }
+            _ if known => problem.label(format!("a variant has its own `{top}` beside `set`")),
+            Some(meant) => problem.label(format!("did you mean `{meant}`?")),
+            None => problem.label("no such key").help(format!("there are {}", quoted(allowed.iter().copied()))),
+        };
+        sink.push(problem);
+        return true;
+    }
+    let changes = tree::at(tree, path).is_none_or(|old| !same(old, &value));
+    if let Err(why) = put(tree, path, span.clone(), value) {
+        sink.push(Problem::new(span, format!("`{}` leads nowhere", shown(path))).label(why));
+        return true;
+    }
+    changes
+}
+
+/// A control arm, applied, with what it says that it changes.
+struct ControlArm<'i> {
+    tree: DeTable<'i>,
+    span: Range<usize>,
+    /// Each key: its place, its path, whether it changed anything.
+    keys: Vec<(Range<usize>, String, bool)>,
+    /// `changes`, with its place.
+    says: Option<(Range<usize>, Vec<(Range<usize>, String)>)>,
+}
+
+fn arm<'i>(text: &str, base: &DeTable<'i>, node: Node<'i>, sink: &mut Sink) -> ControlArm<'i> {
+    let mut arm = ControlArm { tree: base.clone(), span: node.span(), keys: Vec::new(), says: None };
+    let DeValue::Table(mut table) = node.into_inner() else { return arm };
+    if let Some(changes) = table.remove("changes") {
+        Walk::new(text, sink).at("control.changes", &changes, SHAPES.list_of_words);
+        let span = changes.span();
+        let DeValue::Array(words) = changes.into_inner() else { return arm };
+        let words = words.iter().filter_map(|w| Some((w.span(), w.get_ref().as_str()?.to_owned())));
+        arm.says = Some((span, words.collect()));
+    }
+    for (key, value) in table {
+        let changed = apply(&mut arm.tree, "control", &CONTROL_KEYS, key.span(), key.get_ref(), value, sink);
+        arm.keys.push((key.span(), key.get_ref().to_string(), changed));
+    }
+    shape_of(text, &arm.tree, sink);
+    arm
+}
+
+impl ControlArm<'_> {
+    /// Whether the arm changes what it says: each key something, and no more top-level keys than are named.
+    fn judge(&self, variant: &str, inherited: bool, main: &Scenario, control: &Scenario, sink: &mut Sink) {
+        let top = |path: &str| path.split('.').next().unwrap_or_default().to_owned();
+        let changed = changed_keys(main, control);
+        let of_variant = match variant {
+            "" => String::new(),
+            name => format!(" in the variant `{name}`"),
+        };
+        for (span, path, changes) in &self.keys {
+            if !changes || !changed.contains(&top(path)) {
+                let mut problem = Problem::new(span.clone(), format!("`{}` changes nothing{of_variant}", shown(path)))
+                    .label("it has this value without the control arm");
+                if inherited && !variant.is_empty() {
+                    problem = problem.help("give the variant its own `control`; an empty one says that it has none");
+                }
+                sink.push(problem);
+            }
+        }
+        let list = quoted(changed.iter().map(String::as_str));
+        match &self.says {
+            None if changed.len() > 1 => {
+                let second = self.keys.iter().find(|(_, path, _)| top(path) != top(&self.keys[0].1));
+                let span = second.map_or(self.span.clone(), |(span, ..)| span.clone());
+                let words: Vec<String> = changed.iter().map(|c| format!("\"{c}\"")).collect();
+                sink.push(
+                    Problem::new(span, format!("this control arm changes more than one thing: {list}"))
+                        .label("the second")
+                        .help(format!("if it takes all of them, say so: `changes = [{}]`", words.join(", ")))
+                        .help(
+                            "a key behind `[control]` falls into that table: what is the file's own belongs above it",
+                        ),
+                );
+            }
+            None => {}
+            Some((span, says)) => {
+                for (place, word) in says.iter().filter(|(_, w)| !changed.contains(w)) {
+                    let label = format!("it changes {list}");
+                    sink.push(
+                        Problem::new(place.clone(), format!("this control arm does not change `{}`", shown(word)))
+                            .label(label),
+                    );
+                }
+                for key in changed.iter().filter(|c| says.iter().all(|(_, w)| w != *c)) {
+                    let message = format!("this control arm changes more than it says: `{key}`");
+                    sink.push(Problem::new(span.clone(), message).label("not named here"));
+                }
+            }
+        }
+    }
+}
+
+/// The top-level keys in which two scenarios differ.
+fn changed_keys(a: &Scenario, b: &Scenario) -> BTreeSet<String> {
+    let as_table = |s: &Scenario| serde_json::to_value(s).unwrap_or_default();
+    let (a, b) = (as_table(a), as_table(b));
+    CONTROL_KEYS.iter().filter(|key| a[**key] != b[**key]).map(|&key| key.to_owned()).collect()
+}

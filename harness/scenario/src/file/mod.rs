@@ -1,0 +1,262 @@
+//! From the bytes of a file to a typed family of scenarios, with every problem of the file at once.
+//!
+//! Invariants: no bytes make this panic, recurse deeply or take more than the limits allow. A family is whole:
+//! `[[vary]]` and `[control]` are applied, and each value still knows where it was written.
+
+mod arms;
+mod scan;
+mod shape;
+mod tree;
+mod walk;
+
+use crate::limits;
+use crate::model::Scenario;
+use crate::problem::{Problem, Problems, Sink, Source};
+use serde::Deserialize;
+use shape::SHAPES;
+use std::ops::Range;
+use std::sync::Arc;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+use tree::Node;
+use walk::Walk;
+
+/// A file, read: the family if there is no problem, and the problems.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The scenarios; none where there is any problem.
+    pub family: Option<Family>,
+    /// What is wrong.
+    pub problems: Problems,
+    /// Where there is no family: the strategies that the file names, which a catalogue can judge all the same.
+    pub(crate) names: Vec<Name>,
+    /// As `names`: its mechanisms.
+    pub(crate) mechanisms: Vec<Name>,
+}
+
+/// A word of a file with its place.
+#[derive(Debug, Clone)]
+pub(crate) struct Name {
+    pub(crate) text: String,
+    pub(crate) span: Range<usize>,
+}
+
+/// A file: one scenario, or its variants.
+#[derive(Debug, Clone)]
+pub struct Family {
+    /// What cells call it: the path below `scenarios/`, without `.toml`.
+    pub name: String,
+    /// The file's title.
+    pub title: String,
+    /// The variants; a file without `[[vary]]` has one, without a name.
+    pub variants: Vec<Variant>,
+    /// The file.
+    pub source: Arc<Source>,
+}
+
+/// One scenario of a family.
+#[derive(Debug, Clone)]
+pub struct Variant {
+    /// The name of its `[[vary]]`; empty for the file itself.
+    pub name: String,
+    /// The scenario. Its rules are the variant's own, then the file's.
+    pub scenario: Scenario,
+    /// The same with the one change under which it does not hang.
+    pub control: Option<Scenario>,
+    /// How many of the scenario's rules are the variant's own.
+    pub own_rules: usize,
+    pub(crate) tree: Arc<DeTable<'static>>,
+    pub(crate) control_tree: Option<Arc<DeTable<'static>>>,
+    pub(crate) span: Range<usize>,
+}
+
+impl Loaded {
+    /// The family, or the problems.
+    ///
+    /// # Errors
+    /// All problems of the file.
+    pub fn into_result(self) -> Result<Family, Problems> {
+        self.family.ok_or(self.problems)
+    }
+}
+
+impl Variant {
+    /// Where a value was written, by its path (`expect.0.strategies.1`), or the nearest thing that holds it.
+    pub fn span_of(&self, path: &str) -> Range<usize> {
+        span_in(&self.tree, path).unwrap_or_else(|| self.span.clone())
+    }
+
+    /// As [`Variant::span_of`], in the control arm.
+    pub fn control_span_of(&self, path: &str) -> Range<usize> {
+        let tree = self.control_tree.as_deref().unwrap_or(&self.tree);
+        span_in(tree, path).unwrap_or_else(|| self.span.clone())
+    }
+}
+
+fn span_in(tree: &DeTable<'_>, path: &str) -> Option<Range<usize>> {
+    let mut path = path;
+    loop {
+        if let Some(node) = tree::at(tree, path) {
+            return Some(node.span());
+        }
+        path = &path[..path.rfind('.')?];
+    }
+}
+
+/// What cells call a file: the path below the last folder `scenarios`, without `.toml`.
+pub fn family_name(path: &str) -> String {
+    let path = path.strip_suffix(".toml").unwrap_or(path);
+    let below = path.rsplit_once("scenarios/").map_or(path, |(_, below)| below);
+    below
+        .trim_start_matches("./")
+        .trim_matches('/')
+        .chars()
+        .filter(|c| !c.is_whitespace() && !"[]:".contains(*c))
+        .collect()
+}
+
+/// Reads a file. `name` is its path, as errors shall show it.
+pub fn load(name: &str, bytes: &[u8]) -> Loaded {
+    let mut sink = Sink::default();
+    let mut words = Words::default();
+    let (text, read) = match scan::scan(bytes, &mut sink) {
+        Err(text) => (text, None),
+        Ok(text) => {
+            let read = read(&text, &mut words, &mut sink);
+            (text, read.filter(|_| sink.is_empty()))
+        }
+    };
+    let source = Arc::new(Source { name: name.to_owned(), text });
+    let family = read.map(|read| Family {
+        name: family_name(name),
+        title: read.title,
+        variants: read.list,
+        source: source.clone(),
+    });
+    Loaded { family, problems: sink.finish(source), names: words.strategies, mechanisms: words.mechanisms }
+}
+
+struct Read {
+    title: String,
+    list: Vec<Variant>,
+}
+
+fn read(text: &str, words: &mut Words, sink: &mut Sink) -> Option<Read> {
+    let (root, errors) = DeTable::parse_recoverable(text);
+    let raw = Spanned::new(0..0, DeValue::Table(root.into_inner()));
+    let broken = syntax(text, &errors, sink);
+    if let Some(span) = tree::too_deep(&raw, limits::BRACKETS) {
+        sink.push(too_deep(span));
+        return None;
+    }
+    let DeValue::Table(mut root) = raw.into_inner() else { return None };
+    words.take(&root);
+    if broken.is_empty() {
+        return arms::variants(text, &mut root, sink);
+    }
+    // What follows from a broken line is noise: only what is wrong on other lines is said too.
+    let mut aside = Sink::default();
+    arms::variants(text, &mut root, &mut aside);
+    for problem in aside.into_list() {
+        let line = line_of(text, problem.span.start);
+        let beside = broken.iter().any(|b| b.start <= line.end && line.start <= b.end);
+        if !beside && !problem.span.is_empty() && !problem.message.contains("is missing") {
+            sink.push(problem);
+        }
+    }
+    None
+}
+
+/// The names that only a catalogue knows, read from the tree of a file that does not load.
+#[derive(Default)]
+struct Words {
+    strategies: Vec<Name>,
+    mechanisms: Vec<Name>,
+}
+
+impl Words {
+    fn take(&mut self, table: &DeTable<'_>) {
+        let list = |key: &str| table.get(key).and_then(|n| n.get_ref().as_array()).into_iter().flatten();
+        let tables = |key: &str| list(key).filter_map(|n| n.get_ref().as_table());
+        for rule in tables("expect").chain(tables("skip")) {
+            let names = rule.get("strategies").and_then(|n| n.get_ref().as_array());
+            self.strategies.extend(names.into_iter().flatten().filter_map(name_at).take(limits::PROBLEMS));
+        }
+        self.mechanisms.extend(table.get("mechanism").and_then(name_at));
+        for vary in tables("vary") {
+            let rules = vary.get("expect").and_then(|n| n.get_ref().as_array()).into_iter().flatten();
+            for rule in rules.filter_map(|n| n.get_ref().as_table()) {
+                let names = rule.get("strategies").and_then(|n| n.get_ref().as_array());
+                self.strategies.extend(names.into_iter().flatten().filter_map(name_at).take(limits::PROBLEMS));
+            }
+            let set = vary.get("set").and_then(|n| n.get_ref().as_table());
+            self.mechanisms.extend(set.and_then(|set| set.get("mechanism")).and_then(name_at));
+        }
+    }
+}
+
+fn name_at(node: &Node<'_>) -> Option<Name> {
+    Some(Name { text: node.get_ref().as_str()?.to_owned(), span: node.span() })
+}
+
+/// Takes over the parser's errors, and returns the lines on which they are.
+fn syntax(text: &str, errors: &[toml::de::Error], sink: &mut Sink) -> Vec<Range<usize>> {
+    let mut lines = Vec::new();
+    for error in errors.iter().take(limits::PROBLEMS) {
+        let span = error.span().unwrap_or(text.len()..text.len());
+        let line = line_of(text, span.start);
+        // One slip of the pen makes the parser stumble several times on the same line: the first says it.
+        if lines.contains(&line) {
+            continue;
+        }
+        let mut problem = Problem::new(span.clone(), format!("this is no TOML: {}", error.message()));
+        if span.start >= text.trim_end().len() {
+            problem = problem
+                .label("the file ends here")
+                .help("is the file cut off? something that was opened is not closed");
+        }
+        if error.message() == "duplicate key" {
+            problem = Problem::new(span.clone(), format!("duplicate key `{}`", text.get(span).unwrap_or_default()))
+                .label("it stands further up already")
+                .help("a key behind a table header (`[control]`, `[[expect]]`) belongs to that table");
+        }
+        lines.push(line);
+        sink.push(problem);
+    }
+    lines
+}
+
+fn line_of(text: &str, at: usize) -> Range<usize> {
+    let at = text.floor_char_boundary(at.min(text.len()));
+    let start = text[..at].rfind('\n').map_or(0, |n| n + 1);
+    start..text[at..].find('\n').map_or(text.len(), |n| at + n)
+}
+
+fn too_deep(span: Range<usize>) -> Problem {
+    Problem::new(span, format!("nested deeper than {}", limits::NESTING))
+        .label("this is one too deep")
+        .help("lists and tables inside each other count, each as one")
+}
+
+/// Holds one applied tree against the shape of a scenario.
+fn shape_of(text: &str, tree: &DeTable<'_>, sink: &mut Sink) {
+    let first_line = 0..line_of(text, 0).end;
+    let deep = tree.iter().find_map(|(_, node)| tree::too_deep(node, limits::NESTING));
+    if let Some(span) = deep {
+        sink.push(too_deep(span));
+    } else if let shape::Shape::Struct(fields) = SHAPES.get(SHAPES.scenario) {
+        Walk::new(text, sink).table(first_line, tree, fields);
+    }
+}
+
+/// The typed scenario of a tree that has the right shape.
+fn typed(tree: DeTable<'_>, sink: &mut Sink) -> Option<Scenario> {
+    let node: Node<'_> = Spanned::new(0..0, DeValue::Table(tree));
+    match Scenario::deserialize(toml::de::ValueDeserializer::from(node)) {
+        Ok(scenario) => Some(scenario),
+        Err(error) => {
+            sink.push(Problem::new(error.span().unwrap_or(0..0), error.message().to_owned()));
+            None
+        }
+    }
+}

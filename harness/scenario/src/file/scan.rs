@@ -1,0 +1,145 @@
+//! A look at the raw bytes before they are parsed: is this text, and is there not too much of it?
+//!
+//! Invariant: one pass without recursion, in step with TOML's strings and comments. What passes cannot take the
+//! parser's stack or its time.
+
+use crate::limits;
+use crate::problem::{Problem, Sink, hidden};
+
+/// The text, if it may be parsed; else what of it can be shown.
+pub(crate) fn scan(bytes: &[u8], sink: &mut Sink) -> Result<String, String> {
+    if bytes.len() > limits::FILE_BYTES {
+        let text = String::from_utf8_lossy(&bytes[..limits::FILE_BYTES]).into_owned();
+        let mib = bytes.len().div_ceil(1 << 20);
+        sink.push(
+            Problem::new(text.len()..text.len(), format!("the file has {} bytes, more than 1 MiB", bytes.len()))
+                .label("the first MiB ends here")
+                .help(format!("split it into {mib} or more files: a scenario is read by people")),
+        );
+        return Err(text);
+    }
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let at = error.valid_up_to();
+            let text = String::from_utf8_lossy(bytes).into_owned();
+            sink.push(
+                Problem::new(at..at + 1, format!("byte {at} (0x{:02x}) is no UTF-8", bytes[at]))
+                    .label("here")
+                    .help("save the file as UTF-8"),
+            );
+            return Err(text);
+        }
+    };
+    match too_much(text, sink) {
+        None => Ok(text.to_owned()),
+        Some(problem) => {
+            sink.push(problem);
+            Err(text.to_owned())
+        }
+    }
+}
+
+/// Where the pass stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum At {
+    Plain,
+    Comment,
+    Text { quote: u8, many: bool },
+}
+
+fn too_much(text: &str, sink: &mut Sink) -> Option<Problem> {
+    let bytes = text.as_bytes();
+    let (mut at, mut depth, mut dots, mut values, mut headers) = (At::Plain, 0_usize, 0_usize, 0_usize, 0_usize);
+    let (mut fresh, mut header) = (true, false);
+    let mut i = 0;
+    while i < bytes.len() {
+        let b = bytes[i];
+        let triple = |q: u8| bytes[i..].starts_with(&[q, q, q]);
+        unseen(text, i, sink);
+        match at {
+            At::Comment if b == b'\n' => at = At::Plain,
+            At::Comment => {}
+            At::Text { many: false, .. } if b == b'\n' => at = At::Plain,
+            At::Text { quote: b'"', .. } if b == b'\\' => {
+                i += usize::from(bytes.get(i + 1).is_some_and(|b| *b != b'\n'))
+            }
+            At::Text { quote, many: true } if triple(quote) => {
+                // `""""` ends a text with a quote in it: all quotes in a row belong to the end.
+                i += bytes[i..].iter().take(5).take_while(|&&b| b == quote).count() - 1;
+                at = At::Plain;
+            }
+            At::Text { quote, many: false } if b == quote => at = At::Plain,
+            At::Text { .. } => {}
+            At::Plain => match b {
+                b'#' => at = At::Comment,
+                b'"' | b'\'' if triple(b) => {
+                    at = At::Text { quote: b, many: true };
+                    i += 2;
+                }
+                b'"' | b'\'' => at = At::Text { quote: b, many: false },
+                b'[' | b'{' => {
+                    if fresh && depth == 0 && b == b'[' {
+                        header = true;
+                        headers += 1;
+                    }
+                    depth += 1;
+                    dots = 0;
+                }
+                b']' | b'}' => depth = depth.saturating_sub(1),
+                b'.' => dots += 1,
+                b'=' | b',' => {
+                    values += 1;
+                    dots = 0;
+                }
+                _ => {}
+            },
+        }
+        let here = i.min(bytes.len() - 1);
+        let too_deep = depth > limits::BRACKETS || dots > limits::BRACKETS;
+        let what = match () {
+            () if too_deep => format!("nested deeper than {}", limits::NESTING),
+            () if values > limits::VALUES => format!("more than {} values", limits::VALUES),
+            () if headers > limits::HEADERS => format!("more than {} table headers", limits::HEADERS),
+            () => String::new(),
+        };
+        if !what.is_empty() {
+            return Some(
+                Problem::new(here..here + 1, what)
+                    .label("from here on")
+                    .help("a scenario is read by people: make it smaller"),
+            );
+        }
+        if bytes[here] == b'\n' {
+            if header {
+                depth = 0;
+            }
+            (fresh, header, dots) = (true, false, 0);
+        } else if !matches!(b, b' ' | b'\t' | b'\r') {
+            fresh = false;
+        }
+        i += 1;
+    }
+    None
+}
+
+/// Control characters and marks that turn the reading direction make a file look like another one.
+fn unseen(text: &str, i: usize, sink: &mut Sink) {
+    let bytes = text.as_bytes();
+    let suspect = match bytes[i] {
+        b'\n' | b'\t' => false,
+        b'\r' => bytes.get(i + 1) != Some(&b'\n'),
+        b if b < 0x20 || b == 0x7f => true,
+        0xc2 | 0xe2 | 0xef => text[i..].chars().next().is_some_and(hidden) && i > 0,
+        _ => false,
+    };
+    if !suspect {
+        return;
+    }
+    let Some(c) = text[i..].chars().next() else { return };
+    sink.push(
+        Problem::new(i..i + c.len_utf8(), format!("control character U+{:04X}", u32::from(c)))
+            .label("cannot be seen")
+            .help(format!("remove it, or write it as `\\u{:04X}` in a text that may hold it", u32::from(c))),
+    );
+}

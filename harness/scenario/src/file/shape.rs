@@ -1,0 +1,237 @@
+//! The shape of a file, compiled from the JSON Schema that the typed model derives.
+//!
+//! Invariant: one source of truth. A key, a word or a limit stands in the model's types and nowhere else, so
+//! that the errors, the editors' schema and the types cannot drift apart.
+
+use crate::limits;
+use crate::model::Scenario;
+use crate::schema::Vary;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// A shape, by number.
+pub(crate) type Id = usize;
+
+/// What a value must look like.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Shape {
+    /// A text.
+    Text(Marks),
+    /// A duration.
+    Duration,
+    /// A whole number.
+    Whole { min: u64, max: u64 },
+    /// `true` or `false`.
+    Flag,
+    /// A list.
+    List { item: Id, max: usize },
+    /// A table with keys of the writer's own.
+    Map { value: Id },
+    /// A table with these keys.
+    Struct(Vec<Field>),
+    /// One of these.
+    Choice(Vec<Case>),
+    /// Anything: checked elsewhere.
+    Any,
+}
+
+/// Which control characters a text may hold beside newline and tab.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Marks {
+    /// None: it is shown to people and compared with what agents say.
+    None,
+    /// What a program prints on a terminal: escape, carriage return, bell, backspace.
+    Printed,
+    /// What a keyboard sends: any, since Ctrl-C and Escape are keys.
+    Typed,
+}
+
+/// A key of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Field {
+    pub(crate) key: String,
+    pub(crate) shape: Id,
+    pub(crate) required: bool,
+    pub(crate) doc: String,
+}
+
+/// One of several: a word alone, or a table with this one key.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Case {
+    pub(crate) word: String,
+    pub(crate) value: Option<Id>,
+}
+
+/// All shapes of a file.
+#[derive(Debug)]
+pub(crate) struct Shapes {
+    all: Vec<Shape>,
+    /// The file without `[control]` and `[[vary]]`.
+    pub(crate) scenario: Id,
+    /// The `vary` list.
+    pub(crate) vary: Id,
+    /// A turn: these are counted.
+    pub(crate) turn: Id,
+    pub(crate) list_of_words: Id,
+}
+
+impl Shapes {
+    /// The shape with this number.
+    pub(crate) fn get(&self, id: Id) -> &Shape {
+        self.all.get(id).unwrap_or(&Shape::Any)
+    }
+
+    /// The shape behind a key of a table.
+    pub(crate) fn field(&self, table: Id, key: &str) -> Option<&Field> {
+        match self.get(table) {
+            Shape::Struct(fields) => fields.iter().find(|f| f.key == key),
+            _ => None,
+        }
+    }
+}
+
+/// The shapes, compiled once.
+pub(crate) static SHAPES: LazyLock<Shapes> = LazyLock::new(|| {
+    let mut generator = SchemaSettings::draft2020_12().into_generator();
+    let scenario = generator.subschema_for::<Scenario>().to_value();
+    let vary = generator.subschema_for::<Vec<Vary>>().to_value();
+    let turn = generator.subschema_for::<crate::turns::Turn>().to_value();
+    let mut compiler =
+        Compiler { definitions: generator.take_definitions(true), named: BTreeMap::new(), all: Vec::new() };
+    let scenario = compiler.compile(&scenario);
+    let vary = compiler.compile(&vary);
+    let turn = compiler.compile(&turn);
+    let text = compiler.add(Shape::Text(Marks::None));
+    let list_of_words = compiler.add(Shape::List { item: text, max: limits::LIST });
+    Shapes { all: compiler.all, scenario, vary, turn, list_of_words }
+});
+
+struct Compiler {
+    definitions: Map<String, Value>,
+    named: BTreeMap<String, Id>,
+    all: Vec<Shape>,
+}
+
+impl Compiler {
+    fn add(&mut self, shape: Shape) -> Id {
+        self.all.push(shape);
+        self.all.len() - 1
+    }
+
+    fn compile(&mut self, schema: &Value) -> Id {
+        if let Some(name) = schema["$ref"].as_str().and_then(|r| r.rsplit('/').next()) {
+            if let Some(&id) = self.named.get(name) {
+                return id;
+            }
+            let id = self.add(Shape::Any);
+            self.named.insert(name.to_owned(), id);
+            let definition = self.definitions.get(name).cloned().unwrap_or_default();
+            let made = self.shape(&definition);
+            self.all[id] = made;
+            return id;
+        }
+        if let Some(any_of) = schema["anyOf"].as_array()
+            && let Some(some) = any_of.iter().find(|s| s["type"] != "null")
+        {
+            let some = some.clone();
+            return self.compile(&some);
+        }
+        let shape = self.shape(schema);
+        self.add(shape)
+    }
+
+    fn shape(&mut self, schema: &Value) -> Shape {
+        if let Some(cases) = schema["oneOf"].as_array() {
+            let cases = cases.iter().flat_map(|c| self.cases(c)).collect();
+            return Shape::Choice(cases);
+        }
+        if schema["enum"].is_array() {
+            return Shape::Choice(self.cases(schema));
+        }
+        let kind =
+            schema["type"].as_str().or_else(|| schema["type"].as_array().and_then(|kinds| kinds.first()?.as_str()));
+        let limit = |key: &str, default: u64| schema[key].as_u64().unwrap_or(default);
+        match kind {
+            Some("string") if schema["pattern"].is_string() => Shape::Duration,
+            Some("string") => Shape::Text(match schema["x-marks"].as_str() {
+                Some("printed") => Marks::Printed,
+                Some("typed") => Marks::Typed,
+                _ => Marks::None,
+            }),
+            Some("integer") => {
+                let widest = if schema["format"] == "uint32" { u64::from(u32::MAX) } else { i64::MAX as u64 };
+                Shape::Whole { min: limit("minimum", 0), max: limit("maximum", widest) }
+            }
+            Some("boolean") => Shape::Flag,
+            Some("array") => Shape::List {
+                item: self.compile(&schema["items"]),
+                max: limit("maxItems", limits::LIST as u64) as usize,
+            },
+            Some("object") if schema["properties"].is_object() => Shape::Struct(self.fields(schema)),
+            Some("object") if schema["additionalProperties"].is_object() => {
+                Shape::Map { value: self.compile(&schema["additionalProperties"]) }
+            }
+            Some("object") if schema["additionalProperties"] == true => {
+                Shape::Map { value: self.compile(&Value::Null) }
+            }
+            // A struct of which every key may be left out has no `required`; one without any key is none of ours.
+            _ => Shape::Any,
+        }
+    }
+
+    fn cases(&mut self, schema: &Value) -> Vec<Case> {
+        let word = |w: &Value| Case { word: w.as_str().unwrap_or_default().to_owned(), value: None };
+        if let Some(words) = schema["enum"].as_array() {
+            return words.iter().map(word).collect();
+        }
+        if schema["const"].is_string() {
+            return vec![word(&schema["const"])];
+        }
+        let Some(properties) = schema["properties"].as_object() else { return Vec::new() };
+        properties.iter().map(|(key, value)| Case { word: key.clone(), value: Some(self.compile(value)) }).collect()
+    }
+
+    fn fields(&mut self, schema: &Value) -> Vec<Field> {
+        let Some(properties) = schema["properties"].as_object() else { return Vec::new() };
+        let required = |key: &str| schema["required"].as_array().is_some_and(|all| all.iter().any(|r| r == key));
+        let field = |(key, value): (&String, &Value)| Field {
+            key: key.clone(),
+            shape: self.compile(value),
+            required: required(key),
+            doc: value["description"].as_str().unwrap_or_default().to_owned(),
+        };
+        properties.iter().map(field).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_of_the_model_has_a_shape() {
+        let any = |id: Id| matches!(SHAPES.get(id), Shape::Any);
+        for shape in &SHAPES.all {
+            match shape {
+                Shape::Struct(fields) => {
+                    for field in fields {
+                        assert!(!any(field.shape), "{}", field.key);
+                    }
+                }
+                Shape::Choice(cases) => assert!(!cases.iter().any(|c| c.value.is_some_and(any)), "{cases:?}"),
+                Shape::List { item, .. } => assert!(!any(*item)),
+                // The values of `set` and `control` are checked where they are put.
+                _ => {}
+            }
+        }
+    }
+
+    #[test]
+    fn recursion_comes_back_to_the_same_shape() {
+        let Shape::Choice(cases) = SHAPES.get(SHAPES.turn) else { panic!("a turn is a choice") };
+        let together = cases.iter().find(|c| c.word == "together").and_then(|c| c.value).expect("together");
+        assert_eq!(SHAPES.get(together), &Shape::List { item: SHAPES.turn, max: limits::LIST });
+    }
+}

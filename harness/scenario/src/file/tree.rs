@@ -1,0 +1,176 @@
+//! The file as a tree of values with their places, and the dotted paths that `set` and `control` write to.
+//!
+//! Invariant: a value that is put somewhere keeps the place where it is written, so an error in a variant points
+//! at the variant. Nothing here goes deeper than [`limits::NESTING`] and a little.
+
+use crate::limits;
+use std::borrow::Cow;
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A value with its place.
+pub(crate) type Node<'i> = Spanned<DeValue<'i>>;
+
+/// The first value that lies deeper than `limit`. Gives up there, so its own stack is bounded.
+pub(crate) fn too_deep(node: &Node<'_>, limit: usize) -> Option<Range<usize>> {
+    let left = match node.get_ref() {
+        DeValue::Array(_) | DeValue::Table(_) => limit.checked_sub(1),
+        _ => return None,
+    };
+    let Some(left) = left else { return Some(node.span()) };
+    match node.get_ref() {
+        DeValue::Array(list) => list.iter().find_map(|n| too_deep(n, left)),
+        DeValue::Table(table) => table.iter().find_map(|(_, n)| too_deep(n, left)),
+        _ => None,
+    }
+}
+
+/// How many values a tree holds.
+pub(crate) fn count(node: &Node<'_>) -> usize {
+    match node.get_ref() {
+        DeValue::Array(list) => 1 + list.iter().map(count).sum::<usize>(),
+        DeValue::Table(table) => 1 + table.iter().map(|(_, n)| count(n)).sum::<usize>(),
+        _ => 1,
+    }
+}
+
+/// Whether two values are equal, wherever they stand.
+pub(crate) fn same(a: &Node<'_>, b: &Node<'_>) -> bool {
+    match (a.get_ref(), b.get_ref()) {
+        (DeValue::String(a), DeValue::String(b)) => a == b,
+        (DeValue::Integer(a), DeValue::Integer(b)) => a.radix() == b.radix() && a.as_str() == b.as_str(),
+        (DeValue::Float(a), DeValue::Float(b)) => a.as_str() == b.as_str(),
+        (DeValue::Boolean(a), DeValue::Boolean(b)) => a == b,
+        (DeValue::Datetime(a), DeValue::Datetime(b)) => a == b,
+        (DeValue::Array(a), DeValue::Array(b)) => a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| same(a, b)),
+        (DeValue::Table(a), DeValue::Table(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key.get_ref().as_ref()).is_some_and(|b| same(a, b)))
+        }
+        _ => false,
+    }
+}
+
+/// What kind of value this is, in a word.
+pub(crate) fn kind(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a text",
+        DeValue::Integer(_) => "a number",
+        DeValue::Float(_) => "a fraction",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}
+
+/// The value at a path.
+pub(crate) fn at<'t, 'i>(root: &'t DeTable<'i>, path: &str) -> Option<&'t Node<'i>> {
+    let mut steps = path.split('.');
+    let mut node = root.get(steps.next()?)?;
+    for step in steps {
+        node = match node.get_ref() {
+            DeValue::Table(table) => table.get(step)?,
+            DeValue::Array(list) => list.get(step.parse::<usize>().ok()?)?,
+            _ => return None,
+        };
+    }
+    Some(node)
+}
+
+/// Puts a value at a path: replaces what is there, or adds a key or a list's next element.
+///
+/// # Errors
+/// Says why nothing can stand there.
+pub(crate) fn put<'i>(root: &mut DeTable<'i>, path: &str, span: Range<usize>, value: Node<'i>) -> Result<(), String> {
+    let steps: Vec<&str> = path.split('.').collect();
+    if steps.len() > limits::NESTING {
+        return Err(format!("the path is deeper than {}", limits::NESTING));
+    }
+    if steps.contains(&"") {
+        return Err("the path has an empty step".to_owned());
+    }
+    let slot = root.entry(key(steps[0], &span)).or_insert_with(|| fresh(&span));
+    put_below(slot, &steps, 1, &span, value)
+}
+
+/// Puts a value where the rest of a path leads, seen from the value that its first `done` steps have reached.
+fn put_below<'i>(
+    node: &mut Node<'i>,
+    steps: &[&str],
+    done: usize,
+    span: &Range<usize>,
+    value: Node<'i>,
+) -> Result<(), String> {
+    let Some(step) = steps.get(done) else {
+        *node = value;
+        return Ok(());
+    };
+    let gone = || steps[..done].join(".");
+    let found = kind(node.get_ref());
+    let slot = match node.get_mut() {
+        DeValue::Table(table) => table.entry(key(step, span)).or_insert_with(|| fresh(span)),
+        DeValue::Array(list) => {
+            let index = step
+                .parse::<usize>()
+                .map_err(|_| format!("`{0}` is a list: its elements are `{0}.0`, `{0}.1`, …", gone()))?;
+            if index == list.len() {
+                list.push(fresh(span));
+            }
+            let len = list.len();
+            list.get_mut(index)
+                .ok_or_else(|| format!("`{0}` has {len} elements: the next one is `{0}.{len}`", gone()))?
+        }
+        _ => return Err(format!("`{}` is {found}: there is nothing below it", gone())),
+    };
+    put_below(slot, steps, done + 1, span, value)
+}
+
+fn key<'i>(step: &str, span: &Range<usize>) -> Spanned<Cow<'i, str>> {
+    Spanned::new(span.clone(), Cow::Owned(step.to_owned()))
+}
+
+fn fresh<'i>(span: &Range<usize>) -> Node<'i> {
+    Spanned::new(span.clone(), DeValue::Table(DeTable::new()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put_into(file: &'static str, path: &str, value: &'static str) -> Result<String, String> {
+        let mut root = DeTable::parse(file).expect("toml").into_inner();
+        let value = DeValue::parse(value).expect("value");
+        put(&mut root, path, 0..0, value)?;
+        let node = Spanned::new(0..0, DeValue::Table(root));
+        let value = <toml::Value as serde::Deserialize>::deserialize(toml::de::ValueDeserializer::from(node));
+        Ok(value.expect("a value").to_string())
+    }
+
+    #[test]
+    fn a_path_replaces_and_adds() {
+        assert_eq!(put_into("a = 1", "a", "2").as_deref(), Ok("{ a = 2 }"));
+        assert_eq!(put_into("", "env.CI", "'1'").as_deref(), Ok("{ env = { CI = \"1\" } }"));
+        assert_eq!(put_into("a = [1, 2]", "a.1", "3").as_deref(), Ok("{ a = [1, 3] }"));
+        assert_eq!(put_into("a = [1, 2]", "a.2", "3").as_deref(), Ok("{ a = [1, 2, 3] }"));
+        assert_eq!(put_into("a = [{ b = [[1]] }]", "a.0.b.0.0", "3").as_deref(), Ok("{ a = [{ b = [[3]] }] }"));
+        assert_eq!(put_into("a = []", "a.0.b", "3").as_deref(), Ok("{ a = [{ b = 3 }] }"));
+    }
+
+    #[test]
+    fn a_path_that_leads_nowhere_says_so() {
+        assert_eq!(put_into("a = 1", "a.b", "2").unwrap_err(), "`a` is a number: there is nothing below it");
+        assert_eq!(put_into("a = [1]", "a.b", "2").unwrap_err(), "`a` is a list: its elements are `a.0`, `a.1`, …");
+        assert_eq!(put_into("a = [1]", "a.7", "2").unwrap_err(), "`a` has 1 elements: the next one is `a.1`");
+        assert_eq!(put_into("a = [1]", "a.0.c", "2").unwrap_err(), "`a.0` is a number: there is nothing below it");
+        assert_eq!(put_into("", "a..c", "2").unwrap_err(), "the path has an empty step");
+    }
+
+    #[test]
+    fn depth_is_measured_without_going_deeper() {
+        let deep = format!("{}1{}", "[".repeat(10), "]".repeat(10));
+        let node = DeValue::parse(&deep).expect("value");
+        assert_eq!(too_deep(&node, 10), None);
+        assert_eq!(too_deep(&node, 9).map(|span| span.start), Some(9));
+    }
+}

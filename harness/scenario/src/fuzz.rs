@@ -1,0 +1,142 @@
+//! Hostile input: one call for a fuzzer, and a seeded mutator to feed it.
+//!
+//! Invariant: no bytes whatever make [`one`] panic or hang; the same seed gives the same bytes on every machine.
+
+use crate::file::load;
+use crate::problem::Style;
+use crate::sample::Sample;
+use crate::write::to_toml;
+
+/// Loads, checks, renders and writes back. Returns whether the bytes were a scenario.
+///
+/// # Panics
+/// Where what was written back does not load to the same scenario, or an error has no text: that is a finding.
+pub fn one(data: &[u8]) -> bool {
+    let loaded = load("fuzz.toml", data);
+    let problems = crate::check(&loaded, &Sample);
+    let rendered = problems.render(Style::Plain);
+    assert_eq!(rendered.is_empty(), problems.is_empty(), "each problem is shown");
+    let Some(family) = loaded.family else {
+        assert!(!problems.is_empty(), "a file that does not load has a problem");
+        return false;
+    };
+    for variant in family.variants.iter().take(4) {
+        let text = to_toml(&variant.scenario, variant.control.as_ref());
+        let again = load("again.toml", text.as_bytes());
+        match again.family {
+            Some(again) => {
+                assert_eq!(again.variants[0].scenario, variant.scenario, "{text}");
+                assert_eq!(again.variants[0].control, variant.control, "{text}");
+            }
+            None => panic!("what was written does not load:\n{}\n{text}", again.problems),
+        }
+    }
+    true
+}
+
+/// A seeded source of numbers: splitmix64, from Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// generators", 2014.
+#[derive(Debug, Clone)]
+pub struct Seeded(pub u64);
+
+impl Seeded {
+    /// The next number.
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `end`; 0 where `end` is 0.
+    pub fn below(&mut self, end: usize) -> usize {
+        (self.next() % (end.max(1) as u64)) as usize
+    }
+}
+
+/// Pieces that files are made of, and pieces that break them.
+const PIECES: [&str; 42] = [
+    "[",
+    "]",
+    "{",
+    "}",
+    "[[",
+    "]]",
+    "\"",
+    "'",
+    "\"\"\"",
+    "'''",
+    "\n",
+    ",",
+    "=",
+    ".",
+    "#",
+    "\\u0000",
+    "\\",
+    "\u{1b}",
+    "\u{0}",
+    "\u{202e}",
+    "9e99y",
+    "-1",
+    "18446744073709551616",
+    "nan",
+    "1979-05-27",
+    "true",
+    "\"2s\"",
+    "\"9e99y\"",
+    "[control]\n",
+    "[[vary]]\n",
+    "[[expect]]\n",
+    "title",
+    "strategies = [\"none\"]\n",
+    "outcome = \"as none\"\n",
+    "changes = [\"people\"]\n",
+    "set = { \"turns.0\" = { say = \"x\" } }\n",
+    "name = \"x\"\n",
+    "turns = []\n",
+    "faults = [{ model = { does = \"stall\" } }]\n",
+    "{ bash = { command = \"x\", does = [\"hold\"] } }",
+    "\u{1F980}",
+    "a.b.c.d.e",
+];
+
+/// A file made from others by a few cuts, copies and insertions.
+pub fn mutate(seed: u64, corpus: &[&[u8]]) -> Vec<u8> {
+    let mut random = Seeded(seed);
+    let pick = |random: &mut Seeded| corpus.get(random.below(corpus.len())).copied().unwrap_or_default().to_vec();
+    let mut data = pick(&mut random);
+    for _ in 0..=random.below(6) {
+        let at = random.below(data.len() + 1);
+        let to = at + random.below((data.len() - at).min(200) + 1);
+        match random.below(7) {
+            0 => data.truncate(at),
+            1 => drop(data.drain(at..to)),
+            2 => {
+                let copy = data[at..to].to_vec();
+                let into = random.below(data.len() + 1);
+                data.splice(into..into, copy);
+            }
+            3 => {
+                let byte = random.next() as u8;
+                data.splice(at..at, [byte]);
+            }
+            4 => {
+                let other = pick(&mut random);
+                let from = random.below(other.len() + 1);
+                let piece = &other[from..(from + random.below(400)).min(other.len())];
+                data.splice(at..to, piece.iter().copied());
+            }
+            5 => {
+                let times = 1 << random.below(8);
+                let piece = PIECES[random.below(PIECES.len())].repeat(times);
+                data.splice(at..at, piece.into_bytes());
+            }
+            _ => {
+                let piece = PIECES[random.below(PIECES.len())];
+                data.splice(at..to, piece.bytes());
+            }
+        }
+    }
+    data
+}

@@ -1,0 +1,34 @@
+//! How much a scenario file may hold. Beyond it there is a clear error with a place, never a slow or a dead program.
+//!
+//! Invariant: whatever the bytes, loading takes time and memory in proportion to what is allowed here.
+
+/// A whole file, in bytes.
+pub const FILE_BYTES: usize = 1 << 20;
+/// One text, in bytes.
+pub const TEXT_BYTES: usize = 256 << 10;
+/// Turns of a scenario, those of subagents and nested agents included.
+pub const TURNS: usize = 1_000;
+/// Faults of a scenario.
+pub const FAULTS: usize = 100;
+/// Tables and lists inside each other.
+pub const NESTING: usize = 16;
+/// Elements of any other list, entries of any table.
+pub const LIST: usize = 1_000;
+/// Variants of a family.
+pub const VARIANTS: usize = 128;
+/// Keys and list elements of a file. TOML's own rules on repeated tables cost time in proportion to its square.
+pub const VALUES: usize = 50_000;
+/// Table headers of a file, for the same reason.
+pub const HEADERS: usize = 2_000;
+/// Bytes of a file times its variants and their control arms: each is a whole scenario in memory.
+pub const FAMILY_BYTES: usize = 32 << 20;
+/// Cells of a file.
+pub const CELLS: usize = 100_000;
+/// Characters of a variant's name, a file's name in a cell, a stack.
+pub const NAME_CHARS: usize = 200;
+/// Errors of one file that are shown.
+pub const PROBLEMS: usize = 100;
+
+/// Brackets inside each other that the parser is shown: `[[vary]]` with its `set` and the path in it come on top of
+/// [`NESTING`], which is checked on the scenario that comes out.
+pub(crate) const BRACKETS: usize = NESTING + 8;

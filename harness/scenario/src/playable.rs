@@ -1,0 +1,165 @@
+//! Whether an agent can play what a scenario asks of it, and whether names in it name anything.
+//!
+//! Invariant: only what can never be is refused here (a question to a program that has no model, an event fault
+//! without a server); what merely never happened is a scenario.
+
+use crate::model::{Agent, Does, Fault, Scenario, Sees, Step, Via};
+use crate::problem::{quoted, shown, suggest};
+use crate::turns::Turn;
+
+/// Releases of Claude Code that a persona is held to recordings of.
+pub const CLAUDE_RELEASES: [&str; 3] = ["1.0.128", "2.0.77", "2.1.329"];
+/// Releases of opencode that a persona is held to recordings or sources of.
+pub const OPENCODE_RELEASES: [&str; 4] = ["1.0.185", "1.2.15", "1.3.2", "1.18.33"];
+/// Signals that a step may name.
+pub const SIGNALS: [&str; 17] = [
+    "HUP", "INT", "QUIT", "ABRT", "KILL", "USR1", "USR2", "PIPE", "ALRM", "TERM", "CHLD", "STOP", "CONT", "TSTP",
+    "TTIN", "TTOU", "WINCH",
+];
+/// Commands of the opencode companion.
+pub const COMPANION_COMMANDS: [&str; 3] = ["heal", "status", "cancel"];
+
+/// Something that cannot be, by its path in the scenario.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Impossible {
+    pub(crate) path: String,
+    pub(crate) message: String,
+    pub(crate) help: Option<String>,
+}
+
+/// Everything in a scenario that cannot be.
+pub(crate) fn impossible(scenario: &Scenario) -> Vec<Impossible> {
+    let mut seen = Look { found: Vec::new() };
+    seen.agent(&scenario.agent, "agent");
+    seen.turns(&scenario.turns, &scenario.agent, "turns");
+    for (i, fault) in scenario.faults.iter().enumerate() {
+        seen.fault(fault, &scenario.agent, &format!("faults.{i}"));
+    }
+    for (i, person) in scenario.people.iter().enumerate() {
+        let path = format!("people.{i}");
+        if let (Via::Http | Via::Companion, false) = (person.via, has_server(&scenario.agent)) {
+            seen.no(format!("{path}.via"), format!("{} has no server to reach", called(&scenario.agent)), None);
+        }
+        if let (Some(Sees::Blocker), false) = (person.sees, matches!(scenario.agent, Agent::Pawwork(_))) {
+            seen.no(format!("{path}.sees"), "only PawWork lists blockers", None);
+        }
+        if let Does::Run(command) = &person.does {
+            seen.word(&format!("{path}.does.run"), "command of the companion", command, &COMPANION_COMMANDS);
+        }
+    }
+    seen.found
+}
+
+fn has_server(agent: &Agent) -> bool {
+    match agent {
+        Agent::Opencode(_) | Agent::Altimate(_) | Agent::Pawwork(_) => true,
+        Agent::Claude(_) | Agent::Program(_) => false,
+    }
+}
+
+fn called(agent: &Agent) -> &'static str {
+    match agent {
+        Agent::Claude(_) => "Claude Code",
+        Agent::Opencode(_) => "opencode",
+        Agent::Altimate(_) => "altimate-code",
+        Agent::Pawwork(_) => "PawWork",
+        Agent::Program(_) => "a plain program",
+    }
+}
+
+struct Look {
+    found: Vec<Impossible>,
+}
+
+impl Look {
+    fn no(&mut self, path: String, message: impl Into<String>, help: Option<&str>) {
+        self.found.push(Impossible { path, message: message.into(), help: help.map(str::to_owned) });
+    }
+
+    fn word(&mut self, path: &str, what: &str, word: &str, known: &[&str]) {
+        if known.contains(&word) {
+            return;
+        }
+        let help = match suggest(word, known.iter().copied()) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("there are {}", quoted(known.iter().copied())),
+        };
+        self.no(path.to_owned(), format!("unknown {what} `{}`", shown(word)), Some(&help));
+    }
+
+    fn agent(&mut self, agent: &Agent, path: &str) {
+        match agent {
+            Agent::Claude(c) => {
+                self.word(&format!("{path}.claude.as"), "release of Claude Code", &c.release, &CLAUDE_RELEASES)
+            }
+            Agent::Opencode(o) => {
+                self.word(&format!("{path}.opencode.as"), "release of opencode", &o.release, &OPENCODE_RELEASES);
+            }
+            Agent::Program(steps) => self.steps(steps, &format!("{path}.program")),
+            Agent::Altimate(_) | Agent::Pawwork(_) => {}
+        }
+    }
+
+    fn turns(&mut self, turns: &[Turn], agent: &Agent, path: &str) {
+        if matches!(agent, Agent::Program(_)) && !turns.is_empty() {
+            let help = "what it does are the steps of `agent = { program = […] }`";
+            return self.no(path.to_owned(), "a plain program has no model, so it plays no turns", Some(help));
+        }
+        for (i, turn) in turns.iter().enumerate() {
+            self.turn(turn, agent, &format!("{path}.{i}"));
+        }
+    }
+
+    fn turn(&mut self, turn: &Turn, agent: &Agent, path: &str) {
+        match turn {
+            Turn::Bash(bash) => self.steps(&bash.does, &format!("{path}.bash.does")),
+            Turn::Task(task) => self.turns(&task.turns, agent, &format!("{path}.task.turns")),
+            Turn::Together(calls) => {
+                for (i, call) in calls.iter().enumerate() {
+                    let path = format!("{path}.together.{i}");
+                    match call {
+                        Turn::Ask(_) | Turn::Permit(_) | Turn::Bash(_) | Turn::Task(_) => self.turn(call, agent, &path),
+                        _ => self.no(
+                            path,
+                            "only tool calls go together",
+                            Some("tool calls are `ask`, `permit`, `bash`, `task`"),
+                        ),
+                    }
+                }
+            }
+            Turn::Say(_) | Turn::Think(_) | Turn::Ask(_) | Turn::Permit(_) | Turn::Compact(_) | Turn::Finish(_) => {}
+        }
+    }
+
+    fn steps(&mut self, steps: &[Step], path: &str) {
+        for (i, step) in steps.iter().enumerate() {
+            let path = format!("{path}.{i}");
+            match step {
+                Step::Ignore(signals) => {
+                    for (j, signal) in signals.iter().enumerate() {
+                        self.word(&format!("{path}.ignore.{j}"), "signal", signal, &SIGNALS);
+                    }
+                }
+                Step::Raise(signal) => self.word(&format!("{path}.raise"), "signal", signal, &SIGNALS),
+                Step::Background(child) => self.steps(&child.does, &format!("{path}.background.does")),
+                Step::Run(steps) => self.steps(steps, &format!("{path}.run")),
+                Step::Agent(nested) => {
+                    self.agent(&nested.agent, &format!("{path}.agent.agent"));
+                    self.turns(&nested.turns, &nested.agent, &format!("{path}.agent.turns"));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn fault(&mut self, fault: &Fault, agent: &Agent, path: &str) {
+        let of_server =
+            matches!(fault, Fault::Event(_) | Fault::Post(_) | Fault::Get(_) | Fault::Queue(_) | Fault::Worker(_));
+        if of_server && !has_server(agent) {
+            self.no(path.to_owned(), format!("{} has no server for this fault", called(agent)), None);
+        }
+        if matches!((fault, agent), (Fault::Model(_) | Fault::Tool(_), Agent::Program(_))) {
+            self.no(path.to_owned(), "a plain program has no model and no tools for this fault", None);
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! What is wrong with a file: every problem with its place, rendered with the line, a caret and a suggestion.
+//!
+//! Invariant: rendering looks at a few lines around each problem, never at the whole file, and shows no control
+//! character of the file's as such.
+
+use crate::limits;
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A file's name and text, kept to show places in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// The name that errors show.
+    pub name: String,
+    /// The text; where the bytes were no UTF-8 or too many, what of it can be shown.
+    pub text: String,
+}
+
+/// One problem.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// What is wrong, in a lower-case fragment.
+    pub message: String,
+    /// Where, in bytes of the text.
+    pub span: Range<usize>,
+    /// What stands beside the caret.
+    pub label: String,
+    /// What to do about it, in the file's words.
+    pub help: Vec<String>,
+}
+
+/// All problems of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problems {
+    /// The file.
+    pub source: Arc<Source>,
+    /// The problems, in the order of their places; at most [`limits::PROBLEMS`].
+    pub list: Vec<Problem>,
+    /// How many more there are.
+    pub more: usize,
+}
+
+/// How problems are rendered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Style {
+    /// ASCII without colour.
+    #[default]
+    Plain,
+    /// With ANSI colours and line-drawing characters.
+    Colour,
+}
+
+impl Problem {
+    /// A problem at a place.
+    pub fn new(span: Range<usize>, message: impl Into<String>) -> Problem {
+        Problem { message: message.into(), span, label: String::new(), help: Vec::new() }
+    }
+
+    /// With these words beside the caret.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Problem {
+        self.label = label.into();
+        self
+    }
+
+    /// With a further line of help.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Problem {
+        self.help.push(help.into());
+        self
+    }
+}
+
+impl Source {
+    /// The line of a byte, from 1.
+    pub fn line(&self, byte: usize) -> usize {
+        let byte = byte.min(self.text.len());
+        1 + self.text.as_bytes()[..byte].iter().filter(|&&b| b == b'\n').count()
+    }
+}
+
+impl Problems {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// All problems as text for a person: file, line, caret, help.
+    pub fn render(&self, style: Style) -> String {
+        let renderer = match style {
+            Style::Plain => Renderer::plain().decor_style(DecorStyle::Ascii),
+            Style::Colour => Renderer::styled().decor_style(DecorStyle::Unicode),
+        };
+        let mut out = String::new();
+        for problem in &self.list {
+            out.push_str(&one(&renderer, &self.source, problem));
+            out.push_str("\n\n");
+        }
+        if self.more > 0 {
+            out.push_str(&format!("… and {} more in {}\n", self.more, shown(&self.source.name)));
+        }
+        out
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(Style::Plain))
+    }
+}
+
+impl std::error::Error for Problems {}
+
+/// Bytes of a line that are shown around a place.
+const LINE_SHOWN: usize = 2_000;
+
+fn one(renderer: &Renderer, source: &Source, problem: &Problem) -> String {
+    let text = &source.text;
+    let start = floor(text, problem.span.start);
+    let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
+    let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
+    // A line of a megabyte is shown in part; its column then counts from where the part begins, which is said.
+    let from = if start - line_start > LINE_SHOWN { floor(text, start - 80) } else { line_start };
+    let to = floor(text, line_end.min(start + LINE_SHOWN));
+    let end = floor(text, problem.span.end).clamp(start, to);
+    let annotation = AnnotationKind::Primary.span(start - from..end - from);
+    let annotation = if problem.label.is_empty() { annotation } else { annotation.label(problem.label.as_str()) };
+    let snippet = Snippet::source(&text[from..to])
+        .line_start(source.line(start))
+        .path(shown(&source.name))
+        .fold(false)
+        .annotation(annotation);
+    let mut group = Level::ERROR.primary_title(problem.message.as_str()).element(snippet);
+    if from != line_start {
+        let column = start - line_start + 1;
+        group = group.element(Level::NOTE.message(format!("the line is long: this is at its byte {column}")));
+    }
+    for help in &problem.help {
+        group = group.element(Level::HELP.message(help.as_str()));
+    }
+    renderer.render(&[group])
+}
+
+fn floor(text: &str, at: usize) -> usize {
+    text.floor_char_boundary(at.min(text.len()))
+}
+
+/// A word of the file's, fit to be shown in a sentence: short, and without control characters.
+pub fn shown(word: &str) -> String {
+    const CHARS: usize = 80;
+    let mut out: String = word.chars().take(CHARS).flat_map(shown_char).collect();
+    if word.chars().nth(CHARS).is_some() {
+        out.push('…');
+    }
+    out
+}
+
+fn shown_char(c: char) -> impl Iterator<Item = char> {
+    let escaped = if hidden(c) { Some(c.escape_default()) } else { None };
+    let plain = if escaped.is_none() { Some(c) } else { None };
+    escaped.into_iter().flatten().chain(plain)
+}
+
+/// Whether a character is a control character, or one that changes how its neighbours are shown.
+pub(crate) fn hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// The candidate that a word was most likely meant to be.
+pub fn suggest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if word.len() > limits::NAME_CHARS {
+        return None;
+    }
+    let lower = word.to_lowercase().replace('_', "-");
+    let score = |c: &str| {
+        if c.len() >= 3 && lower.len() >= 3 && (c.starts_with(&lower) || lower.starts_with(c)) {
+            return 0.9;
+        }
+        strsim::normalized_damerau_levenshtein(&lower, &c.to_lowercase())
+    };
+    let best = candidates.into_iter().map(|c| (score(c), c)).reduce(|a, b| if b.0 > a.0 { b } else { a })?;
+    (best.0 >= 0.5).then_some(best.1)
+}
+
+/// Words as a list in a sentence: `a`, `b`, `c`.
+pub(crate) fn quoted<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    words.into_iter().map(|w| format!("`{}`", shown(w))).collect::<Vec<_>>().join(", ")
+}
+
+/// Takes up problems, each once, and counts what is too much.
+#[derive(Debug, Default)]
+pub(crate) struct Sink {
+    seen: BTreeSet<(usize, usize, String)>,
+    list: Vec<Problem>,
+    more: usize,
+}
+
+impl Sink {
+    /// Takes a problem up; the same one at the same place is kept once.
+    pub(crate) fn push(&mut self, problem: Problem) {
+        if self.list.len() >= limits::PROBLEMS {
+            self.more += 1;
+        } else if self.seen.insert((problem.span.start, problem.span.end, problem.message.clone())) {
+            self.list.push(problem);
+        }
+    }
+
+    /// Whether nothing was taken up.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Whether no further problem would be shown.
+    pub(crate) fn is_full(&self) -> bool {
+        self.list.len() >= limits::PROBLEMS
+    }
+
+    /// The problems as they came.
+    pub(crate) fn into_list(self) -> Vec<Problem> {
+        self.list
+    }
+
+    /// The problems in the order of their places.
+    pub(crate) fn finish(mut self, source: Arc<Source>) -> Problems {
+        self.list.sort_by_key(|p| (p.span.start, p.span.end));
+        Problems { source, list: self.list, more: self.more }
+    }
+}

@@ -1,0 +1,67 @@
+//! A small catalogue of strategies, for this crate's own tests and its fuzzer: it knows names, not behaviour.
+//!
+//! Invariant: nothing outside tests and fuzzing judges a file by it.
+
+use crate::cells::{Catalogue, Named, Unknown};
+use crate::model::Agent;
+use crate::problem::{shown, suggest};
+
+/// The small catalogue.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Sample;
+
+const ALL: [&str; 8] = [
+    "none",
+    "idle@f54b32f",
+    "auto-answer@r1",
+    "auto-answer@r2",
+    "auto-approve@v1",
+    "watcher@pr3",
+    "watcher@pr5",
+    "blind-timeout",
+];
+
+fn bare(part: &str) -> &str {
+    part.split_once('(').map_or(part, |(name, _)| name)
+}
+
+impl Catalogue for Sample {
+    fn resolve(&self, pattern: &str) -> Result<Named, Unknown> {
+        let mut named = Named::Stack;
+        for part in pattern.split('+').map(bare) {
+            if ALL.contains(&part) {
+                continue;
+            }
+            if pattern == part && ALL.iter().any(|name| name.split_once('@').is_some_and(|(name, _)| name == part)) {
+                named = Named::Family;
+                continue;
+            }
+            let suggestion = suggest(part, ALL).map(str::to_owned);
+            return Err(Unknown { message: format!("unknown strategy `{}`", shown(part)), suggestion });
+        }
+        Ok(named)
+    }
+
+    fn stacks(&self, agent: &Agent) -> Vec<String> {
+        ALL.iter().filter(|name| self.fits(name, agent).is_ok()).map(|&name| name.to_owned()).collect()
+    }
+
+    fn fits(&self, stack: &str, agent: &Agent) -> Result<(), String> {
+        let claude = matches!(agent, Agent::Claude(_));
+        let server = matches!(agent, Agent::Opencode(_) | Agent::Altimate(_) | Agent::Pawwork(_));
+        for part in stack.split('+').map(bare) {
+            match part.split('@').next() {
+                Some("auto-approve") if !claude => return Err("it speaks Claude Code's stream-json only".to_owned()),
+                Some("watcher" | "auto-answer" | "blind-timeout") if !server => {
+                    return Err("it needs an opencode server".to_owned());
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn matches(&self, pattern: &str, stack: &str) -> bool {
+        pattern == stack || stack.split_once('@').is_some_and(|(name, _)| name == pattern)
+    }
+}

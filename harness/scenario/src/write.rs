@@ -1,0 +1,176 @@
+//! The inverse of loading: a scenario as a tidy file, as a person would write it.
+//!
+//! Invariant: what is written loads to the same scenario. Defaults are left out; they are read from the JSON
+//! Schema, so they cannot drift from the types.
+
+use crate::model::Scenario;
+use crate::schema::{CONTROL_KEYS, schema};
+use serde_json::{Map, Value};
+use std::fmt::Write;
+use std::sync::LazyLock;
+
+/// Columns after which a list or a table goes over several lines.
+const WIDTH: usize = 110;
+
+/// A file with this scenario, and with the control arm where there is one: the top-level keys in which it differs.
+///
+/// A control arm can be written where its optional keys that the scenario has are not absent from it (`stages`);
+/// one that was loaded from a file is always so.
+pub fn to_toml(scenario: &Scenario, control: Option<&Scenario>) -> String {
+    let whole = pruned(scenario);
+    let mut out = String::new();
+    for (key, value) in whole.iter().filter(|(key, _)| *key != "expect") {
+        entry(&mut out, key, value, key == "turns" || key == "faults" || key == "people");
+    }
+    if let Some(control) = control {
+        let (full, other) = (as_map(scenario), as_map(control));
+        let changed: Vec<&str> = CONTROL_KEYS.into_iter().filter(|&key| full.get(key) != other.get(key)).collect();
+        out.push_str("\n[control]\n");
+        if changed.len() > 1 {
+            entry(&mut out, "changes", &Value::from(changed.clone()), false);
+        }
+        let short = pruned(control);
+        for key in changed {
+            // A key that falls back to its default has to be written all the same: the file has another value.
+            let value = short.get(key).or_else(|| other.get(key)).unwrap_or(&Value::Null);
+            entry(&mut out, key, value, false);
+        }
+    }
+    for rule in whole.get("expect").and_then(Value::as_array).into_iter().flatten() {
+        out.push_str("\n[[expect]]\n");
+        for (key, value) in rule.as_object().into_iter().flatten() {
+            entry(&mut out, key, value, false);
+        }
+    }
+    out
+}
+
+fn as_map(scenario: &Scenario) -> Map<String, Value> {
+    match serde_json::to_value(scenario) {
+        Ok(Value::Object(map)) => map,
+        _ => Map::new(),
+    }
+}
+
+/// The scenario without what says nothing: null, and what is a key's default.
+fn pruned(scenario: &Scenario) -> Map<String, Value> {
+    static SCHEMA: LazyLock<Value> = LazyLock::new(schema);
+    match prune(Value::Object(as_map(scenario)), &SCHEMA, &SCHEMA) {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+fn prune(value: Value, schema: &Value, root: &Value) -> Value {
+    let mut schema = schema;
+    if let Some(some) = schema["anyOf"].as_array().and_then(|any| any.iter().find(|s| s["type"] != "null")) {
+        schema = some;
+    }
+    if let Some(name) = schema["$ref"].as_str().and_then(|r| r.rsplit('/').next()) {
+        schema = &root["$defs"][name];
+    }
+    match value {
+        Value::Array(list) => list.into_iter().map(|v| prune(v, &schema["items"], root)).collect(),
+        Value::Object(map) => {
+            let case = |key: &str| {
+                let cases = schema["oneOf"].as_array()?;
+                cases.iter().map(|c| &c["properties"][key]).find(|s| !s.is_null())
+            };
+            let mut out = Map::new();
+            for (key, value) in map {
+                let own = &schema["properties"][&key];
+                let below = case(&key).unwrap_or(if own.is_null() { &schema["additionalProperties"] } else { own });
+                if !value.is_null() && own.get("default") != Some(&value) {
+                    out.insert(key, prune(value, below, root));
+                }
+            }
+            Value::Object(out)
+        }
+        other => other,
+    }
+}
+
+fn entry(out: &mut String, key: &str, value: &Value, tall: bool) {
+    let _ = write!(out, "{} = ", word(key));
+    render(out, value, 0, key.len() + 3, tall);
+    out.push('\n');
+}
+
+/// Writes a value that begins at a column. `tall` puts each element of a list on a line of its own, however short.
+fn render(out: &mut String, value: &Value, indent: usize, column: usize, tall: bool) {
+    let line = one_line(value);
+    let empty = value.as_array().is_some_and(Vec::is_empty);
+    if (!tall || empty) && column + line.chars().count() <= WIDTH {
+        return out.push_str(&line);
+    }
+    let pad = " ".repeat(indent + 2);
+    match value {
+        Value::Array(list) => {
+            out.push_str("[\n");
+            for element in list {
+                out.push_str(&pad);
+                render(out, element, indent + 2, indent + 2, false);
+                out.push_str(",\n");
+            }
+            let _ = write!(out, "{}]", &pad[2..]);
+        }
+        // A table with one key is one of several: it is no reason for a line of its own.
+        Value::Object(map) if map.len() == 1 => {
+            for (key, value) in map {
+                let head = format!("{{ {} = ", word(key));
+                out.push_str(&head);
+                render(out, value, indent, column + head.len(), false);
+                out.push_str(" }");
+            }
+        }
+        Value::Object(map) if !map.is_empty() => {
+            out.push_str("{\n");
+            for (key, value) in map {
+                let head = format!("{pad}{} = ", word(key));
+                out.push_str(&head);
+                render(out, value, indent + 2, head.len(), false);
+                out.push_str(",\n");
+            }
+            let _ = write!(out, "{}}}", &pad[2..]);
+        }
+        _ => out.push_str(&line),
+    }
+}
+
+fn one_line(value: &Value) -> String {
+    match value {
+        Value::Array(list) => format!("[{}]", list.iter().map(one_line).collect::<Vec<_>>().join(", ")),
+        Value::Object(map) if map.is_empty() => "{}".to_owned(),
+        Value::Object(map) => {
+            let entries: Vec<String> = map.iter().map(|(k, v)| format!("{} = {}", word(k), one_line(v))).collect();
+            format!("{{ {} }}", entries.join(", "))
+        }
+        Value::String(text) => quoted(text),
+        other => other.to_string(),
+    }
+}
+
+fn word(key: &str) -> String {
+    let bare = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+    if bare { key.to_owned() } else { quoted(key) }
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            '\u{1b}' => out.push_str("\\e"),
+            c if crate::problem::hidden(c) => {
+                let _ = write!(out, "\\u{:04X}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
