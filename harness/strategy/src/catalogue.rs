@@ -55,9 +55,10 @@ pub fn fits(entry: &Entry, agent: &Agent) -> Result<(), String> {
 }
 
 /// The stacks of an agent's matrix, `none` first: each strategy that fits, alone and in each of its
-/// placements ([`VARIED`]), and the named stacks of which a member fits.
+/// placements ([`VARIED`]), and the named stacks of which a member fits. The parts of a named stack play only there.
 pub fn matrix(agent: &Agent) -> Vec<String> {
-    let single = all().into_iter().filter(|entry| fits(entry, agent).is_ok()).flat_map(placements);
+    let is_part = |entry: &&Entry| crate::guard::ENTRIES.iter().any(|part| part.name == entry.name);
+    let single = all().into_iter().filter(|entry| !is_part(entry) && fits(entry, agent).is_ok()).flat_map(placements);
     let stacks = named().iter().filter(|stack| crate::stack(stack.name).is_ok_and(|s| s.seat_in(agent).is_ok()));
     single.chain(stacks.map(|stack| stack.name.to_owned())).collect()
 }

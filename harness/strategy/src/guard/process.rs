@@ -1,0 +1,276 @@
+//! The outside of guard, where the agent is a process.
+//!
+//! Invariants: a result that is whole is never lost: what lingers behind it is ended and the run is completed; a line
+//! that was said a moment ago is no news, so a ticker does not pass for work; a terminal is never hung up.
+
+use super::{QUIET, report};
+use crate::lines::{Lines, text};
+use crate::{Act, Facts, Seen, Settled, Strategy, Stream};
+use rehang_scenario::{Canon, Policy, Span, Terminal, VTime};
+use serde_json::Value;
+use std::collections::VecDeque;
+
+/// How long an agent may say nothing at all before a stdin that nobody writes to is closed. (Claude Code 2 waits 3 s.)
+pub(super) const MUTE: Span = Span::secs(60);
+/// How long a process may live behind its result (little-loops main: post_stream_close_grace).
+pub(super) const LINGER: Span = Span::secs(300);
+/// From each step of ending a process to the next.
+pub(super) const STEP: Span = Span::secs(30);
+/// How many lines a line must be unlike to be news.
+const RECENT: usize = 64;
+/// Where a line's hash begins (FNV-1a, 64 bits): the same on every machine, unlike the standard library's.
+const HASH: u64 = 0xcbf2_9ce4_8422_2325;
+/// How much of stdout is kept, for a run that is over without a `result` message.
+const TEXT_MAX: usize = 256 * 1_024;
+
+#[derive(Debug)]
+pub(super) struct Process {
+    terminal: Option<Terminal>,
+    running: bool,
+    /// When something new was last said, or the process began or exited.
+    moved: VTime,
+    said: bool,
+    written: bool,
+    closed_stdin: bool,
+    open: [bool; 2],
+    lines: Lines,
+    /// The hash of the line that has begun.
+    part: u64,
+    /// Hashes of the last different lines.
+    recent: VecDeque<u64>,
+    text: Vec<u8>,
+    result: Option<(bool, String)>,
+    exit: Option<i32>,
+    ending: Option<Ending>,
+}
+
+/// A process is being ended.
+#[derive(Debug, Clone, PartialEq)]
+struct Ending {
+    /// How many steps were taken: stdin closed, TERM, KILL.
+    steps: u8,
+    next: VTime,
+    cause: &'static str,
+}
+
+impl Default for Process {
+    fn default() -> Process {
+        Process {
+            terminal: None,
+            running: false,
+            moved: VTime::ZERO,
+            said: false,
+            written: false,
+            closed_stdin: false,
+            open: [true, true],
+            lines: Lines::default(),
+            part: HASH,
+            recent: VecDeque::new(),
+            text: Vec::new(),
+            result: None,
+            exit: None,
+            ending: None,
+        }
+    }
+}
+
+impl Process {
+    fn output(&mut self, now: VTime, stream: Stream, bytes: &[u8]) {
+        self.said = true;
+        if stream == Stream::Stdout {
+            let room = TEXT_MAX - self.text.len().min(TEXT_MAX);
+            self.text.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            for message in self.lines.take(bytes) {
+                self.message(&message);
+            }
+        }
+        let mut news = false;
+        for &byte in bytes {
+            self.part = (self.part ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+            if byte == b'\n' {
+                news |= self.is_news(self.part);
+                self.part = HASH;
+            }
+        }
+        if news || !bytes.contains(&b'\n') {
+            self.moved = now;
+        }
+    }
+
+    fn is_news(&mut self, line: u64) -> bool {
+        let known = self.recent.len();
+        self.recent.retain(|old| *old != line);
+        let is_news = self.recent.len() == known;
+        self.recent.push_back(line);
+        if self.recent.len() > RECENT {
+            self.recent.pop_front();
+        }
+        is_news
+    }
+
+    fn message(&mut self, message: &Value) {
+        self.result = match text(message, "type") {
+            "result" => Some((message["is_error"] != true, text(message, "result").to_owned())),
+            // A further turn has begun.
+            "assistant" | "user" | "control_request" => None,
+            _ => return,
+        };
+        self.ending = None;
+    }
+
+    /// What the state as it is leads to, and when.
+    fn plan(&self) -> Option<(VTime, Plan)> {
+        if !self.running {
+            return None;
+        }
+        if let Some(ending) = &self.ending {
+            return Some((ending.next, Plan::GoOn));
+        }
+        if self.exit.is_some() {
+            return Some((self.moved + STEP, Plan::TakeAsOver));
+        }
+        let stdin_waits = self.terminal == Some(Terminal::Pipe) && !self.said && !self.written && !self.closed_stdin;
+        let first = match () {
+            () if self.result.is_some() => (self.moved + LINGER, Plan::End("lingers")),
+            () if stdin_waits => (self.moved + MUTE, Plan::CloseStdin),
+            () => (self.moved + QUIET, Plan::End("idle")),
+        };
+        Some(first)
+    }
+
+    fn carry_out(&mut self, now: VTime, plan: Plan, acts: &mut Vec<Act>) {
+        match plan {
+            Plan::CloseStdin => {
+                self.closed_stdin = true;
+                let text = "the agent says nothing, and its stdin is open though nobody writes to it";
+                acts.push(Act::Report(Policy {
+                    cause: None,
+                    ..report("stdin", "close-stdin", text, ("mute_ms", MUTE))
+                }));
+                acts.push(Act::CloseStdin);
+            }
+            Plan::End(cause) => {
+                let limit = if cause == "idle" { QUIET } else { LINGER };
+                acts.push(Act::Report(report(cause, "end", why(cause), ("limit_ms", limit))));
+                self.ending = Some(Ending { steps: 0, next: now, cause });
+                self.go_on(now, acts);
+            }
+            Plan::GoOn => self.go_on(now, acts),
+            Plan::TakeAsOver => {
+                let text = "the process is over, and somebody else holds its pipe";
+                acts.push(Act::Report(Policy {
+                    cause: None,
+                    ..report("pipe-held", "take-as-over", text, ("drain_ms", STEP))
+                }));
+                self.settle(acts);
+            }
+        }
+    }
+
+    /// The next step of ending the process: its stdin is closed where it waits for more, then TERM, then KILL.
+    fn go_on(&mut self, now: VTime, acts: &mut Vec<Act>) {
+        let has_terminal = self.terminal.is_none_or(Terminal::stdin_is_tty);
+        let Some(ending) = &mut self.ending else { return };
+        if ending.steps == 0 && (ending.cause == "idle" || has_terminal || self.closed_stdin) {
+            ending.steps = 1;
+        }
+        match ending.steps {
+            0 => acts.push(Act::CloseStdin),
+            1 => acts.push(Act::Kill { sig: "TERM", group: true }),
+            2 => acts.push(Act::Kill { sig: "KILL", group: true }),
+            _ => return self.settle(acts),
+        }
+        ending.steps += 1;
+        ending.next = now + STEP;
+    }
+
+    fn settle(&mut self, acts: &mut Vec<Act>) {
+        self.running = false;
+        let stopped = self.ending.as_ref().filter(|ending| ending.cause == "idle");
+        let settled = match (stopped, self.result.take(), self.exit) {
+            (Some(ending), ..) => Settled::Stopped(ending.cause.to_owned(), why(ending.cause).to_owned()),
+            (None, Some((true, text)), _) => Settled::Completed(text),
+            (None, Some((false, text)), _) => Settled::Failed(text),
+            (None, None, Some(0)) => Settled::Completed(String::from_utf8_lossy(&self.text).into_owned()),
+            (None, None, code) => Settled::Failed(format!("exited with {}", code.unwrap_or(-1))),
+        };
+        acts.push(Act::Settle(settled));
+    }
+
+    fn exited(&mut self, now: VTime, code: i32, acts: &mut Vec<Act>) {
+        self.exit = Some(code);
+        self.moved = now;
+        match &self.ending {
+            Some(ending) if ending.steps > 1 => self.settle(acts),
+            _ => {
+                self.ending = None;
+                self.running = self.open != [false, false];
+            }
+        }
+    }
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Plan {
+    CloseStdin,
+    End(&'static str),
+    GoOn,
+    TakeAsOver,
+}
+
+fn why(cause: &str) -> &'static str {
+    match cause {
+        "lingers" => "the result is whole, and the process did not exit",
+        _ => "nothing new was said for hours",
+    }
+}
+
+impl Strategy for Process {
+    fn on(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
+        match seen {
+            Seen::Terminal(terminal) => self.terminal = Some(*terminal),
+            Seen::Started { .. } => (self.running, self.moved) = (true, now),
+            Seen::Output(stream, bytes) => self.output(now, *stream, bytes),
+            Seen::OutputEnd(stream) => {
+                self.open[usize::from(*stream == Stream::Stderr)] = false;
+                // Both ends and the exit: the wrapper that nobody changes says how it went.
+                self.running &= self.open != [false, false] || self.exit.is_none();
+            }
+            Seen::Wrote(_) => (self.written, self.moved) = (true, now),
+            Seen::Exited(code) if self.running => self.exited(now, *code, acts),
+            Seen::Tick => {
+                if let Some((_, plan)) = self.plan().filter(|(at, _)| now >= *at) {
+                    self.carry_out(now, plan, acts);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn deadline(&self) -> Option<VTime> {
+        self.plan().map(|(at, _)| at)
+    }
+
+    /// An agent that says something new for ever is not ended.
+    fn bound(&self, _: &Facts) -> Option<Span> {
+        None
+    }
+
+    fn canon(&self, canon: &mut Canon) {
+        canon.num(self.terminal.map_or(0, |t| 1 + t as u64)).flag(self.running);
+        if !self.running {
+            return;
+        }
+        canon.age(self.moved, QUIET).flag(self.said).flag(self.written).flag(self.closed_stdin);
+        canon.flag(self.open[0]).flag(self.open[1]).num(self.part).bytes(&self.text);
+        self.lines.canon(canon);
+        canon.num(self.recent.len() as u64);
+        for line in &self.recent {
+            canon.num(*line);
+        }
+        canon.text(&format!("{:?} {:?}", self.result, self.exit));
+        canon.deadline(self.ending.as_ref().map(|e| e.next));
+        canon.text(&self.ending.as_ref().map_or(String::new(), |e| format!("{} {}", e.steps, e.cause)));
+    }
+}

@@ -1,0 +1,211 @@
+//! The outside of guard, where the agent is an opencode server.
+//!
+//! Invariants: nothing is concluded from one look: a state must have stood for its whole limit, over at least two
+//! rounds; a step that called tools is not a finished turn; an open ask is a person's to end, not ours; whatever
+//! changes in the last message, streamed metadata too, is progress.
+
+use super::{QUIET, report};
+use crate::lines::text;
+use crate::{Act, Facts, Seen, Settled, Strategy};
+use rehang_scenario::{Canon, Span, VTime};
+use serde_json::Value;
+
+/// How often the server is asked.
+pub(super) const EVERY: Span = Span::secs(30);
+/// How long a server may be out of reach, or a finished turn go unnoticed by its client.
+pub(super) const SOON: Span = Span::mins(1);
+/// How long a state may stand that a healthy server passes through: busy behind its last word, idle before it,
+/// a bash without a child. Above the bash tool's own limit of 2 minutes.
+pub(super) const STUCK: Span = Span::mins(10);
+/// The time limit of each request.
+const LIMIT: Span = Span::secs(10);
+
+#[derive(Debug, Default)]
+pub(super) struct Server {
+    session: String,
+    next_round: Option<VTime>,
+    next_id: u32,
+    flying: Vec<(u32, Look)>,
+    counting: bool,
+    /// What this round has found so far.
+    found: Found,
+    /// What the last whole round found, and since when that stands.
+    last: Found,
+    since: VTime,
+    over: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    Status,
+    Message,
+    Questions,
+    Permissions,
+    Abort,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Found {
+    reached: bool,
+    busy: Option<bool>,
+    message: Option<Value>,
+    asks: usize,
+    children: Option<u32>,
+}
+
+/// What a state means, how long it may stand, and how the run is then held to have ended.
+struct Meaning {
+    cause: &'static str,
+    limit: Span,
+    settled: Settled,
+}
+
+impl Server {
+    fn round(&mut self, now: VTime, acts: &mut Vec<Act>) {
+        self.next_round = Some(now + EVERY);
+        self.found = Found::default();
+        let message = format!("/session/{}/message?limit=1", self.session);
+        self.send(Look::Status, "GET", "/session/status".to_owned(), acts);
+        self.send(Look::Message, "GET", message, acts);
+        self.send(Look::Questions, "GET", "/question".to_owned(), acts);
+        self.send(Look::Permissions, "GET", "/permission".to_owned(), acts);
+        self.counting = true;
+        acts.push(Act::CountChildren);
+    }
+
+    fn send(&mut self, look: Look, method: &'static str, path: String, acts: &mut Vec<Act>) {
+        self.next_id = self.next_id.wrapping_add(1);
+        self.flying.push((self.next_id, look));
+        acts.push(Act::Request { id: self.next_id, method, path, body: Value::Null, timeout: Some(LIMIT) });
+    }
+
+    fn landed(&mut self, now: VTime, id: u32, got: Option<(u16, &Value)>, acts: &mut Vec<Act>) {
+        let Some(i) = self.flying.iter().position(|(n, _)| *n == id) else { return };
+        let (_, look) = self.flying.remove(i);
+        self.found.reached |= got.is_some();
+        let body = got.filter(|(status, _)| *status == 200).map(|(_, body)| body);
+        match look {
+            Look::Status => {
+                let kind = body.map(|all| text(&all[&self.session], "type"));
+                self.found.busy = kind.map(|kind| !kind.is_empty() && kind != "idle");
+            }
+            Look::Message => self.found.message = body.and_then(Value::as_array).and_then(|all| all.last()).cloned(),
+            Look::Questions | Look::Permissions => {
+                self.found.asks += body.and_then(Value::as_array).map_or(0, Vec::len);
+            }
+            Look::Abort => return,
+        }
+        self.judge(now, acts);
+    }
+
+    /// Looks at a whole round.
+    fn judge(&mut self, now: VTime, acts: &mut Vec<Act>) {
+        if self.over || self.counting || !self.flying.is_empty() {
+            return;
+        }
+        if self.found != self.last {
+            self.last = std::mem::take(&mut self.found);
+            self.since = now;
+            return;
+        }
+        let Some(meaning) = meaning(&self.last).filter(|meaning| now.since(self.since) >= meaning.limit) else {
+            return;
+        };
+        self.over = true;
+        let why = match &meaning.settled {
+            Settled::Completed(_) => "the turn is finished, and its client was not told",
+            Settled::Stopped(_, why) | Settled::Failed(why) => why,
+        };
+        acts.push(Act::Report(report(meaning.cause, "end", why, ("limit_ms", meaning.limit))));
+        if self.last.busy == Some(true) {
+            self.send(Look::Abort, "POST", format!("/session/{}/abort", self.session), acts);
+        }
+        acts.push(Act::Settle(meaning.settled));
+    }
+}
+
+fn meaning(found: &Found) -> Option<Meaning> {
+    let stopped = |cause: &'static str, limit, why: &str| {
+        let settled = Settled::Stopped(cause.to_owned(), why.to_owned());
+        Some(Meaning { cause, limit, settled })
+    };
+    if !found.reached {
+        let settled = Settled::Failed("the server cannot be reached".to_owned());
+        return Some(Meaning { cause: "unreachable", limit: SOON, settled });
+    }
+    let message = found.message.as_ref();
+    let error = message.map(|m| &m["info"]["error"]).filter(|error| error.is_object());
+    let said = message.filter(|m| is_final(m));
+    match (found.busy?, said) {
+        (true, _) if found.asks > 0 => stopped("idle", QUIET, "something is asked, and nobody has answered for hours"),
+        (busy, Some(message)) => {
+            let limit = if busy { STUCK } else { SOON };
+            Some(Meaning { cause: "finished", limit, settled: Settled::Completed(words(message)) })
+        }
+        (false, None) => match error {
+            Some(error) => {
+                let why = text(&error["data"], "message").to_owned();
+                Some(Meaning { cause: "error", limit: SOON, settled: Settled::Failed(why) })
+            }
+            None => stopped("no-result", STUCK, "the session is idle, and the turn was not finished"),
+        },
+        (true, None) if bash_runs(message) && found.children == Some(0) => {
+            stopped("bash-stuck", STUCK, "a bash tool is running, and the server has no child")
+        }
+        (true, None) => stopped("idle", QUIET, "nothing has changed for hours"),
+    }
+}
+
+/// A turn's last word: an assistant's message that is completed and did not call tools.
+fn is_final(message: &Value) -> bool {
+    let info = &message["info"];
+    let finish = text(info, "finish");
+    let completed = info["time"]["completed"].as_u64().is_some_and(|at| at > 0);
+    text(info, "role") == "assistant" && completed && !["", "tool-calls", "unknown"].contains(&finish)
+}
+
+fn bash_runs(message: Option<&Value>) -> bool {
+    let parts = message.and_then(|m| m["parts"].as_array()).map_or(&[][..], Vec::as_slice);
+    parts.iter().any(|part| text(part, "tool") == "bash" && text(&part["state"], "status") == "running")
+}
+
+fn words(message: &Value) -> String {
+    let parts = message["parts"].as_array().map_or(&[][..], Vec::as_slice);
+    parts.iter().filter(|part| text(part, "type") == "text").map(|part| text(part, "text")).collect()
+}
+
+impl Strategy for Server {
+    fn on(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
+        match seen {
+            Seen::Started { session, .. } if !session.is_empty() => {
+                self.session.clone_from(session);
+                (self.next_round, self.since) = (Some(now + EVERY), now);
+            }
+            Seen::Tick if self.deadline().is_some_and(|at| now >= at) => self.round(now, acts),
+            Seen::Response { id, status, body } => self.landed(now, *id, Some((*status, body)), acts),
+            Seen::Failed { id, .. } => self.landed(now, *id, None, acts),
+            Seen::Children(children) if self.counting => {
+                self.counting = false;
+                self.found.children = *children;
+                self.judge(now, acts);
+            }
+            _ => {}
+        }
+    }
+
+    fn deadline(&self) -> Option<VTime> {
+        self.next_round.filter(|_| !self.over && !self.counting && self.flying.is_empty())
+    }
+
+    fn bound(&self, _: &Facts) -> Option<Span> {
+        None
+    }
+
+    fn canon(&self, canon: &mut Canon) {
+        canon.flag(self.over).flag(self.counting).deadline(self.next_round).age(self.since, QUIET);
+        canon.list(&self.flying, |canon, (_, look)| {
+            canon.num(*look as u64);
+        });
+        canon.text(&format!("{:?}\n{:?}", self.found, self.last));
+    }
+}

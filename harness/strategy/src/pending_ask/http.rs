@@ -1,0 +1,283 @@
+//! Open asks on opencode's HTTP: listed every few seconds, and heard of by events in between.
+//!
+//! Invariant: an ask is ended right after a round of listing that still had it, in a session that is busy (real
+//! opencode goes on listing what an abort has dropped), and only in the tree of our own session: parents are asked
+//! for until the root or a stranger is met.
+
+use super::claude::question;
+use super::{OPEN_MAX, Open, Rule, Ruling};
+use crate::lines::text;
+use crate::{Act, Seen, Settled};
+use rehang_scenario::{Canon, Span, VTime};
+use serde_json::{Value, json};
+
+/// The time limit of each request, as the opencode companion's GETs have it.
+const LIMIT: Span = Span::secs(10);
+/// How deep a session tree may be.
+const DEPTH_MAX: usize = 32;
+/// How many sessions are kept in mind.
+const SESSIONS_MAX: usize = 10_000;
+
+#[derive(Debug)]
+pub(super) struct Http {
+    root: String,
+    /// Sessions and their parents; an empty parent is none.
+    parents: Vec<(String, String)>,
+    open: Vec<Open>,
+    next_id: u32,
+    flying: Vec<(u32, Flight)>,
+    /// When the next round of listing is due.
+    round_at: Option<VTime>,
+    /// When the last one began: what was due before is not due again by itself.
+    round_was: VTime,
+    /// Sessions whose parent was asked for since.
+    looked_up: Vec<String>,
+    /// What the last status said is busy; none where it could not be had.
+    busy: Option<Vec<String>>,
+    over: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Flight {
+    Status,
+    Questions,
+    Permissions,
+    Session(String),
+    Reply(String),
+}
+
+impl Http {
+    pub(super) fn new(root: &str) -> Http {
+        Http {
+            root: root.to_owned(),
+            parents: Vec::new(),
+            open: Vec::new(),
+            next_id: 1,
+            flying: Vec::new(),
+            round_at: None,
+            round_was: VTime::ZERO,
+            looked_up: Vec::new(),
+            busy: None,
+            over: false,
+        }
+    }
+
+    pub(super) fn on(&mut self, rule: &Rule, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
+        match seen {
+            Seen::Started { .. } => self.round_at = Some(now + rule.every),
+            Seen::Exited(_) => self.over = true,
+            Seen::Event(event) => self.event(now, event),
+            Seen::EventsCut if self.round_at.is_some() => self.round_at = Some(now),
+            Seen::Tick if self.deadline(rule).is_some_and(|at| now >= at) => self.round(rule, now, acts),
+            Seen::Response { id, status, body } => self.landed(rule, now, *id, Some((*status, body)), acts),
+            Seen::Failed { id, .. } => self.landed(rule, now, *id, None, acts),
+            _ => {}
+        }
+        self.look_up(acts);
+    }
+
+    pub(super) fn deadline(&self, rule: &Rule) -> Option<VTime> {
+        if self.over || self.is_listing() {
+            return None;
+        }
+        let open = self.open.iter().filter(|open| !open.replied && self.is_ours(&open.session) == Some(true));
+        let due = open.map(|open| rule.due(open)).filter(|&due| due > self.round_was);
+        due.chain(self.round_at).min()
+    }
+
+    pub(super) fn canon(&self, rule: &Rule, canon: &mut Canon) {
+        let round_max = rule.every + LIMIT;
+        canon.flag(self.over).deadline(self.round_at).age(self.round_was, round_max);
+        canon.list(&self.open, |canon, open| open.canon(canon, rule.after + round_max));
+        canon.list(&self.looked_up, |canon, session| {
+            canon.text(session);
+        });
+        canon.list(&self.parents, |canon, (session, parent)| {
+            canon.text(session).text(parent);
+        });
+        canon.list(&self.flying, |canon, (_, flight)| {
+            canon.text(&format!("{flight:?}"));
+        });
+        canon.list(self.busy.as_deref().unwrap_or_default(), |canon, session| {
+            canon.text(session);
+        });
+        canon.flag(self.busy.is_some());
+    }
+
+    /// Lists what is busy and what is open.
+    fn round(&mut self, rule: &Rule, now: VTime, acts: &mut Vec<Act>) {
+        self.round_at = Some(now + rule.every);
+        self.round_was = now;
+        self.busy = None;
+        self.looked_up.clear();
+        self.send(Flight::Status, "GET", "/session/status".to_owned(), Value::Null, acts);
+        self.send(Flight::Questions, "GET", "/question".to_owned(), Value::Null, acts);
+        self.send(Flight::Permissions, "GET", "/permission".to_owned(), Value::Null, acts);
+    }
+
+    fn is_listing(&self) -> bool {
+        self.flying.iter().any(|(_, f)| matches!(f, Flight::Status | Flight::Questions | Flight::Permissions))
+    }
+
+    fn landed(&mut self, rule: &Rule, now: VTime, id: u32, got: Option<(u16, &Value)>, acts: &mut Vec<Act>) {
+        let Some(i) = self.flying.iter().position(|(n, _)| *n == id) else { return };
+        let (_, flight) = self.flying.remove(i);
+        let body = got.filter(|(status, _)| *status == 200).map(|(_, body)| body);
+        match &flight {
+            Flight::Status => self.busy = body.and_then(Value::as_object).map(busy),
+            Flight::Questions => self.listed(now, body, true),
+            Flight::Permissions => self.listed(now, body, false),
+            Flight::Session(session) => {
+                if let Some(info) = body {
+                    self.know(session, text(info, "parentID"));
+                }
+            }
+            Flight::Reply(ask) => {
+                // What was refused for good (4xx) is not sent again; what may not have arrived is, if it is still listed.
+                if got.is_none_or(|(status, _)| status >= 500) {
+                    self.open.iter_mut().filter(|open| open.id == *ask).for_each(|open| open.replied = false);
+                }
+            }
+        }
+        let lists = matches!(flight, Flight::Status | Flight::Questions | Flight::Permissions);
+        if lists && !self.is_listing() && !self.over {
+            self.reply(rule, now, acts);
+        }
+    }
+
+    fn listed(&mut self, now: VTime, list: Option<&Value>, questions: bool) {
+        let Some(list) = list.and_then(Value::as_array) else { return };
+        let is_listed = |open: &Open| list.iter().any(|item| text(item, "id") == open.id);
+        self.open.retain(|open| open.permission.is_empty() != questions || open.since == now || is_listed(open));
+        for item in list {
+            self.asked(now, item, questions);
+        }
+    }
+
+    fn asked(&mut self, now: VTime, item: &Value, is_question: bool) {
+        let id = text(item, "id").to_owned();
+        if id.is_empty() || self.open.len() >= OPEN_MAX || self.open.iter().any(|open| open.id == id) {
+            return;
+        }
+        let questions = if is_question { item["questions"].as_array() } else { None };
+        let permission = match (is_question, text(item, "permission"), text(item, "type")) {
+            (true, ..) => "",
+            (false, "", "") => "?",
+            (false, "", old) => old,
+            (false, permission, _) => permission,
+        };
+        self.open.push(Open {
+            id,
+            session: text(item, "sessionID").to_owned(),
+            questions: questions.into_iter().flatten().map(question).collect(),
+            permission: permission.to_owned(),
+            since: now,
+            replied: false,
+            old: text(item, "permission").is_empty() && !is_question,
+        });
+    }
+
+    fn event(&mut self, now: VTime, event: &Value) {
+        let properties = &event["properties"];
+        match text(event, "type") {
+            "question.asked" => self.asked(now, properties, true),
+            // 1.0.185 has no `permission.asked`.
+            "permission.asked" | "permission.updated" => self.asked(now, properties, false),
+            "question.replied" | "question.rejected" | "permission.replied" => {
+                let ids = [text(properties, "requestID"), text(properties, "permissionID")];
+                self.open.retain(|open| !ids.contains(&open.id.as_str()));
+            }
+            "session.created" | "session.updated" => {
+                let info = &properties["info"];
+                self.know(text(info, "id"), text(info, "parentID"));
+            }
+            _ => {}
+        }
+    }
+
+    fn know(&mut self, session: &str, parent: &str) {
+        let known = self.parents.iter().any(|(s, _)| s == session);
+        if !known && !session.is_empty() && self.parents.len() < SESSIONS_MAX {
+            self.parents.push((session.to_owned(), parent.to_owned()));
+        }
+    }
+
+    /// The first session on the way up that is not known yet.
+    fn unknown(&self, session: &str) -> Result<bool, String> {
+        let mut at = session;
+        for _ in 0..DEPTH_MAX {
+            if at == self.root {
+                return Ok(true);
+            }
+            match self.parents.iter().find(|(s, _)| s == at) {
+                None => return Err(at.to_owned()),
+                Some((_, parent)) if parent.is_empty() => return Ok(false),
+                Some((_, parent)) => at = parent,
+            }
+        }
+        Ok(false)
+    }
+
+    fn is_ours(&self, session: &str) -> Option<bool> {
+        self.unknown(session).ok()
+    }
+
+    /// Asks for parents that are not known: once a round, so that a session that cannot be had costs no more.
+    fn look_up(&mut self, acts: &mut Vec<Act>) {
+        let unknown: Vec<String> = self.open.iter().filter_map(|open| self.unknown(&open.session).err()).collect();
+        for session in unknown {
+            if !session.is_empty() && !self.looked_up.contains(&session) {
+                self.looked_up.push(session.clone());
+                self.send(Flight::Session(session.clone()), "GET", format!("/session/{session}"), Value::Null, acts);
+            }
+        }
+    }
+
+    fn reply(&mut self, rule: &Rule, now: VTime, acts: &mut Vec<Act>) {
+        let is_busy = |open: &Open| self.busy.as_ref().is_none_or(|busy| busy.contains(&open.session));
+        let is_due = |open: &Open| !open.replied && now >= rule.due(open) && is_busy(open);
+        let due: Vec<usize> = (0..self.open.len())
+            .filter(|&i| is_due(&self.open[i]) && self.is_ours(&self.open[i].session) == Some(true))
+            .collect();
+        for i in due {
+            let open = self.open[i].clone();
+            let ruling = rule.rules(&open);
+            self.open[i].replied = true;
+            if ruling == Ruling::Leave {
+                continue;
+            }
+            acts.push(Act::Report(rule.report(&open, &ruling)));
+            let (path, body) = match ruling {
+                Ruling::Leave => continue,
+                Ruling::Refuse(_) if open.old => {
+                    (format!("/session/{}/permissions/{}", open.session, open.id), json!({ "response": "reject" }))
+                }
+                Ruling::Refuse(why) if !open.permission.is_empty() => {
+                    (format!("/permission/{}/reply", open.id), json!({ "reply": "reject", "message": why }))
+                }
+                Ruling::Refuse(_) => (format!("/question/{}/reject", open.id), Value::Null),
+                Ruling::Answer(answers) => (format!("/question/{}/reply", open.id), json!({ "answers": answers })),
+                Ruling::Stop(why) => {
+                    let path = format!("/session/{}/abort", self.root);
+                    self.send(Flight::Reply(open.id), "POST", path, Value::Null, acts);
+                    acts.push(Act::Settle(Settled::Stopped("asked".to_owned(), why)));
+                    self.over = true;
+                    return;
+                }
+            };
+            self.send(Flight::Reply(open.id), "POST", path, body, acts);
+        }
+    }
+
+    fn send(&mut self, flight: Flight, method: &'static str, path: String, body: Value, acts: &mut Vec<Act>) {
+        let id = self.next_id;
+        self.next_id = self.next_id.wrapping_add(1);
+        self.flying.push((id, flight));
+        acts.push(Act::Request { id, method, path, body, timeout: Some(LIMIT) });
+    }
+}
+
+/// The sessions that a status names as anything but idle.
+fn busy(status: &serde_json::Map<String, Value>) -> Vec<String> {
+    status.iter().filter(|(_, s)| text(s, "type") != "idle").map(|(session, _)| session.clone()).collect()
+}
