@@ -53,10 +53,61 @@
 //! A restarted server rewrites, on read, a stored running part that is `externalResultReady` and has no pending
 //! ask: error [`CANCELLED`], metadata `interrupted` and `stale_external_result`.
 
-use crate::Entry;
+pub mod clock;
+pub mod external;
+pub mod ledger;
+pub mod recovery;
+mod reply;
+#[cfg(test)]
+mod tests;
+
+use crate::catalogue::Value;
+use crate::{Entry, Param, Seat, Wire};
+use rehang_scenario::Span;
 
 /// All of PawWork's strategies.
-pub const ENTRIES: &[Entry] = &[];
+pub const ENTRIES: &[Entry] = &[
+    Entry {
+        name: "ledger@v0",
+        seat: Seat::Inside,
+        origin: "Astro-Han/pawwork 2837fabbb (#465), 5.1 and 5.2",
+        summary: "knows who is asked, so that the silent-stream timeout arms again instead of killing the question",
+        speaks: &[Wire::PawworkHttp],
+        params: &[SILENT, CONNECT_OFF],
+        build: |params| Box::new(ledger::Ledger::new(silent(params.span("silent")), params.span("connect"))),
+    },
+    Entry {
+        name: "recovery@430",
+        seat: Seat::Outside,
+        origin: "Astro-Han/pawwork 563d689d3 (#430), 5.4; the killer of #756",
+        summary: "a question that runs and is on no list for 3 s: looks again, up to 3 retries, then a hard abort",
+        speaks: &[Wire::PawworkHttp],
+        params: &[],
+        build: |_| Box::new(recovery::Recovery::default()),
+    },
+    Entry {
+        name: "external-result",
+        seat: Seat::Inside,
+        origin: "Astro-Han/pawwork 6ab984202 (#772), 5.5",
+        summary: "a question is a call whose result comes by HTTP: what does not fit gets 422 and stays open",
+        speaks: &[Wire::PawworkHttp],
+        params: &[SILENT, CONNECT_ON],
+        build: |params| Box::new(external::ExternalResult::new(silent(params.span("silent")), params.span("connect"))),
+    },
+];
+
+const SILENT: Param = Param {
+    name: "silent",
+    default: Value::Span(clock::SILENT),
+    doc: "how long a model's stream may be silent (SILENT_STREAM_TIMEOUT_MS; streamTimeoutMs where that is above 0)",
+};
+const CONNECT_DOC: &str = "how long the first progress may take, 0ms for no limit (CONNECT_STREAM_TIMEOUT_MS, 54c7661d2); 120 s if it reasons";
+const CONNECT_OFF: Param = Param { name: "connect", default: Value::Span(Span::ZERO), doc: CONNECT_DOC };
+const CONNECT_ON: Param = Param { name: "connect", default: Value::Span(clock::CONNECT), doc: CONNECT_DOC };
+
+fn silent(span: Span) -> Span {
+    if span == Span::ZERO { clock::SILENT } else { span }
+}
 
 /// The variable in `Boot`'s environment that says that the model reasons: `1`.
 pub const REASONING: &str = "PAWWORK_REASONING";

@@ -1,0 +1,355 @@
+//! `autoHealJob`, on a person's command, with the job store and the worker that owns the prompt (seed 2.2, 2.3).
+//!
+//! Invariant: a heal changes a job only where the job is running and its session is known; every other way out
+//! is a `skipped` with its reason, and a dry run changes nothing.
+
+use super::job::{Job, Status, TASK};
+use super::message::Last;
+use super::watcher::{POLL_TIMEOUT, SendPrompt};
+use super::{Rules, Version};
+use crate::{Act, Facts, Seen, Settled, Strategy};
+use rehang_scenario::{Canon, Policy, Span, VTime};
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+
+/// How long a dead worker's session must have been still before its job is failed (PR 3, PR 5).
+pub const STILL: Span = Span::secs(60);
+/// Commands that wait for the one that runs; a person types no more.
+const COMMANDS_MAX: usize = 16;
+
+/// The companion with one background task.
+#[derive(Debug)]
+pub struct Companion {
+    rules: Rules,
+    worker: SendPrompt,
+    next_id: u32,
+    prompt: Option<(String, String)>,
+    job: Option<Job>,
+    now: Doing,
+    waiting: VecDeque<Run>,
+    settled: bool,
+    polled: bool,
+}
+
+/// A command that heals first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Run {
+    Heal { dry: bool },
+    Status,
+    Result,
+    Monitor,
+}
+
+#[derive(Debug)]
+enum Doing {
+    Nothing,
+    /// Looks whether there is a worker that takes the job.
+    Starts,
+    Probes(Run, u32),
+    LooksAtWorker(Run, Probe),
+}
+
+#[derive(Debug)]
+enum Probe {
+    Unreachable(String),
+    /// Not terminal; when its last message was touched, where there is one.
+    Open(Option<VTime>),
+}
+
+impl Companion {
+    /// One whose worker runs the prompt's POST alone, or the same revision's watcher.
+    pub fn new(rules: Rules, watched: bool) -> Companion {
+        Companion {
+            rules,
+            worker: SendPrompt::numbered(Rules { watches: watched, ..rules }, 1, 2),
+            next_id: 2,
+            prompt: None,
+            job: None,
+            now: Doing::Nothing,
+            waiting: VecDeque::new(),
+            settled: false,
+            polled: false,
+        }
+    }
+
+    /// Runs the monitor's `status`; [`Companion::take_polled`] says when it is there.
+    pub(super) fn poll(&mut self, now: VTime, acts: &mut Vec<Act>) {
+        self.run(now, Run::Monitor, acts);
+    }
+
+    /// Whether the monitor's `status` has come since the last call.
+    pub(super) fn take_polled(&mut self) -> bool {
+        std::mem::take(&mut self.polled)
+    }
+
+    /// The job, once there is one.
+    pub(super) fn job(&self) -> Option<&Job> {
+        self.job.as_ref()
+    }
+
+    fn start(&mut self, now: VTime, session: &str, prompt: &str, acts: &mut Vec<Act>) {
+        self.job = Some(Job::queued(now));
+        self.prompt = Some((session.to_owned(), prompt.to_owned()));
+        self.now = Doing::Starts;
+        acts.push(Act::LookAtWorker);
+    }
+
+    fn command(&mut self, now: VTime, command: &str, acts: &mut Vec<Act>) {
+        let words: Vec<&str> = command.split_whitespace().collect();
+        match words.as_slice() {
+            ["heal", flags @ ..] => self.run(now, Run::Heal { dry: flags.contains(&"--dry-run") }, acts),
+            ["status", ..] => self.run(now, Run::Status, acts),
+            ["result", ..] => self.run(now, Run::Result, acts),
+            ["cancel", ..] => self.cancel(now, acts),
+            _ => acts.push(Act::Say(format!("unknown command: {command}"))),
+        }
+    }
+
+    fn run(&mut self, now: VTime, run: Run, acts: &mut Vec<Act>) {
+        if !matches!(self.now, Doing::Nothing) {
+            if self.waiting.len() < COMMANDS_MAX || run == Run::Monitor {
+                self.waiting.push_back(run);
+            }
+            return;
+        }
+        let Some(job) = &self.job else { return self.say(now, run, "skipped", "no job", acts) };
+        // Defect f: a queued job whose worker is dead has no session, and so is never healed.
+        let Some(session) = &job.session else {
+            return self.say(now, run, "skipped", "no opencodeSessionId", acts);
+        };
+        if job.status != Status::Running {
+            let why = format!("status is {}", job.status.word());
+            return self.say(now, run, "skipped", &why, acts);
+        }
+        let path = format!("/session/{session}/message?limit=1");
+        let id = self.next_id;
+        self.next_id = self.next_id.wrapping_add(2);
+        self.now = Doing::Probes(run, id);
+        acts.push(Act::Request { id, method: "GET", path, body: Value::Null, timeout: Some(POLL_TIMEOUT) });
+    }
+
+    fn probed(&mut self, now: VTime, run: Run, status: u16, body: &Value, acts: &mut Vec<Act>) {
+        let last = if (200..300).contains(&status) { Last::of(body) } else { None };
+        let start = self.job.as_ref().map_or(VTime::ZERO, |job| job.created);
+        // Defect a: the step's finish is taken for the turn's, and the worker is not even looked at.
+        if let Some(last) = last.filter(|last| last.is_terminal(start, self.rules.lenient)) {
+            let details = format!("finish: {}", last.finish().unwrap_or("none"));
+            let settled = Settled::Completed(last.text());
+            return self.heal(now, run, "finish", &details, settled, acts);
+        }
+        self.now = Doing::LooksAtWorker(run, Probe::Open(last.and_then(Last::touched)));
+        acts.push(Act::LookAtWorker);
+    }
+
+    fn unreachable(&mut self, now: VTime, run: Run, why: &str, acts: &mut Vec<Act>) {
+        if self.rules.version == Version::Pr3 {
+            return self.say(now, run, "skipped", &format!("server unreachable: {why}"), acts);
+        }
+        self.now = Doing::LooksAtWorker(run, Probe::Unreachable(why.to_owned()));
+        acts.push(Act::LookAtWorker);
+    }
+
+    fn looked(&mut self, now: VTime, run: Run, probe: &Probe, alive: bool, acts: &mut Vec<Act>) {
+        let updated = self.job.as_ref().map_or(now, |job| job.updated);
+        match probe {
+            Probe::Unreachable(_) if !alive && now.since(updated) >= STILL => {
+                let text = "server unreachable while worker dead";
+                let settled = Settled::Stopped("server-unreachable".to_owned(), text.to_owned());
+                self.heal(now, run, "server-unreachable", text, settled, acts);
+            }
+            Probe::Unreachable(why) => self.say(now, run, "skipped", &format!("server unreachable: {why}"), acts),
+            Probe::Open(_) if alive => self.say(now, run, "skipped", "worker still alive", acts),
+            Probe::Open(touched) => {
+                let still = now.since(touched.unwrap_or(updated));
+                let secs = still.as_ms() / 1_000;
+                if still < STILL {
+                    let why = format!("idle {secs}s < {}s threshold", STILL.as_ms() / 1_000);
+                    return self.say(now, run, "skipped", &why, acts);
+                }
+                // Defect e: a session that has been writing one long message looks as still as a dead one.
+                let text = format!("task-worker exited without completion; session last updated {secs}s ago");
+                let settled = Settled::Stopped("worker-dead".to_owned(), text.clone());
+                self.heal(now, run, "worker-dead", &text, settled, acts);
+            }
+        }
+    }
+
+    fn heal(&mut self, now: VTime, run: Run, detected: &str, details: &str, settled: Settled, acts: &mut Vec<Act>) {
+        let done = matches!(settled, Settled::Completed(_));
+        if run == (Run::Heal { dry: true }) {
+            return self.say(now, run, if done { "would-complete" } else { "would-fail" }, details, acts);
+        }
+        let (status, action) = match done {
+            true => (Status::Completed, "healed-completed"),
+            false => (Status::Failed, "healed-failed"),
+        };
+        let (Settled::Completed(text) | Settled::Stopped(_, text) | Settled::Failed(text)) = &settled;
+        let cause = match &settled {
+            Settled::Stopped(cause, _) => Some(cause.clone()),
+            _ => None,
+        };
+        if let Some(job) = &mut self.job {
+            job.end(now, status, text, true);
+        }
+        acts.push(Act::Report(Policy {
+            detected: Some(detected.to_owned()),
+            rule: Some(action.to_owned()),
+            constants: cause.iter().map(|_| ("still_ms".to_owned(), STILL.as_ms())).collect(),
+            text: cause.is_some().then(|| details.to_owned()),
+            cause,
+            ..Policy::default()
+        }));
+        self.say(now, run, action, details, acts);
+        self.settle(settled, acts);
+    }
+
+    /// Prints what the command prints when its heal is through, and goes on with the next command.
+    fn say(&mut self, now: VTime, run: Run, action: &str, details: &str, acts: &mut Vec<Act>) {
+        self.now = Doing::Nothing;
+        let job = self.job.as_ref();
+        let said = match run {
+            Run::Heal { dry } => json!({
+                "workspaceRoot": ".",
+                "dryRun": dry,
+                "scanned": u8::from(job.is_some()),
+                "actions": [{"id": TASK, "action": action, "details": details}],
+            }),
+            Run::Status => job.map_or(Value::Null, Job::status_json),
+            Run::Result => job.map_or(Value::Null, |job| job.result_json(now)),
+            Run::Monitor => {
+                self.polled = true;
+                Value::Null
+            }
+        };
+        if run != Run::Monitor {
+            acts.push(Act::Say(said.to_string()));
+        }
+        if let Some(next) = self.waiting.pop_front() {
+            self.run(now, next, acts);
+        }
+    }
+
+    fn cancel(&mut self, now: VTime, acts: &mut Vec<Act>) {
+        let Some(job) = self.job.as_mut().filter(|job| !job.status.is_over()) else {
+            return acts.push(Act::Say(json!({"error": "no running task"}).to_string()));
+        };
+        if let Some(session) = &job.session {
+            let path = format!("/session/{session}/abort");
+            acts.push(Act::Request { id: self.next_id, method: "POST", path, body: Value::Null, timeout: None });
+            self.next_id = self.next_id.wrapping_add(2);
+        }
+        let text = "Canceled by user";
+        job.end(now, Status::Failed, text, false);
+        self.worker.die(acts);
+        acts.push(Act::Say(job.status_json().to_string()));
+        self.settle(Settled::Stopped("cancel".to_owned(), text.to_owned()), acts);
+    }
+
+    /// The worker's own end, which is written whatever a healer wrote before (defect k).
+    fn worker_done(&mut self, now: VTime, settled: Settled, acts: &mut Vec<Act>) {
+        if let Some(job) = &mut self.job {
+            match &settled {
+                Settled::Completed(text) => job.end(now, Status::Completed, text, false),
+                Settled::Stopped(_, text) | Settled::Failed(text) => job.end(now, Status::Failed, text, false),
+            }
+        }
+        self.settle(settled, acts);
+    }
+
+    fn settle(&mut self, settled: Settled, acts: &mut Vec<Act>) {
+        if !std::mem::replace(&mut self.settled, true) {
+            acts.push(Act::Settle(settled));
+        }
+    }
+
+    fn taken_up(&mut self, now: VTime, alive: bool, acts: &mut Vec<Act>) {
+        self.now = Doing::Nothing;
+        if let (true, Some((session, prompt)), Some(job)) = (alive, self.prompt.take(), &mut self.job) {
+            job.take(now, &session);
+            self.worker.start(now, &session, &prompt, acts);
+        }
+        if let Some(next) = self.waiting.pop_front() {
+            self.run(now, next, acts);
+        }
+    }
+}
+
+impl Strategy for Companion {
+    fn on(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
+        match (seen, &self.now) {
+            (Seen::Started { session, prompt }, Doing::Nothing) if !session.is_empty() && self.job.is_none() => {
+                return self.start(now, session, prompt, acts);
+            }
+            (Seen::Started { .. }, _) => return,
+            (Seen::Command(command), _) => return self.command(now, command, acts),
+            (Seen::WorkerDied, _) => return self.worker.die(acts),
+            (Seen::Worker(alive), Doing::Starts) => return self.taken_up(now, *alive, acts),
+            (Seen::Worker(alive), Doing::LooksAtWorker(..)) => {
+                if let Doing::LooksAtWorker(run, probe) = std::mem::replace(&mut self.now, Doing::Nothing) {
+                    self.looked(now, run, &probe, *alive, acts);
+                }
+                return;
+            }
+            (Seen::Response { id, status, body }, &Doing::Probes(run, own)) if own == *id => {
+                return self.probed(now, run, *status, body, acts);
+            }
+            (Seen::Failed { id, why }, &Doing::Probes(run, own)) if own == *id => {
+                return self.unreachable(now, run, why, acts);
+            }
+            _ => {}
+        }
+        let mut own = Vec::new();
+        self.worker.on(now, seen, &mut own);
+        for act in own {
+            match act {
+                Act::Settle(settled) => self.worker_done(now, settled, acts),
+                act => acts.push(act),
+            }
+        }
+    }
+
+    fn deadline(&self) -> Option<VTime> {
+        self.worker.deadline()
+    }
+
+    /// None: a worker that lives is bound by its prompt timeout, but a job whose worker died or never started
+    /// ends on a person's command at best, and a queued one not even then (defect f).
+    fn bound(&self, _: &Facts) -> Option<Span> {
+        None
+    }
+
+    fn canon(&self, canon: &mut Canon) {
+        self.worker.canon(canon);
+        canon.flag(self.prompt.is_some()).flag(self.settled).flag(self.polled);
+        match &self.job {
+            None => drop(canon.num(0)),
+            Some(job) => job.canon(canon.num(1), STILL),
+        }
+        match &self.now {
+            Doing::Nothing => drop(canon.num(0)),
+            Doing::Starts => drop(canon.num(1)),
+            Doing::Probes(run, _) => run.canon(canon.num(2)),
+            Doing::LooksAtWorker(run, Probe::Unreachable(why)) => run.canon(canon.num(3).text(why)),
+            Doing::LooksAtWorker(run, Probe::Open(None)) => run.canon(canon.num(4)),
+            Doing::LooksAtWorker(run, Probe::Open(Some(touched))) => run.canon(canon.num(5).age(*touched, STILL)),
+        }
+        canon.num(self.waiting.len() as u64);
+        self.waiting.iter().for_each(|run| run.canon(canon));
+    }
+
+    fn sends_prompt(&self) -> bool {
+        true
+    }
+}
+
+impl Run {
+    fn canon(self, canon: &mut Canon) {
+        canon.num(match self {
+            Run::Heal { dry: false } => 0,
+            Run::Heal { dry: true } => 1,
+            Run::Status => 2,
+            Run::Result => 3,
+            Run::Monitor => 4,
+        });
+    }
+}

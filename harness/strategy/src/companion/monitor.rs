@@ -1,0 +1,134 @@
+//! The monitor hook: a loop that asks for the job's status and tells its user what it hears (seed 2.4).
+//!
+//! Invariant: it says something only on a change, at a heartbeat and at an end, and settles nothing before it
+//! has said so: for its user the run is over when `TERMINAL=` comes, up to one poll late.
+
+use super::heal::Companion;
+use super::job::{Job, Status};
+use crate::{Act, Facts, Seen, Settled, Strategy};
+use rehang_scenario::{Canon, Span, VTime};
+
+/// Between two polls (PR 3).
+pub const POLL: Span = Span::secs(30);
+/// Unchanged polls before a heartbeat (OPENCODE_MONITOR_HEARTBEAT_POLLS).
+pub const HEARTBEAT_POLLS: u32 = 10;
+/// Polls before it gives up (OPENCODE_MONITOR_MAX_POLLS, PR 5).
+pub const MAX_POLLS: u32 = 120;
+/// How much of a result it shows (OPENCODE_MONITOR_RESULT_CHARS).
+pub const RESULT_CHARS: usize = 1_500;
+
+/// The monitor of a companion's job.
+#[derive(Debug)]
+pub struct Monitor {
+    companion: Companion,
+    heartbeat: u32,
+    max_polls: Option<u32>,
+    at: Option<VTime>,
+    polls: u32,
+    unchanged: u32,
+    said: Option<(Status, &'static str)>,
+    held: Option<Settled>,
+}
+
+impl Monitor {
+    /// One that says a heartbeat after so many unchanged polls, and gives up after so many polls.
+    pub fn new(companion: Companion, heartbeat: u32, max_polls: Option<u32>) -> Monitor {
+        Monitor { companion, heartbeat, max_polls, at: None, polls: 0, unchanged: 0, said: None, held: None }
+    }
+
+    fn heard(&mut self, now: VTime, acts: &mut Vec<Act>) {
+        let Some(job) = self.companion.job() else { return };
+        self.polls = self.polls.saturating_add(1);
+        let state = (job.status, job.phase);
+        if job.status.is_over() {
+            let result: String = job.text.chars().take(RESULT_CHARS).collect();
+            acts.push(Act::Say(format!("TERMINAL={}\n{result}", job.status.word())));
+            self.at = None;
+            acts.extend(self.held.take().map(Act::Settle));
+            return;
+        }
+        if self.said != Some(state) {
+            self.said = Some(state);
+            self.unchanged = 0;
+            acts.push(Act::Say(format!("{}/{} | {}", job.status.word(), job.phase, log_line(job))));
+        } else {
+            self.unchanged += 1;
+            if self.unchanged >= self.heartbeat {
+                self.unchanged = 0;
+                let elapsed = now.since(job.created).as_ms() / 1_000;
+                let (status, phase) = (job.status.word(), job.phase);
+                acts.push(Act::Say(format!("heartbeat — still {status}/{phase} (elapsed {elapsed}s)")));
+            }
+        }
+        self.at = Some(now + POLL);
+        if self.max_polls.is_some_and(|most| self.polls >= most) {
+            acts.push(Act::Say(format!("TERMINAL=timeout — monitor gave up after {} polls", self.polls)));
+            self.at = None;
+        }
+    }
+}
+
+fn log_line(job: &Job) -> &'static str {
+    match job.status {
+        Status::Queued => "queued",
+        _ => "prompt sent",
+    }
+}
+
+impl Strategy for Monitor {
+    fn on(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
+        let mut own = Vec::new();
+        self.companion.on(now, seen, &mut own);
+        match seen {
+            Seen::Started { .. } if self.polls == 0 && self.at.is_none() && self.companion.job().is_some() => {
+                self.companion.poll(now, &mut own);
+            }
+            Seen::Tick if self.at.is_some_and(|at| now >= at) => {
+                self.at = None;
+                self.companion.poll(now, &mut own);
+            }
+            _ => {}
+        }
+        let gave_up = self.max_polls.is_some_and(|most| self.polls >= most);
+        for act in own {
+            match act {
+                Act::Settle(settled) if !gave_up => self.held = Some(settled),
+                act => acts.push(act),
+            }
+        }
+        if self.companion.take_polled() {
+            self.heard(now, acts);
+        }
+    }
+
+    fn deadline(&self) -> Option<VTime> {
+        [self.at, self.companion.deadline()].into_iter().flatten().min()
+    }
+
+    /// None, as its companion: it reports, and ends nothing that a heal would not end.
+    fn bound(&self, facts: &Facts) -> Option<Span> {
+        self.companion.bound(facts)
+    }
+
+    /// The job's age in a heartbeat's text is said, and never read again.
+    fn canon(&self, canon: &mut Canon) {
+        self.companion.canon(canon);
+        canon.deadline(self.at).num(u64::from(self.unchanged));
+        canon.num(self.max_polls.map_or(0, |most| u64::from(self.polls.min(most)) + 1));
+        canon.flag(self.polls > 0);
+        match self.said {
+            None => canon.num(0),
+            Some((status, phase)) => canon.num(1 + status as u64).text(phase),
+        };
+        match &self.held {
+            None => canon.num(0),
+            Some(Settled::Completed(text)) => canon.num(1).text(text),
+            Some(Settled::Stopped(cause, text)) => canon.num(2).text(cause).text(text),
+            Some(Settled::Failed(text)) => canon.num(3).text(text),
+        };
+    }
+
+    fn sends_prompt(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,47 @@
+//! The monitor: 2.4.
+
+use super::*;
+
+#[test]
+fn it_says_changes_heartbeats_and_the_end() {
+    let world = World {
+        messages: bash_from(0),
+        post: Some((610_001, Ok((200, shapes::reply(&"r".repeat(2_000)))))),
+        ..World::default()
+    };
+    let story = play("monitor@pr3", world, H4);
+    let says = story.says();
+    assert_eq!(says[0], (0, "running/investigating | prompt sent".to_owned()));
+    assert_eq!(says[1], (300_000, "heartbeat — still running/investigating (elapsed 300s)".to_owned()));
+    assert_eq!(says[2].0, 600_000);
+    assert_eq!(says[3], (630_000, format!("TERMINAL=completed\n{}", "r".repeat(1_500))));
+    assert_eq!(story.settled().map(|(t, _)| t), Some(630_000));
+}
+
+#[test]
+fn pr5_gives_up_after_an_hour_while_the_job_runs() {
+    let story = play("monitor@pr5", World { messages: bash_from(0), ..World::default() }, H4 - 1);
+    let last = story.says().pop();
+    assert_eq!(last, Some((3_570_000, "TERMINAL=timeout — monitor gave up after 120 polls".to_owned())));
+    assert_eq!(story.settled(), None);
+    let pr3 = play("monitor@pr3", World { messages: bash_from(0), ..World::default() }, H4 - 1);
+    assert!(pr3.says().iter().all(|(_, text)| !text.contains("TERMINAL")));
+    assert!(pr3.says().last().is_some_and(|(t, _)| *t > 14_000_000));
+}
+
+/// Its status heals, so a dead worker is found out by it, and it says so.
+#[test]
+fn its_polls_heal() {
+    let world = World { messages: bash_from(0), worker_dies: Some(2_000), ..World::default() };
+    let story = play("monitor@pr3", world, H4);
+    assert_eq!(story.stopped().0, 90_000);
+    assert!(story.says().last().is_some_and(|(_, text)| text.starts_with("TERMINAL=failed\ntask-worker exited")));
+}
+
+/// A job that never gets a worker: the heartbeat says `queued` for ever.
+#[test]
+fn a_queued_job_is_told_as_queued() {
+    let story = play("monitor@pr3", World { worker_starts: false, ..World::default() }, 301_000);
+    assert_eq!(story.says()[0].1, "queued/queued | queued");
+    assert!(story.says()[1].1.starts_with("heartbeat — still queued/queued"));
+}

@@ -1,0 +1,230 @@
+//! The front end's recovery clock (563d689d3): a question that runs, and that no list of this client knows.
+//!
+//! Invariant: the clock is edge-triggered and fires once an arm; it halts only what it has looked at again.
+//! #756: the halt is a hard abort, so the clock that was to save a lost question became its killer.
+
+use crate::{Act, Facts, Seen, Strategy};
+use rehang_scenario::{Canon, Policy, Span, VTime};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// From the moment that a question is missing to the look at the server's list (HEAL_DELAY_MS).
+pub const HEAL_DELAY: Span = Span::ms(3_000);
+/// How often a list that fails is asked for again (MAX_RETRIES).
+pub const MAX_RETRIES: u32 = 3;
+/// The most parts and requests that are remembered; a front end that has more shows the first.
+const REMEMBERED_MAX: usize = 1_000;
+
+/// The recovery clock of the one session that is on screen.
+#[derive(Debug, Default)]
+pub struct Recovery {
+    session: String,
+    busy: bool,
+    /// Question parts that run: part id → message and call.
+    running: BTreeMap<String, Tool>,
+    /// Requests that this client knows, by id.
+    known: BTreeSet<String>,
+    missing: bool,
+    clock: Clock,
+    next_id: u32,
+}
+
+type Tool = (String, String);
+
+#[derive(Debug, Default)]
+enum Clock {
+    #[default]
+    Off,
+    /// Fires then; so many retries are behind it.
+    Armed(VTime, u32),
+    /// Waits for the list.
+    Lists(u32, u32),
+    /// Waits for the abort's response.
+    Halts(u32),
+    /// Has fired; only leaving arms it again.
+    Fired,
+}
+
+impl Recovery {
+    fn event(&mut self, event: &Value) {
+        let of = &event["properties"];
+        match event["type"].as_str().unwrap_or_default() {
+            "session.status" if of["sessionID"] == *self.session => self.busy = of["status"]["type"] == "busy",
+            "session.idle" if of["sessionID"] == *self.session => self.busy = false,
+            "message.part.updated" => self.part(&of["part"]),
+            "question.asked" if of["sessionID"] == *self.session => self.know(of),
+            "question.replied" | "question.rejected" => {
+                if let Some(id) = of["requestID"].as_str() {
+                    self.known.remove(id);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn part(&mut self, part: &Value) {
+        if part["tool"] != "question" || part["sessionID"] != *self.session {
+            return;
+        }
+        let Some(id) = part["id"].as_str() else { return };
+        match tool_of(part) {
+            Some(tool) if part["state"]["status"] == "running" => {
+                if self.running.len() < REMEMBERED_MAX {
+                    self.running.insert(id.to_owned(), tool);
+                }
+            }
+            _ => drop(self.running.remove(id)),
+        }
+    }
+
+    fn know(&mut self, request: &Value) {
+        if let Some(id) = request["id"].as_str()
+            && self.known.len() < REMEMBERED_MAX
+        {
+            self.known.insert(id.to_owned());
+        }
+    }
+
+    /// The snapshot: whether a question runs and the dock has none to show. Any known request is one to show,
+    /// so which call it belongs to matters only to the look at the server's list.
+    fn looks_missing(&self) -> bool {
+        !self.session.is_empty() && self.known.is_empty() && !self.running.is_empty()
+    }
+
+    /// Whether a list has a request for each question that runs; a request without ids stands for one of them.
+    fn covers(&self, list: &[&Value]) -> bool {
+        let tools: Vec<Option<Tool>> = list.iter().map(|request| tool_of(&request["tool"])).collect();
+        let nameless = tools.iter().filter(|tool| tool.is_none()).count();
+        let unmatched = self.running.values().filter(|run| !tools.iter().flatten().any(|tool| tool == *run)).count();
+        unmatched <= nameless
+    }
+
+    fn request(&mut self, method: &'static str, path: String, acts: &mut Vec<Act>) -> u32 {
+        self.next_id = self.next_id.wrapping_add(1);
+        acts.push(Act::Request { id: self.next_id, method, path, body: Value::Null, timeout: None });
+        self.next_id
+    }
+
+    fn listed(&mut self, now: VTime, retries: u32, status: u16, body: &Value, acts: &mut Vec<Act>) {
+        let Some(list) = body.as_array().filter(|_| (200..300).contains(&status)) else {
+            return self.list_failed(now, retries, acts);
+        };
+        self.clock = Clock::Fired;
+        let own: Vec<&Value> = list.iter().filter(|request| request["sessionID"] == *self.session).collect();
+        if self.covers(&own) {
+            own.into_iter().for_each(|request| self.know(request));
+        } else if self.busy {
+            self.halt(acts);
+        }
+    }
+
+    fn list_failed(&mut self, now: VTime, retries: u32, acts: &mut Vec<Act>) {
+        match retries < MAX_RETRIES {
+            true => self.clock = Clock::Armed(now + HEAL_DELAY, retries + 1),
+            false => self.halt(acts),
+        }
+    }
+
+    fn halt(&mut self, acts: &mut Vec<Act>) {
+        acts.push(Act::Report(Policy {
+            detected: Some("missing-running".to_owned()),
+            cause: Some("halt".to_owned()),
+            constants: [
+                ("heal_delay_ms".to_owned(), HEAL_DELAY.as_ms()),
+                ("max_retries".to_owned(), u64::from(MAX_RETRIES)),
+            ]
+            .into(),
+            ..Policy::default()
+        }));
+        let path = format!("/session/{}/abort", self.session);
+        let id = self.request("POST", path, acts);
+        self.clock = Clock::Halts(id);
+    }
+
+    /// Arms on the edge into `missing`, and forgets everything on the edge out of it.
+    fn edge(&mut self, now: VTime, acts: &mut Vec<Act>) {
+        let missing = self.looks_missing();
+        if missing == self.missing {
+            return;
+        }
+        self.missing = missing;
+        let before = std::mem::take(&mut self.clock);
+        if missing {
+            self.clock = Clock::Armed(now + HEAL_DELAY, 0);
+        } else if let Clock::Lists(id, _) = before {
+            acts.push(Act::Cancel { id });
+        }
+    }
+}
+
+fn tool_of(value: &Value) -> Option<Tool> {
+    Some((value["messageID"].as_str()?.to_owned(), value["callID"].as_str()?.to_owned()))
+}
+
+impl Strategy for Recovery {
+    fn on(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
+        match (seen, &self.clock) {
+            (Seen::Started { session, .. }, _) if self.session.is_empty() => session.clone_into(&mut self.session),
+            (Seen::Event(event), _) => self.event(event),
+            (Seen::Tick, &Clock::Armed(at, retries)) if now >= at => {
+                self.clock = Clock::Fired;
+                if self.busy {
+                    let id = self.request("GET", "/question".to_owned(), acts);
+                    self.clock = Clock::Lists(id, retries);
+                }
+            }
+            (Seen::Response { id, status, body }, &Clock::Lists(own, retries)) if *id == own => {
+                self.listed(now, retries, *status, body, acts);
+            }
+            (Seen::Failed { id, .. }, &Clock::Lists(own, retries)) if *id == own => {
+                self.list_failed(now, retries, acts);
+            }
+            (Seen::Response { id, status, .. }, &Clock::Halts(own)) if *id == own => {
+                self.clock = Clock::Fired;
+                if !(200..300).contains(status) {
+                    acts.push(Act::Say(format!("warning: recovery could not halt the session: status {status}")));
+                }
+            }
+            (Seen::Failed { id, why }, &Clock::Halts(own)) if *id == own => {
+                self.clock = Clock::Fired;
+                acts.push(Act::Say(format!("warning: recovery could not halt the session: {why}")));
+            }
+            _ => {}
+        }
+        self.edge(now, acts);
+    }
+
+    fn deadline(&self) -> Option<VTime> {
+        match self.clock {
+            Clock::Armed(at, _) => Some(at),
+            _ => None,
+        }
+    }
+
+    /// None: it looks at one kind of lost question only.
+    fn bound(&self, _: &Facts) -> Option<Span> {
+        None
+    }
+
+    fn canon(&self, canon: &mut Canon) {
+        canon.text(&self.session).flag(self.busy).flag(self.missing).num(self.running.len() as u64);
+        for (id, (message, call)) in &self.running {
+            canon.text(id).text(message).text(call);
+        }
+        canon.num(self.known.len() as u64);
+        for id in &self.known {
+            canon.text(id);
+        }
+        match self.clock {
+            Clock::Off => canon.num(0),
+            Clock::Armed(at, retries) => canon.num(1).deadline(Some(at)).num(u64::from(retries)),
+            Clock::Lists(_, retries) => canon.num(2).num(u64::from(retries)),
+            Clock::Halts(_) => canon.num(3),
+            Clock::Fired => canon.num(4),
+        };
+    }
+
+    fn wants_events(&self) -> bool {
+        true
+    }
+}
