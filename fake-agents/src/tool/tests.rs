@@ -5,6 +5,7 @@ use crate::os::{
     Child, Errno, Exit, Fd, FdKind, Group, Next, Program, STDERR, STDIN, STDOUT, Sig, Stdio, TtyMode, Wait,
 };
 use crate::plan::PLAN_ENV;
+use proptest::prelude::*;
 use rehang_scenario::turns::{Step, Turn};
 use rehang_scenario::{Agent, Span, VTime};
 use serde_json::{Value, json};
@@ -371,4 +372,45 @@ fn a_start_later_is_the_same_but_later() {
     };
     assert_eq!(run(0), run(77_000));
     assert_eq!(run(0).0.last().unwrap().0, Span::secs(7));
+}
+
+fn any_step() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        "[a-z]{0,12}".prop_map(|line| json!({ "print": line })),
+        "[a-z]{0,12}".prop_map(|line| json!({ "warn": line })),
+        (0u32..20_000, any::<bool>()).prop_map(|(bytes, stderr)| json!({"fill": {"bytes": bytes, "stderr": stderr}})),
+        (0u64..9_000).prop_map(|ms| json!({ "sleep": format!("{ms}ms") })),
+        (0u64..9_000, 1u32..4)
+            .prop_map(|(ms, n)| json!({"every": {"every": format!("{ms}ms"), "print": "t", "times": n}})),
+        Just(json!("read-stdin")),
+        Just(json!({"raise": "USR1"})),
+        Just(json!({"run": [{"exit": 9}]})),
+        Just(json!({"background": {"does": []}})),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn how_much_a_reader_takes_changes_no_byte(steps in prop::collection::vec(any_step(), 0..8), room in 1usize..9_000) {
+        let run = |room: usize| {
+            let mut os = Double::new();
+            (os.room, os.input_ends) = (room, true);
+            let mut tool = tool(json!(steps));
+            let mut all = [Vec::new(), Vec::new()];
+            loop {
+                let next = os.resume(&mut *tool);
+                for (fd, bytes) in std::mem::take(&mut os.output) {
+                    all[fd.0 as usize - 1].extend(bytes);
+                }
+                match next {
+                    Next::Exit(code) => break (all, code, os.spawned.len()),
+                    Next::Wait(wait) => {
+                        os.now = wait.until.unwrap_or(os.now).max(os.now);
+                        os.exits = (1..=os.spawned.len() as u32).map(|n| (Child(n), Exit::Code(9))).collect();
+                    }
+                }
+            }
+        };
+        prop_assert_eq!(run(room), run(usize::MAX));
+    }
 }

@@ -10,7 +10,8 @@ use rehang_scenario::{Canon, Canonical};
 
 /// Reads the requests of one connection.
 pub type RequestReader = Reader<RequestHead>;
-/// Reads the responses of one connection.
+/// Reads the responses of one connection. None of them may answer a HEAD request: a response does not show that it
+/// has no body for this reason, and nobody here asks so.
 pub type ResponseReader = Reader<ResponseHead>;
 /// A whole request.
 pub type Request = Message<RequestHead>;
