@@ -11,6 +11,8 @@ pub mod cells;
 pub mod check;
 pub mod file;
 pub mod fuzz;
+#[cfg(any(test, feature = "generate"))]
+pub mod generate;
 pub mod limits;
 pub mod mechanism;
 pub mod model;

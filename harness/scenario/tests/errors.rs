@@ -43,7 +43,9 @@ outcome = { hang = "question" }
 within = "1 hour"
 breaks = ["harm", "Unfinished"]
 "#;
-    says(file, expect![[r#"
+    says(
+        file,
+        expect![[r#"
         error: unknown mechanism `Q99`
          --> q/x.toml:2:13
           |
@@ -124,12 +126,15 @@ breaks = ["harm", "Unfinished"]
         17 | breaks = ["harm", "Unfinished"]
            |                   ^^^^^^^^^^^^ did you mean `unfinished`?
 
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_broken_line_does_not_hide_the_others() {
-    says(&format!("{HEAD}cites = [\"a\" \"b\"]\nterminal = [\"tty\"]\n{TAIL}"), expect![[r#"
+    says(
+        &format!("{HEAD}cites = [\"a\" \"b\"]\nterminal = [\"tty\"]\n{TAIL}"),
+        expect![[r#"
         error: this is no TOML: missing comma between array elements, expected `,`
          --> q/x.toml:4:14
           |
@@ -142,14 +147,17 @@ fn a_broken_line_does_not_hide_the_others() {
         5 | terminal = ["tty"]
           | ^^^^^^^^ did you mean `terminals`?
 
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_truncated_file() {
     let whole = include_str!("row-diff.toml");
     let cut = &whole[..whole.find("Approve row").unwrap_or_default()];
-    says(cut, expect![[r#"
+    says(
+        cut,
+        expect![[r#"
         error: this is no TOML: unclosed inline table, expected `}`
           --> q/x.toml:10:92
            |
@@ -158,22 +166,44 @@ fn a_truncated_file() {
            |
            = help: is the file cut off? something that was opened is not closed
 
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn names_that_name_nothing() {
     let file = format!(
-        "{HEAD}turns = [{{ bash = {{ command = \"x\", does = [{{ raise = \"TREM\" }}] }} }}, {{ together = [{{ say = \"x\" }}] }}]\nfaults = [{{ model = {{ does = {{ status = 999 }} }} }}]\npeople = [{{ via = \"companion\", does = {{ run = \"heel\" }} }}]\n{TAIL}"
+        "{HEAD}turns = [{{ bash = {{ command = \"x\", does = [{{ raise = \"TREM\" }}] }} }}, {{ together = [{{ say = \"x\" }}] }}]\npeople = [{{ via = \"companion\", does = {{ run = \"heel\" }} }}]\n{TAIL}"
     );
-    says(&file, expect![[r#"
-        error: `faults.0.model.does.status` is 999, out of range
-         --> q/x.toml:5:41
+    says(
+        &file,
+        expect![[r#"
+        error: unknown signal `TREM`
+         --> q/x.toml:4:54
           |
-        5 | faults = [{ model = { does = { status = 999 } } }]
-          |                                         ^^^ a whole number from 100 to 599
+        4 | turns = [{ bash = { command = "x", does = [{ raise = "TREM" }] } }, { together = [{ say = "x" }] }]
+          |                                                      ^^^^^^
+          |
+          = help: did you mean `TERM`?
 
-    "#]]);
+        error: only tool calls go together
+         --> q/x.toml:4:83
+          |
+        4 | turns = [{ bash = { command = "x", does = [{ raise = "TREM" }] } }, { together = [{ say = "x" }] }]
+          |                                                                                   ^^^^^^^^^^^^^
+          |
+          = help: tool calls are `ask`, `permit`, `bash`, `task`
+
+        error: unknown command of the companion `heel`
+         --> q/x.toml:5:47
+          |
+        5 | people = [{ via = "companion", does = { run = "heel" } }]
+          |                                               ^^^^^^
+          |
+          = help: did you mean `heal`?
+
+    "#]],
+    );
 }
 
 #[test]
@@ -201,7 +231,9 @@ strategies = ["auto-approve@v1"]
 terminals = ["closed"]
 because = "no"
 "#;
-    says(file, expect![[r#"
+    says(
+        file,
+        expect![[r#"
         error: `null` stands twice in this list
          --> q/x.toml:4:29
           |
@@ -254,12 +286,15 @@ because = "no"
         19 | [[skip]]
            | ^^^^^^^^ it leaves nothing out
 
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_rule_for_the_rest_says_nothing_of_none() {
-    says(&format!("{HEAD}\n[[expect]]\noutcome = \"as none\"\n"), expect![[r#"
+    says(
+        &format!("{HEAD}\n[[expect]]\noutcome = \"as none\"\n"),
+        expect![[r#"
         error: what `none` does is not said
          --> q/x.toml:6:11
           |
@@ -268,13 +303,16 @@ fn a_rule_for_the_rest_says_nothing_of_none() {
           |
           = help: add a rule with `strategies = ["none"]` above it
 
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_control_arm_that_changes_more_than_it_says() {
     let file = format!("{HEAD}\n[control]\nturns = [{{ say = \"x\" }}]\nenv = {{ CI = \"1\" }}\nexpect = []\n{TAIL}");
-    says(&file, expect![[r#"
+    says(
+        &file,
+        expect![[r#"
         error: `expect` cannot stand in `control`
          --> q/x.toml:8:1
           |
@@ -283,9 +321,12 @@ fn a_control_arm_that_changes_more_than_it_says() {
           |
           = help: move it above `[control]`
 
-    "#]]);
+    "#]],
+    );
     let file = format!("{HEAD}\n[control]\nturns = [{{ say = \"x\" }}]\nargs = [\"-x\"]\n{TAIL}");
-    says(&file, expect![[r#"
+    says(
+        &file,
+        expect![[r#"
         error: this control arm changes more than one thing: `args`, `turns`
          --> q/x.toml:7:1
           |
@@ -295,9 +336,14 @@ fn a_control_arm_that_changes_more_than_it_says() {
           = help: if it takes all of them, say so: `changes = ["args", "turns"]`
           = help: a key behind `[control]` falls into that table: what is the file's own belongs above it
 
-    "#]]);
-    let file = format!("{HEAD}\n[control]\nchanges = [\"turns\", \"people\"]\nturns = [{{ say = \"x\" }}]\nargs = [\"-x\"]\n{TAIL}");
-    says(&file, expect![[r#"
+    "#]],
+    );
+    let file = format!(
+        "{HEAD}\n[control]\nchanges = [\"turns\", \"people\"]\nturns = [{{ say = \"x\" }}]\nargs = [\"-x\"]\n{TAIL}"
+    );
+    says(
+        &file,
+        expect![[r#"
         error: this control arm changes more than it says: `args`
          --> q/x.toml:6:11
           |
@@ -310,23 +356,30 @@ fn a_control_arm_that_changes_more_than_it_says() {
         6 | changes = ["turns", "people"]
           |                     ^^^^^^^^ it changes `args`, `turns`
 
-    "#]]);
-    says(&format!("{HEAD}\n[control]\nterminals = [\"tty\", \"null\", \"pipe\", \"closed\"]\n{TAIL}"), expect![[r#"
+    "#]],
+    );
+    says(
+        &format!("{HEAD}\n[control]\nterminals = [\"tty\", \"null\", \"pipe\", \"closed\"]\n{TAIL}"),
+        expect![[r#"
         error: `terminals` changes nothing
          --> q/x.toml:6:1
           |
         6 | terminals = ["tty", "null", "pipe", "closed"]
           | ^^^^^^^^^ it has this value without the control arm
 
-    "#]]);
-    says(&format!("{HEAD}\n[control]\n{TAIL}"), expect![[r#"
+    "#]],
+    );
+    says(
+        &format!("{HEAD}\n[control]\n{TAIL}"),
+        expect![[r#"
         error: `control` changes nothing
          --> q/x.toml:5:1
           |
         5 | [control]
           | ^^^^^^^^^ it is empty
 
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -351,7 +404,9 @@ sets = {}
 [[expect]]
 outcome = "completed"
 "#;
-    says(file, expect![[r#"
+    says(
+        file,
+        expect![[r#"
         error: `2x` is no duration
          --> q/x.toml:8:27
           |
@@ -410,7 +465,8 @@ outcome = "completed"
         16 | sets = {}
            | ^^^^ did you mean `set`?
 
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -438,7 +494,9 @@ name = "alone"
 control = {}
 expect = [{ outcome = { hung = "question" } }]
 "#;
-    says(file, expect![[r#"
+    says(
+        file,
+        expect![[r#"
         error: `terminals` changes nothing in the variant `on-a-tty`
          --> q/x.toml:8:1
           |
@@ -447,7 +505,8 @@ expect = [{ outcome = { hung = "question" } }]
           |
           = help: give the variant its own `control`; an empty one says that it has none
 
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -455,7 +514,9 @@ fn control_characters_have_a_place_or_none() {
     let file = format!(
         "{HEAD}about = \"a\\u001b[2Jb\"\nturns = [{{ bash = {{ command = \"x\", does = [{{ print = \"\\u001b[31mred\\u0000\" }}] }} }}]\npeople = [{{ via = \"tty\", does = {{ type = \"\\u0003\" }} }}]\n# \u{202e}\n{TAIL}"
     );
-    says(&file, expect![[r#"
+    says(
+        &file,
+        expect![[r#"
         error: control character U+001B in `about`
          --> q/x.toml:4:9
           |
@@ -480,5 +541,6 @@ fn control_characters_have_a_place_or_none() {
           |
           = help: remove it, or write it as `\u202E` in a text that may hold it
 
-    "#]]);
+    "#]],
+    );
 }

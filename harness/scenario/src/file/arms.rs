@@ -31,8 +31,8 @@ struct Entry<'i> {
 pub(super) fn variants(text: &str, root: &mut DeTable<'_>, sink: &mut Sink) -> Option<Read> {
     let control = root.remove("control").filter(|node| is_table("control", node, sink));
     let vary = root.remove("vary");
-    shape_of(text, root, sink);
     if let Some(node) = &vary {
+        shape_of(text, root, sink);
         Walk::new(text, sink).at("vary", node, SHAPES.vary);
     }
     if let Some(node) = &control
@@ -41,18 +41,20 @@ pub(super) fn variants(text: &str, root: &mut DeTable<'_>, sink: &mut Sink) -> O
         sink.push(Problem::new(node.span(), "`control` changes nothing").label("it is empty"));
     }
     let entries = entries(vary, sink);
-    let nodes: usize = root.iter().map(|(_, node)| tree::count(node)).sum();
     if entries.len() > limits::VARIANTS || entries.len().saturating_mul(2 * text.len()) > limits::FAMILY_BYTES {
         let place = entries.last().map_or(0..0, |e| e.span.clone());
-        let message = format!("{} variants of a file with {nodes} values are too many", entries.len());
+        let message = format!("{} variants of a file of {} KiB are too many", entries.len(), text.len().div_ceil(1024));
         let help = format!("at most {} variants, and {} MiB in all", limits::VARIANTS, limits::FAMILY_BYTES >> 20);
         sink.push(Problem::new(place, message).help(help));
         return None;
     }
     let mut list = Vec::new();
+    // Control arms are judged on whole scenarios: what is said of one does not keep the next from being read.
+    let mut judged = Sink::default();
     for entry in entries {
-        list.extend(variant(text, root, control.as_ref(), entry, sink));
+        list.extend(variant(text, root, control.as_ref(), entry, sink, &mut judged));
     }
+    judged.into_list().into_iter().for_each(|problem| sink.push(problem));
     let title = root.get("title").and_then(|node| node.get_ref().as_str()).unwrap_or_default().to_owned();
     sink.is_empty().then_some(Read { title, list })
 }
@@ -112,6 +114,7 @@ fn variant<'i>(
     control: Option<&Node<'i>>,
     entry: Entry<'i>,
     sink: &mut Sink,
+    judged: &mut Sink,
 ) -> Option<Variant> {
     let mut tree = root.clone();
     for (key, value) in entry.set {
@@ -138,17 +141,13 @@ fn variant<'i>(
         None => None,
         Some(arm) => {
             let scenario_of_arm = typed(arm.tree.clone(), sink)?;
-            arm.judge(&entry.name, inherited, &scenario, &scenario_of_arm, sink);
+            arm.judge(&entry.name, inherited, &scenario, &scenario_of_arm, judged);
             Some((scenario_of_arm, arm.tree))
         }
     };
-    tree.make_owned();
     let (control, control_tree) = match control {
         None => (None, None),
-        Some((scenario, mut tree)) => {
-            tree.make_owned();
-            (Some(scenario), Some(Arc::new(owned(tree))))
-        }
+        Some((scenario, tree)) => (Some(scenario), Some(Arc::new(owned(tree)))),
     };
     Some(Variant {
         name: entry.name,

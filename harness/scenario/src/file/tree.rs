@@ -26,15 +26,6 @@ pub(crate) fn too_deep(node: &Node<'_>, limit: usize) -> Option<Range<usize>> {
     }
 }
 
-/// How many values a tree holds.
-pub(crate) fn count(node: &Node<'_>) -> usize {
-    match node.get_ref() {
-        DeValue::Array(list) => 1 + list.iter().map(count).sum::<usize>(),
-        DeValue::Table(table) => 1 + table.iter().map(|(_, n)| count(n)).sum::<usize>(),
-        _ => 1,
-    }
-}
-
 /// Whether two values are equal, wherever they stand.
 pub(crate) fn same(a: &Node<'_>, b: &Node<'_>) -> bool {
     match (a.get_ref(), b.get_ref()) {

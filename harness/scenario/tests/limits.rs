@@ -1,0 +1,131 @@
+//! Hostile files: each limit has its error, and no file takes the stack or the time.
+//!
+//! Invariant: there is no clock in these tests; what would be quadratic or endless shows as a test that does not end.
+
+use expect_test::{Expect, expect};
+use rehang_scenario::sample::Sample;
+use rehang_scenario::{Style, check, limits, load};
+
+const HEAD: &str = "title = \"T\"\nmechanism = \"Q1\"\nagent = { opencode = {} }\n";
+
+/// The first problem and its line, and how many there are.
+fn first(file: impl AsRef<[u8]>) -> String {
+    let problems = check(&load("x.toml", file.as_ref()), &Sample);
+    assert!(!problems.render(Style::Plain).is_empty(), "it must not load");
+    let first = &problems.list[0];
+    format!("{}: {} ({})", problems.source.line(first.span.start), first.message, problems.list.len() + problems.more)
+}
+
+fn says(file: impl AsRef<[u8]>, expected: Expect) {
+    expected.assert_eq(&first(file));
+}
+
+#[test]
+fn sizes() {
+    says(vec![b'\n'; 2 << 20], expect!["1048577: the file has 2097152 bytes, more than 1 MiB (1)"]);
+    says(
+        format!("{HEAD}about = \"{}\"", "x".repeat(limits::TEXT_BYTES + 1)),
+        expect!["4: `about` has 262145 bytes, more than 256 KiB (1)"],
+    );
+    says(
+        format!("{HEAD}turns = [{}]", "{ say = \"x\" },".repeat(1_001)),
+        expect!["4: `turns` has 1001 elements, more than 1000 (1)"],
+    );
+    let nested = format!("{{ task = {{ description = \"x\", turns = [{}] }} }},", "{ say = \"x\" },\n".repeat(600));
+    says(format!("{HEAD}turns = [{}]", nested.repeat(2)), expect!["1002: more than 1000 turns (1)"]);
+    says(
+        format!("{HEAD}faults = [{}]", "{ queue = \"holds\" },\n".repeat(101)),
+        expect!["104: `faults` has 101 elements, more than 100 (1)"],
+    );
+    says(format!("{HEAD}args = [{}]", "\"x\",".repeat(101)), expect!["4: `args` has 101 elements, more than 100 (1)"]);
+    says(format!("{HEAD}x = [{}]", "1,".repeat(60_000)), expect!["4: more than 50000 values (1)"]);
+    let expects = "[[expect]]\noutcome = \"completed\"\n".repeat(201);
+    says(format!("{HEAD}{expects}"), expect!["404: `expect` has 201 elements, more than 200 (1)"]);
+    let vary: String = (0..129).map(|i| format!("[[vary]]\nname = \"v{i}\"\n")).collect();
+    says(format!("{HEAD}{vary}"), expect!["261: 129 variants of a file of 3 KiB are too many (1)"]);
+    let seeds: Vec<String> = (0..100).map(|i| i.to_string()).collect();
+    let vary: String = (0..128).map(|i| format!("[[vary]]\nname = \"v{i}\"\n")).collect();
+    let rest = "[[expect]]\noutcome = \"completed\"\n";
+    says(
+        format!("{HEAD}seeds = [{}]\n{vary}{rest}", seeds.join(",")),
+        expect!["76: the file has 100800 cells, more than 100000 (1)"],
+    );
+    let env: String = (0..1_001).map(|i| format!("E{i} = \"\"\n")).collect();
+    says(format!("{HEAD}[env]\n{env}"), expect!["1005: `env` has 1001 keys, more than 1000 (1)"]);
+    let big = "x".repeat(200_000);
+    let vary: String = (0..100).map(|i| format!("[[vary]]\nname = \"v{i}\"\n")).collect();
+    says(
+        format!("{HEAD}about = \"{big}\"\n{vary}"),
+        expect!["204: 100 variants of a file of 198 KiB are too many (1)"],
+    );
+}
+
+#[test]
+fn nesting() {
+    let deep = |n: usize| format!("{HEAD}turns = {}{}", "[".repeat(n), "]".repeat(n));
+    says(deep(17), expect!["4: nested deeper than 16 (1)"]);
+    says(deep(100_000), expect!["4: nested deeper than 16 (1)"]);
+    says("[".repeat(100_000), expect!["1: nested deeper than 16 (1)"]);
+    says("{".repeat(100_000), expect!["1: nested deeper than 16 (1)"]);
+    says(format!("x = {}", "{a=".repeat(100_000)), expect!["1: nested deeper than 16 (1)"]);
+    says(format!("{}x = 1", "a.".repeat(100_000)), expect!["1: nested deeper than 16 (1)"]);
+    says(format!("[{}x]", "a.".repeat(100_000)), expect!["1: nested deeper than 16 (1)"]);
+    says(
+        format!("{HEAD}\n[control]\n\"{}x\" = 1", "turns.".repeat(100)),
+        expect![
+            "6: `turns.turns.turns.turns.turns.turns.turns.turns.turns.turns.turns.turns.turns.tu…` leads nowhere (1)"
+        ],
+    );
+    let tasks = "{ task = { description = \"x\", turns = [";
+    says(format!("{HEAD}turns = [{}{}]", tasks.repeat(6), "] } }".repeat(6)), expect!["4: nested deeper than 16 (1)"]);
+    let set = format!("{HEAD}[[vary]]\nname = \"v\"\nset = {{ turns = {}{} }}\n", "[".repeat(17), "]".repeat(17));
+    says(set, expect!["6: nested deeper than 16 (1)"]);
+}
+
+#[test]
+fn bytes_that_are_no_text() {
+    says(b"title = \"\xff\"", expect!["1: byte 9 (0xff) is no UTF-8 (1)"]);
+    says(b"title = \"T\"\nabout = \"\xed\xa0\x80\"", expect!["2: byte 21 (0xed) is no UTF-8 (1)"]);
+    says(b"\0\0\0", expect!["1: control character U+0000 (4)"]);
+    says(b"title = \"a\x1b[2Jb\"", expect!["1: control character U+001B (2)"]);
+    says(b"\x7fELF\x02\x01\x01", expect!["1: control character U+007F (5)"]);
+    says("title = \"a\u{85}b\"", expect!["1: `mechanism` is missing (4)"]);
+    says("", expect!["1: `title` is missing (3)"]);
+}
+
+#[test]
+fn numbers_and_durations() {
+    let think = |text: &str| format!("{HEAD}turns = [{{ think = \"{text}\" }}]");
+    says(think("9e99y"), expect!["4: `9e99y` is no duration (1)"]);
+    says(think("99999999999999999999999s"), expect!["4: `99999999999999999999999s` is no duration (1)"]);
+    says(think("8785h"), expect!["4: `8785h` is no duration (1)"]);
+    says(
+        format!("{HEAD}seeds = [18446744073709551616]"),
+        expect!["4: `seeds.0` is 18446744073709551616, out of range (1)"],
+    );
+    says(format!("{HEAD}seeds = [-1, 1.5, nan, 0x10, 1979-05-27]"), expect!["4: `seeds.0` is -1, out of range (4)"]);
+    let fill = |n: &str| {
+        format!("{HEAD}turns = [{{ bash = {{ command = \"x\", does = [{{ fill = {{ bytes = {n} }} }}] }} }}]")
+    };
+    says(fill("1048577"), expect!["4: `turns.0.bash.does.0.fill.bytes` is 1048577, out of range (1)"]);
+    says(fill("99999999999"), expect!["4: `turns.0.bash.does.0.fill.bytes` is 99999999999, out of range (1)"]);
+}
+
+#[test]
+fn what_would_be_quadratic() {
+    // Each of these took a parser or a checker time in proportion to the square of the file somewhere.
+    says("]".repeat(1 << 20), expect!["1: this is no TOML: missing table open, expected `[` (1)"]);
+    says("\"".repeat(1 << 20), expect!["1: this is no TOML: key with no value, expected `=` (1)"]);
+    says("a\n".repeat(1 << 19), expect!["1: this is no TOML: key with no value, expected `=` (100)"]);
+    says("a=1\n".repeat(40_000), expect!["2: duplicate key `a` (101)"]);
+    says("[a]\n".repeat(1 << 18), expect!["2001: more than 2000 table headers (1)"]);
+    says((0..40_000).map(|i| format!("k{i}=1\n")).collect::<String>(), expect!["1: unknown key `k0` (40003)"]);
+    says(
+        format!("x = \"{}", "\\u".repeat(500_000)),
+        expect![[r#"1: this is no TOML: invalid basic string, expected `"` (1)"#]],
+    );
+    says(
+        format!("{HEAD}about = \"{}\"\n{}", "é".repeat(100_000), "\u{1}".repeat(100_000)),
+        expect!["5: control character U+0001 (100001)"],
+    );
+}
