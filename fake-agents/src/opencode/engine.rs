@@ -1,0 +1,541 @@
+//! The engine: sessions, runs of the model's loop, tools, asks and the bus, without any I/O.
+//!
+//! What comes in: requests ([`super::routes`]), what a model says ([`super::turn`]), what a tool does
+//! ([`super::tools`]), time ([`Engine::tick`]). What comes out, in order, is [`Out`]: events, effects, responses
+//! and facts. Invariant: the same inputs give the same outputs; a reply to an ask happens in the order "out of the
+//! pending map, event, waiting tool", as upstream's `question/index.ts` has it.
+
+use super::asks::Ask;
+use super::json::{field, next_field, number};
+use super::release::{Dialect, Release};
+use super::render;
+use super::state::{Body, Message, Model, Part, Reply, Role, Session};
+use super::tools::ToolRun;
+use super::turn::Run;
+use crate::inside::{Acting, Inside};
+use rehang_judge::Fact;
+use rehang_scenario::turns::{Bash, Response, Turn, responses};
+use rehang_scenario::{Canon, Fault, PostDoes, QueueFault, VTime};
+use rehang_strategy::Seen;
+use std::collections::VecDeque;
+
+/// How deep subagents nest at most.
+pub const DEPTH_MAX: u32 = 16;
+
+/// What the engine says and wants, in order.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Out {
+    /// An event on the bus.
+    Event(Event),
+    /// Something is to be done.
+    Effect(Effect),
+    /// A fact for the trace.
+    Fact(Fact),
+    /// The answer to a request.
+    Respond(Answer),
+}
+
+/// The answer to a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The request's ticket.
+    pub ticket: u32,
+    /// The HTTP status; 0 where the connection is closed without one.
+    pub status: u16,
+    /// The JSON body; empty for none.
+    pub body: String,
+    /// The response is not sent; the connection is closed at this instant instead.
+    pub cut_at: Option<VTime>,
+}
+
+/// An event on the bus.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// Its type, such as `question.asked`.
+    pub kind: &'static str,
+    /// The session it belongs to.
+    pub session: Option<usize>,
+    /// The whole event as JSON; empty where nobody wants any ([`Engine::wants_json`]).
+    pub json: String,
+    /// What `run` needs of it.
+    pub about: About,
+}
+
+/// What an event is about, for the one who prints it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum About {
+    /// Nothing that is printed.
+    Other,
+    /// The session was made; for a child, its parent.
+    Created,
+    /// A part: its message and its place there.
+    Part(usize, usize),
+    /// The session's status: busy or idle.
+    Status(bool),
+    /// A permission is asked for.
+    Permission {
+        /// The ask's id.
+        id: String,
+        /// The permission.
+        permission: String,
+        /// Its patterns.
+        patterns: Vec<String>,
+    },
+    /// A question is asked.
+    Question(String),
+    /// The session failed: the error's name and text.
+    Error(&'static str, String),
+}
+
+/// Something that the host is to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Send a request to the model.
+    AskModel {
+        /// The stream's number; what it says comes back under it.
+        stream: u32,
+        /// Where the response stands in the plan: see [`crate::plan::response_at`].
+        path: String,
+        /// What the model will say; nothing beyond the script.
+        response: Response,
+        /// What the last tool call told the model.
+        answer: String,
+    },
+    /// Close a model stream.
+    StopModel {
+        /// Its number.
+        stream: u32,
+    },
+    /// Start a bash tool's process.
+    Spawn {
+        /// The tool run's number.
+        tool: u32,
+        /// What is run, and how.
+        bash: Bash,
+    },
+    /// End a bash tool's process tree; no end is reported any more.
+    Kill {
+        /// The tool run's number.
+        tool: u32,
+    },
+    /// Print to the user, on stderr.
+    Say(String),
+    /// Take a variable from the environment of children.
+    StripEnv(&'static str),
+}
+
+/// Numbers for ids, in the order of their making.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counters {
+    pub(super) session: u32,
+    pub(super) message: u32,
+    pub(super) part: u32,
+    pub(super) question: u32,
+    pub(super) permission: u32,
+    pub(super) call: u32,
+    pub(super) event: u32,
+    pub(super) stream: u32,
+    pub(super) tool: u32,
+    pub(super) response: u32,
+    pub(super) prompt: u32,
+}
+
+/// What a plan means to the engine.
+#[derive(Debug, Clone, Default)]
+pub struct Setup {
+    /// The model's turns.
+    pub turns: Vec<Turn>,
+    /// What goes wrong; the engine takes those of tools, POSTs and the queue.
+    pub faults: Vec<Fault>,
+    /// The program is `run`.
+    pub run: bool,
+    /// The question tool is registered (`OPENCODE_CLIENT`, `OPENCODE_ENABLE_QUESTION_TOOL`).
+    pub question_registered: bool,
+}
+
+/// The engine.
+pub struct Engine {
+    /// The release that it behaves as.
+    pub release: Release,
+    /// Whether events are rendered: somebody listens.
+    pub wants_json: bool,
+    /// Whether somebody could answer an ask: a client with a reply route, or a person at the terminal.
+    pub live: bool,
+    pub(super) now: VTime,
+    pub(super) sessions: Vec<Session>,
+    pub(super) runs: Vec<Run>,
+    pub(super) tools: Vec<ToolRun>,
+    pub(super) asks: Vec<Ask>,
+    pub(super) approved: Vec<(String, String)>,
+    pub(super) script: Vec<Response>,
+    pub(super) cursor: usize,
+    pub(super) next: Counters,
+    pub(super) inside: Inside,
+    /// What a strategy published as blockers: request and entry.
+    pub(super) blockers: Vec<(String, serde_json::Value)>,
+    /// Questions are external results (PawWork 6ab984202).
+    pub(super) external: bool,
+    pub(super) withheld: Option<String>,
+    pub(super) acts: VecDeque<Acting>,
+    pub(super) setup: Setup,
+    pub(super) tool_faults: Vec<(u32, rehang_scenario::ToolDoes)>,
+    /// How often each of the plan's faults has struck a request.
+    pub(super) get_faults: Vec<u32>,
+    pub(super) out: Vec<Out>,
+}
+
+impl Engine {
+    /// An engine with nothing in it.
+    pub fn new(release: Release, setup: Setup, inside: Inside) -> Engine {
+        let tool_fault = |fault: &Fault| match fault {
+            Fault::Tool(tool) => Some((tool.nth, tool.does)),
+            _ => None,
+        };
+        Engine {
+            wants_json: true,
+            live: false,
+            now: VTime::ZERO,
+            sessions: Vec::new(),
+            runs: Vec::new(),
+            tools: Vec::new(),
+            asks: Vec::new(),
+            approved: Vec::new(),
+            script: responses(&setup.turns),
+            cursor: 0,
+            next: Counters::default(),
+            blockers: Vec::new(),
+            external: inside.has("external-result"),
+            withheld: None,
+            acts: VecDeque::new(),
+            tool_faults: setup.faults.iter().filter_map(tool_fault).collect(),
+            get_faults: vec![0; setup.faults.len()],
+            out: Vec::new(),
+            release,
+            setup,
+            inside,
+        }
+    }
+
+    /// What it said and wants since the last call.
+    pub fn take(&mut self) -> Vec<Out> {
+        std::mem::take(&mut self.out)
+    }
+
+    /// When it wants to be told that time has passed.
+    pub fn deadline(&self) -> Option<VTime> {
+        let runs = self.runs.iter().filter_map(Run::deadline).min();
+        runs.into_iter().chain(self.inside.deadline()).min()
+    }
+
+    /// Time has passed.
+    pub fn tick(&mut self, now: VTime) {
+        self.now = now;
+        self.settle_due();
+        self.retry_due();
+        if !self.inside.is_empty() {
+            for acting in self.inside.tick(now) {
+                self.now_or_later(acting);
+            }
+            self.act();
+        }
+    }
+
+    /// The strategies inside see how the agent begins.
+    pub fn boot(&mut self, now: VTime, env: Vec<(String, String)>, stdin_tty: bool, run: bool) {
+        self.now = now;
+        self.see(|| Seen::Boot { env, stdin_tty, run });
+        self.act();
+    }
+
+    /// The sessions, in the order of their making.
+    pub fn sessions(&self) -> &[Session] {
+        &self.sessions
+    }
+
+    /// The index of a session.
+    pub fn find(&self, id: &str) -> Option<usize> {
+        self.sessions.iter().position(|session| session.id == id)
+    }
+
+    /// Whether a session is busy.
+    pub fn busy(&self, session: usize) -> bool {
+        self.runs.iter().any(|run| run.session == session && run.live)
+    }
+
+    /// What the engine waits for, in a word: the most telling of all.
+    pub fn waits_on(&self) -> Option<&'static str> {
+        let live = |ask: &&Ask| self.tools.iter().any(|tool| tool.id == ask.tool);
+        let asks = || self.asks.iter().filter(live);
+        if asks().any(|ask| ask.is_question()) {
+            return Some("question");
+        }
+        if asks().next().is_some() {
+            return Some("permission");
+        }
+        if self.tools.iter().any(ToolRun::is_bash) {
+            return Some("bash");
+        }
+        if self.runs.iter().any(|run| run.lost) {
+            return Some("tool");
+        }
+        self.runs.iter().any(|run| run.live).then_some("model")
+    }
+
+    /// Makes a session. `denies` is what `run` denies in its root session.
+    pub fn create_session(&mut self, now: VTime, title: &str, denies: &'static [&'static str]) -> usize {
+        self.now = now;
+        self.new_session(title.to_owned(), None, "build", denies, Vec::new(), String::new())
+    }
+
+    pub(super) fn new_session(
+        &mut self,
+        title: String,
+        parent: Option<usize>,
+        agent: &'static str,
+        denies: &'static [&'static str],
+        script: Vec<Response>,
+        path: String,
+    ) -> usize {
+        self.next.session += 1;
+        let now_ms = self.now.0;
+        let index = self.sessions.len();
+        self.sessions.push(Session {
+            id: format!("ses_{}", self.next.session),
+            parent,
+            title,
+            agent,
+            created_ms: now_ms,
+            updated_ms: now_ms,
+            summarised: false,
+            model: None,
+            tokens: (0, 0),
+            denies,
+            messages: Vec::new(),
+            script,
+            cursor: 0,
+            depth: parent.map_or(0, |parent| self.sessions[parent].depth + 1),
+            path,
+        });
+        let parent = self.parent_id(index).to_owned();
+        self.fact(Fact::Session { id: self.sessions[index].id.clone(), parent });
+        self.session_event("session.created", index, About::Created);
+        if self.release.dialect < Dialect::V1_18 {
+            self.session_event("session.updated", index, About::Other);
+        }
+        index
+    }
+
+    pub(super) fn new_message(&mut self, session: usize, role: Role) -> usize {
+        self.next.message += 1;
+        let id = format!("msg_{}", self.next.message);
+        let messages = &mut self.sessions[session].messages;
+        messages.push(Message { id, created_ms: self.now.0, role, parts: Vec::new() });
+        messages.len() - 1
+    }
+
+    pub(super) fn new_part(&mut self, session: usize, message: usize, body: Body) -> usize {
+        self.next.part += 1;
+        let id = format!("prt_{}", self.next.part);
+        let parts = &mut self.sessions[session].messages[message].parts;
+        parts.push(Part { id, body });
+        parts.len() - 1
+    }
+
+    pub(super) fn reply_mut(&mut self, session: usize, message: usize) -> Option<&mut Reply> {
+        self.sessions.get_mut(session)?.messages.get_mut(message)?.reply_mut()
+    }
+
+    pub(super) fn parent_id(&self, session: usize) -> &str {
+        self.sessions[session].parent.map_or("", |parent| self.sessions[parent].id.as_str())
+    }
+
+    /// What becomes of the prompt that comes now, of those that faults name.
+    pub(super) fn post_fault(&mut self) -> Option<PostDoes> {
+        self.next.prompt += 1;
+        let nth = self.next.prompt;
+        self.setup.faults.iter().find_map(|fault| match fault {
+            Fault::Post(post) if post.nth == nth => Some(post.does),
+            _ => None,
+        })
+    }
+
+    pub(super) fn queue_fault(&self) -> Option<QueueFault> {
+        self.setup.faults.iter().find_map(|fault| match fault {
+            Fault::Queue(queue) => Some(*queue),
+            _ => None,
+        })
+    }
+
+    // --- what goes out ---
+
+    pub(super) fn fact(&mut self, fact: Fact) {
+        self.out.push(Out::Fact(fact));
+    }
+
+    pub(super) fn effect(&mut self, effect: Effect) {
+        self.out.push(Out::Effect(effect));
+    }
+
+    pub(super) fn respond(&mut self, ticket: u32, status: u16, body: String) {
+        self.out.push(Out::Respond(Answer { ticket, status, body, cut_at: None }));
+    }
+
+    /// Publishes an event; `properties` appends what stands between the braces.
+    pub(super) fn publish(
+        &mut self,
+        kind: &'static str,
+        session: Option<usize>,
+        about: About,
+        properties: impl FnOnce(&Engine, &mut String),
+    ) {
+        let mut json = String::new();
+        self.next.event += 1;
+        if self.wants_json {
+            json.reserve(512);
+            json.push('{');
+            if self.release.dialect == Dialect::V1_18 {
+                json.push_str("\"id\":\"evt_");
+                number(&mut json, self.next.event.into());
+                json.push_str("\",");
+            }
+            field(&mut json, "type", kind);
+            json.push_str(",\"properties\":{");
+            properties(self, &mut json);
+            json.push_str("}}");
+        }
+        self.out.push(Out::Event(Event { kind, session, json, about }));
+    }
+
+    /// Publishes an event with a session's info.
+    pub(super) fn session_event(&mut self, kind: &'static str, session: usize, about: About) {
+        self.publish(kind, Some(session), about, |engine, out| {
+            let it = &engine.sessions[session];
+            if engine.release.dialect == Dialect::V1_18 {
+                field(out, "sessionID", &it.id);
+                out.push(',');
+            }
+            out.push_str("\"info\":");
+            render::session(out, &engine.release, it, engine.parent_id(session));
+        });
+    }
+
+    pub(super) fn touched(&mut self, session: usize) {
+        self.sessions[session].updated_ms = self.now.0;
+        self.session_event("session.updated", session, About::Other);
+    }
+
+    pub(super) fn message_event(&mut self, session: usize, message: usize, summary: bool) {
+        self.publish("message.updated", Some(session), About::Other, |engine, out| {
+            let it = &engine.sessions[session];
+            if engine.release.dialect == Dialect::V1_18 {
+                field(out, "sessionID", &it.id);
+                out.push(',');
+            }
+            out.push_str("\"info\":");
+            render::info(out, &engine.release, it, &it.messages[message], summary);
+        });
+    }
+
+    pub(super) fn part_event(&mut self, session: usize, message: usize, part: usize) {
+        self.publish("message.part.updated", Some(session), About::Part(message, part), |engine, out| {
+            let it = &engine.sessions[session];
+            if engine.release.dialect == Dialect::V1_18 {
+                field(out, "sessionID", &it.id);
+                out.push(',');
+            }
+            out.push_str("\"part\":");
+            let message = &it.messages[message];
+            render::part(out, &it.id, &message.id, &message.parts[part]);
+            if engine.release.dialect == Dialect::V1_18 {
+                out.push_str(",\"time\":");
+                number(out, engine.now.0);
+            }
+        });
+    }
+
+    pub(super) fn status_event(&mut self, session: usize, busy: bool) {
+        self.publish("session.status", Some(session), About::Status(busy), |engine, out| {
+            field(out, "sessionID", &engine.sessions[session].id);
+            out.push_str(if busy { ",\"status\":{\"type\":\"busy\"}" } else { ",\"status\":{\"type\":\"idle\"}" });
+        });
+        if !busy {
+            self.publish("session.idle", Some(session), About::Other, |engine, out| {
+                field(out, "sessionID", &engine.sessions[session].id);
+            });
+        }
+    }
+
+    pub(super) fn error_event(&mut self, session: usize, name: &'static str, text: &str) {
+        self.publish("session.error", Some(session), About::Error(name, text.to_owned()), |engine, out| {
+            field(out, "sessionID", &engine.sessions[session].id);
+            out.push_str(",\"error\":");
+            render::error(out, name, text);
+        });
+    }
+
+    /// Writes all of the state that a later input can read.
+    pub fn canon(&self, canon: &mut Canon) {
+        canon.list(&self.sessions, |canon, session| session.canon(canon));
+        canon.list(&self.runs, |canon, run| run.canon(canon));
+        canon.list(&self.tools, |canon, tool| tool.canon(canon));
+        canon.list(&self.asks, |canon, ask| ask.canon(canon));
+        canon.list(&self.approved, |canon, (permission, pattern)| {
+            canon.text(permission).text(pattern);
+        });
+        let faulty = |nth: u32, of: u32| u64::from(nth.min(of.saturating_add(1)));
+        let last_tool = self.tool_faults.iter().map(|(nth, _)| *nth).max().unwrap_or(0);
+        let last_post = self.setup.faults.iter().map(|f| if let Fault::Post(p) = f { p.nth } else { 0 }).max();
+        canon.num(self.cursor as u64).num(faulty(self.next.call, last_tool));
+        canon.num(faulty(self.next.prompt, last_post.unwrap_or(0))).flag(self.withheld.is_some()).flag(self.live);
+        for (fault, used) in self.setup.faults.iter().zip(&self.get_faults) {
+            if let Fault::Get(get) = fault {
+                canon.capped((*used).into(), get.times.into());
+            }
+        }
+        self.inside.canon(canon);
+        canon.list(&self.blockers, |canon, (request, _)| {
+            canon.text(request);
+        });
+    }
+}
+
+impl Engine {
+    /// Appends the whole of a session's newest message that the model said, as a POST answers.
+    pub(super) fn newest_reply(&self, session: usize) -> String {
+        let mut out = String::with_capacity(1024);
+        let it = &self.sessions[session];
+        match it.messages.iter().rev().find(|m| matches!(m.role, Role::Assistant(_))) {
+            Some(message) => render::whole(&mut out, &self.release, it, message),
+            None => out.push_str("{}"),
+        }
+        out
+    }
+
+    pub(super) fn set_model(&mut self, session: usize, model: Option<Model>) {
+        let it = &mut self.sessions[session];
+        if let Some(model) = model {
+            it.model = Some(model);
+        } else if it.model.is_none() {
+            it.model = Some(Model::default());
+        }
+    }
+
+    pub(super) fn delta_event(&mut self, session: usize, message: usize, part: usize, delta: &str) {
+        let old = self.release.dialect == Dialect::V1_0;
+        let kind = if old { "message.part.updated" } else { "message.part.delta" };
+        self.publish(kind, Some(session), About::Other, |engine, out| {
+            let it = &engine.sessions[session];
+            let said = &it.messages[message];
+            if old {
+                out.push_str("\"part\":");
+                render::part(out, &it.id, &said.id, &said.parts[part]);
+            } else {
+                field(out, "sessionID", &it.id);
+                next_field(out, "messageID", &said.id);
+                next_field(out, "partID", &said.parts[part].id);
+                next_field(out, "field", "text");
+            }
+            next_field(out, "delta", delta);
+        });
+    }
+}

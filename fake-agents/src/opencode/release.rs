@@ -1,0 +1,189 @@
+//! What the releases do differently, in one place: every other module asks here and names no version.
+//!
+//! Invariant: a release's behaviour is a function of its name alone.
+
+use rehang_scenario::Agent;
+
+/// How a release writes its events and objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Dialect {
+    /// 1.0.185: `permission.updated`, one reply route, no question tool. Read from upstream; not recorded.
+    V1_0,
+    /// 1.2.15 (recorded) and 1.3.2, and the forks that branched off there.
+    V1_2,
+    /// 1.18.33 (recorded): events carry an id, objects carry cost and tokens.
+    V1_18,
+}
+
+/// Whose build it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flavour {
+    /// Upstream.
+    Opencode,
+    /// altimate-code.
+    Altimate,
+    /// PawWork.
+    Pawwork,
+}
+
+/// What becomes of a tool that waits for a person when its session is aborted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Abort {
+    /// Nothing: the session says idle, the ask stays listed, the prompt's POST never ends (1.2.15, goldens 08, 09).
+    Leaves,
+    /// After [`ABORT_SETTLE_MS`] the tool part ends as an error; the ask stays listed (1.18.33, goldens 08, 09).
+    Settles,
+    /// The ask is rejected at once with a reason (PawWork 2837fabbb).
+    Rejects,
+}
+
+/// How long 1.18.33 takes to settle an aborted turn, in milliseconds: goldens 08 and 09 show 0.26 to 0.29 s.
+pub const ABORT_SETTLE_MS: u64 = 250;
+/// The period of `server.heartbeat`, in milliseconds (goldens 08 and 09 of both versions).
+pub const HEARTBEAT_MS: u64 = 10_000;
+/// The bash tool's time limit where the model sets none, in milliseconds (`tool/bash.ts`).
+pub const BASH_TIMEOUT_MS: u64 = 120_000;
+/// How much later than its limit the bash tool kills, in milliseconds (`tool/bash.ts`).
+pub const BASH_TIMEOUT_SLACK_MS: u64 = 100;
+/// Between SIGTERM and SIGKILL to the tree, in milliseconds (`shell.ts`, SIGKILL_TIMEOUT_MS).
+pub const SIGKILL_MS: u64 = 200;
+/// What `metadata.output` of a bash tool holds at most, in bytes (`tool/bash.ts`, MAX_METADATA_LENGTH).
+pub const METADATA_MAX_BYTES: usize = 30_000;
+
+/// One release.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Release {
+    /// Whose build it is.
+    pub flavour: Flavour,
+    /// Its version, as it says it itself.
+    pub version: String,
+    /// How it writes.
+    pub dialect: Dialect,
+    /// There is a question tool at all.
+    pub question_tool: bool,
+    /// `run` withholds the question tool from the model (boundary measured between 1.2.27 and 1.3.0).
+    pub run_withholds_question: bool,
+    /// `run` rejects permissions by itself (measured: 1.0.185 hangs, 1.1.53 and later reject).
+    pub run_rejects_permissions: bool,
+    /// `run` follows child sessions (`session.created.parentID`); older ones ignore their asks (#36868).
+    pub run_follows_children: bool,
+    /// `run --format json` ends with a `done` line.
+    pub run_says_done: bool,
+    /// A reply to an unknown ask is a 404; older ones answer `true`.
+    pub unknown_ask_is_404: bool,
+    /// What becomes of waiting tools on abort.
+    pub abort: Abort,
+    /// The period of heartbeats on an event stream, in milliseconds.
+    pub heartbeat_ms: Option<u64>,
+}
+
+impl Release {
+    /// The release that a scenario names.
+    ///
+    /// # Errors
+    /// Not an agent of this family, or a version that does not parse.
+    pub fn of(agent: &Agent) -> Result<Release, String> {
+        match agent {
+            Agent::Opencode(opencode) => Release::opencode(&opencode.release),
+            Agent::Altimate(_) => Ok(Release::altimate("0.8.10")),
+            Agent::Pawwork(_) => Ok(Release::pawwork("1.0.0")),
+            Agent::Claude(_) | Agent::Program(_) => Err("fake-opencode plays opencode and its forks alone".to_owned()),
+        }
+    }
+
+    /// The same build with another version (`--as`).
+    ///
+    /// # Errors
+    /// A version that does not parse.
+    pub fn with_version(&self, version: &str) -> Result<Release, String> {
+        match self.flavour {
+            Flavour::Opencode => Release::opencode(version),
+            Flavour::Altimate => Ok(Release::altimate(version)),
+            Flavour::Pawwork => Ok(Release::pawwork(version)),
+        }
+    }
+
+    /// An upstream release: it behaves as the nearest measured one below it.
+    ///
+    /// # Errors
+    /// A version that does not parse, or is older than 1.0.
+    pub fn opencode(version: &str) -> Result<Release, String> {
+        let mut numbers = version.split('.').map(str::parse::<u32>);
+        let (Some(Ok(major)), Some(Ok(minor))) = (numbers.next(), numbers.next()) else {
+            return Err(format!("no opencode release: `{version}`"));
+        };
+        if major < 1 {
+            return Err(format!("no opencode release from 1.0 on: `{version}`"));
+        }
+        let at = (major, minor);
+        let dialect = match at {
+            (1, 0) => Dialect::V1_0,
+            _ if at < (1, 14) => Dialect::V1_2,
+            _ => Dialect::V1_18,
+        };
+        let newest = dialect == Dialect::V1_18;
+        Ok(Release {
+            flavour: Flavour::Opencode,
+            version: version.to_owned(),
+            dialect,
+            question_tool: dialect > Dialect::V1_0,
+            run_withholds_question: at >= (1, 3),
+            run_rejects_permissions: at >= (1, 1),
+            run_follows_children: newest,
+            run_says_done: newest,
+            unknown_ask_is_404: newest,
+            abort: if newest { Abort::Settles } else { Abort::Leaves },
+            heartbeat_ms: (dialect > Dialect::V1_0).then_some(HEARTBEAT_MS),
+        })
+    }
+
+    fn altimate(version: &str) -> Release {
+        Release { flavour: Flavour::Altimate, version: version.to_owned(), ..Release::fork() }
+    }
+
+    fn pawwork(version: &str) -> Release {
+        Release {
+            flavour: Flavour::Pawwork,
+            version: version.to_owned(),
+            unknown_ask_is_404: true,
+            abort: Abort::Rejects,
+            ..Release::fork()
+        }
+    }
+
+    /// What the forks have of 1.2: they branched off before 1.3.
+    fn fork() -> Release {
+        Release {
+            flavour: Flavour::Opencode,
+            version: String::new(),
+            dialect: Dialect::V1_2,
+            question_tool: true,
+            run_withholds_question: false,
+            run_rejects_permissions: true,
+            run_follows_children: false,
+            run_says_done: false,
+            unknown_ask_is_404: false,
+            abort: Abort::Leaves,
+            heartbeat_ms: Some(HEARTBEAT_MS),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_question_is_withheld_from_1_3_on() {
+        let withholds = |v: &str| Release::opencode(v).unwrap().run_withholds_question;
+        assert!(!withholds("1.2.27"));
+        assert!(withholds("1.3.0"));
+        assert!(withholds("1.18.33"));
+    }
+
+    #[test]
+    fn a_version_must_parse() {
+        assert!(Release::opencode("latest").is_err());
+        assert!(Release::opencode("0.15.2").is_err());
+    }
+}

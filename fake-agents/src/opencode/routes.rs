@@ -1,0 +1,324 @@
+//! The server's routes, without the event streams: what a request does, and what it is answered.
+//!
+//! Invariants: a request is answered once, at once or when what it waits for has ended; a body that does not parse
+//! is a 400 and changes nothing. Event streams are the server's ([`super::server`]).
+
+use super::asks::{By, Permit};
+use super::engine::{Answer, Engine, Out};
+use super::json::{field, next_field};
+use super::release::{Dialect, Flavour};
+use super::render;
+use super::state::{Body, Model, ToolState};
+use rehang_judge::Cause;
+use rehang_scenario::{Fault, PostDoes, QueueFault, VTime};
+use rehang_wire::http::Target;
+use serde_json::Value;
+
+/// The most messages that a list shows where no limit is given.
+const MESSAGES_MAX: usize = 10_000;
+
+/// What `GET /doc` says: the routes that clients look for.
+const DOC: &str = "{\"openapi\":\"3.1.1\",\"info\":{\"title\":\"opencode\",\"version\":\"1.0.0\"},\"paths\":{\
+    \"/session\":{},\"/session/{sessionID}/message\":{},\"/session/{sessionID}/prompt_async\":{},\
+    \"/session/{sessionID}/abort\":{},\"/session/status\":{},\"/question\":{},\"/permission\":{},\"/event\":{}}}";
+
+impl Engine {
+    /// A request. Its answer comes out under its ticket, now or later.
+    pub fn request(&mut self, now: VTime, ticket: u32, method: &str, target: &str, body: &[u8]) {
+        self.now = now;
+        let target = Target::parse(target);
+        let path = target.path();
+        let prompt = method == "POST" && matches!(path.as_slice(), ["session", _, "message" | "prompt_async"]);
+        if !prompt && let Some(status) = self.get_fault(&path) {
+            self.respond(ticket, status, String::new());
+            return;
+        }
+        let body = if body.is_empty() { Some(Value::Null) } else { serde_json::from_slice(body).ok() };
+        match (method, path.as_slice()) {
+            ("GET", ["session"]) => self.list_sessions(ticket),
+            ("POST", ["session"]) => {
+                let title = body.as_ref().and_then(|b| b.get("title")).and_then(Value::as_str).unwrap_or("New session");
+                let title = title.to_owned();
+                match body {
+                    None => self.bad(ticket, "Malformed JSON in request body"),
+                    Some(_) => {
+                        let session = self.create_session(now, &title, &[]);
+                        let info = self.session_info(session);
+                        self.respond(ticket, 200, info);
+                    }
+                }
+            }
+            ("GET", ["session", "status"]) => self.list_status(ticket),
+            ("GET", ["session", id]) => self.with_session(ticket, id, |engine, session| {
+                let info = engine.session_info(session);
+                engine.respond(ticket, 200, info);
+            }),
+            ("GET", ["session", id, "children"]) => self.with_session(ticket, id, |engine, session| {
+                let of = |at: &usize| engine.sessions[*at].parent == Some(session);
+                let children: Vec<String> =
+                    (0..engine.sessions.len()).filter(of).map(|at| engine.session_info(at)).collect();
+                engine.respond(ticket, 200, format!("[{}]", children.join(",")));
+            }),
+            ("GET", ["session", id, "message"]) => {
+                let limit = target.query("limit").and_then(|n| n.parse().ok()).unwrap_or(MESSAGES_MAX);
+                self.with_session(ticket, id, |engine, session| engine.list_messages(ticket, session, limit));
+            }
+            ("POST", ["session", id, route @ ("message" | "prompt_async")]) => {
+                let waits = *route == "message";
+                self.with_session(ticket, id, |engine, session| match body.as_ref().and_then(prompt_of) {
+                    Some((text, model)) => engine.prompted(ticket, session, &text, model, waits),
+                    None => engine.bad(ticket, "parts: expected an array of parts"),
+                });
+            }
+            ("POST", ["session", id, "abort"]) => {
+                let soft = target.query("mode") == Some("soft") && self.release.flavour == Flavour::Pawwork;
+                if soft && self.external {
+                    self.bad(ticket, "mode: soft is no longer supported");
+                } else {
+                    self.with_session(ticket, id, |engine, session| engine.abort(now, session, Some(ticket), soft));
+                }
+            }
+            ("POST", ["session", id, "tool", "respond"]) if self.external => {
+                let body = body.unwrap_or(Value::Null);
+                let call = body.get("callID").and_then(Value::as_str).unwrap_or("").to_owned();
+                let dismiss = body.get("action").and_then(Value::as_str) == Some("dismiss");
+                let id = (*id).to_owned();
+                if !self.submit(ticket, &call, &id, dismiss, &body) {
+                    self.not_found(ticket, &format!("No external result: {call}"));
+                }
+            }
+            ("POST", ["session", _, "permissions", id]) => self.permission_reply(ticket, id, body, "response"),
+            ("GET", ["question"]) if self.has_questions() => {
+                let list = self.list_asks(true);
+                self.respond(ticket, 200, list);
+            }
+            ("POST", ["question", id, route @ ("reply" | "reject")]) if self.has_questions() => {
+                let (id, dismiss) = ((*id).to_owned(), *route == "reject");
+                self.question_reply(ticket, &id, dismiss, body);
+            }
+            ("GET", ["permission"]) if self.release.dialect > Dialect::V1_0 => {
+                let list = self.list_asks(false);
+                self.respond(ticket, 200, list);
+            }
+            ("POST", ["permission", id, "reply"]) if self.release.dialect > Dialect::V1_0 => {
+                self.permission_reply(ticket, id, body, "reply");
+            }
+            ("GET", ["blocker"]) if self.inside.has("ledger") => {
+                let list = self.list_blockers();
+                self.respond(ticket, 200, list);
+            }
+            ("GET", ["external-result"]) if self.external => {
+                let list = self.list_externals();
+                self.respond(ticket, 200, list);
+            }
+            ("GET", ["doc"]) => self.respond(ticket, 200, DOC.to_owned()),
+            _ => self.not_found(ticket, "no such route"),
+        }
+        self.act();
+    }
+
+    fn has_questions(&self) -> bool {
+        self.release.question_tool && !self.external
+    }
+
+    fn get_fault(&mut self, path: &[&str]) -> Option<u16> {
+        let path = format!("/{}", path.join("/"));
+        for (at, fault) in self.setup.faults.iter().enumerate() {
+            let Fault::Get(get) = fault else { continue };
+            let fits = match get.path.strip_suffix('*') {
+                Some(begin) => path.starts_with(begin),
+                None => path == get.path,
+            };
+            if !fits {
+                continue;
+            }
+            let used = &mut self.get_faults[at];
+            if get.times == 0 || *used < get.times {
+                *used = used.saturating_add(1);
+                return Some(get.status);
+            }
+        }
+        None
+    }
+
+    fn prompted(&mut self, ticket: u32, session: usize, text: &str, model: Option<Model>, waits: bool) {
+        if self.queue_fault() == Some(QueueFault::Refuses) {
+            self.error_body(ticket, 503, "UnknownError", "the queue is full");
+            return;
+        }
+        let fault = self.post_fault();
+        if !waits {
+            match fault {
+                Some(PostDoes::Status(status)) => return self.error_body(ticket, status, "UnknownError", "refused"),
+                Some(PostDoes::NeverCloses) => {}
+                Some(PostDoes::Cut(after)) => self.cut(ticket, after),
+                _ => self.respond(ticket, 204, String::new()),
+            }
+            if fault != Some(PostDoes::Ignored) {
+                self.start_prompt(session, text, model, None, None);
+            }
+            return;
+        }
+        let ticket = match fault {
+            Some(PostDoes::Status(status)) => return self.error_body(ticket, status, "UnknownError", "refused"),
+            Some(PostDoes::Ignored) => return,
+            Some(PostDoes::NeverCloses) => None,
+            Some(PostDoes::Cut(after)) => {
+                self.cut(ticket, after);
+                None
+            }
+            None => Some(ticket),
+        };
+        self.start_prompt(session, text, model, ticket, None);
+    }
+
+    fn cut(&mut self, ticket: u32, after: rehang_scenario::Span) {
+        let cut_at = Some(self.now + after);
+        self.out.push(Out::Respond(Answer { ticket, status: 0, body: String::new(), cut_at }));
+    }
+
+    fn question_reply(&mut self, ticket: u32, id: &str, dismiss: bool, body: Option<Value>) {
+        let for_strategy = body.clone().unwrap_or_else(|| Value::String("not JSON".to_owned()));
+        if self.submit(ticket, id, "", dismiss, &for_strategy) {
+            return;
+        }
+        let done = if dismiss {
+            let reason = Some("dismissed");
+            self.reject_question(id, reason, &By::user_with(Cause::Dismiss))
+        } else {
+            match body.as_ref().and_then(|body| body.get("answers")).and_then(answers_of) {
+                Some(answers) => self.reply_question(id, answers, &By::user()),
+                None => return self.bad(ticket, "answers: expected an array of arrays of strings"),
+            }
+        };
+        self.replied(ticket, done, "Question", id);
+    }
+
+    fn permission_reply(&mut self, ticket: u32, id: &str, body: Option<Value>, key: &str) {
+        let word = body.as_ref().and_then(|body| body.get(key)).and_then(Value::as_str);
+        match word.and_then(Permit::parse) {
+            Some(permit) => {
+                let done = self.reply_permission(id, permit, &By::user());
+                self.replied(ticket, done, "Permission", id);
+            }
+            None => self.bad(ticket, "reply: expected once, always or reject"),
+        }
+    }
+
+    fn replied(&mut self, ticket: u32, done: Option<()>, kind: &str, id: &str) {
+        match done {
+            None if self.release.unknown_ask_is_404 => {
+                self.not_found(ticket, &format!("{kind} request not found: {id}"))
+            }
+            _ => self.respond(ticket, 200, "true".to_owned()),
+        }
+    }
+
+    fn list_sessions(&mut self, ticket: u32) {
+        let all: Vec<String> = (0..self.sessions.len()).map(|at| self.session_info(at)).collect();
+        self.respond(ticket, 200, format!("[{}]", all.join(",")));
+    }
+
+    fn list_status(&mut self, ticket: u32) {
+        let mut out = String::from("{");
+        for (at, session) in self.sessions.iter().enumerate() {
+            if self.busy(at) {
+                if out.len() > 1 {
+                    out.push(',');
+                }
+                out.push_str(&format!("\"{}\":{{\"type\":\"busy\"}}", session.id));
+            }
+        }
+        out.push('}');
+        self.respond(ticket, 200, out);
+    }
+
+    fn list_messages(&mut self, ticket: u32, session: usize, limit: usize) {
+        self.mend_stale(session);
+        let it = &self.sessions[session];
+        let from = it.messages.len().saturating_sub(limit);
+        let mut out = String::with_capacity(1024);
+        out.push('[');
+        for (at, message) in it.messages[from..].iter().enumerate() {
+            if at > 0 {
+                out.push(',');
+            }
+            render::whole(&mut out, &self.release, it, message);
+        }
+        out.push(']');
+        self.respond(ticket, 200, out);
+    }
+
+    /// PawWork rewrites on read a stored question part that still says running and has nobody behind it
+    /// (6ab984202): a restart took its registry entry away.
+    fn mend_stale(&mut self, session: usize) {
+        if !self.external {
+            return;
+        }
+        let now_ms = self.now.0;
+        let (tools, session) = (&self.tools, &mut self.sessions[session]);
+        for message in &mut session.messages {
+            for part in &mut message.parts {
+                let Body::Tool(tool) = &mut part.body else { continue };
+                let ready = tool.metadata.contains("\"externalResultReady\":true");
+                let known = tools.iter().any(|run| run.call == tool.call);
+                if tool.name == "question" && tool.state == ToolState::Running && ready && !known {
+                    let error = rehang_strategy::pawwork::CANCELLED.to_owned();
+                    tool.state = ToolState::Error { error, end_ms: now_ms };
+                    tool.metadata =
+                        "\"reason\":\"shutdown\",\"interrupted\":true,\"stale_external_result\":true".to_owned();
+                }
+            }
+        }
+    }
+
+    fn session_info(&self, session: usize) -> String {
+        let mut out = String::with_capacity(256);
+        render::session(&mut out, &self.release, &self.sessions[session], self.parent_id(session));
+        out
+    }
+
+    fn with_session(&mut self, ticket: u32, id: &str, then: impl FnOnce(&mut Engine, usize)) {
+        match self.find(id) {
+            Some(session) => then(self, session),
+            None => self.not_found(ticket, &format!("Session not found: {id}")),
+        }
+    }
+
+    fn not_found(&mut self, ticket: u32, text: &str) {
+        self.error_body(ticket, 404, "NotFoundError", text);
+    }
+
+    fn bad(&mut self, ticket: u32, text: &str) {
+        self.error_body(ticket, 400, "BadRequestError", text);
+    }
+
+    fn error_body(&mut self, ticket: u32, status: u16, name: &str, text: &str) {
+        let mut out = String::from("{");
+        field(&mut out, "name", name);
+        out.push_str(",\"data\":{");
+        field(&mut out, "message", text);
+        if name == "UnknownError" {
+            next_field(&mut out, "kind", "injected");
+        }
+        out.push_str("}}");
+        self.respond(ticket, status, out);
+    }
+}
+
+fn prompt_of(body: &Value) -> Option<(String, Option<Model>)> {
+    let parts = body.get("parts")?.as_array()?;
+    let texts: Vec<&str> = parts.iter().filter_map(|part| part.get("text")?.as_str()).collect();
+    let model = body.get("model").and_then(|model| {
+        let text = |key: &str| model.get(key).and_then(Value::as_str).map(str::to_owned);
+        Some(Model { provider: text("providerID")?, id: text("modelID")? })
+    });
+    Some((texts.join("\n"), model))
+}
+
+fn answers_of(answers: &Value) -> Option<Vec<Vec<String>>> {
+    let labels = |answer: &Value| {
+        answer.as_array()?.iter().map(|label| label.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
+    };
+    answers.as_array()?.iter().map(labels).collect()
+}

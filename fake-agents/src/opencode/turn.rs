@@ -1,0 +1,534 @@
+//! The loop: a prompt, model responses step by step, until one has a final finish.
+//!
+//! Invariant: `tool-calls` and `unknown` are not final (`session/prompt.ts`), so a stream that ends without a reason
+//! is asked again; a rejected ask stops the loop after its step. The order of events is that of the goldens; the
+//! background summary, whose place varies there between runs, has a fixed one here.
+
+use super::engine::{About, Effect, Engine};
+use super::json::{field, next_field, number};
+use super::release::{Abort, Dialect};
+use super::state::{Body, Model, Reply, Role, ToolState, Usage};
+use rehang_judge::Fact;
+use rehang_scenario::turns::{Finish, Response, Turn};
+use rehang_scenario::{Canon, VTime};
+use rehang_strategy::Seen;
+use rehang_wire::model::ModelEvent;
+
+/// The first delay before a failed model request is sent again, in milliseconds (`session/retry.ts`).
+const RETRY_FIRST_MS: u64 = 2_000;
+/// The longest such delay without a server's word (`session/retry.ts`).
+const RETRY_MAX_MS: u64 = 30_000;
+/// What every response of a model costs here: the goldens' scripted model says 10 and 3.
+const USAGE: Usage = Usage { input: 10, output: 3 };
+
+/// One run of the loop: from a prompt to idle.
+#[derive(Debug, Clone)]
+pub(super) struct Run {
+    pub(super) id: u32,
+    pub(super) session: usize,
+    /// The user message that it answers.
+    pub(super) user: usize,
+    /// The message that the model is writing.
+    pub(super) reply: usize,
+    /// Not aborted: its session is busy.
+    pub(super) live: bool,
+    /// Requests that are answered at its end.
+    pub(super) waiters: Vec<u32>,
+    /// Abort requests that are answered when it has settled.
+    pub(super) aborters: Vec<u32>,
+    /// The open model stream.
+    pub(super) stream: Option<u32>,
+    /// The step's first event has come.
+    pub(super) began: bool,
+    /// The text part that grows.
+    pub(super) text: Option<usize>,
+    /// The finish that the model said; of no stream that is still open.
+    pub(super) finish: Option<(&'static str, Option<Usage>)>,
+    /// The tool calls that the current response holds, in order, and how many have come.
+    pub(super) calls: Vec<(String, Turn)>,
+    pub(super) called: usize,
+    /// The script itself lets this response end without a reason.
+    pub(super) open_end: bool,
+    /// A tool's end stopped the loop.
+    pub(super) blocked: bool,
+    /// A tool's result was never taken up: the step does not end (fault).
+    pub(super) lost: bool,
+    pub(super) attempt: u32,
+    pub(super) retry_at: Option<VTime>,
+    pub(super) settle_at: Option<VTime>,
+    /// The task tool that waits for it.
+    pub(super) parent_tool: Option<u32>,
+    /// What the last tool call told the model.
+    pub(super) answer: String,
+}
+
+impl Run {
+    pub(super) fn deadline(&self) -> Option<VTime> {
+        self.retry_at.into_iter().chain(self.settle_at).min()
+    }
+
+    pub(super) fn canon(&self, canon: &mut Canon) {
+        canon.num(self.session as u64).num(self.reply as u64).flag(self.live).flag(self.stream.is_some());
+        canon.list(&self.waiters, |canon, w| {
+            canon.num((*w).into());
+        });
+        canon.list(&self.aborters, |canon, w| {
+            canon.num((*w).into());
+        });
+        canon.flag(self.began).num(self.called as u64).text(self.finish.map_or("", |f| f.0));
+        canon.flag(self.blocked).flag(self.lost).capped(self.attempt.into(), 5);
+        canon.deadline(self.retry_at).deadline(self.settle_at).num(self.parent_tool.unwrap_or(0).into());
+        canon.text(&self.answer);
+    }
+}
+
+impl Engine {
+    /// A prompt for a session: its user message, and a run unless one is there that takes it up.
+    pub fn prompt(&mut self, now: VTime, session: usize, text: &str, model: Option<Model>, ticket: Option<u32>) {
+        self.now = now;
+        self.start_prompt(session, text, model, ticket, None);
+        self.act();
+    }
+
+    pub(super) fn start_prompt(
+        &mut self,
+        session: usize,
+        text: &str,
+        model: Option<Model>,
+        ticket: Option<u32>,
+        parent_tool: Option<u32>,
+    ) {
+        self.set_model(session, model);
+        let newest = self.release.dialect == Dialect::V1_18;
+        if newest {
+            self.touched(session);
+        }
+        let user = self.new_message(session, Role::User);
+        self.message_event(session, user, false);
+        let part = self.new_part(session, user, Body::Prompt(text.to_owned()));
+        self.part_event(session, user, part);
+        self.touched(session);
+        if self.sessions[session].parent.is_some() && !newest {
+            self.touched(session);
+        }
+        if let Some(run) = self.runs.iter_mut().find(|run| run.session == session && run.live) {
+            run.waiters.extend(ticket);
+            return;
+        }
+        self.next.tool += 1;
+        let id = self.next.tool;
+        self.runs.push(Run {
+            id,
+            session,
+            user,
+            reply: 0,
+            live: true,
+            waiters: ticket.into_iter().collect(),
+            aborters: Vec::new(),
+            stream: None,
+            began: false,
+            text: None,
+            finish: None,
+            calls: Vec::new(),
+            called: 0,
+            open_end: false,
+            blocked: false,
+            lost: false,
+            attempt: 0,
+            retry_at: None,
+            settle_at: None,
+            parent_tool,
+            answer: String::new(),
+        });
+        self.busy_fact(session, true);
+        self.status_event(session, true);
+        self.step(id, true);
+    }
+
+    /// The model's stream says something.
+    pub fn model_event(&mut self, now: VTime, stream: u32, event: ModelEvent) {
+        self.now = now;
+        let Some(at) = self.streaming(stream) else { return };
+        let (id, session) = (self.runs[at].id, self.runs[at].session);
+        let progress = matches!(event, ModelEvent::TextDelta(_) | ModelEvent::ToolCall(_));
+        self.moved(session, progress);
+        match event {
+            ModelEvent::Start | ModelEvent::KeepAlive => {}
+            ModelEvent::TextDelta(text) => {
+                self.begin_step(at);
+                self.fact(Fact::ModelSaid { session: self.sessions[session].id.clone(), text: text.clone() });
+                self.say(at, &text);
+            }
+            ModelEvent::ToolCall(call) => {
+                self.begin_step(at);
+                self.end_text(at);
+                self.fact(Fact::ModelSaid { session: self.sessions[session].id.clone(), text: String::new() });
+                let run = &mut self.runs[at];
+                let turn = run.calls.get(run.called).cloned();
+                run.called += 1;
+                self.tool_call(id, call, turn);
+            }
+            ModelEvent::Finish(finish) => {
+                self.begin_step(at);
+                self.end_text(at);
+                let reason = match finish {
+                    Finish::Stop => "stop",
+                    Finish::ToolCalls => "tool-calls",
+                    Finish::Unknown | Finish::None => "unknown",
+                };
+                self.runs[at].finish = Some((reason, Some(USAGE)));
+            }
+            ModelEvent::Error { status, message } => self.model_failed(now, stream, status, &message),
+        }
+        self.act();
+    }
+
+    /// The model's stream is over, in good order for HTTP.
+    pub fn model_ended(&mut self, now: VTime, stream: u32) {
+        self.now = now;
+        let Some(at) = self.streaming(stream) else { return };
+        self.begin_step(at);
+        self.end_text(at);
+        let run = &mut self.runs[at];
+        run.stream = None;
+        let used = run.finish.is_some() || run.called > 0 || run.open_end;
+        let (reason, _) = *run.finish.get_or_insert(("unknown", None));
+        let (id, session) = (run.id, run.session);
+        if used {
+            self.advance(session);
+        }
+        let finish =
+            if reason == "unknown" && self.runs[at].finish == Some(("unknown", None)) { "none" } else { reason };
+        self.fact(Fact::ModelDone { session: self.sessions[session].id.clone(), finish: finish.to_owned() });
+        self.step_over(id);
+        self.act();
+    }
+
+    /// The model's request failed: `status` is 0 where the connection was reset.
+    pub fn model_failed(&mut self, now: VTime, stream: u32, status: u16, message: &str) {
+        self.now = now;
+        let Some(at) = self.streaming(stream) else { return };
+        self.end_text(at);
+        let (id, session) = (self.runs[at].id, self.runs[at].session);
+        self.runs[at].stream = None;
+        self.fact(Fact::ModelDone { session: self.sessions[session].id.clone(), finish: "error".to_owned() });
+        if status != 0 && status != 429 && status < 500 {
+            self.fail_run(id, "APIError", message);
+        } else {
+            self.abort_tools(id);
+            self.closed(session);
+            let run = &mut self.runs[at];
+            run.attempt += 1;
+            run.finish = None;
+            let delay_ms = (RETRY_FIRST_MS << (run.attempt - 1).min(5)).min(RETRY_MAX_MS);
+            let next = now + rehang_scenario::Span(delay_ms);
+            run.retry_at = Some(next);
+            let attempt = run.attempt;
+            self.publish("session.status", Some(session), About::Other, |engine, out| {
+                field(out, "sessionID", &engine.sessions[session].id);
+                out.push_str(",\"status\":{\"type\":\"retry\",\"attempt\":");
+                number(out, attempt.into());
+                next_field(out, "message", message);
+                out.push_str(",\"next\":");
+                number(out, next.0);
+                out.push('}');
+            });
+        }
+        self.act();
+    }
+
+    /// Requests whose time to be sent again has come.
+    pub(super) fn retry_due(&mut self) {
+        let due = |run: &Run, now: VTime| run.retry_at.is_some_and(|at| at <= now);
+        while let Some(run) = self.runs.iter_mut().find(|run| due(run, self.now)) {
+            run.retry_at = None;
+            let (id, session) = (run.id, run.session);
+            self.status_event(session, true);
+            self.ask_model(id);
+        }
+    }
+
+    /// A step's stream is over: the step is, once no tool of it runs.
+    pub(super) fn step_over(&mut self, id: u32) {
+        let Some(at) = self.run_at(id) else { return };
+        let run = &self.runs[at];
+        if run.stream.is_some() || run.lost || self.tools.iter().any(|tool| tool.run == id) {
+            return;
+        }
+        if !run.live {
+            if self.release.abort == Abort::Leaves {
+                self.settle(id);
+            }
+            return;
+        }
+        let Some((reason, usage)) = run.finish else { return };
+        let (session, user, reply, blocked) = (run.session, run.user, run.reply, run.blocked);
+        let part = self.new_part(session, reply, Body::StepFinish { reason, usage });
+        self.part_event(session, reply, part);
+        let now_ms = self.now.0;
+        if let Some(Usage { input, output }) = usage {
+            let tokens = &mut self.sessions[session].tokens;
+            *tokens = (tokens.0 + input, tokens.1 + output);
+        }
+        if let Some(said) = self.reply_mut(session, reply) {
+            said.finish = Some(reason);
+            said.usage = usage;
+        }
+        let newest = self.release.dialect == Dialect::V1_18;
+        if !newest {
+            self.message_event(session, reply, false);
+            self.touched(session);
+            self.message_event(session, user, true);
+        }
+        if let Some(said) = self.reply_mut(session, reply) {
+            said.completed_ms = Some(now_ms);
+        }
+        self.message_event(session, reply, false);
+        if newest {
+            self.message_event(session, reply, false);
+        }
+        self.closed(session);
+        let newer = self.sessions[session].messages.iter().rposition(|m| matches!(m.role, Role::User));
+        let newer = newer.filter(|&newest_user| newest_user > user);
+        if blocked {
+            self.end_run(id, false);
+        } else if let Some(next) = newer {
+            self.runs[at].user = next;
+            self.status_event(session, true);
+            self.step(id, false);
+        } else if matches!(reason, "tool-calls" | "unknown") {
+            self.status_event(session, true);
+            self.step(id, false);
+        } else {
+            self.end_run(id, true);
+        }
+    }
+
+    /// The loop ends. A loop that looks once more for work before it ends says busy once more.
+    pub(super) fn end_run(&mut self, id: u32, looked: bool) {
+        let Some(at) = self.run_at(id) else { return };
+        let session = self.runs[at].session;
+        let user = self.runs[at].user;
+        if looked {
+            self.status_event(session, true);
+        }
+        let run = self.runs.remove(at);
+        self.busy_fact(session, false);
+        self.status_event(session, false);
+        self.diff_event(session, user, self.release.dialect == Dialect::V1_18);
+        self.over(run);
+    }
+
+    /// Answers those that wait for a run.
+    pub(super) fn over(&mut self, run: Run) {
+        let session = run.session;
+        if self.sessions[session].parent.is_none() {
+            let failed = self.sessions[session]
+                .messages
+                .last()
+                .is_some_and(|m| matches!(&m.role, Role::Assistant(reply) if reply.error.is_some()));
+            let text = self.sessions[session].last_text().to_owned();
+            self.fact(Fact::Result { ok: !failed, text });
+        }
+        if !run.waiters.is_empty() {
+            let body = self.newest_reply(session);
+            for ticket in run.waiters {
+                self.respond(ticket, 200, body.clone());
+            }
+        }
+        for ticket in run.aborters {
+            self.respond(ticket, 200, "true".to_owned());
+        }
+        if let Some(tool) = run.parent_tool {
+            self.task_over(tool, session);
+        }
+    }
+
+    /// The run fails with an error that is not tried again.
+    pub(super) fn fail_run(&mut self, id: u32, name: &'static str, text: &str) {
+        let Some(at) = self.run_at(id) else { return };
+        let (session, reply) = (self.runs[at].session, self.runs[at].reply);
+        self.abort_tools(id);
+        let now_ms = self.now.0;
+        self.error_event(session, name, text);
+        if let Some(said) = self.reply_mut(session, reply) {
+            said.error = Some((name, text.to_owned()));
+            said.completed_ms = Some(now_ms);
+        }
+        self.message_event(session, reply, false);
+        self.closed(session);
+        self.end_run(id, false);
+    }
+
+    pub(super) fn run_at(&self, id: u32) -> Option<usize> {
+        self.runs.iter().position(|run| run.id == id)
+    }
+
+    pub(super) fn moved(&mut self, session: usize, progress: bool) {
+        if !self.inside.is_empty() {
+            let session = self.sessions[session].id.clone();
+            self.see(|| Seen::StreamMoved { session, progress });
+        }
+    }
+
+    pub(super) fn closed(&mut self, session: usize) {
+        if !self.inside.is_empty() {
+            let session = self.sessions[session].id.clone();
+            self.see(|| Seen::StreamClosed { session });
+        }
+    }
+
+    pub(super) fn busy_fact(&mut self, session: usize, busy: bool) {
+        self.fact(Fact::Busy { session: self.sessions[session].id.clone(), busy });
+    }
+
+    /// The model's stream is told to stop; nothing of it is taken any more.
+    pub(super) fn stop_stream(&mut self, at: usize) {
+        if let Some(stream) = self.runs[at].stream.take() {
+            self.effect(Effect::StopModel { stream });
+            let session = self.sessions[self.runs[at].session].id.clone();
+            self.fact(Fact::ModelDone { session, finish: "aborted".to_owned() });
+        }
+    }
+
+    pub(super) fn end_text(&mut self, at: usize) {
+        let (session, message) = (self.runs[at].session, self.runs[at].reply);
+        let Some(part) = self.runs[at].text.take() else { return };
+        let now_ms = self.now.0;
+        let trims = self.release.dialect < Dialect::V1_18;
+        if let Body::Text { text, end_ms, .. } = &mut self.sessions[session].messages[message].parts[part].body {
+            *end_ms = Some(now_ms);
+            if trims {
+                text.truncate(text.trim_end().len());
+            }
+        }
+        self.part_event(session, message, part);
+    }
+
+    fn streaming(&self, stream: u32) -> Option<usize> {
+        self.runs.iter().position(|run| run.stream == Some(stream))
+    }
+
+    /// The next model response of a run.
+    fn step(&mut self, id: u32, first: bool) {
+        let Some(at) = self.run_at(id) else { return };
+        let (session, user) = (self.runs[at].session, self.runs[at].user);
+        let reply = self.new_message(session, Role::Assistant(Reply { to: user, ..Reply::default() }));
+        let run = &mut self.runs[at];
+        run.reply = reply;
+        run.finish = None;
+        run.attempt = 0;
+        self.message_event(session, reply, false);
+        if first {
+            self.sessions[session].summarised = true;
+            self.touched(session);
+            if self.release.dialect < Dialect::V1_18 {
+                self.message_event(session, user, true);
+            }
+        } else if self.release.dialect == Dialect::V1_18 {
+            self.touched(session);
+        }
+        self.diff_event(session, user, false);
+        if self.release.dialect == Dialect::V1_18 {
+            self.message_event(session, user, true);
+        }
+        self.status_event(session, true);
+        self.ask_model(id);
+    }
+
+    fn ask_model(&mut self, id: u32) {
+        let Some(at) = self.run_at(id) else { return };
+        let session = self.runs[at].session;
+        self.next.stream += 1;
+        self.next.response += 1;
+        let stream = self.next.stream;
+        let of_child = &self.sessions[session];
+        let (scripted, nth) = match of_child.parent {
+            None => (self.script.get(self.cursor), self.cursor),
+            Some(_) => (of_child.script.get(of_child.cursor), of_child.cursor),
+        };
+        let path = format!("{}{}", of_child.path, nth + 1);
+        let response = scripted.cloned().unwrap_or(Response { parts: Vec::new(), finish: Finish::Stop });
+        let run = &mut self.runs[at];
+        run.stream = Some(stream);
+        run.began = false;
+        run.called = 0;
+        run.open_end = response.finish == Finish::None;
+        let call = |turn: &&Turn| matches!(turn, Turn::Ask(_) | Turn::Permit(_) | Turn::Bash(_) | Turn::Task(_));
+        let calls = response.parts.iter().enumerate().filter(|(_, turn)| call(turn));
+        run.calls = calls.map(|(at, turn)| (format!("{path}.{at}/"), turn.clone())).collect();
+        let answer = run.answer.clone();
+        let name = self.sessions[session].id.clone();
+        self.fact(Fact::ModelAsked { session: name.clone(), response: self.next.response });
+        self.see(|| Seen::StreamOpen { session: name });
+        self.effect(Effect::AskModel { stream, path, response, answer });
+    }
+
+    fn advance(&mut self, session: usize) {
+        match self.sessions[session].parent {
+            None => self.cursor += 1,
+            Some(_) => self.sessions[session].cursor += 1,
+        }
+    }
+
+    fn begin_step(&mut self, at: usize) {
+        if std::mem::replace(&mut self.runs[at].began, true) {
+            return;
+        }
+        let (session, message) = (self.runs[at].session, self.runs[at].reply);
+        let part = self.new_part(session, message, Body::StepStart);
+        self.part_event(session, message, part);
+    }
+
+    fn say(&mut self, at: usize, delta: &str) {
+        let (session, message) = (self.runs[at].session, self.runs[at].reply);
+        let part = match self.runs[at].text {
+            Some(part) => part,
+            None => {
+                let body = Body::Text { text: String::new(), start_ms: self.now.0, end_ms: None };
+                let part = self.new_part(session, message, body);
+                self.runs[at].text = Some(part);
+                self.part_event(session, message, part);
+                part
+            }
+        };
+        if let Body::Text { text, .. } = &mut self.sessions[session].messages[message].parts[part].body {
+            text.push_str(delta);
+        }
+        self.delta_event(session, message, part, delta);
+    }
+
+    fn diff_event(&mut self, session: usize, user: usize, whole: bool) {
+        if whole {
+            self.touched(session);
+        }
+        self.publish("session.diff", Some(session), About::Other, |engine, out| {
+            field(out, "sessionID", &engine.sessions[session].id);
+            out.push_str(",\"diff\":[]");
+        });
+        if whole {
+            self.message_event(session, user, true);
+        }
+    }
+
+    /// Ends every tool of a run that has not ended, as a stream's end does.
+    pub(super) fn abort_tools(&mut self, id: u32) {
+        let interrupted = self.release.abort == Abort::Settles;
+        while let Some(at) = self.tools.iter().position(|tool| tool.run == id) {
+            let tool = self.tools.remove(at);
+            if tool.is_bash() {
+                self.effect(Effect::Kill { tool: tool.id });
+            }
+            let now_ms = self.now.0;
+            let error = "Tool execution aborted".to_owned();
+            self.fact(Fact::ToolEnded { call: tool.call.clone(), error: true, text: error.clone() });
+            if let Body::Tool(shown) = &mut self.sessions[tool.session].messages[tool.message].parts[tool.part].body {
+                shown.state = ToolState::Error { error, end_ms: now_ms };
+                if interrupted {
+                    shown.metadata = "\"interrupted\":true".to_owned();
+                }
+            }
+            self.part_event(tool.session, tool.message, tool.part);
+        }
+    }
+}
