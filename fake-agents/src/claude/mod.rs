@@ -1,13 +1,93 @@
-//! The persona `fake-claude`.
+//! The persona `fake-claude`: Claude Code as 1.0.128, 2.0.77 and 2.1.329 behave.
+//!
+//! The bugs that it plays: an AskUserQuestion that nobody can answer is refused to the model as "Answer questions?"
+//! (2.0.77) or answered with nothing (anthropics/claude-code#10400, #50728); a permission that waits for a host which
+//! never replies (P3); stdin that is read to an end which never comes (S1, #9026); a bash tool whose pipe somebody
+//! else holds (B6, B8, B9); a terminal that stops it in the background (T1, #30779).
+//!
+//! [`engine`] is the persona itself, pure; [`program`] gives it streams, signals and children. Invariant: what a
+//! release does is recorded (tests/golden) or read from its sources, and [`behaviours`] says which.
+
+mod args;
+mod asks;
+mod bash;
+mod behaviours;
+mod calls;
+mod engine;
+mod models;
+mod program;
+mod release;
+mod screen;
+mod texts;
+mod writer;
+
+pub use args::argv;
+pub use behaviours::{Behaviour, Known, behaviours};
+pub use calls::{BashEnd, tool_call};
+pub use engine::{Answerer, Config, Conv, Effect, Engine};
+pub use release::Release;
+pub use screen::{Choice, keys};
+
+pub use args::{Args, Format, Mode, Parsed, parse};
 
 use crate::Plan;
-use crate::os::Program;
+use crate::inside::Inside;
+use crate::os::{Next, Os, Program, STDERR, STDOUT, Wait, Write};
+use rehang_scenario::turns::Turn;
+use rehang_scenario::{Agent, Canon};
 
-/// The program for this command line.
+/// The program for this command line. Without a plan it says hello.
 ///
 /// # Errors
-/// A text for the user: arguments that do not fit.
+/// A text for the user: a release that is not played, a strategy that is not known.
 pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>, String> {
-    let _ = (argv, plan);
-    Err("not built yet".to_owned())
+    let planned = plan.and_then(|plan| match &plan.agent {
+        Agent::Claude(claude) => Some(claude.release.as_str()),
+        _ => None,
+    });
+    let args = match parse(argv.get(1..).unwrap_or_default()) {
+        Parsed::Run(args) => args,
+        Parsed::Print(text) => return Ok(Box::new(Says { text, fd_err: false, code: 0 })),
+        Parsed::Refuse(text) => return Ok(Box::new(Says { text, fd_err: true, code: 1 })),
+        Parsed::Version(named) => {
+            let release = args::release(&Args { release: named, ..Args::default() }, planned)?;
+            let text = format!("{} (Claude Code)\n", release.version());
+            return Ok(Box::new(Says { text, fd_err: false, code: 0 }));
+        }
+    };
+    let release = args::release(&args, planned)?;
+    let hello = || vec![Turn::Say("Hello from a scripted model.".to_owned())];
+    Ok(Box::new(program::Fake::new(program::Start {
+        args,
+        release,
+        turns: plan.map_or_else(hello, |plan| plan.turns.clone()),
+        faults: plan.map_or_else(Vec::new, |plan| plan.faults.clone()),
+        inside: Inside::new(plan.map_or(&[], |plan| &plan.inside))?,
+        model_port: plan.and_then(|plan| plan.model_port),
+    })))
+}
+
+/// Prints a text and exits: the help, the version, a refusal.
+struct Says {
+    text: String,
+    fd_err: bool,
+    code: u8,
+}
+
+impl Program for Says {
+    fn resume(&mut self, os: &mut dyn Os) -> Next {
+        let fd = if self.fd_err { STDERR } else { STDOUT };
+        while !self.text.is_empty() {
+            match os.write(fd, self.text.as_bytes()) {
+                Write::Took(n) => self.text = self.text.get(n..).unwrap_or_default().to_owned(),
+                Write::Later => return Next::Wait(Wait { write: vec![fd], on: "stdout", ..Wait::default() }),
+                Write::Failed(_) => break,
+            }
+        }
+        Next::Exit(self.code)
+    }
+
+    fn canon(&self, canon: &mut Canon) {
+        canon.text(&self.text).num(self.code.into());
+    }
 }

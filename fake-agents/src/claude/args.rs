@@ -1,0 +1,363 @@
+//! The command line of `fake-claude`, read as the real one reads it.
+//!
+//! Invariant: what the real one takes is taken; what it refuses is refused with its words and its exit code.
+//! `--allowedTools` and its like take every word up to the next option, a prompt behind them among it: the real one's
+//! trap, kept.
+
+use super::release::Release;
+use rehang_scenario::{Claude, ClaudeMode};
+
+/// What stdout speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// The last text.
+    #[default]
+    Text,
+    /// The result message.
+    Json,
+    /// Every message.
+    StreamJson,
+}
+
+/// A permission mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// Asks.
+    #[default]
+    Default,
+    /// Edits files without asking.
+    AcceptEdits,
+    /// Asks for nothing but questions.
+    Bypass,
+    /// Denies instead of asking.
+    DontAsk,
+    /// Plans; asks as the default does.
+    Plan,
+}
+
+impl Mode {
+    /// The mode of this name.
+    pub fn parse(name: &str) -> Option<Mode> {
+        [Mode::Default, Mode::AcceptEdits, Mode::Bypass, Mode::DontAsk, Mode::Plan]
+            .into_iter()
+            .find(|m| m.name() == name)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Default => "default",
+            Mode::AcceptEdits => "acceptEdits",
+            Mode::Bypass => "bypassPermissions",
+            Mode::DontAsk => "dontAsk",
+            Mode::Plan => "plan",
+        }
+    }
+}
+
+/// A command line, read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Args {
+    /// `-p`: one turn, no terminal needed.
+    pub print: bool,
+    /// The prompt.
+    pub prompt: Option<String>,
+    /// `--output-format`.
+    pub output: Format,
+    /// `--input-format stream-json`.
+    pub messages_in: bool,
+    /// `--verbose`.
+    pub verbose: bool,
+    /// `--permission-mode`, `--dangerously-skip-permissions`.
+    pub mode: Mode,
+    /// `--allowedTools`: `Bash`, `Bash(touch:*)`.
+    pub allowed: Vec<String>,
+    /// `--disallowedTools`.
+    pub disallowed: Vec<String>,
+    /// `--permission-prompt-tool stdio`: asks go over the control protocol.
+    pub asks_host: bool,
+    /// `--as`: ours.
+    pub release: Option<String>,
+}
+
+/// What a command line comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Parsed {
+    /// It runs.
+    Run(Args),
+    /// It prints this to stdout and exits with 0.
+    Print(String),
+    /// It prints the version of the release that was named before.
+    Version(Option<String>),
+    /// It prints this to stderr and exits with 1.
+    Refuse(String),
+}
+
+/// Options that take one word and change nothing here.
+const ONE_WORD: [&str; 14] = [
+    "--append-system-prompt",
+    "--system-prompt",
+    "--model",
+    "--fallback-model",
+    "--max-turns",
+    "--resume",
+    "-r",
+    "--session-id",
+    "--settings",
+    "--setting-sources",
+    "--agents",
+    "--json-schema",
+    "--max-budget-usd",
+    "--system-prompt-file",
+];
+/// Options that take every word up to the next option and change nothing here.
+const MANY_WORDS: [&str; 5] = ["--add-dir", "--mcp-config", "--plugin-dir", "--betas", "--tools"];
+/// Options without a word that change nothing here.
+const NO_WORD: [&str; 10] = [
+    "--include-partial-messages",
+    "--replay-user-messages",
+    "--continue",
+    "-c",
+    "--fork-session",
+    "--strict-mcp-config",
+    "--no-session-persistence",
+    "--allow-dangerously-skip-permissions",
+    "--debug",
+    "-d",
+];
+
+/// Reads a command line without the program's name.
+pub fn parse(words: &[String]) -> Parsed {
+    let mut args = Args::default();
+    let mut skip_permissions = false;
+    let mut i = 0;
+    while i < words.len() {
+        let word = words[i].as_str();
+        i += 1;
+        if !word.starts_with('-') || word == "-" {
+            args.prompt.get_or_insert_with(|| word.to_owned());
+            continue;
+        }
+        let (name, inline) = match word.split_once('=') {
+            Some((name, value)) if name.starts_with("--") => (name, Some(value.to_owned())),
+            _ => (word, None),
+        };
+        let mut one = || match inline.clone() {
+            Some(value) => Ok(value),
+            None => {
+                i += 1;
+                let missing = || format!("error: option '{name} <value>' argument missing\n");
+                words.get(i - 1).cloned().ok_or_else(missing)
+            }
+        };
+        let done = match name {
+            "-p" | "--print" => set(&mut args.print),
+            "--verbose" => set(&mut args.verbose),
+            "--dangerously-skip-permissions" => set(&mut skip_permissions),
+            "-v" | "--version" => return Parsed::Version(args.release),
+            "-h" | "--help" => return Parsed::Print(HELP.to_owned()),
+            "--as" => one().map(|version| args.release = Some(version)),
+            "--output-format" => one().and_then(|v| format(&v).map(|f| args.output = f)),
+            "--input-format" => one().and_then(|v| match v.as_str() {
+                "text" => Ok(()),
+                "stream-json" => set(&mut args.messages_in),
+                _ => Err(choice("--input-format <format>", &v, "text, stream-json")),
+            }),
+            "--permission-mode" => one().and_then(|v| match Mode::parse(&v) {
+                Some(mode) => {
+                    args.mode = mode;
+                    Ok(())
+                }
+                None => Err(choice(
+                    "--permission-mode <mode>",
+                    &v,
+                    "acceptEdits, bypassPermissions, default, dontAsk, plan",
+                )),
+            }),
+            "--permission-prompt-tool" => one().and_then(|v| match v.as_str() {
+                "stdio" => set(&mut args.asks_host),
+                _ => Err(format!(
+                    "Error: MCP tool {v} (passed via --permission-prompt-tool) not found. Available MCP tools: none\n"
+                )),
+            }),
+            "--allowedTools" | "--allowed-tools" => {
+                many(&mut i, words, inline, &mut args.allowed);
+                Ok(())
+            }
+            "--disallowedTools" | "--disallowed-tools" => {
+                many(&mut i, words, inline, &mut args.disallowed);
+                Ok(())
+            }
+            _ if ONE_WORD.contains(&name) => one().map(drop),
+            _ if MANY_WORDS.contains(&name) => {
+                many(&mut i, words, inline, &mut Vec::new());
+                Ok(())
+            }
+            _ if NO_WORD.contains(&name) => Ok(()),
+            _ => Err(format!("error: unknown option '{name}'\n")),
+        };
+        if let Err(refusal) = done {
+            return Parsed::Refuse(refusal);
+        }
+    }
+    if skip_permissions {
+        args.mode = Mode::Bypass;
+    }
+    if args.print && args.output == Format::StreamJson && !args.verbose {
+        return Parsed::Refuse(
+            "Error: When using --print, --output-format=stream-json requires --verbose\n".to_owned(),
+        );
+    }
+    if args.messages_in && args.output != Format::StreamJson {
+        return Parsed::Refuse("Error: --input-format=stream-json requires output-format=stream-json.\n".to_owned());
+    }
+    Parsed::Run(args)
+}
+
+/// The command line with which a scenario's agent is started: its mode, its further arguments, its prompt.
+pub fn argv(claude: &Claude, args: &[String], prompt: &str) -> Vec<String> {
+    let words: &[&str] = match claude.mode {
+        ClaudeMode::Print => &["-p", prompt],
+        ClaudeMode::Json => &["-p", prompt, "--output-format", "stream-json", "--verbose"],
+        ClaudeMode::StreamJson => {
+            &["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
+        }
+        ClaudeMode::Interactive => &[prompt],
+    };
+    let own = words.iter().map(|&word| word.to_owned());
+    std::iter::once("fake-claude".to_owned()).chain(own).chain(args.iter().cloned()).collect()
+}
+
+/// The release that a command line or a plan names: `--as` first.
+///
+/// # Errors
+/// A text that lists the versions that are played.
+pub fn release(args: &Args, planned: Option<&str>) -> Result<Release, String> {
+    Release::parse(args.release.as_deref().or(planned).unwrap_or("2.0.77"))
+}
+
+fn set(flag: &mut bool) -> Result<(), String> {
+    *flag = true;
+    Ok(())
+}
+
+fn format(name: &str) -> Result<Format, String> {
+    match name {
+        "text" => Ok(Format::Text),
+        "json" => Ok(Format::Json),
+        "stream-json" => Ok(Format::StreamJson),
+        _ => Err(choice("--output-format <format>", name, "text, json, stream-json")),
+    }
+}
+
+fn choice(option: &str, given: &str, allowed: &str) -> String {
+    format!("error: option '{option}' argument '{given}' is invalid. Allowed choices are {allowed}.\n")
+}
+
+/// The words of an option that takes many: to the next option; each may list several, by comma or space.
+fn many(i: &mut usize, words: &[String], inline: Option<String>, into: &mut Vec<String>) {
+    let mut take = |list: &str| into.extend(rules(list));
+    if let Some(list) = inline {
+        take(&list);
+        return;
+    }
+    while let Some(word) = words.get(*i).filter(|word| !word.starts_with('-')) {
+        take(word);
+        *i += 1;
+    }
+}
+
+/// Splits `Bash(git diff:*), Edit` at commas and spaces outside of brackets.
+fn rules(list: &str) -> Vec<String> {
+    let (mut all, mut rule, mut depth) = (Vec::new(), String::new(), 0u32);
+    for c in list.chars() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            ',' | ' ' if depth == 0 => {
+                all.push(std::mem::take(&mut rule));
+                continue;
+            }
+            _ => {}
+        }
+        rule.push(c);
+    }
+    all.push(rule);
+    all.retain(|rule| !rule.is_empty());
+    all
+}
+
+/// The help.
+const HELP: &str = "\
+Usage: fake-claude [options] [prompt]
+
+Plays Claude Code against a scripted model. A prompt on a terminal starts a session there; -p prints and exits.
+
+Options:
+  --as <version>                     the release to play: 1.0.128, 2.0.77 (default), 2.1.329
+  -p, --print                        print the response and exit
+  --output-format <format>           text, json, stream-json (the last needs --verbose)
+  --input-format <format>            text, stream-json: messages and the control protocol on stdin
+  --verbose                          with stream-json: every message
+  --permission-mode <mode>           acceptEdits, bypassPermissions, default, dontAsk, plan
+  --dangerously-skip-permissions     the same as --permission-mode bypassPermissions
+  --allowedTools <tools...>          tools that need no permission: Bash, \"Bash(touch:*)\"
+  --disallowedTools <tools...>       tools that are not offered
+  --permission-prompt-tool stdio     ask over the control protocol
+  -v, --version                      the release's version
+  -h, --help                         this
+
+Options of the real one that change nothing here are taken too. What the model does comes from the harness, or
+from REHANG_PLAN (JSON); without either it says hello.
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(line: &[&str]) -> Args {
+        let words: Vec<String> = line.iter().map(|&w| w.to_owned()).collect();
+        match parse(&words) {
+            Parsed::Run(args) => args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_real_ones_lines_are_read() {
+        let args = run(&[
+            "--output-format",
+            "stream-json",
+            "--verbose",
+            "--input-format",
+            "stream-json",
+            "--permission-prompt-tool=stdio",
+            "--system-prompt",
+            "",
+        ]);
+        assert!(args.asks_host && args.messages_in && !args.print && args.output == Format::StreamJson);
+        let args = run(&["--dangerously-skip-permissions", "-p", "fix it"]);
+        assert_eq!((args.mode, args.prompt.as_deref()), (Mode::Bypass, Some("fix it")));
+        let args = run(&["-p", "go", "--allowedTools", "Bash(git diff:*),Edit", "Read"]);
+        assert_eq!(args.allowed, ["Bash(git diff:*)", "Edit", "Read"]);
+    }
+
+    #[test]
+    fn a_prompt_behind_a_list_of_tools_is_swallowed() {
+        let args = run(&["-p", "--allowedTools", "Bash", "go"]);
+        assert_eq!((args.prompt, args.allowed), (None, vec!["Bash".to_owned(), "go".to_owned()]));
+    }
+
+    #[test]
+    fn what_the_real_one_refuses_is_refused() {
+        let refused = |line: &[&str]| {
+            let words: Vec<String> = line.iter().map(|&w| w.to_owned()).collect();
+            matches!(parse(&words), Parsed::Refuse(_))
+        };
+        assert!(refused(&["-p", "go", "--output-format", "stream-json"]));
+        assert!(refused(&["-p", "--input-format", "stream-json"]));
+        assert!(refused(&["--permission-mode", "maybe"]));
+        assert!(refused(&["--permission-mode"]));
+        assert!(refused(&["--no-such-option"]));
+    }
+}

@@ -1,0 +1,245 @@
+//! The bash tool's child: how it is connected, waited for and ended.
+//!
+//! Invariant: a call ends when its child is reaped and, where it waits for pipes, both are at their end; so a pipe that
+//! somebody else holds keeps the call open, whatever was killed.
+
+use super::calls::BashEnd;
+use super::release::{BASH_LIMIT, BASH_LIMIT_MAX, BASH_OUTPUT_MAX, KILL_GRACE};
+use crate::os::{Child, Exit, Fd, Group, Os, Read, STDIN, Sig, Spawn, Stdio, Target, Wait};
+use crate::plan::PLAN_ENV;
+use rehang_scenario::turns::{Bash, ChildStdin, Kills, WaitsFor};
+use rehang_scenario::{Canon, Span, VTime};
+
+/// A command that runs.
+#[derive(Debug)]
+pub(super) struct Running {
+    pub call: String,
+    child: Child,
+    stdin: Option<Fd>,
+    stdout: Pipe,
+    stderr: Pipe,
+    exit: Option<Exit>,
+    limit_ms: u64,
+    until: Option<VTime>,
+    timed_out: bool,
+    grouped: bool,
+    waits_for: WaitsFor,
+    kills: Kills,
+}
+
+/// One of its pipes, and what came out of it.
+#[derive(Debug)]
+struct Pipe {
+    fd: Option<Fd>,
+    kept: Vec<u8>,
+    /// Lines that were too much.
+    dropped: usize,
+}
+
+/// Starts a command; an error is how it ended at once.
+pub(super) fn start(os: &mut dyn Os, call: &str, bash: &Bash, stripped: &[&str]) -> Result<Running, BashEnd> {
+    let tool = &bash.tool;
+    let (out, out_end) = os.pipe();
+    let (err, err_end) = os.pipe();
+    let (stdin, theirs, kept) = match tool.stdin.unwrap_or(ChildStdin::Null) {
+        ChildStdin::Null => (Stdio::Null, None, None),
+        ChildStdin::Inherit => (Stdio::Fd(STDIN), None, None),
+        ChildStdin::Pipe => {
+            let (read, write) = os.pipe();
+            (Stdio::Fd(read), Some(read), Some(write))
+        }
+    };
+    let group = match (tool.background_group, tool.new_session.unwrap_or(true)) {
+        (true, _) => Group::New,
+        (_, true) => Group::Session,
+        _ => Group::Inherit,
+    };
+    let mut env = os.envs();
+    env.retain(|(key, _)| key != PLAN_ENV && !stripped.contains(&key.as_str()));
+    for (key, value) in CHILD_ENV {
+        env.retain(|(k, _)| k != key);
+        env.push((key.to_owned(), value.to_owned()));
+    }
+    let argv = crate::tool::argv(&bash.does, &bash.command);
+    let spawn = Spawn { argv, env, stdin, stdout: Stdio::Fd(out_end), stderr: Stdio::Fd(err_end), group };
+    let started = os.spawn(spawn);
+    for fd in [Some(out_end), Some(err_end), theirs].into_iter().flatten() {
+        os.close(fd);
+    }
+    let limit = limit(os, bash.timeout);
+    match started {
+        Ok(child) => Ok(Running {
+            call: call.to_owned(),
+            child,
+            stdin: kept,
+            stdout: Pipe::new(out),
+            stderr: Pipe::new(err),
+            exit: None,
+            limit_ms: limit.as_ms(),
+            until: Some(os.now() + limit),
+            timed_out: false,
+            grouped: group != Group::Inherit,
+            waits_for: tool.waits_for.unwrap_or(WaitsFor::Pipes),
+            kills: tool.kills.unwrap_or(Kills::GroupThenKill),
+        }),
+        Err(errno) => {
+            for fd in [Some(out), Some(err), kept].into_iter().flatten() {
+                os.close(fd);
+            }
+            Err(BashEnd { code: 126, stderr: format!("spawn failed: {errno:?}"), ..BashEnd::default() })
+        }
+    }
+}
+
+/// What a child of Claude Code finds in its environment (read; 2.0.77).
+const CHILD_ENV: [(&str, &str); 3] =
+    [("CLAUDECODE", "1"), ("CLAUDE_CODE_ENTRYPOINT", "sdk-cli"), ("GIT_EDITOR", "true")];
+
+fn limit(os: &dyn Os, asked: Option<Span>) -> Span {
+    let from_env = |key| os.env(key).and_then(|ms| ms.parse().ok()).map(Span);
+    let usual = from_env("BASH_DEFAULT_TIMEOUT_MS").unwrap_or(BASH_LIMIT);
+    let most = from_env("BASH_MAX_TIMEOUT_MS").unwrap_or(BASH_LIMIT_MAX).max(usual);
+    asked.unwrap_or(usual).min(most)
+}
+
+impl Running {
+    /// Reads, reaps and keeps time; the end, once it is there.
+    pub fn poll(&mut self, os: &mut dyn Os) -> Option<BashEnd> {
+        self.read(os);
+        if self.until.is_some_and(|at| at <= os.now()) {
+            self.time_is_up(os);
+            self.read(os);
+        }
+        self.exit?;
+        let at_end = self.stdout.fd.is_none() && self.stderr.fd.is_none();
+        if self.waits_for == WaitsFor::Pipes && !at_end {
+            return None;
+        }
+        Some(self.end(os, false))
+    }
+
+    /// Ends it at once, and does not wait for anybody who holds its pipes.
+    pub fn kill(&mut self, os: &mut dyn Os) -> BashEnd {
+        self.signal(os, Sig::Kill, self.grouped && self.kills != Kills::Child);
+        self.read(os);
+        let mut end = self.end(os, true);
+        if self.exit.is_none() {
+            end.code = exit_code(Exit::Signal(Sig::Kill));
+        }
+        end
+    }
+
+    /// Says what it waits for.
+    pub fn wait(&self, wait: &mut Wait) {
+        wait.read.extend([self.stdout.fd, self.stderr.fd].into_iter().flatten());
+        wait.child |= self.exit.is_none();
+        wait.until = wait.until.into_iter().chain(self.until).min();
+    }
+
+    pub fn canon(&self, canon: &mut Canon) {
+        canon.text(&self.call).num(self.child.0.into()).flag(self.exit.is_some()).flag(self.timed_out);
+        canon.deadline(self.until);
+        for pipe in [&self.stdout, &self.stderr] {
+            canon.flag(pipe.fd.is_some()).bytes(&pipe.kept).num(pipe.dropped as u64);
+        }
+    }
+
+    fn time_is_up(&mut self, os: &mut dyn Os) {
+        let group = self.grouped && self.kills != Kills::Child;
+        if self.timed_out {
+            self.signal(os, Sig::Kill, group);
+            self.until = None;
+            return;
+        }
+        self.timed_out = true;
+        self.signal(os, Sig::Term, group);
+        self.until = (self.kills == Kills::GroupThenKill).then(|| os.now() + KILL_GRACE);
+    }
+
+    fn signal(&self, os: &mut dyn Os, sig: Sig, group: bool) {
+        let target = if group { Target::ChildGroup(self.child) } else { Target::Child(self.child) };
+        // Gone already: nobody to tell.
+        let _ = os.kill(target, sig);
+    }
+
+    fn read(&mut self, os: &mut dyn Os) {
+        // The exit first: what the child wrote before it is in the pipes by then.
+        if self.exit.is_none() {
+            self.exit = os.try_wait(self.child);
+        }
+        self.stdout.read(os);
+        self.stderr.read(os);
+    }
+
+    fn end(&mut self, os: &mut dyn Os, interrupted: bool) -> BashEnd {
+        for fd in [self.stdin.take(), self.stdout.fd.take(), self.stderr.fd.take()].into_iter().flatten() {
+            os.close(fd);
+        }
+        BashEnd {
+            code: self.exit.map_or(0, exit_code),
+            stdout: self.stdout.text(),
+            stderr: self.stderr.text(),
+            timed_out_ms: self.timed_out.then_some(self.limit_ms),
+            interrupted,
+        }
+    }
+}
+
+impl Pipe {
+    fn new(fd: Fd) -> Pipe {
+        Pipe { fd: Some(fd), kept: Vec::new(), dropped: 0 }
+    }
+
+    fn read(&mut self, os: &mut dyn Os) {
+        while let Some(fd) = self.fd {
+            match os.read(fd, 65_536) {
+                Read::Data(bytes) => self.take(&bytes),
+                Read::Later => return,
+                Read::Eof | Read::Failed(_) => {
+                    os.close(fd);
+                    self.fd = None;
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        // Four bytes a character at most.
+        let room = (BASH_OUTPUT_MAX * 4).saturating_sub(self.kept.len());
+        let (kept, rest) = bytes.split_at(room.min(bytes.len()));
+        self.kept.extend_from_slice(kept);
+        self.dropped += rest.iter().filter(|&&b| b == b'\n').count();
+    }
+
+    /// As the model is shown it: without blank lines before and white space behind, cut after the limit.
+    fn text(&self) -> String {
+        let text = String::from_utf8_lossy(&self.kept);
+        let text = text.trim_end().trim_start_matches(['\n', '\r']);
+        let Some((cut, _)) = text.char_indices().nth(BASH_OUTPUT_MAX) else { return text.to_owned() };
+        let lines = text[cut..].lines().count() + self.dropped;
+        format!("{}\n\n... [{lines} lines truncated] ...", &text[..cut])
+    }
+}
+
+/// The exit code as a shell has it.
+fn exit_code(exit: Exit) -> i32 {
+    match exit {
+        Exit::Code(code) => code.into(),
+        Exit::Signal(sig) => {
+            128 + match sig {
+                Sig::Hup => 1,
+                Sig::Int => 2,
+                Sig::Quit => 3,
+                Sig::Kill => 9,
+                Sig::Usr1 => 10,
+                Sig::Term => 15,
+                Sig::Cont => 18,
+                Sig::Stop => 19,
+                Sig::Tstp => 20,
+                Sig::Ttin => 21,
+                Sig::Ttou => 22,
+                Sig::Winch => 28,
+            }
+        }
+    }
+}

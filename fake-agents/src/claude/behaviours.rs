@@ -1,0 +1,126 @@
+//! What this persona says of itself: each behaviour, in which releases, and how it is known.
+//!
+//! Invariant: `recorded` means that tests/golden holds an exchange which the fake is held to; everything else is `read`.
+
+use super::release::Release;
+
+/// How a behaviour is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Known {
+    /// A recorded exchange shows it.
+    Recorded,
+    /// From source, documentation or an issue; no recording shows it.
+    Read,
+}
+
+/// One behaviour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Behaviour {
+    /// What it is.
+    pub name: &'static str,
+    /// The releases that it is played for.
+    pub releases: &'static [Release],
+    /// How it is known.
+    pub known: Known,
+    /// The recording, the source or the issue.
+    pub source: &'static str,
+}
+
+/// All of them.
+pub fn behaviours() -> &'static [Behaviour] {
+    BEHAVIOURS
+}
+
+use Known::{Read, Recorded};
+use Release::{V1_0_128 as V1, V2_0_77 as V2, V2_1_329 as V21};
+
+const ALL: &[Release] = &[V1, V2, V21];
+
+const fn b(name: &'static str, releases: &'static [Release], known: Known, source: &'static str) -> Behaviour {
+    Behaviour { name, releases, known, source }
+}
+
+const BEHAVIOURS: &[Behaviour] = &[
+    b("-p prints the last text", ALL, Recorded, "text-null"),
+    b("stream-json out: init, assistant, user, result, key by key", ALL, Recorded, "ask-*, bash-*"),
+    b("stream-json in: initialize, a user message, exit on stdin's end", ALL, Recorded, "io-text-init-close"),
+    b("stdin held after a result: waits for the next message", ALL, Recorded, "table `stdin held after result`"),
+    b("AskUserQuestion is no tool", &[V1], Recorded, "ask-default-null, io-ask-*"),
+    b(
+        "AskUserQuestion is refused as `Answer questions?` and listed as denied",
+        &[V2],
+        Recorded,
+        "ask-*-null, io-ask-bypass",
+    ),
+    b("AskUserQuestion is withheld without a permission prompt tool", &[V21], Recorded, "ask-*-null, io-ask-bypass"),
+    b(
+        "AskUserQuestion goes out as can_use_tool; the answer comes in updatedInput.answers",
+        &[V2, V21],
+        Recorded,
+        "io-ask-ppt-answer",
+    ),
+    b("no answers: `User has answered your questions: .`", &[V2], Recorded, "io-ask-ppt-emptyallow"),
+    b("no answers: `The user did not answer the questions.`", &[V21], Recorded, "io-ask-ppt-emptyallow"),
+    b(
+        "bypassPermissions answers AskUserQuestion with nothing, unasked",
+        &[V2],
+        Read,
+        "anthropics/claude-code#10400, #50728",
+    ),
+    b("Bash without permission is an error result and a denial", ALL, Recorded, "bash-deny-null"),
+    b("system/permission_denied before a denied result", &[V21], Recorded, "bash-deny-null"),
+    b("Bash with permission: output, is_error false", ALL, Recorded, "bash-allowed-null"),
+    b("Bash asks by can_use_tool: allow, deny with a text, no answer for ever", ALL, Recorded, "io-bash-ppt-*"),
+    b("interrupt of Bash: `Exit code 137`, a note, error_during_execution", &[V2], Recorded, "interrupt-bash"),
+    b("interrupt of Bash", &[V1, V21], Read, "as 2.0.77; not recorded"),
+    b("interrupt of an ask: control_cancel_request, response, error result", ALL, Read, "seen live, no exchange kept"),
+    b("a lone `sleep` is refused", &[V21], Recorded, "interrupt-bash"),
+    b("a cut stream counts as a whole answer", &[V2], Recorded, "drop"),
+    b("a cut stream counts as a whole answer", &[V1], Read, "as 2.0.77; not recorded"),
+    b("a cut stream is resumed three times, then an API error", &[V21], Recorded, "drop"),
+    b(
+        "429 and 5xx: ten retries, 0.5 s doubled to 32 s, without chance; then an API error, exit 1",
+        ALL,
+        Read,
+        "2.0.77, CLAUDE_CODE_MAX_RETRIES",
+    ),
+    b("a stalled stream is waited for without limit", ALL, Read, "anthropics/claude-code#53584"),
+    b("stdin beside a prompt is read to its end", &[V1, V2], Read, "anthropics/claude-code#9026"),
+    b(
+        "stdin beside a prompt is given up after 3 s without data",
+        &[V21],
+        Read,
+        "its warning `no stdin data received in 3s`",
+    ),
+    b(
+        "bash: 120 s, at most 10 min; TERM, KILL 200 ms later; null stdin, own session",
+        ALL,
+        Read,
+        "BASH_DEFAULT_TIMEOUT_MS, BASH_MAX_TIMEOUT_MS; KILL from opencode",
+    ),
+    b("bash: exit code and stderr are an error result", ALL, Read, "as the recorded `Exit code 137`"),
+    b("a reply that does not fit: `Tool permission request failed`", ALL, Read, "2.0.77"),
+    b("stdin's end while asked: `Tool permission stream closed before response received`", ALL, Read, "2.0.77"),
+    b("a line that is no message ends the process with exit 1", ALL, Read, "2.0.77; Clive 43cb47b"),
+    b(
+        "a tool_result that no call waits for: API error 400",
+        ALL,
+        Read,
+        "Clive, known failures; anthropics/claude-code#16712",
+    ),
+    b("dontAsk and --disallowedTools deny without asking", ALL, Read, "documentation"),
+    b(
+        "subagents: their tools on the wire with parent_tool_use_id, their asks on the same channel",
+        ALL,
+        Read,
+        "documentation of the agent SDK",
+    ),
+    b("a session on a terminal: menus, Ctrl-C, Ctrl-D, hang-up, window size", ALL, Read, "plain text instead of Ink"),
+    b(
+        "in the background of a terminal it is stopped (SIGTTOU), with -p too",
+        ALL,
+        Read,
+        "anthropics/claude-code#30779",
+    ),
+    b("EPIPE: output is dropped, the run goes on", ALL, Read, "2.0.77"),
+];

@@ -1,0 +1,438 @@
+//! Tool calls: which run, which need a permission, and what the model is told of each.
+//!
+//! Invariants: a call ends once, by [`Engine::finish`]; calls run in order, questions and subagents beside each other;
+//! a call that a fault keeps `running` never ends but by an interrupt.
+
+use super::args::Mode;
+use super::asks::Ask;
+use super::engine::{Answerer, Conv, Effect, Engine};
+use super::release::Release;
+use super::texts;
+use super::writer::{Decision, result_block};
+use rehang_judge::Fact;
+use rehang_scenario::turns::{Bash, Permit, Question, Turn};
+use rehang_scenario::{ToolDoes, VTime};
+use rehang_wire::model::ToolCall;
+use serde_json::{Value, json};
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BashEnd {
+    /// Its exit code; 128 and the signal's number where a signal ended it.
+    pub code: i32,
+    /// Its output, cut where there is too much.
+    pub stdout: String,
+    /// Its errors.
+    pub stderr: String,
+    /// The time limit that was up, in milliseconds.
+    pub timed_out_ms: Option<u64>,
+    /// It was ended by an interrupt.
+    pub interrupted: bool,
+}
+
+/// A tool call.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    pub id: String,
+    pub conv: Conv,
+    pub name: String,
+    pub input: Value,
+    pub turn: Option<Turn>,
+    /// Which part of its response it is.
+    part: usize,
+    /// Its number over all calls that began, from 1.
+    nth: u32,
+    pub state: State,
+    pub decision: Option<Decision>,
+    /// Its result is on record, and the loop never takes it up.
+    lost: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum State {
+    Waiting,
+    Asking(Ask),
+    Running,
+    Task(Conv),
+    /// The tool is over and its state stays `running`.
+    Stuck,
+    Done,
+}
+
+/// What a call comes to.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Outcome {
+    content: Value,
+    text: String,
+    is_error: Option<bool>,
+    shown: Value,
+    meta: Option<Decision>,
+}
+
+impl Outcome {
+    /// It did not run, or it failed.
+    pub fn error(text: &str) -> Outcome {
+        Outcome::worded(text, &format!("Error: {text}"))
+    }
+
+    /// It went well: this is what the model is told, this what the host is shown.
+    pub fn ok(text: &str, is_error: Option<bool>, shown: Value) -> Outcome {
+        Outcome { content: Value::from(text), text: text.to_owned(), is_error, shown, meta: None }
+    }
+
+    /// With the reason why it ran or not.
+    pub fn because(mut self, meta: Decision) -> Outcome {
+        self.meta = Some(meta);
+        self
+    }
+
+    fn worded(text: &str, shown: &str) -> Outcome {
+        let (content, text) = (Value::from(text), text.to_owned());
+        Outcome { content, text, is_error: Some(true), shown: Value::from(shown), meta: None }
+    }
+}
+
+impl Call {
+    /// What it waits for, in a word.
+    pub fn waits_on(&self) -> Option<&'static str> {
+        match &self.state {
+            State::Asking(ask) => Some(ask.word()),
+            State::Running | State::Stuck if self.name == "Bash" => Some("bash"),
+            State::Stuck => Some("tool"),
+            _ => None,
+        }
+    }
+
+    fn safe(&self) -> bool {
+        matches!(self.name.as_str(), "AskUserQuestion" | "Task")
+    }
+}
+
+/// The tool call that a turn is in Claude Code's dialect; none where it calls no tool.
+pub fn tool_call(turn: &Turn, id: &str) -> Option<ToolCall> {
+    let (name, input) = match turn {
+        Turn::Ask(questions) => ("AskUserQuestion", json!({"questions": questions_input(questions)})),
+        Turn::Bash(bash) => {
+            let mut input = json!({"command": bash.command});
+            if let Some(limit) = bash.timeout {
+                input["timeout"] = Value::from(limit.as_ms());
+            }
+            ("Bash", input)
+        }
+        Turn::Task(task) => {
+            let what = &task.description;
+            ("Task", json!({"description": what, "prompt": what, "subagent_type": "general-purpose"}))
+        }
+        Turn::Permit(permit) => {
+            let at = permit.patterns.first().map_or("", String::as_str);
+            let name = permit_tool(permit);
+            let input = match name.as_str() {
+                "Write" => json!({"file_path": at, "content": ""}),
+                "Edit" => json!({"file_path": at, "old_string": "", "new_string": ""}),
+                "WebFetch" => json!({"url": at, "prompt": ""}),
+                _ => json!({"patterns": permit.patterns}),
+            };
+            return Some(ToolCall { id: id.to_owned(), name, input });
+        }
+        Turn::Say(_) | Turn::Think(_) | Turn::Compact(_) | Turn::Together(_) | Turn::Finish(_) => return None,
+    };
+    Some(ToolCall { id: id.to_owned(), name: name.to_owned(), input })
+}
+
+impl Engine {
+    /// The tools that are offered.
+    pub(super) fn tools(&self) -> Vec<&'static str> {
+        let mut tools = self.config.release.tools(self.config.answerer != Answerer::Nobody);
+        tools.retain(|tool| !self.config.args.disallowed.iter().any(|rule| rule == tool));
+        tools
+    }
+
+    /// A command came to its end.
+    pub fn bash_ended(&mut self, now: VTime, call: &str, end: &BashEnd) {
+        let Some(at) = self.calls.iter().find(|c| c.id == call && c.state == State::Running) else { return };
+        let (conv, decision) = (at.conv, at.decision);
+        let mut outcome = self.bash_outcome(end);
+        outcome.meta = decision;
+        if end.interrupted {
+            // An interrupt ends what a fault keeps, too.
+            self.set_state(call, State::Stuck);
+        }
+        self.finish(now, call, outcome);
+        self.step_calls(now, conv);
+    }
+
+    pub(super) fn begin_calls(&mut self, now: VTime, conv: Conv, calls: Vec<ToolCall>) {
+        for (k, ToolCall { id, name, input }) in calls.into_iter().enumerate() {
+            let (part, turn) = self.scripted(conv, k).map_or((0, None), |(part, turn)| (part, Some(turn)));
+            let state = State::Waiting;
+            self.calls.push(Call { id, conv, name, input, turn, part, nth: 0, state, decision: None, lost: false });
+        }
+        self.step_calls(now, conv);
+    }
+
+    /// Begins what can begin, and goes on where all is over.
+    pub(super) fn step_calls(&mut self, now: VTime, conv: Conv) {
+        loop {
+            let mine = || self.calls.iter().filter(|c| c.conv == conv);
+            let active = mine().any(|c| !matches!(c.state, State::Waiting | State::Done));
+            let Some(next) = mine().find(|c| c.state == State::Waiting) else {
+                if active || mine().next().is_none() {
+                    return;
+                }
+                let lost = mine().any(|c| c.lost) && !self.is_aborting();
+                self.calls.retain(|c| c.conv != conv);
+                return if lost { self.lose(conv) } else { self.tools_over(now, conv) };
+            };
+            let beside = next.safe() && mine().all(|c| c.state == State::Waiting || c.state == State::Done || c.safe());
+            if active && !beside {
+                return;
+            }
+            let id = next.id.clone();
+            self.start(now, &id);
+        }
+    }
+
+    fn lose(&mut self, conv: Conv) {
+        self.convs[conv.0].phase = super::engine::Phase::Lost;
+    }
+
+    fn start(&mut self, now: VTime, id: &str) {
+        self.counted.tools += 1;
+        let nth = self.counted.tools;
+        let Some(call) = self.calls.iter_mut().find(|c| c.id == id) else { return };
+        (call.nth, call.state) = (nth, State::Running);
+        let (conv, name, turn, part) = (call.conv, call.name.clone(), call.turn.clone(), call.part);
+        let session = self.convs[conv.0].session.clone();
+        self.note(Fact::ToolBegan { call: id.to_owned(), tool: fact_name(&name).to_owned(), session });
+        let release = self.config.release;
+        if turn.is_none() || !self.offered(&name) {
+            let why = texts::no_such_tool(release, &name);
+            let content = format!("<tool_use_error>Error: {why}</tool_use_error>");
+            return self.finish(now, id, Outcome::worded(&content, &format!("Error: {why}")));
+        }
+        match turn {
+            Some(Turn::Ask(questions)) => self.start_question(now, id, &questions),
+            Some(Turn::Bash(bash)) => {
+                if let Some(why) = texts::lone_sleep(&bash.command).filter(|_| release == Release::V2_1_329) {
+                    let content = format!("<tool_use_error>{why}</tool_use_error>");
+                    return self.finish(now, id, Outcome::worded(&content, &format!("Error: {why}")));
+                }
+                match bash.asks {
+                    None => self.run(now, id, Decision::ByConfig),
+                    Some(_) => self.permission(now, id, "Bash", &bash.command),
+                }
+            }
+            Some(Turn::Permit(permit)) => {
+                let detail = permit.patterns.first().cloned().unwrap_or_default();
+                self.permission(now, id, &name, &detail);
+            }
+            Some(Turn::Task(task)) => {
+                let path = format!("{}{}.{part}/", self.convs[conv.0].path, self.convs[conv.0].nth + 1);
+                self.counted.subagents.0 += 1;
+                let child = self.begin_conv(Some((conv, id.to_owned())), path, &task.turns);
+                self.set_state(id, State::Task(child));
+                self.tell(now, child, &task.description);
+            }
+            _ => {}
+        }
+    }
+
+    fn start_question(&mut self, now: VTime, id: &str, questions: &[Question]) {
+        if self.asked_inside(now, id, questions) {
+            return;
+        }
+        let release = self.config.release;
+        match self.config.answerer {
+            _ if self.mode == Mode::DontAsk => self.deny(now, id, &texts::dont_ask("AskUserQuestion")),
+            Answerer::Nobody => {
+                self.denied(id);
+                self.finish(now, id, Outcome::error(texts::ANSWER_QUESTIONS));
+            }
+            _ if self.mode == Mode::Bypass && release == Release::V2_0_77 => {
+                let outcome = self.answer_outcome(id, &[]);
+                self.finish(now, id, outcome);
+            }
+            _ => self.ask(now, id),
+        }
+    }
+
+    fn permission(&mut self, now: VTime, id: &str, tool: &str, detail: &str) {
+        let rules = |rules: &[String]| rules.iter().any(|rule| covers(rule, tool, detail));
+        let edits = matches!(tool, "Write" | "Edit" | "MultiEdit" | "NotebookEdit");
+        if rules(&self.config.args.disallowed) {
+            return self.deny(now, id, &texts::by_rule(tool, detail));
+        }
+        let by_mode = self.mode == Mode::Bypass || (self.mode == Mode::AcceptEdits && edits);
+        if by_mode || rules(&self.config.args.allowed) {
+            return self.run(now, id, Decision::ByConfig);
+        }
+        match self.config.answerer {
+            _ if self.mode == Mode::DontAsk => self.deny(now, id, &texts::dont_ask(tool)),
+            Answerer::Nobody if tool == "Bash" => self.deny(now, id, &texts::bash_denied(self.config.release, detail)),
+            Answerer::Nobody => self.deny(now, id, &texts::tool_denied(tool, detail)),
+            _ => self.ask(now, id),
+        }
+    }
+
+    /// A call that may run runs.
+    pub(super) fn run(&mut self, now: VTime, id: &str, decision: Decision) {
+        let Some(call) = self.calls.iter_mut().find(|c| c.id == id) else { return };
+        call.state = State::Running;
+        call.decision = Some(decision);
+        match call.turn.clone() {
+            Some(Turn::Bash(bash)) => self.effects.push(Effect::Bash { call: id.to_owned(), bash: Box::new(bash) }),
+            Some(Turn::Permit(permit)) => {
+                let shown = json!({"type": "text", "output": permit.output});
+                self.finish(now, id, Outcome::ok(&permit.output, None, shown).because(decision));
+            }
+            _ => {}
+        }
+    }
+
+    /// A call is denied where nobody was asked.
+    fn deny(&mut self, now: VTime, id: &str, why: &str) {
+        self.denied(id);
+        if self.config.release == Release::V2_1_329
+            && let Some(call) = self.calls.iter().find(|c| c.id == id)
+        {
+            let (tool, conv) = (call.name.clone(), call.conv);
+            let message = self.writer.permission_denied(&tool, id, why);
+            self.emit(conv, message);
+        }
+        self.finish(now, id, Outcome::error(why).because(Decision::RefusedByConfig));
+    }
+
+    /// Puts a call on the list of denials.
+    pub(super) fn denied(&mut self, id: &str) {
+        let Some(call) = self.calls.iter().find(|c| c.id == id) else { return };
+        let input = texts::schema_order(&call.input);
+        self.denials.push(json!({"tool_name": call.name, "tool_use_id": id, "tool_input": input}));
+    }
+
+    /// The end of a subagent is the end of its call.
+    pub(super) fn subagent_ended(&mut self, now: VTime, conv: Conv, text: &str, failed: bool) {
+        let talk = &mut self.convs[conv.0];
+        talk.phase = super::engine::Phase::Idle;
+        let (session, parent) = (talk.session.clone(), talk.parent.clone());
+        self.note(Fact::Busy { session, busy: false });
+        let Some(call) = parent else { return };
+        self.counted.subagents.1 += u32::from(!failed);
+        let outcome = if failed {
+            Outcome::error(text)
+        } else {
+            let content = json!([{"type": "text", "text": text}]);
+            let shown = json!({"status": "completed", "content": content});
+            Outcome { content, text: text.to_owned(), is_error: Some(false), shown, meta: None }
+        };
+        let Some(of) = self.calls.iter().find(|c| c.id == call).map(|c| c.conv) else { return };
+        self.finish(now, &call, outcome);
+        self.step_calls(now, of);
+    }
+
+    /// A call comes to its end, unless a fault keeps it.
+    pub(super) fn finish(&mut self, now: VTime, id: &str, outcome: Outcome) {
+        let Some(call) = self.calls.iter_mut().find(|c| c.id == id) else { return };
+        let fault = self.config.tool_faults.iter().find(|(nth, _)| *nth == call.nth).map(|(_, does)| *does);
+        if fault == Some(ToolDoes::NeverFlips) && call.state != State::Stuck {
+            call.state = State::Stuck;
+            return;
+        }
+        call.lost = fault == Some(ToolDoes::LosesResult);
+        call.state = State::Done;
+        let conv = call.conv;
+        let parent = self.convs[conv.0].parent.clone();
+        let Outcome { content, text, is_error, shown, meta } = outcome;
+        let block = result_block(id, content, is_error);
+        let message = self.writer.tool_result(block, shown, meta, parent.as_deref());
+        self.effects.push(Effect::Emit(message));
+        let error = is_error.unwrap_or(false);
+        self.remember_result(conv, id, &text, error);
+        self.count_user(conv);
+        self.note(Fact::ToolEnded { call: id.to_owned(), error, text });
+        let _ = now;
+    }
+
+    pub(super) fn set_state(&mut self, id: &str, state: State) {
+        if let Some(call) = self.calls.iter_mut().find(|c| c.id == id) {
+            call.state = state;
+        }
+    }
+
+    fn offered(&self, tool: &str) -> bool {
+        let known = self.tools().contains(&tool);
+        // A scenario may name any tool that needs a permission; only what a rule withholds is not there.
+        let foreign = tool != "AskUserQuestion" && !self.config.args.disallowed.iter().any(|rule| rule == tool);
+        known || foreign
+    }
+
+    fn bash_outcome(&self, end: &BashEnd) -> Outcome {
+        let (stdout, stderr) = (end.stdout.as_str(), end.stderr.as_str());
+        if end.code == 0 && !end.interrupted && end.timed_out_ms.is_none() {
+            let text = lines(&[stdout, stderr]);
+            let mut shown = json!({"stdout": stdout, "stderr": stderr, "interrupted": false, "isImage": false});
+            if self.config.release == Release::V2_1_329 {
+                shown["noOutputExpected"] = Value::from(false);
+            }
+            return Outcome::ok(&text, Some(false), shown);
+        }
+        let head = format!("Exit code {}", end.code);
+        let interrupted = if end.interrupted { texts::INTERRUPTED_TOOL } else { "" };
+        let late = end.timed_out_ms.map_or_else(String::new, texts::timed_out);
+        Outcome::error(&lines(&[&head, interrupted, &late, stderr, stdout]))
+    }
+}
+
+/// A rule of `--allowedTools` covers a call: `Bash`, `Bash(git diff:*)`, `Bash(ls -l)`. Of a compound command, every
+/// part that asks must be covered.
+fn covers(rule: &str, tool: &str, detail: &str) -> bool {
+    let Some((name, pattern)) = rule.split_once('(') else { return rule == tool };
+    let pattern = pattern.strip_suffix(')').unwrap_or(pattern);
+    let fits = |part: &str| match pattern.strip_suffix(":*") {
+        Some(prefix) => part == prefix || part.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(' ')),
+        None => part == pattern || pattern == "*",
+    };
+    let parts = if tool == "Bash" { texts::needs_approval(detail) } else { vec![detail.to_owned()] };
+    name == tool && (fits(detail) || parts.iter().all(|part| fits(part)))
+}
+
+fn permit_tool(permit: &Permit) -> String {
+    match permit.tool.as_str() {
+        "webfetch" => "WebFetch".to_owned(),
+        "websearch" => "WebSearch".to_owned(),
+        "multiedit" => "MultiEdit".to_owned(),
+        tool => {
+            let mut letters = tool.chars();
+            letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+        }
+    }
+}
+
+/// A tool's name in facts, which is the same for every agent.
+fn fact_name(tool: &str) -> &str {
+    match tool {
+        "AskUserQuestion" => "question",
+        "Bash" => "bash",
+        "Task" => "task",
+        other => other,
+    }
+}
+
+/// The questions in the order of keys that models write (recorded).
+fn questions_input(questions: &[Question]) -> Vec<Value> {
+    let option =
+        |choice: &rehang_scenario::turns::Choice| json!({"label": choice.label, "description": choice.description});
+    let question = |q: &Question| {
+        let options: Vec<Value> = q.options.iter().map(option).collect();
+        json!({"question": q.question, "header": q.header, "multiSelect": q.multiple, "options": options})
+    };
+    questions.iter().map(question).collect()
+}
+
+fn lines(parts: &[&str]) -> String {
+    parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("\n")
+}
+
+/// What a command is to be called on the wire of another module: its command line.
+pub(super) fn shown(bash: &Bash) -> &str {
+    &bash.command
+}

@@ -1,0 +1,753 @@
+//! The persona itself: prompts, model events and tools' ends in; messages and effects out. No I/O, no clock.
+//!
+//! A conversation is the root's or a subagent's; each asks its model, runs the tools that it calls, and asks again, until
+//! a response calls none. Tools are in [`super::calls`], asks in [`super::asks`].
+//!
+//! Invariants: one turn of the root at a time, further prompts wait; a tool call has exactly one result; no instant is
+//! kept but deadlines.
+
+use super::args::{Args, Mode};
+use super::calls::Call;
+use super::release::{RETRIES_MAX, Release, backoff};
+use super::texts;
+use super::writer::{Ending, Writer};
+use crate::inside::{Acting, Inside};
+use rehang_judge::Fact;
+use rehang_scenario::turns::{Bash, Finish, Question, Response, Turn, responses};
+use rehang_scenario::{Canon, ToolDoes, VTime};
+use rehang_strategy::Seen;
+use rehang_wire::model::script::{Chunk, Item, chunks};
+use rehang_wire::model::{Message, ModelEvent, ModelRequest, Part, Tool, ToolCall};
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+
+/// A conversation: its place in the order of begins. The root is 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Conv(pub usize);
+
+/// Who can answer what is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Answerer {
+    /// Nobody: `-p` without a permission prompt tool.
+    Nobody,
+    /// The host, over the control protocol.
+    Host,
+    /// A person at the terminal.
+    Person,
+}
+
+/// What a session is started with.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The release.
+    pub release: Release,
+    /// The command line.
+    pub args: Args,
+    /// Who can answer.
+    pub answerer: Answerer,
+    /// What the model does.
+    pub turns: Vec<Turn>,
+    /// What becomes of tool calls, by their number.
+    pub tool_faults: Vec<(u32, ToolDoes)>,
+}
+
+/// What the world around is to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// A message goes out.
+    Emit(Value),
+    /// A person at the terminal is asked.
+    Show {
+        /// The ask.
+        id: String,
+        /// The questions; none for a permission.
+        questions: Vec<Question>,
+        /// What is to be permitted; empty for a question.
+        permission: String,
+    },
+    /// What was shown is settled.
+    Hide {
+        /// The ask.
+        id: String,
+    },
+    /// The model is asked.
+    Ask(Conv),
+    /// The model's stream is given up.
+    Abort(Conv),
+    /// A command is to run.
+    Bash {
+        /// The call.
+        call: String,
+        /// The command.
+        bash: Box<Bash>,
+    },
+    /// A command is to be ended at once, by SIGKILL.
+    Kill {
+        /// The call.
+        call: String,
+    },
+    /// A fact for the trace.
+    Note(Fact),
+    /// A line for stderr.
+    Complain(String),
+    /// A variable is kept from children.
+    Strip(&'static str),
+}
+
+/// The persona.
+pub struct Engine {
+    pub(super) config: Config,
+    pub(super) mode: Mode,
+    pub(super) writer: Writer,
+    pub(super) inside: Inside,
+    pub(super) effects: Vec<Effect>,
+    pub(super) convs: Vec<Talk>,
+    pub(super) calls: Vec<Call>,
+    pub(super) counted: Counted,
+    pub(super) denials: Vec<Value>,
+    pub(super) stdin_open: bool,
+    queue: VecDeque<Vec<Value>>,
+    initialized: bool,
+    aborting: bool,
+    failed: bool,
+}
+
+/// Counters that give ids and totals.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Counted {
+    pub sessions: u32,
+    pub messages: u32,
+    pub calls: u32,
+    pub requests: u32,
+    pub tools: u32,
+    pub asked: u32,
+    pub results: u32,
+    pub turns: u32,
+    pub responses: u32,
+    pub subagents: (u32, u32),
+}
+
+/// A conversation's state.
+#[derive(Debug, Clone)]
+pub(super) struct Talk {
+    /// The session in facts.
+    pub session: String,
+    /// The subagent's tool call.
+    pub parent: Option<String>,
+    /// Where its script is in the plan (`2.1/`); empty for the root.
+    pub path: String,
+    script: Vec<Response>,
+    /// The response that is being given, or comes next: from 0.
+    pub nth: usize,
+    /// What the last tool call told the model.
+    pub answer: String,
+    pub phase: Phase,
+    pub until: Option<VTime>,
+    /// The conversation as the model's API has it.
+    messages: Vec<Message>,
+    /// How often this response has failed, was resumed.
+    tries: u32,
+    resumed: u32,
+    now: Spoken,
+}
+
+/// What has come of a response.
+#[derive(Debug, Clone, Default)]
+struct Spoken {
+    id: String,
+    /// The text block that is open.
+    text: String,
+    /// The last text block that is whole.
+    last_text: String,
+    /// The block that waits for the stop reason.
+    held: Option<Value>,
+    calls: Vec<ToolCall>,
+    parts: Vec<Part>,
+    finish: Option<Finish>,
+    compacting: bool,
+}
+
+/// What a conversation waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// A prompt.
+    Idle,
+    /// The model.
+    Model,
+    /// The end of a pause before the next try.
+    Backoff,
+    /// Its tools.
+    Tools,
+    /// Nothing that will ever come: a tool's result was lost.
+    Lost,
+}
+
+impl Engine {
+    /// A session that waits for its first prompt.
+    pub fn new(config: Config, inside: Inside) -> Engine {
+        let mut engine = Engine {
+            mode: config.args.mode,
+            writer: Writer::new(config.release, "ses_1"),
+            inside,
+            effects: Vec::new(),
+            convs: Vec::new(),
+            calls: Vec::new(),
+            counted: Counted::default(),
+            denials: Vec::new(),
+            stdin_open: true,
+            queue: VecDeque::new(),
+            initialized: false,
+            aborting: false,
+            failed: false,
+            config,
+        };
+        let turns = engine.config.turns.clone();
+        engine.begin_conv(None, String::new(), &turns);
+        engine
+    }
+
+    /// What is to be done, in order.
+    pub fn take_effects(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.effects)
+    }
+
+    /// Tells the strategies inside that the agent begins.
+    pub fn boot(&mut self, now: VTime, env: Vec<(String, String)>, stdin_tty: bool) {
+        let run = self.config.answerer == Answerer::Nobody;
+        self.see(now, &Seen::Boot { env, stdin_tty, run });
+    }
+
+    /// There is a terminal: its user answers, unless a host was named.
+    pub fn person_answers(&mut self) {
+        if self.config.answerer == Answerer::Nobody {
+            self.config.answerer = Answerer::Person;
+        }
+    }
+
+    /// A prompt of content blocks.
+    pub fn prompt(&mut self, now: VTime, blocks: Vec<Value>) {
+        self.queue.push_back(blocks);
+        self.pump(now);
+    }
+
+    /// A control request of the host's.
+    pub fn request(&mut self, now: VTime, id: &str, subtype: &str, request: &Value) {
+        let reply = match subtype {
+            "initialize" if self.initialized => self.writer.refused(id, "Already initialized"),
+            "initialize" => {
+                self.initialized = true;
+                self.writer.initialized(id, self.mode, self.busy())
+            }
+            "interrupt" => {
+                self.interrupt(now, Some(id));
+                return;
+            }
+            "set_permission_mode" => match request["mode"].as_str().and_then(Mode::parse) {
+                Some(mode) => {
+                    self.mode = mode;
+                    self.writer.done(id)
+                }
+                None => self.writer.refused(id, "Unknown permission mode"),
+            },
+            "set_model" | "set_max_thinking_tokens" => self.writer.done(id),
+            _ => self.writer.refused(id, &format!("Unsupported control request subtype: {subtype}")),
+        };
+        self.effects.push(Effect::Emit(reply));
+    }
+
+    /// Whether a turn runs.
+    pub fn busy(&self) -> bool {
+        self.convs[0].phase != Phase::Idle
+    }
+
+    /// Whether the last result was an error.
+    pub fn failed(&self) -> bool {
+        self.failed
+    }
+
+    /// How many turns have ended.
+    pub fn results(&self) -> u32 {
+        self.counted.results
+    }
+
+    /// What it waits for, in a word.
+    pub fn waits_on(&self) -> &'static str {
+        if self.convs[0].phase == Phase::Idle {
+            return "message";
+        }
+        if let Some(word) = self.calls.iter().find_map(Call::waits_on) {
+            return word;
+        }
+        let model = self.convs.iter().any(|c| matches!(c.phase, Phase::Model | Phase::Backoff));
+        if model { "model" } else { "tool" }
+    }
+
+    /// When [`Engine::tick`] is due.
+    pub fn deadline(&self) -> Option<VTime> {
+        self.convs.iter().filter_map(|c| c.until).chain(self.inside.deadline()).min()
+    }
+
+    /// Time has passed.
+    pub fn tick(&mut self, now: VTime) {
+        for i in 0..self.convs.len() {
+            if self.convs[i].phase == Phase::Backoff && self.convs[i].until.is_some_and(|at| at <= now) {
+                self.convs[i].until = None;
+                self.ask_model(now, Conv(i));
+            }
+        }
+        let acts = self.inside.tick(now);
+        self.act_all(now, acts);
+    }
+
+    /// What the scripted model says to a conversation, before faults.
+    pub fn chunks(&mut self, conv: Conv) -> Vec<Chunk> {
+        let talk = &self.convs[conv.0];
+        let Some(response) = talk.script.get(talk.nth).cloned() else {
+            return vec![Chunk::Event(ModelEvent::Finish(Finish::Stop))];
+        };
+        let answer = talk.answer.clone();
+        let calls = &mut self.counted.calls;
+        chunks(
+            &response,
+            |said| said.replace("{answer}", &answer),
+            |turn| {
+                *calls += 1;
+                super::calls::tool_call(turn, &format!("toolu_{calls}"))
+            },
+        )
+    }
+
+    /// What is asked of a real model server, and the path of the scripted response that it means.
+    pub fn model_request(&self, conv: Conv) -> (ModelRequest, String) {
+        let talk = &self.convs[conv.0];
+        let tool = |name: &&str| Tool { name: (*name).to_owned(), ..Tool::default() };
+        let request = ModelRequest {
+            model: self.config.release.model().to_owned(),
+            stream: true,
+            tools: self.tools().iter().map(tool).collect(),
+            messages: talk.messages.clone(),
+        };
+        (request, format!("{}{}", talk.path, talk.nth + 1))
+    }
+
+    /// Something came of the model's stream.
+    pub fn model(&mut self, now: VTime, conv: Conv, item: Item) {
+        let Conv(i) = conv;
+        if self.convs.get(i).is_none_or(|talk| talk.phase != Phase::Model) {
+            return;
+        }
+        let session = self.convs[i].session.clone();
+        if std::mem::take(&mut self.convs[i].now.compacting) {
+            let over = self.writer.compacting(true);
+            self.emit(conv, over);
+        }
+        match item {
+            Item::Event(ModelEvent::Start) => {
+                self.counted.messages += 1;
+                self.convs[i].now.id = format!("msg_{}", self.counted.messages);
+                self.see(now, &Seen::StreamMoved { session, progress: false });
+            }
+            Item::Event(ModelEvent::TextDelta(text)) => {
+                self.convs[i].now.text.push_str(&text);
+                self.note(Fact::ModelSaid { session: session.clone(), text });
+                self.see(now, &Seen::StreamMoved { session, progress: true });
+            }
+            Item::Event(ModelEvent::ToolCall(call)) => {
+                self.close_text(conv);
+                let block = json!({"type": "tool_use", "id": call.id, "name": call.name, "input": call.input});
+                self.block(conv, block);
+                self.convs[i].now.parts.push(Part::Call(call.clone()));
+                self.convs[i].now.calls.push(call);
+                self.note(Fact::ModelSaid { session: session.clone(), text: String::new() });
+                self.see(now, &Seen::StreamMoved { session, progress: true });
+            }
+            Item::Event(ModelEvent::Finish(finish)) => {
+                self.close_text(conv);
+                self.convs[i].now.finish = Some(finish);
+                self.release_held(conv);
+                self.see(now, &Seen::StreamMoved { session, progress: true });
+            }
+            Item::Event(ModelEvent::Error { status, .. }) => self.refused(now, conv, status.max(500)),
+            Item::KeepAlive | Item::Event(ModelEvent::KeepAlive) => {
+                self.see(now, &Seen::StreamMoved { session, progress: false });
+            }
+            Item::Compacting(_) => {
+                let begins = self.writer.compacting(false);
+                self.emit(conv, begins);
+                self.convs[i].now.compacting = true;
+            }
+            Item::Ended { clean } => self.stream_ended(now, conv, clean),
+            Item::Reset => self.stream_lost(now, conv),
+            Item::Status(status) => self.refused(now, conv, status),
+        }
+    }
+
+    /// Writes all that a later transition can read.
+    pub fn canon(&self, canon: &mut Canon) {
+        self.inside.canon(canon);
+        canon.list(&self.convs, |canon, talk| {
+            let Talk { session, parent, path, script: _, nth, answer, phase, until, messages, tries, resumed, now } =
+                talk;
+            canon.deadline(*until);
+            let state = (session, parent, path, nth, answer, phase, messages, tries, resumed, now);
+            canon.text(&format!("{state:?}"));
+        });
+        let rest = (&self.calls, &self.counted, &self.denials, self.stdin_open, &self.queue, self.mode);
+        canon.text(&format!("{rest:?}"));
+        canon.flag(self.initialized).flag(self.aborting).flag(self.failed);
+    }
+
+    // --- the turn ---
+
+    /// Begins the next turn where one waits and none runs.
+    pub(super) fn pump(&mut self, now: VTime) {
+        if self.busy() {
+            return;
+        }
+        let Some(blocks) = self.queue.pop_front() else { return };
+        self.counted.turns = u32::from(!self.config.release.counts_assistant());
+        self.counted.responses = 0;
+        let session = self.convs[0].session.clone();
+        if self.counted.results == 0 {
+            self.note(Fact::Session { id: session.clone(), parent: String::new() });
+        }
+        self.note(Fact::Busy { session, busy: true });
+        let tools = self.tools();
+        let init = self.writer.init(self.mode, &tools);
+        self.effects.push(Effect::Emit(init));
+        let orphan = blocks.iter().find(|block| block["type"] == "tool_result");
+        let orphan = orphan.map(|block| block["tool_use_id"].as_str().unwrap_or_default().to_owned());
+        let texts = blocks.iter().filter_map(|block| block["text"].as_str());
+        let prompt: Vec<&str> = texts.collect();
+        self.convs[0].messages.push(Message::text("user", &prompt.join("\n")));
+        if let Some(call) = orphan {
+            self.convs[0].phase = Phase::Model;
+            let at = self.convs[0].messages.len() - 1;
+            let text = texts::api_error(400, "invalid_request_error", &texts::orphan_result(at, &call));
+            return self.give_up(now, Conv(0), &text, "invalid_request", Some(400));
+        }
+        self.ask_model(now, Conv(0));
+    }
+
+    pub(super) fn begin_conv(&mut self, parent: Option<(Conv, String)>, path: String, turns: &[Turn]) -> Conv {
+        self.counted.sessions += 1;
+        let session = format!("ses_{}", self.counted.sessions);
+        let parent = parent.map(|(conv, call)| {
+            let of = self.convs[conv.0].session.clone();
+            self.note(Fact::Session { id: session.clone(), parent: of });
+            self.note(Fact::Busy { session: session.clone(), busy: true });
+            call
+        });
+        self.convs.push(Talk {
+            session,
+            parent,
+            path,
+            script: responses(turns),
+            nth: 0,
+            answer: String::new(),
+            phase: Phase::Idle,
+            until: None,
+            messages: Vec::new(),
+            tries: 0,
+            resumed: 0,
+            now: Spoken::default(),
+        });
+        Conv(self.convs.len() - 1)
+    }
+
+    /// A prompt for a subagent.
+    pub(super) fn tell(&mut self, now: VTime, conv: Conv, prompt: &str) {
+        self.convs[conv.0].messages.push(Message::text("user", prompt));
+        self.ask_model(now, conv);
+    }
+
+    /// The tool's turn in the script of a conversation: the `k`-th of the response that is being given, and which
+    /// part of it that is.
+    pub(super) fn scripted(&self, conv: Conv, k: usize) -> Option<(usize, Turn)> {
+        let talk = &self.convs[conv.0];
+        let calls = |turn: &Turn| matches!(turn, Turn::Ask(_) | Turn::Permit(_) | Turn::Bash(_) | Turn::Task(_));
+        let parts = &talk.script.get(talk.nth)?.parts;
+        parts.iter().enumerate().filter(|(_, turn)| calls(turn)).nth(k).map(|(at, turn)| (at, turn.clone()))
+    }
+
+    pub(super) fn ask_model(&mut self, now: VTime, conv: Conv) {
+        self.counted.asked += 1;
+        let talk = &mut self.convs[conv.0];
+        talk.phase = Phase::Model;
+        talk.now = Spoken::default();
+        let session = talk.session.clone();
+        self.note(Fact::ModelAsked { session: session.clone(), response: self.counted.asked });
+        self.effects.push(Effect::Ask(conv));
+        self.see(now, &Seen::StreamOpen { session });
+    }
+
+    fn stream_ended(&mut self, now: VTime, conv: Conv, clean: bool) {
+        self.close_text(conv);
+        self.release_held(conv);
+        let spoken = &self.convs[conv.0].now;
+        let (whole, nothing) = (spoken.finish.is_some(), spoken.parts.is_empty());
+        if whole || (!nothing && (clean || !spoken.calls.is_empty())) {
+            return self.responded(now, conv);
+        }
+        if nothing {
+            return self.failed_try(now, conv, texts::NO_CONNECTION, "connection_failed", None);
+        }
+        match self.config.release.resumes() {
+            None => self.responded(now, conv),
+            Some(limit) => self.resume_or_give_up(now, conv, limit),
+        }
+    }
+
+    fn stream_lost(&mut self, now: VTime, conv: Conv) {
+        let some = !self.convs[conv.0].now.text.is_empty() || !self.convs[conv.0].now.parts.is_empty();
+        match self.config.release.resumes() {
+            Some(limit) if some => {
+                self.close_text(conv);
+                self.release_held(conv);
+                self.resume_or_give_up(now, conv, limit);
+            }
+            _ => self.failed_try(now, conv, texts::NO_CONNECTION, "connection_failed", None),
+        }
+    }
+
+    fn resume_or_give_up(&mut self, now: VTime, conv: Conv, limit: u32) {
+        self.stream_closed(now, conv, "none");
+        self.remember(conv);
+        if self.convs[conv.0].resumed >= limit {
+            return self.give_up(now, conv, texts::CUT, "connection_failed", None);
+        }
+        self.convs[conv.0].resumed += 1;
+        let again = self.writer.note(texts::RESUME, true);
+        self.emit(conv, again);
+        self.count_user(conv);
+        self.convs[conv.0].messages.push(Message::text("user", texts::RESUME));
+        self.ask_model(now, conv);
+    }
+
+    fn refused(&mut self, now: VTime, conv: Conv, status: u16) {
+        let (kind, message) = texts::api_error_kind(status);
+        let text = texts::api_error(status, kind, message);
+        let again = matches!(status, 408 | 409 | 429) || status >= 500;
+        if again {
+            return self.failed_try(now, conv, &text, "server_error", Some(status));
+        }
+        self.stream_closed(now, conv, "error");
+        self.give_up(now, conv, &text, kind, Some(status));
+    }
+
+    fn failed_try(&mut self, now: VTime, conv: Conv, text: &str, word: &str, status: Option<u16>) {
+        self.stream_closed(now, conv, "error");
+        let talk = &mut self.convs[conv.0];
+        talk.tries += 1;
+        if talk.tries > RETRIES_MAX {
+            return self.give_up(now, conv, text, word, status);
+        }
+        talk.phase = Phase::Backoff;
+        talk.until = Some(now + backoff(talk.tries));
+    }
+
+    /// The turn ends in an API error: the root's as a result, a subagent's as its tool's error.
+    pub(super) fn give_up(&mut self, now: VTime, conv: Conv, text: &str, word: &str, status: Option<u16>) {
+        if self.convs[conv.0].parent.is_some() {
+            return self.subagent_ended(now, conv, text, true);
+        }
+        let said = self.writer.synthetic(text, word, None);
+        self.emit(conv, said);
+        self.end_turn(now, Some(text), Some((word, status)));
+    }
+
+    /// A response is whole, or is taken for whole.
+    fn responded(&mut self, now: VTime, conv: Conv) {
+        self.counted.responses += 1;
+        let finish = self.convs[conv.0].now.finish;
+        self.stream_closed(
+            now,
+            conv,
+            match finish {
+                Some(Finish::Stop) => "stop",
+                Some(Finish::ToolCalls) => "tool-calls",
+                Some(Finish::Unknown) => "unknown",
+                Some(Finish::None) | None => "none",
+            },
+        );
+        self.remember(conv);
+        let talk = &mut self.convs[conv.0];
+        (talk.tries, talk.resumed) = (0, 0);
+        let calls = std::mem::take(&mut talk.now.calls);
+        if !calls.is_empty() {
+            talk.phase = Phase::Tools;
+            return self.begin_calls(now, conv, calls);
+        }
+        talk.nth += 1;
+        let text = talk.now.last_text.clone();
+        match talk.parent {
+            Some(_) => self.subagent_ended(now, conv, &text, false),
+            None => self.end_turn(now, Some(&text), None),
+        }
+    }
+
+    /// A stream that was given up counts as a whole response.
+    pub(super) fn drain(&mut self, now: VTime, conv: Conv) {
+        self.close_text(conv);
+        self.release_held(conv);
+        self.responded(now, conv);
+    }
+
+    /// All tools of a response are over.
+    pub(super) fn tools_over(&mut self, now: VTime, conv: Conv) {
+        let Conv(i) = conv;
+        if i == 0 && self.aborting {
+            self.aborting = false;
+            self.note_interrupted(texts::INTERRUPTED_TOOL);
+            return self.end_turn(now, None, None);
+        }
+        self.convs[i].nth += 1;
+        self.ask_model(now, conv);
+    }
+
+    /// The turn ends without a result's text, after this note.
+    pub(super) fn end_interrupted(&mut self, now: VTime) {
+        self.note_interrupted(texts::INTERRUPTED);
+        self.end_turn(now, None, None);
+    }
+
+    /// From now on the end of the root's tools is the end of the turn.
+    pub(super) fn abort_after_tools(&mut self) {
+        self.aborting = true;
+    }
+
+    /// Whether an interrupt waits for tools to end.
+    pub(super) fn is_aborting(&self) -> bool {
+        self.aborting
+    }
+
+    fn note_interrupted(&mut self, text: &str) {
+        let note = self.writer.note(text, false);
+        self.effects.push(Effect::Emit(note));
+        self.count_user(Conv(0));
+    }
+
+    fn end_turn(&mut self, now: VTime, text: Option<&str>, error: Option<(&str, Option<u16>)>) {
+        let stop_reason = match (text, error, self.convs[0].now.finish) {
+            (None, ..) => None,
+            (_, Some(_), _) => Some("stop_sequence"),
+            (_, _, Some(finish)) => Some(stop_reason(finish)),
+            _ => None,
+        };
+        let result = self.writer.result(&Ending {
+            text,
+            api_error: error.map(|(word, _)| word),
+            api_status: error.and_then(|(_, status)| status),
+            stop_reason,
+            turns: self.counted.turns,
+            responses: self.counted.responses,
+            denials: &self.denials,
+            subagents: self.counted.subagents,
+            results: self.counted.results,
+        });
+        self.failed = error.is_some();
+        self.counted.results += 1;
+        self.convs[0].phase = Phase::Idle;
+        self.convs[0].tries = 0;
+        self.effects.push(Effect::Emit(result));
+        let ok = text.is_some() && error.is_none();
+        self.note(Fact::Result { ok, text: text.unwrap_or_default().to_owned() });
+        let session = self.convs[0].session.clone();
+        self.note(Fact::Busy { session, busy: false });
+        self.pump(now);
+    }
+
+    // --- blocks of a response ---
+
+    fn close_text(&mut self, conv: Conv) {
+        let text = std::mem::take(&mut self.convs[conv.0].now.text);
+        if text.is_empty() {
+            return;
+        }
+        self.convs[conv.0].now.parts.push(Part::Text(text.clone()));
+        self.convs[conv.0].now.last_text.clone_from(&text);
+        self.block(conv, json!({"type": "text", "text": text}));
+    }
+
+    fn block(&mut self, conv: Conv, block: Value) {
+        if !self.config.release.holds_last_block() {
+            return self.emit_block(conv, &block, None);
+        }
+        self.release_held(conv);
+        self.convs[conv.0].now.held = Some(block);
+    }
+
+    fn release_held(&mut self, conv: Conv) {
+        let spoken = &mut self.convs[conv.0].now;
+        let reason = spoken.finish.map(stop_reason);
+        if let Some(block) = spoken.held.take() {
+            self.emit_block(conv, &block, reason);
+        }
+    }
+
+    fn emit_block(&mut self, conv: Conv, block: &Value, reason: Option<&str>) {
+        let talk = &self.convs[conv.0];
+        // A subagent's words stay inside; its tools are shown.
+        if talk.parent.is_some() && block["type"] == "text" {
+            return;
+        }
+        let (id, parent) = (talk.now.id.clone(), talk.parent.clone());
+        let message = self.writer.assistant(&id, block, reason, parent.as_deref());
+        self.effects.push(Effect::Emit(message));
+        let counts = conv == Conv(0) && self.config.release.counts_assistant();
+        self.counted.turns += u32::from(counts);
+    }
+
+    fn remember(&mut self, conv: Conv) {
+        let parts = std::mem::take(&mut self.convs[conv.0].now.parts);
+        self.convs[conv.0].messages.push(Message { role: "assistant".to_owned(), parts });
+    }
+
+    pub(super) fn remember_result(&mut self, conv: Conv, id: &str, text: &str, is_error: bool) {
+        let part = Part::Result { id: id.to_owned(), text: text.to_owned(), is_error };
+        let talk = &mut self.convs[conv.0];
+        text.clone_into(&mut talk.answer);
+        match talk.messages.last_mut() {
+            Some(last) if last.role == "user" => last.parts.push(part),
+            _ => talk.messages.push(Message { role: "user".to_owned(), parts: vec![part] }),
+        }
+    }
+
+    // --- small things ---
+
+    pub(super) fn stream_closed(&mut self, now: VTime, conv: Conv, finish: &str) {
+        let session = self.convs[conv.0].session.clone();
+        self.note(Fact::ModelDone { session: session.clone(), finish: finish.to_owned() });
+        self.see(now, &Seen::StreamClosed { session });
+    }
+
+    pub(super) fn count_user(&mut self, conv: Conv) {
+        self.counted.turns += u32::from(conv == Conv(0));
+    }
+
+    pub(super) fn emit(&mut self, conv: Conv, message: Value) {
+        if self.convs[conv.0].parent.is_none() {
+            self.effects.push(Effect::Emit(message));
+        }
+    }
+
+    pub(super) fn note(&mut self, fact: Fact) {
+        self.effects.push(Effect::Note(fact));
+    }
+
+    pub(super) fn see(&mut self, now: VTime, seen: &Seen) {
+        if self.inside.is_empty() {
+            return;
+        }
+        let acts: Vec<Acting> = self.inside.see(now, seen);
+        self.act_all(now, acts);
+    }
+}
+
+fn stop_reason(finish: Finish) -> &'static str {
+    match finish {
+        Finish::Stop => "end_turn",
+        Finish::ToolCalls => "tool_use",
+        Finish::Unknown | Finish::None => "unknown",
+    }
+}

@@ -1,0 +1,201 @@
+//! The model's streams: played here from the script, or read over HTTP from the model's server.
+//!
+//! Invariant: the engine sees the same items either way; only a stream that is cut or reset in the middle of HTTP's own
+//! framing tells the two apart, and both are items of their own.
+
+use super::engine::{Conv, Engine};
+use crate::os::{Fd, Os, Read, Wait, Write};
+use crate::plan::RESPONSE_HEADER;
+use rehang_scenario::{Canon, Canonical, Fault, VTime};
+use rehang_wire::http::{self, Piece, ResponseReader};
+use rehang_wire::model::script::{Item, ModelScript, Stream};
+use rehang_wire::model::{Api, Decoder, request_body};
+
+/// Where responses come from, and those that are open.
+pub(super) struct Models {
+    script: ModelScript,
+    port: Option<u16>,
+    open: Vec<(Conv, Source)>,
+}
+
+enum Source {
+    Script(Stream),
+    Server(Box<Connection>),
+    /// It could not even be connected to.
+    Nowhere,
+}
+
+struct Connection {
+    fd: Fd,
+    unsent: Vec<u8>,
+    reader: ResponseReader,
+    decoder: Decoder,
+    status: u16,
+}
+
+impl Models {
+    pub fn new(faults: &[Fault], port: Option<u16>) -> Models {
+        Models { script: ModelScript::new(faults), port, open: Vec::new() }
+    }
+
+    /// Asks the model in a conversation's name.
+    pub fn ask(&mut self, os: &mut dyn Os, engine: &mut Engine, conv: Conv) {
+        self.abort(os, conv);
+        let source = match self.port {
+            None => Source::Script(self.script.begin(engine.chunks(conv), os.now())),
+            Some(port) => match os.connect(port) {
+                Ok(fd) => Source::Server(Box::new(connection(fd, port, engine, conv))),
+                Err(_) => Source::Nowhere,
+            },
+        };
+        self.open.push((conv, source));
+    }
+
+    /// Gives up a conversation's stream.
+    pub fn abort(&mut self, os: &mut dyn Os, conv: Conv) {
+        self.open.retain(|(of, source)| {
+            if let (true, Source::Server(connection)) = (*of == conv, source) {
+                os.close(connection.fd);
+            }
+            *of != conv
+        });
+    }
+
+    /// What has come by now: of one stream at a time, in the order of their begins.
+    pub fn poll(&mut self, os: &mut dyn Os) -> Option<(Conv, Vec<Item>)> {
+        let now = os.now();
+        for at in 0..self.open.len() {
+            let (conv, source) = &mut self.open[at];
+            let conv = *conv;
+            let items = match source {
+                Source::Script(stream) => stream.poll(now),
+                Source::Server(connection) => connection.poll(os),
+                Source::Nowhere => vec![Item::Reset],
+            };
+            if items.iter().any(|item| matches!(item, Item::Ended { .. } | Item::Reset | Item::Status(_))) {
+                if let (_, Source::Server(connection)) = self.open.remove(at) {
+                    os.close(connection.fd);
+                }
+            }
+            if !items.is_empty() {
+                return Some((conv, items));
+            }
+        }
+        None
+    }
+
+    /// Says what they wait for.
+    pub fn wait(&self, wait: &mut Wait) {
+        for (_, source) in &self.open {
+            match source {
+                Source::Script(stream) => wait.until = earliest(wait.until, stream.deadline()),
+                Source::Server(connection) => {
+                    wait.read.push(connection.fd);
+                    if !connection.unsent.is_empty() {
+                        wait.write.push(connection.fd);
+                    }
+                }
+                Source::Nowhere => {}
+            }
+        }
+    }
+
+    pub fn canon(&self, canon: &mut Canon) {
+        self.script.canon(canon);
+        canon.list(&self.open, |canon, (conv, source)| {
+            canon.num(conv.0 as u64);
+            match source {
+                Source::Script(stream) => stream.canon(canon.num(0)),
+                Source::Server(connection) => {
+                    canon.num(1).bytes(&connection.unsent).num(connection.status.into());
+                    connection.decoder.canon(canon);
+                }
+                Source::Nowhere => drop(canon.num(2)),
+            }
+        });
+    }
+}
+
+fn connection(fd: Fd, port: u16, engine: &Engine, conv: Conv) -> Connection {
+    let (request, path) = engine.model_request(conv);
+    let body = request_body(Api::Anthropic, &request).to_string();
+    let host = format!("127.0.0.1:{port}");
+    let headers = [
+        ("content-type", "application/json"),
+        ("accept", "text/event-stream"),
+        ("anthropic-version", "2023-06-01"),
+        (RESPONSE_HEADER, path.as_str()),
+    ];
+    let unsent = http::request("POST", "/v1/messages?beta=true", &host, &headers, body.as_bytes());
+    Connection { fd, unsent, reader: ResponseReader::new(), decoder: Decoder::new(Api::Anthropic), status: 0 }
+}
+
+impl Connection {
+    fn poll(&mut self, os: &mut dyn Os) -> Vec<Item> {
+        while !self.unsent.is_empty() {
+            match os.write(self.fd, &self.unsent) {
+                Write::Took(n) => drop(self.unsent.drain(..n)),
+                Write::Later => break,
+                Write::Failed(_) => return vec![Item::Reset],
+            }
+        }
+        let mut items = Vec::new();
+        loop {
+            match os.read(self.fd, 65_536) {
+                Read::Data(bytes) => self.reader.feed(&bytes),
+                Read::Later => return items,
+                Read::Eof => {
+                    self.reader.finish();
+                    if !self.pieces(&mut items) {
+                        items.push(Item::Reset);
+                    }
+                    return items;
+                }
+                Read::Failed(_) => {
+                    items.push(Item::Reset);
+                    return items;
+                }
+            }
+            if self.pieces(&mut items) {
+                return items;
+            }
+        }
+    }
+
+    /// Takes what is whole. Whether the response is over.
+    fn pieces(&mut self, items: &mut Vec<Item>) -> bool {
+        loop {
+            match self.reader.next_piece() {
+                Ok(Some(Piece::Head(head))) => self.status = head.status,
+                Ok(Some(Piece::Body(bytes))) if self.status == 200 => {
+                    self.decoder.feed(&bytes);
+                    while let Ok(Some(event)) = self.decoder.next_event() {
+                        items.push(Item::Event(event));
+                    }
+                    if self.decoder.is_ended() {
+                        items.push(Item::Ended { clean: true });
+                        return true;
+                    }
+                }
+                Ok(Some(Piece::Body(_))) => {}
+                Ok(Some(Piece::End)) => {
+                    items.push(if self.status == 200 {
+                        Item::Ended { clean: false }
+                    } else {
+                        Item::Status(self.status)
+                    });
+                    return true;
+                }
+                Ok(None) => return false,
+                Err(_) => {
+                    items.push(Item::Reset);
+                    return true;
+                }
+            }
+        }
+    }
+}
+
+fn earliest(a: Option<VTime>, b: Option<VTime>) -> Option<VTime> {
+    a.into_iter().chain(b).min()
+}

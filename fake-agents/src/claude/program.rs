@@ -1,0 +1,494 @@
+//! `fake-claude` as a process: its streams, signals and terminal around the [`Engine`].
+//!
+//! Invariants: what the engine says is written in order, and nothing else happens while a stream takes no more (node
+//! writes to pipes and terminals synchronously); a wake-up without cause changes nothing.
+
+use super::args::{Args, Format};
+use super::bash::{self, Running};
+use super::calls::BashEnd;
+use super::engine::{Answerer, Config, Effect, Engine};
+use super::models::Models;
+use super::release::Release;
+use super::screen::{Choice, PROMPT, Screen};
+use super::texts;
+use crate::inside::Inside;
+use crate::os::{Disposition, Fd, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, TtyMode, Wait, Write};
+use rehang_judge::Fact;
+use rehang_scenario::turns::Turn;
+use rehang_scenario::{Canon, Fault, ToolDoes, VTime};
+use rehang_wire::claude::{Lines, ToAgent, to_agent};
+use serde_json::{Value, json};
+
+/// The most bytes of stdin that become a prompt. Ours; the real one has no limit but memory.
+const PROMPT_MAX_BYTES: usize = 1 << 20;
+
+/// What a `fake-claude` is started with.
+pub(super) struct Start {
+    pub args: Args,
+    pub release: Release,
+    pub turns: Vec<Turn>,
+    pub faults: Vec<Fault>,
+    pub inside: Inside,
+    pub model_port: Option<u16>,
+}
+
+/// The process.
+pub(super) struct Fake {
+    args: Args,
+    release: Release,
+    print: bool,
+    phase: Phase,
+    engine: Engine,
+    models: Models,
+    bashes: Vec<Running>,
+    stripped: Vec<&'static str>,
+    out: Outgoing,
+    err: Outgoing,
+    stdin: Stdin,
+    screen: Screen,
+    /// With `--output-format json --verbose`: what is printed at the end.
+    collected: Vec<Value>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// It has not run yet.
+    New,
+    /// It reads what was piped in, until this instant where nothing has come.
+    Stdin(Option<VTime>),
+    /// The session.
+    Session,
+    /// It writes what is left and exits.
+    Leaving(u8),
+}
+
+#[derive(Debug, Default)]
+struct Outgoing {
+    bytes: Vec<u8>,
+    /// Nobody reads: what is written is gone.
+    broken: bool,
+}
+
+#[derive(Debug, Default)]
+struct Stdin {
+    lines: Lines,
+    piped: Vec<u8>,
+    over: bool,
+}
+
+impl Fake {
+    pub fn new(start: Start) -> Fake {
+        let Start { args, release, turns, faults, inside, model_port } = start;
+        let tool = |fault: &Fault| match fault {
+            Fault::Tool(tool) => Some((tool.nth, tool.does)),
+            _ => None,
+        };
+        let tool_faults: Vec<(u32, ToolDoes)> = faults.iter().filter_map(tool).collect();
+        let answerer = if args.asks_host { Answerer::Host } else { Answerer::Nobody };
+        let config = Config { release, args: args.clone(), answerer, turns, tool_faults };
+        Fake {
+            print: args.print,
+            phase: Phase::New,
+            engine: Engine::new(config, inside),
+            models: Models::new(&faults, model_port),
+            bashes: Vec::new(),
+            stripped: Vec::new(),
+            out: Outgoing::default(),
+            err: Outgoing::default(),
+            stdin: Stdin::default(),
+            screen: Screen::default(),
+            collected: Vec::new(),
+            args,
+            release,
+        }
+    }
+
+    fn interactive(&self) -> bool {
+        !self.print
+    }
+
+    /// The first steps; none: the terminal has stopped it in the middle.
+    fn begin(&mut self, os: &mut dyn Os) -> Option<()> {
+        // Without a terminal on stdout it prints, asked to or not (2.0.77's `isTTY` check).
+        self.print = self.args.print || os.kind(STDOUT) != FdKind::Tty;
+        let tty = os.kind(STDIN) == FdKind::Tty;
+        for sig in [Sig::Int, Sig::Hup, Sig::Term] {
+            os.on_signal(sig, Disposition::Catch);
+        }
+        if tty && os.set_tty(STDIN, TtyMode::COOKED) == Write::Later {
+            // claude-code#30779: stopped by SIGTTOU in the background, with --print too.
+            return None;
+        }
+        if self.interactive() {
+            os.on_signal(Sig::Winch, Disposition::Catch);
+            self.engine.person_answers();
+        }
+        self.engine.boot(os.now(), os.envs(), tty);
+        self.phase = match () {
+            () if self.args.messages_in || self.interactive() => Phase::Session,
+            () if tty => Phase::Session,
+            () => Phase::Stdin(self.release.stdin_limit().map(|limit| os.now() + limit)),
+        };
+        if self.phase == Phase::Session && !self.args.messages_in {
+            self.first_prompt(os);
+        }
+        Some(())
+    }
+
+    /// The prompt of the command line, with what was piped in behind it.
+    fn first_prompt(&mut self, os: &mut dyn Os) {
+        let piped = String::from_utf8_lossy(&std::mem::take(&mut self.stdin.piped)).into_owned();
+        let parts = [self.args.prompt.clone().unwrap_or_default(), piped];
+        let prompt: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+        let prompt = prompt.join("\n");
+        self.phase = Phase::Session;
+        if prompt.trim().is_empty() {
+            match self.interactive() {
+                true => self.out.push(PROMPT),
+                false => self.leave_with(os, texts::NO_PROMPT, 1),
+            }
+            return;
+        }
+        if self.interactive() {
+            self.out.push(&format!("{PROMPT}{prompt}\n"));
+        }
+        self.engine.prompt(os.now(), vec![json!({"type": "text", "text": prompt})]);
+    }
+
+    fn leave_with(&mut self, os: &mut dyn Os, why: &str, code: u8) {
+        self.err.push(&format!("{why}\n"));
+        os.note(Fact::Result { ok: false, text: why.to_owned() });
+        self.phase = Phase::Leaving(code);
+    }
+
+    /// One thing that can be done now. Whether there was one.
+    fn step(&mut self, os: &mut dyn Os) -> bool {
+        if let Some(sig) = os.take_signal() {
+            self.signal(os, sig);
+            return true;
+        }
+        if matches!(self.phase, Phase::Leaving(_)) {
+            return false;
+        }
+        if self.read(os) {
+            return true;
+        }
+        if let Phase::Stdin(_) = self.phase {
+            return false;
+        }
+        let ended = self.bashes.iter_mut().enumerate().find_map(|(at, run)| Some((at, run.poll(os)?)));
+        if let Some((at, end)) = ended {
+            let call = self.bashes.remove(at).call;
+            self.engine.bash_ended(os.now(), &call, &end);
+            return true;
+        }
+        if let Some((conv, items)) = self.models.poll(os) {
+            for item in items {
+                self.engine.model(os.now(), conv, item);
+            }
+            return true;
+        }
+        if self.engine.deadline().is_some_and(|at| at <= os.now()) {
+            self.engine.tick(os.now());
+            return true;
+        }
+        self.finished()
+    }
+
+    /// Leaves where all is said. Whether it does.
+    fn finished(&mut self) -> bool {
+        let idle = !self.engine.busy();
+        let over = match (self.interactive(), self.args.messages_in) {
+            (true, _) => self.stdin.over,
+            (_, true) => idle && self.stdin.over,
+            _ => idle && self.engine.results() > 0,
+        };
+        if over {
+            self.phase = Phase::Leaving(u8::from(self.engine.failed() && !self.interactive()));
+        }
+        over
+    }
+
+    // --- in ---
+
+    fn read(&mut self, os: &mut dyn Os) -> bool {
+        let listens = match self.phase {
+            Phase::Stdin(_) => true,
+            _ => self.args.messages_in || self.interactive(),
+        };
+        if let Phase::Stdin(Some(limit)) = self.phase
+            && self.stdin.piped.is_empty()
+            && limit <= os.now()
+        {
+            self.err.push(&format!("{}\n", texts::NO_STDIN));
+            self.first_prompt(os);
+            return true;
+        }
+        if !listens || self.stdin.over {
+            return false;
+        }
+        match os.read(STDIN, 65_536) {
+            Read::Later => false,
+            Read::Data(bytes) => {
+                self.took(os, &bytes);
+                true
+            }
+            Read::Eof | Read::Failed(_) => {
+                self.stdin.over = true;
+                match self.phase {
+                    Phase::Stdin(_) => self.first_prompt(os),
+                    _ if self.interactive() => self.shut_down(os, 0),
+                    _ => self.engine.stdin_ended(os.now()),
+                }
+                true
+            }
+        }
+    }
+
+    fn took(&mut self, os: &mut dyn Os, bytes: &[u8]) {
+        if let Phase::Stdin(_) = self.phase {
+            let room = PROMPT_MAX_BYTES.saturating_sub(self.stdin.piped.len());
+            self.stdin.piped.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            return;
+        }
+        self.stdin.lines.push(bytes);
+        while let Some(line) = self.stdin.lines.next_line() {
+            match self.args.messages_in {
+                true => self.message(os, &line),
+                false => self.typed(os, &line),
+            }
+            self.apply(os);
+            if matches!(self.phase, Phase::Leaving(_)) {
+                return;
+            }
+        }
+    }
+
+    fn message(&mut self, os: &mut dyn Os, line: &str) {
+        if line.trim().is_empty() {
+            return;
+        }
+        let now = os.now();
+        match to_agent(line) {
+            Ok(ToAgent::User(blocks)) => self.engine.prompt(now, blocks),
+            Ok(ToAgent::Request { id, subtype, request }) => self.engine.request(now, &id, &subtype, &request),
+            Ok(ToAgent::Response { id, reply }) => self.engine.reply(now, &id, reply),
+            Ok(ToAgent::Nothing) => {}
+            Err(error) => {
+                self.shut_down(os, 1);
+                self.leave_with(os, &error.to_string(), 1);
+            }
+        }
+    }
+
+    fn typed(&mut self, os: &mut dyn Os, line: &str) {
+        let now = os.now();
+        if self.screen.asks() {
+            match self.screen.typed(line) {
+                Ok((ask, Choice::Answer(answers))) => self.engine.answer(now, &ask, &answers),
+                Ok((ask, Choice::Permit(always))) => self.engine.permit(now, &ask, always),
+                Ok((ask, Choice::TurnDown)) => self.engine.turn_down(now, &ask),
+                Err(again) => self.out.push(&again),
+            }
+        } else if !line.trim().is_empty() {
+            self.engine.prompt(now, vec![json!({"type": "text", "text": line})]);
+        } else if !self.engine.busy() {
+            self.out.push(PROMPT);
+        }
+    }
+
+    fn signal(&mut self, os: &mut dyn Os, sig: Sig) {
+        match sig {
+            Sig::Winch => {
+                let menu = self.screen.redraw();
+                let again = if menu.is_empty() && !self.engine.busy() { PROMPT.to_owned() } else { menu };
+                if !again.is_empty() {
+                    self.out.push(&format!("\n{again}"));
+                }
+            }
+            Sig::Int if self.interactive() && self.engine.busy() => {
+                self.out.push("\n");
+                self.engine.interrupt(os.now(), None);
+            }
+            Sig::Int if self.interactive() => self.shut_down(os, 0),
+            Sig::Int => self.shut_down(os, 130),
+            Sig::Hup => {
+                // Nobody is there to read it any more.
+                self.out.broken = true;
+                self.shut_down(os, 129);
+            }
+            Sig::Term => self.shut_down(os, 143),
+            _ => {}
+        }
+    }
+
+    /// Ends what runs, and leaves.
+    fn shut_down(&mut self, os: &mut dyn Os, code: u8) {
+        self.engine.shut_down(os.now());
+        self.apply(os);
+        for mut run in std::mem::take(&mut self.bashes) {
+            run.kill(os);
+        }
+        self.phase = Phase::Leaving(code);
+    }
+
+    // --- out ---
+
+    fn apply(&mut self, os: &mut dyn Os) {
+        loop {
+            let effects = self.engine.take_effects();
+            if effects.is_empty() {
+                return;
+            }
+            for effect in effects {
+                self.effect(os, effect);
+            }
+        }
+    }
+
+    fn effect(&mut self, os: &mut dyn Os, effect: Effect) {
+        match effect {
+            Effect::Emit(message) => self.emit(message),
+            Effect::Show { id, questions, permission } => {
+                let menu = self.screen.show(id, questions, permission);
+                self.out.push(&menu);
+            }
+            Effect::Hide { id } if self.interactive() => {
+                let next = self.screen.hide(&id);
+                self.out.push(&next);
+            }
+            Effect::Hide { .. } => {}
+            Effect::Ask(conv) => self.models.ask(os, &mut self.engine, conv),
+            Effect::Abort(conv) => self.models.abort(os, conv),
+            Effect::Bash { call, bash } => match bash::start(os, &call, &bash, &self.stripped) {
+                Ok(run) => self.bashes.push(run),
+                Err(end) => self.engine.bash_ended(os.now(), &call, &end),
+            },
+            Effect::Kill { call } => {
+                let at = self.bashes.iter().position(|run| run.call == call);
+                let end = at.map(|at| self.bashes.remove(at).kill(os));
+                let gone = || BashEnd { code: 137, interrupted: true, ..BashEnd::default() };
+                self.engine.bash_ended(os.now(), &call, &end.unwrap_or_else(gone));
+            }
+            Effect::Note(fact) => os.note(fact),
+            Effect::Complain(text) => self.err.push(&format!("{text}\n")),
+            Effect::Strip(name) => self.stripped.push(name),
+        }
+    }
+
+    fn emit(&mut self, message: Value) {
+        let result = message["type"] == "result";
+        if self.interactive() {
+            self.out.push(&Screen::message(&message));
+            if result {
+                self.out.push(PROMPT);
+            }
+            return;
+        }
+        match self.args.output {
+            Format::StreamJson => self.out.push(&format!("{message}\n")),
+            Format::Json if self.args.verbose => {
+                self.collected.push(message);
+                if result {
+                    let all = Value::from(std::mem::take(&mut self.collected));
+                    self.out.push(&format!("{all}\n"));
+                }
+            }
+            Format::Json if result => self.out.push(&format!("{message}\n")),
+            Format::Text if result => {
+                self.out.push(&format!("{}\n", message["result"].as_str().unwrap_or(texts::EXECUTION_ERROR)));
+            }
+            Format::Json | Format::Text => {}
+        }
+    }
+
+    fn wait(&self) -> Wait {
+        let mut wait = Wait { on: self.engine.waits_on(), ..Wait::default() };
+        if let Phase::Stdin(limit) = self.phase {
+            return Wait {
+                read: vec![STDIN],
+                until: limit.filter(|_| self.stdin.piped.is_empty()),
+                on: "stdin",
+                ..wait
+            };
+        }
+        if (self.args.messages_in || self.interactive()) && !self.stdin.over {
+            wait.read.push(STDIN);
+        }
+        wait.until = self.engine.deadline();
+        self.models.wait(&mut wait);
+        for run in &self.bashes {
+            run.wait(&mut wait);
+        }
+        wait
+    }
+}
+
+impl Outgoing {
+    fn push(&mut self, text: &str) {
+        if !self.broken {
+            self.bytes.extend_from_slice(text.as_bytes());
+        }
+    }
+
+    /// Writes what it takes. Whether all is out.
+    fn flush(&mut self, os: &mut dyn Os, fd: Fd) -> bool {
+        while !self.bytes.is_empty() {
+            match os.write(fd, &self.bytes) {
+                Write::Took(n) => drop(self.bytes.drain(..n.min(self.bytes.len()))),
+                Write::Later => return false,
+                Write::Failed(_) => {
+                    // EPIPE: the stream is destroyed and the run goes on (2.0.77).
+                    self.bytes.clear();
+                    self.broken = true;
+                }
+            }
+        }
+        true
+    }
+}
+
+impl Program for Fake {
+    fn resume(&mut self, os: &mut dyn Os) -> Next {
+        if self.phase == Phase::New && self.begin(os).is_none() {
+            return Next::Wait(Wait { read: vec![STDIN], on: "tty", ..Wait::default() });
+        }
+        loop {
+            self.apply(os);
+            for (fd, on) in [(STDOUT, "stdout"), (STDERR, "stderr")] {
+                let stream = if fd == STDOUT { &mut self.out } else { &mut self.err };
+                if !stream.flush(os, fd) {
+                    // Signals still come through, and only they.
+                    match os.take_signal() {
+                        Some(sig) => self.signal(os, sig),
+                        None => return Next::Wait(Wait { write: vec![fd], on, ..Wait::default() }),
+                    }
+                }
+            }
+            if !self.step(os) {
+                if let Phase::Leaving(code) = self.phase {
+                    return Next::Exit(code);
+                }
+                return Next::Wait(self.wait());
+            }
+        }
+    }
+
+    fn canon(&self, canon: &mut Canon) {
+        match self.phase {
+            Phase::New => canon.num(0),
+            Phase::Stdin(limit) => canon.num(1).deadline(limit.filter(|_| self.stdin.piped.is_empty())),
+            Phase::Session => canon.num(2),
+            Phase::Leaving(code) => canon.num(3).num(code.into()),
+        };
+        canon.bytes(self.stdin.lines.held()).bytes(&self.stdin.piped).flag(self.stdin.over).flag(self.print);
+        for stream in [&self.out, &self.err] {
+            canon.bytes(&stream.bytes).flag(stream.broken);
+        }
+        canon.text(&format!("{:?}", (&self.screen, &self.stripped, &self.collected)));
+        self.engine.canon(canon);
+        self.models.canon(canon);
+        canon.num(self.bashes.len() as u64);
+        self.bashes.iter().for_each(|run| run.canon(canon));
+    }
+}

@@ -1,0 +1,166 @@
+//! What differs between the releases that are played: 1.0.128, 2.0.77 and 2.1.329.
+//!
+//! Invariant: every difference between releases is decided here or in `texts`; the engine asks, it does not compare
+//! versions. Values are as recorded (tests/golden/claude-*), unless [`super::behaviours`] marks them `read`.
+
+use rehang_scenario::Span;
+
+/// A release of Claude Code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Release {
+    /// 1.0.128: no AskUserQuestion at all.
+    V1_0_128,
+    /// 2.0.77: AskUserQuestion is offered without anybody to answer.
+    V2_0_77,
+    /// 2.1.329: AskUserQuestion is offered only where somebody can answer.
+    V2_1_329,
+}
+
+impl Release {
+    /// All of them, oldest first.
+    pub const ALL: [Release; 3] = [Release::V1_0_128, Release::V2_0_77, Release::V2_1_329];
+
+    /// The release of this version.
+    ///
+    /// # Errors
+    /// A text that lists the versions that are played.
+    pub fn parse(version: &str) -> Result<Release, String> {
+        Release::ALL.into_iter().find(|r| r.version() == version).ok_or_else(|| {
+            let known: Vec<_> = Release::ALL.into_iter().map(Release::version).collect();
+            format!("fake-claude does not play {version}; it plays {}", known.join(", "))
+        })
+    }
+
+    /// Its version.
+    pub fn version(self) -> &'static str {
+        match self {
+            Release::V1_0_128 => "1.0.128",
+            Release::V2_0_77 => "2.0.77",
+            Release::V2_1_329 => "2.1.329",
+        }
+    }
+
+    /// The model that it names (recorded).
+    pub fn model(self) -> &'static str {
+        match self {
+            Release::V1_0_128 => "claude-sonnet-4-20250514",
+            Release::V2_0_77 => "claude-sonnet-4-5-20250929",
+            Release::V2_1_329 => "claude-opus-5-5",
+        }
+    }
+
+    /// The tools of `system/init` (recorded); `answerer`: somebody can answer a question.
+    pub fn tools(self, answerer: bool) -> Vec<&'static str> {
+        let all: &[&str] = match self {
+            Release::V1_0_128 => &[
+                "Task",
+                "Bash",
+                "Glob",
+                "Grep",
+                "ExitPlanMode",
+                "Read",
+                "Edit",
+                "MultiEdit",
+                "Write",
+                "NotebookEdit",
+                "WebFetch",
+                "TodoWrite",
+                "WebSearch",
+                "BashOutput",
+                "KillShell",
+                "SlashCommand",
+            ],
+            Release::V2_0_77 => &[
+                "Task",
+                "TaskOutput",
+                "Bash",
+                "Glob",
+                "Grep",
+                "ExitPlanMode",
+                "Read",
+                "Edit",
+                "Write",
+                "NotebookEdit",
+                "WebFetch",
+                "TodoWrite",
+                "WebSearch",
+                "KillShell",
+                "AskUserQuestion",
+                "Skill",
+                "EnterPlanMode",
+                "LSP",
+            ],
+            Release::V2_1_329 => &[
+                "Task",
+                "AskUserQuestion",
+                "Bash",
+                "CronCreate",
+                "CronDelete",
+                "CronList",
+                "Edit",
+                "EnterPlanMode",
+                "EnterWorktree",
+                "ExitPlanMode",
+                "ExitWorktree",
+                "ListAgents",
+                "Monitor",
+                "NotebookEdit",
+                "Read",
+                "ReportFindings",
+                "ScheduleWakeup",
+                "SendMessage",
+                "Skill",
+                "TaskStop",
+                "ToolSearch",
+                "WebFetch",
+                "WebSearch",
+                "Workflow",
+                "Write",
+            ],
+        };
+        let needs_answerer = |tool: &&str| {
+            self == Release::V2_1_329 && matches!(*tool, "AskUserQuestion" | "EnterPlanMode" | "ExitPlanMode")
+        };
+        all.iter().copied().filter(|tool| answerer || !needs_answerer(tool)).collect()
+    }
+
+    /// How long `-p` with a prompt waits for the first byte of a stdin that is no terminal; none: to its end.
+    pub fn stdin_limit(self) -> Option<Span> {
+        (self == Release::V2_1_329).then_some(Span::secs(3))
+    }
+
+    /// A block's message is written when the model's next word is there, with the stop reason of the whole response.
+    pub fn holds_last_block(self) -> bool {
+        self < Release::V2_1_329
+    }
+
+    /// How often a response that was cut is resumed before the turn ends as an API error; none: a cut response is
+    /// taken for a whole one.
+    pub fn resumes(self) -> Option<u32> {
+        (self == Release::V2_1_329).then_some(3)
+    }
+
+    /// `num_turns` counts the assistant's messages too.
+    pub fn counts_assistant(self) -> bool {
+        self == Release::V1_0_128
+    }
+}
+
+/// How often a failed request is tried again (`CLAUDE_CODE_MAX_RETRIES`, 2.0.77: 10).
+pub const RETRIES_MAX: u32 = 10;
+
+/// The wait before try `n` (from 1) is repeated: 0.5 s, doubled up to 32 s; the real one adds up to 25 % of chance.
+pub fn backoff(n: u32) -> Span {
+    Span::ms(500u64.saturating_mul(1 << n.saturating_sub(1).min(6)).min(32_000))
+}
+
+/// A bash command's time limit where the model sets none (`BASH_DEFAULT_TIMEOUT_MS`).
+pub const BASH_LIMIT: Span = Span::secs(120);
+/// The longest time limit that the model can set (`BASH_MAX_TIMEOUT_MS`).
+pub const BASH_LIMIT_MAX: Span = Span::mins(10);
+/// How much of a command's output the model is shown (`BASH_MAX_OUTPUT_LENGTH`, characters).
+pub const BASH_OUTPUT_MAX: usize = 30_000;
+/// SIGTERM to SIGKILL, where a scenario's bash tool escalates: opencode's SIGKILL_TIMEOUT_MS.
+pub const KILL_GRACE: Span = Span::ms(200);
+/// The folder that every release says it works in.
+pub const CWD: &str = "/home/agent/project";

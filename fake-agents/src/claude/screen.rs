@@ -1,0 +1,183 @@
+//! A session on a terminal: plain text, numbered menus, lines that the kernel edits.
+//!
+//! Far plainer than the real one, which draws with Ink in raw mode; what a person can do is the same: answer, answer in
+//! their own words, skip, turn down, interrupt, leave. Invariant: one menu is open at a time, further asks wait behind it.
+
+use rehang_judge::AskKind;
+use rehang_scenario::turns::Question;
+use rehang_scenario::{Does, Malformed};
+use serde_json::Value;
+use std::collections::VecDeque;
+
+/// What a person at the terminal decides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Choice {
+    /// Answers to a question's parts; an empty list is skipped.
+    Answer(Vec<Vec<String>>),
+    /// A tool may run; `true`: from now on.
+    Permit(bool),
+    /// Turned down.
+    TurnDown,
+}
+
+/// What is typed to do this on an open menu; none where it cannot be typed.
+pub fn keys(kind: AskKind, questions: &[Question], does: &Does) -> Option<Vec<u8>> {
+    let lines = |all: Vec<String>| Some(all.iter().flat_map(|line| format!("{line}\n").into_bytes()).collect());
+    let number = |question: &Question, label: &String| {
+        let at = question.options.iter().position(|option| option.label == *label);
+        at.map_or_else(|| label.clone(), |at| (at + 1).to_string())
+    };
+    let each = |line: &str| lines(vec![line.to_owned(); questions.len().max(1)]);
+    match (does, kind) {
+        (Does::Answer(labels), AskKind::Question) => {
+            lines(questions.iter().zip(labels).map(|(question, label)| number(question, label)).collect())
+        }
+        (Does::Answers(all), AskKind::Question) => {
+            let numbers = |(q, labels): (&Question, &Vec<String>)| {
+                labels.iter().map(|label| number(q, label)).collect::<Vec<_>>().join(",")
+            };
+            lines(questions.iter().zip(all).map(numbers).collect())
+        }
+        (Does::Skip, AskKind::Question) => each(""),
+        (Does::Allow, AskKind::Permission) => each("1"),
+        (Does::Always, AskKind::Permission) => each("2"),
+        (Does::Deny, AskKind::Permission) => each("3"),
+        (Does::Dismiss | Does::Deny, _) => Some(b"\x1b\n".to_vec()),
+        (Does::Malformed(Malformed::Multi), AskKind::Question) => Some(b"1,2\n".to_vec()),
+        (Does::Malformed(_), _) => Some(b"99\n".to_vec()),
+        (Does::Stop, _) => Some(vec![3]),
+        (Does::Type(bytes), _) => Some(bytes.clone().into_bytes()),
+        (Does::Prompt(text), _) => Some(format!("{text}\n").into_bytes()),
+        _ => None,
+    }
+}
+
+/// The state of the screen.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Screen {
+    menus: VecDeque<Menu>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Menu {
+    id: String,
+    questions: Vec<Question>,
+    permission: String,
+    answers: Vec<Vec<String>>,
+}
+
+/// What stands where the next prompt is typed.
+pub(super) const PROMPT: &str = "> ";
+
+impl Screen {
+    /// A message of the session, as a person sees it.
+    pub fn message(message: &Value) -> String {
+        let mut out = String::new();
+        for block in message["message"]["content"].as_array().into_iter().flatten() {
+            let line = match block["type"].as_str() {
+                Some("text") => format!("* {}\n", block["text"].as_str().unwrap_or_default()),
+                Some("tool_use") if block["name"] == "AskUserQuestion" => String::new(),
+                Some("tool_use") => {
+                    let input = &block["input"];
+                    let detail =
+                        ["command", "description", "file_path", "url"].into_iter().find_map(|k| input[k].as_str());
+                    format!("* {}({})\n", block["name"].as_str().unwrap_or_default(), detail.unwrap_or_default())
+                }
+                Some("tool_result") => {
+                    let text = block["content"].as_str().or_else(|| block["content"][0]["text"].as_str());
+                    format!("  => {}\n", text.unwrap_or_default().replace('\n', "\n     "))
+                }
+                _ => String::new(),
+            };
+            out.push_str(&line);
+        }
+        out
+    }
+
+    /// A new ask: what to draw now.
+    pub fn show(&mut self, id: String, questions: Vec<Question>, permission: String) -> String {
+        self.menus.push_back(Menu { id, questions, permission, answers: Vec::new() });
+        if self.menus.len() == 1 { self.redraw() } else { String::new() }
+    }
+
+    /// An ask is over: what to draw now.
+    pub fn hide(&mut self, id: &str) -> String {
+        let first = self.menus.front().is_some_and(|menu| menu.id == id);
+        self.menus.retain(|menu| menu.id != id);
+        if first { self.redraw() } else { String::new() }
+    }
+
+    /// Whether an ask is on screen.
+    pub fn asks(&self) -> bool {
+        !self.menus.is_empty()
+    }
+
+    /// The open menu once more.
+    pub fn redraw(&self) -> String {
+        self.menus.front().map_or_else(String::new, Menu::draw)
+    }
+
+    /// A line was typed into the open menu: the ask and the decision, or what to draw instead.
+    pub fn typed(&mut self, line: &str) -> Result<(String, Choice), String> {
+        let Some(menu) = self.menus.front_mut() else { return Err(String::new()) };
+        match menu.typed(line.trim_end_matches(['\r', '\n'])) {
+            Some(choice) => Ok((menu.id.clone(), choice)),
+            None => Err(menu.draw()),
+        }
+    }
+}
+
+impl Menu {
+    fn draw(&self) -> String {
+        let Some(question) = self.questions.get(self.answers.len()) else {
+            return format!(
+                "Claude wants to use {}\n  1. Yes\n  2. Yes, and don't ask again for this tool\n  3. No\nNumber: ",
+                self.permission
+            );
+        };
+        let head = if question.header.is_empty() { String::new() } else { format!("[{}] ", question.header) };
+        let mut out = format!("{head}{}\n", question.question);
+        for (n, option) in question.options.iter().enumerate() {
+            let gap = if option.description.is_empty() { "" } else { " - " };
+            out.push_str(&format!("  {}. {}{gap}{}\n", n + 1, option.label, option.description));
+        }
+        let what = if question.multiple { "Numbers, by commas" } else { "Number" };
+        let own = if question.custom.unwrap_or(true) { ", or your own answer" } else { "" };
+        out.push_str(&format!("{what}{own}: "));
+        out
+    }
+
+    /// The decision, once the last part is answered; none: it did not fit, or another part follows.
+    fn typed(&mut self, line: &str) -> Option<Choice> {
+        if line.starts_with('\x1b') {
+            return Some(Choice::TurnDown);
+        }
+        let Some(question) = self.questions.get(self.answers.len()) else {
+            return match line.trim() {
+                "1" | "y" | "yes" => Some(Choice::Permit(false)),
+                "2" => Some(Choice::Permit(true)),
+                "3" | "n" | "no" => Some(Choice::TurnDown),
+                _ => None,
+            };
+        };
+        self.answers.push(chosen(question, line.trim())?);
+        (self.answers.len() == self.questions.len()).then(|| Choice::Answer(self.answers.clone()))
+    }
+}
+
+/// What a line chooses of a question; none where it does not fit.
+fn chosen(question: &Question, line: &str) -> Option<Vec<String>> {
+    if line.is_empty() {
+        return Some(Vec::new());
+    }
+    let words: Vec<&str> = line.split(',').map(str::trim).collect();
+    let numbers: Option<Vec<usize>> = words.iter().map(|word| word.parse().ok()).collect();
+    match numbers {
+        Some(numbers) if question.multiple || numbers.len() == 1 => {
+            let label = |n: usize| Some(question.options.get(n.checked_sub(1)?)?.label.clone());
+            numbers.into_iter().map(label).collect()
+        }
+        Some(_) => None,
+        None => question.custom.unwrap_or(true).then(|| vec![line.to_owned()]),
+    }
+}

@@ -1,0 +1,213 @@
+//! The very texts that the releases emit.
+//!
+//! Invariant: a text here is a release's own, word for word; what is not recorded is marked `read` in
+//! [`super::behaviours`].
+
+use super::release::{CWD, Release};
+use serde_json::{Map, Value, json};
+
+/// Commands that run without permission as parts of a compound one (read; recorded for `echo`).
+const READ_ONLY: [&str; 14] =
+    ["cat", "cd", "date", "echo", "grep", "head", "ls", "pwd", "sleep", "sort", "tail", "true", "wc", "which"];
+/// Commands that change files: 2.1.329 speaks of their folder (recorded for `touch`).
+const CHANGES_FILES: [&str; 7] = ["cp", "mkdir", "mv", "rm", "rmdir", "sed", "touch"];
+
+/// The end of a tool that is not offered.
+pub fn no_such_tool(release: Release, tool: &str) -> String {
+    match release {
+        Release::V2_1_329 => {
+            format!(
+                "No such tool available: {tool}. {tool} is disabled for this session, in subagents as well as here."
+            )
+        }
+        _ => format!("No such tool available: {tool}"),
+    }
+}
+
+/// What 2.0.77 tells the model where nobody can answer.
+pub const ANSWER_QUESTIONS: &str = "Answer questions?";
+
+/// What the model is told of a person's answers.
+pub fn answered(release: Release, answers: &[(String, String)]) -> String {
+    let pairs: Vec<_> = answers.iter().map(|(q, a)| format!("\"{q}\"=\"{a}\"")).collect();
+    let pairs = pairs.join(", ");
+    match release {
+        Release::V2_1_329 if answers.is_empty() => "The user did not answer the questions.".to_owned(),
+        Release::V2_1_329 => {
+            format!("Your questions have been answered: {pairs}. You can now continue with these answers in mind.")
+        }
+        _ => {
+            format!("User has answered your questions: {pairs}. You can now continue with the user's answers in mind.")
+        }
+    }
+}
+
+/// The parts of a command line that need a permission; the whole of it where each part is harmless by itself.
+pub fn needs_approval(command: &str) -> Vec<String> {
+    let parts = command.replace("&&", "\n").replace("||", "\n").replace([';', '|'], "\n");
+    let parts: Vec<String> = parts.lines().map(str::trim).filter(|p| !p.is_empty()).map(str::to_owned).collect();
+    let asks = |part: &&String| !READ_ONLY.contains(&word(part));
+    let asking: Vec<String> = parts.iter().filter(asks).cloned().collect();
+    if asking.is_empty() { vec![command.trim().to_owned()] } else { asking }
+}
+
+/// Why a bash command is not run where nobody can be asked.
+pub fn bash_denied(release: Release, command: &str) -> String {
+    let asking = needs_approval(command);
+    if release == Release::V2_1_329 {
+        return match asking.iter().map(|p| word(p)).find(|w| CHANGES_FILES.contains(w)) {
+            Some(changes) => format!(
+                "{changes} in '{CWD}' needs approval. The path is inside the working directories for this session \
+                 ('{CWD}'), and Claude Code asks before a shell command creates, changes or removes files there."
+            ),
+            None => "This command requires approval".to_owned(),
+        };
+    }
+    if asking.len() == 1 && asking[0] == command.trim() {
+        return "This command requires approval".to_owned();
+    }
+    let (part, requires) = if asking.len() == 1 { ("part", "requires") } else { ("parts", "require") };
+    let asking = asking.join(", ");
+    format!("This Bash command contains multiple operations. The following {part} {requires} approval: {asking}")
+}
+
+/// Why another tool is not run where nobody can be asked.
+pub fn tool_denied(tool: &str, pattern: &str) -> String {
+    match tool {
+        "Write" | "Edit" | "MultiEdit" | "NotebookEdit" => {
+            format!("Claude requested permissions to write to {pattern}, but you haven't granted it yet.")
+        }
+        _ => format!("Claude requested permissions to use {tool}, but you haven't granted it yet."),
+    }
+}
+
+/// Why a tool is not run in the mode `dontAsk`.
+pub fn dont_ask(tool: &str) -> String {
+    format!("Permission to use {tool} has been denied because Claude Code is running in don't ask mode.")
+}
+
+/// Why a tool is not run that a rule of `--disallowedTools` with a pattern names.
+pub fn by_rule(tool: &str, detail: &str) -> String {
+    format!("Permission to use {tool} with command {detail} has been denied.")
+}
+
+/// What a lost or unfit reply to `can_use_tool` becomes.
+pub fn request_failed(why: &str) -> String {
+    format!("Tool permission request failed: {why}")
+}
+
+/// The reason when the host's stdin ends while a reply is awaited.
+pub const STREAM_CLOSED: &str = "Error: Tool permission stream closed before response received";
+/// The reason when a reply would be needed after the host's stdin has ended.
+pub const STREAM_GONE: &str = "Error: Stream closed";
+
+/// What the model is told of a tool that was taken back by an interrupt while it was asked for.
+pub const CANCELLED: &str = "The user doesn't want to take this action right now. \
+    STOP what you are doing and wait for the user to tell you how to proceed.";
+/// What the model is told of a tool that a person at the terminal turned down.
+pub const TURNED_DOWN: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected \
+    (eg. if it was a file edit, the new_string was NOT written to the file). \
+    STOP what you are doing and wait for the user to tell you how to proceed.";
+/// The note behind an interrupted tool.
+pub const INTERRUPTED_TOOL: &str = "[Request interrupted by user for tool use]";
+/// The note behind an interrupted response.
+pub const INTERRUPTED: &str = "[Request interrupted by user]";
+
+/// The synthetic prompt with which 2.1.329 has a cut response resumed.
+pub const RESUME: &str = "Your response above was cut off mid-stream. Resume directly from where it stops \u{2014} \
+    no apology, no recap. If none of it survived, answer the request from the start.";
+/// The result of a response that was cut too often.
+pub const CUT: &str = "API Error: Connection lost mid-response. The response above may be incomplete.";
+/// The result of a request that did not get through.
+pub const NO_CONNECTION: &str = "API Error: Connection error.";
+/// What a person sees instead of a result.
+pub const EXECUTION_ERROR: &str = "Execution error";
+/// The error without any prompt.
+pub const NO_PROMPT: &str =
+    "Error: Input must be provided either through stdin or as a prompt argument when using --print";
+/// The warning after the 3 s limit on stdin.
+pub const NO_STDIN: &str = "Warning: no stdin data received in 3s, proceeding without it. If piping from a slow command, \
+    redirect stdin explicitly: < /dev/null to skip, or wait longer.";
+
+/// The result of a request that the API refused.
+pub fn api_error(status: u16, kind: &str, message: &str) -> String {
+    format!("API Error: {status} {}", json!({"type": "error", "error": {"type": kind, "message": message}}))
+}
+
+/// The error type that Anthropic's API names with a status, and a message of the kind that comes with it.
+pub fn api_error_kind(status: u16) -> (&'static str, &'static str) {
+    match status {
+        400 => ("invalid_request_error", "Bad request"),
+        401 => ("authentication_error", "invalid x-api-key"),
+        403 => ("permission_error", "Forbidden"),
+        404 => ("not_found_error", "Not found"),
+        413 => ("request_too_large", "Request too large"),
+        429 => ("rate_limit_error", "Rate limited"),
+        529 => ("overloaded_error", "Overloaded"),
+        _ => ("api_error", "Internal server error"),
+    }
+}
+
+/// The API's refusal of a tool result that no tool call waits for.
+pub fn orphan_result(message: usize, call: &str) -> String {
+    format!(
+        "messages.{message}.content.0: unexpected `tool_use_id` found in `tool_result` blocks: {call}. Each \
+         `tool_result` block must have a corresponding `tool_use` block in the previous message."
+    )
+}
+
+/// Why 2.1.329 does not run a lone `sleep` of 2 s and more.
+pub fn lone_sleep(command: &str) -> Option<String> {
+    let seconds = command.trim().strip_prefix("sleep ")?.trim();
+    seconds.parse::<u64>().ok().filter(|&s| s >= 2)?;
+    Some(format!(
+        "Blocked: standalone sleep {seconds}. To wait for a condition, use Monitor with an until-loop (e.g. `until \
+         <check>; do sleep 2; done`). To wait for a command you started, use run_in_background: true. Do not chain \
+         shorter sleeps to work around this block."
+    ))
+}
+
+/// What a command's time limit says.
+pub fn timed_out(limit_ms: u64) -> String {
+    let (minutes, seconds) = (limit_ms / 60_000, limit_ms % 60_000 / 1_000);
+    match (minutes, seconds) {
+        (0, _) => format!("Command timed out after {}s", limit_ms as f64 / 1_000.0),
+        (m, s) => format!("Command timed out after {m}m {s}s"),
+    }
+}
+
+/// The rules that `can_use_tool` suggests for a bash command, and the path that is in the way.
+pub fn suggestions(release: Release, command: &str) -> (Value, Option<Value>) {
+    let rule = |content: &str| {
+        json!({"type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": content}], "behavior": "allow",
+            "destination": "localSettings"})
+    };
+    let asking = needs_approval(command);
+    if release < Release::V2_1_329 {
+        return (Value::from(asking.iter().map(|part| rule(part)).collect::<Vec<_>>()), None);
+    }
+    let mut all = vec![rule(command)];
+    let changes = asking.iter().any(|part| CHANGES_FILES.contains(&word(part)));
+    if changes {
+        all.push(json!({"type": "addDirectories", "directories": [CWD], "destination": "session"}));
+        all.push(json!({"type": "setMode", "mode": "acceptEdits", "destination": "session"}));
+    }
+    (Value::from(all), changes.then(|| Value::from(CWD)))
+}
+
+/// A tool call's questions in the order of the tool's schema, and nothing else of its input.
+pub fn schema_order(input: &Value) -> Value {
+    let Some(questions) = input["questions"].as_array() else { return input.clone() };
+    let ordered = |question: &Value| {
+        let mut all = Map::new();
+        for key in ["question", "header", "options", "multiSelect"] {
+            all.insert(key.to_owned(), question[key].clone());
+        }
+        Value::Object(all)
+    };
+    json!({"questions": questions.iter().map(ordered).collect::<Vec<_>>()})
+}
+
+fn word(part: &str) -> &str {
+    part.split_whitespace().next().unwrap_or_default()
+}

@@ -1,0 +1,433 @@
+//! The messages that Claude Code writes, key by key as each release was recorded.
+//!
+//! Invariant: no time, pid or path of this machine gets into a message; ids come from counters. So a message depends on
+//! nothing but what was said before it.
+
+use super::args::Mode;
+use super::release::{CWD, Release};
+use super::texts;
+use serde_json::{Map, Value, json};
+
+/// Writes messages for one session.
+#[derive(Debug, Clone)]
+pub struct Writer {
+    /// The release.
+    pub release: Release,
+    /// The session's id on the wire; subagents share it.
+    pub session: String,
+    uuids: u64,
+}
+
+/// What a `result` message says.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Ending<'a> {
+    /// The text; none after an interrupt.
+    pub text: Option<&'a str>,
+    /// The API refused or the connection was lost: the word for it (`connection_failed`), or empty.
+    pub api_error: Option<&'a str>,
+    /// The HTTP status of that error.
+    pub api_status: Option<u16>,
+    /// The reason of the last response.
+    pub stop_reason: Option<&'a str>,
+    /// `num_turns`.
+    pub turns: u32,
+    /// Model responses that were counted.
+    pub responses: u32,
+    /// What was denied.
+    pub denials: &'a [Value],
+    /// Subagents: begun, ended.
+    pub subagents: (u32, u32),
+    /// How many results came before.
+    pub results: u32,
+}
+
+/// How a tool came to run or not: 2.1.329's `tool_result_meta`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Decision {
+    /// A rule or the mode allowed it.
+    ByConfig,
+    /// Somebody was asked and allowed it.
+    ByUser,
+    /// Nobody could be asked.
+    RefusedByConfig,
+    /// Somebody was asked and denied it.
+    RefusedByUser,
+}
+
+impl Writer {
+    /// A writer for this session.
+    pub fn new(release: Release, session: &str) -> Writer {
+        Writer { release, session: session.to_owned(), uuids: 0 }
+    }
+
+    /// The next id in the form of a UUID.
+    pub fn uuid(&mut self) -> String {
+        self.uuids += 1;
+        format!("00000000-0000-4000-8000-{:012x}", self.uuids)
+    }
+
+    /// `system/init`.
+    pub fn init(&mut self, mode: Mode, tools: &[&str]) -> Value {
+        let mut m = json!({
+            "type": "system", "subtype": "init", "cwd": CWD, "session_id": self.session, "tools": tools,
+            "mcp_servers": [], "model": self.release.model(), "permissionMode": mode.name(), "slash_commands": [],
+        });
+        let newest = self.release == Release::V2_1_329;
+        if newest {
+            add(&mut m, json!({"terminal_slash_commands": ["doctor", "color", "focus", "reload-plugins"]}));
+        }
+        add(&mut m, json!({"apiKeySource": "ANTHROPIC_API_KEY"}));
+        if self.release > Release::V1_0_128 {
+            add(&mut m, json!({"claude_code_version": self.release.version()}));
+        }
+        add(&mut m, json!({"output_style": "default", "agents": []}));
+        if self.release > Release::V1_0_128 {
+            add(&mut m, json!({"skills": [], "plugins": []}));
+        }
+        if newest {
+            add(
+                &mut m,
+                json!({"capabilities": CAPABILITIES, "analytics_disabled": true,
+                "product_feedback_disabled": true, "served_by_anthropic": false}),
+            );
+        }
+        add(&mut m, json!({"uuid": self.uuid()}));
+        if newest {
+            add(
+                &mut m,
+                json!({
+                    "memory_paths": {"auto": CWD}, "original_cwd": CWD, "additional_directories": [],
+                    "messaging_socket_path": CWD, "fast_mode_state": "off",
+                    "fast_mode_disabled_reason": "sdk_opt_in_required", "per_turn_effort_active": true,
+                    "ultrathink_available": false, "ultrathink_typed_raises": false, "view_mode": "default",
+                }),
+            );
+        }
+        m
+    }
+
+    /// The answer to `initialize`.
+    pub fn initialized(&self, request: &str, mode: Mode, busy: bool) -> Value {
+        let newest = self.release == Release::V2_1_329;
+        let mut r = json!({"commands": []});
+        if newest {
+            add(&mut r, json!({"agents": []}));
+        }
+        add(&mut r, json!({"output_style": "default", "available_output_styles": []}));
+        if newest {
+            add(&mut r, json!({"user_output_styles_dir": CWD}));
+        }
+        add(&mut r, json!({"models": [], "account": {"tokenSource": "none", "apiKeySource": "ANTHROPIC_API_KEY"}}));
+        if newest {
+            r["account"]["apiProvider"] = json!("firstParty");
+            add(
+                &mut r,
+                json!({
+                    "pid": 1, "claude_code_version": self.release.version(), "current_permission_mode": mode.name(),
+                    "hook_on_failure_supported": true, "hooks_when_unanswered_kept": 0, "other_hook_ask_outranks_host": true,
+                    "feedback_mode": {"kind": "disabled"}, "analytics_disabled": true, "remote_control_auto_enable": false,
+                    "remote_control_auto_connect_default": false, "remote_control_available": false,
+                    "remote_control_auto_on_by_default": false, "ide_rc_auto_enable_gate": false, "fast_mode_state": "off",
+                    "fast_mode_disabled_reason": "sdk_opt_in_required",
+                    "session_state": if busy { "running" } else { "idle" }, "capabilities": CONTROL_CAPABILITIES,
+                }),
+            );
+        }
+        let mut response = json!({"subtype": "success", "request_id": request, "response": r});
+        if newest {
+            add(&mut response, json!({"pending_permission_requests": [], "pending_user_dialog_requests": []}));
+        }
+        json!({"type": "control_response", "response": response})
+    }
+
+    /// The answer to another control request.
+    pub fn done(&self, request: &str) -> Value {
+        json!({"type": "control_response", "response": {"subtype": "success", "request_id": request}})
+    }
+
+    /// The refusal of a control request.
+    pub fn refused(&self, request: &str, error: &str) -> Value {
+        json!({"type": "control_response", "response": {"subtype": "error", "request_id": request, "error": error}})
+    }
+
+    /// `can_use_tool`.
+    pub fn can_use_tool(&self, request: &str, tool: &str, call: &str, input: &Value) -> Value {
+        let newest = self.release == Release::V2_1_329;
+        let mut r = json!({"subtype": "can_use_tool", "tool_name": tool});
+        if newest {
+            add(&mut r, json!({"display_name": tool}));
+        }
+        add(&mut r, json!({"input": input}));
+        if let (true, Some(description)) = (newest, input.get("description")) {
+            add(&mut r, json!({"description": description}));
+        }
+        if let Some(command) = input["command"].as_str().filter(|_| tool == "Bash") {
+            let (suggestions, blocked) = texts::suggestions(self.release, command);
+            add(&mut r, json!({"permission_suggestions": suggestions}));
+            if let Some(path) = blocked {
+                add(&mut r, json!({"blocked_path": path}));
+            }
+        }
+        if self.release > Release::V1_0_128 {
+            add(&mut r, json!({"tool_use_id": call}));
+        }
+        if newest && tool == "AskUserQuestion" {
+            add(&mut r, json!({"requires_user_interaction": true}));
+        }
+        json!({"type": "control_request", "request_id": request, "request": r})
+    }
+
+    /// Takes a request back.
+    pub fn cancel(&self, request: &str) -> Value {
+        json!({"type": "control_cancel_request", "request_id": request})
+    }
+
+    /// One content block of the model's.
+    pub fn assistant(&mut self, id: &str, block: &Value, stop_reason: Option<&str>, parent: Option<&str>) -> Value {
+        let mut message = json!({
+            "id": id, "type": "message", "role": "assistant", "model": self.release.model(), "stop_sequence": null,
+            "usage": {"input_tokens": 10, "output_tokens": 5, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0},
+            "content": [block], "stop_reason": stop_reason,
+        });
+        if self.release > Release::V1_0_128 {
+            add(&mut message, json!({"context_management": null}));
+        }
+        self.envelope("assistant", message, parent)
+    }
+
+    /// The text of an API error, said as if by a model.
+    pub fn synthetic(&mut self, text: &str, api_error: &str, parent: Option<&str>) -> Value {
+        let id = self.uuid();
+        let newest = self.release == Release::V2_1_329;
+        let mut message = if newest { json!({"diagnostics": null}) } else { json!({}) };
+        add(&mut message, json!({"id": id, "container": null, "model": "<synthetic>", "role": "assistant"}));
+        if newest {
+            add(&mut message, json!({"stop_details": null}));
+        }
+        add(
+            &mut message,
+            json!({
+                "stop_reason": "stop_sequence", "stop_sequence": "", "type": "message", "usage": no_usage(),
+                "content": [{"type": "text", "text": text}], "context_management": null,
+            }),
+        );
+        let mut m = self.envelope("assistant", message, parent);
+        if newest {
+            add(&mut m, json!({"error": "server_error", "is_api_error_message": true, "api_error": api_error}));
+        }
+        m
+    }
+
+    /// A tool's result: `block` as the release orders its keys; `shown` is `tool_use_result`.
+    pub fn tool_result(&mut self, block: Value, shown: Value, meta: Option<Decision>, parent: Option<&str>) -> Value {
+        let call = block["tool_use_id"].clone();
+        let mut m = self.envelope("user", json!({"role": "user", "content": [block]}), parent);
+        if self.release > Release::V1_0_128 {
+            add(&mut m, json!({"tool_use_result": shown}));
+        }
+        if let (Release::V2_1_329, Some(decision)) = (self.release, meta) {
+            let mut meta = json!({"id": call});
+            let (kind, decision) = match decision {
+                Decision::ByConfig => (None, json!({"decision": "accept", "source": "config", "reason_type": "rule"})),
+                Decision::ByUser => (None, json!({"decision": "accept", "source": "user_temporary"})),
+                Decision::RefusedByConfig => (Some("user-rejected"), json!({"decision": "reject", "source": "config"})),
+                Decision::RefusedByUser => {
+                    (Some("permission-rule"), json!({"decision": "reject", "source": "user_reject"}))
+                }
+            };
+            if let Some(kind) = kind {
+                add(&mut meta, json!({"non_execution_kind": kind}));
+            }
+            add(&mut meta, json!({"permission_decision": decision}));
+            add(&mut m, json!({"tool_result_meta": [meta]}));
+        }
+        m
+    }
+
+    /// A text in the user's name: a note, or 2.1.329's synthetic prompt.
+    pub fn note(&mut self, text: &str, synthetic: bool) -> Value {
+        let mut m = self.envelope("user", json!({"role": "user", "content": [{"type": "text", "text": text}]}), None);
+        if synthetic {
+            add(&mut m, json!({"isSynthetic": true}));
+        }
+        m
+    }
+
+    /// 2.1.329's `system/permission_denied`.
+    pub fn permission_denied(&mut self, tool: &str, call: &str, message: &str) -> Value {
+        json!({"type": "system", "subtype": "permission_denied", "tool_name": tool, "tool_use_id": call,
+            "message": message, "uuid": self.uuid(), "session_id": self.session})
+    }
+
+    /// The context is being compacted, or is.
+    pub fn compacting(&mut self, over: bool) -> Value {
+        let (session, uuid) = (self.session.clone(), self.uuid());
+        if over {
+            return json!({"type": "system", "subtype": "compact_boundary", "session_id": session, "uuid": uuid,
+                "compact_metadata": {"trigger": "auto", "pre_tokens": 0}});
+        }
+        json!({"type": "system", "subtype": "status", "status": "compacting", "session_id": session, "uuid": uuid})
+    }
+
+    /// A turn's result.
+    pub fn result(&mut self, ending: &Ending<'_>) -> Value {
+        match self.release {
+            Release::V2_1_329 => self.newest_result(ending),
+            _ => self.older_result(ending),
+        }
+    }
+
+    fn older_result(&mut self, ending: &Ending<'_>) -> Value {
+        let failed = ending.api_error.is_some();
+        let mut m = match ending.text {
+            Some(text) => json!({"type": "result", "subtype": "success", "is_error": failed, "duration_ms": 0,
+                "duration_api_ms": 0, "num_turns": ending.turns, "result": text}),
+            None => json!({"type": "result", "subtype": "error_during_execution", "duration_ms": 0,
+                "duration_api_ms": 0, "is_error": failed, "num_turns": ending.turns}),
+        };
+        add(
+            &mut m,
+            json!({
+                "session_id": self.session, "total_cost_usd": 0, "usage": self.usage(ending.responses),
+                "modelUsage": self.model_usage(ending.responses), "permission_denials": ending.denials, "uuid": self.uuid(),
+            }),
+        );
+        if ending.text.is_none() && self.release > Release::V1_0_128 {
+            add(&mut m, json!({"errors": []}));
+        }
+        m
+    }
+
+    fn newest_result(&mut self, ending: &Ending<'_>) -> Value {
+        let failed = ending.api_error.is_some();
+        let (spawned, completed) = ending.subagents;
+        let by_type = if spawned > 0 { json!({"general-purpose": spawned}) } else { json!({}) };
+        let reason = match (ending.text, failed) {
+            (None, _) => "aborted",
+            (_, true) => "api_error",
+            _ => "completed",
+        };
+        let mut m = json!({
+            "duration_api_ms": 0, "stop_reason": ending.stop_reason, "session_id": self.session, "total_cost_usd": 0,
+            "usage": self.usage(ending.responses), "modelUsage": self.model_usage(ending.responses),
+            "permission_denials": ending.denials, "terminal_reason": reason, "fast_mode_state": "off",
+            "fast_mode_disabled_reason": "sdk_opt_in_required",
+            "subagent_stats": {
+                "spawned": spawned, "requested": {"background": 0, "foreground": 0, "unset": spawned},
+                "started_in_background": 0, "max_depth": u32::from(spawned > 0), "spawned_by_subagents": 0,
+                "completed": completed, "failed": 0, "killed": {"parent": 0, "user": 0, "system": 0},
+                "refused": {"depth_limit": 0, "concurrency_limit": 0, "budget": 0}, "by_type": by_type,
+            },
+            "safety_stops": 0, "is_error": failed, "num_turns": ending.turns,
+        });
+        match ending.text {
+            Some(text) => {
+                add(&mut m, json!({"subtype": "success", "api_error_status": ending.api_status}));
+                if let Some(word) = ending.api_error.filter(|word| !word.is_empty()) {
+                    add(&mut m, json!({"api_error": word}));
+                }
+                add(&mut m, json!({"result": text}));
+            }
+            None => add(&mut m, json!({"subtype": "error_during_execution", "errors": []})),
+        }
+        if !failed {
+            add(&mut m, json!({"ttft_ms": 0}));
+        }
+        add(&mut m, json!({"type": "result", "duration_ms": 0, "uuid": self.uuid()}));
+        if !failed {
+            add(&mut m, json!({"ttft_stream_ms": 0, "time_to_request_ms": 0, "first_content_frame_ms": 0}));
+        }
+        add(
+            &mut m,
+            json!({"queued_turn_count": 0, "result_index": ending.results,
+            "model_usage_since_last_result": self.model_usage(ending.responses)}),
+        );
+        m
+    }
+
+    fn envelope(&mut self, kind: &str, message: Value, parent: Option<&str>) -> Value {
+        let mut m = json!({"type": kind, "message": message, "parent_tool_use_id": parent,
+            "session_id": self.session, "uuid": self.uuid()});
+        if self.release == Release::V2_1_329 {
+            // A constant: a message that told the time would make every state new.
+            add(&mut m, json!({"timestamp": "2026-01-01T00:00:00.000Z"}));
+        }
+        m
+    }
+
+    fn usage(&self, responses: u32) -> Value {
+        let mut tools = json!({"web_search_requests": 0});
+        if self.release > Release::V1_0_128 {
+            add(&mut tools, json!({"web_fetch_requests": 0}));
+        }
+        json!({"input_tokens": 10 * responses, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0,
+            "output_tokens": 5 * responses, "server_tool_use": tools, "service_tier": "standard",
+            "cache_creation": {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": 0}})
+    }
+
+    fn model_usage(&self, responses: u32) -> Value {
+        let mut all = Map::new();
+        if responses > 0 {
+            let usage = json!({"inputTokens": 10 * responses, "outputTokens": 5 * responses,
+                "cacheReadInputTokens": 0, "cacheCreationInputTokens": 0, "webSearchRequests": 0, "costUSD": 0});
+            all.insert(self.release.model().to_owned(), usage);
+        }
+        Value::Object(all)
+    }
+}
+
+/// The block of a tool's result. A failed one and a question's have another order of keys than one that ran.
+pub fn result_block(call: &str, content: Value, is_error: Option<bool>) -> Value {
+    match is_error {
+        Some(true) => json!({"type": "tool_result", "content": content, "is_error": true, "tool_use_id": call}),
+        Some(false) => json!({"tool_use_id": call, "type": "tool_result", "content": content, "is_error": false}),
+        None => json!({"type": "tool_result", "content": content, "tool_use_id": call}),
+    }
+}
+
+fn add(to: &mut Value, more: Value) {
+    if let (Value::Object(to), Value::Object(more)) = (to, more) {
+        to.extend(more);
+    }
+}
+
+fn no_usage() -> Value {
+    json!({"input_tokens": 0, "output_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0,
+        "server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 0}, "service_tier": null})
+}
+
+/// `capabilities` of 2.1.329's `system/init` (recorded).
+const CAPABILITIES: [&str; 21] = [
+    "interrupt_receipt_v1",
+    "interrupt_cancel_queued_v1",
+    "interrupt_send_now_v1",
+    "interrupt_requeue_taken_v1",
+    "msg_lifecycle_v1",
+    "request_marker_lists_v1",
+    "ask_user_question_unanswered_v1",
+    "lifecycle_wakeup_source_v1",
+    "sdk_mcp_tools_list_changed",
+    "sdk_mcp_manifests",
+    "mcp_read_resource_v1",
+    "mcp_tool_ui_meta_v1",
+    "ui_surface_v1",
+    "mcp_call_result_not_for_model_v1",
+    "mcp_call_check_permissions_v1",
+    "voice_call_talk_line_v1",
+    "withdrawn_files_note_v2",
+    "ui_pane_widget_v1",
+    "reload_plugins_refuse_if_busy_v1",
+    "get_usage_detached_v1",
+    "silent_resend_files_v1",
+];
+
+/// `capabilities` of 2.1.329's answer to `initialize` (recorded).
+const CONTROL_CAPABILITIES: [&str; 7] = [
+    "ui_surface_v1",
+    "mcp_call_result_not_for_model_v1",
+    "mcp_call_check_permissions_v1",
+    "voice_call_talk_line_v1",
+    "ui_pane_widget_v1",
+    "reload_plugins_refuse_if_busy_v1",
+    "get_usage_detached_v1",
+];
