@@ -2,7 +2,38 @@
 //!
 //! Pure. Invariant: a verdict is a function of the trace and of what the scenario file says; it never
 //! looks at the world.
+//!
+//! The way through: [`judge`] reads a [`Trace`] once into an [`Index`], crosses what the agent states of
+//! itself with what came over the wire ([`crosscheck`]), makes the [`Verdict`], and asks the eight
+//! [`invariants`]. [`meets`] compares it with what the file expects, [`Scoreboard`] adds cells up, and
+//! [`timeline`] shows one.
 
+pub mod blocked;
+pub mod cell;
+pub mod crosscheck;
+pub mod index;
+pub mod invariants;
+pub mod meets;
+pub mod ndjson;
+pub mod row;
+pub mod score;
+pub mod timeline;
 pub mod trace;
+pub mod transcript;
+pub mod verdict;
 
-pub use trace::{AskEnd, AskKind, Cause, Event, Fact, Trace, What};
+#[cfg(test)]
+mod testing;
+
+pub use cell::{Actor, CellFacts};
+pub use crosscheck::{Inconsistent, crosscheck};
+pub use index::{Index, View};
+pub use invariants::Breach;
+pub use meets::{Mismatch, What as MismatchIn, meets};
+pub use ndjson::{Header, ReadError, TraceHash, read, sha256, write};
+pub use row::Row;
+pub use score::{Score, Scoreboard, classify};
+pub use timeline::timeline;
+pub use trace::{AskEnd, AskKind, Cause, Ended, Event, Fact, Trace, What};
+pub use transcript::Transcript;
+pub use verdict::{Outcome, Verdict, judge, verdict};

@@ -1,0 +1,191 @@
+//! What a hung cell is blocked on, in one word.
+//!
+//! Invariant: the innermost cause is named: of an agent whose bash tool runs a child that reads stdin it is
+//! `stdin`, not `bash`. What the processes say they wait for (the labels of a proof) and what they state
+//! about themselves are read together. The first that holds:
+//!
+//! | word | when |
+//! |---|---|
+//! | `stopped` | a living process is stopped by a signal (SIGTTIN, SIGTTOU, SIGSTOP) |
+//! | `spin` | the steps ran out: somebody takes steps without time passing |
+//! | `exit` | the agent's result is out and its process lives on |
+//! | `question`, `permission` | an ask is open in a session that is not idle; the earliest opened |
+//! | `stdin`, `tty`, `pipe` | a child of a running bash tool waits for it; `pipe` too where the tool waits though its own child is gone and a grandchild lives, which then holds the pipe |
+//! | `bash` | another running bash tool; or one that has ended, and its result is not taken up |
+//! | `stdin`, `tty`, `pipe` | the agent itself waits for it |
+//! | `model` | a request to the model has no end |
+//! | `worker` | somebody waits for the companion's worker |
+//! | `post` | a client's prompt has no response, though the server is idle or its last step ended regularly |
+//! | `event` | a client waits for an event, though the server is idle, its last step ended regularly, or it is gone |
+//! | – | else the agent's own label, else the first label, else `unknown` |
+
+use crate::cell::{Actor, CellFacts, actor};
+use crate::index::Index;
+use crate::trace::{AskKind, Ended};
+
+/// What a cell that nobody settled is blocked on.
+pub fn blocked_on(index: &Index<'_>, facts: &CellFacts) -> String {
+    let waits = waits(index);
+    let label = |role: &str| waits.iter().find(|(who, _)| *who == role).map(|&(_, on)| plain(on));
+    let rules: [&dyn Fn() -> Option<&'static str>; 8] = [
+        &|| index.processes.values().any(|p| p.stopped.is_some() && p.ended.is_none()).then_some("stopped"),
+        &|| spins(index).then_some("spin"),
+        &|| exit(index, facts, label("agent")),
+        &|| ask(index),
+        &|| bash(index, &waits),
+        &|| label("agent").filter(|on| matches!(*on, "stdin" | "tty" | "pipe")).and_then(known),
+        &|| (index.alive("agent") && index.sessions.iter().any(|s| asks_model(s, index))).then_some("model"),
+        &|| client(index, &waits),
+    ];
+    if let Some(word) = rules.iter().find_map(|rule| rule()) {
+        return word.to_owned();
+    }
+    label("agent")
+        .or_else(|| waits.first().map(|&(_, on)| plain(on)))
+        .filter(|on| !on.is_empty())
+        .unwrap_or("unknown")
+        .to_owned()
+}
+
+fn waits<'a>(index: &Index<'a>) -> Vec<(&'a str, &'a str)> {
+    match index.ended {
+        Some((_, Ended::Deadlock(waits) | Ended::Lasso { waits, .. })) => {
+            waits.iter().map(|(who, on)| (who.as_str(), on.as_str())).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A label in the words of the table: a stream that cannot be written is a full pipe.
+fn plain(on: &str) -> &str {
+    match on {
+        "stdout" | "stderr" | "write" | "drain" | "full-pipe" => "pipe",
+        "terminal" | "screen" => "tty",
+        on => on,
+    }
+}
+
+fn known(word: &str) -> Option<&'static str> {
+    ["stdin", "tty", "pipe", "bash"].into_iter().find(|known| *known == word)
+}
+
+fn spins(index: &Index<'_>) -> bool {
+    matches!(index.ended, Some((_, Ended::Horizon(why))) if why.contains("spin") || why.contains("steps"))
+}
+
+fn exit(index: &Index<'_>, facts: &CellFacts, agent: Option<&str>) -> Option<&'static str> {
+    let out = index.results.iter().any(|&(who, ..)| who == "agent");
+    let out = out && !facts.server && index.alive("agent");
+    // A result that cannot be written is no result that is out.
+    (out && agent != Some("pipe")).then_some("exit")
+}
+
+fn ask(index: &Index<'_>) -> Option<&'static str> {
+    let end = index.ended.map_or(rehang_scenario::VTime(u64::MAX), |(at, _)| at.t);
+    let open = index.open_asks().find(|ask| index.busy(ask.who, ask.session, end) != Some(false))?;
+    Some(match open.kind {
+        AskKind::Question => "question",
+        AskKind::Permission => "permission",
+    })
+}
+
+fn bash(index: &Index<'_>, waits: &[(&str, &str)]) -> Option<&'static str> {
+    let is_bash = |tool: &str| tool.eq_ignore_ascii_case("bash");
+    if let Some(tool) = index.running_tools().find(|tool| is_bash(tool.tool)) {
+        let below = |role: &str| role.strip_prefix(tool.who).is_some_and(|rest| rest.starts_with('.'));
+        let child =
+            waits.iter().filter(|(who, _)| below(who)).find_map(|(_, on)| known(plain(on)).filter(|on| *on != "bash"));
+        if child.is_some() {
+            return child;
+        }
+        let depth = |role: &str| role.matches('.').count();
+        let alive = |deep: fn(usize, usize) -> bool| {
+            let mut all = index.processes.iter().filter(|(role, process)| below(role) && process.ended.is_none());
+            all.any(|(role, _)| deep(depth(role), depth(tool.who) + 1))
+        };
+        return Some(if alive(|d, child| d > child) && !alive(|d, child| d == child) { "pipe" } else { "bash" });
+    }
+    let last = index.tools.last().filter(|t| is_bash(t.tool) && index.alive(t.who))?;
+    let ended = last.ends.last()?.0;
+    let session = index.sessions.iter().find(|s| s.who == last.who && s.id == last.session)?;
+    let taken_up = session.steps.iter().any(|&(at, _)| at > ended);
+    (!taken_up && session.busy.last().is_some_and(|&(_, busy)| busy)).then_some("bash")
+}
+
+fn asks_model(session: &crate::index::Session<'_>, index: &Index<'_>) -> bool {
+    index.alive(session.who) && session.steps.last().is_some_and(|(_, step)| step.is_none())
+}
+
+fn client(index: &Index<'_>, waits: &[(&str, &str)]) -> Option<&'static str> {
+    if waits.iter().any(|&(who, on)| who == "worker" || on == "worker" || on == "job") {
+        return Some("worker");
+    }
+    let outside = |who: &str| matches!(actor(who), Actor::Client | Actor::Strategy);
+    if !waits.iter().any(|(who, _)| outside(who)) {
+        return None;
+    }
+    let mut open = index.requests.values().filter(|r| outside(r.who) && r.response.is_none() && r.failed.is_none());
+    Some(if index.alive("agent") && open.any(|r| r.method == "POST") { "post" } else { "event" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::*;
+    use crate::trace::{AskEnd, Cause, What};
+
+    fn on(cell: Cell, waits: &[(&str, &str)]) -> String {
+        let trace = cell.deadlock(waits).trace();
+        blocked_on(&Index::of(&trace), &facts("none"))
+    }
+
+    #[test]
+    fn an_open_ask_and_none_that_is_over() {
+        let asked = Cell::new().started().ask("que_1", "ses_1");
+        assert_eq!(on(asked.clone(), &[("agent", "question"), ("client", "event")]), "question");
+        assert_eq!(on(Cell::new().started().permit("per_1"), &[("agent", "client")]), "permission");
+        // An ask of a session that was aborted blocks nobody: the client waits for an event.
+        assert_eq!(on(asked.clone().busy("ses_1", false), &[("agent", "client"), ("client", "event")]), "event");
+        let ended = asked.end("que_1", AskEnd::Replied, Cause::Answer, "user", &["A"]).step("", "stop");
+        assert_eq!(on(ended, &[("agent", "client"), ("client", "event")]), "event");
+    }
+
+    #[test]
+    fn a_running_tool_is_named_by_its_innermost_cause() {
+        let bash = || Cell::new().started().tool("call_1", "bash").spawn("agent.1");
+        assert_eq!(on(bash(), &[("agent", "bash"), ("agent.1", "hold")]), "bash");
+        assert_eq!(on(bash(), &[("agent", "bash"), ("agent.1", "stdin")]), "stdin");
+        assert_eq!(on(bash(), &[("agent", "bash"), ("agent.1", "stderr")]), "pipe");
+        let orphan = || bash().spawn("agent.1.1");
+        assert_eq!(on(orphan(), &[("agent", "bash")]), "bash");
+        assert_eq!(on(orphan().exit("agent.1", 0), &[("agent", "bash")]), "pipe");
+        // The tool is over, its state is not.
+        assert_eq!(on(bash().exit("agent.1", 0), &[("agent", "client")]), "bash");
+        // The state is over, and nobody takes the result up.
+        let lost = bash().exit("agent.1", 0).tool_end("call_1", "done");
+        assert_eq!(on(lost.clone(), &[("agent", "client")]), "bash");
+        assert_eq!(on(lost.step("ok", "stop"), &[("agent", "client"), ("client", "event")]), "event");
+        let asked = bash().add("agent.1", What::Stopped("TTIN".into()));
+        assert_eq!(on(asked.clone(), &[("agent", "bash")]), "stopped");
+        assert_eq!(on(asked.add("agent.1", What::Continued), &[("agent", "bash")]), "bash");
+    }
+
+    #[test]
+    fn the_agent_itself_and_its_surroundings() {
+        let up = || Cell::new().at(0).spawn("agent");
+        assert_eq!(on(up(), &[("agent", "stdin"), ("wrapper", "output")]), "stdin");
+        assert_eq!(on(up(), &[("agent", "stderr"), ("wrapper", "output")]), "pipe");
+        let asked = crate::Fact::ModelAsked { session: "ses_1".into(), response: 1 };
+        assert_eq!(on(up().fact(asked), &[("agent", "model")]), "model");
+        assert_eq!(on(up().result("Hi"), &[("agent", "client")]), "exit");
+        assert_eq!(on(up().result("Hi"), &[("agent", "stdout")]), "pipe");
+        let post = up().post("client", 1, "/session/ses_1/message");
+        assert_eq!(on(post.clone(), &[("agent", "client"), ("client", "post")]), "post");
+        assert_eq!(on(post.killed("agent", "KILL"), &[("client", "post")]), "event");
+        assert_eq!(on(up(), &[("agent", "client"), ("client", "job"), ("worker", "")]), "worker");
+        assert_eq!(on(up(), &[("agent", "queue")]), "queue");
+        assert_eq!(on(up(), &[]), "unknown");
+        let spun = up().add("", What::Ended(Ended::Horizon("agent.1 spins: 100000 steps in one instant".into())));
+        assert_eq!(blocked_on(&Index::of(&spun.trace()), &facts("none")), "spin");
+    }
+}

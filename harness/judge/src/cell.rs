@@ -1,0 +1,122 @@
+//! What the judge knows of a cell beside its trace.
+//!
+//! Invariant: it comes from the scenario file and from the strategies' own constants, never from a run.
+
+use rehang_scenario::{Span, Stage, Terminal};
+use std::collections::BTreeMap;
+
+/// What a scenario file and its strategies say of a cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellFacts {
+    /// The scenario's name: `question/row-diff`, with its variant where it has some.
+    pub scenario: String,
+    /// The mechanism in the hang catalogue, or the benign look-alike (`F1`).
+    pub mechanism: String,
+    /// The stack, as written: `auto-answer@r3+watcher@pr5`, `none`.
+    pub strategy: String,
+    /// How the agent's standard streams are connected.
+    pub terminal: Terminal,
+    /// Where it runs.
+    pub stage: Stage,
+    /// The seed.
+    pub seed: u64,
+    /// The control arm: the one change under which it does not hang.
+    pub control: bool,
+    /// The agent is a server. It is meant to outlive the run, so it is not "left behind".
+    pub server: bool,
+    /// A person of the scenario could and would answer by a way that this terminal has.
+    pub answerer: bool,
+    /// Roles or programs that may be left on purpose.
+    pub survives: Vec<String>,
+    /// The latest end that the strategies' own constants allow, from the cell's begin; none where they bound nothing.
+    pub bound: Option<Span>,
+    /// By strategy (`idle@f54b32f`), the constants that it really runs with, in the units of their names.
+    pub effective: BTreeMap<String, BTreeMap<String, u64>>,
+}
+
+impl CellFacts {
+    /// Facts of a cell of which nothing special is known.
+    pub fn new(scenario: &str, strategy: &str, terminal: Terminal) -> CellFacts {
+        CellFacts {
+            scenario: scenario.to_owned(),
+            mechanism: String::new(),
+            strategy: strategy.to_owned(),
+            terminal,
+            stage: Stage::Sim,
+            seed: 1,
+            control: false,
+            server: false,
+            answerer: false,
+            survives: Vec::new(),
+            bound: None,
+            effective: BTreeMap::new(),
+        }
+    }
+
+    /// The constants that a strategy really runs with; its name may carry parameters in brackets.
+    pub fn effective_of(&self, strategy: &str) -> Option<&BTreeMap<String, u64>> {
+        let exact = self.effective.get(strategy);
+        exact.or_else(|| self.effective.iter().find(|(name, _)| same_strategy(name, strategy)).map(|(_, of)| of))
+    }
+}
+
+/// What kind of actor a name in a trace is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Actor {
+    /// A process, by its role.
+    Process,
+    /// Somebody of the scenario, by whatever way.
+    Person,
+    /// The program that runs the agent.
+    Wrapper,
+    /// The baseline client of a server.
+    Client,
+    /// The model.
+    Model,
+    /// A strategy.
+    Strategy,
+    /// The stage, a fault, the companion's worker.
+    Other,
+}
+
+/// Roles are `agent` and `agent.N…`, people `personN`; what is no known word is a strategy's name.
+pub fn actor(who: &str) -> Actor {
+    match who {
+        "agent" => Actor::Process,
+        "wrapper" => Actor::Wrapper,
+        "client" => Actor::Client,
+        "model" => Actor::Model,
+        "user" => Actor::Person,
+        "" | "worker" | "companion" | "fault" | "conductor" | "stage" | "kernel" | "shutdown" => Actor::Other,
+        _ if who.starts_with("agent.") => Actor::Process,
+        _ if who.strip_prefix("person").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit())) => Actor::Person,
+        _ => Actor::Strategy,
+    }
+}
+
+/// Whether two names mean the same strategy in the same version, whatever the parameters in brackets.
+pub fn same_strategy(a: &str, b: &str) -> bool {
+    base(a) == base(b)
+}
+
+fn base(name: &str) -> &str {
+    name.split('(').next().unwrap_or(name).trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_their_kind() {
+        let kinds = ["agent", "agent.1.2", "person1", "persona@v1", "wrapper", "idle@off", "worker"].map(actor);
+        use Actor::*;
+        assert_eq!(kinds, [Process, Process, Person, Strategy, Wrapper, Strategy, Other]);
+    }
+
+    #[test]
+    fn parameters_do_not_make_another_strategy() {
+        assert!(same_strategy("auto-answer@r1(at=tool)", "auto-answer@r1"));
+        assert!(!same_strategy("auto-answer@r1", "auto-answer@r2"));
+    }
+}

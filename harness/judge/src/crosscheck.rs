@@ -1,0 +1,151 @@
+//! What an agent states about itself against what came over its wire.
+//!
+//! Invariant: a verdict rests on facts that the wire bears out. An ask that a client saw and that no
+//! process stated, or one whose end on the wire is not the stated one, is a fault of the fake and so
+//! rehang's own (exit 70), never a verdict. A delayed or doubled event is none; a stated ask that no
+//! client saw is none either, since events may be lost.
+
+use crate::index::{Ask, View};
+use crate::trace::{AskEnd, What};
+use rehang_scenario::VTime;
+use serde_json::Value;
+
+/// What does not fit.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("at {at}: {why}")]
+pub struct Inconsistent {
+    /// The instant.
+    pub at: VTime,
+    /// One sentence.
+    pub why: String,
+}
+
+/// Crosses facts with events and lists.
+///
+/// # Errors
+/// The first thing that does not fit.
+pub fn crosscheck(view: &View<'_>) -> Result<(), Inconsistent> {
+    if let Some((who, id, at)) = view.index.stray_ends.first() {
+        return Err(Inconsistent {
+            at: at.t,
+            why: format!("{who} states the end of ask `{id}`, which it never stated to open"),
+        });
+    }
+    for event in &view.trace.events {
+        let checked = match &event.what {
+            What::Sse(value) => sse(view, event.t, value),
+            What::Response { id, status: 200, body } => listed(view, *id, event.t, body),
+            _ => Ok(()),
+        };
+        checked.map_err(|why| Inconsistent { at: event.t, why: format!("{} {why}", event.who) })?;
+    }
+    Ok(())
+}
+
+fn sse(view: &View<'_>, t: VTime, value: &Value) -> Result<(), String> {
+    let Some(kind) = value.get("type").and_then(Value::as_str) else { return Ok(()) };
+    let text = |key: &str| value.pointer(&format!("/properties/{key}")).and_then(Value::as_str);
+    let ends: &[AskEnd] = match kind {
+        "question.asked" | "permission.asked" | "permission.updated" => {
+            let id = text("id").ok_or_else(|| format!("sees {kind} without an id"))?;
+            return stated(view, id, t)
+                .map(|_| ())
+                .ok_or_else(|| format!("sees {kind} for `{id}`, which no process stated"));
+        }
+        "question.replied" => &[AskEnd::Replied, AskEnd::Skipped],
+        "question.rejected" => &[AskEnd::Rejected],
+        "permission.replied" if text("reply").or(text("response")) == Some("reject") => &[AskEnd::Rejected],
+        "permission.replied" => &[AskEnd::Replied, AskEnd::Skipped],
+        _ => return Ok(()),
+    };
+    let id = text("requestID").or(text("permissionID")).ok_or_else(|| format!("sees {kind} without an id"))?;
+    let ask = stated(view, id, t).ok_or_else(|| format!("sees {kind} for `{id}`, which no process stated"))?;
+    let fits = ask.ends.iter().any(|end| end.at.t <= t && ends.contains(&end.end));
+    let said = || ask.ends.first().map_or("open".to_owned(), |end| format!("{:?}", end.end).to_lowercase());
+    if fits { Ok(()) } else { Err(format!("sees {kind} for `{id}`, which by its process is {}", said())) }
+}
+
+fn listed(view: &View<'_>, request: u32, t: VTime, body: &Value) -> Result<(), String> {
+    for id in listed_ids(view, request, body) {
+        stated(view, id, t).ok_or_else(|| format!("finds `{id}` in a list, which no process stated"))?;
+    }
+    Ok(())
+}
+
+/// The asks that a response lists; none where the request was for something else.
+pub(crate) fn listed_ids<'a>(view: &View<'_>, request: u32, body: &'a Value) -> Vec<&'a str> {
+    let lists = view.index.requests.get(&request).is_some_and(|request| {
+        let path = request.path.split('?').next().unwrap_or("");
+        request.method == "GET" && matches!(path, "/question" | "/permission" | "/blocker")
+    });
+    let rows = body.as_array().filter(|_| lists);
+    let id = |row: &'a Value| row.get("requestID").or(row.get("id")).and_then(Value::as_str);
+    rows.into_iter().flatten().filter_map(id).collect()
+}
+
+fn stated<'v>(view: &'v View<'_>, id: &str, t: VTime) -> Option<&'v Ask<'v>> {
+    view.index.asks.iter().rev().find(|ask| ask.id == id && ask.opened.t <= t)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::*;
+    use crate::trace::{AskEnd, Cause};
+    use crate::{Index, verdict};
+    use expect_test::expect;
+    use serde_json::json;
+
+    fn check(cell: Cell) -> String {
+        let (trace, facts) = (cell.trace(), facts("none"));
+        let (index, verdict) = (Index::of(&trace), verdict(&trace, &facts));
+        let view = View { trace: &trace, facts: &facts, index: &index, verdict: &verdict, baseline: None };
+        crosscheck(&view).map_or_else(|error| error.to_string(), |()| "fits".into())
+    }
+
+    #[test]
+    fn what_the_wire_says_must_have_been_stated() {
+        let asked = |cell: Cell| cell.sse("question.asked", json!({"id": "que_1"}));
+        expect!["at 0ms: client sees question.asked for `que_1`, which no process stated"]
+            .assert_eq(&check(asked(Cell::new())));
+        let stated = || Cell::new().started().ask("que_1", "ses_1");
+        // Late and twice is how events are.
+        expect!["fits"].assert_eq(&check(asked(asked(stated().at(900)))));
+        let rejected = |cell: Cell| cell.at(9).sse("question.rejected", json!({"requestID": "que_1"}));
+        expect!["at 9ms: client sees question.rejected for `que_1`, which by its process is open"]
+            .assert_eq(&check(rejected(stated())));
+        let end = |end, cause| stated().end("que_1", end, cause, "user", &[]);
+        expect!["at 9ms: client sees question.rejected for `que_1`, which by its process is replied"]
+            .assert_eq(&check(rejected(end(AskEnd::Replied, Cause::Answer))));
+        expect!["fits"].assert_eq(&check(rejected(end(AskEnd::Rejected, Cause::Dismiss))));
+    }
+
+    #[test]
+    fn a_permission_denied_is_rejected() {
+        let replied = |reply: &str, end| {
+            let cell = Cell::new().started().permit("per_1").end("per_1", end, Cause::Answer, "user", &[]);
+            check(cell.sse("permission.replied", json!({"requestID": "per_1", "reply": reply})))
+        };
+        assert_eq!(replied("once", AskEnd::Replied), "fits");
+        assert_eq!(replied("reject", AskEnd::Rejected), "fits");
+        expect!["at 0ms: client sees permission.replied for `per_1`, which by its process is replied"]
+            .assert_eq(&replied("reject", AskEnd::Replied));
+    }
+
+    #[test]
+    fn lists_are_crossed_too() {
+        let list = |path: &str| {
+            let cell = Cell::new().request("person1", 1, "GET", path);
+            check(cell.at(1).respond("person1", 1, 200, json!([{"id": "que_9"}])))
+        };
+        expect!["at 1ms: person1 finds `que_9` in a list, which no process stated"]
+            .assert_eq(&list("/question?directory=x"));
+        expect!["fits"].assert_eq(&list("/session"));
+    }
+
+    #[test]
+    fn an_end_without_a_begin() {
+        let cell = Cell::new().end("que_1", AskEnd::Replied, Cause::Answer, "user", &[]);
+        expect!["at 0ms: agent states the end of ask `que_1`, which it never stated to open"].assert_eq(&check(cell));
+    }
+}

@@ -1,0 +1,487 @@
+//! A trace, read once: asks, sessions, tools, processes, requests and acts by name.
+//!
+//! Invariant: nothing is judged here. Places in the trace (`at`) are kept beside instants, since many
+//! things happen in one tick and their order counts.
+
+use crate::cell::{Actor, CellFacts, actor};
+use crate::trace::{AskEnd, AskKind, Cause, Ended, Fact, Trace, What};
+use crate::verdict::Verdict;
+use rehang_scenario::turns::Question;
+use rehang_scenario::{Policy, VTime};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// All that an invariant looks at.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'a> {
+    /// The trace.
+    pub trace: &'a Trace,
+    /// What is known of the cell beside it.
+    pub facts: &'a CellFacts,
+    /// The trace by name.
+    pub index: &'a Index<'a>,
+    /// Its verdict, without breaches.
+    pub verdict: &'a Verdict,
+    /// The verdict of the same cell under `none`; none where this is that cell.
+    pub baseline: Option<&'a Verdict>,
+}
+
+/// Where something stands in the trace: its place and its instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct At {
+    /// The event's place in the trace, from 0.
+    pub place: usize,
+    /// Its instant.
+    pub t: VTime,
+}
+
+/// An ask.
+#[derive(Debug, Clone)]
+pub struct Ask<'a> {
+    /// Who asks: a process.
+    pub who: &'a str,
+    /// Its id.
+    pub id: &'a str,
+    /// What kind.
+    pub kind: AskKind,
+    /// The session.
+    pub session: &'a str,
+    /// The questions.
+    pub questions: &'a [Question],
+    /// The permission.
+    pub permission: &'a str,
+    /// When it was opened.
+    pub opened: At,
+    /// All its ends; one, where all is well.
+    pub ends: Vec<End<'a>>,
+    /// When its process ended while it was open: an ask lives in its process's memory.
+    pub died: Option<At>,
+}
+
+/// An end of an ask.
+#[derive(Debug, Clone, Copy)]
+pub struct End<'a> {
+    /// When.
+    pub at: At,
+    /// How.
+    pub end: AskEnd,
+    /// Why, as the agent states it.
+    pub cause: Cause,
+    /// Who, as the agent states it.
+    pub by: &'a str,
+    /// The answers.
+    pub answers: &'a [Vec<String>],
+}
+
+/// A session.
+#[derive(Debug, Clone)]
+pub struct Session<'a> {
+    /// The process that holds it.
+    pub who: &'a str,
+    /// Its id.
+    pub id: &'a str,
+    /// Its parent; empty for a root session.
+    pub parent: &'a str,
+    /// When it became busy (`true`) and idle.
+    pub busy: Vec<(At, bool)>,
+    /// Requests to the model (`None`) and the reasons with which its streams ended; `died` with its process.
+    pub steps: Vec<(At, Option<&'a str>)>,
+}
+
+/// A tool call.
+#[derive(Debug, Clone)]
+pub struct Tool<'a> {
+    /// The process that runs it.
+    pub who: &'a str,
+    /// The call's id.
+    pub call: &'a str,
+    /// The tool; empty where its begin was not stated.
+    pub tool: &'a str,
+    /// The session.
+    pub session: &'a str,
+    /// When it began.
+    pub began: At,
+    /// All its ends: when, whether it is an error, what the model is told.
+    pub ends: Vec<(At, bool, &'a str)>,
+    /// When its process ended while it was running.
+    pub died: Option<At>,
+}
+
+/// A process.
+#[derive(Debug, Clone)]
+pub struct Process<'a> {
+    /// Its name and arguments.
+    pub argv: &'a [String],
+    /// When it was started.
+    pub began: At,
+    /// When it ended, and by which signal; none: by itself.
+    pub ended: Option<(At, Option<&'a str>)>,
+    /// Its exit code, where it exited by itself.
+    pub code: Option<u8>,
+    /// The signal that stopped it, while it is stopped.
+    pub stopped: Option<&'a str>,
+}
+
+/// A request to the agent's server.
+#[derive(Debug, Clone)]
+pub struct Request<'a> {
+    /// Who sent it.
+    pub who: &'a str,
+    /// Its method.
+    pub method: &'a str,
+    /// Path and query.
+    pub path: &'a str,
+    /// The body.
+    pub body: &'a Value,
+    /// When.
+    pub at: At,
+    /// When the response was read, its status and body.
+    pub response: Option<(At, u16, &'a Value)>,
+    /// When and why there was none.
+    pub failed: Option<(At, &'a str)>,
+}
+
+/// What somebody did to the run.
+#[derive(Debug, Clone, Copy)]
+pub struct Act<'a> {
+    /// When.
+    pub at: At,
+    /// Who.
+    pub who: &'a str,
+    /// What.
+    pub what: Did<'a>,
+}
+
+/// What was done.
+#[derive(Debug, Clone, Copy)]
+pub enum Did<'a> {
+    /// A signal was sent to this role.
+    Signal(&'a str, &'a str),
+    /// This was written to the agent's stdin or terminal.
+    Wrote(&'a str),
+    /// The agent's stdin was closed or its terminal hung up.
+    Closed,
+    /// A person acts.
+    Acts(&'a str),
+    /// A fault strikes.
+    Fault(&'a str),
+    /// A strategy inside the agent acts.
+    Inside(&'a str),
+    /// A request, by its number.
+    Request(u32),
+}
+
+/// Somebody holds the run to be over.
+#[derive(Debug, Clone, Copy)]
+pub struct Settlement<'a> {
+    /// When.
+    pub at: At,
+    /// Who.
+    pub who: &'a str,
+    /// `completed`, `stopped`, `failed`.
+    pub outcome: &'a str,
+    /// The cause or reason.
+    pub cause: &'a str,
+    /// The result's text.
+    pub text: &'a str,
+}
+
+/// A question that never became an ask.
+#[derive(Debug, Clone, Copy)]
+pub struct Preempted<'a> {
+    /// When.
+    pub at: At,
+    /// The process.
+    pub who: &'a str,
+    /// The call.
+    pub call: &'a str,
+    /// The strategy.
+    pub by: &'a str,
+    /// The answers.
+    pub answers: &'a [Vec<String>],
+    /// What the model is told.
+    pub text: &'a str,
+    /// Whether somebody could have answered.
+    pub live: bool,
+}
+
+/// A trace by name.
+#[derive(Debug, Clone, Default)]
+pub struct Index<'a> {
+    /// Asks in the order in which they were opened.
+    pub asks: Vec<Ask<'a>>,
+    /// Ends of asks that were never opened: the process, the ask's id, when.
+    pub stray_ends: Vec<(&'a str, &'a str, At)>,
+    /// Sessions in the order in which they began.
+    pub sessions: Vec<Session<'a>>,
+    /// Tool calls in the order in which they began.
+    pub tools: Vec<Tool<'a>>,
+    /// Processes by role.
+    pub processes: BTreeMap<&'a str, Process<'a>>,
+    /// Requests by number.
+    pub requests: BTreeMap<u32, Request<'a>>,
+    /// What was done, in order.
+    pub acts: Vec<Act<'a>>,
+    /// Who held the run to be over, in order.
+    pub settled: Vec<Settlement<'a>>,
+    /// Questions that never became asks.
+    pub preempted: Vec<Preempted<'a>>,
+    /// The agents' own results: the process, when, whether it went well, the text.
+    pub results: Vec<(&'a str, At, bool, &'a str)>,
+    /// Reports: who, when, what.
+    pub reports: Vec<(&'a str, At, &'a Policy)>,
+    /// What was left.
+    pub left: Vec<(&'a str, At, &'a str)>,
+    /// How the cell ended.
+    pub ended: Option<(At, &'a Ended)>,
+}
+
+impl<'a> Index<'a> {
+    /// Reads a trace.
+    pub fn of(trace: &'a Trace) -> Index<'a> {
+        let mut reader = Reader::default();
+        for (place, event) in trace.events.iter().enumerate() {
+            reader.take(At { place, t: event.t }, &event.who, &event.what);
+        }
+        reader.index
+    }
+
+    /// Whether a process is alive at the end; one that was never seen to start counts as alive.
+    pub fn alive(&self, role: &str) -> bool {
+        self.processes.get(role).is_none_or(|p| p.ended.is_none())
+    }
+
+    /// Whether a session is busy at the end of the instant `t`; none where nothing was stated.
+    pub fn busy(&self, who: &str, id: &str, t: VTime) -> Option<bool> {
+        let session = self.sessions.iter().find(|s| s.who == who && s.id == id)?;
+        session.busy_at(t)
+    }
+
+    /// The root sessions of the agent itself.
+    pub fn roots(&self) -> impl Iterator<Item = &Session<'a>> {
+        self.sessions.iter().filter(|s| s.who == "agent" && s.parent.is_empty())
+    }
+
+    /// Asks that are open at the end in a process that lives.
+    pub fn open_asks(&self) -> impl Iterator<Item = &Ask<'a>> {
+        self.asks.iter().filter(|ask| ask.ends.is_empty() && ask.died.is_none())
+    }
+
+    /// Tool calls that run at the end in a process that lives.
+    pub fn running_tools(&self) -> impl Iterator<Item = &Tool<'a>> {
+        self.tools.iter().filter(|tool| tool.ends.is_empty() && tool.died.is_none())
+    }
+
+    /// The one who really ended an ask: an agent can tell no person from a strategy on its wire, the trace can.
+    pub fn ended_by(&self, ask: &Ask<'a>, end: &End<'a>) -> &'a str {
+        if actor(end.by) != Actor::Person {
+            return end.by;
+        }
+        let between = self.acts.iter().filter(|act| ask.opened < act.at && act.at < end.at);
+        let mut carried = between.filter(|act| match act.what {
+            Did::Request(id) => self.requests.get(&id).is_some_and(|request| {
+                let refused = request.response.is_some_and(|(at, status, _)| at < end.at && status >= 400);
+                request.method == "POST" && names(request.path, ask.id) && !refused
+            }),
+            Did::Wrote(text) => names(text, ask.id),
+            _ => false,
+        });
+        carried.next().map_or(end.by, |act| act.who)
+    }
+}
+
+impl Session<'_> {
+    /// Whether it is busy at the end of the instant `t`; none where nothing was stated.
+    pub fn busy_at(&self, t: VTime) -> Option<bool> {
+        self.busy.iter().rev().find(|(at, _)| at.t <= t).map(|&(_, busy)| busy)
+    }
+
+    /// Its last step before `place`: `Some(None)` while the model is asked, else the reason of its end.
+    pub fn step_before(&self, place: usize) -> Option<Option<&str>> {
+        self.steps.iter().rev().find(|(at, _)| at.place < place).map(|&(_, step)| step)
+    }
+}
+
+/// Whether `id` stands in `text` as a whole word, so that `que_1` is not found in `que_12`.
+pub fn names(text: &str, id: &str) -> bool {
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    !id.is_empty()
+        && text.match_indices(id).any(|(at, _)| {
+            let before = text[..at].chars().next_back().is_none_or(|c| !word(c));
+            before && text[at + id.len()..].chars().next().is_none_or(|c| !word(c))
+        })
+}
+
+#[derive(Default)]
+struct Reader<'a> {
+    index: Index<'a>,
+    asks: BTreeMap<(&'a str, &'a str), usize>,
+    sessions: BTreeMap<(&'a str, &'a str), usize>,
+    tools: BTreeMap<(&'a str, &'a str), usize>,
+}
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, at: At, who: &'a str, what: &'a What) {
+        let index = &mut self.index;
+        let act = |what| Act { at, who, what };
+        match what {
+            What::Spawn { argv, .. } => {
+                index.processes.insert(who, Process { argv, began: at, ended: None, code: None, stopped: None });
+            }
+            What::Exit(code) => self.gone(who, at, None, Some(*code)),
+            What::Killed(sig) => self.gone(who, at, Some(sig), None),
+            What::Stopped(sig) => {
+                index.processes.entry(who).or_insert_with(|| unborn(at)).stopped = Some(sig);
+            }
+            What::Continued => {
+                if let Some(process) = index.processes.get_mut(who) {
+                    process.stopped = None;
+                }
+            }
+            What::Signal { sig, to } => index.acts.push(act(Did::Signal(sig, to))),
+            What::In { text } => index.acts.push(act(Did::Wrote(text))),
+            What::InEnd => index.acts.push(act(Did::Closed)),
+            What::Request { id, method, path, body } => {
+                index.acts.push(act(Did::Request(*id)));
+                let request = Request { who, method, path, body, at, response: None, failed: None };
+                index.requests.entry(*id).or_insert(request);
+            }
+            What::Response { id, status, body } => {
+                if let Some(request) = index.requests.get_mut(id) {
+                    request.response = Some((at, *status, body));
+                }
+            }
+            What::RequestFailed { id, why } => {
+                if let Some(request) = index.requests.get_mut(id) {
+                    request.failed = Some((at, why));
+                }
+            }
+            What::Fact(fact) => self.fact(at, who, fact),
+            What::Report(policy) => index.reports.push((who, at, policy)),
+            What::Acts(what) => index.acts.push(act(Did::Acts(what))),
+            What::Fault(what) => index.acts.push(act(Did::Fault(what))),
+            What::Settled { outcome, cause, text } => index.settled.push(Settlement { at, who, outcome, cause, text }),
+            What::Ended(ended) => index.ended = Some((at, ended)),
+            What::Left { what } => index.left.push((who, at, what)),
+            What::Adopted
+            | What::Out { .. }
+            | What::OutEnd { .. }
+            | What::Sse(_)
+            | What::SseEnd
+            | What::Looked { .. }
+            | What::Says(_) => {}
+        }
+    }
+
+    fn gone(&mut self, who: &'a str, at: At, sig: Option<&'a str>, code: Option<u8>) {
+        let process = self.index.processes.entry(who).or_insert_with(|| unborn(at));
+        if process.ended.is_some() {
+            return;
+        }
+        (process.ended, process.code, process.stopped) = (Some((at, sig)), code, None);
+        let index = &mut self.index;
+        for ask in index.asks.iter_mut().filter(|ask| ask.who == who && ask.ends.is_empty()) {
+            ask.died.get_or_insert(at);
+        }
+        for tool in index.tools.iter_mut().filter(|tool| tool.who == who && tool.ends.is_empty()) {
+            tool.died.get_or_insert(at);
+        }
+        for session in index.sessions.iter_mut().filter(|session| session.who == who) {
+            if session.busy.last().is_some_and(|&(_, busy)| busy) {
+                session.busy.push((at, false));
+            }
+            if session.steps.last().is_some_and(|(_, step)| step.is_none()) {
+                session.steps.push((at, Some("died")));
+            }
+        }
+    }
+
+    fn fact(&mut self, at: At, who: &'a str, fact: &'a Fact) {
+        match fact {
+            Fact::Session { id, parent } => {
+                self.session(who, id).parent = parent;
+            }
+            Fact::Busy { session, busy } => self.session(who, session).busy.push((at, *busy)),
+            Fact::ModelAsked { session, .. } => self.session(who, session).steps.push((at, None)),
+            Fact::ModelDone { session, finish } => self.session(who, session).steps.push((at, Some(finish))),
+            Fact::ModelSaid { .. } => {}
+            Fact::ToolBegan { call, tool, session } => {
+                self.tools.insert((who, call), self.index.tools.len());
+                self.index.tools.push(Tool { who, call, tool, session, began: at, ends: Vec::new(), died: None });
+            }
+            Fact::ToolEnded { call, error, text } => {
+                let place = *self.tools.entry((who, call)).or_insert_with(|| {
+                    let (ends, died) = (Vec::new(), None);
+                    self.index.tools.push(Tool { who, call, tool: "", session: "", began: at, ends, died });
+                    self.index.tools.len() - 1
+                });
+                self.index.tools[place].ends.push((at, *error, text));
+            }
+            Fact::Asked { id, kind, session, questions, permission } => {
+                // A restarted server states its stored asks again: one that has no end yet is the same ask.
+                let known = self.asks.get(&(who, id)).map(|&place| &self.index.asks[place]);
+                if known.is_some_and(|ask| ask.ends.is_empty() && ask.died.is_none()) {
+                    return;
+                }
+                self.asks.insert((who, id), self.index.asks.len());
+                let (kind, opened, ends, died) = (*kind, at, Vec::new(), None);
+                self.index.asks.push(Ask { who, id, kind, session, questions, permission, opened, ends, died });
+            }
+            Fact::AskEnded { id, end, cause, by, answers } => match self.asks.get(&(who, id)) {
+                Some(&place) => {
+                    let ends = &mut self.index.asks[place].ends;
+                    ends.push(End { at, end: *end, cause: *cause, by, answers });
+                }
+                None => self.index.stray_ends.push((who, id, at)),
+            },
+            Fact::Preempted { call, by, answers, text, live, .. } => {
+                self.index.preempted.push(Preempted { at, who, call, by, answers, text, live: *live });
+            }
+            Fact::Result { ok, text } => self.index.results.push((who, at, *ok, text)),
+            Fact::Policy { strategy, policy } => self.index.reports.push((strategy, at, policy)),
+            Fact::Acted { strategy, act } => {
+                self.index.acts.push(Act { at, who: strategy, what: Did::Inside(act) });
+            }
+        }
+    }
+
+    fn session(&mut self, who: &'a str, id: &'a str) -> &mut Session<'a> {
+        let sessions = &mut self.index.sessions;
+        let place = *self.sessions.entry((who, id)).or_insert_with(|| {
+            sessions.push(Session { who, id, parent: "", busy: Vec::new(), steps: Vec::new() });
+            sessions.len() - 1
+        });
+        &mut sessions[place]
+    }
+}
+
+fn unborn<'a>(at: At) -> Process<'a> {
+    Process { argv: &[], began: at, ended: None, code: None, stopped: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::*;
+
+    #[test]
+    fn an_id_is_a_whole_word() {
+        assert!(names("/question/que_1/reply", "que_1"));
+        assert!(!names("/question/que_12/reply", "que_1"));
+        assert!(!names("anything", ""));
+    }
+
+    #[test]
+    fn a_strategy_behind_the_wire_is_found() {
+        let reply = |who: &str, status| {
+            let cell = Cell::new().at(0).spawn("agent").ask("que_1", "ses_1");
+            let cell = cell.at(5).post(who, 1, "/question/que_1/reply").respond(who, 1, status, "true".into());
+            let trace = cell.at(6).end("que_1", AskEnd::Replied, Cause::Answer, "user", &["A"]).trace();
+            let index = Index::of(&trace);
+            index.ended_by(&index.asks[0], &index.asks[0].ends[0]).to_owned()
+        };
+        assert_eq!(reply("pending-ask", 200), "pending-ask");
+        assert_eq!(reply("person1", 200), "person1");
+        assert_eq!(reply("pending-ask", 422), "user", "a refused reply ends nothing");
+    }
+}

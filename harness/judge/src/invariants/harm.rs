@@ -1,0 +1,77 @@
+//! Invariant 5: Do no harm: where `none` completes, every strategy completes with the same transcript.
+//!
+//! Invariant: what equal transcripts are stands in [`crate::transcript`]. A question that a person would
+//! have answered, and that a strategy answered before them, is another transcript, and so harm.
+
+use super::Breach;
+use crate::index::View;
+use crate::verdict::Outcome;
+use rehang_scenario::model::Invariant;
+
+/// Checks it.
+pub fn check(view: &View<'_>) -> Vec<Breach> {
+    let Some(baseline) = view.baseline.filter(|baseline| baseline.outcome == Outcome::Completed) else {
+        return Vec::new();
+    };
+    let strategy = &view.facts.strategy;
+    let why = if view.verdict.outcome != Outcome::Completed {
+        format!("without {strategy} it completes, with it it is {}", view.verdict.outcome.describe())
+    } else if let Some(difference) = baseline.transcript.differs(&view.verdict.transcript) {
+        format!("with {strategy} it completes otherwise: {difference}")
+    } else {
+        return Vec::new();
+    };
+    vec![Breach { invariant: Invariant::Harm, at: view.verdict.ended, why }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::*;
+    use crate::trace::{AskEnd, Cause};
+    use crate::verdict;
+    use expect_test::{Expect, expect};
+
+    fn says(none: Cell, cell: Cell, want: Expect) {
+        let baseline = verdict(&none.trace(), &facts("none"));
+        want.assert_eq(&said_beside(check, cell, &facts("idle@f54b32f"), Some(&baseline)));
+    }
+
+    fn compiled(seconds: u64) -> Cell {
+        let cell = Cell::new().started().step("", "tool-calls").tool("call_1", "bash").at(seconds * 1_000);
+        cell.tool_end("call_1", "built").step("Built.", "stop").done("Built.")
+    }
+
+    #[test]
+    fn a_kill_of_a_healthy_run_is_harm() {
+        let killed = Cell::new().started().step("", "tool-calls").tool("call_1", "bash").at(600_001);
+        let killed = killed.signal("idle@f54b32f", "KILL", "agent*").settle("idle@f54b32f", "stopped", "idle", "");
+        says(
+            compiled(900),
+            killed.clone(),
+            expect![[r#"
+                600001ms harm: without idle@f54b32f it completes, with it it is stopped by idle
+            "#]],
+        );
+        // Later than without it is no harm, and neither is the end of what hangs anyway.
+        says(compiled(900), compiled(901), expect![""]);
+        says(Cell::new().started().deadlock(&[("agent", "bash")]), killed, expect![""]);
+    }
+
+    #[test]
+    fn an_answer_before_the_person_is_harm() {
+        let told = |text: &str, cell: Cell| cell.tool_end("call_1", text).step("Done.", "stop").done("Done.");
+        let ask = || Cell::new().started().step("", "tool-calls").tool("call_1", "question");
+        let person = ask().ask("que_1", "ses_1").at(2_000).end("que_1", AskEnd::Replied, Cause::Answer, "user", &["B"]);
+        let person = told("User has answered your questions: \"Which?\"=\"B\".", person);
+        let early = ask().preempt("auto-answer@r1", &["B"], "Running in non-interactive mode", true);
+        says(
+            person.clone(),
+            told("Running in non-interactive mode", early),
+            expect![[r#"
+            0ms harm: with idle@f54b32f it completes otherwise: instead of question's result "User has answered your questions: "Which?"="B"." there is question's result "Running in non-interactive mode"
+        "#]],
+        );
+        says(person.clone(), person, expect![""]);
+    }
+}

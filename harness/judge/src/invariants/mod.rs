@@ -1,0 +1,53 @@
+//! The eight invariants: what holds on every cell, whatever the scenario says.
+//!
+//! Invariant: each is a function of a [`View`] alone and says its breaches in one sentence that names
+//! actor, ask and cause. Each is shown, in its own file, to fire and not to fire where it only nearly is so.
+
+pub mod ask_end;
+pub mod bounds;
+pub mod harm;
+pub mod left;
+pub mod rejected;
+pub mod reply;
+pub mod report;
+pub mod unfinished;
+
+use crate::index::{At, View};
+use rehang_scenario::VTime;
+use rehang_scenario::model::Invariant;
+
+/// A broken invariant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Breach {
+    /// Which.
+    pub invariant: Invariant,
+    /// When.
+    pub at: VTime,
+    /// One sentence: who, which ask, what cause.
+    pub why: String,
+}
+
+impl Breach {
+    pub(crate) fn new(invariant: Invariant, at: At, why: String) -> Breach {
+        Breach { invariant, at: at.t, why }
+    }
+}
+
+/// The check of an invariant.
+pub fn check_of(invariant: Invariant) -> fn(&View<'_>) -> Vec<Breach> {
+    match invariant {
+        Invariant::RejectedWithoutCause => rejected::check,
+        Invariant::AskWithoutEnd => ask_end::check,
+        Invariant::UntrueReport => report::check,
+        Invariant::OutOfBounds => bounds::check,
+        Invariant::Harm => harm::check,
+        Invariant::DoubleOrInventedReply => reply::check,
+        Invariant::Unfinished => unfinished::check,
+        Invariant::LeftBehind => left::check,
+    }
+}
+
+/// All breaches, in the order of the invariants.
+pub fn check(view: &View<'_>) -> Vec<Breach> {
+    Invariant::ALL.into_iter().flat_map(|invariant| check_of(invariant)(view)).collect()
+}

@@ -1,0 +1,259 @@
+//! Invariant 1: `rejected` appears only with a cause: a dismiss, a stop, a shutdown, a malformed reply, or an explicit
+//! refusal by policy. Silence is none.
+//!
+//! Invariant: a stated cause is believed only where somebody did it while the ask was open: a person, the
+//! client, the wrapper, a fault. A strategy that aborts a session takes its asks along; that is a stop only
+//! where the strategy settles the run as stopped and says why (a recovery clock that aborts and goes on is
+//! not: Astro-Han/pawwork#756). Where the wire names a reason, it must be
+//! the stated cause.
+
+use super::Breach;
+use crate::cell::{Actor, actor, same_strategy};
+use crate::index::{Act, Ask, Did, End, View, names};
+use crate::trace::{AskEnd, Cause, What};
+use crate::verdict::{first_word, is_abort};
+use rehang_scenario::model::Invariant;
+use serde_json::Value;
+
+/// Checks it.
+pub fn check(view: &View<'_>) -> Vec<Breach> {
+    let asks = view.index.asks.iter();
+    let rejected = asks.flat_map(|ask| ask.ends.iter().map(move |end| (ask, end)));
+    let rejected = rejected.filter(|(_, end)| end.end == AskEnd::Rejected);
+    let spurious = rejected.filter_map(|(ask, end)| {
+        let why = unfounded(view, ask, end)?;
+        Some(Breach::new(
+            Invariant::RejectedWithoutCause,
+            end.at,
+            format!("`{}` of {} is rejected by {why}", ask.id, ask.who),
+        ))
+    });
+    spurious.chain(wire(view)).collect()
+}
+
+fn unfounded(view: &View<'_>, ask: &Ask<'_>, end: &End<'_>) -> Option<String> {
+    let by = end.by;
+    match end.cause {
+        Cause::Silence => Some(format!("{by}, and its only cause is silence")),
+        Cause::Answer => Some(format!("{by}, though the stated cause is an answer")),
+        Cause::Policy if by.is_empty() => Some("nobody, though the stated cause is a policy".into()),
+        Cause::Policy => None,
+        Cause::Shutdown => {
+            let gone = view.index.processes.get(ask.who).is_some_and(|p| p.ended.is_some());
+            let asked = view.index.acts.iter().any(|act| act.at.t <= end.at.t && !matches!(act.what, Did::Acts(_)));
+            (!gone && !asked).then(|| format!("{by} for a shutdown, and nothing shuts down"))
+        }
+        Cause::Dismiss | Cause::Stop | Cause::Malformed => {
+            let word = word(end.cause);
+            let during = |act: &&Act<'_>| ask.opened.t <= act.at.t && act.at < end.at;
+            let mut acts: Vec<&Act<'_>> = view.index.acts.iter().filter(during).collect();
+            if actor(by) == Actor::Strategy {
+                acts.retain(|act| same_strategy(act.who, by));
+            } else if acts.iter().any(|act| actor(act.who) != Actor::Strategy && founds(view, act, end.cause)) {
+                return None;
+            }
+            let strategy = acts.iter().find(|act| actor(act.who) == Actor::Strategy).map(|act| act.who);
+            let strategy = strategy.or_else(|| (actor(by) == Actor::Strategy).then_some(by));
+            let Some(strategy) = strategy else { return Some(format!("{by} for a {word}, and nobody did that")) };
+            let explicit = acts.iter().any(|act| refuses(view, act, ask));
+            let settled = view.index.settled.iter();
+            let truthful = end.cause == Cause::Stop
+                && settled
+                    .clone()
+                    .any(|s| same_strategy(s.who, strategy) && s.outcome == "stopped" && !s.cause.is_empty());
+            (!explicit && !truthful).then(|| format!("{strategy}, passed off as a {word}; no person did that"))
+        }
+    }
+}
+
+/// Whether an act can be what a dismiss, stop or malformed reply consists of.
+fn founds(view: &View<'_>, act: &Act<'_>, cause: Cause) -> bool {
+    match act.what {
+        Did::Acts(what) => match first_word(what) {
+            "answer" | "answers" | "allow" | "always" => false,
+            "malformed" => cause == Cause::Malformed,
+            _ => true,
+        },
+        Did::Request(id) => {
+            let path = view.index.requests[&id].path;
+            view.index.requests[&id].method == "POST"
+                && (is_abort(path) == (cause == Cause::Stop) || path.ends_with("/respond"))
+        }
+        Did::Wrote(_) | Did::Closed | Did::Signal(..) | Did::Fault(_) => true,
+        Did::Inside(_) => false,
+    }
+}
+
+/// Whether an act refuses this very ask in so many words.
+fn refuses(view: &View<'_>, act: &Act<'_>, ask: &Ask<'_>) -> bool {
+    match act.what {
+        Did::Request(id) => {
+            let request = &view.index.requests[&id];
+            let says =
+                ["reply", "response"].iter().any(|key| request.body.get(key).and_then(Value::as_str) == Some("reject"));
+            names(request.path, ask.id) && (request.path.ends_with("/reject") || says)
+        }
+        Did::Wrote(text) => names(text, ask.id) && text.contains("deny"),
+        _ => false,
+    }
+}
+
+/// A reason on the wire (PawWork's `question.rejected`) is the stated cause.
+fn wire(view: &View<'_>) -> impl Iterator<Item = Breach> {
+    view.trace.events.iter().enumerate().filter_map(|(place, event)| {
+        let What::Sse(value) = &event.what else { return None };
+        if value.get("type").and_then(Value::as_str) != Some("question.rejected") {
+            return None;
+        }
+        let text = |key: &str| value.pointer(&format!("/properties/{key}")).and_then(Value::as_str);
+        let (id, reason) = (text("requestID")?, text("reason")?);
+        let ask = view.index.asks.iter().rev().find(|ask| ask.id == id)?;
+        let end = ask.ends.iter().find(|end| end.end == AskEnd::Rejected)?;
+        let fits: &[Cause] = match reason {
+            "dismissed" => &[Cause::Dismiss],
+            // An aborted stream cancels: what stands behind it is judged by the stated cause.
+            "cancelled" => &[Cause::Stop, Cause::Silence],
+            "shutdown" => &[Cause::Shutdown],
+            "rejected" => &[Cause::Malformed, Cause::Policy],
+            _ => return None,
+        };
+        let why = || {
+            format!(
+                "`{id}` is rejected on the wire as {reason}, and by {}'s own word for a {}",
+                ask.who,
+                word(end.cause)
+            )
+        };
+        let at = crate::index::At { place, t: event.t };
+        (!fits.contains(&end.cause)).then(|| Breach::new(Invariant::RejectedWithoutCause, at, why()))
+    })
+}
+
+fn word(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Answer => "answer",
+        Cause::Dismiss => "dismiss",
+        Cause::Stop => "stop",
+        Cause::Shutdown => "shutdown",
+        Cause::Malformed => "malformed reply",
+        Cause::Policy => "policy",
+        Cause::Silence => "silence",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::*;
+    use expect_test::{Expect, expect};
+    use serde_json::json;
+
+    fn says(cell: Cell, want: Expect) {
+        want.assert_eq(&said(check, cell, &facts("x")));
+    }
+
+    fn asked() -> Cell {
+        Cell::new().started().ask("que_1", "ses_1").at(5_000)
+    }
+
+    fn rejected(cell: Cell, cause: Cause, by: &str) -> Cell {
+        cell.end("que_1", AskEnd::Rejected, cause, by, &[])
+    }
+
+    #[test]
+    fn silence_is_no_cause() {
+        says(
+            rejected(asked(), Cause::Silence, "blind-timeout"),
+            expect![[r#"
+            5s rejected-without-cause: `que_1` of agent is rejected by blind-timeout, and its only cause is silence
+        "#]],
+        );
+        says(rejected(asked(), Cause::Policy, "pending-ask"), expect![""]);
+        says(asked().end("que_1", AskEnd::Replied, Cause::Silence, "x", &["A"]), expect![""]);
+    }
+
+    #[test]
+    fn a_dismiss_needs_somebody_who_dismisses() {
+        says(
+            rejected(asked(), Cause::Dismiss, "user"),
+            expect![[r#"
+            5s rejected-without-cause: `que_1` of agent is rejected by user for a dismiss, and nobody did that
+        "#]],
+        );
+        says(
+            rejected(asked().acts("person1", "answer A"), Cause::Dismiss, "user"),
+            expect![[r#"
+            5s rejected-without-cause: `que_1` of agent is rejected by user for a dismiss, and nobody did that
+        "#]],
+        );
+        says(rejected(asked().acts("person1", "dismiss"), Cause::Dismiss, "user"), expect![""]);
+        says(rejected(asked().post("person1", 1, "/question/que_1/reject"), Cause::Dismiss, "user"), expect![""]);
+        // What they did before it was asked does not count.
+        let before = Cell::new().at(0).acts("person1", "dismiss").at(1).ask("que_1", "ses_1").at(2);
+        says(
+            rejected(before, Cause::Dismiss, "user"),
+            expect![[r#"
+            2ms rejected-without-cause: `que_1` of agent is rejected by user for a dismiss, and nobody did that
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_recovery_clock_is_no_stop() {
+        let halted = |cell: Cell| rejected(cell.post("recovery@430", 1, "/session/ses_1/abort"), Cause::Stop, "user");
+        says(
+            halted(asked()),
+            expect![[r#"
+            5s rejected-without-cause: `que_1` of agent is rejected by recovery@430, passed off as a stop; no person did that
+        "#]],
+        );
+        // A person's late answer does not make it one.
+        says(
+            halted(asked().acts("person1", "answer A")),
+            expect![[r#"
+            5s rejected-without-cause: `que_1` of agent is rejected by recovery@430, passed off as a stop; no person did that
+        "#]],
+        );
+        says(halted(asked()).settle("recovery@430", "stopped", "no progress", ""), expect![""]);
+        says(halted(asked().acts("person1", "stop")), expect![""]);
+        says(rejected(asked().post("person1", 1, "/session/ses_1/abort"), Cause::Stop, "user"), expect![""]);
+    }
+
+    #[test]
+    fn a_strategy_may_refuse_in_so_many_words() {
+        let refused = |id: &str| asked().post("pending-ask", 1, &format!("/question/{id}/reject"));
+        says(rejected(refused("que_1"), Cause::Dismiss, "user"), expect![""]);
+        says(
+            rejected(refused("que_2"), Cause::Dismiss, "user"),
+            expect![[r#"
+            5s rejected-without-cause: `que_1` of agent is rejected by pending-ask, passed off as a dismiss; no person did that
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_shutdown_needs_an_end() {
+        says(
+            rejected(asked(), Cause::Shutdown, "shutdown"),
+            expect![[r#"
+            5s rejected-without-cause: `que_1` of agent is rejected by shutdown for a shutdown, and nothing shuts down
+        "#]],
+        );
+        says(rejected(asked(), Cause::Shutdown, "shutdown").exit("agent", 143), expect![""]);
+    }
+
+    #[test]
+    fn a_reason_on_the_wire_is_the_cause() {
+        let wire = |reason: &str| {
+            let cell = rejected(asked().acts("person1", "malformed count"), Cause::Malformed, "user");
+            cell.sse("question.rejected", json!({"requestID": "que_1", "reason": reason}))
+        };
+        says(wire("rejected"), expect![""]);
+        says(
+            wire("dismissed"),
+            expect![[r#"
+            5s rejected-without-cause: `que_1` is rejected on the wire as dismissed, and by agent's own word for a malformed reply
+        "#]],
+        );
+    }
+}

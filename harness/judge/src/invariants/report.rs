@@ -1,0 +1,401 @@
+//! Invariant 3: The reported policy, cause and constants are those that acted.
+//!
+//! Invariant: a claim is a breach where the trace or the cell's facts contradict it, and never for what they
+//! cannot know. Checked are:
+//!  - constants: each that is reported, against the one that the strategy really runs with;
+//!  - signals: `no-tty` over a terminal, `tty` over none, `no-children` and `worker-dead` against the last look;
+//!  - answers: against those that the strategy gave, and against what the model was told;
+//!  - texts to the model: "No user was available" over an answer, "(no TTY)" over a terminal;
+//!  - causes: what is settled against what was reported; a timeout against its own constant (it cannot have
+//!    fired before it); a stop of an agent that had ended by itself;
+//!  - the monitor: "over" while the session runs, "running" more than [`MONITOR_SLACK`] after its end.
+
+use super::Breach;
+use crate::cell::{Actor, actor, same_strategy};
+use crate::index::{At, Settlement, View};
+use crate::trace::What;
+use rehang_scenario::model::Invariant;
+use rehang_scenario::{Policy, Span, VTime};
+
+/// How long after the end a monitor may still say "running": two of its 30 s polls (the opencode companion's).
+pub const MONITOR_SLACK: Span = Span::secs(60);
+
+/// Checks it.
+pub fn check(view: &View<'_>) -> Vec<Breach> {
+    let mut breaches: Vec<Breach> = Vec::new();
+    for &(who, at, policy) in &view.index.reports {
+        let whys = [constants(view, who, policy), signal(view, who, at, policy), answers(view, who, policy)];
+        breaches.extend(whys.into_iter().flatten().map(|why| breach(at, why)));
+    }
+    breaches.extend(texts(view));
+    breaches.extend(view.index.settled.iter().filter_map(|settled| Some(breach(settled.at, cause(view, settled)?))));
+    breaches.extend(monitor(view));
+    breaches.sort_by_key(|breach| breach.at);
+    breaches.dedup();
+    breaches
+}
+
+fn breach(at: At, why: String) -> Breach {
+    Breach::new(Invariant::UntrueReport, at, why)
+}
+
+fn constants(view: &View<'_>, who: &str, policy: &Policy) -> Option<String> {
+    let effective = view.facts.effective_of(who)?;
+    let untrue = |(name, said): (&String, &u64)| {
+        let runs = effective.get(name).filter(|runs| *runs != said)?;
+        Some(format!("{who} reports {name} = {said}, and runs with {runs}"))
+    };
+    policy.constants.iter().find_map(untrue)
+}
+
+fn signal(view: &View<'_>, who: &str, at: At, policy: &Policy) -> Option<String> {
+    let detected = policy.detected.as_deref()?;
+    // Whose terminal it is, is known of the agent alone: not of one that another agent's tool runs.
+    let outer = view.trace.events.get(at.place).is_none_or(|event| !event.who.starts_with("agent."));
+    let tty = view.facts.terminal.stdin_is_tty();
+    let looked = |thing: &str| {
+        let before = view.trace.events.iter().take(at.place).rev();
+        before.filter(|event| same_strategy(&event.who, who)).find_map(|event| match &event.what {
+            What::Looked { at, saw } if at == thing => Some(saw),
+            _ => None,
+        })
+    };
+    match detected {
+        "no-tty" if outer && tty => Some(format!("{who} reports no-tty, and stdin is a terminal")),
+        "tty" if outer && !tty => Some(format!("{who} reports tty, and stdin is {}", view.facts.terminal.name())),
+        "no-children" => match looked("children").and_then(|saw| saw.as_u64()) {
+            Some(n) if n > 0 => Some(format!("{who} reports no-children, and saw {n} when it last looked")),
+            _ => None,
+        },
+        "worker-dead" if looked("worker") == Some(&true.into()) => {
+            Some(format!("{who} reports worker-dead, and saw it alive"))
+        }
+        _ => None,
+    }
+}
+
+fn answers(view: &View<'_>, who: &str, policy: &Policy) -> Option<String> {
+    let said = policy.answered.as_ref()?;
+    let preempted = view.index.preempted.iter().filter(|p| same_strategy(p.by, who)).map(|p| p.answers);
+    let ends = view.index.asks.iter().flat_map(|ask| ask.ends.iter().map(move |end| (ask, end)));
+    let mut ends =
+        ends.filter(|(ask, end)| same_strategy(view.index.ended_by(ask, end), who)).map(|(_, end)| end.answers);
+    let mut gave = preempted.clone();
+    if gave.clone().chain(ends.clone()).next().is_none() {
+        return said
+            .iter()
+            .any(|a| !a.is_empty())
+            .then(|| format!("{who} reports the answers {said:?}, and gave none"));
+    }
+    let given = gave.any(|answers| answers == said.as_slice()) || ends.any(|answers| answers == said.as_slice());
+    if !given {
+        return Some(format!("{who} reports the answers {said:?}, and gave others"));
+    }
+    let mut of = view.index.preempted.iter().filter(|p| same_strategy(p.by, who) && p.answers == said.as_slice());
+    let untold = |text: &str| said.iter().flatten().find(|label| !text.contains(label.as_str())).cloned();
+    let label = of.find_map(|p| untold(p.text))?;
+    Some(format!("{who} reports the answer \"{label}\", and the model is not told it"))
+}
+
+fn texts(view: &View<'_>) -> impl Iterator<Item = Breach> {
+    view.index.preempted.iter().filter_map(|p| {
+        let answered: Vec<&str> = p.answers.iter().flatten().map(String::as_str).collect();
+        let why = if p.text.contains("No user was available") && !answered.is_empty() {
+            format!("tells the model that no user was available to answer, and answers {answered:?}")
+        } else if p.text.contains("(no TTY)") && p.who == "agent" && view.facts.terminal.stdin_is_tty() {
+            "tells the model that there is no TTY, and stdin is a terminal".to_owned()
+        } else {
+            return None;
+        };
+        Some(breach(p.at, format!("{} {why} (call `{}`)", p.by, p.call)))
+    })
+}
+
+fn cause(view: &View<'_>, settled: &Settlement<'_>) -> Option<String> {
+    let (who, at) = (settled.who, settled.at);
+    if actor(who) != Actor::Strategy || settled.outcome == "completed" {
+        return None;
+    }
+    let reports = view.index.reports.iter().filter(|(by, when, _)| same_strategy(by, who) && *when < at);
+    if let Some(reported) = reports.filter_map(|(.., policy)| policy.cause.as_deref()).next_back()
+        && reported != settled.cause
+    {
+        return Some(format!("{who} reports {reported} as the cause, and settles the run by {}", named(settled.cause)));
+    }
+    if settled.outcome != "stopped" {
+        return None;
+    }
+    // The unit stands last in a constant's name: `idle_ms` is the limit behind the cause `idle`.
+    let limit = format!("{}_ms", settled.cause.replace('-', "_"));
+    if let Some(limit_ms) = view.facts.effective_of(who).and_then(|of| of.get(&limit)).filter(|ms| at.t.0 < **ms) {
+        return Some(format!(
+            "{who} stops the run by {}, whose limit of {} is not over",
+            settled.cause,
+            Span(*limit_ms)
+        ));
+    }
+    let agent = view.index.processes.get("agent")?;
+    let (ended, signal) = agent.ended.filter(|(ended, _)| *ended < at)?;
+    let touched = view.index.acts.iter().any(|act| act.at < ended && crate::verdict::ends_agent(view.index, act));
+    (signal.is_none() && !touched)
+        .then(|| format!("{who} says it stopped the run by {}, and the agent had ended by itself", settled.cause))
+}
+
+fn named(cause: &str) -> &str {
+    if cause.is_empty() { "none" } else { cause }
+}
+
+fn monitor(view: &View<'_>) -> Vec<Breach> {
+    let mut breaches = Vec::new();
+    for (place, event) in view.trace.events.iter().enumerate() {
+        let What::Says(text) = &event.what else { continue };
+        let (at, who) = (At { place, t: event.t }, &event.who);
+        let why = match claim(text) {
+            Some(Claim::Over(status)) if running(view, at.t) => format!("{who} says {status}, and the session is busy"),
+            Some(Claim::Running) => match over_since(view, at) {
+                Some(since) if at.t.since(since) > MONITOR_SLACK => {
+                    format!("{who} says that it runs, and it is over since {since}")
+                }
+                _ => continue,
+            },
+            _ => continue,
+        };
+        breaches.push(breach(at, why));
+    }
+    breaches
+}
+
+enum Claim<'a> {
+    Over(&'a str),
+    Running,
+}
+
+/// What a monitor's line claims. `TERMINAL=timeout` says that the monitor gives up, and nothing of the run.
+fn claim(text: &str) -> Option<Claim<'_>> {
+    if let Some((_, status)) = text.split_once("TERMINAL=") {
+        let status = &status[..status.find(|c: char| !c.is_ascii_lowercase()).unwrap_or(status.len())];
+        return matches!(status, "completed" | "failed" | "cancelled").then_some(Claim::Over(status));
+    }
+    let running = ["still running", "still starting", "still investigating", "still finalizing", "still queued"];
+    let status = text.trim_start().starts_with("running");
+    (status || running.iter().any(|word| text.contains(word))).then_some(Claim::Running)
+}
+
+fn running(view: &View<'_>, t: VTime) -> bool {
+    view.index.roots().any(|session| session.busy_at(t) == Some(true))
+}
+
+/// Since when the run has been over at `at`: its process gone, all its root sessions idle, or settled.
+fn over_since(view: &View<'_>, at: At) -> Option<VTime> {
+    let gone = view.index.processes.get("agent").and_then(|p| p.ended).map(|(at, _)| at);
+    let settled = view.index.settled.first().map(|settled| settled.at);
+    let idle = || {
+        let last =
+            |session: &crate::index::Session<'_>| session.busy.iter().rev().find(|(when, _)| *when < at).copied();
+        let all: Option<Vec<(At, bool)>> = view.index.roots().map(last).collect();
+        all?.into_iter().map(|(when, busy)| (!busy).then_some(when)).collect::<Option<Vec<At>>>()?.into_iter().max()
+    };
+    [gone, settled, idle()].into_iter().flatten().filter(|over| *over < at).map(|over| over.t).min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::*;
+    use crate::trace::{AskEnd, Cause};
+    use expect_test::{Expect, expect};
+    use rehang_scenario::Terminal;
+    use serde_json::json;
+
+    fn says(cell: Cell, want: Expect) {
+        says_on(Terminal::Null, cell, want);
+    }
+
+    fn says_on(terminal: Terminal, cell: Cell, want: Expect) {
+        let mut facts = facts("x");
+        facts.terminal = terminal;
+        facts.effective = [("idle@off".to_owned(), [("idle_ms".to_owned(), 600_000)].into())].into();
+        want.assert_eq(&said(check, cell, &facts));
+    }
+
+    fn up() -> Cell {
+        Cell::new().started().at(700_000)
+    }
+
+    fn detected(word: &str) -> Policy {
+        Policy { detected: Some(word.into()), ..Policy::default() }
+    }
+
+    fn caused(word: &str) -> Policy {
+        Policy { cause: Some(word.into()), ..Policy::default() }
+    }
+
+    fn answered(label: &str) -> Policy {
+        Policy { answered: Some(vec![vec![label.into()]]), ..Policy::default() }
+    }
+
+    #[test]
+    fn constants_are_those_it_runs_with() {
+        let report = |who: &str, idle_ms| {
+            up().report(who, Policy { constants: [("idle_ms".to_owned(), idle_ms)].into(), ..Policy::default() })
+        };
+        says(
+            report("idle@off", 900_000),
+            expect![[r#"
+            700s untrue-report: idle@off reports idle_ms = 900000, and runs with 600000
+        "#]],
+        );
+        says(report("idle@off(timeout=10m)", 600_000), expect![""]);
+        says(report("unknown@1", 900_000), expect![""]);
+    }
+
+    #[test]
+    fn signals_are_those_that_are_there() {
+        says_on(
+            Terminal::Tty,
+            up().report("auto-answer@r1", detected("no-tty")),
+            expect![[r#"
+            700s untrue-report: auto-answer@r1 reports no-tty, and stdin is a terminal
+        "#]],
+        );
+        // A controlling terminal is not stdin.
+        says_on(Terminal::CttyNull, up().report("auto-answer@r1", detected("no-tty")), expect![""]);
+        let looked = |n: u64| up().add("watcher@pr5", What::Looked { at: "children".into(), saw: json!(n) });
+        says(looked(0).report("watcher@pr5", detected("no-children")), expect![""]);
+        says(
+            looked(1).report("watcher@pr5", detected("no-children")),
+            expect![[r#"
+            700s untrue-report: watcher@pr5 reports no-children, and saw 1 when it last looked
+        "#]],
+        );
+        let nested = crate::Fact::Policy { strategy: "auto-answer@r1".into(), policy: detected("no-tty") };
+        says_on(Terminal::Tty, up().add("agent.1", What::Fact(nested)), expect![""]);
+    }
+
+    #[test]
+    fn answers_are_those_it_gave() {
+        let gave = |label: &str, text: &str| up().preempt("auto-answer@r1(at=tool)", &[label], text, false);
+        says(gave("A", "Auto-answered: \"Which?\"=\"A\"").report("auto-answer@r1", answered("A")), expect![""]);
+        says(
+            gave("A", "Auto-answered: \"Which?\"=\"A\"").report("auto-answer@r1", answered("B")),
+            expect![[r#"
+            700s untrue-report: auto-answer@r1 reports the answers [["B"]], and gave others
+        "#]],
+        );
+        says(
+            gave("A", "Unanswered").report("auto-answer@r1", answered("A")),
+            expect![[r#"
+            700s untrue-report: auto-answer@r1 reports the answer "A", and the model is not told it
+        "#]],
+        );
+        says(
+            up().report("auto-answer@r1", answered("A")),
+            expect![[r#"
+            700s untrue-report: auto-answer@r1 reports the answers [["A"]], and gave none
+        "#]],
+        );
+        let posted = up().ask("que_1", "ses_1").at(700_001).post("pending-ask", 1, "/question/que_1/reply").at(700_002);
+        let posted = posted.end("que_1", AskEnd::Replied, Cause::Answer, "user", &["A"]);
+        says(posted.report("pending-ask", answered("A")), expect![""]);
+    }
+
+    #[test]
+    fn the_model_is_told_the_truth() {
+        let text = "(no answer channel available). No user was available to answer.";
+        let told = |labels: &[&str]| up().preempt("auto-answer@r3", labels, text, false);
+        says(
+            told(&["A"]),
+            expect![[r#"
+            700s untrue-report: auto-answer@r3 tells the model that no user was available to answer, and answers ["A"] (call `call_1`)
+        "#]],
+        );
+        says(told(&[]), expect![""]);
+        let no_tty = up().preempt("auto-answer@r1", &["A"], "non-interactive mode (no TTY).", false);
+        says(no_tty.clone(), expect![""]);
+        says_on(
+            Terminal::Tty,
+            no_tty,
+            expect![[r#"
+            700s untrue-report: auto-answer@r1 tells the model that there is no TTY, and stdin is a terminal (call `call_1`)
+        "#]],
+        );
+    }
+
+    #[test]
+    fn the_cause_is_the_one_that_acted() {
+        let stop = |cell: Cell, cause: &str| {
+            let cell = cell.signal("idle@off", "KILL", "agent*").killed("agent", "KILL");
+            cell.settle("idle@off", "stopped", cause, "")
+        };
+        says(stop(up(), "idle"), expect![""]);
+        says(
+            stop(up().report("idle@off", caused("idle")), "wall"),
+            expect![[r#"
+            700s untrue-report: idle@off reports idle as the cause, and settles the run by wall
+        "#]],
+        );
+        says(stop(up().report("idle@off", caused("idle")), "idle"), expect![""]);
+        says(
+            stop(Cell::new().started().at(599_999), "idle"),
+            expect![[r#"
+            599999ms untrue-report: idle@off stops the run by idle, whose limit of 10m is not over
+        "#]],
+        );
+        says(stop(Cell::new().started().at(600_000), "idle"), expect![""]);
+        says(
+            up().exit("agent", 0).at(700_001).settle("idle@off", "stopped", "idle", ""),
+            expect![[r#"
+            700001ms untrue-report: idle@off says it stopped the run by idle, and the agent had ended by itself
+        "#]],
+        );
+        let raced = up().signal("idle@off", "TERM", "agent").exit("agent", 143).at(700_001);
+        says(raced.settle("idle@off", "stopped", "idle", ""), expect![""]);
+    }
+
+    #[test]
+    fn the_fetch_error_hides_the_stop() {
+        let failed =
+            up().report("watcher@pr5", caused("bash-stuck")).settle("watcher@pr5", "failed", "fetch failed", "");
+        says(
+            failed,
+            expect![[r#"
+            700s untrue-report: watcher@pr5 reports bash-stuck as the cause, and settles the run by fetch failed
+        "#]],
+        );
+    }
+
+    #[test]
+    fn the_monitor_says_over_when_it_is_over() {
+        says(
+            up().says("monitor", "TERMINAL=failed\nworker gone"),
+            expect![[r#"
+            700s untrue-report: monitor says failed, and the session is busy
+        "#]],
+        );
+        says(up().says("monitor", "TERMINAL=timeout — monitor gave up"), expect![""]);
+        says(up().busy("ses_1", false).says("monitor", "TERMINAL=completed"), expect![""]);
+    }
+
+    #[test]
+    fn the_monitor_says_running_while_it_runs() {
+        let still = |ms: u64| {
+            let cell = up().busy("ses_1", false).at(700_000 + ms);
+            cell.says("monitor", "heartbeat — still running/investigating (elapsed 12m)")
+        };
+        says(up().says("monitor", "heartbeat — still running/investigating (elapsed 12m)"), expect![""]);
+        says(still(60_000), expect![""]);
+        says(
+            still(60_001),
+            expect![[r#"
+            760001ms untrue-report: monitor says that it runs, and it is over since 700s
+        "#]],
+        );
+        let crashed = up().killed("agent", "KILL").at(800_000).says("monitor", "running / investigating");
+        says(
+            crashed,
+            expect![[r#"
+            800s untrue-report: monitor says that it runs, and it is over since 700s
+        "#]],
+        );
+    }
+}

@@ -1,0 +1,299 @@
+//! A verdict against what the scenario file expects.
+//!
+//! Invariant: every mismatch is one line that says what was expected and what is. The broken invariants must
+//! be exactly those of the rule; with `outcome = "as none"` and no `breaks` they must be those of `none`.
+
+use crate::verdict::{Outcome, Verdict, proof_word};
+use rehang_scenario::model::{Expect, Expected, Invariant};
+use rehang_scenario::{Policy, VTime};
+use std::collections::BTreeMap;
+
+/// One thing that is not as expected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mismatch {
+    /// In what.
+    pub what: What,
+    /// One line: what was expected, what is.
+    pub line: String,
+}
+
+/// What is not as expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum What {
+    /// It hangs, and nobody expected a hang (exit code 3).
+    UnexpectedHang,
+    /// Another outcome.
+    Outcome,
+    /// Another proof.
+    Proof,
+    /// Too early or too late.
+    Time,
+    /// Other invariants are broken.
+    Breaks,
+    /// A claim that no report makes.
+    Policy,
+    /// A text that the model was not told.
+    Told,
+}
+
+/// All that is not as expected; none where the cell is as the file says. `baseline` is the verdict of `none`.
+pub fn meets(verdict: &Verdict, baseline: Option<&Verdict>, expect: &Expect) -> Vec<Mismatch> {
+    let mut all = Vec::new();
+    let mut miss = |what, line| all.push(Mismatch { what, line });
+    if let Some((what, line)) = outcome(verdict, baseline, &expect.outcome) {
+        miss(what, line);
+    }
+    if let Some(proof) = expect.proof {
+        match &verdict.outcome {
+            Outcome::Hung { proof: is, .. } if *is == proof => {}
+            Outcome::Hung { proof: is, .. } => {
+                miss(What::Proof, format!("expected the proof {}, got {}", proof_word(proof), proof_word(*is)));
+            }
+            outcome => {
+                miss(What::Proof, format!("expected the proof {}, got {}", proof_word(proof), outcome.describe()))
+            }
+        }
+    }
+    let end = verdict.ended.since(VTime::ZERO);
+    if let Some(within) = expect.within.filter(|within| end > *within) {
+        miss(What::Time, format!("expected an end within {within}, got {end}"));
+    }
+    if let Some(not_before) = expect.not_before.filter(|not_before| end < *not_before) {
+        miss(What::Time, format!("expected no end before {not_before}, got {end}"));
+    }
+    if let Some(line) = breaks(verdict, baseline, expect) {
+        miss(What::Breaks, line);
+    }
+    if let Some(policy) = &expect.policy {
+        for line in claims(verdict, policy) {
+            miss(What::Policy, line);
+        }
+    }
+    for text in expect.told.iter().filter(|text| !verdict.told.iter().any(|told| told.contains(text.as_str()))) {
+        let told = match verdict.told.as_slice() {
+            [] => "nothing".to_owned(),
+            told => told.iter().map(|t| format!("{:?}", crate::timeline::cut(t, 70))).collect::<Vec<_>>().join(", "),
+        };
+        miss(What::Told, format!("expected the model to be told {text:?}, it was told {told}"));
+    }
+    all
+}
+
+fn outcome(verdict: &Verdict, baseline: Option<&Verdict>, expected: &Expected) -> Option<(What, String)> {
+    let is = &verdict.outcome;
+    let (meets, wanted, hang) = match expected {
+        Expected::Completed => (*is == Outcome::Completed, "completed".to_owned(), false),
+        Expected::Failed => (matches!(is, Outcome::Failed { .. }), "failed".to_owned(), false),
+        Expected::Hung(on) => {
+            (matches!(is, Outcome::Hung { blocked_on, .. } if blocked_on == on), format!("hung on {on}"), true)
+        }
+        Expected::Stopped(by) => {
+            (matches!(is, Outcome::Stopped { cause } if cause == by), format!("stopped by {by}"), false)
+        }
+        Expected::AsNone => match baseline {
+            None => (false, "the outcome of none, which did not run".to_owned(), true),
+            Some(none) => {
+                (same(is, &none.outcome), format!("{} as under none", none.outcome.describe()), none.outcome.is_hung())
+            }
+        },
+    };
+    let what = if is.is_hung() && !hang { What::UnexpectedHang } else { What::Outcome };
+    (!meets).then(|| (what, format!("expected {wanted}, got {}", is.describe())))
+}
+
+/// The same outcome: a hang on the same thing, whatever proves it (a poll makes a lasso of a deadlock); a
+/// stop by the same cause; a failure, whatever its words.
+fn same(a: &Outcome, b: &Outcome) -> bool {
+    match (a, b) {
+        (Outcome::Hung { blocked_on: a, .. }, Outcome::Hung { blocked_on: b, .. }) => a == b,
+        (Outcome::Stopped { cause: a }, Outcome::Stopped { cause: b }) => a == b,
+        (a, b) => a.word() == b.word(),
+    }
+}
+
+fn breaks(verdict: &Verdict, baseline: Option<&Verdict>, expect: &Expect) -> Option<String> {
+    let mut wanted = expect.breaks.clone();
+    if expect.outcome == Expected::AsNone && wanted.is_empty() {
+        wanted = baseline.map(Verdict::broken).unwrap_or_default();
+    }
+    wanted.sort();
+    wanted.dedup();
+    let broken = verdict.broken();
+    if broken == wanted {
+        return None;
+    }
+    let list = |of: &[Invariant]| match of {
+        [] => "none".to_owned(),
+        of => of.iter().map(|i| i.name()).collect::<Vec<_>>().join(", "),
+    };
+    let surprise = verdict.breaches.iter().find(|breach| !wanted.contains(&breach.invariant));
+    let why = surprise.map_or(String::new(), |b| format!(" ({}: {})", b.invariant.name(), b.why));
+    Some(format!("expected broken invariants: {}; got: {}{why}", list(&wanted), list(&broken)))
+}
+
+/// What no strategy's reports claim. The reports of one strategy count together: it may say in one what it
+/// saw and in another what it did.
+fn claims(verdict: &Verdict, wanted: &Policy) -> Vec<String> {
+    let mut strategies: BTreeMap<&str, Vec<&Policy>> = BTreeMap::new();
+    for (who, _, policy) in &verdict.policies {
+        strategies.entry(who).or_default().push(policy);
+    }
+    let missing = strategies.iter().map(|(who, reports)| missing(who, reports, wanted));
+    missing.min_by_key(Vec::len).unwrap_or_else(|| vec!["expected a report, and no strategy reports".into()])
+}
+
+fn missing(who: &str, reports: &[&Policy], wanted: &Policy) -> Vec<String> {
+    fn claim<T: PartialEq + std::fmt::Debug>(
+        who: &str,
+        name: &str,
+        wanted: Option<&T>,
+        said: Vec<&T>,
+        fits: impl Fn(&T, &T) -> bool,
+    ) -> Option<String> {
+        let wanted = wanted?;
+        let said_so = said.iter().any(|said| fits(said, wanted));
+        (!said_so).then(|| match said.as_slice() {
+            [] => format!("expected {who} to report {name} = {wanted:?}, it reports none"),
+            said => format!("expected {who} to report {name} = {wanted:?}, it reports {:?}", said[said.len() - 1]),
+        })
+    }
+    let mut missing = Vec::new();
+    type Text = fn(&Policy) -> Option<&String>;
+    let texts: [(&str, Text); 3] =
+        [("detected", |p| p.detected.as_ref()), ("rule", |p| p.rule.as_ref()), ("cause", |p| p.cause.as_ref())];
+    for (name, get) in texts {
+        let said = reports.iter().filter_map(|policy| get(policy)).collect();
+        missing.extend(claim(who, name, get(wanted), said, |a, b| a == b));
+    }
+    let said = reports.iter().filter_map(|policy| policy.text.as_ref()).collect();
+    missing.extend(claim(who, "text", wanted.text.as_ref(), said, |a: &String, b: &String| a.contains(b.as_str())));
+    let said = reports.iter().filter_map(|policy| policy.answered.as_ref()).collect();
+    missing.extend(claim(who, "answered", wanted.answered.as_ref(), said, |a, b| a == b));
+    for (name, value) in &wanted.constants {
+        let said = reports.iter().filter_map(|policy| policy.constants.get(name)).collect();
+        missing.extend(claim(who, name, Some(value), said, |a, b| a == b));
+    }
+    missing
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::*;
+    use crate::{judge, verdict};
+    use expect_test::expect;
+    use rehang_scenario::Span;
+    use rehang_scenario::model::Proof;
+
+    fn rule(outcome: Expected) -> Expect {
+        serde_json::from_value(serde_json::json!({ "outcome": outcome })).unwrap()
+    }
+
+    fn hung() -> Cell {
+        Cell::new().started().ask("que_1", "ses_1").at(10_000).deadlock(&[("agent", "question")])
+    }
+
+    fn stopped() -> Cell {
+        let policy = Policy {
+            detected: Some("idle".into()),
+            cause: Some("idle".into()),
+            constants: [("idle_ms".to_owned(), 600_000)].into(),
+            ..Policy::default()
+        };
+        let cell = Cell::new().started().tool("call_1", "bash").tool_end("call_1", "no output").at(600_001);
+        cell.report("idle@off", policy).settle("idle@off", "stopped", "idle", "")
+    }
+
+    fn lines(cell: Cell, rule: &Expect) -> String {
+        let none = verdict(&hung().trace(), &facts("none"));
+        let judged = judge(&cell.trace(), &facts("idle@off"), Some(&none)).unwrap();
+        meets(&judged, Some(&none), rule).iter().map(|m| format!("{:?}: {}\n", m.what, m.line)).collect()
+    }
+
+    #[test]
+    fn outcomes() {
+        expect![""].assert_eq(&lines(hung(), &rule(Expected::Hung("question".into()))));
+        expect![""].assert_eq(&lines(hung(), &rule(Expected::AsNone)));
+        expect![""].assert_eq(&lines(stopped(), &rule(Expected::Stopped("idle".into()))));
+        expect![[r#"
+            Outcome: expected hung on stdin, got hung on question (deadlock)
+        "#]]
+        .assert_eq(&lines(hung(), &rule(Expected::Hung("stdin".into()))));
+        expect![[r#"
+            UnexpectedHang: expected completed, got hung on question (deadlock)
+        "#]]
+        .assert_eq(&lines(hung(), &rule(Expected::Completed)));
+        expect![[r#"
+            Outcome: expected hung on question (deadlock) as under none, got stopped by idle
+        "#]]
+        .assert_eq(&lines(stopped(), &rule(Expected::AsNone)));
+        expect![[r#"
+            Outcome: expected stopped by wall, got stopped by idle
+        "#]]
+        .assert_eq(&lines(stopped(), &rule(Expected::Stopped("wall".into()))));
+    }
+
+    #[test]
+    fn times_and_proofs() {
+        let stop = || rule(Expected::Stopped("idle".into()));
+        let within = |ms| Expect { within: Some(Span(ms)), ..stop() };
+        expect![""].assert_eq(&lines(stopped(), &within(600_001)));
+        expect![[r#"
+            Time: expected an end within 10m, got 600001ms
+        "#]]
+        .assert_eq(&lines(stopped(), &within(600_000)));
+        expect![[r#"
+            Time: expected no end before 600002ms, got 600001ms
+        "#]]
+        .assert_eq(&lines(stopped(), &Expect { not_before: Some(Span(600_002)), ..stop() }));
+        let proof = |proof| Expect { proof: Some(proof), ..rule(Expected::Hung("question".into())) };
+        expect![""].assert_eq(&lines(hung(), &proof(Proof::Deadlock)));
+        expect![[r#"
+            Proof: expected the proof lasso, got deadlock
+        "#]]
+        .assert_eq(&lines(hung(), &proof(Proof::Lasso)));
+    }
+
+    #[test]
+    fn the_exact_set_of_broken_invariants() {
+        let breaks =
+            |breaks: &[Invariant]| Expect { breaks: breaks.to_vec(), ..rule(Expected::Hung("question".into())) };
+        let idle = || hung().busy("ses_1", false);
+        let on = |broken: &[Invariant]| lines(idle(), &breaks(broken));
+        expect![""].assert_eq(&on(&[Invariant::AskWithoutEnd]));
+        expect![[r#"
+            Breaks: expected broken invariants: none; got: ask-without-end (ask-without-end: `que_1` of agent is open at the end, and its session ses_1 is idle)
+        "#]].assert_eq(&on(&[]));
+        expect![[r#"
+            Breaks: expected broken invariants: harm; got: none
+        "#]]
+        .assert_eq(&lines(hung(), &breaks(&[Invariant::Harm])));
+    }
+
+    #[test]
+    fn claims_and_texts() {
+        let rule = |policy: Policy| Expect { policy: Some(policy), ..rule(Expected::Stopped("idle".into())) };
+        let claim = |detected: &str, ms| Policy {
+            detected: Some(detected.into()),
+            constants: [("idle_ms".to_owned(), ms)].into(),
+            ..Policy::default()
+        };
+        expect![""].assert_eq(&lines(stopped(), &rule(claim("idle", 600_000))));
+        expect![[r#"
+            Policy: expected idle@off to report detected = "no-tty", it reports "idle"
+            Policy: expected idle@off to report idle_ms = 5, it reports 600000
+        "#]]
+        .assert_eq(&lines(stopped(), &rule(claim("no-tty", 5))));
+        let told = |text: &str| Expect { told: vec![text.into()], ..rule(Policy::default()) };
+        expect![""].assert_eq(&lines(stopped(), &told("output")));
+        expect![[r#"
+            Told: expected the model to be told "User", it was told "no output"
+        "#]]
+        .assert_eq(&lines(stopped(), &told("User")));
+        expect![[r#"
+            Outcome: expected stopped by idle, got hung on question (deadlock)
+            Policy: expected a report, and no strategy reports
+        "#]]
+        .assert_eq(&lines(hung(), &rule(claim("idle", 1))).replace("UnexpectedHang", "Outcome"));
+    }
+}

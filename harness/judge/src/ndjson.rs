@@ -1,0 +1,294 @@
+//! A trace as NDJSON: a header line that names the cell, then one event a line.
+//!
+//! Invariants: the hash covers the events alone, so that the same cell has the same hash on every stage,
+//! whatever its header says; equal traces have equal bytes; reading never panics and says the line.
+
+use crate::trace::{Event, Trace};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::io::{self, BufRead, Read, Write};
+
+/// The version of the format that this crate writes and reads.
+pub const VERSION: u32 = 1;
+/// The longest line that is read: a text of 256 KiB (the scenario format's limit) with every byte escaped
+/// as `\u0000`, and the rest of its event.
+pub const LINE_MAX_BYTES: usize = 2 * 1024 * 1024;
+/// The most events that are read. Four hours of 5 s polls are about 12,000.
+pub const EVENTS_MAX: usize = 1_000_000;
+/// The most bytes that are read in all.
+pub const TOTAL_MAX_BYTES: usize = 256 * 1024 * 1024;
+
+/// The first line of a trace file: the cell that it is of, so that it can be run again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// The format's version.
+    pub rehang_trace: u32,
+    /// The scenario's name.
+    #[serde(default)]
+    pub scenario: String,
+    /// The stack.
+    #[serde(default)]
+    pub strategy: String,
+    /// The terminal's word.
+    #[serde(default)]
+    pub terminal: String,
+    /// The stage's word.
+    #[serde(default)]
+    pub stage: String,
+    /// The seed.
+    #[serde(default)]
+    pub seed: u64,
+    /// Whether it is the control arm.
+    #[serde(default)]
+    pub control: bool,
+}
+
+impl Header {
+    /// The header of a cell's trace.
+    pub fn of(facts: &crate::CellFacts) -> Header {
+        Header {
+            rehang_trace: VERSION,
+            scenario: facts.scenario.clone(),
+            strategy: facts.strategy.clone(),
+            terminal: facts.terminal.name().to_owned(),
+            stage: facts.stage.name().to_owned(),
+            seed: facts.seed,
+            control: facts.control,
+        }
+    }
+}
+
+/// The hash of a trace, event by event, with one buffer for all of them.
+#[derive(Debug, Clone, Default)]
+pub struct TraceHash {
+    sha: Sha256,
+    line: Vec<u8>,
+}
+
+impl TraceHash {
+    /// Takes one event; gives its line, newline included, for whoever writes it as well.
+    pub fn event(&mut self, event: &Event) -> &[u8] {
+        self.line.clear();
+        encode(event, &mut self.line);
+        self.sha.update(&self.line);
+        &self.line
+    }
+
+    /// The hash so far in hex; the next event begins another trace.
+    pub fn finish(&mut self) -> String {
+        hex(&self.sha.finalize_reset())
+    }
+}
+
+/// The SHA-256 of a trace's event lines, in hex.
+pub fn sha256(trace: &Trace) -> String {
+    let mut hash = TraceHash::default();
+    for event in &trace.events {
+        hash.event(event);
+    }
+    hash.finish()
+}
+
+/// Writes the header and one event a line.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(header: &Header, trace: &Trace, out: &mut impl Write) -> io::Result<()> {
+    let mut line = serde_json::to_vec(header)?;
+    line.push(b'\n');
+    out.write_all(&line)?;
+    for event in &trace.events {
+        line.clear();
+        encode(event, &mut line);
+        out.write_all(&line)?;
+    }
+    out.flush()
+}
+
+/// Reads what [`write`] wrote. A last line without a newline is read too; an empty line is an error.
+///
+/// # Errors
+/// With the number of the line, from 1: see [`ReadError`].
+pub fn read(mut from: impl BufRead) -> Result<(Header, Trace), ReadError> {
+    let mut line = Vec::new();
+    let mut total_bytes = 0;
+    let mut header = None;
+    let mut events = Vec::new();
+    for number in 1.. {
+        line.clear();
+        let read = (&mut from).take(LINE_MAX_BYTES as u64 + 2).read_until(b'\n', &mut line);
+        if read.map_err(|error| ReadError::Io { line: number, error })? == 0 {
+            break;
+        }
+        total_bytes += line.len();
+        if line.last() == Some(&b'\n') {
+            line.pop();
+        }
+        if line.len() > LINE_MAX_BYTES {
+            return Err(ReadError::LongLine { line: number });
+        }
+        if total_bytes > TOTAL_MAX_BYTES {
+            return Err(ReadError::TooBig { line: number });
+        }
+        if number == 1 {
+            let read: Header = decode(&line, number)?;
+            if read.rehang_trace != VERSION {
+                return Err(ReadError::Version { found: read.rehang_trace });
+            }
+            header = Some(read);
+        } else if events.len() == EVENTS_MAX {
+            return Err(ReadError::TooMany { line: number });
+        } else {
+            events.push(decode(&line, number)?);
+        }
+    }
+    let header = header.ok_or(ReadError::Empty)?;
+    Ok((header, Trace { events }))
+}
+
+/// Why a trace could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// Nothing in it.
+    #[error("the trace is empty: its first line must be a header")]
+    Empty,
+    /// Another format.
+    #[error("line 1: a trace of version {found}; this rehang reads version {VERSION}")]
+    Version {
+        /// The version that it names.
+        found: u32,
+    },
+    /// No JSON, or no event.
+    #[error("line {line}, column {column}: {error}")]
+    Line {
+        /// The line, from 1.
+        line: usize,
+        /// The column in bytes, from 1.
+        column: usize,
+        /// What is wrong with it.
+        error: String,
+    },
+    /// Above [`LINE_MAX_BYTES`].
+    #[error("line {line}: longer than {LINE_MAX_BYTES} bytes")]
+    LongLine {
+        /// The line, from 1.
+        line: usize,
+    },
+    /// Above [`EVENTS_MAX`].
+    #[error("line {line}: more than {EVENTS_MAX} events")]
+    TooMany {
+        /// The line, from 1.
+        line: usize,
+    },
+    /// Above [`TOTAL_MAX_BYTES`].
+    #[error("line {line}: more than {TOTAL_MAX_BYTES} bytes in all")]
+    TooBig {
+        /// The line, from 1.
+        line: usize,
+    },
+    /// The file could not be read.
+    #[error("line {line}: {error}")]
+    Io {
+        /// The line, from 1.
+        line: usize,
+        /// The error.
+        error: io::Error,
+    },
+}
+
+fn encode(event: &Event, line: &mut Vec<u8>) {
+    // Events hold strings, numbers and JSON values alone, none of which can fail to be written to memory.
+    let written = serde_json::to_writer(&mut *line, event);
+    debug_assert!(written.is_ok());
+    line.push(b'\n');
+}
+
+fn decode<'a, T: Deserialize<'a>>(line: &'a [u8], number: usize) -> Result<T, ReadError> {
+    serde_json::from_slice(line).map_err(|error| {
+        let text = error.to_string();
+        let said = text.rsplit_once(" at line ").map_or(text.as_str(), |(said, _)| said);
+        ReadError::Line { line: number, column: error.column(), error: said.to_owned() }
+    })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    bytes.iter().flat_map(|b| [b >> 4, b & 15]).map(|n| char::from(DIGITS[usize::from(n)])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::*;
+    use crate::{CellFacts, What};
+    use expect_test::expect;
+    use proptest::prelude::*;
+    use rehang_scenario::Terminal;
+
+    fn bytes(trace: &Trace) -> Vec<u8> {
+        let mut out = Vec::new();
+        write(&Header::of(&CellFacts::new("a/b", "none", Terminal::Null)), trace, &mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn one_event_a_line_behind_a_header() {
+        let trace = Cell::new().at(0).spawn("agent").at(7).exit("agent", 0).trace();
+        expect![[r#"
+            {"rehang_trace":1,"scenario":"a/b","strategy":"none","terminal":"null","stage":"sim","seed":1,"control":false}
+            {"t":0,"who":"agent","what":{"spawn":{"parent":"","argv":["fake"]}}}
+            {"t":7,"who":"agent","what":{"exit":0}}
+        "#]]
+        .assert_eq(&String::from_utf8(bytes(&trace)).unwrap());
+    }
+
+    #[test]
+    fn the_hash_is_that_of_the_event_lines() {
+        let trace = Cell::new().at(0).spawn("agent").at(7).exit("agent", 0).trace();
+        let all = bytes(&trace);
+        let events = all.iter().position(|&b| b == b'\n').unwrap() + 1;
+        assert_eq!(sha256(&trace), hex(&Sha256::digest(&all[events..])));
+        assert_eq!(
+            sha256(&Trace::default()),
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" // SHA-256 of nothing
+        );
+    }
+
+    #[test]
+    fn errors_name_their_line() {
+        let said = |text: &str| read(text.as_bytes()).unwrap_err().to_string();
+        expect!["the trace is empty: its first line must be a header"].assert_eq(&said(""));
+        expect!["line 1: a trace of version 2; this rehang reads version 1"].assert_eq(&said("{\"rehang_trace\":2}\n"));
+        expect!["line 1, column 4: unknown field `t`, expected one of `rehang_trace`, `scenario`, `strategy`, `terminal`, `stage`, `seed`, `control`"]
+            .assert_eq(&said("{\"t\":2}"));
+        expect!["line 2, column 1: expected value"].assert_eq(&said("{\"rehang_trace\":1}\nx\n"));
+        expect!["line 3, column 5: EOF while parsing a string"]
+            .assert_eq(&said("{\"rehang_trace\":1}\n{\"t\":0,\"who\":\"agent\",\"what\":\"continued\"}\n{\"who"));
+        let long = format!("{{\"rehang_trace\":1}}\n{}", " ".repeat(LINE_MAX_BYTES + 1));
+        expect!["line 2: longer than 2097152 bytes"].assert_eq(&said(&long));
+        let deep = format!("{{\"rehang_trace\":1}}\n{{\"t\":0,\"who\":\"a\",\"what\":{{\"sse\":{}", "[".repeat(500));
+        expect!["line 2, column 157: recursion limit exceeded"].assert_eq(&said(&deep));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(trace in any_trace()) {
+            let (_, read) = read(bytes(&trace).as_slice()).unwrap();
+            prop_assert_eq!(sha256(&read), sha256(&trace));
+            prop_assert_eq!(read, trace);
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = read(bytes.as_slice());
+        }
+
+        #[test]
+        fn another_event_is_another_hash(trace in any_trace(), at in 0u64..9) {
+            let mut other = trace.clone();
+            other.events.push(Event { t: rehang_scenario::VTime(at), who: "agent".into(), what: What::Continued });
+            prop_assert_ne!(sha256(&other), sha256(&trace));
+        }
+    }
+}

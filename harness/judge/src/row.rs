@@ -1,0 +1,115 @@
+//! One cell as one object of the command's JSON output.
+//!
+//! Invariant: the names and their order are a contract with whoever reads the output; what does not apply is
+//! `null`, never left out.
+
+use crate::cell::CellFacts;
+use crate::verdict::{Outcome, Verdict, proof_word};
+use rehang_scenario::Policy;
+use serde::{Deserialize, Serialize};
+
+/// One cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The stack.
+    pub strategy: String,
+    /// The terminal's word.
+    pub terminal: String,
+    /// The stage's word.
+    pub stage: String,
+    /// The seed.
+    pub seed: u64,
+    /// `completed`, `stopped`, `failed` or `hung`.
+    pub outcome: String,
+    /// The cause of a stop, the reason of a failure.
+    pub cause: Option<String>,
+    /// What a hang is blocked on.
+    pub blocked_on: Option<String>,
+    /// The proof of a hang.
+    pub proof: Option<String>,
+    /// What the strategies reported, merged: of two that claim the same thing the later one stands.
+    pub policy: Option<Policy>,
+    /// How many asks were rejected.
+    pub rejected: u32,
+    /// The cell's length in virtual time, in milliseconds.
+    pub virtual_ms: u64,
+    /// What it took in real time, in microseconds.
+    pub wall_us: u64,
+    /// The hash of its trace.
+    pub trace_sha256: String,
+    /// The names of the broken invariants.
+    pub broken: Vec<String>,
+    /// Whether all is as the file says.
+    pub expected: bool,
+}
+
+impl Row {
+    /// The row of a cell.
+    pub fn new(facts: &CellFacts, verdict: &Verdict, trace_sha256: String, wall_us: u64, expected: bool) -> Row {
+        let (cause, blocked_on, proof) = match &verdict.outcome {
+            Outcome::Completed => (None, None, None),
+            Outcome::Stopped { cause } => (Some(cause.clone()), None, None),
+            Outcome::Failed { reason } => (Some(reason.clone()), None, None),
+            Outcome::Hung { blocked_on, proof } => {
+                (None, Some(blocked_on.clone()), Some(proof_word(*proof).to_owned()))
+            }
+        };
+        Row {
+            scenario: facts.scenario.clone(),
+            strategy: facts.strategy.clone(),
+            terminal: facts.terminal.name().to_owned(),
+            stage: facts.stage.name().to_owned(),
+            seed: facts.seed,
+            outcome: verdict.outcome.word().to_owned(),
+            cause,
+            blocked_on,
+            proof,
+            policy: merged(verdict),
+            rejected: verdict.rejected,
+            virtual_ms: verdict.virtual_ms(),
+            wall_us,
+            trace_sha256,
+            broken: verdict.broken().iter().map(|i| i.name().to_owned()).collect(),
+            expected,
+        }
+    }
+}
+
+fn merged(verdict: &Verdict) -> Option<Policy> {
+    verdict.policies.iter().map(|(.., policy)| policy.clone()).reduce(|mut all, later| {
+        all.detected = later.detected.or(all.detected);
+        all.answered = later.answered.or(all.answered);
+        all.rule = later.rule.or(all.rule);
+        all.cause = later.cause.or(all.cause);
+        all.text = later.text.or(all.text);
+        all.constants.extend(later.constants);
+        all
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::*;
+    use crate::verdict;
+    use expect_test::expect;
+
+    fn json(cell: Cell) -> String {
+        let facts = facts("idle@off");
+        let row = Row::new(&facts, &verdict(&cell.trace(), &facts), "00ff".into(), 12, true);
+        serde_json::to_string(&row).unwrap()
+    }
+
+    #[test]
+    fn the_fields_stand_in_their_order() {
+        let policy = |cause: &str| Policy { cause: Some(cause.into()), ..Policy::default() };
+        let cell = Cell::new().started().at(9).report("idle@off", policy("old")).report("idle@off", policy("idle"));
+        expect![[r#"{"scenario":"a/b","strategy":"idle@off","terminal":"null","stage":"sim","seed":1,"outcome":"stopped","cause":"idle","blocked_on":null,"proof":null,"policy":{"cause":"idle"},"rejected":0,"virtual_ms":9,"wall_us":12,"trace_sha256":"00ff","broken":[],"expected":true}"#]]
+            .assert_eq(&json(cell.settle("idle@off", "stopped", "idle", "")));
+        let hung = Cell::new().started().ask("que_1", "ses_1").deadlock(&[("agent", "question")]);
+        expect![[r#"{"scenario":"a/b","strategy":"idle@off","terminal":"null","stage":"sim","seed":1,"outcome":"hung","cause":null,"blocked_on":"question","proof":"deadlock","policy":null,"rejected":0,"virtual_ms":0,"wall_us":12,"trace_sha256":"00ff","broken":[],"expected":true}"#]]
+            .assert_eq(&json(hung));
+    }
+}

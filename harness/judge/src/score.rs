@@ -1,0 +1,445 @@
+//! The scoreboard: what each strategy makes of each mechanism.
+//!
+//! Invariants: it is the same in whatever order the cells come in, and its memory does not grow with their
+//! number. Every cell counts once, by what it is without the strategy:
+//!
+//! | without it | with it | score |
+//! |---|---|---|
+//! | completes | completes, same transcript | `untouched` |
+//! | completes | anything else | `harmed` |
+//! | hangs | hangs | `missed` |
+//! | hangs | completes, and no truth is broken | `resolved` |
+//! | hangs | stopped or failed, and no truth is broken | `stopped` (truthfully) |
+//! | hangs | ends in whatever way, and a truth is broken | `wrongly` (stopped wrongly) |
+//! | fails or is stopped | the same | `untouched` |
+//! | fails or is stopped | hangs | `harmed` |
+//! | fails or is stopped | otherwise | as where it hangs |
+//!
+//! A truth is broken by `rejected-without-cause`, `untrue-report`, `double-or-invented-reply` and
+//! `unfinished`: an end that was bought with a lie. Late ends and leftovers are told in their own columns of
+//! the rows, not here. Control arms count as a mechanism of their own, `control`: they are healthy.
+
+use crate::cell::CellFacts;
+use crate::verdict::{Outcome, Verdict};
+use rehang_scenario::Span;
+use rehang_scenario::model::Invariant;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// The mechanism under which control arms are counted.
+pub const CONTROL: &str = "control";
+
+/// What a strategy makes of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Score {
+    /// A healthy run stays as it is.
+    Untouched,
+    /// A hang completes.
+    Resolved,
+    /// A hang is ended, and the truth is told of it.
+    Stopped,
+    /// A hang goes on.
+    Missed,
+    /// A hang is ended with a lie.
+    Wrongly,
+    /// A healthy run is another, or none.
+    Harmed,
+}
+
+impl Score {
+    /// All of them, from best to worst.
+    pub const ALL: [Score; 6] =
+        [Score::Untouched, Score::Resolved, Score::Stopped, Score::Missed, Score::Wrongly, Score::Harmed];
+
+    /// One character for a grid.
+    pub fn mark(self) -> char {
+        match self {
+            Score::Untouched => '·',
+            Score::Resolved => 'r',
+            Score::Stopped => 's',
+            Score::Missed => 'm',
+            Score::Wrongly => 'W',
+            Score::Harmed => 'H',
+        }
+    }
+}
+
+/// What a strategy makes of a cell, beside the verdict of `none`.
+pub fn classify(verdict: &Verdict, baseline: &Verdict) -> Score {
+    let truths = [
+        Invariant::RejectedWithoutCause,
+        Invariant::UntrueReport,
+        Invariant::DoubleOrInventedReply,
+        Invariant::Unfinished,
+    ];
+    let lies = verdict.breaches.iter().any(|breach| truths.contains(&breach.invariant));
+    let (with, without) = (&verdict.outcome, &baseline.outcome);
+    match (without, with) {
+        (Outcome::Completed, Outcome::Completed) if baseline.transcript.differs(&verdict.transcript).is_none() => {
+            Score::Untouched
+        }
+        (Outcome::Completed, _) => Score::Harmed,
+        (Outcome::Hung { .. }, Outcome::Hung { .. }) => Score::Missed,
+        (_, Outcome::Hung { .. }) => Score::Harmed,
+        (Outcome::Failed { .. }, Outcome::Failed { .. }) => Score::Untouched,
+        (Outcome::Stopped { cause: a }, Outcome::Stopped { cause: b }) if a == b => Score::Untouched,
+        _ if lies => Score::Wrongly,
+        (_, Outcome::Completed) => Score::Resolved,
+        _ => Score::Stopped,
+    }
+}
+
+/// Cells added up by strategy and mechanism.
+#[derive(Debug, Clone, Default)]
+pub struct Scoreboard {
+    lines: BTreeMap<(String, Mechanism), Tally>,
+}
+
+/// One line of the scoreboard.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScoreRow {
+    /// The stack.
+    pub strategy: String,
+    /// The mechanism; `control` for control arms; empty for all of them.
+    pub mechanism: String,
+    /// How many cells.
+    pub cells: u64,
+    /// How many have each score.
+    pub untouched: u64,
+    /// See [`Score::Resolved`].
+    pub resolved: u64,
+    /// See [`Score::Stopped`].
+    pub stopped: u64,
+    /// See [`Score::Missed`].
+    pub missed: u64,
+    /// See [`Score::Wrongly`].
+    pub wrongly: u64,
+    /// See [`Score::Harmed`].
+    pub harmed: u64,
+    /// From the last material progress to the verdict, where a hang was ended.
+    pub to_verdict: Option<Times>,
+    /// To the first kill.
+    pub to_kill: Option<Times>,
+    /// Until the last descendant was gone.
+    pub to_gone: Option<Times>,
+}
+
+/// Median and maximum of some spans, in milliseconds of virtual time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Times {
+    /// Of an even number, the lower of the two in the middle.
+    pub median_ms: u64,
+    /// The longest.
+    pub max_ms: u64,
+}
+
+impl Scoreboard {
+    /// An empty one.
+    pub fn new() -> Scoreboard {
+        Scoreboard::default()
+    }
+
+    /// Adds a cell. The cell under `none` is given its own verdict as baseline.
+    pub fn add(&mut self, facts: &CellFacts, verdict: &Verdict, baseline: &Verdict) {
+        let score = classify(verdict, baseline);
+        let mechanism = Mechanism::of(if facts.control { CONTROL } else { &facts.mechanism });
+        for mechanism in [Mechanism::of(""), mechanism] {
+            self.lines.entry((facts.strategy.clone(), mechanism)).or_default().add(score, verdict);
+        }
+    }
+
+    /// Adds all that another one holds: workers count by themselves.
+    pub fn merge(&mut self, other: &Scoreboard) {
+        for (key, tally) in &other.lines {
+            self.lines.entry(key.clone()).or_default().merge(tally);
+        }
+    }
+
+    /// A row for each strategy and mechanism, the totals (empty mechanism) first.
+    pub fn rows(&self) -> Vec<ScoreRow> {
+        self.lines.iter().map(|((strategy, mechanism), tally)| tally.row(strategy, &mechanism.name)).collect()
+    }
+
+    /// The strategies in one table, the best first: least harm and lies, then fewest missed. Times are the
+    /// median and, where it is another, the longest, from the last material progress.
+    pub fn table(&self) -> String {
+        let header = ["strategy", "cells", "resolved", "stopped", "missed", "wrongly", "harmed", "untouched"];
+        let times = ["verdict", "kill", "gone"];
+        let mut table: Vec<Vec<String>> = vec![header.iter().chain(&times).map(|&h| h.to_owned()).collect()];
+        for row in self.totals() {
+            let counts = [row.cells, row.resolved, row.stopped, row.missed, row.wrongly, row.harmed, row.untouched];
+            let counts = counts.iter().map(|&n| if n == 0 { "–".to_owned() } else { n.to_string() });
+            let times = [row.to_verdict, row.to_kill, row.to_gone].map(times_text);
+            table.push([row.strategy.clone()].into_iter().chain(counts).chain(times).collect());
+        }
+        aligned(&table)
+    }
+
+    /// Strategies down, mechanisms across, in each place the worst score there ([`Score::mark`]); in blocks
+    /// of at most `width` columns.
+    pub fn grid(&self, width: usize) -> String {
+        let mechanisms: BTreeSet<&Mechanism> =
+            self.lines.keys().map(|(_, m)| m).filter(|m| !m.name.is_empty()).collect();
+        let mechanisms: Vec<&Mechanism> = mechanisms.into_iter().collect();
+        let totals = self.totals();
+        let first = totals.iter().map(|row| row.strategy.chars().count()).max().unwrap_or(0).max(8);
+        let column = mechanisms.iter().map(|m| m.head().chars().count()).max().unwrap_or(0) + 1;
+        let across = (width.saturating_sub(first) / column).max(1);
+        let mut out = String::new();
+        for block in mechanisms.chunks(across) {
+            let head: String = block.iter().map(|m| format!("{:>column$}", m.head())).collect();
+            let _ = writeln!(out, "{:first$}{head}", "");
+            for row in &totals {
+                let mark = |m: &Mechanism| {
+                    let tally = self.lines.get(&(row.strategy.clone(), m.clone()));
+                    tally.and_then(Tally::worst).map_or(' ', Score::mark)
+                };
+                let marks: String = block.iter().map(|m| format!("{:>column$}", mark(m))).collect();
+                let _ = writeln!(out, "{}", format!("{:first$}{marks}", row.strategy).trim_end());
+            }
+        }
+        out.push_str("r resolved · s stopped truthfully · m missed · W stopped wrongly · H harmed · · untouched\n");
+        out
+    }
+
+    fn totals(&self) -> Vec<ScoreRow> {
+        let mut totals: Vec<ScoreRow> = self.rows().into_iter().filter(|row| row.mechanism.is_empty()).collect();
+        totals.sort_by(|a, b| {
+            let key = |row: &ScoreRow| (row.harmed + row.wrongly, row.missed);
+            key(a).cmp(&key(b)).then_with(|| a.strategy.cmp(&b.strategy))
+        });
+        totals
+    }
+}
+
+/// A mechanism, in the order of the catalogue: letter, then number.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Mechanism {
+    letters: String,
+    number: u32,
+    name: String,
+}
+
+impl Mechanism {
+    fn of(name: &str) -> Mechanism {
+        let (letters, number) = name.split_at(name.find(|c: char| c.is_ascii_digit()).unwrap_or(name.len()));
+        Mechanism { letters: letters.to_owned(), number: number.parse().unwrap_or(0), name: name.to_owned() }
+    }
+
+    /// The head of its column: as short as the others'.
+    fn head(&self) -> &str {
+        if self.name == CONTROL { "ctl" } else { &self.name }
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+struct Tally {
+    scores: BTreeMap<Score, u64>,
+    to_verdict: Spans,
+    to_kill: Spans,
+    to_gone: Spans,
+}
+
+impl Tally {
+    fn add(&mut self, score: Score, verdict: &Verdict) {
+        *self.scores.entry(score).or_default() += 1;
+        if !matches!(score, Score::Untouched | Score::Missed) {
+            self.to_verdict.add(Some(verdict.to_verdict()).filter(|_| !verdict.outcome.is_hung()));
+            self.to_kill.add(verdict.to_kill());
+            self.to_gone.add(verdict.to_gone().filter(|_| verdict.killed.is_some()));
+        }
+    }
+
+    fn merge(&mut self, other: &Tally) {
+        for (score, n) in &other.scores {
+            *self.scores.entry(*score).or_default() += n;
+        }
+        self.to_verdict.merge(&other.to_verdict);
+        self.to_kill.merge(&other.to_kill);
+        self.to_gone.merge(&other.to_gone);
+    }
+
+    fn worst(&self) -> Option<Score> {
+        self.scores.keys().next_back().copied()
+    }
+
+    fn row(&self, strategy: &str, mechanism: &str) -> ScoreRow {
+        let of = |score| self.scores.get(&score).copied().unwrap_or(0);
+        ScoreRow {
+            strategy: strategy.to_owned(),
+            mechanism: mechanism.to_owned(),
+            cells: self.scores.values().sum(),
+            untouched: of(Score::Untouched),
+            resolved: of(Score::Resolved),
+            stopped: of(Score::Stopped),
+            missed: of(Score::Missed),
+            wrongly: of(Score::Wrongly),
+            harmed: of(Score::Harmed),
+            to_verdict: self.to_verdict.times(),
+            to_kill: self.to_kill.times(),
+            to_gone: self.to_gone.times(),
+        }
+    }
+}
+
+/// Spans with their number: virtual time has few different ones.
+#[derive(Debug, Clone, Default)]
+struct Spans(BTreeMap<u64, u64>);
+
+impl Spans {
+    fn add(&mut self, span: Option<Span>) {
+        if let Some(span) = span {
+            *self.0.entry(span.as_ms()).or_default() += 1;
+        }
+    }
+
+    fn merge(&mut self, other: &Spans) {
+        for (ms, n) in &other.0 {
+            *self.0.entry(*ms).or_default() += n;
+        }
+    }
+
+    fn times(&self) -> Option<Times> {
+        let middle = self.0.values().sum::<u64>().div_ceil(2);
+        let mut seen = 0;
+        let median = self.0.iter().find(|(_, n)| {
+            seen += **n;
+            seen >= middle
+        });
+        let max = self.0.keys().next_back();
+        Some(Times { median_ms: *median?.0, max_ms: *max? })
+    }
+}
+
+fn times_text(times: Option<Times>) -> String {
+    let Some(times) = times else { return "–".to_owned() };
+    let (median, max) = (short(times.median_ms), short(times.max_ms));
+    if median == max { median } else { format!("{median}…{max}") }
+}
+
+/// A span to two units at most: a table is read, not measured.
+fn short(ms: u64) -> String {
+    let two = |n: u64, unit: &str, rest: u64, of: &str| {
+        if rest == 0 { format!("{n}{unit}") } else { format!("{n}{unit}{rest}{of}") }
+    };
+    match ms / 1_000 {
+        0 => format!("{ms}ms"),
+        s @ 1..60 if ms % 1_000 >= 100 => format!("{s}.{}s", ms % 1_000 / 100),
+        s @ 1..60 => format!("{s}s"),
+        s @ 60..3_600 => two(s / 60, "m", s % 60, "s"),
+        s => two(s / 3_600, "h", s / 60 % 60, "m"),
+    }
+}
+
+/// The first column left, the others right.
+fn aligned(table: &[Vec<String>]) -> String {
+    let columns = table.first().map_or(0, Vec::len);
+    let width = |n: usize| table.iter().map(|row| row[n].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut out = String::new();
+    for row in table {
+        for (n, cell) in row.iter().enumerate() {
+            let width = widths[n];
+            let _ = if n == 0 { write!(out, "{cell:width$}") } else { write!(out, "  {cell:>width$}") };
+        }
+        out.truncate(out.trim_end().len());
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::*;
+    use crate::{judge, verdict};
+    use expect_test::expect;
+
+    fn hung() -> Cell {
+        Cell::new().started().step("", "tool-calls").tool("call_1", "bash").deadlock(&[("agent", "bash")])
+    }
+
+    fn healthy() -> Cell {
+        Cell::new().started().step("Hi", "stop").at(60_000).done("Hi")
+    }
+
+    fn stopped(ms: u64) -> Cell {
+        let cell = Cell::new().started().step("", "tool-calls").tool("call_1", "bash").at(ms);
+        let cell = cell.signal("idle@off", "TERM", "agent*").settle("idle@off", "stopped", "idle", "");
+        cell.at(ms + 200).killed("agent", "TERM")
+    }
+
+    fn scored(none: Cell, cell: Cell) -> Score {
+        let none = verdict(&none.trace(), &facts("none"));
+        classify(&judge(&cell.trace(), &facts("idle@off"), Some(&none)).unwrap(), &none)
+    }
+
+    #[test]
+    fn every_pair_has_its_score() {
+        let failed = || Cell::new().started().at(5).exit("agent", 1).settle("wrapper", "failed", "exit 1", "");
+        assert_eq!(scored(hung(), hung()), Score::Missed);
+        assert_eq!(scored(hung(), healthy()), Score::Resolved);
+        assert_eq!(scored(hung(), stopped(5)), Score::Stopped);
+        assert_eq!(scored(hung(), failed()), Score::Stopped);
+        assert_eq!(scored(healthy(), healthy()), Score::Untouched);
+        assert_eq!(scored(healthy(), stopped(5)), Score::Harmed);
+        assert_eq!(scored(healthy(), hung()), Score::Harmed);
+        assert_eq!(scored(failed(), failed()), Score::Untouched);
+        assert_eq!(scored(failed(), hung()), Score::Harmed);
+        let early = Cell::new().started().step("part", "tool-calls").settle("idle@off", "completed", "", "part");
+        assert_eq!(scored(hung(), early), Score::Wrongly);
+    }
+
+    #[test]
+    fn the_table_and_the_grid() {
+        let mut board = Scoreboard::new();
+        let mut add = |strategy: &str, mechanism: &str, none: Cell, cell: Cell| {
+            let mut facts = facts(strategy);
+            (facts.mechanism, facts.control) = (mechanism.to_owned(), mechanism.is_empty());
+            let none = verdict(&none.trace(), &facts);
+            board.add(&facts, &verdict(&cell.trace(), &facts), &none);
+        };
+        for (ms, mechanism) in [(600_001, "B10"), (600_001, "B2"), (14_400_000, "B2")] {
+            add("idle@off", mechanism, hung(), stopped(ms));
+            add("none", mechanism, hung(), hung());
+        }
+        add("idle@off", "F1", healthy(), stopped(600_001));
+        add("none", "F1", healthy(), healthy());
+        add("none", "", healthy(), healthy());
+        expect![[r#"
+            strategy  cells  resolved  stopped  missed  wrongly  harmed  untouched  verdict    kill    gone
+            none          5         –        –       3        –       –          2        –       –       –
+            idle@off      4         –        3       –        –       1          –   10m…4h  10m…4h  10m…4h
+        "#]]
+        .assert_eq(&board.table());
+        expect![[r#"
+                      B2 B10  F1
+            none       m   m   ·
+            idle@off   s   s   H
+                     ctl
+            none       ·
+            idle@off
+            r resolved · s stopped truthfully · m missed · W stopped wrongly · H harmed · · untouched
+        "#]]
+        .assert_eq(&board.grid(20));
+        expect![[r#"{"strategy":"idle@off","mechanism":"","cells":4,"untouched":0,"resolved":0,"stopped":3,"missed":0,"wrongly":0,"harmed":1,"to_verdict":{"median_ms":600001,"max_ms":14400000},"to_kill":{"median_ms":600001,"max_ms":14400000},"to_gone":{"median_ms":600201,"max_ms":14400200}}"#]].assert_eq(&serde_json::to_string(&board.rows()[0]).unwrap());
+    }
+
+    #[test]
+    fn two_halves_make_a_whole() {
+        let count = |cells: &[u64]| {
+            let mut board = Scoreboard::new();
+            for &ms in cells {
+                let none = verdict(&hung().trace(), &facts("none"));
+                board.add(&facts("idle@off"), &verdict(&stopped(ms).trace(), &facts("idle@off")), &none);
+            }
+            board
+        };
+        let mut halves = count(&[5, 9]);
+        halves.merge(&count(&[7]));
+        assert_eq!(halves.rows(), count(&[9, 7, 5]).rows());
+        assert_eq!(halves.rows()[0].to_verdict, Some(Times { median_ms: 7, max_ms: 9 }));
+    }
+}

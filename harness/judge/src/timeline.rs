@@ -1,0 +1,334 @@
+//! A trace for human eyes: time, who, what, in aligned columns.
+//!
+//! Invariant: no line is wider than asked, whatever the trace holds; control characters are shown, never
+//! sent; what repeats (polls, heartbeats) is folded and counted, never lost in silence.
+
+use crate::trace::{Ended, Event, Fact, Trace, What};
+use rehang_scenario::{Policy, VTime};
+use serde_json::Value;
+use std::fmt::Write as _;
+
+/// The narrowest timeline: time, a name and a few words.
+pub const WIDTH_MIN: usize = 40;
+/// The longest run of events that is recognised as a repetition: a poll of a list, a status and a count, with their answers.
+const PERIOD_MAX: usize = 12;
+/// A gap of this many milliseconds or more is marked.
+const GAP_MS: u64 = 1_000;
+const WHO_WIDTH_MAX: usize = 20;
+
+/// Renders a trace in lines of at most `width` columns (at least [`WIDTH_MIN`]).
+pub fn timeline(trace: &Trace, width: usize) -> String {
+    let width = width.max(WIDTH_MIN);
+    let rows: Vec<Line> = trace.events.iter().map(line).collect();
+    let widest = rows.iter().map(|row| columns(&row.who)).max().unwrap_or(0);
+    let who_width = widest.clamp(3, WHO_WIDTH_MAX.min(width / 4));
+    let time_width = rows.iter().map(|row| clock(row.t).len()).max().unwrap_or(0).max(8);
+    let what_width = width.saturating_sub(time_width + who_width + 4);
+    let mut out = String::new();
+    let mut last: Option<VTime> = None;
+    let mut put = |t: VTime, who: &str, what: &str| {
+        if let Some(last) = last.filter(|last| t.0.saturating_sub(last.0) >= GAP_MS) {
+            let _ = writeln!(out, "{:>time_width$}  {:who_width$}  ⋮ {}", "", "", clock(VTime(t.0 - last.0)));
+        }
+        let time = if last == Some(t) { String::new() } else { clock(t) };
+        let (who, what) = (pad(&cut(who, who_width), who_width), cut(what, what_width));
+        out.push_str(format!("{time:>time_width$}  {who}  {what}").trim_end());
+        out.push('\n');
+        last = Some(t);
+    };
+    let mut at = 0;
+    while at < rows.len() {
+        let (period, times) = repetition(&rows[at..]);
+        for row in &rows[at..at + period] {
+            put(row.t, &row.who, &row.what);
+        }
+        if times > 1 {
+            let end = rows[at + period * times - 1].t;
+            let what = match period {
+                1 => format!("… {} times more", times - 1),
+                n => format!("… these {n} lines {} times more", times - 1),
+            };
+            put(end, "", &what);
+        }
+        at += period * times;
+    }
+    out
+}
+
+/// An instant or a span in the form `4h 0m 1.250s`.
+pub fn clock(t: VTime) -> String {
+    let (ms, s) = (t.0 % 1_000, t.0 / 1_000);
+    let seconds = if ms == 0 { format!("{}s", s % 60) } else { format!("{}.{ms:03}s", s % 60) };
+    match (s / 3_600, s / 60 % 60) {
+        (0, 0) => seconds,
+        (0, m) => format!("{m}m{seconds}"),
+        (h, m) => format!("{h}h{m}m{seconds}"),
+    }
+}
+
+/// A text in at most `width` columns, its control characters shown, cut with `…`.
+pub fn cut(text: &str, width: usize) -> String {
+    let mut cut = String::new();
+    let mut used = 0;
+    for c in text.chars() {
+        let shown: String = match c {
+            '\n' => "\\n".into(),
+            '\r' => "\\r".into(),
+            '\t' => "\\t".into(),
+            '\x1b' => "\\e".into(),
+            c if c.is_control() => format!("\\x{:02x}", c as u32),
+            // Directional and zero-width characters could reorder or hide the line.
+            '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => {
+                "\u{fffd}".into()
+            }
+            c => c.into(),
+        };
+        let more = columns(&shown);
+        if used + more > width {
+            while used + 1 > width {
+                let Some(last) = cut.pop() else { return String::new() };
+                used -= columns(last.encode_utf8(&mut [0; 4]));
+            }
+            cut.push('…');
+            return cut;
+        }
+        used += more;
+        cut.push_str(&shown);
+    }
+    cut
+}
+
+struct Line {
+    t: VTime,
+    who: String,
+    what: String,
+    /// What a repetition is recognised by: the line without request numbers.
+    key: String,
+}
+
+/// The columns of a text: wide characters (East Asian, emoji) count two, combining marks none.
+fn columns(text: &str) -> usize {
+    text.chars()
+        .map(|c| match c as u32 {
+            0x300..=0x36f | 0xfe00..=0xfe0f => 0,
+            0x1100..=0x115f
+            | 0x2e80..=0xa4cf
+            | 0xac00..=0xd7a3
+            | 0xf900..=0xfaff
+            | 0xfe30..=0xfe6f
+            | 0xff00..=0xff60
+            | 0x1f300..=0x1faff
+            | 0x20000..=0x3fffd => 2,
+            _ => 1,
+        })
+        .sum()
+}
+
+fn pad(text: &str, width: usize) -> String {
+    let more = width.saturating_sub(columns(text));
+    format!("{text}{}", " ".repeat(more))
+}
+
+/// The period with which `rows` begin to repeat, and how many times; (1, 1) where they do not. Three times
+/// at least, so that two like events are shown.
+fn repetition(rows: &[Line]) -> (usize, usize) {
+    let same = |a: &Line, b: &Line| a.key == b.key && a.who == b.who;
+    for period in 1..=PERIOD_MAX.min(rows.len() / 3) {
+        let repeats = rows.iter().zip(&rows[period..]).take_while(|(a, b)| same(a, b)).count();
+        let times = 1 + repeats / period;
+        if times >= 3 {
+            return (period, times);
+        }
+    }
+    (1, 1)
+}
+
+fn line(event: &Event) -> Line {
+    let what = describe(&event.what);
+    let key = match &event.what {
+        What::Request { method, path, .. } => format!("{method} {path}"),
+        What::Response { status, body, .. } => format!("{status} {body}"),
+        What::RequestFailed { why, .. } => why.clone(),
+        _ => what.clone(),
+    };
+    Line { t: event.t, who: event.who.clone(), what, key }
+}
+
+fn describe(what: &What) -> String {
+    let json = |value: &Value| if value.is_null() { String::new() } else { format!(" {value}") };
+    match what {
+        What::Spawn { argv, .. } => format!("is started: {}", argv.join(" ")),
+        What::Exit(code) => format!("exits with {code}"),
+        What::Killed(sig) => format!("is ended by {sig}"),
+        What::Stopped(sig) => format!("is stopped by {sig}"),
+        What::Continued => "goes on".into(),
+        What::Adopted => "loses its parent".into(),
+        What::Signal { sig, to } => format!("sends {sig} to {to}"),
+        What::Out { fd, text } => format!("{} {text:?}", stream(*fd)),
+        What::OutEnd { fd } => format!("{} ends", stream(*fd)),
+        What::In { text } => format!("writes {text:?}"),
+        What::InEnd => "closes stdin".into(),
+        What::Request { id, method, path, body } => format!("#{id} {method} {path}{}", json(body)),
+        What::Response { id, status, body } => format!("#{id} → {status}{}", json(body)),
+        What::RequestFailed { id, why } => format!("#{id} → {why}"),
+        What::Sse(value) => {
+            let kind = value.get("type").and_then(Value::as_str).unwrap_or("");
+            format!("event {kind}{}", json(value.get("properties").unwrap_or(&Value::Null)))
+        }
+        What::SseEnd => "event stream ends".into(),
+        What::Fact(fact) => self::fact(fact),
+        What::Looked { at, saw } => format!("looks at {at}: {saw}"),
+        What::Report(policy) => format!("reports {}", report(policy)),
+        What::Says(text) => format!("says {text:?}"),
+        What::Acts(what) => format!("acts: {what}"),
+        What::Fault(what) => format!("fault: {what}"),
+        What::Settled { outcome, cause, text } => {
+            let cause = if cause.is_empty() { String::new() } else { format!(" by {cause}") };
+            let text = if text.is_empty() { String::new() } else { format!(" {text:?}") };
+            format!("holds it to be {outcome}{cause}{text}")
+        }
+        What::Ended(ended) => self::ended(ended),
+        What::Left { what } => format!("is left: {what}"),
+    }
+}
+
+fn stream(fd: u8) -> &'static str {
+    match fd {
+        0 => "screen",
+        1 => "stdout",
+        2 => "stderr",
+        _ => "stream",
+    }
+}
+
+fn fact(fact: &Fact) -> String {
+    let of = |session: &str| if session.is_empty() { String::new() } else { format!(" [{session}]") };
+    match fact {
+        Fact::Session { id, parent } if parent.is_empty() => format!("session {id}"),
+        Fact::Session { id, parent } => format!("session {id} below {parent}"),
+        Fact::Busy { session, busy } => format!("{}{}", if *busy { "busy" } else { "idle" }, of(session)),
+        Fact::ModelAsked { session, response } => format!("asks the model ({response}){}", of(session)),
+        Fact::ModelSaid { session, text } if text.is_empty() => format!("model calls a tool{}", of(session)),
+        Fact::ModelSaid { text, .. } => format!("model says {text:?}"),
+        Fact::ModelDone { session, finish } => format!("model ends: {finish}{}", of(session)),
+        Fact::ToolBegan { call, tool, .. } => format!("{tool} {call} begins"),
+        Fact::ToolEnded { call, error, text } => format!("{call} {}: {text:?}", if *error { "fails" } else { "ends" }),
+        Fact::Asked { id, questions, permission, .. } => match questions.first() {
+            Some(first) => format!("asks {id}: {:?}", first.question),
+            None => format!("asks {id}: may I {permission}?"),
+        },
+        Fact::AskEnded { id, end, cause, by, answers } => {
+            let (end, cause) = (format!("{end:?}").to_lowercase(), format!("{cause:?}").to_lowercase());
+            let answers = if answers.is_empty() { String::new() } else { format!(" {answers:?}") };
+            format!("{id} {end} ({cause} by {by}){answers}")
+        }
+        Fact::Preempted { call, by, answers, live, .. } => {
+            format!("{by} pre-empts {call} with {answers:?}{}", if *live { ", somebody is there" } else { "" })
+        }
+        Fact::Result { ok, text } => format!("result{}: {text:?}", if *ok { "" } else { " (error)" }),
+        Fact::Policy { strategy, policy } => format!("{strategy} reports {}", report(policy)),
+        Fact::Acted { strategy, act } => format!("{strategy} acts: {act}"),
+    }
+}
+
+fn report(policy: &Policy) -> String {
+    let mut said: Vec<String> = Vec::new();
+    let texts =
+        [("detected", &policy.detected), ("rule", &policy.rule), ("cause", &policy.cause), ("text", &policy.text)];
+    said.extend(texts.iter().filter_map(|(name, text)| Some(format!("{name} {:?}", text.as_ref()?))));
+    said.extend(policy.answered.iter().map(|answers| format!("answered {answers:?}")));
+    said.extend(policy.constants.iter().map(|(name, value)| format!("{name}={value}")));
+    said.join(", ")
+}
+
+fn ended(ended: &Ended) -> String {
+    let waits = |waits: &[(String, String)]| {
+        waits.iter().map(|(who, on)| format!("{who} on {on}")).collect::<Vec<_>>().join(", ")
+    };
+    match ended {
+        Ended::Settled => "— end: settled".into(),
+        Ended::Deadlock(all) => format!("— end: deadlock: {}", waits(all)),
+        Ended::Lasso { waits: all, cycle_ms } => format!("— end: lasso of {}: {}", clock(VTime(*cycle_ms)), waits(all)),
+        Ended::Horizon(why) => format!("— end: horizon: {why}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::*;
+    use crate::trace::{AskEnd, Cause};
+    use expect_test::expect;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    /// With an edge, since the indentation that all lines share counts here.
+    fn shown(cell: Cell) -> String {
+        timeline(&cell.trace(), 80).lines().map(|line| format!("|{line}\n")).collect()
+    }
+
+    #[test]
+    fn a_cell_in_eighty_columns() {
+        let mut cell = Cell::new().started().step("Found PII columns in DimCustomer and DimEmployee.", "tool-calls");
+        cell = cell.at(312).tool("call_1", "question").ask("que_1", "ses_1");
+        for n in 1..=4 {
+            cell = cell.at(u64::from(n) * 5_000).request("watcher@pr5", n, "GET", "/session/ses_1/message?limit=1");
+            cell = cell.respond("watcher@pr5", n, 200, json!([{"info": {"id": "msg_1", "role": "assistant"}}]));
+        }
+        cell = cell.at(900_250).acts("person1", "answer Profile only");
+        cell = cell.end("que_1", AskEnd::Replied, Cause::Answer, "user", &["Profile\tonly\u{1b}[2J"]);
+        expect![[r#"
+            |       0s  agent        is started: fake
+            |           agent        session ses_1
+            |           agent        busy [ses_1]
+            |           agent        asks the model (1) [ses_1]
+            |           agent        model says "Found PII columns in DimCustomer and DimEmp…
+            |           agent        model ends: tool-calls [ses_1]
+            |   0.312s  agent        question call_1 begins
+            |           agent        asks que_1: "Which?"
+            |                        ⋮ 4.688s
+            |       5s  watcher@pr5  #1 GET /session/ses_1/message?limit=1
+            |           watcher@pr5  #1 → 200 [{"info":{"id":"msg_1","role":"assistant"}}]
+            |                        ⋮ 15s
+            |      20s               … these 2 lines 3 times more
+            |                        ⋮ 14m40.250s
+            |15m0.250s  person1      acts: answer Profile only
+            |           agent        que_1 replied (answer by user) [["Profile\tonly\u{1b}[2…
+            |                        ⋮ 3h44m59.750s
+            |   4h0m0s               — end: deadlock: agent on question, client on event
+        "#]]
+        .assert_eq(&shown(cell.at(14_400_000).deadlock(&[("agent", "question"), ("client", "event")])));
+    }
+
+    #[test]
+    fn times_are_read_at_a_glance() {
+        let clocks = [0, 7, 1_250, 60_000, 900_000, 14_400_001].map(|ms| clock(VTime(ms)));
+        assert_eq!(clocks, ["0s", "0.007s", "1.250s", "1m0s", "15m0s", "4h0m0.001s"]);
+    }
+
+    #[test]
+    fn two_are_shown_and_three_are_folded() {
+        let says = |n: u64| (0..n).fold(Cell::new(), |cell, t| cell.at(t).says("monitor", "still running"));
+        assert_eq!(timeline(&says(2).trace(), 80).lines().count(), 2);
+        expect![[r#"
+            |      0s  monitor  says "still running"
+            |  0.008s           … 8 times more
+        "#]]
+        .assert_eq(&shown(says(9)));
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_wider_than_asked(trace in any_trace(), width in 0usize..140) {
+            for line in timeline(&trace, width).lines() {
+                prop_assert!(columns(line) <= width.max(WIDTH_MIN), "{line:?}");
+                prop_assert!(!line.chars().any(char::is_control), "{line:?}");
+            }
+        }
+
+        #[test]
+        fn a_cut_text_fits(text in "\\PC{0,40}", width in 0usize..20) {
+            prop_assert!(columns(&cut(&text, width)) <= width);
+        }
+    }
+}

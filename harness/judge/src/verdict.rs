@@ -1,0 +1,416 @@
+//! How a cell ended: completed, stopped with a cause, failed, or hung on something with a proof.
+//!
+//! Invariant: whoever settles a run says how it ended as they see it; the trace says what ended it. An
+//! agent that a strategy or a person ended is `stopped` by them, whatever its wrapper makes of the exit.
+//!
+//! The first to settle decides, since that is what the user is told:
+//!  1. a strategy: its word stands (whether it is true is for the invariants to say);
+//!  2. the wrapper or the client, and before that a strategy or a person signalled the agent, hung up its
+//!     stdin's terminal or aborted its session, and since then no step of it came to a regular end:
+//!     `stopped`. The cause is the one the strategy settles or reports; for a person their act (`stop`);
+//!  3. else its word: `completed`, `failed`, `stopped`.
+//!
+//! Nobody settles: `hung`, with the proof that the conductor gave and what [`crate::blocked`] finds.
+
+use crate::blocked::blocked_on;
+use crate::cell::{Actor, CellFacts, actor, same_strategy};
+use crate::crosscheck::{Inconsistent, crosscheck};
+use crate::index::{At, Did, Index, Settlement, View};
+use crate::invariants::{self, Breach};
+use crate::trace::{AskEnd, AskKind, Cause, Ended, Fact, Trace, What};
+use crate::transcript::Transcript;
+use rehang_scenario::model::{Invariant, Proof};
+use rehang_scenario::{Policy, Span, VTime};
+
+/// What a trace means.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Who settled it first; none in a hang.
+    pub settled_by: Option<String>,
+    /// When: the settlement that decided, or the conductor's end.
+    pub ended: VTime,
+    /// All reports: who, when, what.
+    pub policies: Vec<(String, VTime, Policy)>,
+    /// All asks.
+    pub asks: Vec<AskRow>,
+    /// What the model was told: tool results and what pre-empted a question.
+    pub told: Vec<String>,
+    /// How many asks ended as rejected.
+    pub rejected: u32,
+    /// The last material progress before the end; the begin of the cell where there was none.
+    pub last_progress: VTime,
+    /// When a strategy first sent a signal to the agent, or aborted its session.
+    pub killed: Option<VTime>,
+    /// When the last process was gone; none where one is left.
+    pub gone: Option<VTime>,
+    /// The sequence of material things.
+    pub transcript: Transcript,
+    /// The broken invariants, in their order and the trace's.
+    pub breaches: Vec<Breach>,
+}
+
+/// How a cell ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It came to its end.
+    Completed,
+    /// A strategy or a person ended it.
+    Stopped {
+        /// Why, in a word.
+        cause: String,
+    },
+    /// The agent said that it failed, or nobody could say how it ended.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+    /// It hangs.
+    Hung {
+        /// On what: see [`crate::blocked`].
+        blocked_on: String,
+        /// How that is proved.
+        proof: Proof,
+    },
+}
+
+/// An ask, told in a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskRow {
+    /// The process that asks.
+    pub who: String,
+    /// Its id.
+    pub id: String,
+    /// What kind.
+    pub kind: AskKind,
+    /// When it was opened.
+    pub opened: VTime,
+    /// When, how, why and by whom it ended; none while it is open.
+    pub end: Option<(VTime, AskEnd, Cause, String)>,
+}
+
+impl Outcome {
+    /// `completed`, `stopped`, `failed`, `hung`.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Outcome::Completed => "completed",
+            Outcome::Stopped { .. } => "stopped",
+            Outcome::Failed { .. } => "failed",
+            Outcome::Hung { .. } => "hung",
+        }
+    }
+
+    /// The outcome in a few words: `stopped by idle`, `hung on question (deadlock)`.
+    pub fn describe(&self) -> String {
+        match self {
+            Outcome::Completed => "completed".into(),
+            Outcome::Stopped { cause } => format!("stopped by {cause}"),
+            Outcome::Failed { reason } if reason.is_empty() => "failed".into(),
+            Outcome::Failed { reason } => format!("failed: {}", crate::timeline::cut(reason, 60)),
+            Outcome::Hung { blocked_on, proof } => format!("hung on {blocked_on} ({})", proof_word(*proof)),
+        }
+    }
+
+    /// Whether it hangs.
+    pub fn is_hung(&self) -> bool {
+        matches!(self, Outcome::Hung { .. })
+    }
+}
+
+/// The word that a file uses.
+pub fn proof_word(proof: Proof) -> &'static str {
+    match proof {
+        Proof::Deadlock => "deadlock",
+        Proof::Lasso => "lasso",
+        Proof::Horizon => "horizon",
+    }
+}
+
+impl Verdict {
+    /// The names of the broken invariants, each once, in their order.
+    pub fn broken(&self) -> Vec<Invariant> {
+        let mut broken: Vec<Invariant> = self.breaches.iter().map(|b| b.invariant).collect();
+        broken.sort();
+        broken.dedup();
+        broken
+    }
+
+    /// How long it ran, in milliseconds of virtual time.
+    pub fn virtual_ms(&self) -> u64 {
+        self.ended.0
+    }
+
+    /// From the last material progress to the verdict.
+    pub fn to_verdict(&self) -> Span {
+        self.ended.since(self.last_progress)
+    }
+
+    /// From the last material progress to the first kill.
+    pub fn to_kill(&self) -> Option<Span> {
+        self.killed.map(|t| t.since(self.last_progress))
+    }
+
+    /// From the last material progress until the last descendant was gone.
+    pub fn to_gone(&self) -> Option<Span> {
+        self.gone.map(|t| t.since(self.last_progress))
+    }
+}
+
+/// Judges a cell: its verdict with all breaches.
+///
+/// # Errors
+/// What the agent states of itself does not fit what came over the wire: rehang's own fault.
+pub fn judge(trace: &Trace, facts: &CellFacts, baseline: Option<&Verdict>) -> Result<Verdict, Inconsistent> {
+    let index = Index::of(trace);
+    let mut verdict = of(trace, facts, &index);
+    let view = View { trace, facts, index: &index, verdict: &verdict, baseline };
+    crosscheck(&view)?;
+    verdict.breaches = invariants::check(&view);
+    Ok(verdict)
+}
+
+/// What a trace means, without its breaches.
+pub fn verdict(trace: &Trace, facts: &CellFacts) -> Verdict {
+    of(trace, facts, &Index::of(trace))
+}
+
+fn of(trace: &Trace, facts: &CellFacts, index: &Index<'_>) -> Verdict {
+    let decisive = index.settled.first();
+    let last = trace.events.last().map_or(VTime::ZERO, |event| event.t);
+    let ended = decisive.map(|settled| settled.at.t).or(index.ended.map(|(at, _)| at.t)).unwrap_or(last);
+    let outcome = match decisive {
+        Some(settled) => settled_as(index, settled),
+        None => Outcome::Hung { blocked_on: blocked_on(index, facts), proof: proof(index) },
+    };
+    Verdict {
+        outcome,
+        settled_by: decisive.map(|settled| settled.who.to_owned()),
+        ended,
+        policies: index.reports.iter().map(|&(who, at, policy)| (who.to_owned(), at.t, policy.clone())).collect(),
+        asks: index.asks.iter().map(ask_row).collect(),
+        told: told(index),
+        rejected: rejected(index),
+        last_progress: last_progress(trace, ended),
+        killed: index
+            .acts
+            .iter()
+            .find(|act| actor(act.who) == Actor::Strategy && ends_agent(index, act))
+            .map(|a| a.at.t),
+        gone: gone(index),
+        transcript: Transcript::of(trace),
+        breaches: Vec::new(),
+    }
+}
+
+fn settled_as(index: &Index<'_>, settled: &Settlement<'_>) -> Outcome {
+    if actor(settled.who) != Actor::Strategy
+        && settled.outcome != "stopped"
+        && let Some(cause) = stopped_by(index, settled.at)
+    {
+        return Outcome::Stopped { cause };
+    }
+    let cause = settled.cause.to_owned();
+    match settled.outcome {
+        "completed" => Outcome::Completed,
+        "stopped" => Outcome::Stopped { cause },
+        _ => Outcome::Failed { reason: cause },
+    }
+}
+
+/// The cause of the one who ended the agent before `at`, where no step came to a regular end since.
+fn stopped_by(index: &Index<'_>, at: At) -> Option<String> {
+    let mut acts = index.acts.iter().filter(|act| act.at < at);
+    let act = acts.find(|act| {
+        let regular = index
+            .roots()
+            .flat_map(|s| &s.steps)
+            .any(|&(done, step)| act.at < done && done < at && step == Some("stop"));
+        let said = index.results.iter().any(|&(who, result, ok, _)| who == "agent" && ok && result < act.at);
+        !regular && !said && ends_agent(index, act)
+    })?;
+    Some(match (actor(act.who), act.what) {
+        (Actor::Strategy, _) => cause_of(index, act.who),
+        (_, Did::Acts(what)) => first_word(what).to_owned(),
+        _ => "stop".to_owned(),
+    })
+}
+
+/// Whether an act of a strategy or a person is meant to end the agent or its turn.
+pub(crate) fn ends_agent(index: &Index<'_>, act: &crate::index::Act<'_>) -> bool {
+    let strategy = actor(act.who) == Actor::Strategy;
+    let person = actor(act.who) == Actor::Person;
+    match act.what {
+        Did::Signal(sig, to) => {
+            (strategy || person)
+                && matches!(sig, "TERM" | "KILL" | "INT" | "HUP" | "QUIT")
+                && to.trim_end_matches('*') == "agent"
+        }
+        Did::Request(id) => {
+            let request = &index.requests[&id];
+            // A soft abort that finds an open question answers `false` and stops nothing.
+            let refused = request.response.is_some_and(|(_, status, body)| status >= 400 || *body == false);
+            (strategy || person) && is_abort(request.path) && !refused
+        }
+        Did::Acts(what) => person && matches!(first_word(what), "stop" | "hang-up"),
+        _ => false,
+    }
+}
+
+/// Whether a request's path is that of a session's abort.
+pub(crate) fn is_abort(path: &str) -> bool {
+    path.split('?').next().is_some_and(|path| path.ends_with("/abort"))
+}
+
+/// The cause that a strategy gives: where it settles, else where it reports; else `killed`.
+fn cause_of(index: &Index<'_>, strategy: &str) -> String {
+    let settled = index.settled.iter().find(|s| s.outcome == "stopped" && same_strategy(s.who, strategy));
+    let reported = || {
+        let mut all = index.reports.iter().filter(|(who, ..)| same_strategy(who, strategy));
+        all.find_map(|(.., policy)| policy.cause.clone())
+    };
+    settled.map(|s| s.cause.to_owned()).or_else(reported).unwrap_or_else(|| "killed".to_owned())
+}
+
+/// The first word in kebab-case: the act's name, however its arguments are written behind it.
+pub(crate) fn first_word(text: &str) -> &str {
+    let start = text.find(|c: char| c.is_ascii_lowercase()).unwrap_or(text.len());
+    let word = &text[start..];
+    &word[..word.find(|c: char| !(c.is_ascii_lowercase() || c == '-')).unwrap_or(word.len())]
+}
+
+fn proof(index: &Index<'_>) -> Proof {
+    match index.ended {
+        Some((_, Ended::Deadlock(_))) => Proof::Deadlock,
+        Some((_, Ended::Lasso { .. })) => Proof::Lasso,
+        Some((_, Ended::Horizon(_) | Ended::Settled)) | None => Proof::Horizon,
+    }
+}
+
+fn ask_row(ask: &crate::index::Ask<'_>) -> AskRow {
+    let end = ask.ends.first().map(|end| (end.at.t, end.end, end.cause, end.by.to_owned()));
+    AskRow { who: ask.who.to_owned(), id: ask.id.to_owned(), kind: ask.kind, opened: ask.opened.t, end }
+}
+
+fn told(index: &Index<'_>) -> Vec<String> {
+    let mut told: Vec<(At, &str)> = index.preempted.iter().map(|p| (p.at, p.text)).collect();
+    told.extend(index.tools.iter().flat_map(|tool| tool.ends.iter().map(|&(at, _, text)| (at, text))));
+    told.sort();
+    told.into_iter().map(|(_, text)| text.to_owned()).collect()
+}
+
+fn rejected(index: &Index<'_>) -> u32 {
+    let ends = index.asks.iter().flat_map(|ask| &ask.ends);
+    u32::try_from(ends.filter(|end| end.end == AskEnd::Rejected).count()).unwrap_or(u32::MAX)
+}
+
+/// Material: the model speaks or its step ends, a tool begins or ends, an ask opens or ends, a result. A
+/// request to the model is none, since it may be a retry. A program that states no facts (no agent) is
+/// judged by its output: a text that it has not just written.
+fn last_progress(trace: &Trace, ended: VTime) -> VTime {
+    let before = || trace.events.iter().filter(|event| event.t <= ended);
+    let mut facts = before().filter(|event| matches!(&event.what, What::Fact(fact) if is_material(fact)));
+    if let Some(last) = facts.next_back() {
+        return last.t;
+    }
+    let mut last = (VTime::ZERO, "");
+    for event in before() {
+        if let What::Out { text, .. } = &event.what
+            && text != last.1
+        {
+            last = (event.t, text);
+        }
+    }
+    last.0
+}
+
+fn is_material(fact: &Fact) -> bool {
+    match fact {
+        Fact::ModelDone { finish, .. } => !matches!(finish.as_str(), "error" | "aborted"),
+        Fact::ModelSaid { .. }
+        | Fact::ToolBegan { .. }
+        | Fact::ToolEnded { .. }
+        | Fact::Asked { .. }
+        | Fact::AskEnded { .. }
+        | Fact::Preempted { .. }
+        | Fact::Result { .. } => true,
+        Fact::Session { .. }
+        | Fact::Busy { .. }
+        | Fact::ModelAsked { .. }
+        | Fact::Policy { .. }
+        | Fact::Acted { .. } => false,
+    }
+}
+
+fn gone(index: &Index<'_>) -> Option<VTime> {
+    let ends = index.processes.values().map(|process| process.ended.map(|(at, _)| at.t));
+    ends.collect::<Option<Vec<VTime>>>()?.into_iter().max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::*;
+    use expect_test::expect;
+    use proptest::prelude::*;
+
+    fn outcome(cell: Cell) -> String {
+        verdict(&cell.trace(), &facts("x")).outcome.describe()
+    }
+
+    #[test]
+    fn the_first_to_settle_decides() {
+        expect!["completed"].assert_eq(&outcome(Cell::new().started().step("Hi", "stop").at(9).done("Hi")));
+        let failed = Cell::new().started().at(9).exit("agent", 1).settle("wrapper", "failed", "exit 1", "");
+        expect!["failed: exit 1"].assert_eq(&outcome(failed));
+        let early =
+            Cell::new().started().settle("watcher@pr3", "completed", "", "").settle("client", "failed", "x", "");
+        expect!["completed"].assert_eq(&outcome(early));
+    }
+
+    #[test]
+    fn who_kills_stops() {
+        let kill = |who: &str| {
+            let cell = Cell::new().started().at(600_001).signal(who, "KILL", "agent*").killed("agent", "KILL");
+            cell.settle("wrapper", "failed", "KILL", "")
+        };
+        expect!["stopped by killed"].assert_eq(&outcome(kill("idle@off")));
+        expect!["stopped by idle"].assert_eq(&outcome(kill("idle@off").settle("idle@off", "stopped", "idle", "")));
+        // A crash that the scenario makes is nobody's stop.
+        expect!["failed: KILL"].assert_eq(&outcome(kill("fault")));
+        let late = Cell::new().started().step("Hi", "stop").result("Hi").at(5).signal("idle@off", "TERM", "agent");
+        expect!["completed"].assert_eq(&outcome(late.exit("agent", 0).settle("wrapper", "completed", "", "Hi")));
+    }
+
+    #[test]
+    fn an_abort_that_makes_the_client_content_is_a_stop() {
+        let abort = |body: serde_json::Value| {
+            let cell = Cell::new().started().ask("que_1", "ses_1").at(3_000).acts("person1", "soft-stop");
+            let cell = cell.post("person1", 1, "/session/ses_1/abort?mode=soft").respond("person1", 1, 200, body);
+            cell.settle("client", "completed", "", "")
+        };
+        expect!["stopped by stop"].assert_eq(&outcome(abort(true.into())));
+        expect!["completed"].assert_eq(&outcome(abort(false.into())));
+    }
+
+    #[test]
+    fn times_are_measured_from_the_last_material_progress() {
+        let cell = Cell::new().started().step("Hi", "tool-calls").at(70).tool("call_1", "bash");
+        let cell = cell.at(5_000).add("agent", What::Out { fd: 2, text: "still here\n".into() });
+        let cell = cell.at(10_070).signal("wall", "TERM", "agent*").at(10_080).killed("agent", "TERM");
+        let verdict = verdict(&cell.settle("wall", "stopped", "wall", "").trace(), &facts("wall"));
+        let times = (verdict.to_verdict(), verdict.to_kill(), verdict.to_gone());
+        assert_eq!(times, (Span(10_010), Some(Span(10_000)), Some(Span(10_010))));
+    }
+
+    proptest! {
+        #[test]
+        fn no_trace_makes_it_panic(trace in any_trace()) {
+            let baseline = verdict(&trace, &facts("none"));
+            let judged = judge(&trace, &facts("idle@off"), Some(&baseline));
+            if let Ok(judged) = judged {
+                prop_assert_eq!(judged.transcript, baseline.transcript);
+            }
+        }
+    }
+}
