@@ -75,12 +75,11 @@ fn inherited(os: &dyn Os, fd: Fd) -> Stdio {
 }
 
 fn command(nested: &Nested) -> Vec<String> {
-    let words: &[&str] = match nested.agent.as_ref() {
-        Agent::Claude(_) => &["fake-claude", "-p", NESTED_PROMPT],
-        Agent::Opencode(_) => &["fake-opencode", "run", NESTED_PROMPT],
-        Agent::Altimate(_) => &["fake-altimate", "run", NESTED_PROMPT],
-        Agent::Pawwork(_) => &["fake-pawwork", "serve"],
-        Agent::Program(steps) => return argv(steps, "program"),
-    };
-    words.iter().map(|word| (*word).to_owned()).chain(nested.args.iter().cloned()).collect()
+    match nested.agent.as_ref() {
+        Agent::Claude(claude) => crate::claude::argv(claude, &nested.args, NESTED_PROMPT),
+        Agent::Opencode(_) | Agent::Altimate(_) | Agent::Pawwork(_) => {
+            crate::opencode::argv(&nested.agent, &nested.args, NESTED_PROMPT)
+        }
+        Agent::Program(steps) => argv(steps, "program"),
+    }
 }
