@@ -1,0 +1,12 @@
+//! Every fake in one small binary: started under a fake's name, or as `rehang-fakes fake-tool …`.
+
+fn main() -> std::process::ExitCode {
+    if !rehang_fakes::real::dispatch() {
+        eprintln!(
+            "usage: rehang-fakes FAKE [ARGUMENT…], or under a fake's name: {}",
+            rehang_fakes::real::NAMES.join(", ")
+        );
+        return std::process::ExitCode::from(2);
+    }
+    std::process::ExitCode::SUCCESS
+}

@@ -1,0 +1,504 @@
+//! The real kernel as a persona sees it, under a conductor or alone.
+//!
+//! Invariant: no call blocks but one that the conductor answers. Under a conductor everything that another
+//! process or the conductor could notice is announced before the conductor is heard again.
+
+use super::control::{Channel, Ended, Key, Moved, Place, Said, To, Told, hash};
+use super::descriptor::{self, Descriptor};
+use super::signals::{self, Signals};
+use super::spawn::{self, Order, Stream};
+use crate::Plan;
+use crate::os::{
+    Child, Disposition, Errno, Exit, Fd, FdKind, Group, Os, Program, Read, Sig, Spawn, Stdio, Target, TtyMode, Write,
+};
+use crate::plan::PLAN_ENV;
+use rehang_judge::Fact;
+use rehang_scenario::VTime;
+use rustix::fs::{Mode, OFlags};
+use rustix::net::{AddressFamily, SocketAddrV4, SocketFlags, SocketType};
+use rustix::process::{Pid, WaitId, WaitIdOptions};
+use std::collections::BTreeMap;
+use std::ffi::CString;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::time::Instant;
+
+/// What a terminal takes from a process in one resume, in bytes: see [`Os::write`].
+const TTY_QUOTA: usize = 2_048;
+
+/// What finds the program for a command line.
+pub type Programs = fn(&[String], Option<&Plan>) -> Result<Box<dyn Program>, String>;
+
+/// Something that stops this process: it is done when the program waits.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Stop {
+    Read(u32),
+    SetMode(u32, TtyMode),
+    Kill(i32, Sig),
+}
+
+pub(super) struct Kid {
+    pid: Pid,
+    reaped: bool,
+    /// Alone, its end is awaited on this.
+    pub(super) pidfd: Option<OwnedFd>,
+}
+
+/// The conductor, and the lifeline to hand on.
+pub(super) struct Conductor {
+    pub channel: Channel,
+    pub lifeline: OwnedFd,
+    pub lies: bool,
+}
+
+pub(super) struct RealOs {
+    pub(super) conductor: Option<Conductor>,
+    pub(super) now: VTime,
+    began: Instant,
+    role: String,
+    env: Vec<(String, String)>,
+    pub(super) fds: BTreeMap<u32, Descriptor>,
+    pub(super) kids: Vec<Kid>,
+    pub(super) signals: Signals,
+    pub(super) at_end: Option<Stop>,
+    held: BTreeMap<Key, u32>,
+    moved: BTreeMap<Key, Moved>,
+    tty_quota: usize,
+    programs: Programs,
+    exe: CString,
+}
+
+impl RealOs {
+    pub(super) fn new(
+        programs: Programs,
+        conductor: Option<Conductor>,
+        role: String,
+        env: Vec<(String, String)>,
+    ) -> RealOs {
+        let mut os = RealOs {
+            conductor,
+            now: VTime::ZERO,
+            began: Instant::now(),
+            role,
+            env,
+            fds: BTreeMap::new(),
+            kids: Vec::new(),
+            signals: Signals::inherited(),
+            at_end: None,
+            held: BTreeMap::new(),
+            moved: BTreeMap::new(),
+            tty_quota: TTY_QUOTA,
+            programs,
+            exe: own_binary(),
+        };
+        for number in 0..3 {
+            if let Some(descriptor) = Descriptor::standard(number) {
+                *os.held.entry(descriptor.key).or_default() += 1;
+                os.fds.insert(number.cast_unsigned(), descriptor);
+            }
+        }
+        os
+    }
+
+    /// Begins a resume.
+    pub(super) fn begin(&mut self, now: Option<VTime>) {
+        let wall = || VTime(u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX));
+        self.now = now.unwrap_or_else(wall);
+        self.tty_quota = TTY_QUOTA;
+    }
+
+    /// What a descriptor refers to.
+    pub(super) fn key(&self, fd: u32) -> Option<Key> {
+        self.fds.get(&fd).map(|d| d.key)
+    }
+
+    /// Puts an announcement into the parcel.
+    pub(super) fn say(&mut self, said: Said) {
+        if let Some(conductor) = &mut self.conductor {
+            conductor.channel.put(&said);
+        }
+    }
+
+    /// Puts what was moved into the parcel.
+    pub(super) fn say_moved(&mut self) {
+        let moved = std::mem::take(&mut self.moved);
+        let lies = self.conductor.as_ref().is_some_and(|c| c.lies);
+        for (key, mut moved) in moved {
+            if lies && matches!(key, Key::PipeWrite(_)) {
+                moved.wrote += 1;
+            }
+            self.say(Said::Moved(key, moved));
+        }
+    }
+
+    /// Sends the parcel. Without a conductor at the other end there is nothing left to do.
+    pub(super) fn send(&mut self, socket: Option<&OwnedFd>) {
+        if let Some(conductor) = &mut self.conductor {
+            let fds: Vec<_> = socket.iter().map(|fd| fd.as_fd()).collect();
+            if conductor.channel.send(&fds).is_err() {
+                super::leave(1);
+            }
+        }
+    }
+
+    /// Announces, and waits for the answer; `Now` where there is nobody to ask.
+    fn ask(&mut self, said: Said) -> Told {
+        self.say_moved();
+        self.say(said);
+        self.send(None);
+        match &mut self.conductor {
+            None => Told::Now,
+            Some(conductor) => super::hear(&mut conductor.channel),
+        }
+    }
+
+    fn install(&mut self, descriptor: Descriptor) -> Fd {
+        let key = descriptor.key;
+        let free = (0..).find(|fd| !self.fds.contains_key(fd)).unwrap_or(u32::MAX);
+        self.fds.insert(free, descriptor);
+        let held = self.held.entry(key).or_default();
+        *held += 1;
+        if *held == 1 {
+            self.say(Said::Opened(key));
+        }
+        Fd(free)
+    }
+
+    fn wrote(&mut self, key: Key, bytes: &[u8]) {
+        if self.conductor.is_some() {
+            let moved = self.moved.entry(key).or_default();
+            moved.wrote += bytes.len() as u64;
+            // where one write ends and the next begins decides what a pipe still takes
+            moved.hash = hash(hash(moved.hash, &bytes.len().to_le_bytes()), bytes);
+        }
+    }
+
+    /// Whether a terminal is this process's own and some other group has its foreground.
+    fn in_background(&self, fd: u32) -> bool {
+        let Some(descriptor) = self.fds.get(&fd).filter(|d| d.kind == FdKind::Tty) else { return false };
+        let foreground = rustix::termios::tcgetpgrp(descriptor.fd());
+        foreground.is_ok_and(|group| group != rustix::process::getpgrp())
+    }
+
+    /// Whether a terminal access is to wait until the end of the resume, for it stops this process.
+    fn is_put_off(&mut self, stop: Stop, fd: u32, sig: Sig) -> bool {
+        let Some(key) = self.key(fd) else { return false };
+        if self.conductor.is_none() || !self.in_background(fd) {
+            return false;
+        }
+        let put_off = self.ask(Said::MayStop(key, signals::number(sig))) == Told::AtEnd;
+        if put_off {
+            self.at_end = Some(stop);
+        }
+        put_off
+    }
+
+    /// Does what stops this process; comes back when it is continued.
+    pub(super) fn do_stop(&mut self, stop: Stop) {
+        match stop {
+            Stop::Read(fd) => {
+                if let Some(descriptor) = self.fds.get(&fd) {
+                    let mut none = [0_u8; 0];
+                    // an empty read is checked for its right to the terminal like any other, and takes nothing
+                    let _ = signals::interrupted_by_cont(|| rustix::io::read(descriptor.fd(), &mut none));
+                }
+            }
+            Stop::SetMode(fd, mode) => {
+                if let Some(descriptor) = self.fds.get(&fd) {
+                    let _ = signals::interrupted_by_cont(|| descriptor::set_mode(descriptor.fd(), mode));
+                }
+            }
+            Stop::Kill(pid, sig) => drop(signals::send(pid, sig)),
+        }
+    }
+
+    fn kid(&self, child: Child) -> Option<&Kid> {
+        self.kids.get((child.0 as usize).checked_sub(1)?)
+    }
+
+    fn stream(&self, stdio: Stdio) -> (Stream, Option<Key>) {
+        match stdio {
+            Stdio::Null => (Stream::Null, None),
+            Stdio::Closed => (Stream::Closed, None),
+            Stdio::Fd(fd) => match self.fds.get(&fd.0) {
+                Some(descriptor) => (Stream::Fd(descriptor.fd().as_raw_fd()), Some(descriptor.key)),
+                None => (Stream::Closed, None),
+            },
+        }
+    }
+}
+
+/// The path of this process's own binary: what it is started from may have been replaced meanwhile.
+fn own_binary() -> CString {
+    let path = rustix::fs::readlink("/proc/self/exe", Vec::new()).ok();
+    path.filter(|p| !p.as_bytes().ends_with(b" (deleted)")).unwrap_or_else(|| c"/proc/self/exe".to_owned())
+}
+
+impl Os for RealOs {
+    fn now(&self) -> VTime {
+        self.now
+    }
+
+    fn env(&self, key: &str) -> Option<String> {
+        self.env.iter().find(|(k, _)| k == key).map(|(_, value)| value.clone())
+    }
+
+    fn role(&self) -> &str {
+        &self.role
+    }
+
+    fn read(&mut self, fd: Fd, max: usize) -> Read {
+        if self.is_put_off(Stop::Read(fd.0), fd.0, Sig::Ttin) {
+            return Read::Later;
+        }
+        let Some(descriptor) = self.fds.get(&fd.0) else { return Read::Failed(Errno::BadFd) };
+        if self.conductor.is_none() && self.in_background(fd.0) {
+            // the kernel stops it here, and does so until it is brought to the foreground
+            self.do_stop(Stop::Read(fd.0));
+            return Read::Later;
+        }
+        let read = descriptor.read(max);
+        if let Read::Data(bytes) = &read
+            && self.conductor.is_some()
+        {
+            self.moved.entry(descriptor.key).or_default().read += bytes.len() as u64;
+        }
+        read
+    }
+
+    fn write(&mut self, fd: Fd, bytes: &[u8]) -> Write {
+        let Some(descriptor) = self.fds.get(&fd.0) else { return Write::Failed(Errno::BadFd) };
+        let (kind, key) = (descriptor.kind, descriptor.key);
+        let limit = if kind == FdKind::Tty { self.tty_quota } else { bytes.len() };
+        let bytes = &bytes[..bytes.len().min(limit)];
+        if limit == 0 {
+            return Write::Later;
+        }
+        let written = descriptor.write(bytes);
+        if let Write::Took(n) = written {
+            if kind == FdKind::Tty {
+                self.tty_quota -= n;
+            }
+            self.wrote(key, &bytes[..n]);
+        }
+        written
+    }
+
+    fn close(&mut self, fd: Fd) {
+        let Some(descriptor) = self.fds.remove(&fd.0) else { return };
+        let key = descriptor.key;
+        drop(descriptor);
+        let held = self.held.entry(key).or_default();
+        *held = held.saturating_sub(1);
+        if *held == 0 {
+            self.held.remove(&key);
+            self.say(Said::Closed(key));
+        }
+    }
+
+    fn kind(&self, fd: Fd) -> FdKind {
+        self.fds.get(&fd.0).map_or(FdKind::Closed, |d| d.kind)
+    }
+
+    fn pipe(&mut self) -> (Fd, Fd) {
+        match descriptor::pipe() {
+            Ok((read, write, inode)) => {
+                let read = self.install(Descriptor::opened(read, FdKind::Pipe, Key::PipeRead(inode)));
+                let write = self.install(Descriptor::opened(write, FdKind::Pipe, Key::PipeWrite(inode)));
+                (read, write)
+            }
+            Err(error) => super::give_up(&format!("pipe: {error}")),
+        }
+    }
+
+    fn open_tty(&mut self) -> Result<Fd, Errno> {
+        let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let fd = rustix::fs::open("/dev/tty", flags, Mode::empty()).map_err(descriptor::errno)?;
+        let device = rustix::fs::fstat(&fd).map_or(0, |stat| stat.st_rdev);
+        Ok(self.install(Descriptor::opened(fd, FdKind::Tty, Key::Tty(device))))
+    }
+
+    fn set_tty(&mut self, fd: Fd, mode: TtyMode) -> Write {
+        if self.kind(fd) != FdKind::Tty {
+            return Write::Failed(Errno::NoTty);
+        }
+        if self.is_put_off(Stop::SetMode(fd.0, mode), fd.0, Sig::Ttou) {
+            return Write::Later;
+        }
+        let Some(descriptor) = self.fds.get(&fd.0) else { return Write::Failed(Errno::NoTty) };
+        match signals::interrupted_by_cont(|| descriptor::set_mode(descriptor.fd(), mode)) {
+            Ok(()) => Write::Took(1),
+            Err(rustix::io::Errno::INTR) => Write::Later,
+            Err(error) => Write::Failed(descriptor::errno(error)),
+        }
+    }
+
+    fn tty_size(&self, fd: Fd) -> Option<(u16, u16)> {
+        let size = rustix::termios::tcgetwinsize(self.fds.get(&fd.0)?.fd()).ok()?;
+        Some((size.ws_row, size.ws_col))
+    }
+
+    fn listen(&mut self) -> Result<(Fd, u16), Errno> {
+        let (socket, port) = listen().map_err(descriptor::errno)?;
+        Ok((self.install(Descriptor::opened(socket, FdKind::Socket, Key::Listener(port))), port))
+    }
+
+    fn accept(&mut self, fd: Fd) -> Option<Fd> {
+        let descriptor = self.fds.get(&fd.0)?;
+        let Key::Listener(port) = descriptor.key else { return None };
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let (socket, peer) = rustix::net::acceptfrom_with(descriptor.fd(), flags).ok()?;
+        let peer = SocketAddrV4::try_from(peer?).ok()?;
+        let _ = rustix::net::sockopt::set_tcp_nodelay(&socket, true);
+        let listener = Key::Listener(port);
+        if self.conductor.is_some() {
+            self.moved.entry(listener).or_default().read += 1;
+        }
+        Some(self.install(Descriptor::opened(socket, FdKind::Socket, Key::Server(peer.port(), port))))
+    }
+
+    fn connect(&mut self, port: u16) -> Result<Fd, Errno> {
+        let (socket, ours) = connect(port).map_err(descriptor::errno)?;
+        Ok(self.install(Descriptor::opened(socket, FdKind::Socket, Key::Client(ours, port))))
+    }
+
+    fn spawn(&mut self, spawn: Spawn) -> Result<Child, Errno> {
+        let plan = spawn.env.iter().find(|(key, _)| key == PLAN_ENV);
+        let plan = plan.and_then(|(_, json)| serde_json::from_str(json).ok());
+        (self.programs)(&spawn.argv, plan.as_ref()).map_err(|_| Errno::NoProcess)?;
+        let streams = [spawn.stdin, spawn.stdout, spawn.stderr].map(|stdio| self.stream(stdio));
+        let holds = streams.iter().filter_map(|(_, key)| *key).collect();
+        let closed = (0..3).filter(|&n| matches!(streams[n as usize].0, Stream::Closed)).collect();
+        let control = match &self.conductor {
+            None => None,
+            Some(conductor) => {
+                let (ours, theirs) = Channel::pair().map_err(descriptor::errno)?;
+                Some((ours, theirs, conductor.lifeline.as_raw_fd()))
+            }
+        };
+        let (group, place) = match spawn.group {
+            Group::Inherit => (spawn::Group::Inherit, Place::Inherit),
+            Group::New => (spawn::Group::Group, Place::Group),
+            Group::Session => (spawn::Group::Session, Place::Session),
+        };
+        let pid = spawn::spawn(&Order {
+            exe: &self.exe,
+            argv: &spawn.argv,
+            env: &spawn.env,
+            streams: streams.map(|(stream, _)| stream),
+            group,
+            terminal: None,
+            control: control.as_ref().map(|(_, theirs, lifeline)| (theirs.as_raw_fd(), *lifeline)),
+            ignored: self.signals.ignored(),
+        });
+        let pid =
+            pid.map_err(|e| if e.raw_os_error() == Some(libc::E2BIG) { Errno::TooBig } else { Errno::NoProcess })?;
+        let kid = Pid::from_raw(pid).ok_or(Errno::NoProcess)?;
+        let pidfd = match &control {
+            Some(_) => None,
+            None => rustix::process::pidfd_open(kid, rustix::process::PidfdFlags::empty()).ok(),
+        };
+        self.kids.push(Kid { pid: kid, reaped: false, pidfd });
+        if let Some((ours, theirs, _)) = control {
+            drop(theirs);
+            self.say_moved();
+            self.say(Said::Spawned { pid, argv: spawn.argv, place, closed, holds });
+            self.send(Some(&ours.into_socket()));
+        }
+        Ok(Child(u32::try_from(self.kids.len()).unwrap_or(u32::MAX)))
+    }
+
+    fn try_wait(&mut self, child: Child) -> Option<Exit> {
+        let kid = self.kid(child).filter(|kid| !kid.reaped)?;
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+        let status = rustix::io::retry_on_intr(|| rustix::process::waitid(WaitId::Pid(kid.pid), options)).ok()??;
+        let exit = match (status.exit_status(), status.terminating_signal()) {
+            (Some(code), _) => Exit::Code(code as u8),
+            (_, Some(number)) => Exit::Signal(signals::from_number(number).unwrap_or(Sig::Kill)),
+            _ => return None,
+        };
+        if let Some(kid) = self.kids.get_mut(child.0 as usize - 1) {
+            kid.reaped = true;
+            kid.pidfd = None;
+        }
+        self.say(Said::Reaped(child.0, Ended::from(exit)));
+        Some(exit)
+    }
+
+    fn kill(&mut self, target: Target, sig: Sig) -> Result<(), Errno> {
+        let pid_of = |child| self.kid(child).map(|kid| (kid.pid.as_raw_nonzero().get(), kid.reaped));
+        let (to, pid) = match target {
+            Target::Child(child) => match pid_of(child) {
+                Some((pid, false)) => (To::Child(child.0), pid),
+                _ => return Err(Errno::NoProcess),
+            },
+            Target::ChildGroup(child) => (To::ChildGroup(child.0), -pid_of(child).ok_or(Errno::NoProcess)?.0),
+            Target::Itself => (To::Itself, std::process::id().cast_signed()),
+            Target::OwnGroup => (To::OwnGroup, 0),
+        };
+        if self.ask(Said::Kill(to, signals::number(sig))) == Told::AtEnd {
+            self.at_end = Some(Stop::Kill(pid, sig));
+            return Ok(());
+        }
+        let sent = signals::send(pid, sig);
+        let error = sent.as_ref().err().and_then(std::io::Error::raw_os_error).unwrap_or(0);
+        self.ask(Said::Did(error));
+        match error {
+            0 => Ok(()),
+            error => Err(descriptor::errno(rustix::io::Errno::from_raw_os_error(error))),
+        }
+    }
+
+    fn setsid(&mut self) -> Result<(), Errno> {
+        rustix::process::setsid().map_err(descriptor::errno)?;
+        self.say(Said::Setsid);
+        Ok(())
+    }
+
+    fn on_signal(&mut self, sig: Sig, disposition: Disposition) {
+        self.signals.set(sig, disposition);
+        self.say(Said::Disposition(signals::number(sig), disposition as u8));
+    }
+
+    fn take_signal(&mut self) -> Option<Sig> {
+        let sig = self.signals.take()?;
+        self.say(Said::Took(signals::number(sig)));
+        Some(sig)
+    }
+
+    fn note(&mut self, fact: Fact) {
+        self.say(Said::Fact(fact));
+    }
+}
+
+/// A listening socket on a free port of 127.0.0.1, and the port.
+///
+/// # Errors
+/// The kernel's.
+pub fn listen() -> rustix::io::Result<(OwnedFd, u16)> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
+    // a port whose old connections are still in TIME_WAIT is free to listen on
+    rustix::net::sockopt::set_socket_reuseaddr(&socket, true)?;
+    rustix::net::bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))?;
+    rustix::net::listen(&socket, 128)?;
+    let port = port_of(rustix::net::getsockname(&socket)?);
+    Ok((socket, port))
+}
+
+/// A connection to a port of 127.0.0.1, and its own port. On loopback the kernel answers at once, whoever listens.
+///
+/// # Errors
+/// The kernel's.
+pub fn connect(port: u16) -> rustix::io::Result<(OwnedFd, u16)> {
+    let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    rustix::io::retry_on_intr(|| rustix::net::connect(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)))?;
+    rustix::net::sockopt::set_tcp_nodelay(&socket, true)?;
+    rustix::io::ioctl_fionbio(&socket, true)?;
+    let ours = port_of(rustix::net::getsockname(&socket)?);
+    Ok((socket, ours))
+}
+
+fn port_of(address: rustix::net::SocketAddrAny) -> u16 {
+    SocketAddrV4::try_from(address).map_or(0, |a| a.port())
+}

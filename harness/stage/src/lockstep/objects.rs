@@ -1,0 +1,257 @@
+//! What participants announce of the objects between them: how much went through a pipe or a connection, and who
+//! still holds an end.
+//!
+//! Invariant: an announcement is believed about what nobody else can see, and checked wherever the conductor has
+//! an end of its own: nobody can have read what was not written.
+
+use rehang_fakes::real::control::{Key, Moved, hash};
+use rehang_scenario::Canon;
+use std::collections::{BTreeMap, VecDeque};
+
+/// One direction of a pipe or connection.
+#[derive(Debug, Default)]
+pub struct Flow {
+    /// Bytes written, in all.
+    pub written: u64,
+    /// Bytes read, in all.
+    pub read: u64,
+    /// Nobody holds the writing end.
+    pub ended: bool,
+    /// The writes that are not wholly read: length, and hash of the content.
+    writes: VecDeque<(u64, u64)>,
+}
+
+impl Flow {
+    /// Whether there is something that was not read.
+    pub fn unread(&self) -> bool {
+        self.written > self.read
+    }
+
+    fn write(&mut self, bytes: u64, hash: u64) {
+        self.written += bytes;
+        self.writes.push_back((bytes, hash));
+    }
+
+    fn take(&mut self, bytes: u64) {
+        self.read += bytes;
+        // the first write that is not wholly read stays, with those behind it
+        let mut left = self.written.saturating_sub(self.read);
+        let mut keep = 0;
+        for (length, _) in self.writes.iter().rev() {
+            if left == 0 {
+                break;
+            }
+            keep += 1;
+            left = left.saturating_sub(*length);
+        }
+        while self.writes.len() > keep {
+            self.writes.pop_front();
+        }
+    }
+
+    fn canon(&self, canon: &mut Canon) {
+        canon.num(self.written.saturating_sub(self.read)).flag(self.ended).num(self.writes.len() as u64);
+        for (length, hash) in &self.writes {
+            canon.num(*length).num(*hash);
+        }
+    }
+}
+
+/// The two directions of what a key belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stream {
+    /// Through a pipe, by inode.
+    Pipe(u64),
+    /// To the side that accepted: the client's port, the listener's.
+    ToServer(u16, u16),
+    /// To the side that connected.
+    ToClient(u16, u16),
+}
+
+/// What a holder of this key reads from.
+pub fn inbound(key: Key) -> Option<Stream> {
+    match key {
+        Key::PipeRead(inode) => Some(Stream::Pipe(inode)),
+        Key::Client(client, server) => Some(Stream::ToClient(client, server)),
+        Key::Server(client, server) => Some(Stream::ToServer(client, server)),
+        Key::PipeWrite(_) | Key::Tty(_) | Key::Listener(_) | Key::Other => None,
+    }
+}
+
+/// What a holder of this key writes to.
+pub fn outbound(key: Key) -> Option<Stream> {
+    match key {
+        Key::PipeWrite(inode) => Some(Stream::Pipe(inode)),
+        Key::Client(client, server) => Some(Stream::ToServer(client, server)),
+        Key::Server(client, server) => Some(Stream::ToClient(client, server)),
+        Key::PipeRead(_) | Key::Tty(_) | Key::Listener(_) | Key::Other => None,
+    }
+}
+
+/// All objects of a cell.
+#[derive(Debug, Default)]
+pub struct Objects {
+    flows: BTreeMap<Stream, Flow>,
+    holders: BTreeMap<Key, u32>,
+    /// Connections that were made to a port and not yet accepted.
+    waiting: BTreeMap<u16, u64>,
+    /// What went through a terminal, by device.
+    ttys: BTreeMap<u64, Moved>,
+    /// Counts whatever could make a descriptor ready that was not.
+    pub epoch: u64,
+}
+
+/// More was read than was written.
+#[derive(Debug, PartialEq, Eq)]
+pub struct TooMuch {
+    /// Bytes read, as announced.
+    pub read: u64,
+    /// Bytes written.
+    pub written: u64,
+}
+
+impl Objects {
+    /// One direction.
+    pub fn flow(&mut self, stream: Stream) -> &mut Flow {
+        self.flows.entry(stream).or_default()
+    }
+
+    /// What a holder of this key could read.
+    pub fn inbound(&self, key: Key) -> Option<&Flow> {
+        self.flows.get(&inbound(key)?)
+    }
+
+    /// So many connections to this port are not accepted.
+    pub fn waiting(&self, port: u16) -> u64 {
+        self.waiting.get(&port).copied().unwrap_or(0)
+    }
+
+    /// Somebody holds this now.
+    pub fn hold(&mut self, key: Key) {
+        *self.holders.entry(key).or_default() += 1;
+    }
+
+    /// Somebody connected: a new connection, even if its ports were those of an older one.
+    pub fn connect(&mut self, client: u16, server: u16) {
+        self.flows.insert(Stream::ToServer(client, server), Flow::default());
+        self.flows.insert(Stream::ToClient(client, server), Flow::default());
+        *self.waiting.entry(server).or_default() += 1;
+        self.hold(Key::Client(client, server));
+        self.epoch += 1;
+    }
+
+    /// A connection to this port was accepted.
+    pub fn accept(&mut self, port: u16) {
+        let waiting = self.waiting.entry(port).or_default();
+        *waiting = waiting.saturating_sub(1);
+    }
+
+    /// Somebody holds this no longer.
+    pub fn release(&mut self, key: Key) {
+        self.epoch += 1;
+        let Some(count) = self.holders.get_mut(&key) else { return };
+        *count = count.saturating_sub(1);
+        if *count > 0 {
+            return;
+        }
+        self.holders.remove(&key);
+        if let Some(stream) = outbound(key) {
+            self.flow(stream).ended = true;
+        }
+    }
+
+    /// So much went through.
+    pub fn moved(&mut self, key: Key, moved: Moved) -> Result<(), TooMuch> {
+        self.epoch += 1;
+        match key {
+            Key::Listener(port) => {
+                for _ in 0..moved.read {
+                    self.accept(port);
+                }
+                return Ok(());
+            }
+            Key::Tty(device) => {
+                let tty = self.ttys.entry(device).or_default();
+                tty.read += moved.read;
+                tty.hash = hash(tty.hash, &moved.hash.to_le_bytes());
+                return Ok(());
+            }
+            _ => {}
+        }
+        if moved.wrote > 0
+            && let Some(stream) = outbound(key)
+        {
+            self.flow(stream).write(moved.wrote, moved.hash);
+        }
+        if moved.read > 0
+            && let Some(stream) = inbound(key)
+        {
+            let flow = self.flow(stream);
+            flow.take(moved.read);
+            if flow.read > flow.written {
+                return Err(TooMuch { read: flow.read, written: flow.written });
+            }
+        }
+        Ok(())
+    }
+
+    /// The conductor wrote these bytes to its end.
+    pub fn wrote(&mut self, key: Key, bytes: &[u8]) {
+        let wrote = bytes.len() as u64;
+        let hash = hash(hash(0, &bytes.len().to_le_bytes()), bytes);
+        // a write adds; it cannot be too much
+        let _ = self.moved(key, Moved { read: 0, wrote, hash });
+    }
+
+    /// Writes one object's state: what is in it, as it looks from this key.
+    pub fn canon(&self, key: Key, canon: &mut Canon) {
+        for stream in [inbound(key), outbound(key)].into_iter().flatten() {
+            if let Some(flow) = self.flows.get(&stream) {
+                flow.canon(canon);
+            }
+        }
+        match key {
+            Key::Listener(port) => drop(canon.num(self.waiting(port))),
+            Key::Tty(device) => {
+                // what lies in a terminal cannot be seen; what was typed and taken in all says at least as much
+                let tty = self.ttys.get(&device).copied().unwrap_or_default();
+                canon.num(tty.read);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_the_writes_that_are_not_wholly_read() {
+        let mut flow = Flow::default();
+        for length in [3, 5, 7] {
+            flow.write(length, length);
+        }
+        flow.take(4);
+        assert_eq!(flow.writes, [(5, 5), (7, 7)]);
+        flow.take(4);
+        assert_eq!(flow.writes, [(7, 7)]);
+        flow.take(7);
+        assert!(flow.writes.is_empty() && !flow.unread());
+    }
+
+    #[test]
+    fn the_last_holder_ends_a_flow() {
+        let mut objects = Objects::default();
+        let (read, write) = (Key::PipeRead(7), Key::PipeWrite(7));
+        for key in [read, write, write] {
+            objects.hold(key);
+        }
+        objects.wrote(write, b"abc");
+        objects.release(write);
+        assert!(!objects.flow(Stream::Pipe(7)).ended);
+        objects.release(write);
+        assert!(objects.flow(Stream::Pipe(7)).ended);
+        assert_eq!(objects.moved(read, Moved { read: 4, ..Moved::default() }), Err(TooMuch { read: 4, written: 3 }));
+    }
+}

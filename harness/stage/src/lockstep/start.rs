@@ -1,0 +1,248 @@
+//! Starts a kernel and its agents, and clears them away.
+//!
+//! Invariant: after [`Kernel::clear_away`] no process that was started here exists, and no descriptor of a cell is
+//! open; the lifeline outlives every participant.
+
+use super::streams::Own;
+use super::table::{Session, Shell, State, ended_within, pidfd_of, reap_here, shell_job};
+use super::tty::Master;
+use super::{Kernel, Objects, WATCHDOG};
+use crate::world::{Launch, Left, Proc, Streams, WorldFault};
+use rehang_fakes::os::Sig;
+use rehang_fakes::real::control::{Channel, Key};
+use rehang_fakes::real::participant::Job;
+use rehang_fakes::real::spawn::{Group, Order, Stream, spawn};
+use rehang_fakes::real::{SHELL, descriptor, signals};
+use rehang_scenario::Terminal;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::CString;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::MutexGuard;
+
+fn fault(what: &str, why: impl std::fmt::Display) -> WorldFault {
+    WorldFault::Kernel { what: what.to_owned(), why: why.to_string() }
+}
+
+pub(super) fn kernel(fakes: &Path, turn: MutexGuard<'static, ()>) -> Result<Kernel, WorldFault> {
+    let path = fakes.canonicalize().map_err(|e| WorldFault::Fake(format!("{}: {e}", fakes.display())))?;
+    let fakes = CString::new(path.as_os_str().as_bytes()).map_err(|e| WorldFault::Fake(e.to_string()))?;
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(|e| {
+        fault("becoming a subreaper", format!("{e}; Linux 3.4 or later is needed, and a sandbox must allow prctl"))
+    })?;
+    // SAFETY: sets the kernel's own default; a runner that was started with SIGCHLD ignored could wait for nobody.
+    unsafe {
+        libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+    }
+    let lifeline = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+        .map_err(|e| fault("making the lifeline", format!("{e}; raise the limit of open files (ulimit -n)")))?;
+    Ok(Kernel {
+        fakes,
+        lifeline: (descriptor::lifted(lifeline.0), descriptor::lifted(lifeline.1)),
+        watchdog: WATCHDOG,
+        processes: Vec::new(),
+        sessions: BTreeMap::new(),
+        objects: Objects::default(),
+        handles: Vec::new(),
+        happened: Vec::new(),
+        stops: 0,
+        _turn: turn,
+    })
+}
+
+/// An agent's streams as they are made: its own ends, and what it holds.
+#[derive(Default)]
+struct Ends {
+    given: Vec<(Stream, Option<OwnedFd>)>,
+    holds: BTreeSet<Key>,
+}
+
+impl Kernel {
+    pub(super) fn start_agent(&mut self, launch: &Launch) -> Result<(Proc, Streams), WorldFault> {
+        let mut streams = Streams::default();
+        let mut ends = Ends::default();
+        let with_tty = matches!(launch.terminal, Terminal::Tty | Terminal::TtyBackground | Terminal::CttyNull);
+        let mut terminal = None;
+        if with_tty {
+            let master = Master::open().map_err(|e| {
+                fault("opening a terminal", format!("{e}; /dev/ptmx and a mounted /dev/pts are needed"))
+            })?;
+            terminal = Some(master.slave.clone());
+            streams.tty = Some(self.keep(Own::Master { master, session: 0 }));
+        }
+        match &terminal {
+            Some(path) if launch.terminal != Terminal::CttyNull => {
+                ends.given.extend([0, 1, 2].map(|_| (Stream::Open(path.clone()), None)));
+            }
+            _ => self.connect_streams(launch.terminal, &mut streams, &mut ends)?,
+        }
+        let given: Vec<Stream> = ends.given.iter().map(|(stream, _)| stream.clone()).collect();
+        let given: [Stream; 3] = given.try_into().unwrap_or([Stream::Null, Stream::Null, Stream::Null]);
+        let (channel, theirs) = Channel::pair().map_err(|e| fault("making a control socket", e))?;
+        let (pid, shell) = match launch.terminal {
+            Terminal::TtyBackground => self.start_by_shell(launch, given, &theirs)?,
+            _ => {
+                let order = Order {
+                    exe: &self.fakes,
+                    argv: &launch.argv,
+                    env: &launch.env,
+                    streams: given,
+                    group: Group::Session,
+                    terminal: terminal.as_ref(),
+                    control: Some((theirs.as_raw_fd(), self.lifeline.0.as_raw_fd())),
+                    ignored: &[],
+                };
+                (spawn(&order).map_err(|e| self.unstarted(&launch.argv, &e))?, None)
+            }
+        };
+        drop((theirs, ends.given));
+        let plan = Some(Box::new(launch.plan.clone()));
+        let proc = self.enter(launch.role.clone(), None, launch.argv.clone(), pid, channel, Vec::new(), plan)?;
+        for key in &ends.holds {
+            self.objects.hold(*key);
+        }
+        let process = self.get_mut(proc);
+        process.holds = ends.holds;
+        let mut foreground = pid;
+        if let Some(shell) = shell {
+            process.sid = shell.pid;
+            process.ours = false;
+            foreground = shell.pid;
+            process.shell = Some(shell);
+        }
+        let sid = process.sid;
+        if let Some(handle) = streams.tty
+            && let Some(Some(Own::Master { session, .. })) = self.handles.get_mut(handle.0 as usize)
+        {
+            *session = sid;
+            self.sessions.insert(sid, Session { foreground, hung_up: false });
+        }
+        Ok((proc, streams))
+    }
+
+    /// Pipes and `/dev/null` for an agent whose streams are no terminal.
+    fn connect_streams(
+        &mut self,
+        terminal: Terminal,
+        streams: &mut Streams,
+        ends: &mut Ends,
+    ) -> Result<(), WorldFault> {
+        let pipe = || {
+            descriptor::pipe().map_err(|e| {
+                fault(
+                    "making a pipe",
+                    format!("{e}; raise fs.pipe-user-pages-soft (64 KiB a pipe) or the limit of open files"),
+                )
+            })
+        };
+        match terminal {
+            Terminal::Pipe | Terminal::Closed => {
+                let (read, write, inode) = pipe()?;
+                ends.given.push((Stream::Fd(read.as_raw_fd()), Some(read)));
+                ends.holds.insert(Key::PipeRead(inode));
+                if terminal == Terminal::Pipe {
+                    let key = Key::PipeWrite(inode);
+                    self.objects.hold(key);
+                    streams.stdin = Some(self.keep(Own::Plain { fd: write, key }));
+                }
+            }
+            _ => ends.given.push((Stream::Null, None)),
+        }
+        for fd in [1, 2] {
+            let (read, write, inode) = pipe()?;
+            ends.given.push((Stream::Fd(write.as_raw_fd()), Some(write)));
+            ends.holds.insert(Key::PipeWrite(inode));
+            let key = Key::PipeRead(inode);
+            self.objects.hold(key);
+            let handle = self.keep(Own::Plain { fd: read, key });
+            match fd {
+                1 => streams.stdout = Some(handle),
+                _ => streams.stderr = Some(handle),
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts a session's leader that starts the agent in the background: a group whose reads of the terminal stop
+    /// it must have a parent in its session that is in another group.
+    fn start_by_shell(
+        &self,
+        launch: &Launch,
+        streams: [Stream; 3],
+        theirs: &OwnedFd,
+    ) -> Result<(i32, Option<Shell>), WorldFault> {
+        let (channel, its_end) = Channel::pair().map_err(|e| fault("making a control socket", e))?;
+        self.limit(&channel)?;
+        let argv = [SHELL.to_owned()];
+        let order = Order {
+            exe: &self.fakes,
+            argv: &argv,
+            env: &[],
+            streams,
+            group: Group::Session,
+            terminal: None,
+            control: Some((its_end.as_raw_fd(), self.lifeline.0.as_raw_fd())),
+            ignored: &[],
+        };
+        let pid = spawn(&order).map_err(|e| self.unstarted(&argv, &e))?;
+        let pidfd = pidfd_of(pid).map_err(|e| fault("watching the shell", e))?;
+        let mut shell = Shell { pid, pidfd, channel };
+        let job = Job::Start { argv: launch.argv.clone(), env: launch.env.clone() };
+        match shell_job(&mut shell, &job, &[theirs.as_fd()]) {
+            Ok(agent) => Ok((agent, Some(shell))),
+            Err(why) => {
+                let _ = signals::send(pid, Sig::Kill);
+                ended_within(&shell.pidfd, self.watchdog);
+                let _ = reap_here(&shell.pidfd);
+                Err(WorldFault::Fake(format!("{}: {why}", launch.argv.join(" "))))
+            }
+        }
+    }
+
+    fn unstarted(&self, argv: &[String], error: &std::io::Error) -> WorldFault {
+        let name = argv.first().map_or("", String::as_str);
+        WorldFault::Fake(format!("{name} could not be started from {}: {error}", self.fakes.to_string_lossy()))
+    }
+
+    pub(super) fn clear_away(&mut self) -> Result<Vec<Left>, WorldFault> {
+        let alive = self.processes.iter().filter(|p| p.alive());
+        let left = alive.map(|p| Left { role: p.role.clone(), argv: p.argv.clone() }).collect();
+        let mut silent = None;
+        for process in self.processes.iter().filter(|p| p.alive()) {
+            // by descriptor: a number could be somebody else's by now if the table were wrong
+            let _ = rustix::process::pidfd_send_signal(&process.pidfd, rustix::process::Signal::KILL);
+        }
+        for process in &self.processes {
+            if !ended_within(&process.pidfd, self.watchdog) {
+                silent = Some(process.role.clone());
+            }
+        }
+        let watchdog = self.watchdog;
+        for process in &mut self.processes {
+            if let Some(shell) = &process.shell {
+                let _ = rustix::process::pidfd_send_signal(&shell.pidfd, rustix::process::Signal::KILL);
+                ended_within(&shell.pidfd, watchdog);
+                let _ = reap_here(&shell.pidfd);
+            }
+        }
+        // all parents are gone, so whoever is still a zombie is ours to reap
+        for process in self.processes.iter().filter(|p| p.state != State::Gone) {
+            let _ = reap_here(&process.pidfd);
+        }
+        self.processes.clear();
+        self.sessions.clear();
+        self.handles.clear();
+        self.happened.clear();
+        self.objects = Objects::default();
+        self.stops = 0;
+        match silent {
+            None => Ok(left),
+            Some(role) => Err(WorldFault::Silent {
+                role,
+                real_ms: u64::try_from(self.watchdog.as_millis()).unwrap_or(u64::MAX),
+                doing: "being killed".into(),
+            }),
+        }
+    }
+}
