@@ -79,14 +79,14 @@ pub(super) fn parse(words: &[String]) -> Result<Parsed, String> {
         ["--help" | "-h"] => Ok(Parsed::Help),
         ["--plays", plays] => {
             if plays.len() > PLAYS_MAX_BYTES {
-                return Err(format!("fake-tool: steps longer than {PLAYS_MAX_BYTES} bytes"));
+                return Err(format!("steps longer than {PLAYS_MAX_BYTES} bytes"));
             }
-            let steps = serde_json::from_str(plays).map_err(|e| format!("fake-tool: no list of steps: {e}"))?;
+            let steps = serde_json::from_str(plays).map_err(|e| format!("no list of steps: {e}"))?;
             Ok(Parsed::Play(checked(steps)?))
         }
-        ["--plays"] => Err("fake-tool: --plays needs a JSON list of steps".to_owned()),
+        ["--plays"] => Err("--plays needs a JSON list of steps".to_owned()),
         ["--plays", _, word, ..] | [word, ..] => {
-            Err(format!("fake-tool: unknown argument `{word}`; what is shown stands behind `--`"))
+            Err(format!("unknown argument `{word}`; what is shown stands behind `--`"))
         }
     }
 }
@@ -98,14 +98,14 @@ pub(super) fn checked(steps: Vec<Step>) -> Result<Vec<Step>, String> {
             Step::Ignore(names) => {
                 for name in names {
                     match Sig::from_name(name) {
-                        Some(Sig::Kill | Sig::Stop) => return Err(format!("fake-tool: nobody can ignore {name}")),
+                        Some(Sig::Kill | Sig::Stop) => return Err(format!("nobody can ignore {name}")),
                         Some(_) => {}
-                        None => return Err(format!("fake-tool: no signal is called `{name}`")),
+                        None => return Err(format!("no signal is called `{name}`")),
                     }
                 }
             }
             Step::Raise(name) if Sig::from_name(name).is_none() => {
-                return Err(format!("fake-tool: no signal is called `{name}`"));
+                return Err(format!("no signal is called `{name}`"));
             }
             _ => {}
         }

@@ -35,7 +35,7 @@ pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>,
         args::Parsed::Help => vec![Step::Prompt(HELP.to_owned())],
         args::Parsed::Nothing => match plan.map(|plan| &plan.agent) {
             Some(Agent::Program(steps)) => args::checked(steps.clone())?,
-            _ => return Err("fake-tool: nothing to play; try --help".to_owned()),
+            _ => return Err("nothing to play; try --help".to_owned()),
         },
     };
     let inside = plan.map(|plan| plan.inside.clone()).unwrap_or_default();
