@@ -111,6 +111,10 @@ fn lists(variant: &Variant, catalogue: &dyn Catalogue, sink: &mut Sink) {
         twice(variant, &format!("{path}.strategies"), strategies.iter().map(String::as_str), sink);
         twice(variant, &format!("{path}.terminals"), terminals.iter().map(|t| t.name()), sink);
     }
+    for (i, rule) in scenario.expect.iter().enumerate() {
+        twice(variant, &format!("expect.{i}.breaks"), rule.breaks.iter().map(|b| b.name()), sink);
+        contradiction(variant, i, rule, sink);
+    }
     twice(variant, "terminals", scenario.terminals.iter().map(|t| t.name()), sink);
     let seeds: Vec<String> = scenario.seeds.iter().map(u64::to_string).collect();
     twice(variant, "seeds", seeds.iter().map(String::as_str), sink);
@@ -119,6 +123,21 @@ fn lists(variant: &Variant, catalogue: &dyn Catalogue, sink: &mut Sink) {
             let problem = Problem::new(variant.span_of(path), format!("`{path}` is empty: there would be no cell"));
             sink.push(problem.help(format!("leave `{path}` out for its default")));
         }
+    }
+}
+
+/// What a rule asks for and nothing can be.
+fn contradiction(variant: &Variant, i: usize, rule: &Expect, sink: &mut Sink) {
+    if let (Some(within), Some(not_before)) = (rule.within, rule.not_before)
+        && within < not_before
+    {
+        let span = variant.span_of(&format!("expect.{i}.within"));
+        let message = format!("no end is within {within} and not before {not_before}");
+        sink.push(Problem::new(span, message).label("too early"));
+    }
+    if rule.proof.is_some() && !matches!(rule.outcome, Expected::Hung(_) | Expected::AsNone) {
+        let span = variant.span_of(&format!("expect.{i}.proof"));
+        sink.push(Problem::new(span, "only a hang has a proof").help("leave `proof` out"));
     }
 }
 

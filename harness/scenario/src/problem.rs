@@ -31,6 +31,8 @@ pub struct Problem {
     pub label: String,
     /// What to do about it, in the file's words.
     pub help: Vec<String>,
+    /// It says that something is not there: noise where a line beside it cannot be read at all.
+    pub(crate) absence: bool,
 }
 
 /// All problems of one file.
@@ -57,7 +59,7 @@ pub enum Style {
 impl Problem {
     /// A problem at a place.
     pub fn new(span: Range<usize>, message: impl Into<String>) -> Problem {
-        Problem { message: message.into(), span, label: String::new(), help: Vec::new() }
+        Problem { message: message.into(), span, label: String::new(), help: Vec::new(), absence: false }
     }
 
     /// With these words beside the caret.
@@ -128,19 +130,19 @@ fn one(renderer: &Renderer, source: &Source, problem: &Problem) -> String {
     let to = floor(text, line_end.min(start + LINE_SHOWN));
     let end = floor(text, problem.span.end).clamp(start, to);
     let annotation = AnnotationKind::Primary.span(start - from..end - from);
-    let annotation = if problem.label.is_empty() { annotation } else { annotation.label(problem.label.as_str()) };
-    let snippet = Snippet::source(&text[from..to])
+    let annotation = if problem.label.is_empty() { annotation } else { annotation.label(clipped(&problem.label)) };
+    let snippet = Snippet::source(visible(&text[from..to]))
         .line_start(source.line(start))
         .path(shown(&source.name))
         .fold(false)
         .annotation(annotation);
-    let mut group = Level::ERROR.primary_title(problem.message.as_str()).element(snippet);
+    let mut group = Level::ERROR.primary_title(clipped(&problem.message)).element(snippet);
     if from != line_start {
         let column = start - line_start + 1;
         group = group.element(Level::NOTE.message(format!("the line is long: this is at its byte {column}")));
     }
     for help in &problem.help {
-        group = group.element(Level::HELP.message(help.as_str()));
+        group = group.element(Level::HELP.message(clipped(help)));
     }
     renderer.render(&[group])
 }
@@ -149,20 +151,40 @@ fn floor(text: &str, at: usize) -> usize {
     text.floor_char_boundary(at.min(text.len()))
 }
 
-/// A word of the file's, fit to be shown in a sentence: short, and without control characters.
-pub fn shown(word: &str) -> String {
-    const CHARS: usize = 80;
-    let mut out: String = word.chars().take(CHARS).flat_map(shown_char).collect();
-    if word.chars().nth(CHARS).is_some() {
-        out.push('…');
-    }
-    out
+/// The renderer shows C0 characters as pictures; the others get a stand-in of the same length in bytes, so that the
+/// caret stays where it belongs.
+fn visible(line: &str) -> String {
+    let stand_in = |c: char| match c.len_utf8() {
+        2 if hidden(c) => '·',
+        3 if hidden(c) => char::REPLACEMENT_CHARACTER,
+        _ => c,
+    };
+    line.chars().map(stand_in).collect()
 }
 
-fn shown_char(c: char) -> impl Iterator<Item = char> {
-    let escaped = if hidden(c) { Some(c.escape_default()) } else { None };
-    let plain = if escaped.is_none() { Some(c) } else { None };
-    escaped.into_iter().flatten().chain(plain)
+/// A sentence with words of the file's in it, fit for a terminal.
+fn clipped(sentence: &str) -> String {
+    cut(sentence, 1_000)
+}
+
+/// A word of the file's, fit to be shown in a sentence: short, and without control characters.
+pub fn shown(word: &str) -> String {
+    cut(word, 80)
+}
+
+fn cut(text: &str, chars: usize) -> String {
+    let mut out = String::new();
+    for (i, c) in text.chars().enumerate() {
+        if i == chars {
+            out.push('…');
+            break;
+        }
+        match hidden(c) {
+            true => out.extend(c.escape_default()),
+            false => out.push(c),
+        }
+    }
+    out
 }
 
 /// Whether a character is a control character, or one that changes how its neighbours are shown.

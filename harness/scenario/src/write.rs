@@ -80,7 +80,8 @@ fn prune(value: Value, schema: &Value, root: &Value) -> Value {
             for (key, value) in map {
                 let own = &schema["properties"][&key];
                 let below = case(&key).unwrap_or(if own.is_null() { &schema["additionalProperties"] } else { own });
-                if !value.is_null() && own.get("default") != Some(&value) {
+                // The release is always written: what was seen in one is not to move with the default.
+                if key == "as" || !value.is_null() && own.get("default") != Some(&value) {
                     out.insert(key, prune(value, below, root));
                 }
             }

@@ -46,7 +46,8 @@ fn the_cells_of_the_sample() {
         question/row-diff::idle@f54b32f::null::1::control | rule -: Completed
         question/row-diff::auto-answer@r1::null::1::control | rule -: Completed
         question/row-diff::auto-answer@r2::null::1::control | rule -: Completed
-        question/row-diff::blind-timeout::null::1::control | rule -: Completed"#]].assert_eq(&few.join("\n"));
+        question/row-diff::blind-timeout::null::1::control | rule -: Completed"#]]
+    .assert_eq(&few.join("\n"));
 }
 
 const FAMILY: &str = r#"
@@ -64,7 +65,7 @@ people = [{ via = "http", does = { answer = ["A"] } }]
 [[vary]]
 name = "at-the-limit"
 set = { "turns.2" = { think = "5s" }, "env.CI" = "1", seeds = [7] }
-control = { turns = [], "people" = [], changes = ["turns"] }
+control = { turns = [] }
 expect = [{ strategies = ["none"], outcome = "failed" }]
 
 [[vary]]
@@ -90,9 +91,8 @@ outcome = "as none"
 
 #[test]
 fn a_family_has_its_variants_as_cells() {
-    let file = FAMILY.replace(", \"people\" = []", "");
-    let family = family(&file);
-    let problems = check(&load("x.toml", file.as_bytes()), &Sample);
+    let family = family(FAMILY);
+    let problems = check(&load("x.toml", FAMILY.as_bytes()), &Sample);
     assert_eq!(problems.render(Style::Plain), "");
     let variant = &family.variants[0];
     assert_eq!(variant.scenario.turns.len(), 3);
@@ -129,13 +129,14 @@ fn a_family_has_its_variants_as_cells() {
         question/row-diff[file]::auto-answer@r1::null::1::control | rule 2: Completed
         question/row-diff[file]::auto-answer@r1::null::2::control | rule 2: Completed
         question/row-diff[file]::idle@f54b32f(timeout=5s)+blind-timeout::null::1::control | rule -: Completed
-        question/row-diff[file]::idle@f54b32f(timeout=5s)+blind-timeout::null::2::control | rule -: Completed"#]].assert_eq(&few.join("\n"));
+        question/row-diff[file]::idle@f54b32f(timeout=5s)+blind-timeout::null::2::control | rule -: Completed"#]]
+    .assert_eq(&few.join("\n"));
     assert_eq!(all.lines().filter(|l| l.contains("skipped: it has no seat here")).count(), 2 * 2 + 2 * 2 * 2);
 }
 
 #[test]
 fn a_cell_name_reads_back() {
-    for family in [family(include_str!("row-diff.toml")), family(&FAMILY.replace(", \"people\" = []", ""))] {
+    for family in [family(include_str!("row-diff.toml")), family(FAMILY)] {
         for cell in cells(&family, &Sample).cells {
             assert_eq!(cell.id.to_string().parse::<CellId>().as_ref(), Ok(&cell.id));
         }
@@ -164,7 +165,7 @@ fn a_file_is_written_as_a_person_would() {
         title = "Asks to run a row-level diff, and nobody is there"
         mechanism = "Q1"
         cites = ["AltimateAI/altimate-code#936"]
-        agent = { opencode = {} }
+        agent = { opencode = { as = "1.2.15" } }
         terminals = ["tty", "null", "closed"]
         turns = [
           { say = "Found PII columns in DimCustomer and DimEmployee." },
@@ -203,7 +204,8 @@ fn a_file_is_written_as_a_person_would() {
 
         [[expect]]
         outcome = "as none"
-    "#]].assert_eq(&to_toml(&variant.scenario, variant.control.as_ref()));
+    "#]]
+    .assert_eq(&to_toml(&variant.scenario, variant.control.as_ref()));
 }
 
 #[test]

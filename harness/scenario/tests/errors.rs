@@ -544,3 +544,95 @@ fn control_characters_have_a_place_or_none() {
     "#]],
     );
 }
+
+#[test]
+fn rules_that_nothing_can_meet() {
+    let rule = "strategies = [\"none\"]\nwithin = \"1s\"\nnot-before = \"2s\"\nproof = \"lasso\"\nbreaks = [\"harm\", \"harm\"]\n";
+    says(
+        &format!("{HEAD}\n[[expect]]\noutcome = \"completed\"\n{rule}{TAIL}"),
+        expect![[r#"
+        error: no end is within 1s and not before 2s
+         --> q/x.toml:8:10
+          |
+        8 | within = "1s"
+          |          ^^^^ too early
+
+        error: only a hang has a proof
+          --> q/x.toml:10:9
+           |
+        10 | proof = "lasso"
+           |         ^^^^^^^
+           |
+           = help: leave `proof` out
+
+        error: `harm` stands twice in this list
+          --> q/x.toml:11:19
+           |
+        11 | breaks = ["harm", "harm"]
+           |                   ^^^^^^ the second
+
+    "#]],
+    );
+}
+
+#[test]
+fn colour_is_an_argument() {
+    let problems = check(&load("q/x.toml", b"tilte = 1"), &Sample);
+    assert!(problems.render(Style::Colour).contains("\u{1b}["));
+    assert!(!problems.render(Style::Plain).contains('\u{1b}'));
+}
+
+#[test]
+fn what_a_file_says_does_not_reach_the_terminal() {
+    says(
+        "\"a\\u001b[2Jb\" = 1 # \u{9b}31m\n[control]\n\"turns.\\u001b[2J\" = 1\n",
+        expect![[r#"
+            error: unknown key `a\u{1b}[2Jb`
+             --> q/x.toml:1:1
+              |
+            1 | "a\u001b[2Jb" = 1 # ·31m
+              | ^^^^^^^^^^^^^ no such key here
+              |
+              = help: there are `title`, `about`, `mechanism`, `cites`, `agent`, `terminals`, `turns`, `faults`, `people`, `env`, `args`, `seeds`, `stages`, `survives`, `skip`, `expect`, `control`, `vary`
+
+            error: `title` is missing
+             --> q/x.toml:1:1
+              |
+            1 | "a\u001b[2Jb" = 1 # ·31m
+              | ^^^^^^^^^^^^^^^^^^^^^^^^ it belongs here
+              |
+              = help: add `title = …`: One line: what happens
+
+            error: `mechanism` is missing
+             --> q/x.toml:1:1
+              |
+            1 | "a\u001b[2Jb" = 1 # ·31m
+              | ^^^^^^^^^^^^^^^^^^^^^^^^ it belongs here
+              |
+              = help: add `mechanism = …`: The mechanism in the hang catalogue (`Q1`, `B6`, …) or the benign look-alike (`F1`, …)
+
+            error: `agent` is missing
+             --> q/x.toml:1:1
+              |
+            1 | "a\u001b[2Jb" = 1 # ·31m
+              | ^^^^^^^^^^^^^^^^^^^^^^^^ it belongs here
+              |
+              = help: add `agent = …`: Who plays the agent
+
+            error: control character U+009B
+             --> q/x.toml:1:21
+              |
+            1 | "a\u001b[2Jb" = 1 # ·31m
+              |                     ^ cannot be seen
+              |
+              = help: remove it, or write it as `\u009B` in a text that may hold it
+
+            error: `turns` must be a list
+             --> q/x.toml:3:1
+              |
+            3 | "turns.\u001b[2J" = 1
+              | ^^^^^^^^^^^^^^^^^ this is a table
+
+        "#]],
+    );
+}

@@ -216,6 +216,12 @@ fn apply<'i>(
     changes
 }
 
+/// What a control arm says that it changes, with the places.
+struct Says {
+    span: Range<usize>,
+    words: Vec<(Range<usize>, String)>,
+}
+
 /// A control arm, applied, with what it says that it changes.
 struct ControlArm<'i> {
     tree: DeTable<'i>,
@@ -223,7 +229,7 @@ struct ControlArm<'i> {
     /// Each key: its place, its path, whether it changed anything.
     keys: Vec<(Range<usize>, String, bool)>,
     /// `changes`, with its place.
-    says: Option<(Range<usize>, Vec<(Range<usize>, String)>)>,
+    says: Option<Says>,
 }
 
 fn arm<'i>(text: &str, base: &DeTable<'i>, node: Node<'i>, sink: &mut Sink) -> ControlArm<'i> {
@@ -234,7 +240,7 @@ fn arm<'i>(text: &str, base: &DeTable<'i>, node: Node<'i>, sink: &mut Sink) -> C
         let span = changes.span();
         let DeValue::Array(words) = changes.into_inner() else { return arm };
         let words = words.iter().filter_map(|w| Some((w.span(), w.get_ref().as_str()?.to_owned())));
-        arm.says = Some((span, words.collect()));
+        arm.says = Some(Says { span, words: words.collect() });
     }
     for (key, value) in table {
         let changed = apply(&mut arm.tree, "control", &CONTROL_KEYS, key.span(), key.get_ref(), value, sink);
@@ -279,15 +285,15 @@ impl ControlArm<'_> {
                 );
             }
             None => {}
-            Some((span, says)) => {
-                for (place, word) in says.iter().filter(|(_, w)| !changed.contains(w)) {
+            Some(Says { span, words }) => {
+                for (place, word) in words.iter().filter(|(_, w)| !changed.contains(w)) {
                     let label = format!("it changes {list}");
                     sink.push(
                         Problem::new(place.clone(), format!("this control arm does not change `{}`", shown(word)))
                             .label(label),
                     );
                 }
-                for key in changed.iter().filter(|c| says.iter().all(|(_, w)| w != *c)) {
+                for key in changed.iter().filter(|c| words.iter().all(|(_, w)| w != *c)) {
                     let message = format!("this control arm changes more than it says: `{key}`");
                     sink.push(Problem::new(span.clone(), message).label("not named here"));
                 }

@@ -11,7 +11,7 @@ mod walk;
 
 use crate::limits;
 use crate::model::Scenario;
-use crate::problem::{Problem, Problems, Sink, Source};
+use crate::problem::{Problem, Problems, Sink, Source, shown};
 use serde::Deserialize;
 use shape::SHAPES;
 use std::ops::Range;
@@ -160,7 +160,7 @@ fn read(text: &str, words: &mut Words, sink: &mut Sink) -> Option<Read> {
     for problem in aside.into_list() {
         let line = line_of(text, problem.span.start);
         let beside = broken.iter().any(|b| b.start <= line.end && line.start <= b.end);
-        if !beside && !problem.span.is_empty() && !problem.message.contains("is missing") {
+        if !beside && !problem.span.is_empty() && !problem.absence {
             sink.push(problem);
         }
     }
@@ -216,9 +216,10 @@ fn syntax(text: &str, errors: &[toml::de::Error], sink: &mut Sink) -> Vec<Range<
                 .help("is the file cut off? something that was opened is not closed");
         }
         if error.message() == "duplicate key" {
-            problem = Problem::new(span.clone(), format!("duplicate key `{}`", text.get(span).unwrap_or_default()))
-                .label("it stands further up already")
-                .help("a key behind a table header (`[control]`, `[[expect]]`) belongs to that table");
+            problem =
+                Problem::new(span.clone(), format!("duplicate key `{}`", shown(text.get(span).unwrap_or_default())))
+                    .label("it stands further up already")
+                    .help("a key behind a table header (`[control]`, `[[expect]]`) belongs to that table");
         }
         lines.push(line);
         sink.push(problem);

@@ -4,6 +4,7 @@
 //! at the variant. Nothing here goes deeper than [`limits::NESTING`] and a little.
 
 use crate::limits;
+use crate::problem::shown;
 use std::borrow::Cow;
 use std::ops::Range;
 use toml::Spanned;
@@ -97,7 +98,7 @@ fn put_below<'i>(
         *node = value;
         return Ok(());
     };
-    let gone = || steps[..done].join(".");
+    let gone = || shown(&steps[..done].join("."));
     let found = kind(node.get_ref());
     let slot = match node.get_mut() {
         DeValue::Table(table) => table.entry(key(step, span)).or_insert_with(|| fresh(span)),

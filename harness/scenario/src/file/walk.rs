@@ -50,7 +50,7 @@ impl<'s> Walk<'s> {
             (Shape::Text(marks), DeValue::String(text)) => self.text(span, text, *marks),
             (Shape::Duration, DeValue::String(text)) => {
                 if let Err(error) = Span::parse(text) {
-                    self.say(span, format!("`{}` is no duration", shown(text)), error.to_string(), &[]);
+                    self.say(span, format!("`{}` is no duration", shown(text)), shown(&error.to_string()), &[]);
                 }
             }
             (Shape::Duration, DeValue::Integer(n)) => {
@@ -90,14 +90,16 @@ impl<'s> Walk<'s> {
                 "" => format!("add `{} = …`", field.key),
                 doc => format!("add `{} = …`: {doc}", field.key),
             };
-            self.say(span.clone(), format!("`{}` is missing{whose}", field.key), "it belongs here", &[help]);
+            let problem = Problem::new(span.clone(), format!("`{}` is missing{whose}", field.key));
+            self.sink.push(Problem { absence: true, ..problem.label("it belongs here").help(help) });
         }
     }
 
     fn unknown_key(&mut self, span: Range<usize>, key: &str, fields: &[Field]) {
         let whose = if self.path.is_empty() { String::new() } else { format!(" in `{}`", self.here()) };
         let message = format!("unknown key `{}`{whose}", shown(key));
-        let keys = || fields.iter().map(|f| f.key.as_str());
+        let arms: &[&str] = if self.path.is_empty() { &["control", "vary"] } else { &[] };
+        let keys = || fields.iter().map(|f| f.key.as_str()).chain(arms.iter().copied());
         match suggest(key, keys()) {
             Some(meant) => self.say(span, message, format!("did you mean `{meant}`?"), &[]),
             None => self.say(span, message, "no such key here", &[format!("there are {}", quoted(keys()))]),
@@ -197,7 +199,9 @@ impl<'s> Walk<'s> {
     fn mismatch(&mut self, span: Range<usize>, wanted: &Shape, found: &DeValue<'_>) {
         let message = format!("`{}` must be {}", self.here(), describe(wanted));
         let written = self.text.get(span.clone()).unwrap_or_default();
-        let short = !written.is_empty() && written.len() <= 60 && !written.contains('\n');
+        // A table that a path made has no text of its own.
+        let made = matches!(found, DeValue::Table(_)) && !written.starts_with('{');
+        let short = !made && !written.is_empty() && written.len() <= 60 && !written.contains('\n');
         let help = match (wanted, found) {
             (Shape::List { .. }, DeValue::Table(table))
                 if table.iter().all(|(k, _)| k.get_ref().parse::<usize>().is_ok()) =>
@@ -229,7 +233,8 @@ impl<'s> Walk<'s> {
     }
 
     fn say(&mut self, span: Range<usize>, message: String, label: impl Into<String>, help: &[String]) {
-        self.sink.push(Problem { message, span, label: label.into(), help: help.to_vec() });
+        let problem = Problem::new(span, message).label(label);
+        self.sink.push(help.iter().fold(problem, |problem, help| problem.help(help.as_str())));
     }
 }
 
