@@ -1,1 +1,46 @@
-//! Makes AI coding agents hang again, the same way every time, and judges what anyone does about it.
+//! The command: what a user sees of the house.
+//!
+//! Invariant: this crate decides nothing about agents, strategies or hangs; it finds files, deals out work, and
+//! shows what came out.
+
+pub mod catalogue;
+pub mod commands;
+pub mod corpus;
+pub mod pool;
+pub mod report;
+pub mod unit;
+pub mod worker;
+
+use std::path::PathBuf;
+
+/// Plays a fake or a worker, where that is what this process was started as; never returns then.
+pub fn dispatch() {
+    if rehang_fakes::real::dispatch() {
+        std::process::exit(0);
+    }
+    let args: Vec<String> = std::env::args().collect();
+    if let [_, first, core, fakes] = args.as_slice()
+        && first == pool::WORKER_ARG
+    {
+        std::process::exit(worker::main(core.parse().unwrap_or(0), fakes.as_ref()));
+    }
+}
+
+/// The binary of the fakes: `REHANG_FAKES`, or `rehang-fakes` beside this binary, or this binary itself.
+pub fn fakes() -> std::io::Result<PathBuf> {
+    if let Some(path) = std::env::var_os("REHANG_FAKES") {
+        return Ok(path.into());
+    }
+    let own = std::env::current_exe()?;
+    let beside = own.with_file_name("rehang-fakes");
+    Ok(if beside.is_file() { beside } else { own })
+}
+
+/// Workers made of this binary, a core each.
+///
+/// # Errors
+/// This binary cannot be found.
+pub fn workers(jobs: Option<usize>) -> std::io::Result<pool::Workers> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    Ok(pool::Workers { exe: std::env::current_exe()?, fakes: fakes()?, jobs: jobs.unwrap_or(cores) })
+}

@@ -6,6 +6,7 @@
 pub mod conductor;
 pub mod lockstep;
 pub mod sim;
+pub mod worker;
 pub mod world;
 
-pub use conductor::{Job, Record, RunError, run};
+pub use conductor::{Job, Record, RunError, run, serves};

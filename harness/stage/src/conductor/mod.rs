@@ -15,6 +15,7 @@ mod proof;
 mod wrapper;
 
 use crate::world::{Proc, World, WorldFault};
+pub use hub::serves;
 use hub::{Actor, Hub, Input};
 use proof::Proof;
 use rehang_fakes::os::Sig;

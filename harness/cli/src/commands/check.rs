@@ -1,0 +1,50 @@
+//! `rehang check`: every error of every file, with file, line, caret and a suggestion.
+//!
+//! Invariant: one bad file hides no other; the exit code is 2 if there is any.
+
+use super::{Code, CommandError};
+use crate::corpus::{Corpus, default_folder, files};
+use clap::Args;
+use rehang_scenario::problem::Style;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
+/// Checks scenario files.
+#[derive(Debug, Clone, Args)]
+pub struct Check {
+    /// Files and folders; the folder `scenarios` here or above where none is named.
+    #[arg(value_name = "FILE")]
+    pub paths: Vec<PathBuf>,
+}
+
+impl Check {
+    /// Checks and prints.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        let mut paths = Vec::new();
+        let named = if self.paths.is_empty() { vec![default_folder()] } else { self.paths.clone() };
+        for path in named {
+            match path.is_dir() {
+                true => paths.extend(files(&path)?),
+                false => paths.push(path),
+            }
+        }
+        let corpus = Corpus::read(&paths)?;
+        let color = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        let style = if color { Style::Colour } else { Style::Plain };
+        for (_, problems) in &corpus.broken {
+            writeln!(out, "{}", problems.render(style))?;
+        }
+        let variants: usize = corpus.families.iter().map(|family| family.variants.len()).sum();
+        writeln!(
+            out,
+            "{} files: {} right ({variants} scenarios), {} with errors",
+            paths.len(),
+            corpus.families.len(),
+            corpus.broken.len()
+        )?;
+        Ok(if corpus.broken.is_empty() { Code::Expected } else { Code::Usage })
+    }
+}

@@ -1,0 +1,202 @@
+//! `rehang run`: the matrix.
+//!
+//! Invariant: what is printed is in the order of the cells' names, whatever order they ran in.
+
+use super::select::{Select, Selected};
+use super::{Code, CommandError};
+use crate::pool::Pool;
+use crate::report::{Format, Report};
+use crate::unit::{Answer, CellAnswer, Unit};
+use crate::workers;
+use clap::{Args, ValueEnum};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rehang_judge::score::Scoreboard;
+use rehang_scenario::Stage;
+use rehang_scenario::problem::Style;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// Runs cells and says whether they are as expected.
+#[derive(Debug, Clone, Args)]
+pub struct Run {
+    /// Which cells.
+    #[command(flatten)]
+    pub select: Select,
+    /// Where cells run. With `both`, each cell's trace must be the same on sim and in lockstep.
+    #[arg(long, value_enum, default_value_t = Where::Lockstep)]
+    pub stage: Where,
+    /// How many worker processes; one a core where nothing is said.
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// What is printed on stdout.
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    pub format: Format,
+    /// Writes the traces of all cells into this folder.
+    #[arg(long, value_name = "DIR")]
+    pub traces: Option<PathBuf>,
+    /// Begins virtual time at this many milliseconds; no verdict may depend on it.
+    #[arg(long, value_name = "MS", default_value_t = 0, hide = true)]
+    pub begin: u64,
+}
+
+/// Where cells run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Where {
+    /// Personas and a model of the kernel in one process.
+    Sim,
+    /// Real processes in virtual time.
+    Lockstep,
+    /// Both, and the traces are compared.
+    Both,
+    /// Real releases on the wall clock.
+    Live,
+}
+
+impl Where {
+    /// The stages.
+    pub fn stages(self) -> &'static [Stage] {
+        match self {
+            Where::Sim => &[Stage::Sim],
+            Where::Lockstep => &[Stage::Lockstep],
+            Where::Both => &[Stage::Sim, Stage::Lockstep],
+            Where::Live => &[Stage::Live],
+        }
+    }
+}
+
+/// What a run gave.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// All cells, in the order of their names.
+    pub cells: Vec<CellAnswer>,
+    /// The scoreboard.
+    pub score: Scoreboard,
+    /// How long it took, in real milliseconds.
+    pub wall_ms: u64,
+}
+
+impl Run {
+    /// Runs, prints, and says how it went.
+    ///
+    /// # Errors
+    /// A filter that nothing matches, a file that cannot be read, a worker that cannot be started.
+    pub fn run(&self) -> Result<Code, CommandError> {
+        if self.stage == Where::Live {
+            let why = "the stage `live` is not built yet; use --stage sim, lockstep or both";
+            return Err(CommandError::Usage(why.to_owned()));
+        }
+        let color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        let style = if color { Style::Colour } else { Style::Plain };
+        let mut selected = self.select.select(self.stage.stages(), style)?;
+        for unit in &mut selected.units {
+            unit.keep_traces = self.traces.is_some();
+            unit.begin = rehang_scenario::VTime(self.begin);
+        }
+        for problem in &selected.problems {
+            anstream::eprintln!("{problem}");
+        }
+        let pool = Pool::new(workers(self.jobs)?);
+        let outcome = run(&pool, &selected.units, true)?;
+        if let Some(folder) = &self.traces {
+            write_traces(folder, &outcome.cells)?;
+        }
+        let report = Report { selected: &selected, outcome: &outcome, stage: self.stage };
+        let mut out = anstream::stdout().lock();
+        report.print(self.format, &mut out)?;
+        out.flush()?;
+        Ok(code(&selected, &outcome, self.select.filter.is_empty()))
+    }
+}
+
+/// Runs units on all workers of a pool.
+///
+/// # Errors
+/// A worker that cannot be started.
+pub fn run(pool: &Pool, units: &[Unit], progress: bool) -> Result<Outcome, CommandError> {
+    let began = Instant::now();
+    let total: u64 = units.iter().map(|unit| (unit.cells.len() * unit.stages.len()) as u64).sum();
+    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
+    bar.set_style(
+        ProgressStyle::with_template("{elapsed:>4} [{bar:32}] {pos}/{len} cells {msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_bar()),
+    );
+    if !progress || !std::io::stderr().is_terminal() {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
+    let next = AtomicUsize::new(0);
+    let answers: Mutex<Vec<(usize, Result<Answer, crate::pool::PoolError>)>> = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..pool.jobs().min(units.len()) {
+            scope.spawn(|| {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(unit) = units.get(at) else { break };
+                    bar.set_message(unit.name.clone());
+                    let answer = pool.submit(unit);
+                    bar.inc((unit.cells.len() * unit.stages.len()) as u64);
+                    answers.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((at, answer));
+                }
+            });
+        }
+    });
+    bar.finish_and_clear();
+    let mut outcome =
+        Outcome { wall_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX), ..Outcome::default() };
+    let mut answers = answers.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    answers.sort_by_key(|(at, _)| *at);
+    for (at, answer) in answers {
+        match answer {
+            Ok(answer) => {
+                outcome.score.merge(&answer.score);
+                outcome.cells.extend(answer.cells);
+            }
+            Err(error) => outcome.cells.extend(crate::unit::broke(&units[at], &error.to_string())),
+        }
+    }
+    outcome.cells.sort_by(|a, b| (&a.id, stage_of(a)).cmp(&(&b.id, stage_of(b))));
+    Ok(outcome)
+}
+
+fn stage_of(cell: &CellAnswer) -> &str {
+    cell.row.as_ref().map_or("", |row| row.stage.as_str())
+}
+
+/// The exit code.
+pub fn code(selected: &Selected, outcome: &Outcome, whole: bool) -> Code {
+    let mut code = Code::Expected;
+    if !selected.problems.is_empty() {
+        code = code.max(Code::Usage);
+    }
+    for cell in &outcome.cells {
+        code = code.max(match cell {
+            _ if cell.fault.is_some() => Code::Fault,
+            _ if cell.differs.is_some() => Code::Nondeterministic,
+            _ if cell.unexpected_hang => Code::Hang,
+            _ if !cell.mismatches.is_empty() => Code::Unexpected,
+            _ => Code::Expected,
+        });
+    }
+    if whole && too_much_lockstep(selected) {
+        code = code.max(Code::Unexpected);
+    }
+    code
+}
+
+/// Whether more than 5 % of the cells run in lockstep alone.
+pub fn too_much_lockstep(selected: &Selected) -> bool {
+    selected.lockstep_only * 20 > selected.cells
+}
+
+fn write_traces(folder: &std::path::Path, cells: &[CellAnswer]) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    for cell in cells {
+        if let (Some(trace), Some(row)) = (&cell.trace, &cell.row) {
+            let name: String = cell.id.chars().map(|c| if "/:[]()= ".contains(c) { '_' } else { c }).collect();
+            std::fs::write(folder.join(format!("{name}.{}.ndjson", row.stage)), trace)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,153 @@
+//! Which cells a command is about: the flags that `run`, `list`, `show` and `score` share.
+//!
+//! Invariant: a filter that selects nothing is an error that says what there is.
+
+use super::CommandError;
+use crate::catalogue::Strategies;
+use crate::corpus::{Corpus, default_folder, files};
+use crate::unit::{Unit, units};
+use clap::Args;
+use rehang_scenario::cells::{Catalogue, cells};
+use rehang_scenario::problem::Style;
+use rehang_scenario::{Arm, Stage, Terminal};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Which cells.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Select {
+    /// Words of cell names; a cell is taken if its name contains one of them. None: all.
+    #[arg(value_name = "FILTER")]
+    pub filter: Vec<String>,
+    /// Only these stacks (`idle@f54b32f`, `auto-answer@r3+watcher@pr5`); a name without a version means each.
+    #[arg(long, value_name = "STACK")]
+    pub strategy: Vec<String>,
+    /// Only these terminals.
+    #[arg(long, value_name = "TERMINAL", value_parser = terminal)]
+    pub terminal: Vec<Terminal>,
+    /// Only these seeds; a file's own where none is named.
+    #[arg(long = "seed", alias = "seeds", value_name = "N")]
+    pub seeds: Vec<u64>,
+    /// A name must be the whole name of a scenario or a cell.
+    #[arg(long)]
+    pub exact: bool,
+    /// Only one part of N, to spread a run over machines.
+    #[arg(long, value_name = "K/N", value_parser = shard)]
+    pub shard: Option<(usize, usize)>,
+    /// Scenario files and folders; the folder `scenarios` here or above where none is named.
+    #[arg(long, value_name = "PATH")]
+    pub scenarios: Vec<PathBuf>,
+}
+
+/// What was selected, and what the matrix leaves out.
+#[derive(Debug, Default)]
+pub struct Selected {
+    /// The work.
+    pub units: Vec<Unit>,
+    /// How many scenarios (files).
+    pub scenarios: usize,
+    /// How many cells on one stage.
+    pub cells: usize,
+    /// How many of them run in lockstep alone.
+    pub lockstep_only: usize,
+    /// What the matrix leaves out, counted by reason.
+    pub left_out: BTreeMap<String, usize>,
+    /// Files that are not right, rendered.
+    pub problems: Vec<String>,
+}
+
+fn terminal(word: &str) -> Result<Terminal, String> {
+    serde_json::from_value(word.into()).map_err(|_| {
+        "one of tty, null, pipe, closed, tty-background, ctty-null, stdout-stopped, stdout-slow".to_owned()
+    })
+}
+
+fn shard(word: &str) -> Result<(usize, usize), String> {
+    let (k, n) = word.split_once('/').ok_or("K/N, such as 1/4")?;
+    let (k, n): (usize, usize) = (k.parse().map_err(|_| "K/N")?, n.parse().map_err(|_| "K/N")?);
+    if k == 0 || k > n { Err(format!("K must be from 1 to {n}")) } else { Ok((k, n)) }
+}
+
+impl Select {
+    /// The paths of the scenario files.
+    ///
+    /// # Errors
+    /// A path that cannot be read.
+    pub fn paths(&self) -> Result<Vec<PathBuf>, CommandError> {
+        let folders = if self.scenarios.is_empty() { vec![default_folder()] } else { self.scenarios.clone() };
+        let mut paths = Vec::new();
+        for path in folders {
+            match path.is_dir() {
+                true => paths.extend(files(&path)?),
+                false => paths.push(path),
+            }
+        }
+        Ok(paths)
+    }
+
+    /// Reads the files and picks the cells.
+    ///
+    /// # Errors
+    /// A path that cannot be read; a filter that nothing matches.
+    pub fn select(&self, stages: &[Stage], style: Style) -> Result<Selected, CommandError> {
+        let mut selected = Selected::default();
+        let corpus = Corpus::read(&self.paths()?)?;
+        selected.problems = corpus.broken.iter().map(|(_, problems)| problems.render(style)).collect();
+        let (k, n) = self.shard.unwrap_or((1, 1));
+        let mut counter = 0;
+        for family in &corpus.families {
+            let all = cells(family, &Strategies);
+            for skipped in &all.skipped {
+                *selected.left_out.entry(skipped.because.to_owned()).or_default() += 1;
+            }
+            for variant in &family.variants {
+                for entry in rehang_strategy::all() {
+                    if let Err(reason) = rehang_strategy::fits(entry, &variant.scenario.agent) {
+                        let count = variant.scenario.terminals.len() * variant.scenario.seeds.len();
+                        *selected.left_out.entry(reason).or_default() += count;
+                    }
+                }
+            }
+            let wanted = all.cells.iter().filter(|cell| {
+                let name = cell.id.to_string();
+                let named = |filter: &String| match self.exact {
+                    true => name == *filter || cell.id.scenario == *filter,
+                    false => name.contains(filter.as_str()),
+                };
+                let stack = |pattern: &String| Strategies.matches(pattern, &cell.id.strategy);
+                (self.filter.is_empty() || self.filter.iter().any(named))
+                    && (self.strategy.is_empty() || self.strategy.iter().any(stack))
+                    && (self.terminal.is_empty() || self.terminal.contains(&cell.id.terminal))
+                    && (self.seeds.is_empty() || self.seeds.contains(&cell.id.seed))
+            });
+            let found = units(family, wanted, stages);
+            if !found.is_empty() {
+                selected.scenarios += 1;
+            }
+            for unit in found {
+                counter += 1;
+                if counter % n == k - 1 {
+                    selected.cells += unit.cells.len();
+                    let alone = unit.main.stages.as_ref().is_some_and(|s| s.only == [Stage::Lockstep]);
+                    selected.lockstep_only += if alone { unit.cells.len() } else { 0 };
+                    selected.units.push(unit);
+                }
+            }
+        }
+        if selected.units.is_empty() && selected.problems.is_empty() && self.shard.is_none() {
+            return Err(CommandError::Usage(format!(
+                "no cell matches; `rehang list` names all of {} scenarios",
+                corpus.families.len()
+            )));
+        }
+        // longest first would be best, but a run must not depend on measured times: by count is near enough
+        selected.units.sort_by_key(|unit| std::cmp::Reverse(unit.cells.len()));
+        selected.units.retain(|unit| !unit.stages.is_empty());
+        Ok(selected)
+    }
+}
+
+/// How many cells of a unit belong to an arm.
+pub fn in_arm(unit: &Unit, arm: Arm) -> usize {
+    unit.cells.iter().filter(|cell| cell.arm == arm).count()
+}

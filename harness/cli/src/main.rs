@@ -1,0 +1,118 @@
+//! `rehang`: makes AI coding agents hang again, on purpose and the same way every time, and judges what anyone
+//! does about it.
+
+use clap::{CommandFactory, Parser, Subcommand};
+use rehang::commands::{Code, CommandError, check, list, measure, run, select, show};
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Makes AI coding agents hang again, on purpose and the same way every time, and judges what anyone does about it.
+///
+/// Exit codes: 0 as expected · 1 not as expected · 2 usage or a bad file · 3 a hang where none was expected ·
+/// 4 not deterministic · 5 rehang itself left something behind · 70 rehang's own fault; where several hold, the highest.
+#[derive(Parser)]
+#[command(name = "rehang", version, arg_required_else_help = true)]
+#[command(after_help = "Examples:
+  rehang run                                     every scenario under every strategy, in lockstep
+  rehang run question/ --strategy idle           one folder under all versions of one strategy
+  rehang show 'question/row-diff::none::null::1' one cell as a timeline
+  rehang check my-hang.toml                      all errors of a file")]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run cells and say whether they are as expected.
+    Run(run::Run),
+    /// Name the cells of the matrix.
+    List(list::List),
+    /// Name the strategies, with origin, seat and constants.
+    Strategies(list::Strategies),
+    /// Show one cell as a timeline.
+    Show(show::Show),
+    /// Run the cell of a trace again, and compare.
+    Replay(show::Replay),
+    /// Show every error of scenario files, with file, line and caret.
+    Check(check::Check),
+    /// Print the JSON Schema of scenario files.
+    Schema,
+    /// Print the scoreboard: which strategy ends which hang, and which does harm.
+    Score {
+        #[command(flatten)]
+        select: select::Select,
+        /// NDJSON, one object a strategy and mechanism.
+        #[arg(long)]
+        json: bool,
+        /// Where the cells run.
+        #[arg(long, value_enum, default_value_t = run::Where::Sim)]
+        stage: run::Where,
+    },
+    /// Run the matrix again and again: one hash a cell.
+    #[command(hide = true)]
+    Determinism(measure::Determinism),
+    /// Feed random input to a parser.
+    #[command(hide = true)]
+    Fuzz(measure::Fuzz),
+    /// Print shell completions.
+    Completions {
+        /// For which shell.
+        shell: clap_complete::Shell,
+    },
+    #[command(name = "__busy", hide = true)]
+    Busy,
+}
+
+fn main() -> ExitCode {
+    rehang::dispatch();
+    match command(Args::parse().command) {
+        Ok(code) => ExitCode::from(code as u8),
+        // whoever reads our output may stop reading
+        Err(CommandError::Io(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            anstream::eprintln!("error: {error}");
+            ExitCode::from(error.code() as u8)
+        }
+    }
+}
+
+fn command(command: Command) -> Result<Code, CommandError> {
+    let mut out = anstream::stdout().lock();
+    match command {
+        Command::Run(run) => {
+            drop(out);
+            run.run()
+        }
+        Command::List(list) => list.run(&mut out),
+        Command::Strategies(strategies) => strategies.run(&mut out),
+        Command::Show(show) => show.run(&mut out),
+        Command::Replay(replay) => replay.run(&mut out),
+        Command::Check(check) => check.run(&mut out),
+        Command::Schema => {
+            writeln!(out, "{:#}", rehang_scenario::schema())?;
+            Ok(Code::Expected)
+        }
+        Command::Score { select, json, stage } => {
+            let selected = select.select(stage.stages(), rehang_scenario::Style::Plain)?;
+            let pool = rehang::pool::Pool::new(rehang::workers(None)?);
+            let outcome = run::run(&pool, &selected.units, true)?;
+            if json {
+                for row in outcome.score.rows() {
+                    let line = serde_json::to_string(&row).map_err(std::io::Error::other)?;
+                    writeln!(out, "{line}")?;
+                }
+            } else {
+                write!(out, "{}\n{}", outcome.score.grid(100), outcome.score.table())?;
+            }
+            Ok(Code::Expected)
+        }
+        Command::Determinism(determinism) => determinism.run(&mut out),
+        Command::Fuzz(fuzz) => fuzz.run(&mut out),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Args::command(), "rehang", &mut out);
+            Ok(Code::Expected)
+        }
+        Command::Busy => measure::burn(),
+    }
+}

@@ -1,0 +1,156 @@
+//! Worker processes: one a core, each owning one cell at a time.
+//!
+//! Invariant: a worker outlives its runner by no more than a signal (PR_SET_PDEATHSIG), and its participants
+//! outlive it by no more than the end of their control socket. Subreaper and reaping are per process, so cells
+//! never share one.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Condvar, Mutex};
+
+/// The first argument that makes a binary of ours a worker.
+pub const WORKER_ARG: &str = "__worker";
+
+/// Why a worker gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum PoolError {
+    /// It could not be started.
+    #[error("a worker could not be started: {0}")]
+    Start(std::io::Error),
+    /// It ended or said nonsense in the middle of a unit.
+    #[error("a worker broke off: {0}")]
+    Broke(String),
+}
+
+/// How workers are started.
+#[derive(Debug, Clone)]
+pub struct Workers {
+    /// The binary: of ours, so that [`WORKER_ARG`] makes it a worker.
+    pub exe: PathBuf,
+    /// The binary of the fakes.
+    pub fakes: PathBuf,
+    /// How many.
+    pub jobs: usize,
+}
+
+/// Worker processes that wait for work.
+pub struct Pool {
+    workers: Workers,
+    state: Mutex<State>,
+    freed: Condvar,
+}
+
+struct State {
+    idle: Vec<Worker>,
+    started: usize,
+}
+
+struct Worker {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Pool {
+    /// A pool; workers are started when they are needed.
+    pub fn new(workers: Workers) -> Pool {
+        Pool { workers, state: Mutex::new(State { idle: Vec::new(), started: 0 }), freed: Condvar::new() }
+    }
+
+    /// How many units can run at once.
+    pub fn jobs(&self) -> usize {
+        self.workers.jobs.max(1)
+    }
+
+    /// Has a free worker do a unit, and waits for its answer.
+    ///
+    /// # Errors
+    /// A worker that could not be started, or that broke off; the next unit gets a new one.
+    pub fn submit<Q: Serialize, A: DeserializeOwned>(&self, unit: &Q) -> Result<A, PoolError> {
+        let mut worker = self.take()?;
+        match worker.ask(unit) {
+            Ok(answer) => {
+                self.give_back(Some(worker));
+                Ok(answer)
+            }
+            Err(error) => {
+                let _ = worker.child.kill();
+                let _ = worker.child.wait();
+                self.give_back(None);
+                Err(error)
+            }
+        }
+    }
+
+    fn take(&self) -> Result<Worker, PoolError> {
+        let mut state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        loop {
+            if let Some(worker) = state.idle.pop() {
+                return Ok(worker);
+            }
+            if state.started < self.jobs() {
+                let core = state.started;
+                let worker = Worker::start(&self.workers, core)?;
+                state.started += 1;
+                return Ok(worker);
+            }
+            state = self.freed.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
+        }
+    }
+
+    fn give_back(&self, worker: Option<Worker>) {
+        let mut state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        match worker {
+            Some(worker) => state.idle.push(worker),
+            None => state.started -= 1,
+        }
+        self.freed.notify_one();
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        for worker in state.idle.drain(..) {
+            let Worker { mut child, stdin, .. } = worker;
+            // the end of its input ends a worker
+            drop(stdin);
+            let _ = child.wait();
+        }
+    }
+}
+
+impl Worker {
+    fn start(workers: &Workers, core: usize) -> Result<Worker, PoolError> {
+        let mut child = Command::new(&workers.exe)
+            .arg(WORKER_ARG)
+            .arg(core.to_string())
+            .arg(&workers.fakes)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(PoolError::Start)?;
+        let missing = || PoolError::Broke("it has no streams".to_owned());
+        let stdin = child.stdin.take().ok_or_else(missing)?;
+        let stdout = BufReader::new(child.stdout.take().ok_or_else(missing)?);
+        Ok(Worker { child, stdin, stdout })
+    }
+
+    fn ask<Q: Serialize, A: DeserializeOwned>(&mut self, unit: &Q) -> Result<A, PoolError> {
+        let broke = |error: &dyn std::fmt::Display| PoolError::Broke(error.to_string());
+        let mut line = serde_json::to_vec(unit).map_err(|e| broke(&e))?;
+        line.push(b'\n');
+        self.stdin.write_all(&line).and_then(|()| self.stdin.flush()).map_err(|e| broke(&e))?;
+        let mut answer = String::new();
+        match self.stdout.read_line(&mut answer).map_err(|e| broke(&e))? {
+            0 => {
+                let status = self.child.wait().map_or_else(|e| e.to_string(), |s| s.to_string());
+                Err(PoolError::Broke(format!("it ended ({status})")))
+            }
+            _ => serde_json::from_str(&answer).map_err(|e| broke(&e)),
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! A unit of work: one variant on one terminal with one seed, under all its strategies and in both arms.
+//!
+//! Invariant: `none` runs first in each arm, since every other cell is judged beside it; the control arm runs
+//! before the main arm, since bounds start from how long a healthy run takes.
+
+use rehang_judge::meets::{self, meets};
+use rehang_judge::score::Scoreboard;
+use rehang_judge::{CellFacts, Row, Trace, Verdict, judge, ndjson, timeline};
+use rehang_scenario::cells::{Cell, CellId};
+use rehang_scenario::turns::Turn;
+use rehang_scenario::{Arm, Expect, Scenario, Span, Stage, Terminal, VTime, Via};
+use rehang_stage::world::World;
+use rehang_stage::{Job, RunError};
+use rehang_strategy::Facts;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// The baseline.
+const NONE: &str = "none";
+
+/// A unit of work.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Unit {
+    /// The family and the variant, as cells call them.
+    pub name: String,
+    /// The main arm.
+    pub main: Scenario,
+    /// The control arm.
+    pub control: Option<Scenario>,
+    /// The terminal of all its cells.
+    pub terminal: Terminal,
+    /// The seed of all its cells.
+    pub seed: u64,
+    /// Where they run.
+    pub stages: Vec<Stage>,
+    /// What to run and what must come out.
+    pub cells: Vec<Wanted>,
+    /// The traces of all cells are wanted, not just of those that fail.
+    pub keep_traces: bool,
+    /// Shifts the begin of virtual time.
+    pub begin: VTime,
+}
+
+/// A cell of a unit.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Wanted {
+    /// The cell's name.
+    pub id: String,
+    /// Its stack.
+    pub strategy: String,
+    /// Its arm.
+    pub arm: Arm,
+    /// What must come out.
+    pub expect: Expect,
+}
+
+/// What came out of a unit.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Answer {
+    /// Its cells, stage by stage in the order asked for.
+    pub cells: Vec<CellAnswer>,
+    /// How the scoreboard counts them; a cell that ran on two stages counts once.
+    pub score: Scoreboard,
+}
+
+/// What came out of one cell on one stage.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct CellAnswer {
+    /// The cell's name.
+    pub id: String,
+    /// Its arm.
+    pub arm: Arm,
+    /// Its mechanism.
+    pub mechanism: String,
+    /// Its row; none where rehang itself failed.
+    pub row: Option<Row>,
+    /// What is not as expected, a line each.
+    pub mismatches: Vec<String>,
+    /// A hang where none was expected.
+    pub unexpected_hang: bool,
+    /// rehang's own fault.
+    pub fault: Option<String>,
+    /// The trace on this stage is not that of the first stage.
+    pub differs: Option<String>,
+    /// The timeline, where the cell is not as expected.
+    pub timeline: Option<String>,
+    /// The trace, NDJSON, where it is wanted.
+    pub trace: Option<String>,
+}
+
+/// Runs a unit. Each stage gets its world from `world`.
+pub fn run(unit: &Unit, worlds: &mut dyn FnMut(Stage) -> Result<Box<dyn World>, String>) -> Answer {
+    let mut answer = Answer::default();
+    let mut first: BTreeMap<String, (Trace, String)> = BTreeMap::new();
+    for &stage in &unit.stages {
+        let mut world = match worlds(stage) {
+            Ok(world) => world,
+            Err(fault) => {
+                answer.cells.extend(unit.cells.iter().map(|wanted| failed(unit, wanted, fault.clone())));
+                continue;
+            }
+        };
+        let mut runner = Runner { unit, stage, world: world.as_mut(), healthy: Span::ZERO };
+        for arm in [Arm::Control, Arm::Main] {
+            runner.arm(arm, &mut first, &mut answer);
+        }
+    }
+    let place = |cell: &CellAnswer| unit.cells.iter().position(|wanted| wanted.id == cell.id);
+    answer.cells.sort_by_key(place);
+    answer
+}
+
+/// The cells of a unit whose worker broke off.
+pub fn broke(unit: &Unit, why: &str) -> Vec<CellAnswer> {
+    unit.cells.iter().map(|wanted| failed(unit, wanted, why.to_owned())).collect()
+}
+
+fn failed(unit: &Unit, wanted: &Wanted, fault: String) -> CellAnswer {
+    CellAnswer {
+        id: wanted.id.clone(),
+        arm: wanted.arm,
+        mechanism: unit.main.mechanism.clone(),
+        row: None,
+        mismatches: Vec::new(),
+        unexpected_hang: false,
+        fault: Some(fault),
+        differs: None,
+        timeline: None,
+        trace: None,
+    }
+}
+
+struct Runner<'a> {
+    unit: &'a Unit,
+    stage: Stage,
+    world: &'a mut dyn World,
+    healthy: Span,
+}
+
+struct Ran {
+    trace: Trace,
+    verdict: Verdict,
+    facts: CellFacts,
+    wall_us: u64,
+}
+
+impl Runner<'_> {
+    fn arm(&mut self, arm: Arm, first: &mut BTreeMap<String, (Trace, String)>, answer: &mut Answer) {
+        let wanted: Vec<&Wanted> = self.unit.cells.iter().filter(|wanted| wanted.arm == arm).collect();
+        let scenario = match arm {
+            Arm::Main => Some(&self.unit.main),
+            Arm::Control => self.unit.control.as_ref(),
+        };
+        let Some(scenario) = scenario.filter(|_| !wanted.is_empty() || arm == Arm::Control) else { return };
+        let baseline = match self.cell(scenario, NONE, arm, None) {
+            Ok(ran) => ran,
+            Err(fault) => {
+                answer.cells.extend(wanted.iter().map(|wanted| failed(self.unit, wanted, fault.clone())));
+                return;
+            }
+        };
+        if baseline.verdict.outcome.word() == "completed" {
+            self.healthy = Span(baseline.verdict.virtual_ms());
+        }
+        for wanted in wanted {
+            let ran = match wanted.strategy.as_str() {
+                NONE => None,
+                stack => match self.cell(scenario, stack, arm, Some(&baseline.verdict)) {
+                    Ok(ran) => Some(ran),
+                    Err(fault) => {
+                        answer.cells.push(failed(self.unit, wanted, fault));
+                        continue;
+                    }
+                },
+            };
+            let ran = ran.as_ref().unwrap_or(&baseline);
+            if !first.contains_key(&wanted.id) {
+                answer.score.add(&ran.facts, &ran.verdict, &baseline.verdict);
+            }
+            answer.cells.push(self.show(wanted, ran, &baseline.verdict, first));
+        }
+    }
+
+    fn cell(&mut self, scenario: &Scenario, stack: &str, arm: Arm, none: Option<&Verdict>) -> Result<Ran, String> {
+        let job = Job { scenario, stack, terminal: self.unit.terminal, seed: self.unit.seed, begin: self.unit.begin };
+        let began = Instant::now();
+        let record = rehang_stage::run(self.world, &job).map_err(|error| match error {
+            RunError::World(fault) => fault.to_string(),
+            RunError::Stack(why) => why,
+        })?;
+        let wall_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let facts = self.facts(scenario, stack, arm);
+        let verdict = judge(&record.trace, &facts, none).map_err(|inconsistent| inconsistent.to_string())?;
+        Ok(Ran { trace: record.trace, verdict, facts, wall_us })
+    }
+
+    fn facts(&self, scenario: &Scenario, stack: &str, arm: Arm) -> CellFacts {
+        let mut facts = CellFacts::new(&self.unit.name, stack, self.unit.terminal);
+        facts.mechanism.clone_from(&scenario.mechanism);
+        facts.stage = self.stage;
+        facts.seed = self.unit.seed;
+        facts.control = arm == Arm::Control;
+        facts.server = rehang_stage::serves(&scenario.agent);
+        facts.answerer = scenario.people.iter().any(|person| match person.via {
+            Via::Tty => self.unit.terminal.stdin_is_tty(),
+            Via::Http | Via::Stdin => true,
+            Via::Companion => false,
+        });
+        facts.survives.clone_from(&scenario.survives);
+        if let Ok(stack) = rehang_strategy::stack(stack) {
+            facts.bound = stack.bound(&counts(&scenario.turns, self.healthy));
+            for member in &stack.members {
+                facts.effective.insert(member.spec.to_string(), constants(&member.spec));
+            }
+        }
+        facts
+    }
+
+    fn show(
+        &self,
+        wanted: &Wanted,
+        ran: &Ran,
+        none: &Verdict,
+        first: &mut BTreeMap<String, (Trace, String)>,
+    ) -> CellAnswer {
+        let sha = ndjson::sha256(&ran.trace);
+        let found = meets(&ran.verdict, Some(none), &wanted.expect);
+        let unexpected_hang = found.iter().any(|m| m.what == meets::What::UnexpectedHang);
+        let mismatches: Vec<String> = found.into_iter().map(|mismatch| mismatch.line).collect();
+        let mut row = Row::new(&ran.facts, &ran.verdict, sha.clone(), ran.wall_us, mismatches.is_empty());
+        if wanted.arm == Arm::Control {
+            row.scenario.push_str("::control");
+        }
+        let differs = match first.get(&wanted.id) {
+            Some((trace, other)) if *other != sha => Some(difference(trace, &ran.trace)),
+            Some(_) => None,
+            None => {
+                first.insert(wanted.id.clone(), (ran.trace.clone(), sha));
+                None
+            }
+        };
+        let show = !mismatches.is_empty() || differs.is_some() || self.unit.keep_traces;
+        let trace = self.unit.keep_traces.then(|| {
+            let mut out = Vec::new();
+            let header = ndjson::Header::of(&ran.facts);
+            match ndjson::write(&header, &ran.trace, &mut out) {
+                Ok(()) => String::from_utf8_lossy(&out).into_owned(),
+                Err(error) => error.to_string(),
+            }
+        });
+        CellAnswer {
+            id: wanted.id.clone(),
+            arm: wanted.arm,
+            mechanism: ran.facts.mechanism.clone(),
+            row: Some(row),
+            mismatches,
+            unexpected_hang,
+            fault: None,
+            differs,
+            timeline: show.then(|| timeline::timeline(&ran.trace, 100)),
+            trace,
+        }
+    }
+}
+
+/// The first event in which two traces of one cell differ.
+fn difference(a: &Trace, b: &Trace) -> String {
+    let at = a.events.iter().zip(&b.events).position(|(a, b)| a != b).unwrap_or(a.events.len().min(b.events.len()));
+    let show = |trace: &Trace| {
+        let event = trace.events.get(at);
+        let text = event.map(|event| serde_json::to_string(event).unwrap_or_default());
+        timeline::cut(&text.unwrap_or_else(|| "the end".to_owned()), 400)
+    };
+    format!("event {}: {} / {}", at + 1, show(a), show(b))
+}
+
+/// The units of cells, in order.
+pub fn units<'a>(
+    family: &'a rehang_scenario::file::Family,
+    cells: impl Iterator<Item = &'a Cell<'a>>,
+    stages: &[Stage],
+) -> Vec<Unit> {
+    let mut units: Vec<Unit> = Vec::new();
+    let mut places: BTreeMap<(String, Terminal, u64), usize> = BTreeMap::new();
+    for cell in cells {
+        let CellId { variant, terminal, seed, .. } = &cell.id;
+        let key = (variant.clone(), *terminal, *seed);
+        let Some(of) = family.variants.iter().find(|v| v.name == *variant) else { continue };
+        let place = *places.entry(key).or_insert_with(|| {
+            let only = of.scenario.stages.as_ref().map(|s| s.only.as_slice());
+            let stages = stages.iter().copied().filter(|s| only.is_none_or(|only| only.contains(s))).collect();
+            let name = if variant.is_empty() { family.name.clone() } else { format!("{}[{variant}]", family.name) };
+            units.push(Unit {
+                name,
+                main: of.scenario.clone(),
+                control: of.control.clone(),
+                terminal: *terminal,
+                seed: *seed,
+                stages,
+                cells: Vec::new(),
+                keep_traces: false,
+                begin: VTime::ZERO,
+            });
+            units.len() - 1
+        });
+        units[place].cells.push(Wanted {
+            id: cell.id.to_string(),
+            strategy: cell.id.strategy.clone(),
+            arm: cell.id.arm,
+            expect: cell.expect.clone(),
+        });
+    }
+    units
+}
+
+fn counts(turns: &[Turn], healthy: Span) -> Facts {
+    let mut facts = Facts { healthy, ..Facts::default() };
+    count(turns, &mut facts);
+    facts
+}
+
+fn count(turns: &[Turn], facts: &mut Facts) {
+    facts.responses += u32::try_from(rehang_scenario::turns::responses(turns).len()).unwrap_or(u32::MAX);
+    for turn in turns {
+        let one = std::slice::from_ref(turn);
+        let calls = if let Turn::Together(calls) = turn { calls } else { one };
+        for call in calls {
+            match call {
+                Turn::Ask(_) | Turn::Permit(_) => facts.asks += 1,
+                Turn::Bash(bash) => {
+                    facts.bashes += 1;
+                    facts.asks += u32::from(bash.asks.is_some());
+                }
+                Turn::Task(task) => count(&task.turns, facts),
+                Turn::Say(_) | Turn::Think(_) | Turn::Together(_) | Turn::Compact(_) | Turn::Finish(_) => {}
+            }
+        }
+    }
+}
+
+/// The constants that a strategy really runs with, by the names that reports use: `idle_ms`, `misses`.
+fn constants(spec: &rehang_strategy::Spec) -> BTreeMap<String, u64> {
+    let Ok((_, params)) = spec.resolve() else { return BTreeMap::new() };
+    let spans = params.spans.iter().map(|(name, span)| (format!("{name}_ms"), span.as_ms()));
+    let counts = params.counts.iter().map(|(name, count)| ((*name).to_owned(), u64::from(*count)));
+    spans.chain(counts).collect()
+}

@@ -1,0 +1,48 @@
+//! A worker process: units in on stdin, answers out on stdout, a line each.
+//!
+//! Invariant: it ends with its runner. It is pinned to a core, so that its participants, which inherit that, pass
+//! control to each other without crossing to another.
+
+use crate::unit::{Answer, Unit, run};
+use rehang_scenario::Stage;
+use rehang_stage::lockstep;
+use rehang_stage::sim;
+use rehang_stage::world::World;
+use std::io::{BufRead, Write};
+use std::path::Path;
+
+/// Works until stdin ends; the exit code.
+pub fn main(core: usize, fakes: &Path) -> i32 {
+    if rehang_stage::worker::settle_in(core).is_err() {
+        return 70;
+    }
+    let mut stdout = std::io::stdout().lock();
+    for line in std::io::stdin().lock().lines() {
+        let Ok(line) = line else { break };
+        let answer = match serde_json::from_str::<Unit>(&line) {
+            Ok(unit) => run(&unit, &mut |stage| world(stage, fakes)),
+            Err(_) => Answer::default(),
+        };
+        let Ok(mut text) = serde_json::to_vec(&answer) else { return 70 };
+        text.push(b'\n');
+        if stdout.write_all(&text).and_then(|()| stdout.flush()).is_err() {
+            break;
+        }
+    }
+    0
+}
+
+/// A world for a stage.
+///
+/// # Errors
+/// Why there is none.
+pub fn world(stage: Stage, fakes: &Path) -> Result<Box<dyn World>, String> {
+    match stage {
+        Stage::Sim => Ok(Box::new(sim::Kernel::new())),
+        Stage::Lockstep => {
+            let kernel = lockstep::Kernel::new(fakes).map_err(|fault| fault.to_string())?;
+            Ok(Box::new(kernel))
+        }
+        Stage::Live => Err("the stage `live` is not built yet; use sim or lockstep".to_owned()),
+    }
+}

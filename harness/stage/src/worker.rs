@@ -1,0 +1,27 @@
+//! What makes a process a worker: pinned to a core, and gone when its runner is.
+//!
+//! Linux: `sched_setaffinity`, `PR_SET_PDEATHSIG`. Without the right to pin (a cpuset of one core), it only runs slower.
+
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::sys::prctl;
+use nix::sys::signal::Signal;
+use nix::unistd::Pid;
+
+/// Settles this process in as the `nth` worker.
+///
+/// # Errors
+/// The kernel does not tell when the runner dies.
+pub fn settle_in(nth: usize) -> Result<(), nix::Error> {
+    prctl::set_pdeathsig(Signal::SIGKILL)?;
+    let here = Pid::from_raw(0);
+    if let Ok(allowed) = sched_getaffinity(here) {
+        let cores: Vec<usize> = (0..CpuSet::count()).filter(|&core| allowed.is_set(core).unwrap_or(false)).collect();
+        let mut own = CpuSet::new();
+        if let Some(&core) = cores.get(nth % cores.len().max(1))
+            && own.set(core).is_ok()
+        {
+            let _ = sched_setaffinity(here, &own);
+        }
+    }
+    Ok(())
+}
