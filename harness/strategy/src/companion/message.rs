@@ -95,10 +95,9 @@ impl<'a> Last<'a> {
     ///
     /// Defect a: any finish reason will do, `tool-calls` too, after which the session's loop goes on.
     pub(crate) fn is_terminal(self, start: VTime, lenient: bool) -> bool {
-        let completed = self.time("completed").unwrap_or(0);
         self.info()["role"] == "assistant"
-            && completed >= start.0
-            && (self.finish().is_some() || (lenient && completed > 0))
+            && self.time("completed").is_some_and(|completed| completed >= start.0)
+            && (lenient || self.finish().is_some())
     }
 
     /// Whether its last tool is a bash that runs.

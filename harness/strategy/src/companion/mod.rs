@@ -24,7 +24,7 @@ pub mod job;
 mod message;
 pub mod monitor;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 pub mod watcher;
 
 use crate::catalogue::Value;

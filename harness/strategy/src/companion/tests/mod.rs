@@ -1,5 +1,6 @@
 //! The seed's timings and its RAN defects (2.5), at decision level: exact virtual times against a scripted server.
 
+pub(crate) mod fuzz;
 mod heal;
 mod monitor;
 mod watcher;
