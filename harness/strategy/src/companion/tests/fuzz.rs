@@ -40,7 +40,7 @@ fn play(entry: &Entry, params: &Params, picks: &[(usize, Pick)], begin: u64) -> 
     let mut seen = vec![(0, Seen::Started { session: "ses_1".to_owned(), prompt: "go".to_owned() })];
     seen.extend(picks.iter().map(|(step, pick)| (STEPS[*step], build(pick, begin))));
     // Every third run begins with something else.
-    if picks.len() % 3 == 0 {
+    if picks.len().is_multiple_of(3) {
         seen.remove(0);
     }
     let mut states = Vec::new();
@@ -116,7 +116,7 @@ fn event(a: u8, b: u8) -> Value {
     match a % 5 {
         0 | 1 => json!({"type": "message.part.updated", "properties": {"part": {
             "id": format!("prt_{b}"), "sessionID": "ses_1", "messageID": message, "callID": call, "tool": "question",
-            "state": {"status": if a % 2 == 0 { "running" } else { "completed" }}}}}),
+            "state": {"status": if a.is_multiple_of(2) { "running" } else { "completed" }}}}}),
         2 => json!({"type": "question.asked", "properties": {"id": "que_1", "sessionID": "ses_1"}}),
         3 => json!({"type": "session.status", "properties": {"sessionID": "ses_1", "status": {"type": "busy"}}}),
         _ => json!({"type": "question.replied", "properties": {"requestID": "que_1", "sessionID": "ses_1"}}),

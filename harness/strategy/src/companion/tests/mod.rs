@@ -10,11 +10,14 @@ use crate::{Act, Seen, Settled};
 use rehang_scenario::{Policy, VTime};
 use serde_json::{Value as Json, json};
 
+/// A status with its body, or why there was none.
+type Posted = Result<(u16, Json), &'static str>;
+
 /// What a strategy's world answers, by the millisecond.
 struct World {
     messages: Box<dyn Fn(u64) -> Result<Json, u16>>,
     /// When the prompt's POST ends, and how.
-    post: Option<(u64, Result<(u16, Json), &'static str>)>,
+    post: Option<(u64, Posted)>,
     children: Box<dyn Fn(u64) -> Option<u32>>,
     pid: bool,
     worker_starts: bool,
@@ -150,7 +153,7 @@ fn play_on(spec: &str, world: World, end: u64, on: bool) -> Story {
     Story(story)
 }
 
-fn ended(id: u32, how: &Result<(u16, Json), &'static str>) -> Seen {
+fn ended(id: u32, how: &Posted) -> Seen {
     match how {
         Ok((status, body)) => Seen::Response { id, status: *status, body: body.clone() },
         Err(why) => Seen::Failed { id, why: (*why).to_owned() },
