@@ -13,7 +13,6 @@ use rehang_scenario::{Canon, Canonical, Scenario, VTime};
 use rehang_wire::http::{RequestReader, chunk, response, streaming_head};
 use rehang_wire::model::script::{Item, ModelScript, Stream, chunks};
 use rehang_wire::model::{Api, Encoder, ModelEvent, ToolCall, error_body};
-use rehang_wire::sse;
 use serde_json::json;
 use std::collections::VecDeque;
 
@@ -148,7 +147,7 @@ impl Open {
         }
         match item {
             Item::Event(event) => out.extend(chunk(&self.encoder.event(event))),
-            Item::KeepAlive => out.extend(chunk(&sse::comment("keep-alive"))),
+            Item::KeepAlive => out.extend(chunk(&self.encoder.event(&ModelEvent::KeepAlive))),
             Item::Compacting(_) => {}
             Item::Ended { clean } => {
                 let end = if *clean { self.encoder.end() } else { Vec::new() };

@@ -73,6 +73,10 @@ impl Os for View<'_> {
         self.this().env.iter().find(|(k, _)| k == key).map(|(_, v)| v.clone())
     }
 
+    fn envs(&self) -> Vec<(String, String)> {
+        self.this().env.clone()
+    }
+
     fn role(&self) -> &str {
         &self.this().role
     }
