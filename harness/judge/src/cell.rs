@@ -22,7 +22,7 @@ pub struct CellFacts {
     pub seed: u64,
     /// The control arm: the one change under which it does not hang.
     pub control: bool,
-    /// The agent is a server. It is meant to outlive the run, so it is not "left behind".
+    /// The agent is a server: it lives on behind a result, and that is no hang.
     pub server: bool,
     /// A person of the scenario could and would answer by a way that this terminal has.
     pub answerer: bool,
@@ -79,7 +79,7 @@ pub enum Actor {
     Other,
 }
 
-/// Roles are `agent` and `agent.N…`, people `personN`; what is no known word is a strategy's name.
+/// Roles are `agent`, `agent.N…` and, restarted, `agent~N`; people are `personN`; what is no known word is a strategy's name.
 pub fn actor(who: &str) -> Actor {
     match who {
         "agent" => Actor::Process,
@@ -88,7 +88,7 @@ pub fn actor(who: &str) -> Actor {
         "model" => Actor::Model,
         "user" => Actor::Person,
         "" | "worker" | "companion" | "fault" | "conductor" | "stage" | "kernel" | "shutdown" => Actor::Other,
-        _ if who.starts_with("agent.") => Actor::Process,
+        _ if who.starts_with("agent.") || who.starts_with("agent~") => Actor::Process,
         _ if who.strip_prefix("person").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit())) => Actor::Person,
         _ => Actor::Strategy,
     }

@@ -322,6 +322,9 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn take(&mut self, at: At, who: &'a str, what: &'a What) {
+        // A restarted agent is the same agent: `agent~1` holds the sessions that `agent` held.
+        let restarted = who.strip_prefix("agent~").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
+        let who = if restarted { "agent" } else { who };
         let index = &mut self.index;
         let act = |what| Act { at, who, what };
         match what {

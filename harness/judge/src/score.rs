@@ -92,7 +92,8 @@ pub fn classify(verdict: &Verdict, baseline: &Verdict) -> Score {
 }
 
 /// Cells added up by strategy and mechanism.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(from = "Lines", into = "Lines")]
 pub struct Scoreboard {
     lines: BTreeMap<(String, Mechanism), Tally>,
 }
@@ -133,6 +134,23 @@ pub struct Times {
     pub median_ms: u64,
     /// The longest.
     pub max_ms: u64,
+}
+
+/// A scoreboard on its way from a worker: strategy, mechanism, tally.
+type Lines = Vec<(String, String, Tally)>;
+
+impl From<Scoreboard> for Lines {
+    fn from(board: Scoreboard) -> Lines {
+        board.lines.into_iter().map(|((strategy, mechanism), tally)| (strategy, mechanism.name, tally)).collect()
+    }
+}
+
+impl From<Lines> for Scoreboard {
+    fn from(lines: Lines) -> Scoreboard {
+        let line =
+            |(strategy, mechanism, tally): (String, String, Tally)| ((strategy, Mechanism::of(&mechanism)), tally);
+        Scoreboard { lines: lines.into_iter().map(line).collect() }
+    }
 }
 
 impl Scoreboard {
@@ -234,7 +252,7 @@ impl Mechanism {
     }
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Tally {
     scores: BTreeMap<Score, u64>,
     to_verdict: Spans,
@@ -285,7 +303,7 @@ impl Tally {
 }
 
 /// Spans with their number: virtual time has few different ones.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Spans(BTreeMap<u64, u64>);
 
 impl Spans {

@@ -1,6 +1,6 @@
 //! Invariant 2: Every ask has exactly one end, or is pending in a session that is busy; nothing is listed after its end.
 //!
-//! Invariant: an ask dies with its process where that is killed or fails; one that exits with 0 over an open
+//! Invariant: an ask dies with its process where that is ended by a signal or fails; one that exits with 0 over an open
 //! ask has told nobody what became of it. Real opencode keeps the asks of an aborted session listed (recorded
 //! for 1.2.15 and 1.18.33): that is a breach, which the scenario then expects. A list counts as late where it
 //! was requested after the end, so that a response under way is none.
@@ -26,13 +26,7 @@ pub fn check(view: &View<'_>) -> Vec<Breach> {
         }
         if ask.ends.is_empty() {
             match ask.died {
-                Some(at)
-                    if view
-                        .index
-                        .processes
-                        .get(ask.who)
-                        .is_some_and(|p| p.ended == Some((at, None)) && p.code == Some(0)) =>
-                {
+                Some(at) if exits_in_peace(view, ask.who, at) => {
                     breaches.push(breach(at, format!("{} exits with 0 while `{}` is open", ask.who, ask.id)));
                 }
                 Some(_) => {}
@@ -49,6 +43,13 @@ pub fn check(view: &View<'_>) -> Vec<Breach> {
     }
     breaches.extend(listed(view));
     breaches
+}
+
+/// Whether a process exits with 0 and nobody had told it to end.
+fn exits_in_peace(view: &View<'_>, who: &str, at: At) -> bool {
+    let exits = view.index.processes.get(who).is_some_and(|p| p.ended == Some((at, None)) && p.code == Some(0));
+    let told = |act: &crate::index::Act<'_>| act.at < at && matches!(act.what, crate::index::Did::Signal(..));
+    exits && !view.index.acts.iter().any(told)
 }
 
 fn listed(view: &View<'_>) -> Vec<Breach> {
@@ -121,6 +122,7 @@ mod tests {
     fn an_ask_dies_with_its_process() {
         says(asked().killed("agent", "KILL"), expect![""]);
         says(asked().exit("agent", 143), expect![""]);
+        says(asked().signal("client", "TERM", "agent").exit("agent", 0), expect![""]);
         says(
             asked().exit("agent", 0),
             expect![[r#"

@@ -1,7 +1,7 @@
 //! Invariant 8: Nothing is left, apart from what the scenario declares as `survives`: no process, descriptor, socket, file.
 //!
-//! Invariant: what a hang holds is the hang, not left behind; a server is meant to outlive the run. A
-//! survivor is named by its role or its program, and its descendants survive with it.
+//! Invariant: what a hang holds is the hang, not left behind; a server is shut down behind
+//! its run, so one that is still there is left. A survivor is named by its role or its program, and its descendants survive with it.
 
 use super::Breach;
 use crate::index::View;
@@ -12,25 +12,13 @@ pub fn check(view: &View<'_>) -> Vec<Breach> {
     if view.verdict.outcome.is_hung() {
         return Vec::new();
     }
-    let left = view
-        .index
-        .left
-        .iter()
-        .filter(|(who, _, what)| !(survives(view, who) || is_server(view, who) && is_process(what)));
+    let left = view.index.left.iter().filter(|(who, ..)| !survives(view, who));
     let breach = |&(who, at, what): &(&str, _, &str)| {
         let name = view.index.processes.get(who).map_or("", |process| program(process.argv));
         let name = if name.is_empty() { String::new() } else { format!(" ({name})") };
         Breach::new(Invariant::LeftBehind, at, format!("{who}{name} is left behind: {what}"))
     };
     left.map(breach).collect()
-}
-
-fn is_process(what: &str) -> bool {
-    what == "process"
-}
-
-fn is_server(view: &View<'_>, who: &str) -> bool {
-    view.facts.server && who == "agent"
 }
 
 fn survives(view: &View<'_>, who: &str) -> bool {
@@ -64,9 +52,9 @@ mod tests {
     use crate::trace::What;
     use expect_test::{Expect, expect};
 
-    fn left(survives: &[&str], server: bool, cell: Cell, want: Expect) {
+    fn left(survives: &[&str], cell: Cell, want: Expect) {
         let mut facts = facts("none");
-        (facts.survives, facts.server) = (survives.iter().map(|s| (*s).to_owned()).collect(), server);
+        facts.survives = survives.iter().map(|s| (*s).to_owned()).collect();
         want.assert_eq(&said(check, cell, &facts));
     }
 
@@ -81,7 +69,6 @@ mod tests {
     fn a_grandchild_that_leaks_is_named() {
         left(
             &[],
-            false,
             leaves("agent.1.1", "process"),
             expect![[r#"
             10ms left-behind: agent.1.1 (fake-tool) is left behind: process
@@ -89,7 +76,6 @@ mod tests {
         );
         left(
             &["agent.1.2", "agent.1.10", "dev"],
-            false,
             leaves("agent.1.1", "process"),
             expect![[r#"
             10ms left-behind: agent.1.1 (fake-tool) is left behind: process
@@ -100,43 +86,14 @@ mod tests {
     #[test]
     fn what_survives_on_purpose_is_no_breach() {
         for survivor in ["agent.1.1", "agent.1", "dev-server", "fake-tool"] {
-            left(&[survivor], false, leaves("agent.1.1", "process"), expect![""]);
+            left(&[survivor], leaves("agent.1.1", "process"), expect![""]);
         }
-        left(&["dev-server"], false, leaves("agent.1.1.4", "process"), expect![""]);
-    }
-
-    #[test]
-    fn a_server_outlives_its_run_but_its_asks_do_not() {
-        left(&[], true, leaves("agent", "process"), expect![""]);
-        left(
-            &[],
-            false,
-            leaves("agent", "process"),
-            expect![[r#"
-            10ms left-behind: agent (fake) is left behind: process
-        "#]],
-        );
-        left(
-            &[],
-            true,
-            leaves("agent", "stopped process"),
-            expect![[r#"
-            10ms left-behind: agent (fake) is left behind: stopped process
-        "#]],
-        );
-        left(
-            &[],
-            true,
-            leaves("agent", "open ask"),
-            expect![[r#"
-            10ms left-behind: agent (fake) is left behind: open ask
-        "#]],
-        );
+        left(&["dev-server"], leaves("agent.1.1.4", "process"), expect![""]);
     }
 
     #[test]
     fn a_hang_holds_what_it_holds() {
         let hung = Cell::new().started().deadlock(&[("agent", "bash")]);
-        left(&[], false, hung.add("agent", What::Left { what: "process".into() }), expect![""]);
+        left(&[], hung.add("agent", What::Left { what: "process".into() }), expect![""]);
     }
 }

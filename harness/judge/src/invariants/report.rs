@@ -149,6 +149,9 @@ fn monitor(view: &View<'_>) -> Vec<Breach> {
     let mut breaches = Vec::new();
     for (place, event) in view.trace.events.iter().enumerate() {
         let What::Says(text) = &event.what else { continue };
+        if actor(&event.who) != Actor::Strategy {
+            continue;
+        }
         let (at, who) = (At { place, t: event.t }, &event.who);
         let why = match claim(text) {
             Some(Claim::Over(status)) if running(view, at.t) => format!("{who} says {status}, and the session is busy"),
