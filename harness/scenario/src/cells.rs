@@ -22,7 +22,8 @@ pub trait Catalogue {
     /// The stacks of the matrix for such an agent: `none` first, then in the catalogue's order.
     fn stacks(&self, agent: &Agent) -> Vec<String>;
 
-    /// Whether a stack can run on such an agent: it speaks its wire and has its seat there.
+    /// Whether a stack can run on such an agent: it speaks its wire and has its seat there. Asked of a name without
+    /// a version too: can any version of it?
     ///
     /// # Errors
     /// Says why not, in words that the summary counts by.

@@ -86,6 +86,11 @@ outcome = "completed"
 breaks = ["double-or-invented-reply"]
 
 [[expect]]
+strategies = ["blind-timeout"]
+seeds = [2]
+outcome = "failed"
+
+[[expect]]
 outcome = "as none"
 "#;
 
@@ -98,28 +103,34 @@ fn a_family_has_its_variants_as_cells() {
     assert_eq!(variant.scenario.turns.len(), 3);
     assert_eq!(variant.scenario.env.get("CI").map(String::as_str), Some("1"));
     assert_eq!(variant.own_rules, 1);
-    assert_eq!(variant.scenario.expect.len(), 5);
+    assert_eq!(variant.scenario.expect.len(), 6);
     assert_eq!(variant.control.as_ref().map(|c| (c.turns.len(), c.people.len())), Some((0, 0)));
     assert_eq!(family.variants[1].control.as_ref().map(|c| (c.turns.len(), c.people.len())), Some((2, 1)));
     assert_eq!(family.source.line(variant.span_of("env.CI").start), 15);
     let all = listed(&family);
-    let few: Vec<&str> =
-        all.lines().filter(|l| l.contains("none::") || l.contains("idle") || l.contains("r1")).collect();
+    let few: Vec<&str> = all
+        .lines()
+        .filter(|l| l.contains("none::") || l.contains("blind") || l.contains("idle") || l.contains("r1"))
+        .collect();
     expect![[r#"
         question/row-diff[at-the-limit]::none::null::7 | rule 0: Failed
-        question/row-diff[at-the-limit]::idle@f54b32f::null::7 | rule 4: AsNone
-        question/row-diff[at-the-limit]::auto-answer@r1::null::7 | rule 4: AsNone
+        question/row-diff[at-the-limit]::idle@f54b32f::null::7 | rule 5: AsNone
+        question/row-diff[at-the-limit]::auto-answer@r1::null::7 | rule 5: AsNone
+        question/row-diff[at-the-limit]::blind-timeout::null::7 | rule 5: AsNone
         question/row-diff[at-the-limit]::idle@f54b32f(timeout=5s)+blind-timeout::null::7 | rule 2: Stopped("idle")
         question/row-diff[at-the-limit]::none::null::7::control | rule -: Completed
         question/row-diff[at-the-limit]::idle@f54b32f::null::7::control | rule -: Completed
         question/row-diff[at-the-limit]::auto-answer@r1::null::7::control | rule 3: Completed
+        question/row-diff[at-the-limit]::blind-timeout::null::7::control | rule -: Completed
         question/row-diff[at-the-limit]::idle@f54b32f(timeout=5s)+blind-timeout::null::7::control | rule -: Completed
         question/row-diff[file]::none::null::1 | rule 0: Hung("question")
         question/row-diff[file]::none::null::2 | rule 0: Hung("question")
-        question/row-diff[file]::idle@f54b32f::null::1 | rule 3: AsNone
-        question/row-diff[file]::idle@f54b32f::null::2 | rule 3: AsNone
-        question/row-diff[file]::auto-answer@r1::null::1 | rule 3: AsNone
-        question/row-diff[file]::auto-answer@r1::null::2 | rule 3: AsNone
+        question/row-diff[file]::idle@f54b32f::null::1 | rule 4: AsNone
+        question/row-diff[file]::idle@f54b32f::null::2 | rule 4: AsNone
+        question/row-diff[file]::auto-answer@r1::null::1 | rule 4: AsNone
+        question/row-diff[file]::auto-answer@r1::null::2 | rule 4: AsNone
+        question/row-diff[file]::blind-timeout::null::1 | rule 4: AsNone
+        question/row-diff[file]::blind-timeout::null::2 | rule 3: Failed
         question/row-diff[file]::idle@f54b32f(timeout=5s)+blind-timeout::null::1 | rule 1: Stopped("idle")
         question/row-diff[file]::idle@f54b32f(timeout=5s)+blind-timeout::null::2 | rule 1: Stopped("idle")
         question/row-diff[file]::none::null::1::control | rule -: Completed
@@ -128,6 +139,8 @@ fn a_family_has_its_variants_as_cells() {
         question/row-diff[file]::idle@f54b32f::null::2::control | rule -: Completed
         question/row-diff[file]::auto-answer@r1::null::1::control | rule 2: Completed
         question/row-diff[file]::auto-answer@r1::null::2::control | rule 2: Completed
+        question/row-diff[file]::blind-timeout::null::1::control | rule -: Completed
+        question/row-diff[file]::blind-timeout::null::2::control | rule -: Completed
         question/row-diff[file]::idle@f54b32f(timeout=5s)+blind-timeout::null::1::control | rule -: Completed
         question/row-diff[file]::idle@f54b32f(timeout=5s)+blind-timeout::null::2::control | rule -: Completed"#]]
     .assert_eq(&few.join("\n"));

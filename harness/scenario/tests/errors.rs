@@ -636,3 +636,79 @@ fn what_a_file_says_does_not_reach_the_terminal() {
         "#]],
     );
 }
+
+#[test]
+fn what_an_agent_cannot_play() {
+    let file = r#"title = "T"
+mechanism = "question-no-answerer"
+agent = { program = ["hold"] }
+turns = [{ say = "x" }]
+faults = [{ model = { does = "stall" } }, { event = { type = "question.asked", does = "drop" } }]
+people = [{ via = "http", sees = "blocker", does = "stop" }]
+
+[[expect]]
+outcome = "completed"
+"#;
+    says(
+        file,
+        expect![[r#"
+        error: unknown mechanism `question-no-answerer`
+         --> q/x.toml:2:13
+          |
+        2 | mechanism = "question-no-answerer"
+          |             ^^^^^^^^^^^^^^^^^^^^^^ did you mean `Q1`, question-no-answerer?
+
+        error: a plain program has no model, so it plays no turns
+         --> q/x.toml:4:9
+          |
+        4 | turns = [{ say = "x" }]
+          |         ^^^^^^^^^^^^^^^
+          |
+          = help: what it does are the steps of `agent = { program = […] }`
+
+        error: a plain program has no model and no tools for this fault
+         --> q/x.toml:5:11
+          |
+        5 | faults = [{ model = { does = "stall" } }, { event = { type = "question.asked", does = "drop" } }]
+          |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+        error: a plain program has no server for this fault
+         --> q/x.toml:5:43
+          |
+        5 | faults = [{ model = { does = "stall" } }, { event = { type = "question.asked", does = "drop" } }]
+          |                                           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+        error: a plain program has no server to reach
+         --> q/x.toml:6:19
+          |
+        6 | people = [{ via = "http", sees = "blocker", does = "stop" }]
+          |                   ^^^^^^
+
+        error: only PawWork lists blockers
+         --> q/x.toml:6:34
+          |
+        6 | people = [{ via = "http", sees = "blocker", does = "stop" }]
+          |                                  ^^^^^^^^^
+
+    "#]],
+    );
+    says(
+        &format!("title = \"T\"\nmechanism = \"q1\"\nagent = {{ opencode = {{ as = \"1.2.51\" }} }}\n{TAIL}"),
+        expect![[r#"
+            error: unknown mechanism `q1`
+             --> q/x.toml:2:13
+              |
+            2 | mechanism = "q1"
+              |             ^^^^ did you mean `Q1`, question-no-answerer?
+
+            error: unknown release of opencode `1.2.51`
+             --> q/x.toml:3:29
+              |
+            3 | agent = { opencode = { as = "1.2.51" } }
+              |                             ^^^^^^^^
+              |
+              = help: did you mean `1.2.15`?
+
+        "#]],
+    );
+}

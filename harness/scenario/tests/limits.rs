@@ -129,3 +129,19 @@ fn what_would_be_quadratic() {
         expect!["5: control character U+0001 (100001)"],
     );
 }
+
+#[test]
+fn what_stands_in_texts_and_comments_is_no_nesting() {
+    let brackets = "[".repeat(100);
+    let texts = [
+        format!("\"\"\"\n{brackets}\"\"{brackets}\\\"\"\"\"\"\""),
+        format!("'''{brackets}\n''{brackets}'''''"),
+        format!("\"{brackets}\\\"{brackets}\\\\\""),
+        format!("'{brackets}\\'"),
+    ];
+    for text in texts {
+        let file = format!("{HEAD}about = {text} # {brackets} \"\"\" '\n[[expect]]\noutcome = \"completed\"\n");
+        let problems = check(&load("x.toml", file.as_bytes()), &Sample);
+        assert!(problems.is_empty(), "{problems}");
+    }
+}
