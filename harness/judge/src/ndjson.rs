@@ -106,7 +106,7 @@ pub fn write(header: &Header, trace: &Trace, out: &mut impl Write) -> io::Result
     out.flush()
 }
 
-/// Reads what [`write`] wrote. A last line without a newline is read too; an empty line is an error.
+/// Reads what [`write()`] wrote. A last line without a newline is read too; an empty line is an error.
 ///
 /// # Errors
 /// With the number of the line, from 1: see [`ReadError`].
