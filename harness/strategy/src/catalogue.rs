@@ -282,3 +282,6 @@ impl Params {
         self.texts.get(name).map_or("", String::as_str)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -330,3 +330,8 @@ pub enum Settled {
     /// It failed: the text.
     Failed(String),
 }
+
+#[cfg(test)]
+mod laws;
+#[cfg(test)]
+mod testing;

@@ -74,3 +74,6 @@ impl Strategy for NotOffered {
         canon.flag(self.run);
     }
 }
+
+#[cfg(test)]
+mod tests;

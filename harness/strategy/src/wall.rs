@@ -65,3 +65,6 @@ impl Strategy for Wall {
         canon.deadline(self.due);
     }
 }
+
+#[cfg(test)]
+mod tests;

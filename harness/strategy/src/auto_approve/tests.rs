@@ -1,1 +1,89 @@
+use crate::testing::{Bench, deed};
+use crate::{Act, Seen};
 
+fn denial(id: &str, content: &str) -> String {
+    format!(
+        "{{\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":[{{\"type\":\"tool_result\",\"content\":\"{content}\",\"is_error\":true,\"tool_use_id\":\"{id}\"}}]}}}}\n"
+    )
+}
+
+const APPROVAL: &str = "write {\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"toolu_1\",\"content\":\"\",\"is_error\":false}]}}";
+
+const QUESTION: &str = "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"AskUserQuestion\",\"input\":{}}]}}\n";
+
+fn writes(acts: &[Act]) -> Vec<String> {
+    acts.iter().filter_map(deed).collect()
+}
+
+#[test]
+fn detects_and_approves() {
+    let mut bench = Bench::started("auto-approve@v1");
+    let acts = bench.out(&denial("toolu_1", "needs permission"));
+    assert_eq!(writes(&acts), [APPROVAL]);
+    let said = "PERMISSION REQUEST detected: needs permission (tool_use_id=toolu_1), sent approval via stdin";
+    assert!(acts.contains(&Act::Say(said.to_owned())));
+}
+
+#[test]
+fn a_failing_bash_is_approved_too() {
+    for spec in ["auto-approve@v1", "auto-approve@v2"] {
+        assert_eq!(writes(&Bench::started(spec).out(&denial("toolu_1", "Exit code 1"))), [APPROVAL], "{spec}");
+    }
+}
+
+#[test]
+fn other_user_messages_are_left_alone() {
+    for text in [
+        "{\"type\":\"user\",\"message\":{\"content\":\"hello\"}}\n",
+        "{\"type\":\"user\",\"message\":{\"content\":[]}}\n",
+        "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"a\"}]}}\n",
+        "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"is_error\":true}]}}\n",
+        "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"is_error\":true,\"tool_use_id\":7}]}}\n",
+        "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"is_error\":true,\n",
+        "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"is_error\":true,\"tool_use_id\":\"a\"}]}}\n",
+        "\n",
+    ] {
+        assert_eq!(Bench::started("auto-approve@v1").out(text), [], "{text}");
+    }
+}
+
+#[test]
+fn each_message_has_one_and_one_message_has_one() {
+    let mut bench = Bench::started("auto-approve@v1");
+    let three: String = (1..=3).map(|i| denial(&format!("toolu_{i}"), "no")).collect();
+    assert_eq!(writes(&bench.out(&three)).len(), 3);
+    let block =
+        |id| format!("{{\"type\":\"tool_result\",\"content\":\"\",\"is_error\":true,\"tool_use_id\":\"{id}\"}}");
+    let both =
+        format!("{{\"type\":\"user\",\"message\":{{\"content\":[{},{}]}}}}\n", block("toolu_1"), block("toolu_2"));
+    assert_eq!(writes(&bench.out(&both)), [APPROVAL], "the second denied block is not seen");
+}
+
+#[test]
+fn a_line_may_come_in_pieces() {
+    let mut bench = Bench::started("auto-approve@v1");
+    let line = denial("toolu_1", "no");
+    let (head, tail) = line.split_at(40);
+    assert_eq!(bench.out(head), []);
+    assert_eq!(writes(&bench.out(tail)), [APPROVAL]);
+}
+
+#[test]
+fn v2_leaves_the_question_tool_alone_and_says_nothing() {
+    let denied = denial("toolu_1", "Answer questions?");
+    assert_eq!(writes(&Bench::started("auto-approve@v1").out(&format!("{QUESTION}{denied}"))), [APPROVAL]);
+    let mut v2 = Bench::started("auto-approve@v2");
+    assert_eq!(v2.out(&format!("{QUESTION}{denied}")), []);
+    let other = v2.out(&denial("toolu_2", "no"));
+    assert!(writes(&other).len() == 1 && !other.iter().any(|act| matches!(act, Act::Say(_))));
+    let mut streamed = Bench::started("auto-approve@v2");
+    streamed.out("{\"type\":\"stream_event\",\"event\":{\"type\":\"content_block_start\",\"content_block\":{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"AskUserQuestion\"}}}\n");
+    assert_eq!(streamed.out(&denied), []);
+}
+
+#[test]
+fn v2_writes_nothing_to_a_dead_process() {
+    let mut bench = Bench::started("auto-approve@v2");
+    bench.see(Seen::Exited(0));
+    assert_eq!(bench.out(&denial("toolu_1", "no")), []);
+}

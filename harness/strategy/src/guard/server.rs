@@ -202,6 +202,10 @@ impl Strategy for Server {
     }
 
     fn canon(&self, canon: &mut Canon) {
+        canon.flag(self.next_round.is_some());
+        if self.next_round.is_none() {
+            return;
+        }
         canon.flag(self.over).flag(self.counting).deadline(self.next_round).age(self.since, QUIET);
         canon.list(&self.flying, |canon, (_, look)| {
             canon.num(*look as u64);

@@ -1,1 +1,224 @@
+use super::QUIET;
+use super::process::{LINGER, MUTE, STEP};
+use super::server::{EVERY, SOON, STUCK};
+use crate::testing::{Bench, ask, deeds, question, report};
+use crate::{Act, Seen, Stream};
+use rehang_scenario::{Span, Terminal};
+use serde_json::{Value, json};
 
+const RESULT: &str = "{\"type\":\"result\",\"is_error\":false,\"result\":\"done\"}\n";
+
+fn process(terminal: Terminal) -> Bench {
+    let mut bench = Bench::of("guard-process");
+    bench.see(Seen::Terminal(terminal));
+    bench.see(Seen::Started { session: String::new(), prompt: "go".to_owned() });
+    bench
+}
+
+fn words(list: &[(Span, &str)]) -> Vec<(u64, String)> {
+    list.iter().map(|(at, word)| (at.as_ms(), (*word).to_owned())).collect()
+}
+
+#[test]
+fn a_build_that_is_silent_for_hours_is_left_alone() {
+    for terminal in [Terminal::Null, Terminal::Tty] {
+        let mut bench = process(terminal);
+        bench.out("building\n");
+        assert_eq!(bench.until(QUIET.as_ms() - 1), []);
+        let want =
+            words(&[(QUIET, "TERM group"), (QUIET + STEP, "KILL group"), (QUIET + STEP + STEP, "stopped: idle")]);
+        assert_eq!(deeds(&bench.until(100_000_000)), want);
+    }
+}
+
+#[test]
+fn a_ticker_is_no_news_and_a_counter_is() {
+    let mut bench = process(Terminal::Null);
+    for hour in 1..5_u64 {
+        bench.until(hour * 3_600_000);
+        bench.out("tick\n");
+    }
+    assert_eq!(bench.strategy.deadline().map(|at| at.0), Some(3_600_000 + QUIET.as_ms()), "the first tick was news");
+    bench.out("tock 5\n");
+    assert_eq!(bench.strategy.deadline().map(|at| at.0), Some(4 * 3_600_000 + QUIET.as_ms()));
+}
+
+#[test]
+fn a_stdin_that_nobody_writes_to_is_closed_where_the_agent_waits_for_it() {
+    let closes = |bench: &mut Bench| deeds(&bench.until(MUTE.as_ms()));
+    assert_eq!(closes(&mut process(Terminal::Pipe)), words(&[(MUTE, "close stdin")]));
+    for terminal in [Terminal::Tty, Terminal::Null, Terminal::Closed] {
+        assert_eq!(closes(&mut process(terminal)), [], "{terminal:?}");
+    }
+    let mut speaks = process(Terminal::Pipe);
+    speaks.out("hello\n");
+    assert_eq!(closes(&mut speaks), [], "it does not wait for its stdin");
+    let mut fed = process(Terminal::Pipe);
+    fed.see(Seen::Wrote(b"{}\n".to_vec()));
+    assert_eq!(closes(&mut fed), [], "somebody writes");
+}
+
+#[test]
+fn a_result_is_kept_and_what_lingers_behind_it_is_ended() {
+    let mut bench = process(Terminal::Pipe);
+    bench.out(RESULT);
+    let l = LINGER;
+    let want = [
+        (l, "close stdin"),
+        (l + STEP, "TERM group"),
+        (l + STEP + STEP, "KILL group"),
+        (l + STEP + STEP + STEP, "completed: done"),
+    ];
+    assert_eq!(deeds(&bench.until(100_000_000)), words(&want));
+    let mut tty = process(Terminal::Tty);
+    tty.out(RESULT);
+    let acts = tty.until(LINGER.as_ms());
+    assert_eq!(deeds(&acts), words(&[(LINGER, "TERM group")]), "a terminal is not hung up");
+    assert_eq!(report(&acts.into_iter().map(|(_, act)| act).collect::<Vec<_>>()).cause.as_deref(), Some("lingers"));
+    let ends = tty.see(Seen::Exited(-15));
+    assert!(matches!(&ends[..], [Act::Settle(crate::Settled::Completed(text))] if text == "done"));
+}
+
+#[test]
+fn a_further_turn_is_no_lingering() {
+    let mut bench = process(Terminal::Pipe);
+    bench.out(RESULT);
+    bench.until(LINGER.as_ms() - 1);
+    bench.out("{\"type\":\"assistant\",\"message\":{\"content\":[]}}\n");
+    assert_eq!(bench.until(LINGER.as_ms() * 3), []);
+}
+
+#[test]
+fn a_pipe_that_somebody_else_holds_does_not_keep_the_run() {
+    let mut bench = process(Terminal::Null);
+    bench.out("all done\n");
+    bench.until(1_000);
+    assert_eq!(bench.see(Seen::Exited(0)), []);
+    assert_eq!(deeds(&bench.until(100_000)), words(&[(Span::secs(31), "completed: all done\n")]));
+    let mut whole = process(Terminal::Null);
+    whole.see(Seen::Exited(0));
+    whole.see(Seen::OutputEnd(Stream::Stdout));
+    whole.see(Seen::OutputEnd(Stream::Stderr));
+    assert_eq!(whole.until(100_000_000), [], "the wrapper says how it went");
+}
+
+#[test]
+fn asks_are_refused_by_policy_soon_in_a_run_and_late_elsewhere() {
+    for (run, waits) in [(true, Span::mins(20)), (false, Span::hours(4))] {
+        let mut bench = Bench::of("guard-asks");
+        bench.see(Seen::Boot { env: Vec::new(), stdin_tty: false, run });
+        bench.see(Seen::Pending(ask(vec![question("q", &[])])));
+        assert_eq!(deeds(&bench.until(100_000_000)), words(&[(waits, "reject que_1 policy=true")]));
+        bench.see(Seen::Pending(ask(Vec::new())));
+        bench.see(Seen::Ended { id: "que_1".to_owned() });
+        assert_eq!(bench.until(200_000_000), [], "somebody answered");
+    }
+}
+
+/// What a server answers for ever.
+struct Stands {
+    busy: bool,
+    message: Value,
+    asks: usize,
+    children: Option<u32>,
+}
+
+fn message(finish: Option<&str>, parts: Value) -> Value {
+    let completed = finish.map(|_| 2);
+    json!({ "info": { "role": "assistant", "finish": finish, "time": { "created": 1, "completed": completed } }, "parts": parts })
+}
+
+fn said() -> Value {
+    message(Some("stop"), json!([{ "type": "text", "text": "hi" }]))
+}
+
+fn bash() -> Value {
+    message(None, json!([{ "type": "tool", "tool": "bash", "state": { "status": "running" } }]))
+}
+
+impl Stands {
+    /// What the guard does about it, and when, apart from looking.
+    fn meets(&self, ms: u64) -> Vec<(u64, String)> {
+        let mut bench = Bench::of("guard-server");
+        bench.see(Seen::Started { session: "ses_1".to_owned(), prompt: "go".to_owned() });
+        let mut done = Vec::new();
+        while let Some(at) = bench.strategy.deadline().filter(|at| at.0 <= ms) {
+            let acts = bench.until(at.0).into_iter().map(|(_, act)| act).collect();
+            self.serve(&mut bench, acts, &mut done);
+        }
+        done.retain(|(_, deed)| !deed.starts_with("GET") && deed != "count children");
+        done
+    }
+
+    fn serve(&self, bench: &mut Bench, acts: Vec<Act>, done: &mut Vec<(u64, String)>) {
+        let now = bench.now.0;
+        let timed: Vec<(u64, Act)> = acts.into_iter().map(|act| (now, act)).collect();
+        done.extend(deeds(&timed));
+        for (_, act) in timed {
+            let more = match act {
+                Act::CountChildren => bench.see(Seen::Children(self.children)),
+                Act::Request { id, path, .. } => {
+                    let body = match path.as_str() {
+                        "/session/status" if self.busy => json!({ "ses_1": { "type": "busy" } }),
+                        "/session/status" => json!({}),
+                        "/question" => json!(vec![0; self.asks]),
+                        "/permission" => json!([]),
+                        _ => json!([self.message]),
+                    };
+                    bench.see(Seen::Response { id, status: 200, body })
+                }
+                _ => continue,
+            };
+            self.serve(bench, more, done);
+        }
+    }
+}
+
+#[test]
+fn a_finished_turn_is_taken_as_finished() {
+    let idle = Stands { busy: false, message: said(), asks: 0, children: Some(0) };
+    assert_eq!(idle.meets(10_000_000), words(&[(EVERY + SOON, "completed: hi")]));
+    let busy = Stands { busy: true, ..idle };
+    let want = words(&[(EVERY + STUCK, "POST /session/ses_1/abort"), (EVERY + STUCK, "completed: hi")]);
+    assert_eq!(busy.meets(10_000_000), want);
+}
+
+#[test]
+fn a_step_that_called_tools_is_no_finished_turn() {
+    for finish in ["tool-calls", "unknown"] {
+        let step = Stands { busy: false, message: message(Some(finish), json!([])), asks: 0, children: Some(0) };
+        assert_eq!(step.meets(STUCK.as_ms()), [], "{finish}");
+        assert_eq!(step.meets(10_000_000), words(&[(EVERY + STUCK, "stopped: no-result")]));
+    }
+}
+
+#[test]
+fn a_bash_without_a_child_is_stuck_and_one_with_a_child_works() {
+    let stuck = Stands { busy: true, message: bash(), asks: 0, children: Some(0) };
+    let want = words(&[(EVERY + STUCK, "POST /session/ses_1/abort"), (EVERY + STUCK, "stopped: bash-stuck")]);
+    assert_eq!(stuck.meets(10_000_000), want);
+    for children in [Some(1), None] {
+        let works = Stands { children, message: bash(), ..stuck };
+        assert_eq!(works.meets(QUIET.as_ms()), [], "{children:?}");
+    }
+    let asked = Stands { asks: 1, message: bash(), ..stuck };
+    assert_eq!(asked.meets(QUIET.as_ms()), [], "it waits for a permission: a person's to end");
+}
+
+#[test]
+fn a_server_that_is_gone_is_said_to_be() {
+    let mut bench = Bench::of("guard-server");
+    bench.see(Seen::Started { session: "ses_1".to_owned(), prompt: "go".to_owned() });
+    let mut settled = Vec::new();
+    while let Some(at) = bench.strategy.deadline().filter(|at| at.0 <= 10_000_000) {
+        for (at, act) in bench.until(at.0) {
+            let more = match act {
+                Act::Request { id, .. } => bench.see(Seen::Failed { id, why: "refused".to_owned() }),
+                Act::CountChildren => bench.see(Seen::Children(None)),
+                _ => Vec::new(),
+            };
+            settled.extend(deeds(&more.into_iter().map(|act| (at, act)).collect::<Vec<_>>()));
+        }
+    }
+    assert_eq!(settled, words(&[(SOON, "failed: the server cannot be reached")]));
+}

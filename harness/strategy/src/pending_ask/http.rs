@@ -64,7 +64,7 @@ impl Http {
 
     pub(super) fn on(&mut self, rule: &Rule, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
         match seen {
-            Seen::Started { .. } => self.round_at = Some(now + rule.every),
+            Seen::Started { .. } => (self.round_at, self.round_was) = (Some(now + rule.every), now),
             Seen::Exited(_) => self.over = true,
             Seen::Event(event) => self.event(now, event),
             Seen::EventsCut if self.round_at.is_some() => self.round_at = Some(now),

@@ -1,0 +1,112 @@
+//! A bench for one strategy: it owns time, feeds what is seen and ticks when a deadline has come.
+//!
+//! Invariant: time never goes back, and a strategy that asks for one instant over and over is a failure, not a hang.
+
+use crate::{Act, Ask, Seen, Settled, Strategy, Stream, member};
+use rehang_scenario::turns::{Choice, Question};
+use rehang_scenario::{Canon, Policy, VTime};
+
+/// How often a strategy may be told of one and the same instant.
+const TICKS_MAX: usize = 64;
+
+pub(crate) struct Bench {
+    pub strategy: Box<dyn Strategy>,
+    pub now: VTime,
+}
+
+impl Bench {
+    pub fn of(spec: &str) -> Bench {
+        let member = member(spec).unwrap_or_else(|e| panic!("{spec}: {e}"));
+        Bench { strategy: member.strategy, now: VTime::ZERO }
+    }
+
+    /// A process that was started.
+    pub fn started(spec: &str) -> Bench {
+        let mut bench = Bench::of(spec);
+        assert_eq!(bench.see(Seen::Started { session: String::new(), prompt: "go".to_owned() }), []);
+        bench
+    }
+
+    pub fn see(&mut self, seen: Seen) -> Vec<Act> {
+        let mut acts = Vec::new();
+        self.strategy.on(self.now, &seen, &mut acts);
+        acts
+    }
+
+    /// Bytes on stdout.
+    pub fn out(&mut self, text: &str) -> Vec<Act> {
+        self.see(Seen::Output(Stream::Stdout, text.as_bytes().to_vec()))
+    }
+
+    /// Lets time pass up to and with `ms`; what is done on the way, with its instant.
+    pub fn until(&mut self, ms: u64) -> Vec<(u64, Act)> {
+        let mut all = Vec::new();
+        let mut ticks = 0;
+        while let Some(at) = self.strategy.deadline().map(|at| at.max(self.now)).filter(|at| at.0 <= ms) {
+            ticks = if at == self.now { ticks + 1 } else { 0 };
+            assert!(ticks < TICKS_MAX, "asks for {at} over and over");
+            self.now = at;
+            all.extend(self.see(Seen::Tick).into_iter().map(|act| (at.0, act)));
+        }
+        self.now = VTime(ms);
+        all
+    }
+
+    pub fn canon(&self) -> Vec<u8> {
+        let mut canon = Canon::new(self.now);
+        self.strategy.canon(&mut canon);
+        canon.into_bytes()
+    }
+}
+
+/// The signals, settlements and so on, without the reports.
+pub(crate) fn deeds(acts: &[(u64, Act)]) -> Vec<(u64, String)> {
+    acts.iter().filter_map(|(at, act)| deed(act).map(|deed| (*at, deed))).collect()
+}
+
+/// An act in a word.
+pub(crate) fn deed(act: &Act) -> Option<String> {
+    Some(match act {
+        Act::Kill { sig, group } => format!("{sig}{}", if *group { " group" } else { "" }),
+        Act::Settle(Settled::Completed(text)) => format!("completed: {text}"),
+        Act::Settle(Settled::Stopped(cause, _)) => format!("stopped: {cause}"),
+        Act::Settle(Settled::Failed(text)) => format!("failed: {text}"),
+        Act::CloseStdin => "close stdin".to_owned(),
+        Act::Request { method, path, .. } => format!("{method} {path}"),
+        Act::Write(bytes) => format!("write {}", String::from_utf8_lossy(bytes).trim_end()),
+        Act::Reject { id, policy, .. } => format!("reject {id} policy={policy}"),
+        Act::AbortStream { session, fail, reject_asks, .. } => {
+            format!("abort {session} fail={fail} asks={reject_asks}")
+        }
+        Act::CountChildren => "count children".to_owned(),
+        _ => return None,
+    })
+}
+
+pub(crate) fn report(acts: &[Act]) -> Policy {
+    let report = acts.iter().find_map(|act| if let Act::Report(policy) = act { Some(policy.clone()) } else { None });
+    report.expect("a report")
+}
+
+pub(crate) fn question(text: &str, options: &[(&str, &str)]) -> Question {
+    let choice =
+        |&(label, description): &(&str, &str)| Choice { label: label.to_owned(), description: description.to_owned() };
+    Question {
+        question: text.to_owned(),
+        header: String::new(),
+        options: options.iter().map(choice).collect(),
+        multiple: false,
+        custom: None,
+    }
+}
+
+pub(crate) fn ask(questions: Vec<Question>) -> Ask {
+    let permission = if questions.is_empty() { "bash" } else { "" };
+    Ask {
+        id: "que_1".to_owned(),
+        session: "ses_1".to_owned(),
+        child: false,
+        questions,
+        permission: permission.to_owned(),
+    }
+}
