@@ -4,9 +4,9 @@
 //! looks at the world.
 //!
 //! The way through: [`judge`] reads a [`Trace`] once into an [`Index`], crosses what the agent states of
-//! itself with what came over the wire ([`crosscheck`]), makes the [`Verdict`], and asks the eight
-//! [`invariants`]. [`meets`] compares it with what the file expects, [`Scoreboard`] adds cells up, and
-//! [`timeline`] shows one.
+//! itself with what came over the wire ([`crosscheck()`]), makes the [`Verdict`], and asks the eight
+//! [`invariants`]. [`meets()`] compares it with what the file expects, [`Scoreboard`] adds cells up, and
+//! [`timeline()`] shows one.
 
 pub mod blocked;
 pub mod cell;
