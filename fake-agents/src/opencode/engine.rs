@@ -14,7 +14,7 @@ use super::tools::ToolRun;
 use super::turn::Run;
 use crate::inside::{Acting, Inside};
 use rehang_judge::Fact;
-use rehang_scenario::turns::{Bash, Response, Turn, responses};
+use rehang_scenario::turns::{Bash, Question, Response, Turn, responses};
 use rehang_scenario::{Canon, Fault, PostDoes, QueueFault, VTime};
 use rehang_strategy::Seen;
 use std::collections::VecDeque;
@@ -221,6 +221,22 @@ impl Engine {
         std::mem::take(&mut self.out)
     }
 
+    /// It is now this late, and what strategies decided since the last input is done.
+    pub fn clock(&mut self, now: VTime) {
+        self.now = now;
+        self.act();
+    }
+
+    /// Whether [`Engine::take`] has something.
+    pub fn has_news(&self) -> bool {
+        !self.out.is_empty()
+    }
+
+    /// Whether the question tool is registered (`OPENCODE_CLIENT`, `OPENCODE_ENABLE_QUESTION_TOOL`).
+    pub fn question_registered(&mut self, registered: bool) {
+        self.setup.question_registered = registered;
+    }
+
     /// When it wants to be told that time has passed.
     pub fn deadline(&self) -> Option<VTime> {
         let runs = self.runs.iter().filter_map(Run::deadline).min();
@@ -260,6 +276,16 @@ impl Engine {
     /// Whether a session is busy.
     pub fn busy(&self, session: usize) -> bool {
         self.runs.iter().any(|run| run.session == session && run.live)
+    }
+
+    /// Whether this ask is pending.
+    pub fn asks(&self, id: &str) -> bool {
+        self.asks.iter().any(|ask| ask.id == id)
+    }
+
+    /// The questions that a pending ask holds.
+    pub fn questions(&self, id: &str) -> Option<&[Question]> {
+        self.questions_of_ask(id)
     }
 
     /// What the engine waits for, in a word: the most telling of all.

@@ -1,34 +1,143 @@
-//! The persona `fake-opencode`.
+//! The persona `fake-opencode`: upstream opencode as 1.0.185, 1.2.15, 1.3.2 and 1.18.33 behave, altimate-code and PawWork.
+//!
+//! The bugs that it plays: a question that nobody can answer hangs `run` before 1.3 (AltimateAI/altimate-code#936); a
+//! permission of a subagent that `run` does not look at (#36868); a bash tool that waits for a permission and has no
+//! child (#14473, #36804); stdin that never ends (#38723); an idle event that is lost (#39352); an aborted question
+//! that stays listed (goldens 08, 09); a stream without a finish reason that is asked again for ever.
+//!
+//! [`engine`] is the persona itself, pure; [`serve`], [`run`] and [`interactive`] give it streams, connections and
+//! children. Invariant: what a release does is recorded (tests/golden) or read from its sources, and [`behaviours`]
+//! says which.
 
 mod abort;
 mod acts;
+mod args;
 mod asks;
+mod behaviours;
+mod children;
 pub mod engine;
+mod faults;
+mod host;
+mod interactive;
 mod json;
+mod models;
 pub mod release;
 mod render;
 mod routes;
+mod run;
+mod serve;
+mod server;
 pub mod state;
+mod stdin;
+mod stored;
 mod tools;
 mod turn;
 
+pub use args::argv;
 pub use asks::{By, Permit, asked_title, told};
+pub use behaviours::{Behaviour, Known, behaviours};
 pub use tools::{BashEnd, call_of};
 
 use crate::Plan;
-use crate::os::Program;
-use rehang_scenario::Agent;
+use crate::os::{Next, Os, Program, STDERR, STDOUT, Write};
+use crate::plan::PLAN_ENV;
+use args::{Args, Command};
+use rehang_scenario::turns::Turn;
+use rehang_scenario::{Agent, Canon, Opencode, OpencodeMode};
+use release::Release;
 
-/// The command line of this agent.
-pub fn argv(_agent: &Agent, _args: &[String], _prompt: &str) -> Vec<String> {
-    Vec::new()
-}
-
-/// The program for this command line.
+/// The program for this command line. Without a plan it reads one from the environment at its begin; without that
+/// it says hello.
 ///
 /// # Errors
-/// A text for the user: arguments that do not fit.
+/// A text for the user: a release that is not played, a strategy that is not known.
 pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>, String> {
-    let _ = (argv, plan);
-    Err("not built yet".to_owned())
+    let args = args::parse(argv.get(1..).unwrap_or_default());
+    let name = argv.first().map_or("", |name| name.rsplit('/').next().unwrap_or(""));
+    match plan {
+        Some(plan) => planned(args, plan),
+        None => Ok(Box::new(Unplanned { name: name.to_owned(), args: Some(args), program: None })),
+    }
+}
+
+fn planned(args: Args, plan: &Plan) -> Result<Box<dyn Program>, String> {
+    let mut release = Release::of(&plan.agent)?;
+    if let Some(version) = &args.version {
+        release = release.with_version(version)?;
+    }
+    Ok(match args.command {
+        Command::Version => Box::new(Says { text: format!("{}\n", release.version), code: 0 }),
+        Command::Run => Box::new(run::Run::new(release, plan, args)?),
+        Command::Serve => Box::new(serve::Serve::new(release, plan)?),
+        Command::Interactive => Box::new(interactive::Interactive::new(release, plan, args)?),
+    })
+}
+
+/// A program whose plan is in its environment.
+struct Unplanned {
+    name: String,
+    args: Option<Args>,
+    program: Option<Box<dyn Program>>,
+}
+
+impl Unplanned {
+    fn plan(&self, os: &dyn Os) -> Result<Plan, String> {
+        if let Some(text) = os.env(PLAN_ENV) {
+            return serde_json::from_str(&text).map_err(|error| format!("{PLAN_ENV}: {error}"));
+        }
+        let agent = match self.name.as_str() {
+            "fake-altimate" | "altimate" => Agent::Altimate(Default::default()),
+            "fake-pawwork" | "pawwork" => Agent::Pawwork(Default::default()),
+            _ => {
+                let release = "1.2.15".to_owned();
+                Agent::Opencode(Opencode { release, mode: OpencodeMode::Run, client: Default::default() })
+            }
+        };
+        let turns = vec![Turn::Say("Hello from a scripted model.".to_owned())];
+        Ok(Plan { agent, turns, faults: Vec::new(), inside: Vec::new(), model_port: None, stored: None })
+    }
+}
+
+impl Program for Unplanned {
+    fn resume(&mut self, os: &mut dyn Os) -> Next {
+        if let Some(args) = self.args.take() {
+            match self.plan(os).and_then(|plan| planned(args, &plan)) {
+                Ok(program) => self.program = Some(program),
+                Err(text) => {
+                    let _ = os.write(STDERR, format!("{text}\n").as_bytes());
+                    return Next::Exit(1);
+                }
+            }
+        }
+        self.program.as_mut().map_or(Next::Exit(1), |program| program.resume(os))
+    }
+
+    fn canon(&self, canon: &mut Canon) {
+        if let Some(program) = &self.program {
+            program.canon(canon);
+        }
+    }
+}
+
+/// Prints a text and exits.
+struct Says {
+    text: String,
+    code: u8,
+}
+
+impl Program for Says {
+    fn resume(&mut self, os: &mut dyn Os) -> Next {
+        match os.write(STDOUT, self.text.as_bytes()) {
+            Write::Took(n) if n < self.text.len() => {
+                self.text.drain(..n);
+            }
+            Write::Later => {}
+            Write::Took(_) | Write::Failed(_) => return Next::Exit(self.code),
+        }
+        Next::Wait(crate::os::Wait { write: vec![STDOUT], on: "stdout", ..Default::default() })
+    }
+
+    fn canon(&self, canon: &mut Canon) {
+        canon.text(&self.text);
+    }
 }

@@ -1,0 +1,135 @@
+//! The command line, as the real one has it.
+//!
+//! Invariant: an option that is not known is passed over, as yargs does without `strict`.
+
+use rehang_scenario::{Agent, OpencodeMode};
+
+/// What the program is to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// `--version`.
+    Version,
+    /// `run`.
+    Run,
+    /// `serve`.
+    Serve,
+    /// Neither: on a terminal.
+    Interactive,
+}
+
+/// A command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Args {
+    /// What is to be done.
+    pub command: Command,
+    /// `--format json`.
+    pub json: bool,
+    /// `--auto`, `--yolo`, `--dangerously-skip-permissions`: permissions are answered "once".
+    pub auto: bool,
+    /// `--attach URL`.
+    pub attach: Option<String>,
+    /// `--port N` was given: `run` listens too, and says where on stderr.
+    pub listens: bool,
+    /// `--as VERSION`.
+    pub version: Option<String>,
+    /// The prompt.
+    pub prompt: String,
+}
+
+/// Reads a command line without the program's name.
+pub fn parse(args: &[String]) -> Args {
+    let mut parsed = Args {
+        command: Command::Interactive,
+        json: false,
+        auto: false,
+        attach: None,
+        listens: false,
+        version: None,
+        prompt: String::new(),
+    };
+    let mut words: Vec<&str> = Vec::new();
+    let mut rest = args.iter().map(String::as_str);
+    let mut begun = false;
+    while let Some(arg) = rest.next() {
+        let (name, inline) = match arg.split_once('=') {
+            Some((name, value)) if name.starts_with("--") => (name, Some(value.to_owned())),
+            _ => (arg, None),
+        };
+        let mut value = || inline.clone().or_else(|| rest.next().map(str::to_owned));
+        match name {
+            "--" => {
+                words.extend(rest.by_ref());
+                break;
+            }
+            "--version" | "-v" => parsed.command = Command::Version,
+            "--format" => parsed.json = value().as_deref() == Some("json"),
+            "--auto" | "--yolo" | "--dangerously-skip-permissions" => parsed.auto = true,
+            "--attach" => parsed.attach = value(),
+            "--as" => parsed.version = value(),
+            "--port" | "--hostname" | "--title" | "--model" | "-m" | "--agent" | "--session" | "-s" | "--prompt" => {
+                let given = value();
+                parsed.listens |= name == "--port";
+                if name == "--prompt" {
+                    parsed.prompt = given.unwrap_or_default();
+                }
+            }
+            _ if name.starts_with('-') => {}
+            "run" if !begun => parsed.command = Command::Run,
+            "serve" if !begun => parsed.command = Command::Serve,
+            word => words.push(word),
+        }
+        begun = true;
+    }
+    if !words.is_empty() {
+        parsed.prompt = words.join(" ");
+    }
+    parsed
+}
+
+/// The command line of this agent with these further arguments and this prompt.
+pub fn argv(agent: &Agent, args: &[String], prompt: &str) -> Vec<String> {
+    let (name, mode, attach) = match agent {
+        Agent::Opencode(opencode) => ("fake-opencode", opencode.mode, false),
+        Agent::Altimate(altimate) => ("fake-altimate", altimate.mode, altimate.attach),
+        _ => ("fake-pawwork", OpencodeMode::Serve, false),
+    };
+    let mut argv = vec![name];
+    match mode {
+        OpencodeMode::Run => argv.extend(["run", "--format", "json"]),
+        OpencodeMode::Serve => argv.push("serve"),
+        OpencodeMode::Interactive => {}
+    }
+    if attach {
+        argv.extend(["--attach", "http://127.0.0.1:4096"]);
+    }
+    argv.extend(args.iter().map(String::as_str));
+    match mode {
+        OpencodeMode::Run => argv.push(prompt),
+        OpencodeMode::Interactive => argv.extend(["--prompt", prompt]),
+        OpencodeMode::Serve => {}
+    }
+    argv.into_iter().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Args {
+        parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn options_stand_anywhere() {
+        let args = words("run --format json fix it --auto --port=0");
+        assert_eq!((args.command, args.json, args.auto, args.listens), (Command::Run, true, true, true));
+        assert_eq!(args.prompt, "fix it");
+    }
+
+    #[test]
+    fn a_word_behind_the_command_is_the_prompt() {
+        assert_eq!(words("run run serve").prompt, "run serve");
+        assert_eq!(words("serve").command, Command::Serve);
+        assert_eq!(words("--version").command, Command::Version);
+    }
+}

@@ -1,0 +1,83 @@
+//! What this persona says of itself: each behaviour, in which releases, and how it is known.
+//!
+//! Invariant: `recorded` means that tests/golden holds an exchange which the fake is held to; everything else is
+//! `read` from source, documentation or an issue.
+
+/// How a behaviour is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Known {
+    /// A recorded exchange shows it.
+    Recorded,
+    /// From source, documentation, a measurement or an issue; no recording shows it.
+    Read,
+}
+
+/// One behaviour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Behaviour {
+    /// What it is.
+    pub name: &'static str,
+    /// The releases that it is played for.
+    pub releases: &'static [&'static str],
+    /// How it is known.
+    pub known: Known,
+    /// The recording, the source or the issue.
+    pub source: &'static str,
+}
+
+/// All of them.
+pub fn behaviours() -> &'static [Behaviour] {
+    BEHAVIOURS
+}
+
+use Known::{Read, Recorded};
+
+const TWO: &[&str] = &["1.2.15", "1.18.33"];
+const ALL: &[&str] = &["1.0.185", "1.2.15", "1.3.2", "1.18.33"];
+
+const fn b(name: &'static str, releases: &'static [&'static str], known: Known, source: &'static str) -> Behaviour {
+    Behaviour { name, releases, known, source }
+}
+
+const BEHAVIOURS: &[Behaviour] = &[
+    b("a text turn: events, their order, messages", TWO, Recorded, "golden 01"),
+    b("a bash call that asks, allowed once", TWO, Recorded, "golden 03"),
+    b("a bash call that asks, rejected: the loop stops", TWO, Recorded, "golden 04"),
+    b("a question, answered", TWO, Recorded, "golden 06"),
+    b("a question, dismissed: the loop stops", TWO, Recorded, "golden 07"),
+    b("abort leaves the tool running, the ask listed and the POST open", &["1.2.15"], Recorded, "golden 08, 09"),
+    b(
+        "abort ends the tool as an error after a quarter of a second; the ask stays listed",
+        &["1.18.33"],
+        Recorded,
+        "golden 08, 09",
+    ),
+    b("a subagent's permission carries the child's id; the parent waits", TWO, Recorded, "golden 13"),
+    b("a heartbeat every 10 s", TWO, Recorded, "golden 08, 09"),
+    b("a stream without a finish reason is asked again", TWO, Recorded, "golden 13 (a session of another recording)"),
+    b("1.3.2 writes as 1.2.15", &["1.3.2"], Read, "measured: same table but for the question tool"),
+    b("run: stdin is read to its end first", ALL, Read, "measured; anomalyco/opencode#38723"),
+    b("run: a question hangs", &["1.2.15"], Read, "measured; AltimateAI/altimate-code#936"),
+    b("run: the question tool is withheld from the root session", &["1.3.2", "1.18.33"], Read, "measured"),
+    b("run: permissions are rejected, exit code 0", &["1.2.15", "1.3.2", "1.18.33"], Read, "measured"),
+    b("run: a permission hangs", &["1.0.185"], Read, "measured"),
+    b("run: asks of child sessions are ignored", &["1.0.185", "1.2.15", "1.3.2"], Read, "anomalyco/opencode#36868"),
+    b("run: child sessions are followed, a done line ends the output", &["1.18.33"], Read, "cli/cmd/run.ts @00f9806c"),
+    b("one reply route, permission.updated, no question tool", &["1.0.185"], Read, "OpenAPI of 1.0.185"),
+    b("a failed model request is sent again after 2, 4, … 30 s", ALL, Read, "session/retry.ts"),
+    b("bash: 120 s, then TERM to the group, then KILL after 200 ms", ALL, Read, "tool/bash.ts, shell.ts"),
+    b("a reply to an unknown ask: true, or 404", ALL, Read, "question/index.ts; routes"),
+    b("reject and always reach further asks of the session", ALL, Read, "permission/index.ts"),
+    b(
+        "stdin: read to its end; with PR #935 only 500 ms for the first byte",
+        &["altimate 0.8.10"],
+        Read,
+        "AltimateAI/altimate-code#934, PR #935",
+    ),
+    b(
+        "ledger routes, /blocker, soft abort, external results, stale parts",
+        &["pawwork"],
+        Read,
+        "Astro-Han/pawwork 2837fabbb, dc1e9b82c, 6ab984202",
+    ),
+];

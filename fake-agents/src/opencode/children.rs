@@ -1,0 +1,246 @@
+//! The processes of bash tools: started, read, timed out, ended and reaped.
+//!
+//! Invariants: a tool is over when what it waits for is over, and not before; its end is reported once; what was
+//! killed is reaped all the same.
+
+use super::engine::Engine;
+use super::release::{BASH_TIMEOUT_SLACK_MS, SIGKILL_MS};
+use super::tools::BashEnd;
+use crate::os::{Child, Exit, Fd, Group, Os, Read, STDIN, Sig, Spawn, Stdio, Target, Wait};
+use rehang_scenario::turns::{Bash, ChildStdin, Kills, WaitsFor};
+use rehang_scenario::{Canon, Span, VTime};
+
+/// How much is read from a child at once, in bytes.
+const READ_BYTES: usize = 65_536;
+
+/// The children of one agent.
+#[derive(Default)]
+pub struct Children {
+    running: Vec<Running>,
+}
+
+struct Running {
+    tool: u32,
+    child: Child,
+    /// stdout and stderr, while they are open; bytes of a character that is not whole.
+    pipes: [Option<Fd>; 2],
+    carry: [Vec<u8>; 2],
+    /// The write end of a stdin that nobody writes to.
+    held: Option<Fd>,
+    exited: Option<Exit>,
+    waits_for: WaitsFor,
+    kills: Kills,
+    own_group: bool,
+    limit_ms: u64,
+    term_at: Option<VTime>,
+    kill_at: Option<VTime>,
+    timed_out: bool,
+    /// Nobody waits for its end any more.
+    given_up: bool,
+}
+
+impl Children {
+    /// Starts a bash tool's process.
+    pub fn spawn(&mut self, os: &mut dyn Os, engine: &mut Engine, tool: u32, bash: &Bash, env: Vec<(String, String)>) {
+        let how = &bash.tool;
+        let (out_read, out_write) = os.pipe();
+        let (err_read, err_write) = os.pipe();
+        let mut held = None;
+        let stdin = match how.stdin.unwrap_or(ChildStdin::Null) {
+            ChildStdin::Null => Stdio::Null,
+            ChildStdin::Inherit => Stdio::Fd(STDIN),
+            ChildStdin::Pipe => {
+                let (read, write) = os.pipe();
+                held = Some((read, write));
+                Stdio::Fd(read)
+            }
+        };
+        let group = match (how.background_group, how.new_session.unwrap_or(true)) {
+            (true, _) => Group::New,
+            (false, true) => Group::Session,
+            (false, false) => Group::Inherit,
+        };
+        let spawned = os.spawn(Spawn {
+            argv: crate::tool::argv(&bash.does, &bash.command),
+            env,
+            stdin,
+            stdout: Stdio::Fd(out_write),
+            stderr: Stdio::Fd(err_write),
+            group,
+        });
+        os.close(out_write);
+        os.close(err_write);
+        if let Some((read, _)) = held {
+            os.close(read);
+        }
+        let held = held.map(|(_, write)| write);
+        let Ok(child) = spawned else {
+            for fd in [Some(out_read), Some(err_read), held].into_iter().flatten() {
+                os.close(fd);
+            }
+            engine.bash_over(os.now(), tool, BashEnd::NotStarted);
+            return;
+        };
+        let limit_ms = Engine::bash_limit_ms(bash);
+        self.running.push(Running {
+            tool,
+            child,
+            pipes: [Some(out_read), Some(err_read)],
+            carry: [Vec::new(), Vec::new()],
+            held,
+            exited: None,
+            waits_for: how.waits_for.unwrap_or(WaitsFor::Pipes),
+            kills: how.kills.unwrap_or(Kills::GroupThenKill),
+            own_group: group != Group::Inherit,
+            limit_ms,
+            term_at: Some(os.now() + Span(limit_ms.saturating_add(BASH_TIMEOUT_SLACK_MS))),
+            kill_at: None,
+            timed_out: false,
+            given_up: false,
+        });
+    }
+
+    /// Ends a tool's process tree; its end is of no interest any more.
+    pub fn kill(&mut self, os: &mut dyn Os, tool: u32) {
+        if let Some(running) = self.running.iter_mut().find(|running| running.tool == tool) {
+            running.given_up = true;
+            running.term(os);
+            running.close(os);
+        }
+    }
+
+    /// Deals with one thing that a child did. Whether there was anything.
+    pub fn poll(&mut self, os: &mut dyn Os, engine: &mut Engine) -> bool {
+        for at in 0..self.running.len() {
+            let running = &mut self.running[at];
+            if running.clock(os) {
+                return true;
+            }
+            if let Some(text) = running.read(os) {
+                if !running.given_up && !text.is_empty() {
+                    let tool = running.tool;
+                    engine.bash_output(os.now(), tool, &text);
+                }
+                return true;
+            }
+            if running.exited.is_none() {
+                running.exited = os.try_wait(running.child);
+            }
+            if running.over() {
+                let mut running = self.running.remove(at);
+                running.close(os);
+                if !running.given_up {
+                    engine.bash_over(os.now(), running.tool, running.end());
+                }
+                return true;
+            }
+        }
+        false
+    }
+
+    /// What is waited for.
+    pub fn wait(&self, wait: &mut Wait) {
+        for running in &self.running {
+            wait.read.extend(running.pipes.iter().flatten());
+            wait.child |= running.exited.is_none();
+        }
+    }
+
+    /// The earliest deadline.
+    pub fn deadline(&self) -> Option<VTime> {
+        self.running.iter().flat_map(|running| [running.term_at, running.kill_at]).flatten().min()
+    }
+
+    /// Writes the state.
+    pub fn canon(&self, canon: &mut Canon) {
+        canon.list(&self.running, |canon, running| {
+            canon.num(running.tool.into()).flag(running.exited.is_some()).flag(running.given_up);
+            canon.flag(running.pipes[0].is_some()).flag(running.pipes[1].is_some()).flag(running.timed_out);
+            canon.bytes(&running.carry[0]).bytes(&running.carry[1]);
+            canon.deadline(running.term_at).deadline(running.kill_at);
+        });
+    }
+}
+
+impl Running {
+    /// Its time limit, and the second signal behind the first.
+    fn clock(&mut self, os: &mut dyn Os) -> bool {
+        let due = |at: Option<VTime>| at.is_some_and(|at| at <= os.now());
+        if due(self.term_at) {
+            self.timed_out = true;
+            self.term(os);
+            return true;
+        }
+        if due(self.kill_at) {
+            self.kill_at = None;
+            self.signal(os, Sig::Kill);
+            return true;
+        }
+        false
+    }
+
+    fn term(&mut self, os: &mut dyn Os) {
+        self.term_at = None;
+        self.signal(os, Sig::Term);
+        if self.kills == Kills::GroupThenKill {
+            self.kill_at = Some(os.now() + Span(SIGKILL_MS));
+        }
+    }
+
+    fn signal(&mut self, os: &mut dyn Os, sig: Sig) {
+        let group = self.kills != Kills::Child && self.own_group;
+        if group || self.exited.is_none() {
+            let target = if group { Target::ChildGroup(self.child) } else { Target::Child(self.child) };
+            let _ = os.kill(target, sig);
+        }
+    }
+
+    /// What one of its pipes gave: text, or nothing at its end.
+    fn read(&mut self, os: &mut dyn Os) -> Option<String> {
+        for at in 0..2 {
+            let Some(fd) = self.pipes[at] else { continue };
+            match os.read(fd, READ_BYTES) {
+                Read::Data(bytes) => {
+                    let carry = &mut self.carry[at];
+                    carry.extend_from_slice(&bytes);
+                    let whole = match std::str::from_utf8(carry) {
+                        Err(error) if error.error_len().is_none() => error.valid_up_to(),
+                        _ => carry.len(),
+                    };
+                    let rest = carry.split_off(whole);
+                    let text = String::from_utf8_lossy(carry).into_owned();
+                    *carry = rest;
+                    return Some(text);
+                }
+                Read::Eof | Read::Failed(_) => {
+                    os.close(fd);
+                    self.pipes[at] = None;
+                    return Some(String::new());
+                }
+                Read::Later => {}
+            }
+        }
+        None
+    }
+
+    fn over(&self) -> bool {
+        let drained = self.pipes == [None, None];
+        self.exited.is_some() && (drained || self.waits_for == WaitsFor::Exit) && (self.kill_at.is_none() || drained)
+    }
+
+    fn end(&self) -> BashEnd {
+        match self.exited {
+            _ if self.timed_out => BashEnd::TimedOut(self.limit_ms),
+            Some(Exit::Code(code)) => BashEnd::Exit(Some(code)),
+            _ => BashEnd::Exit(None),
+        }
+    }
+
+    fn close(&mut self, os: &mut dyn Os) {
+        for fd in self.pipes.iter_mut().chain([&mut self.held]) {
+            if let Some(fd) = fd.take() {
+                os.close(fd);
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Faults on the event streams: what becomes of an event on its way to those who listen.
+//!
+//! Invariant: events of a type are counted from 1 as they are published, whoever listens; heartbeats and the first
+//! word of a stream are no events of the bus.
+
+use super::engine::{About, Event};
+use rehang_scenario::{Canon, EventDoes, EventFault, Fault, VTime};
+
+/// What becomes of the streams.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Passed {
+    /// This event arrives.
+    Event(Event),
+    /// All open streams are closed here.
+    Cut,
+    /// From here on all open streams are silent.
+    Mute,
+}
+
+/// The faults of the event streams of one server.
+#[derive(Debug, Clone, Default)]
+pub struct EventFaults {
+    faults: Vec<(EventFault, u32)>,
+    /// An event that arrives behind the next one.
+    swapped: Option<Event>,
+    /// Events that arrive later, in the order of their delays' begin.
+    late: Vec<(VTime, Event)>,
+}
+
+impl EventFaults {
+    /// Those among a plan's faults.
+    pub fn new(faults: &[Fault]) -> EventFaults {
+        let event = |fault: &Fault| match fault {
+            Fault::Event(event) => Some((event.clone(), 0)),
+            _ => None,
+        };
+        EventFaults { faults: faults.iter().filter_map(event).collect(), swapped: None, late: Vec::new() }
+    }
+
+    /// An event is published: what arrives now.
+    pub fn pass(&mut self, now: VTime, event: Event) -> Vec<Passed> {
+        let mut does = None;
+        for (fault, seen) in &mut self.faults {
+            if !names(&fault.kind, &event) {
+                continue;
+            }
+            *seen = seen.saturating_add(1);
+            if fault.nth == 0 || fault.nth == *seen {
+                does.get_or_insert(fault.does);
+            }
+        }
+        let mut all = Vec::with_capacity(2);
+        let behind = match does {
+            None => {
+                all.push(Passed::Event(event));
+                self.swapped.take()
+            }
+            Some(EventDoes::Drop) => None,
+            Some(EventDoes::Duplicate) => {
+                all.push(Passed::Event(event.clone()));
+                all.push(Passed::Event(event));
+                self.swapped.take()
+            }
+            Some(EventDoes::Reorder) => self.swapped.replace(event),
+            Some(EventDoes::Delay(span)) => {
+                self.late.push((now + span, event));
+                None
+            }
+            Some(EventDoes::Cut(_)) => {
+                all.push(Passed::Cut);
+                None
+            }
+            Some(EventDoes::Mute) => {
+                all.push(Passed::Mute);
+                None
+            }
+        };
+        all.extend(behind.map(Passed::Event));
+        all
+    }
+
+    /// Events whose delay is over.
+    pub fn due(&mut self, now: VTime) -> Vec<Event> {
+        let (due, late) = std::mem::take(&mut self.late).into_iter().partition(|(at, _)| *at <= now);
+        self.late = late;
+        let due: Vec<(VTime, Event)> = due;
+        due.into_iter().map(|(_, event)| event).collect()
+    }
+
+    /// When the next delay is over.
+    pub fn deadline(&self) -> Option<VTime> {
+        self.late.iter().map(|(at, _)| *at).min()
+    }
+
+    /// Writes the state.
+    pub fn canon(&self, canon: &mut Canon) {
+        canon.list(&self.faults, |canon, (fault, seen)| {
+            canon.capped((*seen).into(), fault.nth.into());
+        });
+        canon.text(self.swapped.as_ref().map_or("", |event| event.kind));
+        canon.list(&self.late, |canon, (at, event)| {
+            canon.deadline(Some(*at)).text(event.kind);
+        });
+    }
+}
+
+/// Whether a fault names this event: by its type, or a status by `session.status:idle` too.
+fn names(kind: &str, event: &Event) -> bool {
+    match kind.split_once(':') {
+        None => kind == event.kind,
+        Some((kind, word)) => kind == event.kind && event.about == About::Status(word == "busy"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rehang_scenario::Span;
+
+    fn event(kind: &'static str) -> Event {
+        Event { kind, session: None, json: String::new(), about: About::Other }
+    }
+
+    fn faults(kind: &str, nth: u32, does: EventDoes) -> EventFaults {
+        EventFaults::new(&[Fault::Event(EventFault { kind: kind.to_owned(), nth, does })])
+    }
+
+    fn kinds(passed: Vec<Passed>) -> Vec<&'static str> {
+        let kind = |passed| match passed {
+            Passed::Event(event) => event.kind,
+            Passed::Cut => "cut",
+            Passed::Mute => "mute",
+        };
+        passed.into_iter().map(kind).collect()
+    }
+
+    #[test]
+    fn only_the_named_event_is_lost() {
+        let mut lost = faults("a", 2, EventDoes::Drop);
+        assert_eq!(kinds(lost.pass(VTime(0), event("a"))), ["a"]);
+        assert_eq!(kinds(lost.pass(VTime(0), event("b"))), ["b"]);
+        assert!(lost.pass(VTime(0), event("a")).is_empty());
+        assert_eq!(kinds(lost.pass(VTime(0), event("a"))), ["a"]);
+    }
+
+    #[test]
+    fn a_swapped_event_comes_behind_the_next() {
+        let mut swapped = faults("a", 1, EventDoes::Reorder);
+        assert!(swapped.pass(VTime(0), event("a")).is_empty());
+        assert_eq!(kinds(swapped.pass(VTime(0), event("b"))), ["b", "a"]);
+    }
+
+    #[test]
+    fn a_late_event_comes_at_its_instant() {
+        let mut late = faults("a", 1, EventDoes::Delay(Span(5)));
+        assert!(late.pass(VTime(10), event("a")).is_empty());
+        assert_eq!(late.deadline(), Some(VTime(15)));
+        assert!(late.due(VTime(14)).is_empty());
+        assert_eq!(late.due(VTime(15)).len(), 1);
+    }
+}

@@ -1,0 +1,212 @@
+//! The engine on an operating system: its effects are done, its children and model streams feed it.
+//!
+//! Invariant: everything is dealt with in the order in which the engine said it; a resume does a bounded amount of
+//! work, so a loop without end shows as steps of the clock's owner and not as a resume that never returns.
+
+use super::children::Children;
+use super::engine::{Effect, Engine, Out, Setup};
+use super::models::Models;
+use super::release::{Flavour, Release};
+use crate::inside::Inside;
+use crate::os::{FdKind, Os, STDERR, STDIN, Wait, Write};
+use crate::plan::Plan;
+use rehang_scenario::{Agent, Canon, Span, VTime};
+use std::collections::VecDeque;
+
+/// How many model requests one resume sends at most. Upstream asks again at once where a stream ended without a
+/// reason, for ever; each real request takes some time.
+const ASKS_MAX: u32 = 16;
+
+/// An engine with what it needs.
+pub struct Host {
+    /// The engine.
+    pub engine: Engine,
+    children: Children,
+    models: Models,
+    env: Vec<(String, String)>,
+    strip: Vec<&'static str>,
+    stderr: Outgoing,
+    reasoning: bool,
+    yields: bool,
+}
+
+/// Bytes that wait for a descriptor to take them.
+#[derive(Debug, Clone, Default)]
+pub struct Outgoing {
+    bytes: VecDeque<u8>,
+}
+
+impl Outgoing {
+    /// Appends.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend(bytes);
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Writes what the descriptor takes. What can never be written is dropped: that is not an error here.
+    ///
+    /// # Errors
+    /// The descriptor's.
+    pub fn flush(&mut self, os: &mut dyn Os, fd: crate::os::Fd) -> Result<(), crate::os::Errno> {
+        while !self.bytes.is_empty() {
+            match os.write(fd, self.bytes.make_contiguous()) {
+                Write::Took(n) => drop(self.bytes.drain(..n)),
+                Write::Later => break,
+                Write::Failed(error) => {
+                    self.bytes.clear();
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the state.
+    pub fn canon(&self, canon: &mut Canon) {
+        canon.num(self.bytes.len() as u64);
+    }
+}
+
+impl Host {
+    /// A host for a plan. `run`: the program is a one-shot run.
+    ///
+    /// # Errors
+    /// A strategy that is not known.
+    pub fn new(release: Release, plan: &Plan, run: bool) -> Result<Host, String> {
+        let setup = Setup { turns: plan.turns.clone(), faults: plan.faults.clone(), run, question_registered: true };
+        let inside = Inside::new(&plan.inside)?;
+        Ok(Host {
+            engine: Engine::new(release, setup, inside),
+            children: Children::default(),
+            models: Models::new(&plan.faults, plan.model_port),
+            env: Vec::new(),
+            strip: Vec::new(),
+            stderr: Outgoing::default(),
+            reasoning: matches!(&plan.agent, Agent::Pawwork(pawwork) if pawwork.reasoning),
+            yields: false,
+        })
+    }
+
+    /// The agent begins. `one_shot`: there is no reply route of its own.
+    pub fn boot(&mut self, os: &mut dyn Os, one_shot: bool) {
+        self.env = os.envs();
+        let client = os.env("OPENCODE_CLIENT").unwrap_or_else(|| "cli".to_owned());
+        let enabled = os.env("OPENCODE_ENABLE_QUESTION_TOOL").is_some_and(|v| v == "1" || v == "true");
+        self.engine.question_registered(enabled || matches!(client.as_str(), "app" | "cli" | "desktop"));
+        let mut seen = self.env.clone();
+        if self.reasoning && self.engine.release.flavour == Flavour::Pawwork {
+            seen.push((rehang_strategy::pawwork::REASONING.to_owned(), "1".to_owned()));
+        }
+        let tty = os.kind(STDIN) == FdKind::Tty;
+        self.engine.boot(os.now(), seen, tty, one_shot);
+    }
+
+    /// Does all that can be done now. What comes back is for the one who speaks: events and answers, in order.
+    pub fn pump(&mut self, os: &mut dyn Os) -> Vec<Out> {
+        let mut said = Vec::new();
+        let mut asks = 0;
+        self.yields = false;
+        loop {
+            self.engine.clock(os.now());
+            for out in self.engine.take() {
+                match out {
+                    Out::Fact(fact) => os.note(fact),
+                    Out::Effect(effect) => {
+                        asks += u32::from(matches!(effect, Effect::AskModel { .. }));
+                        self.effect(os, effect);
+                    }
+                    Out::Event(_) | Out::Respond(_) => said.push(out),
+                }
+            }
+            if self.engine.has_news() {
+                continue;
+            }
+            if !said.is_empty() || asks > ASKS_MAX {
+                self.yields = said.is_empty();
+                return said;
+            }
+            if self.engine.deadline().is_some_and(|at| at <= os.now()) {
+                self.engine.tick(os.now());
+            } else if !self.children.poll(os, &mut self.engine) && !self.models.poll(os, &mut self.engine) {
+                // Nobody waits for stderr: what it does not take now, it takes later or never.
+                let _ = self.stderr.flush(os, STDERR);
+                return said;
+            }
+        }
+    }
+
+    /// Adds what is waited for.
+    pub fn wait(&self, now: VTime, wait: &mut Wait) {
+        self.children.wait(wait);
+        self.models.wait(wait);
+        self.wait_stderr(wait);
+        let own = [self.engine.deadline(), self.children.deadline(), self.models.deadline()];
+        let yields = self.yields.then_some(now + Span(1));
+        wait.until = own.into_iter().flatten().chain(yields).chain(wait.until).min();
+        if wait.on.is_empty() {
+            wait.on = self.engine.waits_on().unwrap_or("");
+        }
+    }
+
+    /// Prints a line to the user.
+    pub fn say(&mut self, line: &str) {
+        self.stderr.push(line.as_bytes());
+        self.stderr.push(b"\n");
+    }
+
+    /// Writes what stderr takes now.
+    ///
+    /// # Errors
+    /// The descriptor's; what was to be written is dropped.
+    pub fn flush(&mut self, os: &mut dyn Os) -> Result<(), crate::os::Errno> {
+        self.stderr.flush(os, STDERR)
+    }
+
+    /// Adds stderr to what is waited for, where it still has to take something.
+    pub fn wait_stderr(&self, wait: &mut Wait) {
+        if !self.stderr.is_empty() {
+            wait.write.push(STDERR);
+        }
+    }
+
+    /// Whether nothing waits for stderr to take it.
+    pub fn silent(&self) -> bool {
+        self.stderr.is_empty()
+    }
+
+    /// Writes the state.
+    pub fn canon(&self, canon: &mut Canon) {
+        self.engine.canon(canon);
+        self.children.canon(canon);
+        self.models.canon(canon);
+        self.stderr.canon(canon);
+        canon.list(&self.strip, |canon, name| {
+            canon.text(name);
+        });
+    }
+
+    fn effect(&mut self, os: &mut dyn Os, effect: Effect) {
+        match effect {
+            Effect::AskModel { stream, path, response, answer } => {
+                self.models.ask(os, stream, &path, &response, &answer);
+            }
+            Effect::StopModel { stream } => self.models.stop(os, stream),
+            Effect::Spawn { tool, bash } => {
+                let env = self.env.iter().filter(|(name, _)| !self.strip.iter().any(|strip| strip == name));
+                let env = env.cloned().collect();
+                self.children.spawn(os, &mut self.engine, tool, &bash, env);
+            }
+            Effect::Kill { tool } => self.children.kill(os, tool),
+            Effect::Say(text) => self.say(&text),
+            Effect::StripEnv(name) => {
+                if !self.strip.contains(&name) {
+                    self.strip.push(name);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! `run`: one prompt, the events of its session printed, and out when it is idle (`cli/cmd/run.ts`).
+//!
+//! Invariants: a question is never answered here, in no release; what ends the program is the root session's idle
+//! status as its own event stream shows it, so a lost one is never made up for (#39352).
+
+use super::args::Args;
+use super::asks::{By, Permit};
+use super::engine::{About, Event, Out};
+use super::faults::{EventFaults, Passed};
+use super::host::{Host, Outgoing};
+use super::json::{next_field, number};
+use super::release::{Dialect, Release};
+use super::render;
+use super::server::Server;
+use super::state::{Body, ToolState};
+use super::stdin::Stdin;
+use crate::os::{Next, Os, Program, STDOUT, Wait};
+use crate::plan::Plan;
+use rehang_judge::Cause;
+use rehang_scenario::{Canon, VTime};
+
+/// What `run` denies in the session that it makes (`cli/cmd/run.ts`); before 1.3 that did not keep the tool away.
+const DENIES: &[&str] = &["question", "plan_enter", "plan_exit"];
+
+/// The program.
+pub struct Run {
+    host: Host,
+    args: Args,
+    state: State,
+    server: Option<Server>,
+    faults: EventFaults,
+    out: Outgoing,
+    /// Its event stream is open, and not mute.
+    hears: bool,
+    root: usize,
+    rejected: Vec<String>,
+    errors: Vec<String>,
+    greeted: bool,
+}
+
+enum State {
+    New,
+    Reads(Stdin),
+    Runs,
+    Leaves(u8),
+}
+
+impl Run {
+    /// A run of this plan that has not begun.
+    ///
+    /// # Errors
+    /// A strategy that is not known.
+    pub fn new(release: Release, plan: &Plan, args: Args) -> Result<Run, String> {
+        let mut host = Host::new(release, plan, true)?;
+        host.engine.wants_json = false;
+        Ok(Run {
+            host,
+            args,
+            state: State::New,
+            server: None,
+            faults: EventFaults::new(&plan.faults),
+            out: Outgoing::default(),
+            hears: true,
+            root: 0,
+            rejected: Vec::new(),
+            errors: Vec::new(),
+            greeted: false,
+        })
+    }
+
+    fn begin(&mut self, os: &mut dyn Os) {
+        let stdin = Stdin::begin(os, &self.host.engine.release, !self.args.prompt.is_empty());
+        self.state = State::Reads(stdin);
+    }
+
+    fn prompt(&mut self, os: &mut dyn Os, piped: &str, gave_up: bool) {
+        if gave_up {
+            self.host.say("altimate-code: stdin produced no data; proceeding without it.");
+        }
+        let parts = [self.args.prompt.as_str(), piped];
+        let text = parts.into_iter().filter(|part| !part.trim().is_empty()).collect::<Vec<_>>().join("\n");
+        if text.is_empty() {
+            self.host.say("You must provide a message or a command");
+            self.state = State::Leaves(1);
+            return;
+        }
+        if self.args.listens
+            && let Ok((listener, port)) = os.listen()
+        {
+            self.server = Some(Server::new(listener, &[]));
+            self.host.say(&format!("opencode server listening on http://127.0.0.1:{port}"));
+        }
+        self.state = State::Runs;
+        self.host.boot(os, self.args.attach.is_none());
+        let now = os.now();
+        self.root = self.host.engine.create_session(now, "New session", DENIES);
+        self.host.engine.prompt(now, self.root, &text, None, None);
+    }
+
+    fn hear(&mut self, now: VTime, event: Event) {
+        for passed in self.faults.pass(now, event) {
+            match passed {
+                Passed::Event(event) if self.hears => self.take(now, &event),
+                Passed::Event(_) => {}
+                // Its stream does not open again.
+                Passed::Cut | Passed::Mute => self.hears = false,
+            }
+        }
+    }
+
+    /// An event of its own stream.
+    fn take(&mut self, now: VTime, event: &Event) {
+        if matches!(self.state, State::Leaves(_)) {
+            return;
+        }
+        let Some(session) = event.session else { return };
+        let mine = session == self.root;
+        match &event.about {
+            About::Part(message, part) if mine => self.part(now, *message, *part),
+            About::Error(name, text) if mine => {
+                self.errors.push(text.clone());
+                if self.args.json {
+                    let mut error = String::from(",\"error\":");
+                    render::error(&mut error, name, text);
+                    self.line(now, "error", &error);
+                } else {
+                    self.host.say(&format!("Error: {text}"));
+                }
+            }
+            About::Permission { id, permission, patterns } if mine || self.follows(session) => {
+                self.permission(id, permission, &patterns.join(", "));
+            }
+            About::Status(false) if mine => self.idle(now),
+            _ => {}
+        }
+    }
+
+    /// Whether a session is a child whose asks this release looks at.
+    fn follows(&self, session: usize) -> bool {
+        self.host.engine.release.run_follows_children && self.host.engine.sessions()[session].parent.is_some()
+    }
+
+    fn part(&mut self, now: VTime, message: usize, part: usize) {
+        let session = &self.host.engine.sessions()[self.root];
+        let (of, part) = (&session.messages[message], &session.messages[message].parts[part]);
+        let kind = match &part.body {
+            Body::Text { end_ms: Some(_), .. } => "text",
+            Body::StepStart => "step_start",
+            Body::StepFinish { .. } => "step_finish",
+            Body::Tool(tool) if matches!(tool.state, ToolState::Completed { .. } | ToolState::Error { .. }) => {
+                "tool_use"
+            }
+            _ => return,
+        };
+        if self.args.json {
+            let mut data = String::from(",\"part\":");
+            render::part(&mut data, &session.id, &of.id, part);
+            self.line(now, kind, &data);
+            return;
+        }
+        let text = match &part.body {
+            Body::Text { text, .. } => text.trim().to_owned(),
+            Body::Tool(tool) => match &tool.state {
+                ToolState::Error { error, .. } => {
+                    let (name, error) = (tool.name.clone(), error.clone());
+                    self.greet();
+                    self.host.say(&format!("✗ {name} failed"));
+                    self.host.say(&format!("Error: {error}"));
+                    return;
+                }
+                _ => {
+                    let line = format!("| {} {}", tool.name, tool.title);
+                    self.greet();
+                    self.host.say(&line);
+                    return;
+                }
+            },
+            _ => {
+                self.greet();
+                return;
+            }
+        };
+        if !text.is_empty() {
+            self.out.push(text.as_bytes());
+            self.out.push(b"\n");
+        }
+    }
+
+    fn greet(&mut self) {
+        if !std::mem::replace(&mut self.greeted, true) {
+            let model = self.host.engine.sessions()[self.root].model.clone().unwrap_or_default();
+            self.host.say(&format!("> build · {}", model.id));
+        }
+    }
+
+    fn permission(&mut self, id: &str, permission: &str, patterns: &str) {
+        let by = By { who: "agent".to_owned(), cause: Cause::Policy };
+        let old = self.host.engine.release.dialect == Dialect::V1_0;
+        if self.args.auto && !old {
+            let _ = self.host.engine.reply_permission(id, Permit::Once, &by);
+        } else if self.host.engine.release.run_rejects_permissions {
+            self.host.say(&format!("! permission requested: {permission} ({patterns}); auto-rejecting"));
+            self.rejected.push(permission.to_owned());
+            let _ = self.host.engine.reply_permission(id, Permit::Reject, &by);
+        } else {
+            // 1.0.185 draws a menu that nobody answers without a terminal.
+            self.host.say(&format!("Permission required to run: {patterns}"));
+        }
+    }
+
+    fn idle(&mut self, now: VTime) {
+        if self.host.engine.release.run_says_done && self.args.json {
+            let mut data = String::from(",\"reason\":\"idle\",\"rejected\":");
+            super::json::strings(&mut data, &self.rejected);
+            self.line(now, "done", &data);
+        }
+        self.state = State::Leaves(u8::from(!self.errors.is_empty()));
+    }
+
+    fn line(&mut self, now: VTime, kind: &str, data: &str) {
+        let mut line = String::with_capacity(data.len() + 80);
+        line.push_str("{\"type\":\"");
+        line.push_str(kind);
+        line.push_str("\",\"timestamp\":");
+        number(&mut line, now.0);
+        next_field(&mut line, "sessionID", &self.host.engine.sessions()[self.root].id);
+        line.push_str(data);
+        line.push_str("}\n");
+        self.out.push(line.as_bytes());
+    }
+
+    fn step(&mut self, os: &mut dyn Os) -> bool {
+        match &mut self.state {
+            State::New => {
+                self.begin(os);
+                true
+            }
+            State::Reads(stdin) => match stdin.poll(os) {
+                Some((piped, gave_up)) => {
+                    self.prompt(os, &piped, gave_up);
+                    true
+                }
+                None => false,
+            },
+            State::Leaves(_) => false,
+            State::Runs => {
+                let said = self.host.pump(os);
+                let silent = said.is_empty();
+                for out in said {
+                    match out {
+                        Out::Event(event) => {
+                            if let Some(server) = &mut self.server {
+                                server.event(os, event.clone());
+                            }
+                            self.hear(os.now(), event);
+                        }
+                        Out::Respond(answer) => {
+                            if let Some(server) = &mut self.server {
+                                server.answer(os, &answer);
+                            }
+                        }
+                        Out::Fact(_) | Out::Effect(_) => {}
+                    }
+                }
+                for event in self.faults.due(os.now()) {
+                    if self.hears {
+                        self.take(os.now(), &event);
+                    }
+                }
+                let worked = self.server.as_mut().is_some_and(|server| server.poll(os, &mut self.host));
+                !silent || worked || self.host.engine.has_news()
+            }
+        }
+    }
+}
+
+impl Program for Run {
+    fn resume(&mut self, os: &mut dyn Os) -> Next {
+        while self.step(os) {}
+        // A reader that is gone is no error of a run: its lines are lost.
+        let _ = self.out.flush(os, STDOUT);
+        let mut wait = Wait::default();
+        if !self.out.is_empty() {
+            wait.write.push(STDOUT);
+        }
+        match &self.state {
+            State::Leaves(code) => {
+                let _ = self.host.flush(os);
+                if self.out.is_empty() && self.host.silent() {
+                    return Next::Exit(*code);
+                }
+                wait.on = "stdout";
+                self.host.wait_stderr(&mut wait);
+            }
+            State::Reads(stdin) => {
+                wait.read.push(crate::os::STDIN);
+                wait.until = stdin.deadline();
+                wait.on = "stdin";
+            }
+            State::New | State::Runs => {
+                if let Some(server) = &self.server {
+                    server.wait(&mut wait);
+                }
+                self.host.wait(os.now(), &mut wait);
+                wait.until = wait.until.into_iter().chain(self.faults.deadline()).min();
+                if wait.on.is_empty() {
+                    wait.on = "event";
+                }
+            }
+        }
+        Next::Wait(wait)
+    }
+
+    fn canon(&self, canon: &mut Canon) {
+        match &self.state {
+            State::New => {
+                canon.num(0);
+            }
+            State::Reads(stdin) => stdin.canon(canon.num(1)),
+            State::Runs => {
+                canon.num(2);
+            }
+            State::Leaves(code) => {
+                canon.num(3).num((*code).into());
+            }
+        }
+        self.host.canon(canon);
+        self.faults.canon(canon);
+        self.out.canon(canon);
+        canon.flag(self.hears).num(self.errors.len() as u64).num(self.rejected.len() as u64);
+        if let Some(server) = &self.server {
+            server.canon(canon);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! `serve`: the engine behind a port, until somebody ends it.
+
+use super::engine::Out;
+use super::host::{Host, Outgoing};
+use super::release::Release;
+use super::server::Server;
+use crate::os::{Next, Os, Program, STDERR, STDOUT, Wait};
+use crate::plan::Plan;
+use rehang_scenario::Canon;
+
+/// The program.
+pub struct Serve {
+    host: Host,
+    plan: Plan,
+    server: Option<Server>,
+    out: Outgoing,
+}
+
+impl Serve {
+    /// A server of this plan that has not begun.
+    ///
+    /// # Errors
+    /// A strategy that is not known.
+    pub fn new(release: Release, plan: &Plan) -> Result<Serve, String> {
+        Ok(Serve { host: Host::new(release, plan, false)?, plan: plan.clone(), server: None, out: Outgoing::default() })
+    }
+
+    fn begin(&mut self, os: &mut dyn Os) -> Result<(), Next> {
+        let Ok((listener, port)) = os.listen() else {
+            let _ = os.write(STDERR, b"Failed to start server\n");
+            return Err(Next::Exit(1));
+        };
+        if let Some(stored) = &self.plan.stored {
+            self.host.engine.restore(stored);
+        }
+        self.host.boot(os, false);
+        self.host.engine.wants_json = false;
+        self.server = Some(Server::new(listener, &self.plan.faults));
+        self.out.push(format!("opencode server listening on http://127.0.0.1:{port}\n").as_bytes());
+        Ok(())
+    }
+}
+
+impl Program for Serve {
+    fn resume(&mut self, os: &mut dyn Os) -> Next {
+        if self.server.is_none()
+            && let Err(exit) = self.begin(os)
+        {
+            return exit;
+        }
+        let Some(server) = &mut self.server else { return Next::Exit(1) };
+        loop {
+            let said = self.host.pump(os);
+            let silent = said.is_empty();
+            for out in said {
+                match out {
+                    Out::Event(event) => server.event(os, event),
+                    Out::Respond(answer) => server.answer(os, &answer),
+                    Out::Fact(_) | Out::Effect(_) => {}
+                }
+            }
+            let worked = server.poll(os, &mut self.host);
+            if silent && !worked && !self.host.engine.has_news() {
+                break;
+            }
+        }
+        let _ = self.out.flush(os, STDOUT);
+        let mut wait = Wait::default();
+        server.wait(&mut wait);
+        self.host.wait(os.now(), &mut wait);
+        if !self.out.is_empty() {
+            wait.write.push(STDOUT);
+        }
+        if wait.on.is_empty() {
+            wait.on = "client";
+        }
+        Next::Wait(wait)
+    }
+
+    fn canon(&self, canon: &mut Canon) {
+        self.host.canon(canon);
+        self.out.canon(canon);
+        canon.flag(self.server.is_some());
+        if let Some(server) = &self.server {
+            server.canon(canon);
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! The HTTP side: connections, requests to the engine, answers, event streams.
+//!
+//! Invariants: one request at a time a connection, answered in order; a client that goes away takes nothing with it,
+//! the turn goes on; an event reaches the streams that were open when it was published, and is never replayed.
+
+use super::engine::{Answer, Event};
+use super::faults::{EventFaults, Passed};
+use super::host::{Host, Outgoing};
+use crate::os::{Fd, Os, Read, Wait};
+use rehang_scenario::{Canon, Canonical, Fault, Span, VTime};
+use rehang_wire::http::{CONTINUE, RequestReader, Target, chunk, response, streaming_head};
+use rehang_wire::sse;
+
+const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
+const EVENTS: &[(&str, &str)] =
+    &[("content-type", "text/event-stream"), ("cache-control", "no-cache"), ("x-accel-buffering", "no")];
+/// The most connections at once; a further one is closed.
+const CONNECTIONS_MAX: usize = 256;
+
+/// The server's connections.
+pub struct Server {
+    listener: Fd,
+    connections: Vec<Connection>,
+    faults: EventFaults,
+    tickets: u32,
+    /// Somebody asked for the list of open asks: they could answer.
+    listed: bool,
+}
+
+struct Connection {
+    fd: Fd,
+    reader: RequestReader,
+    out: Outgoing,
+    /// The request that is not answered yet.
+    ticket: Option<u32>,
+    stream: Option<EventStream>,
+    /// It is closed at this instant, unanswered.
+    cut_at: Option<VTime>,
+    /// It is closed when everything is written.
+    last: bool,
+    gone: bool,
+}
+
+struct EventStream {
+    /// `/global/event`: events are wrapped in a payload.
+    global: bool,
+    muted: bool,
+    beat_at: Option<VTime>,
+}
+
+impl Server {
+    /// A server on this listener.
+    pub fn new(listener: Fd, faults: &[Fault]) -> Server {
+        Server { listener, connections: Vec::new(), faults: EventFaults::new(faults), tickets: 0, listed: false }
+    }
+
+    /// Takes connections and one request. Whether there was anything.
+    pub fn poll(&mut self, os: &mut dyn Os, host: &mut Host) -> bool {
+        while let Some(fd) = os.accept(self.listener) {
+            if self.connections.len() >= CONNECTIONS_MAX {
+                os.close(fd);
+                continue;
+            }
+            self.connections.push(Connection {
+                fd,
+                reader: RequestReader::new(),
+                out: Outgoing::default(),
+                ticket: None,
+                stream: None,
+                cut_at: None,
+                last: false,
+                gone: false,
+            });
+        }
+        self.clock(os, host);
+        let mut worked = false;
+        for at in 0..self.connections.len() {
+            if self.connections[at].gone {
+                continue;
+            }
+            self.connections[at].read(os);
+            if self.take_request(os, host, at) {
+                worked = true;
+                break;
+            }
+        }
+        self.flush(os);
+        host.engine.wants_json = self.connections.iter().any(|connection| connection.stream.is_some());
+        host.engine.live = self.listed || host.engine.wants_json;
+        worked
+    }
+
+    /// An event of the bus goes to the streams.
+    pub fn event(&mut self, os: &mut dyn Os, event: Event) {
+        for passed in self.faults.pass(os.now(), event) {
+            match passed {
+                Passed::Event(event) => self.send(&event.json),
+                Passed::Cut => {
+                    for connection in self.connections.iter_mut().filter(|c| c.stream.is_some()) {
+                        connection.out = Outgoing::default();
+                        connection.gone = true;
+                    }
+                }
+                Passed::Mute => {
+                    self.connections.iter_mut().filter_map(|c| c.stream.as_mut()).for_each(|s| s.muted = true);
+                }
+            }
+        }
+        self.flush(os);
+    }
+
+    /// An answer goes to the one who asked, where they are still there.
+    pub fn answer(&mut self, os: &mut dyn Os, answer: &Answer) {
+        if let Some(connection) = self.connections.iter_mut().find(|c| c.ticket == Some(answer.ticket)) {
+            match (answer.cut_at, answer.status) {
+                (Some(at), _) => connection.cut_at = Some(at),
+                (None, 0) => connection.gone = true,
+                (None, status) => {
+                    connection.ticket = None;
+                    connection.out.push(&response(status, JSON, answer.body.as_bytes()));
+                }
+            }
+        }
+        self.flush(os);
+    }
+
+    /// Adds what is waited for.
+    pub fn wait(&self, wait: &mut Wait) {
+        wait.read.push(self.listener);
+        for connection in &self.connections {
+            wait.read.push(connection.fd);
+            if !connection.out.is_empty() {
+                wait.write.push(connection.fd);
+            }
+            let beat = connection.stream.as_ref().and_then(|stream| stream.beat_at);
+            wait.until = [wait.until, connection.cut_at, beat].into_iter().flatten().min();
+        }
+        wait.until = wait.until.into_iter().chain(self.faults.deadline()).min();
+    }
+
+    /// Writes the state.
+    pub fn canon(&self, canon: &mut Canon) {
+        self.faults.canon(canon);
+        canon.flag(self.listed);
+        canon.list(&self.connections, |canon, connection| {
+            connection.reader.canon(canon);
+            connection.out.canon(canon);
+            canon.flag(connection.ticket.is_some()).deadline(connection.cut_at).flag(connection.last);
+            match &connection.stream {
+                None => canon.num(0),
+                Some(stream) => canon.num(1).flag(stream.global).flag(stream.muted).deadline(stream.beat_at),
+            };
+        });
+    }
+
+    fn take_request(&mut self, os: &mut dyn Os, host: &mut Host, at: usize) -> bool {
+        let connection = &mut self.connections[at];
+        if connection.ticket.is_some() || connection.stream.is_some() || connection.last {
+            return false;
+        }
+        let request = match connection.reader.next_message() {
+            Ok(Some(request)) => request,
+            Ok(None) => return false,
+            Err(_) => {
+                connection.out.push(&response(400, &[("connection", "close")], b""));
+                connection.last = true;
+                return false;
+            }
+        };
+        if request.head.expects_continue() {
+            connection.out.push(CONTINUE);
+        }
+        connection.last = !request.head.keep_alive();
+        let target = Target::parse(&request.head.target);
+        let path = target.path();
+        let now = os.now();
+        if request.head.method == "GET" && matches!(path.as_slice(), ["event"] | ["global", "event"]) {
+            let global = path.len() == 2;
+            let beat_at = host.engine.release.heartbeat_ms.map(|ms| now + Span(ms));
+            connection.last = false;
+            connection.stream = Some(EventStream { global, muted: false, beat_at });
+            connection.out.push(&streaming_head(200, EVENTS));
+            let hello = host.engine.server_event("server.connected");
+            connection.say(&hello);
+            return true;
+        }
+        self.listed |= matches!(path.as_slice(), ["question" | "permission" | "blocker" | "external-result"]);
+        self.tickets += 1;
+        connection.ticket = Some(self.tickets);
+        host.engine.request(now, self.tickets, &request.head.method, &request.head.target, &request.body);
+        true
+    }
+
+    /// Heartbeats, cuts and late events that are due.
+    fn clock(&mut self, os: &mut dyn Os, host: &mut Host) {
+        let now = os.now();
+        for event in self.faults.due(now) {
+            self.send(&event.json);
+        }
+        for connection in &mut self.connections {
+            if connection.cut_at.is_some_and(|at| at <= now) {
+                connection.gone = true;
+            }
+            let Some(stream) = &mut connection.stream else { continue };
+            let Some(beat_at) = stream.beat_at.filter(|at| *at <= now) else { continue };
+            let period = host.engine.release.heartbeat_ms.unwrap_or(1).max(1);
+            let missed = now.since(beat_at).as_ms() / period;
+            stream.beat_at = Some(beat_at + Span(period * (missed + 1)));
+            if !stream.muted {
+                let beat = host.engine.server_event("server.heartbeat");
+                connection.say(&beat);
+            }
+        }
+    }
+
+    fn send(&mut self, json: &str) {
+        for connection in &mut self.connections {
+            if connection.stream.as_ref().is_some_and(|stream| !stream.muted) {
+                connection.say(json);
+            }
+        }
+    }
+
+    fn flush(&mut self, os: &mut dyn Os) {
+        for connection in &mut self.connections {
+            let written = connection.out.flush(os, connection.fd);
+            let over = connection.last && connection.ticket.is_none() && connection.out.is_empty();
+            connection.gone |= written.is_err() || over;
+            if connection.gone {
+                os.close(connection.fd);
+            }
+        }
+        self.connections.retain(|connection| !connection.gone);
+    }
+}
+
+impl Connection {
+    fn read(&mut self, os: &mut dyn Os) {
+        loop {
+            match os.read(self.fd, 65_536) {
+                Read::Data(bytes) => self.reader.feed(&bytes),
+                Read::Later => return,
+                Read::Eof | Read::Failed(_) => {
+                    self.gone = true;
+                    return;
+                }
+            }
+        }
+    }
+
+    fn say(&mut self, json: &str) {
+        let global = self.stream.as_ref().is_some_and(|stream| stream.global);
+        let bytes = if global {
+            sse::data(&format!("{{\"directory\":\"{}\",\"payload\":{json}}}", super::render::DIRECTORY))
+        } else {
+            sse::data(json)
+        };
+        self.out.push(&chunk(&bytes));
+    }
+}

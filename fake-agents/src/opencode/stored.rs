@@ -1,0 +1,148 @@
+//! Sessions that a restarted server finds: what its database would hold.
+//!
+//! The form is what the routes give: a list of `{info, messages}`, `info` as `GET /session/:id`, `messages` as
+//! `GET /session/:id/message`. Invariant: a stored running part stays running, as upstream leaves it (`E4`); only
+//! PawWork rewrites one, and only when it is read.
+
+use super::engine::Engine;
+use super::state::{Body, Message, Part, Reply, Role, Session, Tool, ToolState};
+use rehang_judge::Fact;
+use serde_json::Value;
+
+impl Engine {
+    /// Takes up stored sessions. What does not fit the form is left out.
+    pub fn restore(&mut self, stored: &Value) {
+        for session in stored.as_array().into_iter().flatten() {
+            let text = |key: &str| session.pointer(key).and_then(Value::as_str).unwrap_or("").to_owned();
+            let id = text("/info/id");
+            if id.is_empty() {
+                continue;
+            }
+            let parent = self.find(&text("/info/parentID"));
+            let messages: Vec<Message> =
+                session["messages"].as_array().into_iter().flatten().filter_map(message).collect();
+            let parts = messages.iter().map(|message| message.parts.len()).sum::<usize>();
+            self.next.session += 1;
+            self.next.message += messages.len() as u32;
+            self.next.part += parts as u32;
+            let calls = messages.iter().flat_map(|m| &m.parts).filter(|p| matches!(p.body, Body::Tool(_))).count();
+            self.next.call += calls as u32;
+            let finished = messages.iter().filter(|m| matches!(&m.role, Role::Assistant(r) if r.finish.is_some()));
+            let cursor = finished.count();
+            if parent.is_none() {
+                self.cursor += cursor;
+            }
+            let parent_id = parent.map_or_else(String::new, |parent| self.sessions[parent].id.clone());
+            self.fact(Fact::Session { id: id.clone(), parent: parent_id });
+            self.sessions.push(Session {
+                id,
+                parent,
+                title: text("/info/title"),
+                agent: if parent.is_some() { "general" } else { "build" },
+                created_ms: 0,
+                updated_ms: 0,
+                summarised: true,
+                model: None,
+                tokens: (0, 0),
+                denies: &[],
+                messages,
+                script: Vec::new(),
+                cursor: 0,
+                path: String::new(),
+                depth: u32::from(parent.is_some()),
+            });
+        }
+    }
+}
+
+fn message(stored: &Value) -> Option<Message> {
+    let info = &stored["info"];
+    let id = info["id"].as_str()?.to_owned();
+    let created_ms = info["time"]["created"].as_u64().unwrap_or(0);
+    let role = match info["role"].as_str()? {
+        "user" => Role::User,
+        _ => Role::Assistant(Reply {
+            to: 0,
+            completed_ms: info["time"]["completed"].as_u64(),
+            finish: info["finish"].as_str().and_then(reason),
+            error: info["error"]["data"]["message"].as_str().map(|text| ("MessageAbortedError", text.to_owned())),
+            usage: None,
+        }),
+    };
+    let parts = stored["parts"].as_array().into_iter().flatten().filter_map(part).collect();
+    Some(Message { id, created_ms, role, parts })
+}
+
+fn part(stored: &Value) -> Option<Part> {
+    let text = |value: &Value| value.as_str().unwrap_or("").to_owned();
+    let start_ms = stored["time"]["start"].as_u64();
+    let body = match stored["type"].as_str()? {
+        "text" => match start_ms {
+            None => Body::Prompt(text(&stored["text"])),
+            Some(start_ms) => {
+                Body::Text { text: text(&stored["text"]), start_ms, end_ms: stored["time"]["end"].as_u64() }
+            }
+        },
+        "step-start" => Body::StepStart,
+        "step-finish" => Body::StepFinish { reason: reason(stored["reason"].as_str()?)?, usage: None },
+        "tool" => {
+            let state = &stored["state"];
+            let end_ms = state["time"]["end"].as_u64().unwrap_or(0);
+            let metadata = state["metadata"].to_string();
+            let metadata = metadata.strip_prefix('{').and_then(|m| m.strip_suffix('}')).unwrap_or("").to_owned();
+            Body::Tool(Tool {
+                call: text(&stored["callID"]),
+                name: text(&stored["tool"]),
+                input: state["input"].to_string(),
+                state: match state["status"].as_str()? {
+                    "pending" => ToolState::Pending,
+                    "running" => ToolState::Running,
+                    "completed" => ToolState::Completed { output: text(&state["output"]), end_ms },
+                    _ => ToolState::Error { error: text(&state["error"]), end_ms },
+                },
+                start_ms: state["time"]["start"].as_u64().unwrap_or(0),
+                title: text(&state["title"]),
+                metadata,
+            })
+        }
+        _ => return None,
+    };
+    Some(Part { id: text(&stored["id"]), body })
+}
+
+fn reason(word: &str) -> Option<&'static str> {
+    ["stop", "tool-calls", "unknown"].into_iter().find(|known| *known == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inside::Inside;
+    use crate::opencode::engine::Setup;
+    use crate::opencode::release::Release;
+    use rehang_scenario::{Canon, VTime};
+
+    #[test]
+    fn what_the_routes_give_is_taken_up_again() {
+        let new = || Engine::new(Release::opencode("1.2.15").unwrap(), Setup::default(), Inside::default());
+        let mut engine = new();
+        let session = engine.create_session(VTime(5), "t", &[]);
+        engine.prompt(VTime(5), session, "hello", None, None);
+        let list = |engine: &mut Engine| {
+            engine.take();
+            engine.request(VTime(6), 1, "GET", "/session/ses_1/message", b"");
+            let answer = engine.take().into_iter().find_map(|out| match out {
+                crate::opencode::engine::Out::Respond(answer) => Some(answer.body),
+                _ => None,
+            });
+            serde_json::from_str::<Value>(&answer.unwrap()).unwrap()
+        };
+        let before = list(&mut engine);
+        let mut again = new();
+        again.restore(&serde_json::json!([{ "info": { "id": "ses_1", "title": "t" }, "messages": before }]));
+        assert_eq!(list(&mut again)[0]["parts"], before[0]["parts"]);
+        let mut canon = Canon::new(VTime(6));
+        again.canon(&mut canon);
+        assert!(!canon.into_bytes().is_empty());
+    }
+}
