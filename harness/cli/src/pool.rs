@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Condvar, Mutex};
 
 /// The first argument that makes a binary of ours a worker.
@@ -38,10 +39,17 @@ pub struct Workers {
 
 /// Worker processes that wait for work.
 pub struct Pool {
-    workers: Workers,
+    jobs: usize,
     state: Mutex<State>,
     freed: Condvar,
+    starter: Mutex<Sender<Start>>,
 }
+
+/// A worker to start on this core, and where to send it.
+///
+/// PR_SET_PDEATHSIG means the thread that started a process, not its process: so one thread starts all workers
+/// and lives as long as the pool.
+type Start = (usize, Sender<Result<Worker, PoolError>>);
 
 struct State {
     idle: Vec<Worker>,
@@ -57,12 +65,21 @@ struct Worker {
 impl Pool {
     /// A pool; workers are started when they are needed.
     pub fn new(workers: Workers) -> Pool {
-        Pool { workers, state: Mutex::new(State { idle: Vec::new(), started: 0 }), freed: Condvar::new() }
+        let jobs = workers.jobs.max(1);
+        let (starter, orders): (Sender<Start>, Receiver<Start>) = channel();
+        std::thread::spawn(move || {
+            for (core, reply) in orders {
+                // whoever asked may be gone; then the worker ends with its stdin
+                let _ = reply.send(Worker::start(&workers, core));
+            }
+        });
+        let state = Mutex::new(State { idle: Vec::new(), started: 0 });
+        Pool { jobs, state, freed: Condvar::new(), starter: Mutex::new(starter) }
     }
 
     /// How many units can run at once.
     pub fn jobs(&self) -> usize {
-        self.workers.jobs.max(1)
+        self.jobs
     }
 
     /// Has a free worker do a unit, and waits for its answer.
@@ -93,12 +110,20 @@ impl Pool {
             }
             if state.started < self.jobs() {
                 let core = state.started;
-                let worker = Worker::start(&self.workers, core)?;
+                let worker = self.start(core)?;
                 state.started += 1;
                 return Ok(worker);
             }
             state = self.freed.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
         }
+    }
+
+    fn start(&self, core: usize) -> Result<Worker, PoolError> {
+        let (reply, worker) = channel();
+        let starter = self.starter.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let gone = || PoolError::Broke("nobody starts workers any more".to_owned());
+        starter.send((core, reply)).map_err(|_| gone())?;
+        worker.recv().map_err(|_| gone())?
     }
 
     fn give_back(&self, worker: Option<Worker>) {

@@ -1,0 +1,61 @@
+//! The matrix as tests: a trial per scenario and stage, with its cells inside.
+//!
+//! The lockstep trial runs its cells on sim too and demands the same trace, byte for byte. Under nextest each
+//! trial is a process of its own: `--exact` reads one file, and `--partition` spreads the trials over machines.
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use rehang::commands::run;
+use rehang::commands::select::Select;
+use rehang::corpus;
+use rehang::pool::{Pool, Workers};
+use rehang::report;
+use rehang_scenario::{Stage, Style, file::family_name};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+fn main() -> ExitCode {
+    rehang::dispatch();
+    let args = Arguments::from_args();
+    let exe = std::env::current_exe().expect("a test knows its own binary");
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    let fakes = PathBuf::from(env!("CARGO_BIN_EXE_rehang-test-fakes"));
+    let pool = Arc::new(Pool::new(Workers { exe, fakes, jobs }));
+    let mut trials = Vec::new();
+    for path in corpus::files(&corpus::default_folder()).expect("the folder `scenarios` can be read") {
+        for stage in [Stage::Sim, Stage::Lockstep] {
+            let name = format!("{}::{}", family_name(&path.display().to_string()), stage.name());
+            let asked_for = args.filter.as_deref().is_none_or(|filter| !args.exact || filter == name);
+            if asked_for {
+                let (pool, path) = (pool.clone(), path.clone());
+                trials.push(Trial::test(name, move || trial(&pool, path, stage)));
+            }
+        }
+    }
+    libtest_mimic::run(&args, trials).exit_code()
+}
+
+fn trial(pool: &Pool, path: PathBuf, stage: Stage) -> Result<(), Failed> {
+    let stages: &[Stage] = if stage == Stage::Sim { &[Stage::Sim] } else { &[Stage::Sim, Stage::Lockstep] };
+    let select = Select { scenarios: vec![path], ..Select::default() };
+    let selected = select.select(stages, Style::Plain).map_err(|e| e.to_string())?;
+    if !selected.problems.is_empty() {
+        return Err(selected.problems.join("\n").into());
+    }
+    let outcome = run::run(pool, &selected.units, false).map_err(|e| e.to_string())?;
+    let failures: Vec<_> = outcome.cells.iter().filter(|cell| report::is_failure(cell)).collect();
+    if failures.is_empty() {
+        return Ok(());
+    }
+    let mut text = Vec::new();
+    for cell in failures.iter().take(3) {
+        report::failure(cell, &mut text).map_err(|e| e.to_string())?;
+    }
+    let more = failures.len().saturating_sub(3);
+    Err(format!(
+        "\n{}{}",
+        String::from_utf8_lossy(&text),
+        if more > 0 { format!("and {more} more cells") } else { String::new() }
+    )
+    .into())
+}

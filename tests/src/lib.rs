@@ -1,1 +1,0 @@
-//! What checks the whole.
