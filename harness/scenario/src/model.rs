@@ -36,7 +36,7 @@ pub struct Scenario {
     pub turns: Vec<Turn>,
     /// What goes wrong.
     #[serde(default)]
-    #[schemars(length(max = 100))]
+    #[schemars(length(max = crate::limits::FAULTS))]
     pub faults: Vec<Fault>,
     /// Who can act, by which way.
     #[serde(default)]

@@ -145,3 +145,12 @@ fn what_stands_in_texts_and_comments_is_no_nesting() {
         assert!(problems.is_empty(), "{problems}");
     }
 }
+
+#[test]
+fn line_ends_and_a_byte_order_mark_of_other_systems_are_read() {
+    let file = format!("{HEAD}about = \"\"\"\na\n\"\"\"\n[[expect]]\noutcome = \"completed\"\n");
+    for file in [file.replace('\n', "\r\n"), format!("\u{feff}{file}")] {
+        let problems = check(&load("x.toml", file.as_bytes()), &Sample);
+        assert!(problems.is_empty(), "{problems}");
+    }
+}

@@ -32,7 +32,8 @@ pub(crate) fn scan(bytes: &[u8], sink: &mut Sink) -> Result<String, String> {
         }
     };
     match too_much(text, sink) {
-        None => Ok(text.to_owned()),
+        // A checkout with other line ends means the same file, in its texts of several lines too.
+        None => Ok(text.replace("\r\n", "\n")),
         Some(problem) => {
             sink.push(problem);
             Err(text.to_owned())
