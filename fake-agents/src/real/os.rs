@@ -243,6 +243,10 @@ impl Os for RealOs {
         self.env.iter().find(|(k, _)| k == key).map(|(_, value)| value.clone())
     }
 
+    fn envs(&self) -> Vec<(String, String)> {
+        self.env.clone()
+    }
+
     fn role(&self) -> &str {
         &self.role
     }

@@ -1,0 +1,188 @@
+//! A small driver for tests of the two worlds: it starts a `fake-tool`, lets everybody run in the order of starts,
+//! does what the test says at its times, and writes down all that happened.
+
+use rehang_fakes::Plan;
+use rehang_fakes::os::{Exit, Read, Sig, Write};
+use rehang_scenario::turns::Step;
+use rehang_scenario::{Agent, Terminal, VTime};
+use rehang_stage::lockstep;
+use rehang_stage::world::{Change, Launch, Proc, Streams, World, WorldFault};
+use std::path::Path;
+
+/// Something that the test does at a time.
+#[derive(Clone)]
+#[allow(dead_code)]
+pub enum Do {
+    /// Types, or writes to stdin.
+    Type(&'static str),
+    /// Closes stdin, or hangs the terminal up.
+    Close,
+    /// Signals the process of this role, or its group.
+    Kill(&'static str, bool, Sig),
+    /// Counts the children of the process of this role.
+    Count(&'static str),
+}
+
+/// A run to make.
+pub struct Cell {
+    pub steps: Vec<Step>,
+    pub terminal: Terminal,
+    pub acts: Vec<(u64, Do)>,
+    /// stdout and stderr are not read before this time.
+    pub reads_from: u64,
+    pub env: Vec<(String, String)>,
+    /// Nothing is done behind this time.
+    pub until: u64,
+}
+
+/// A run of these steps (JSON) on this terminal.
+pub fn cell(terminal: Terminal, steps: &str) -> Cell {
+    Cell {
+        steps: serde_json::from_str(steps).unwrap(),
+        terminal,
+        acts: Vec::new(),
+        reads_from: 0,
+        env: Vec::new(),
+        until: 100_000_000,
+    }
+}
+
+#[allow(dead_code)]
+impl Cell {
+    pub fn at(mut self, ms: u64, act: Do) -> Cell {
+        self.acts.push((ms, act));
+        self
+    }
+
+    pub fn launch(&self) -> Launch {
+        let agent = Agent::Program(self.steps.clone());
+        let (turns, faults, inside) = (Vec::new(), Vec::new(), Vec::new());
+        Launch {
+            role: "agent".into(),
+            argv: vec!["fake-tool".into()],
+            env: self.env.clone(),
+            plan: Plan { agent, turns, faults, inside, model_port: None, stored: None },
+            terminal: self.terminal,
+        }
+    }
+}
+
+/// The real kernel with the fakes of this package.
+pub fn kernel() -> lockstep::Kernel {
+    lockstep::Kernel::new(Path::new(env!("CARGO_BIN_EXE_rehang-fakes"))).unwrap()
+}
+
+struct Driver<'a> {
+    world: &'a mut dyn World,
+    streams: Streams,
+    log: Vec<String>,
+    now: u64,
+}
+
+/// Runs it, and gives what happened, a line each.
+pub fn drive(world: &mut dyn World, cell: &Cell) -> Result<Vec<String>, WorldFault> {
+    let (_, streams) = world.start(&cell.launch())?;
+    let mut driver = Driver { world, streams, log: Vec::new(), now: 0 };
+    let mut acts = cell.acts.clone();
+    loop {
+        driver.note(cell)?;
+        let ready = driver.world.ready(VTime(driver.now))?;
+        if let Some(&first) = ready.first() {
+            driver.world.run(first, VTime(driver.now))?;
+            continue;
+        }
+        if acts.first().is_some_and(|(at, _)| *at <= driver.now) {
+            driver.act(&acts.remove(0).1)?;
+            continue;
+        }
+        let deadline = driver.world.deadline().map(|t| t.0);
+        let act = acts.first().map(|(at, _)| *at);
+        let reads = (cell.reads_from > driver.now).then_some(cell.reads_from);
+        match [deadline, act, reads].into_iter().flatten().min().filter(|&t| t <= cell.until) {
+            Some(next) => driver.now = next,
+            None => break,
+        }
+    }
+    for (role, on) in driver.world.waits() {
+        driver.log.push(format!("waits {role} {on}"));
+    }
+    let mut log = driver.log;
+    for left in world.clear()? {
+        log.push(format!("left {}", left.role));
+    }
+    Ok(log)
+}
+
+impl Driver<'_> {
+    fn note(&mut self, cell: &Cell) -> Result<(), WorldFault> {
+        for happened in self.world.happened() {
+            let what = match happened.what {
+                Change::Spawned { parent, .. } => format!("spawned by `{parent}`"),
+                Change::Ended(Exit::Code(code)) => format!("exit {code}"),
+                Change::Ended(Exit::Signal(sig)) => format!("killed {}", sig.name()),
+                Change::Stopped(sig) => format!("stopped {}", sig.name()),
+                Change::Continued => "continued".into(),
+                Change::Adopted => "adopted".into(),
+                Change::Signalled { to, sig } => format!("signal {} to {to}", sig.name()),
+                Change::Fact(fact) => format!("{fact:?}"),
+            };
+            self.log.push(format!("{} {} {what}", self.now, happened.role));
+        }
+        if self.now < cell.reads_from {
+            return Ok(());
+        }
+        let out = self.streams.stdout.or(self.streams.tty);
+        for (name, handle) in [("out", out), ("err", self.streams.stderr)] {
+            let Some(handle) = handle else { continue };
+            loop {
+                let text = match self.world.read(handle, 65_536)? {
+                    Read::Data(bytes) if bytes.len() > 200 => format!("{} bytes", bytes.len()),
+                    Read::Data(bytes) => format!("{:?}", String::from_utf8_lossy(&bytes)),
+                    Read::Later => break,
+                    Read::Eof => "end".into(),
+                    Read::Failed(errno) => format!("{errno:?}"),
+                };
+                let over = matches!(text.as_str(), "end" | "Io" | "BadFd");
+                self.log.push(format!("{} {name} {text}", self.now));
+                if over {
+                    self.world.close(handle, false)?;
+                    match name {
+                        "err" => self.streams.stderr = None,
+                        _ if self.streams.stdout.is_some() => self.streams.stdout = None,
+                        _ => self.streams.tty = None,
+                    }
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn find(&self, role: &str) -> Proc {
+        self.world.find(role).unwrap()
+    }
+
+    fn act(&mut self, act: &Do) -> Result<(), WorldFault> {
+        match act {
+            Do::Type(text) => {
+                let handle = self.streams.stdin.or(self.streams.tty).unwrap();
+                let took = self.world.write(handle, text.as_bytes())?;
+                assert!(matches!(took, Write::Took(n) if n == text.len()), "{took:?}");
+            }
+            Do::Close => {
+                let handle = self.streams.stdin.take().or_else(|| self.streams.tty.take()).unwrap();
+                self.world.close(handle, false)?;
+            }
+            Do::Kill(role, group, sig) => {
+                let to = self.find(role);
+                self.world.kill(to, *group, *sig)?;
+            }
+            Do::Count(role) => {
+                let of = self.find(role);
+                let count = self.world.children(of)?;
+                self.log.push(format!("{} {role} has {count}", self.now));
+            }
+        }
+        Ok(())
+    }
+}

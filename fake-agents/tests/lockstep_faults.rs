@@ -1,0 +1,99 @@
+//! What is rehang's own fault ends as one, and never as a verdict; an echo is there to the byte, every time.
+
+mod lockstep;
+
+use lockstep::{cell, drive, kernel};
+use rehang_fakes::os::{Read, Sig, Write};
+use rehang_fakes::real::{control, signals};
+use rehang_scenario::Terminal::{Null, Tty};
+use rehang_scenario::VTime;
+use rehang_stage::lockstep::Kernel;
+use rehang_stage::world::{World, WorldFault};
+use std::path::Path;
+use std::time::Duration;
+
+/// Rounds of a test whose bug would show in every second one.
+const ROUNDS: usize = 2_000;
+
+#[test]
+fn an_echo_is_there_when_the_write_returns() {
+    let mut kernel = kernel();
+    let (agent, streams) = kernel.start(&cell(Tty, r#"["read-stdin-to-end"]"#).launch()).unwrap();
+    kernel.run(agent, VTime(0)).unwrap();
+    let tty = streams.tty.unwrap();
+    for round in 0..ROUNDS {
+        let typed = format!("line {round}\r");
+        assert_eq!(kernel.write(tty, typed.as_bytes()), Ok(Write::Took(typed.len())));
+        let echo = format!("line {round}\r\n").into_bytes();
+        assert_eq!(kernel.read(tty, 65_536), Ok(Read::Data(echo)), "round {round}");
+        assert_eq!(kernel.read(tty, 65_536), Ok(Read::Later), "round {round}");
+        // every third line waits for the next ones to be typed ahead of its reader
+        if round % 3 > 0 {
+            assert_eq!(kernel.ready(VTime(0)), Ok(vec![agent]), "round {round}");
+            kernel.run(agent, VTime(0)).unwrap();
+            assert_eq!(kernel.ready(VTime(0)), Ok(vec![]), "round {round}");
+        }
+    }
+}
+
+#[test]
+fn several_lines_and_keys_at_once() {
+    let mut kernel = kernel();
+    let (agent, streams) = kernel.start(&cell(Tty, r#"[{"ignore":["INT"]},"read-stdin-to-end"]"#).launch()).unwrap();
+    kernel.run(agent, VTime(0)).unwrap();
+    let tty = streams.tty.unwrap();
+    for round in 0..ROUNDS / 4 {
+        assert_eq!(kernel.write(tty, b"a\rbc\rd\x7f\x03ef"), Ok(Write::Took(10)));
+        let Ok(Read::Data(echo)) = kernel.read(tty, 65_536) else { panic!("no echo in round {round}") };
+        // Ctrl-C flushes what was typed and what the terminal has not yet put out
+        let text = String::from_utf8_lossy(&echo).into_owned();
+        assert!(text.ends_with("^Cef"), "{text:?} in round {round}");
+        assert_eq!(kernel.read(tty, 65_536), Ok(Read::Later), "round {round}");
+        assert_eq!(kernel.ready(VTime(0)), Ok(vec![]), "round {round}");
+    }
+}
+
+#[test]
+fn a_fake_that_lies_is_found_out() {
+    let mut cell = cell(Null, r#"[{"print":"hello"},"hold"]"#);
+    cell.env.push((control::LIES_ENV.into(), "1".into()));
+    let mut kernel = kernel();
+    let fault = drive(&mut kernel, &cell).unwrap_err();
+    assert_eq!(
+        fault,
+        WorldFault::Lie { role: "agent".into(), announced: "7 bytes written".into(), seen: "6 bytes came out".into() }
+    );
+    assert_eq!(kernel.clear().map(|left| left.len()), Ok(1));
+}
+
+#[test]
+fn a_silent_participant_is_no_verdict() {
+    let mut kernel = kernel().with_watchdog(Duration::from_millis(100));
+    let cell = cell(Null, r#"["hold"]"#);
+    let (agent, _) = kernel.start(&cell.launch()).unwrap();
+    let pids =
+        std::fs::read_to_string(format!("/proc/self/task/{}/children", rustix::thread::gettid().as_raw_nonzero()));
+    for pid in pids.unwrap().split_whitespace() {
+        signals::send(pid.parse().unwrap(), Sig::Stop).unwrap();
+    }
+    let silent = WorldFault::Silent { role: "agent".into(), real_ms: 100, doing: "running".into() };
+    assert_eq!(kernel.run(agent, VTime(0)), Err(silent));
+    assert_eq!(kernel.clear().map(|left| left.len()), Ok(1));
+}
+
+#[test]
+fn a_fake_that_cannot_play_says_why() {
+    let mut kernel = kernel();
+    let mut launch = cell(Null, "[]").launch();
+    launch.argv = vec!["fake-tool".into(), "--plays".into(), "[{\"raise\":\"BANG\"}]".into()];
+    let (agent, _) = kernel.start(&launch).unwrap();
+    let why = "agent: no signal is called `BANG`";
+    assert_eq!(kernel.run(agent, VTime(0)), Err(WorldFault::Fake(why.into())));
+    assert!(kernel.clear().is_ok());
+}
+
+#[test]
+fn a_binary_that_is_not_there() {
+    let fault = Kernel::new(Path::new("/no/such/binary")).err();
+    assert!(matches!(&fault, Some(WorldFault::Fake(text)) if text.contains("/no/such/binary")), "{fault:?}");
+}

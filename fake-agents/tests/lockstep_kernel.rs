@@ -1,0 +1,196 @@
+//! The real kernel does what the simulated one does, and what the research measured, cell by cell.
+
+mod lockstep;
+
+use lockstep::{Cell, Do, cell, drive, kernel};
+use rehang_fakes::os::Sig;
+use rehang_scenario::Terminal::{Closed, CttyNull, Null, Pipe, Tty, TtyBackground};
+use rehang_stage::sim;
+
+/// Runs it on both kernels; they must agree, and what they say must have these lines.
+fn both(cell: &Cell, expected: &[&str]) {
+    let real = drive(&mut kernel(), cell).unwrap();
+    let simulated = drive(&mut sim::Kernel::new(), cell).unwrap();
+    let real_text = real.join("\n");
+    assert_eq!(real_text, simulated.join("\n"), "left: the real kernel, right: the simulated one");
+    for line in expected {
+        assert!(real.iter().any(|l| l == line), "no line `{line}` in\n{real_text}");
+    }
+}
+
+#[test]
+fn prints_and_exits() {
+    let steps = r#"[{"print":"hello"},{"warn":"oops"},{"sleep":"15m"},{"exit":3}]"#;
+    both(&cell(Null, steps), &["0 out \"hello\\n\"", "0 err \"oops\\n\"", "900000 agent exit 3", "900000 out end"]);
+}
+
+#[test]
+fn a_line_typed_at_a_terminal_is_echoed_and_read() {
+    let steps = r#"[{"prompt":"name? "},"read-stdin",{"print":"thanks"}]"#;
+    let cell = cell(Tty, steps).at(1_000, Do::Type("yes\r"));
+    both(&cell, &["0 out \"name? \"", "1000 out \"yes\\r\\n\"", "1000 out \"thanks\\r\\n\"", "1000 agent exit 0"]);
+}
+
+#[test]
+fn type_ahead_is_echoed_before_anybody_reads() {
+    let steps = r#"[{"sleep":"10s"},"read-stdin","read-stdin",{"print":"done"}]"#;
+    let cell = cell(Tty, steps).at(1_000, Do::Type("one\r")).at(2_000, Do::Type("tw")).at(3_000, Do::Type("o\r"));
+    both(&cell, &["1000 out \"one\\r\\n\"", "2000 out \"tw\"", "3000 out \"o\\r\\n\"", "10000 agent exit 0"]);
+}
+
+#[test]
+fn nobody_answers_on_a_terminal() {
+    both(&cell(Tty, r#"["read-stdin"]"#), &["waits agent stdin", "left agent"]);
+}
+
+#[test]
+fn stdin_ends_or_does_not() {
+    both(&cell(Closed, r#"["read-stdin-to-end",{"print":"end"}]"#), &["0 out \"end\\n\"", "0 agent exit 0"]);
+    both(&cell(Pipe, r#"["read-stdin-to-end"]"#), &["waits agent stdin"]);
+    let cell = cell(Pipe, r#"["read-stdin",{"print":"a line"},"read-stdin-to-end"]"#);
+    both(&cell.at(5, Do::Type("x\n")).at(9, Do::Close), &["5 out \"a line\\n\"", "9 agent exit 0"]);
+}
+
+#[test]
+fn a_grandchild_holds_the_pipe() {
+    let steps = r#"[{"background":{"name":"dev-server","does":[{"sleep":"1h"},{"print":"late"}]}},{"print":"done"}]"#;
+    both(
+        &cell(Null, steps),
+        &[
+            "0 agent exit 0",
+            "0 agent.1 adopted",
+            "3600000 out \"late\\n\"",
+            "3600000 agent.1 exit 0",
+            "3600000 out end",
+        ],
+    );
+}
+
+#[test]
+fn an_escaped_grandchild_is_adopted_and_counted() {
+    let steps =
+        r#"[{"background":{"name":"d","does":["hold"],"setsid":true,"double-fork":true}},{"sleep":"1s"},"hold"]"#;
+    let cell = cell(Null, steps).at(500, Do::Count("agent")).at(600, Do::Kill("agent", true, Sig::Kill));
+    both(
+        &cell,
+        &[
+            "0 agent.1.1 adopted",
+            "500 agent has 0",
+            "600 agent killed KILL",
+            "waits agent.1.1 nothing",
+            "left agent.1.1",
+        ],
+    );
+}
+
+#[test]
+fn zombies_count_until_they_are_reaped() {
+    // the background child ends while its parent does not look
+    let steps = r#"[{"background":{"name":"b","does":[{"sleep":"2s"}]}},{"sleep":"10s"}]"#;
+    let cell = cell(Null, steps).at(1_000, Do::Count("agent")).at(3_000, Do::Count("agent"));
+    both(&cell, &["1000 agent has 1", "2000 agent.1 exit 0"]);
+}
+
+#[test]
+fn a_full_stderr_pipe_blocks() {
+    let steps = r#"[{"fill":{"bytes":65537,"stderr":true}},{"print":"through"}]"#;
+    let mut cell = cell(Null, steps);
+    cell.reads_from = 7_000;
+    both(&cell, &["7000 err 65536 bytes", "7000 out \"through\\n\"", "7000 agent exit 0"]);
+}
+
+#[test]
+fn term_is_ignored_and_kill_is_not() {
+    let steps = r#"[{"ignore":["TERM"]},"hold"]"#;
+    let cell = cell(Null, steps).at(1, Do::Kill("agent", true, Sig::Term)).at(2, Do::Kill("agent", true, Sig::Kill));
+    both(&cell, &["2 agent killed KILL"]);
+}
+
+#[test]
+fn an_ignored_signal_stays_ignored_in_children() {
+    let steps = r#"[{"ignore":["TERM"]},{"run":["hold"]}]"#;
+    let cell = cell(Null, steps).at(1, Do::Kill("agent", true, Sig::Term)).at(2, Do::Kill("agent", true, Sig::Kill));
+    both(&cell, &["2 agent killed KILL", "2 agent.1 killed KILL"]);
+}
+
+#[test]
+fn a_group_dies_as_one() {
+    let cell = cell(Null, r#"[{"run":[{"run":["hold"]}]}]"#).at(1, Do::Kill("agent", true, Sig::Term));
+    both(&cell, &["1 agent killed TERM", "1 agent.1 killed TERM", "1 agent.1.1 killed TERM"]);
+}
+
+#[test]
+fn a_terminals_group_dies_of_what_it_was_sent() {
+    let cell = cell(Tty, r#"[{"run":["hold"]}]"#).at(1, Do::Kill("agent", true, Sig::Term));
+    both(&cell, &["1 agent killed TERM", "1 agent.1 killed TERM"]);
+}
+
+#[test]
+fn ctrl_c_ends_the_foreground() {
+    let cell = cell(Tty, r#"[{"run":["hold"]}]"#).at(1, Do::Type("\x03"));
+    both(&cell, &["1 agent killed INT", "1 agent.1 killed INT", "1 out \"^C\""]);
+}
+
+#[test]
+fn a_leaders_death_hangs_up_its_foreground() {
+    let cell = cell(Tty, r#"[{"run":["hold"]}]"#).at(1, Do::Kill("agent", false, Sig::Term));
+    both(&cell, &["1 agent killed TERM", "1 agent.1 adopted", "1 agent.1 killed HUP"]);
+}
+
+#[test]
+fn a_hung_up_terminal_ends_its_leader() {
+    both(&cell(Tty, r#"["hold"]"#).at(1, Do::Close), &["1 agent killed HUP"]);
+}
+
+#[test]
+fn a_leader_that_ignores_the_hang_up_reads_the_end() {
+    let steps = r#"[{"ignore":["HUP"]},"read-stdin",{"sleep":"1s"},{"exit":4}]"#;
+    both(&cell(Tty, steps).at(1, Do::Close), &["1001 agent exit 4"]);
+}
+
+#[test]
+fn a_read_in_the_background_stops() {
+    both(&cell(TtyBackground, r#"["read-stdin"]"#), &["0 agent stopped TTIN", "waits agent stopped", "left agent"]);
+}
+
+#[test]
+fn a_stopped_reader_tries_again_when_it_is_continued() {
+    let cell = cell(TtyBackground, r#"["read-stdin"]"#).at(5, Do::Kill("agent", false, Sig::Cont));
+    both(&cell, &["5 agent continued", "5 agent stopped TTIN"]);
+}
+
+#[test]
+fn settings_in_the_background_stop() {
+    both(&cell(TtyBackground, r#"["set-tty"]"#), &["0 agent stopped TTOU", "waits agent stopped"]);
+}
+
+#[test]
+fn term_waits_for_cont_in_a_stopped_process() {
+    let cell = cell(Null, r#"[{"raise":"STOP"},{"print":"again"}]"#)
+        .at(1, Do::Kill("agent", false, Sig::Term))
+        .at(2, Do::Kill("agent", false, Sig::Cont));
+    both(&cell, &["0 agent stopped STOP", "2 agent continued", "2 agent killed TERM"]);
+}
+
+#[test]
+fn a_stopped_process_goes_on_when_continued() {
+    let cell = cell(Null, r#"[{"raise":"STOP"},{"print":"again"}]"#).at(2, Do::Kill("agent", false, Sig::Cont));
+    both(&cell, &["0 agent stopped STOP", "2 agent continued", "2 out \"again\\n\"", "2 agent exit 0"]);
+}
+
+#[test]
+fn a_process_that_kills_itself() {
+    both(&cell(Null, r#"[{"raise":"KILL"}]"#), &["0 agent signal KILL to agent", "0 agent killed KILL"]);
+}
+
+#[test]
+fn a_controlling_terminal_without_stdin() {
+    let cell = cell(CttyNull, r#"[{"ask-tty":"Password: "},{"print":"in"}]"#);
+    both(&cell, &["waits agent tty"]);
+}
+
+#[test]
+fn no_terminal_to_ask_on() {
+    let cell = cell(Null, r#"[{"ask-tty":"Password: "}]"#);
+    both(&cell, &["0 agent exit 1"]);
+}
