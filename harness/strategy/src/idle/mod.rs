@@ -256,9 +256,9 @@ impl Idle {
     /// The first wake-up of `select(1.0)` at which a limit is passed.
     fn wake(&self) -> Option<VTime> {
         let first = |base: VTime, limit: Span| {
-            let passed = (base + limit).0 + 1;
-            let seconds = passed.saturating_sub(self.woke.0).div_ceil(SELECT.as_ms()).max(1);
-            (limit > Span::ZERO).then_some(VTime(self.woke.0 + seconds * SELECT.as_ms()))
+            let seconds = (base + limit).since(self.woke).as_ms() / SELECT.as_ms();
+            let at = self.woke + Span(seconds.max(1) * SELECT.as_ms());
+            (limit > Span::ZERO).then(|| if over(at, base, limit) { at } else { at + SELECT })
         };
         [first(self.started, self.wall), first(self.last_line, self.timeout)].into_iter().flatten().min()
     }
