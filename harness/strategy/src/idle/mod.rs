@@ -257,7 +257,7 @@ impl Idle {
     fn wake(&self) -> Option<VTime> {
         let first = |base: VTime, limit: Span| {
             let seconds = (base + limit).since(self.woke).as_ms() / SELECT.as_ms();
-            let at = self.woke + Span(seconds.max(1) * SELECT.as_ms());
+            let at = self.woke + Span(seconds * SELECT.as_ms());
             (limit > Span::ZERO).then(|| if over(at, base, limit) { at } else { at + SELECT })
         };
         [first(self.started, self.wall), first(self.last_line, self.timeout)].into_iter().flatten().min()
