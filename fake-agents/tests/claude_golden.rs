@@ -4,12 +4,12 @@
 //! recording, what the host wrote is written at the same place, and what the fake writes must be what was recorded, in
 //! order, key for key, after ids, times, costs and usage are normalised. [`LEFT_OUT`] is all that may be missing.
 
-use rehang_fakes::Plan;
-use rehang_fakes::os::{Exit, Read};
+mod claude_support;
+
+use claude_support::{Session, Setup};
+use rehang_fakes::os::Exit;
 use rehang_scenario::turns::{Bash, BashTool, Choice, Question, Step, Turn};
-use rehang_scenario::{Agent, Claude, ClaudeMode, Fault, ModelDoes, ModelFault, Terminal, VTime};
-use rehang_stage::sim::Kernel;
-use rehang_stage::world::{Change, Launch, Proc, Streams, World};
+use rehang_scenario::{Fault, ModelDoes, ModelFault, Terminal};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
@@ -57,7 +57,8 @@ fn every_recorded_exchange_is_played_the_same() {
 /// The comparison sees what a careless one would not.
 #[test]
 fn a_changed_recording_is_noticed() {
-    let changes: &[(&str, fn(&mut Value))] = &[
+    type Change = fn(&mut Value);
+    let changes: &[(&str, Change)] = &[
         ("a text", |m| replace(m, "Answer questions?", "Answer the questions?")),
         ("is_error", |m| replace(m, "\"is_error\":true", "\"is_error\":false")),
         ("a key more", |m| replace(m, "\"parent_tool_use_id\":null", "\"parent_tool_use_id\":null,\"more\":1")),
@@ -90,7 +91,7 @@ struct Line {
     message: Value,
 }
 
-fn check(version: &str, file: &Path, change: impl Fn(&mut Value)) -> Result<(), String> {
+fn check(version: &'static str, file: &Path, change: impl Fn(&mut Value)) -> Result<(), String> {
     let lines = read(file);
     let name = file.file_stem().unwrap().to_string_lossy().into_owned();
     let mut run = Run::start(version, &name, &lines);
@@ -101,7 +102,7 @@ fn check(version: &str, file: &Path, change: impl Fn(&mut Value)) -> Result<(), 
             continue;
         }
         // The host waited for what it had read by then, and the fake has said it without being told more.
-        let early = run.said.len();
+        let early = run.session.messages().len();
         if early < said {
             return Err(format!("{version}/{name}: {early} messages where {said} were recorded"));
         }
@@ -109,7 +110,7 @@ fn check(version: &str, file: &Path, change: impl Fn(&mut Value)) -> Result<(), 
     }
     let mut recorded: Vec<Value> = lines.iter().filter(|l| !l.sent).map(|l| l.message.clone()).collect();
     recorded.iter_mut().for_each(change);
-    let (recorded, said) = (normal(&recorded), normal(&run.said));
+    let (recorded, said) = (normal(&recorded), normal(&run.session.messages()));
     for (n, (recorded, said)) in recorded.iter().zip(&said).enumerate() {
         if recorded != said {
             return Err(format!("{version}/{name}, message {}:\n  recorded {recorded}\n  fake     {said}", n + 1));
@@ -122,120 +123,61 @@ fn check(version: &str, file: &Path, change: impl Fn(&mut Value)) -> Result<(), 
 }
 
 struct Run {
-    kernel: Kernel,
-    agent: Proc,
-    streams: Streams,
-    text: bool,
-    unread: Vec<u8>,
-    said: Vec<Value>,
-    exit: Option<Exit>,
-    /// The requests of the recording, and those of the fake, in order.
-    asked: Vec<String>,
+    session: Session,
+    /// How many of the fake's requests were answered.
+    answered: usize,
 }
 
 impl Run {
-    fn start(version: &str, name: &str, lines: &[Line]) -> Run {
+    fn start(version: &'static str, name: &str, lines: &[Line]) -> Run {
         let io = lines.iter().any(|line| line.sent);
-        let text = name.starts_with("text-");
-        let mut argv = vec!["fake-claude", "-p"];
-        if io {
-            argv.extend(["--input-format", "stream-json"]);
-        } else {
-            argv.push("go");
-        }
-        if !text {
-            argv.extend(["--output-format", "stream-json", "--verbose"]);
+        let mut args = vec!["-p", if io { "--input-format stream-json" } else { "go" }];
+        if !name.starts_with("text-") {
+            args.push("--output-format stream-json --verbose");
         }
         if name.contains("-ppt-") {
-            argv.extend(["--permission-prompt-tool", "stdio"]);
+            args.push("--permission-prompt-tool stdio");
         }
         if name.contains("-bypass") || name == "interrupt-bash" {
-            argv.push("--dangerously-skip-permissions");
+            args.push("--dangerously-skip-permissions");
         }
         if name == "bash-allowed-null" {
-            argv.extend(["--allowedTools", "Bash"]);
+            args.push("--allowedTools Bash");
         }
-        let cut = ModelFault { response: 0, after: 1, does: ModelDoes::Truncate };
-        let plan = Plan {
-            agent: Agent::Claude(Claude { release: version.to_owned(), mode: ClaudeMode::Json }),
-            turns: turns(name, lines),
-            faults: if name == "drop" { vec![Fault::Model(cut)] } else { Vec::new() },
-            inside: Vec::new(),
-            model_port: None,
-            stored: None,
-        };
-        let launch = Launch {
-            role: "agent".to_owned(),
-            argv: argv.into_iter().map(str::to_owned).collect(),
-            env: Vec::new(),
-            plan,
-            terminal: if io { Terminal::Pipe } else { Terminal::Null },
-        };
-        let mut kernel = Kernel::new();
-        let (agent, streams) = kernel.start(&launch).unwrap();
-        let (unread, said, asked) = Default::default();
-        let mut run = Run { kernel, agent, streams, text, unread, said, exit: None, asked };
-        run.rest();
-        run
+        let terminal = if io { Terminal::Pipe } else { Terminal::Null };
+        let mut setup = Setup::new(version, &args.join(" "), turns(name, lines), terminal);
+        if name == "drop" {
+            setup.faults.push(Fault::Model(ModelFault { response: 0, after: 1, does: ModelDoes::Truncate }));
+        }
+        Run { session: setup.run(), answered: 0 }
     }
 
     fn write(&mut self, message: &Value) {
-        let stdin = self.streams.stdin.unwrap();
         if message == "<close>" {
-            self.kernel.close(stdin, false).unwrap();
-        } else {
-            let mut message = message.clone();
+            return self.session.close();
+        }
+        let mut message = message.clone();
+        if message["type"] == "control_response" {
             // The fake's requests have ids of its own.
-            if message["type"] == "control_response" {
-                message["response"]["request_id"] = Value::from(self.asked.pop().unwrap());
-            }
-            self.kernel.write(stdin, format!("{message}\n").as_bytes()).unwrap();
+            let requests = self.session.messages().into_iter().filter(|m| m["type"] == "control_request");
+            message["response"]["request_id"] =
+                requests.skip(self.answered).map(|m| m["request_id"].clone()).next().unwrap();
+            self.answered += 1;
         }
-        self.rest();
-    }
-
-    /// Runs everything until nothing can run, at one instant.
-    fn rest(&mut self) {
-        loop {
-            let ready = self.kernel.ready(VTime::ZERO).unwrap();
-            let Some(&proc) = ready.first() else { break };
-            self.kernel.run(proc, VTime::ZERO).unwrap();
-            self.drain();
-            for happened in self.kernel.happened() {
-                if let (true, Change::Ended(exit)) = (happened.role == "agent", happened.what) {
-                    self.exit = Some(exit);
-                }
-            }
-        }
-    }
-
-    fn drain(&mut self) {
-        while let Read::Data(bytes) = self.kernel.read(self.streams.stdout.unwrap(), 65_536).unwrap() {
-            self.unread.extend(bytes);
-        }
-        while let Some(end) = self.unread.iter().position(|&b| b == b'\n') {
-            let line: Vec<u8> = self.unread.drain(..=end).collect();
-            let line = String::from_utf8(line).unwrap();
-            let line = line.trim_end();
-            let message = if self.text { Value::from(line) } else { serde_json::from_str(line).unwrap() };
-            if message["type"] == "control_request" {
-                self.asked.insert(0, message["request_id"].as_str().unwrap().to_owned());
-            }
-            self.said.push(message);
-        }
+        self.session.send(&message);
     }
 
     /// Those that ended did, those that hung do.
     fn ended_as(&mut self, name: &str, lines: &[Line]) -> Result<(), String> {
         if name.ends_with("-noanswer") {
-            let waits = self.kernel.waits();
-            let hangs = waits == [("agent".to_owned(), "permission".to_owned())] && self.kernel.deadline().is_none();
+            let waits = self.session.waits();
+            let hangs = waits == [("agent".to_owned(), "permission".to_owned())] && !self.session.tick();
             return if hangs { Ok(()) } else { Err(format!("does not hang: {waits:?}")) };
         }
-        let failed = lines.iter().any(|line| line.message["is_error"] == true);
+        let failed = lines.iter().any(|line| line.message["type"] == "result" && line.message["is_error"] == true);
         let wanted = Some(Exit::Code(u8::from(failed)));
-        let alive = self.kernel.alive(self.agent);
-        if self.exit == wanted && !alive { Ok(()) } else { Err(format!("ended as {:?}, not {wanted:?}", self.exit)) }
+        let exit = self.session.exit;
+        if exit == wanted { Ok(()) } else { Err(format!("ended as {exit:?}, not {wanted:?}")) }
     }
 }
 

@@ -22,7 +22,7 @@ pub struct Behaviour {
     pub releases: &'static [Release],
     /// How it is known.
     pub known: Known,
-    /// The recording, the source or the issue.
+    /// The recordings (tests/golden/claude-VERSION), by commas; or the source or the issue.
     pub source: &'static str,
 }
 
@@ -42,17 +42,27 @@ const fn b(name: &'static str, releases: &'static [Release], known: Known, sourc
 
 const BEHAVIOURS: &[Behaviour] = &[
     b("-p prints the last text", ALL, Recorded, "text-null"),
-    b("stream-json out: init, assistant, user, result, key by key", ALL, Recorded, "ask-*, bash-*"),
+    b(
+        "stream-json out: init, assistant, user, result, key by key",
+        ALL,
+        Recorded,
+        "ask-default-null, bash-allowed-null, bash-deny-null",
+    ),
     b("stream-json in: initialize, a user message, exit on stdin's end", ALL, Recorded, "io-text-init-close"),
-    b("stdin held after a result: waits for the next message", ALL, Recorded, "table `stdin held after result`"),
-    b("AskUserQuestion is no tool", &[V1], Recorded, "ask-default-null, io-ask-*"),
+    b("stdin held after a result: waits for the next message", ALL, Read, "measured on all three; no exchange kept"),
+    b("AskUserQuestion is no tool", &[V1], Recorded, "ask-bypass-null, ask-default-null, io-ask-ppt-answer"),
     b(
         "AskUserQuestion is refused as `Answer questions?` and listed as denied",
         &[V2],
         Recorded,
-        "ask-*-null, io-ask-bypass",
+        "ask-bypass-null, ask-default-null, io-ask-bypass",
     ),
-    b("AskUserQuestion is withheld without a permission prompt tool", &[V21], Recorded, "ask-*-null, io-ask-bypass"),
+    b(
+        "AskUserQuestion is withheld without a permission prompt tool",
+        &[V21],
+        Recorded,
+        "ask-bypass-null, ask-default-null, io-ask-bypass",
+    ),
     b(
         "AskUserQuestion goes out as can_use_tool; the answer comes in updatedInput.answers",
         &[V2, V21],
@@ -70,7 +80,12 @@ const BEHAVIOURS: &[Behaviour] = &[
     b("Bash without permission is an error result and a denial", ALL, Recorded, "bash-deny-null"),
     b("system/permission_denied before a denied result", &[V21], Recorded, "bash-deny-null"),
     b("Bash with permission: output, is_error false", ALL, Recorded, "bash-allowed-null"),
-    b("Bash asks by can_use_tool: allow, deny with a text, no answer for ever", ALL, Recorded, "io-bash-ppt-*"),
+    b(
+        "Bash asks by can_use_tool: allow, deny with a text, no answer for ever",
+        ALL,
+        Recorded,
+        "io-bash-ppt-allow, io-bash-ppt-deny, io-bash-ppt-noanswer",
+    ),
     b("interrupt of Bash: `Exit code 137`, a note, error_during_execution", &[V2], Recorded, "interrupt-bash"),
     b("interrupt of Bash", &[V1, V21], Read, "as 2.0.77; not recorded"),
     b("interrupt of an ask: control_cancel_request, response, error result", ALL, Read, "seen live, no exchange kept"),
@@ -124,3 +139,21 @@ const BEHAVIOURS: &[Behaviour] = &[
     ),
     b("EPIPE: output is dropped, the run goes on", ALL, Read, "2.0.77"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn what_is_called_recorded_has_its_recording() {
+        for behaviour in behaviours().iter().filter(|b| b.known == Recorded) {
+            for (release, name) in
+                behaviour.releases.iter().flat_map(|r| behaviour.source.split(", ").map(move |n| (r, n)))
+            {
+                let file = format!("tests/golden/claude-{}/{name}.jsonl", release.version());
+                assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join(&file).is_file(), "{}: no {file}", behaviour.name);
+            }
+        }
+    }
+}

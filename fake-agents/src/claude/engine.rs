@@ -1,14 +1,15 @@
 //! The persona itself: prompts, model events and tools' ends in; messages and effects out. No I/O, no clock.
 //!
 //! A conversation is the root's or a subagent's; each asks its model, runs the tools that it calls, and asks again, until
-//! a response calls none. Tools are in [`super::calls`], asks in [`super::asks`].
+//! a response calls none. Streams are in `stream`, tools in `calls`, asks in `asks`.
 //!
 //! Invariants: one turn of the root at a time, further prompts wait; a tool call has exactly one result; no instant is
 //! kept but deadlines.
 
 use super::args::{Args, Mode};
-use super::calls::Call;
-use super::release::{RETRIES_MAX, Release, backoff};
+use super::calls::{Call, tool_call};
+use super::release::Release;
+use super::stream::{Spoken, stop_reason};
 use super::texts;
 use super::writer::{Ending, Writer};
 use crate::inside::{Acting, Inside};
@@ -16,9 +17,9 @@ use rehang_judge::Fact;
 use rehang_scenario::turns::{Bash, Finish, Question, Response, Turn, responses};
 use rehang_scenario::{Canon, ToolDoes, VTime};
 use rehang_strategy::Seen;
-use rehang_wire::model::script::{Chunk, Item, chunks};
-use rehang_wire::model::{Message, ModelEvent, ModelRequest, Part, Tool, ToolCall};
-use serde_json::{Value, json};
+use rehang_wire::model::script::{Chunk, chunks};
+use rehang_wire::model::{Message, ModelEvent, ModelRequest, Part, Tool};
+use serde_json::Value;
 use std::collections::VecDeque;
 
 /// A conversation: its place in the order of begins. The root is 0.
@@ -136,7 +137,7 @@ pub(super) struct Talk {
     pub parent: Option<String>,
     /// Where its script is in the plan (`2.1/`); empty for the root.
     pub path: String,
-    script: Vec<Response>,
+    pub script: Vec<Response>,
     /// The response that is being given, or comes next: from 0.
     pub nth: usize,
     /// What the last tool call told the model.
@@ -144,27 +145,11 @@ pub(super) struct Talk {
     pub phase: Phase,
     pub until: Option<VTime>,
     /// The conversation as the model's API has it.
-    messages: Vec<Message>,
+    pub messages: Vec<Message>,
     /// How often this response has failed, was resumed.
-    tries: u32,
-    resumed: u32,
-    now: Spoken,
-}
-
-/// What has come of a response.
-#[derive(Debug, Clone, Default)]
-struct Spoken {
-    id: String,
-    /// The text block that is open.
-    text: String,
-    /// The last text block that is whole.
-    last_text: String,
-    /// The block that waits for the stop reason.
-    held: Option<Value>,
-    calls: Vec<ToolCall>,
-    parts: Vec<Part>,
-    finish: Option<Finish>,
-    compacting: bool,
+    pub tries: u32,
+    pub resumed: u32,
+    pub now: Spoken,
 }
 
 /// What a conversation waits for.
@@ -305,16 +290,11 @@ impl Engine {
         let Some(response) = talk.script.get(talk.nth).cloned() else {
             return vec![Chunk::Event(ModelEvent::Finish(Finish::Stop))];
         };
-        let answer = talk.answer.clone();
         let calls = &mut self.counted.calls;
-        chunks(
-            &response,
-            |said| said.replace("{answer}", &answer),
-            |turn| {
-                *calls += 1;
-                super::calls::tool_call(turn, &format!("toolu_{calls}"))
-            },
-        )
+        chunks(&response, str::to_owned, |turn| {
+            *calls += 1;
+            tool_call(turn, &format!("toolu_{calls}"))
+        })
     }
 
     /// What is asked of a real model server, and the path of the scripted response that it means.
@@ -328,58 +308,6 @@ impl Engine {
             messages: talk.messages.clone(),
         };
         (request, format!("{}{}", talk.path, talk.nth + 1))
-    }
-
-    /// Something came of the model's stream.
-    pub fn model(&mut self, now: VTime, conv: Conv, item: Item) {
-        let Conv(i) = conv;
-        if self.convs.get(i).is_none_or(|talk| talk.phase != Phase::Model) {
-            return;
-        }
-        let session = self.convs[i].session.clone();
-        if std::mem::take(&mut self.convs[i].now.compacting) {
-            let over = self.writer.compacting(true);
-            self.emit(conv, over);
-        }
-        match item {
-            Item::Event(ModelEvent::Start) => {
-                self.counted.messages += 1;
-                self.convs[i].now.id = format!("msg_{}", self.counted.messages);
-                self.see(now, &Seen::StreamMoved { session, progress: false });
-            }
-            Item::Event(ModelEvent::TextDelta(text)) => {
-                self.convs[i].now.text.push_str(&text);
-                self.note(Fact::ModelSaid { session: session.clone(), text });
-                self.see(now, &Seen::StreamMoved { session, progress: true });
-            }
-            Item::Event(ModelEvent::ToolCall(call)) => {
-                self.close_text(conv);
-                let block = json!({"type": "tool_use", "id": call.id, "name": call.name, "input": call.input});
-                self.block(conv, block);
-                self.convs[i].now.parts.push(Part::Call(call.clone()));
-                self.convs[i].now.calls.push(call);
-                self.note(Fact::ModelSaid { session: session.clone(), text: String::new() });
-                self.see(now, &Seen::StreamMoved { session, progress: true });
-            }
-            Item::Event(ModelEvent::Finish(finish)) => {
-                self.close_text(conv);
-                self.convs[i].now.finish = Some(finish);
-                self.release_held(conv);
-                self.see(now, &Seen::StreamMoved { session, progress: true });
-            }
-            Item::Event(ModelEvent::Error { status, .. }) => self.refused(now, conv, status.max(500)),
-            Item::KeepAlive | Item::Event(ModelEvent::KeepAlive) => {
-                self.see(now, &Seen::StreamMoved { session, progress: false });
-            }
-            Item::Compacting(_) => {
-                let begins = self.writer.compacting(false);
-                self.emit(conv, begins);
-                self.convs[i].now.compacting = true;
-            }
-            Item::Ended { clean } => self.stream_ended(now, conv, clean),
-            Item::Reset => self.stream_lost(now, conv),
-            Item::Status(status) => self.refused(now, conv, status),
-        }
     }
 
     /// Writes all that a later transition can read.
@@ -481,71 +409,6 @@ impl Engine {
         self.see(now, &Seen::StreamOpen { session });
     }
 
-    fn stream_ended(&mut self, now: VTime, conv: Conv, clean: bool) {
-        self.close_text(conv);
-        self.release_held(conv);
-        let spoken = &self.convs[conv.0].now;
-        let (whole, nothing) = (spoken.finish.is_some(), spoken.parts.is_empty());
-        if whole || (!nothing && (clean || !spoken.calls.is_empty())) {
-            return self.responded(now, conv);
-        }
-        if nothing {
-            return self.failed_try(now, conv, texts::NO_CONNECTION, "connection_failed", None);
-        }
-        match self.config.release.resumes() {
-            None => self.responded(now, conv),
-            Some(limit) => self.resume_or_give_up(now, conv, limit),
-        }
-    }
-
-    fn stream_lost(&mut self, now: VTime, conv: Conv) {
-        let some = !self.convs[conv.0].now.text.is_empty() || !self.convs[conv.0].now.parts.is_empty();
-        match self.config.release.resumes() {
-            Some(limit) if some => {
-                self.close_text(conv);
-                self.release_held(conv);
-                self.resume_or_give_up(now, conv, limit);
-            }
-            _ => self.failed_try(now, conv, texts::NO_CONNECTION, "connection_failed", None),
-        }
-    }
-
-    fn resume_or_give_up(&mut self, now: VTime, conv: Conv, limit: u32) {
-        self.stream_closed(now, conv, "none");
-        self.remember(conv);
-        if self.convs[conv.0].resumed >= limit {
-            return self.give_up(now, conv, texts::CUT, "connection_failed", None);
-        }
-        self.convs[conv.0].resumed += 1;
-        let again = self.writer.note(texts::RESUME, true);
-        self.emit(conv, again);
-        self.count_user(conv);
-        self.convs[conv.0].messages.push(Message::text("user", texts::RESUME));
-        self.ask_model(now, conv);
-    }
-
-    fn refused(&mut self, now: VTime, conv: Conv, status: u16) {
-        let (kind, message) = texts::api_error_kind(status);
-        let text = texts::api_error(status, kind, message);
-        let again = matches!(status, 408 | 409 | 429) || status >= 500;
-        if again {
-            return self.failed_try(now, conv, &text, "server_error", Some(status));
-        }
-        self.stream_closed(now, conv, "error");
-        self.give_up(now, conv, &text, kind, Some(status));
-    }
-
-    fn failed_try(&mut self, now: VTime, conv: Conv, text: &str, word: &str, status: Option<u16>) {
-        self.stream_closed(now, conv, "error");
-        let talk = &mut self.convs[conv.0];
-        talk.tries += 1;
-        if talk.tries > RETRIES_MAX {
-            return self.give_up(now, conv, text, word, status);
-        }
-        talk.phase = Phase::Backoff;
-        talk.until = Some(now + backoff(talk.tries));
-    }
-
     /// The turn ends in an API error: the root's as a result, a subagent's as its tool's error.
     pub(super) fn give_up(&mut self, now: VTime, conv: Conv, text: &str, word: &str, status: Option<u16>) {
         if self.convs[conv.0].parent.is_some() {
@@ -554,43 +417,6 @@ impl Engine {
         let said = self.writer.synthetic(text, word, None);
         self.emit(conv, said);
         self.end_turn(now, Some(text), Some((word, status)));
-    }
-
-    /// A response is whole, or is taken for whole.
-    fn responded(&mut self, now: VTime, conv: Conv) {
-        self.counted.responses += 1;
-        let finish = self.convs[conv.0].now.finish;
-        self.stream_closed(
-            now,
-            conv,
-            match finish {
-                Some(Finish::Stop) => "stop",
-                Some(Finish::ToolCalls) => "tool-calls",
-                Some(Finish::Unknown) => "unknown",
-                Some(Finish::None) | None => "none",
-            },
-        );
-        self.remember(conv);
-        let talk = &mut self.convs[conv.0];
-        (talk.tries, talk.resumed) = (0, 0);
-        let calls = std::mem::take(&mut talk.now.calls);
-        if !calls.is_empty() {
-            talk.phase = Phase::Tools;
-            return self.begin_calls(now, conv, calls);
-        }
-        talk.nth += 1;
-        let text = talk.now.last_text.clone();
-        match talk.parent {
-            Some(_) => self.subagent_ended(now, conv, &text, false),
-            None => self.end_turn(now, Some(&text), None),
-        }
-    }
-
-    /// A stream that was given up counts as a whole response.
-    pub(super) fn drain(&mut self, now: VTime, conv: Conv) {
-        self.close_text(conv);
-        self.release_held(conv);
-        self.responded(now, conv);
     }
 
     /// All tools of a response are over.
@@ -627,7 +453,7 @@ impl Engine {
         self.count_user(Conv(0));
     }
 
-    fn end_turn(&mut self, now: VTime, text: Option<&str>, error: Option<(&str, Option<u16>)>) {
+    pub(super) fn end_turn(&mut self, now: VTime, text: Option<&str>, error: Option<(&str, Option<u16>)>) {
         let stop_reason = match (text, error, self.convs[0].now.finish) {
             (None, ..) => None,
             (_, Some(_), _) => Some("stop_sequence"),
@@ -657,51 +483,7 @@ impl Engine {
         self.pump(now);
     }
 
-    // --- blocks of a response ---
-
-    fn close_text(&mut self, conv: Conv) {
-        let text = std::mem::take(&mut self.convs[conv.0].now.text);
-        if text.is_empty() {
-            return;
-        }
-        self.convs[conv.0].now.parts.push(Part::Text(text.clone()));
-        self.convs[conv.0].now.last_text.clone_from(&text);
-        self.block(conv, json!({"type": "text", "text": text}));
-    }
-
-    fn block(&mut self, conv: Conv, block: Value) {
-        if !self.config.release.holds_last_block() {
-            return self.emit_block(conv, &block, None);
-        }
-        self.release_held(conv);
-        self.convs[conv.0].now.held = Some(block);
-    }
-
-    fn release_held(&mut self, conv: Conv) {
-        let spoken = &mut self.convs[conv.0].now;
-        let reason = spoken.finish.map(stop_reason);
-        if let Some(block) = spoken.held.take() {
-            self.emit_block(conv, &block, reason);
-        }
-    }
-
-    fn emit_block(&mut self, conv: Conv, block: &Value, reason: Option<&str>) {
-        let talk = &self.convs[conv.0];
-        // A subagent's words stay inside; its tools are shown.
-        if talk.parent.is_some() && block["type"] == "text" {
-            return;
-        }
-        let (id, parent) = (talk.now.id.clone(), talk.parent.clone());
-        let message = self.writer.assistant(&id, block, reason, parent.as_deref());
-        self.effects.push(Effect::Emit(message));
-        let counts = conv == Conv(0) && self.config.release.counts_assistant();
-        self.counted.turns += u32::from(counts);
-    }
-
-    fn remember(&mut self, conv: Conv) {
-        let parts = std::mem::take(&mut self.convs[conv.0].now.parts);
-        self.convs[conv.0].messages.push(Message { role: "assistant".to_owned(), parts });
-    }
+    // --- small things ---
 
     pub(super) fn remember_result(&mut self, conv: Conv, id: &str, text: &str, is_error: bool) {
         let part = Part::Result { id: id.to_owned(), text: text.to_owned(), is_error };
@@ -711,14 +493,6 @@ impl Engine {
             Some(last) if last.role == "user" => last.parts.push(part),
             _ => talk.messages.push(Message { role: "user".to_owned(), parts: vec![part] }),
         }
-    }
-
-    // --- small things ---
-
-    pub(super) fn stream_closed(&mut self, now: VTime, conv: Conv, finish: &str) {
-        let session = self.convs[conv.0].session.clone();
-        self.note(Fact::ModelDone { session: session.clone(), finish: finish.to_owned() });
-        self.see(now, &Seen::StreamClosed { session });
     }
 
     pub(super) fn count_user(&mut self, conv: Conv) {
@@ -741,13 +515,5 @@ impl Engine {
         }
         let acts: Vec<Acting> = self.inside.see(now, seen);
         self.act_all(now, acts);
-    }
-}
-
-fn stop_reason(finish: Finish) -> &'static str {
-    match finish {
-        Finish::Stop => "end_turn",
-        Finish::ToolCalls => "tool_use",
-        Finish::Unknown | Finish::None => "unknown",
     }
 }

@@ -18,17 +18,15 @@ mod models;
 mod program;
 mod release;
 mod screen;
+mod stream;
 mod texts;
 mod writer;
 
-pub use args::argv;
+pub use args::{Args, Format, Mode, Parsed, argv, parse};
 pub use behaviours::{Behaviour, Known, behaviours};
 pub use calls::{BashEnd, tool_call};
 pub use engine::{Answerer, Config, Conv, Effect, Engine};
 pub use release::Release;
-pub use screen::{Choice, keys};
-
-pub use args::{Args, Format, Mode, Parsed, parse};
 
 use crate::Plan;
 use crate::inside::Inside;

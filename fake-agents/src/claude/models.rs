@@ -72,10 +72,9 @@ impl Models {
                 Source::Server(connection) => connection.poll(os),
                 Source::Nowhere => vec![Item::Reset],
             };
-            if items.iter().any(|item| matches!(item, Item::Ended { .. } | Item::Reset | Item::Status(_))) {
-                if let (_, Source::Server(connection)) = self.open.remove(at) {
-                    os.close(connection.fd);
-                }
+            let over = items.iter().any(|item| matches!(item, Item::Ended { .. } | Item::Reset | Item::Status(_)));
+            if over && let (_, Source::Server(connection)) = self.open.remove(at) {
+                os.close(connection.fd);
             }
             if !items.is_empty() {
                 return Some((conv, items));

@@ -233,6 +233,13 @@ impl Fake {
                 self.took(os, &bytes);
                 true
             }
+            // Ctrl-D at a menu; a terminal reads on behind it.
+            Read::Eof if self.interactive() && self.screen.asks() => {
+                if let Some(ask) = self.screen.first() {
+                    self.engine.turn_down(os.now(), &ask);
+                }
+                true
+            }
             Read::Eof | Read::Failed(_) => {
                 self.stdin.over = true;
                 match self.phase {

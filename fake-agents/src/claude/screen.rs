@@ -3,9 +3,7 @@
 //! Far plainer than the real one, which draws with Ink in raw mode; what a person can do is the same: answer, answer in
 //! their own words, skip, turn down, interrupt, leave. Invariant: one menu is open at a time, further asks wait behind it.
 
-use rehang_judge::AskKind;
 use rehang_scenario::turns::Question;
-use rehang_scenario::{Does, Malformed};
 use serde_json::Value;
 use std::collections::VecDeque;
 
@@ -18,38 +16,6 @@ pub enum Choice {
     Permit(bool),
     /// Turned down.
     TurnDown,
-}
-
-/// What is typed to do this on an open menu; none where it cannot be typed.
-pub fn keys(kind: AskKind, questions: &[Question], does: &Does) -> Option<Vec<u8>> {
-    let lines = |all: Vec<String>| Some(all.iter().flat_map(|line| format!("{line}\n").into_bytes()).collect());
-    let number = |question: &Question, label: &String| {
-        let at = question.options.iter().position(|option| option.label == *label);
-        at.map_or_else(|| label.clone(), |at| (at + 1).to_string())
-    };
-    let each = |line: &str| lines(vec![line.to_owned(); questions.len().max(1)]);
-    match (does, kind) {
-        (Does::Answer(labels), AskKind::Question) => {
-            lines(questions.iter().zip(labels).map(|(question, label)| number(question, label)).collect())
-        }
-        (Does::Answers(all), AskKind::Question) => {
-            let numbers = |(q, labels): (&Question, &Vec<String>)| {
-                labels.iter().map(|label| number(q, label)).collect::<Vec<_>>().join(",")
-            };
-            lines(questions.iter().zip(all).map(numbers).collect())
-        }
-        (Does::Skip, AskKind::Question) => each(""),
-        (Does::Allow, AskKind::Permission) => each("1"),
-        (Does::Always, AskKind::Permission) => each("2"),
-        (Does::Deny, AskKind::Permission) => each("3"),
-        (Does::Dismiss | Does::Deny, _) => Some(b"\x1b\n".to_vec()),
-        (Does::Malformed(Malformed::Multi), AskKind::Question) => Some(b"1,2\n".to_vec()),
-        (Does::Malformed(_), _) => Some(b"99\n".to_vec()),
-        (Does::Stop, _) => Some(vec![3]),
-        (Does::Type(bytes), _) => Some(bytes.clone().into_bytes()),
-        (Does::Prompt(text), _) => Some(format!("{text}\n").into_bytes()),
-        _ => None,
-    }
 }
 
 /// The state of the screen.
@@ -110,6 +76,11 @@ impl Screen {
     /// Whether an ask is on screen.
     pub fn asks(&self) -> bool {
         !self.menus.is_empty()
+    }
+
+    /// The ask on screen.
+    pub fn first(&self) -> Option<String> {
+        self.menus.front().map(|menu| menu.id.clone())
     }
 
     /// The open menu once more.

@@ -1,0 +1,254 @@
+//! What comes of a model's stream: blocks, their messages, and what becomes of a stream that ends badly.
+//!
+//! Invariant: a response is taken up once: as whole, as cut (resumed or given up), or as failed (tried again or given up).
+
+use super::calls::tool_call;
+use super::engine::{Conv, Effect, Engine, Phase};
+use super::release::{RETRIES_MAX, backoff};
+use super::texts;
+use rehang_judge::Fact;
+use rehang_scenario::VTime;
+use rehang_scenario::turns::Finish;
+use rehang_strategy::Seen;
+use rehang_wire::model::script::Item;
+use rehang_wire::model::{Message, ModelEvent, Part, ToolCall};
+use serde_json::{Value, json};
+
+/// What has come of a response.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Spoken {
+    id: String,
+    /// The text block that is open.
+    text: String,
+    /// The last text block that is whole.
+    last_text: String,
+    /// The block that waits for the stop reason.
+    held: Option<Value>,
+    calls: Vec<ToolCall>,
+    parts: Vec<Part>,
+    pub finish: Option<Finish>,
+    compacting: bool,
+}
+
+impl Engine {
+    /// Something came of the model's stream.
+    pub fn model(&mut self, now: VTime, conv: Conv, item: Item) {
+        let Conv(i) = conv;
+        if self.convs.get(i).is_none_or(|talk| talk.phase != Phase::Model) {
+            return;
+        }
+        let session = self.convs[i].session.clone();
+        if std::mem::take(&mut self.convs[i].now.compacting) {
+            let over = self.writer.compacting(true);
+            self.emit(conv, over);
+        }
+        match item {
+            Item::Event(ModelEvent::Start) => {
+                self.counted.messages += 1;
+                self.convs[i].now.id = format!("msg_{}", self.counted.messages);
+                self.see(now, &Seen::StreamMoved { session, progress: false });
+            }
+            Item::Event(ModelEvent::TextDelta(text)) => {
+                let text = text.replace("{answer}", &self.convs[i].answer);
+                self.convs[i].now.text.push_str(&text);
+                self.note(Fact::ModelSaid { session: session.clone(), text });
+                self.see(now, &Seen::StreamMoved { session, progress: true });
+            }
+            Item::Event(ModelEvent::ToolCall(mut call)) => {
+                self.close_text(conv);
+                // A model server names tools as it likes; what is called is what the script says.
+                let scripted = self.scripted(conv, self.convs[i].now.calls.len());
+                if let Some(known) = scripted.and_then(|(_, turn)| tool_call(&turn, &call.id)) {
+                    call = known;
+                }
+                let block = json!({"type": "tool_use", "id": call.id, "name": call.name, "input": call.input});
+                self.block(conv, block);
+                self.convs[i].now.parts.push(Part::Call(call.clone()));
+                self.convs[i].now.calls.push(call);
+                self.note(Fact::ModelSaid { session: session.clone(), text: String::new() });
+                self.see(now, &Seen::StreamMoved { session, progress: true });
+            }
+            Item::Event(ModelEvent::Finish(finish)) => {
+                self.close_text(conv);
+                self.convs[i].now.finish = Some(finish);
+                self.release_held(conv);
+                self.see(now, &Seen::StreamMoved { session, progress: true });
+            }
+            Item::Event(ModelEvent::Error { status, .. }) => self.refused(now, conv, status.max(500)),
+            Item::KeepAlive | Item::Event(ModelEvent::KeepAlive) => {
+                self.see(now, &Seen::StreamMoved { session, progress: false });
+            }
+            Item::Compacting(_) => {
+                let begins = self.writer.compacting(false);
+                self.emit(conv, begins);
+                self.convs[i].now.compacting = true;
+            }
+            Item::Ended { clean } => self.stream_ended(now, conv, clean),
+            Item::Reset => self.stream_lost(now, conv),
+            Item::Status(status) => self.refused(now, conv, status),
+        }
+    }
+
+    /// A stream that was given up counts as a whole response.
+    pub(super) fn drain(&mut self, now: VTime, conv: Conv) {
+        self.close_text(conv);
+        self.release_held(conv);
+        self.responded(now, conv);
+    }
+
+    pub(super) fn stream_closed(&mut self, now: VTime, conv: Conv, finish: &str) {
+        let session = self.convs[conv.0].session.clone();
+        self.note(Fact::ModelDone { session: session.clone(), finish: finish.to_owned() });
+        self.see(now, &Seen::StreamClosed { session });
+    }
+
+    fn stream_ended(&mut self, now: VTime, conv: Conv, clean: bool) {
+        self.close_text(conv);
+        self.release_held(conv);
+        let spoken = &self.convs[conv.0].now;
+        let (whole, nothing) = (spoken.finish.is_some(), spoken.parts.is_empty());
+        if whole || (!nothing && (clean || !spoken.calls.is_empty())) {
+            return self.responded(now, conv);
+        }
+        if nothing {
+            return self.failed_try(now, conv, texts::NO_CONNECTION, "connection_failed", None);
+        }
+        match self.config.release.resumes() {
+            None => self.responded(now, conv),
+            Some(limit) => self.resume_or_give_up(now, conv, limit),
+        }
+    }
+
+    fn stream_lost(&mut self, now: VTime, conv: Conv) {
+        let some = !self.convs[conv.0].now.text.is_empty() || !self.convs[conv.0].now.parts.is_empty();
+        match self.config.release.resumes() {
+            Some(limit) if some => {
+                self.close_text(conv);
+                self.release_held(conv);
+                self.resume_or_give_up(now, conv, limit);
+            }
+            _ => self.failed_try(now, conv, texts::NO_CONNECTION, "connection_failed", None),
+        }
+    }
+
+    fn resume_or_give_up(&mut self, now: VTime, conv: Conv, limit: u32) {
+        self.stream_closed(now, conv, "none");
+        self.remember(conv);
+        if self.convs[conv.0].resumed >= limit {
+            return self.give_up(now, conv, texts::CUT, "connection_failed", None);
+        }
+        self.convs[conv.0].resumed += 1;
+        let again = self.writer.note(texts::RESUME, true);
+        self.emit(conv, again);
+        self.count_user(conv);
+        self.convs[conv.0].messages.push(Message::text("user", texts::RESUME));
+        self.ask_model(now, conv);
+    }
+
+    fn refused(&mut self, now: VTime, conv: Conv, status: u16) {
+        let (kind, message) = texts::api_error_kind(status);
+        let text = texts::api_error(status, kind, message);
+        let again = matches!(status, 408 | 409 | 429) || status >= 500;
+        if again {
+            return self.failed_try(now, conv, &text, "server_error", Some(status));
+        }
+        self.stream_closed(now, conv, "error");
+        self.give_up(now, conv, &text, kind, Some(status));
+    }
+
+    fn failed_try(&mut self, now: VTime, conv: Conv, text: &str, word: &str, status: Option<u16>) {
+        self.stream_closed(now, conv, "error");
+        let talk = &mut self.convs[conv.0];
+        talk.tries += 1;
+        if talk.tries > RETRIES_MAX {
+            return self.give_up(now, conv, text, word, status);
+        }
+        talk.phase = Phase::Backoff;
+        talk.until = Some(now + backoff(talk.tries));
+    }
+
+    /// A response is whole, or is taken for whole.
+    fn responded(&mut self, now: VTime, conv: Conv) {
+        self.counted.responses += 1;
+        let finish = self.convs[conv.0].now.finish;
+        self.stream_closed(
+            now,
+            conv,
+            match finish {
+                Some(Finish::Stop) => "stop",
+                Some(Finish::ToolCalls) => "tool-calls",
+                Some(Finish::Unknown) => "unknown",
+                Some(Finish::None) | None => "none",
+            },
+        );
+        self.remember(conv);
+        let talk = &mut self.convs[conv.0];
+        (talk.tries, talk.resumed) = (0, 0);
+        let calls = std::mem::take(&mut talk.now.calls);
+        if !calls.is_empty() {
+            talk.phase = Phase::Tools;
+            return self.begin_calls(now, conv, calls);
+        }
+        talk.nth += 1;
+        let text = talk.now.last_text.clone();
+        match talk.parent {
+            Some(_) => self.subagent_ended(now, conv, &text, false),
+            None => self.end_turn(now, Some(&text), None),
+        }
+    }
+
+    // --- blocks of a response ---
+
+    fn close_text(&mut self, conv: Conv) {
+        let text = std::mem::take(&mut self.convs[conv.0].now.text);
+        if text.is_empty() {
+            return;
+        }
+        self.convs[conv.0].now.parts.push(Part::Text(text.clone()));
+        self.convs[conv.0].now.last_text.clone_from(&text);
+        self.block(conv, json!({"type": "text", "text": text}));
+    }
+
+    fn block(&mut self, conv: Conv, block: Value) {
+        if !self.config.release.holds_last_block() {
+            return self.emit_block(conv, &block, None);
+        }
+        self.release_held(conv);
+        self.convs[conv.0].now.held = Some(block);
+    }
+
+    fn release_held(&mut self, conv: Conv) {
+        let spoken = &mut self.convs[conv.0].now;
+        let reason = spoken.finish.map(stop_reason);
+        if let Some(block) = spoken.held.take() {
+            self.emit_block(conv, &block, reason);
+        }
+    }
+
+    fn emit_block(&mut self, conv: Conv, block: &Value, reason: Option<&str>) {
+        let talk = &self.convs[conv.0];
+        // A subagent's words stay inside; its tools are shown.
+        if talk.parent.is_some() && block["type"] == "text" {
+            return;
+        }
+        let (id, parent) = (talk.now.id.clone(), talk.parent.clone());
+        let message = self.writer.assistant(&id, block, reason, parent.as_deref());
+        self.effects.push(Effect::Emit(message));
+        let counts = conv == Conv(0) && self.config.release.counts_assistant();
+        self.counted.turns += u32::from(counts);
+    }
+
+    fn remember(&mut self, conv: Conv) {
+        let parts = std::mem::take(&mut self.convs[conv.0].now.parts);
+        self.convs[conv.0].messages.push(Message { role: "assistant".to_owned(), parts });
+    }
+}
+
+/// The API's word for a finish.
+pub(super) fn stop_reason(finish: Finish) -> &'static str {
+    match finish {
+        Finish::Stop => "end_turn",
+        Finish::ToolCalls => "tool_use",
+        Finish::Unknown | Finish::None => "unknown",
+    }
+}
