@@ -5,17 +5,20 @@
 mod claude_support;
 
 use claude_support::{Session, Setup};
+use rehang_fakes::claude::{Answerer, Config, Effect, Engine, Parsed, Release, parse};
+use rehang_fakes::inside::Inside;
 use rehang_fakes::os::{Exit, Read, Sig, Write};
 use rehang_judge::{AskEnd, Cause, Fact};
 use rehang_scenario::turns::{
     Background, Bash, BashTool, ChildStdin, Choice, Finish, Kills, Question, Step, Task, Turn, responses,
 };
-use rehang_scenario::{Fault, ModelDoes, ModelFault, Span, Terminal, ToolDoes, ToolFault, VTime};
+use rehang_scenario::{Canon, Fault, ModelDoes, ModelFault, Span, Terminal, ToolDoes, ToolFault, VTime};
 use rehang_stage::sim::Kernel;
 use rehang_stage::world::World;
+use rehang_strategy::{Act, Seen, Strategy};
 use rehang_wire::claude;
 use rehang_wire::http::{self, RequestReader};
-use rehang_wire::model::script::{Item, Stream, chunks};
+use rehang_wire::model::script::{Item, ModelScript, Stream, chunks};
 use rehang_wire::model::{Api, Encoder};
 use serde_json::{Value, json};
 
@@ -299,6 +302,13 @@ fn a_subagent_asks_on_the_same_channel() {
     assert_eq!(parents.len(), 1);
     session.send(&claude::allow(&session.asked(), &json!({"command": "make all"})));
     assert_eq!(session.last()["result"], "root: sub: built");
+    let of = |call: &str| {
+        session.messages().into_iter().find(|m| m["message"]["content"][0]["tool_use_id"] == call).unwrap()
+    };
+    assert_eq!(
+        (&of("toolu_2")["parent_tool_use_id"], &of("toolu_1")["parent_tool_use_id"]),
+        (&json!("toolu_1"), &Value::Null)
+    );
 }
 
 #[test]
@@ -479,6 +489,75 @@ fn a_question_that_is_withheld_is_never_asked() {
     let session = setup.run();
     assert_eq!(session.told(), ["Model tried to call unavailable tool 'question'."]);
     assert!(session.facts.iter().any(|fact| matches!(fact, Fact::Acted { act, .. } if act == "withhold")));
+}
+
+/// Does this to every ask, as soon as it is there.
+struct Does(fn(String) -> Act);
+
+impl Strategy for Does {
+    fn on(&mut self, _: VTime, seen: &Seen, acts: &mut Vec<Act>) {
+        if let Seen::Pending(ask) = seen {
+            acts.push(self.0(ask.id.clone()));
+        }
+    }
+
+    fn deadline(&self) -> Option<VTime> {
+        None
+    }
+
+    fn bound(&self, _: &rehang_strategy::Facts) -> Option<Span> {
+        None
+    }
+
+    fn canon(&self, _: &mut Canon) {}
+}
+
+impl Does {
+    /// What an engine with this strategy says and states, from the prompt on, of a question that a host is asked.
+    fn run(act: fn(String) -> Act) -> Vec<Effect> {
+        let words: Vec<String> = HOST.split(' ').map(str::to_owned).collect();
+        let Parsed::Run(args) = parse(&words) else { panic!("the line is refused") };
+        let turns = vec![Turn::Ask(vec![color()]), say("end")];
+        let config =
+            Config { release: Release::V2_0_77, args, answerer: Answerer::Host, turns, tool_faults: Vec::new() };
+        let mut engine = Engine::new(config, Inside::with("tester", Box::new(Does(act))));
+        let now = VTime::ZERO;
+        engine.prompt(now, vec![json!({"type": "text", "text": "go"})]);
+        let mut script = ModelScript::new(&[]);
+        let mut all = Vec::new();
+        loop {
+            let effects = engine.take_effects();
+            if effects.is_empty() {
+                return all;
+            }
+            for effect in &effects {
+                if let Effect::Ask(conv) = effect {
+                    for item in script.begin(engine.chunks(*conv), now).poll(now) {
+                        engine.model(now, *conv, item);
+                    }
+                }
+            }
+            all.extend(effects);
+        }
+    }
+}
+
+#[test]
+fn a_strategy_inside_acts_in_its_own_name() {
+    let replies = Does::run(|id| Act::Reply { id, answers: vec![vec!["Blue".to_owned()]] });
+    let rejects = Does::run(|id| Act::Reject { id, reason: "nobody answers", policy: false });
+    for (effects, end, cause) in
+        [(replies, AskEnd::Replied, Cause::Answer), (rejects, AskEnd::Rejected, Cause::Silence)]
+    {
+        let emitted = |kind: &str| effects.iter().any(|e| matches!(e, Effect::Emit(m) if m["type"] == kind));
+        // The host is told that it need not answer any more.
+        assert!(emitted("control_request") && emitted("control_cancel_request") && emitted("result"));
+        let ended = effects.iter().find_map(|e| match e {
+            Effect::Note(Fact::AskEnded { end, cause, by, .. }) => Some((*end, *cause, by.as_str())),
+            _ => None,
+        });
+        assert_eq!(ended, Some((end, cause, "tester")));
+    }
 }
 
 // --- anything at all ---
