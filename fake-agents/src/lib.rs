@@ -12,3 +12,33 @@ pub mod real;
 pub mod tool;
 
 pub use plan::{Plan, program};
+
+/// One thing that a fake does as a release does it, and how that is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Behaviour {
+    /// The fake.
+    pub agent: &'static str,
+    /// What it is.
+    pub name: &'static str,
+    /// Held to a recording of the release; else read from its source or from a report.
+    pub recorded: bool,
+    /// The recording, the source or the issue.
+    pub source: &'static str,
+}
+
+/// All that the fakes do on purpose.
+pub fn behaviours() -> Vec<Behaviour> {
+    let claude = claude::behaviours().iter().map(|b| Behaviour {
+        agent: "fake-claude",
+        name: b.name,
+        recorded: b.known == claude::Known::Recorded,
+        source: b.source,
+    });
+    let opencode = opencode::behaviours().iter().map(|b| Behaviour {
+        agent: "fake-opencode",
+        name: b.name,
+        recorded: b.known == opencode::Known::Recorded,
+        source: b.source,
+    });
+    claude.chain(opencode).collect()
+}

@@ -14,7 +14,7 @@ impl Catalogue for Strategies {
     fn resolve(&self, pattern: &str) -> Result<Named, Unknown> {
         match strategy::stack(pattern) {
             Ok(_) => Ok(Named::Stack),
-            Err(_) if is_family(pattern) => Ok(Named::Family),
+            Err(_) if strategy::spec::check_pattern(pattern).is_ok() => Ok(Named::Family),
             Err(error) => Err(Unknown { message: error.to_string(), suggestion: None }),
         }
     }
@@ -29,25 +29,6 @@ impl Catalogue for Strategies {
     }
 
     fn matches(&self, pattern: &str, stack: &str) -> bool {
-        if pattern == stack {
-            return true;
-        }
-        if stack.contains('+') || pattern.contains('+') {
-            return false;
-        }
-        // `idle` means every version, `auto-answer@r1` both placements, whatever the parameters
-        let bare = stack.split('(').next().unwrap_or(stack);
-        if pattern.contains('(') {
-            return false;
-        }
-        pattern == bare || (!pattern.contains('@') && bare.split('@').next() == Some(pattern))
+        strategy::spec::covers(pattern, stack)
     }
-}
-
-/// Whether a pattern is a name of which there are versions, or placements.
-fn is_family(pattern: &str) -> bool {
-    strategy::all().iter().any(|entry| {
-        let bare = entry.name.split('(').next().unwrap_or(entry.name);
-        bare == pattern || bare.split('@').next() == Some(pattern)
-    })
 }

@@ -110,7 +110,7 @@ impl Report<'_> {
             writeln!(out, "lockstep alone: {only} of {cells} cells{over}")?;
         }
         let behaviours = rehang_fakes::behaviours();
-        let recorded = behaviours.iter().filter(|b| b.is_recorded()).count();
+        let recorded = behaviours.iter().filter(|b| b.recorded).count();
         let read = behaviours.len() - recorded;
         writeln!(out, "the fakes' behaviours: {recorded} held to recordings, {read} read from sources")?;
         if !self.selected.left_out.is_empty() {

@@ -17,6 +17,9 @@ use rehang_strategy::Stream;
 use serde_json::Value;
 use std::collections::VecDeque;
 
+/// The client's place among the actors: behind the wrapper.
+const CLIENT_SEAT: usize = 1;
+
 /// The prompt that every agent is given.
 pub const PROMPT: &str = "go";
 
@@ -82,6 +85,8 @@ pub enum Input {
     WorkerDied,
     /// A connection to the model's server has something.
     Model,
+    /// Somebody else wrote this to the agent's stdin.
+    Wrote(Vec<u8>),
 }
 
 /// An ask, as the agent states it.
@@ -121,6 +126,9 @@ pub struct Hub<'w> {
     /// The agent is a server.
     pub serves: bool,
     pub port: Option<u16>,
+    /// The client is told that the server listens once everybody else has taken that in: people and strategies
+    /// have their event streams open before the prompt is sent.
+    client_waits: bool,
     pub session: String,
     pub net: Net,
     pub model_listener: Option<Handle>,
@@ -178,6 +186,7 @@ impl<'w> Hub<'w> {
             exit: None,
             serves,
             port: None,
+            client_waits: false,
             session: String::new(),
             net: Net::default(),
             model_listener: listener.map(|(handle, _)| handle),
@@ -202,6 +211,15 @@ impl<'w> Hub<'w> {
         self.port = None;
         self.stream_open = [streams.stdout.or(streams.tty).is_some(), streams.stderr.is_some()];
         self.drain()
+    }
+
+    /// Tells the client that the server listens, if it is its turn to know.
+    pub fn admit_client(&mut self) {
+        let others_know = || !self.inboxes.iter().any(|inbox| inbox.contains(&Input::Listening));
+        if self.client_waits && others_know() {
+            self.client_waits = false;
+            self.tell(CLIENT_SEAT, Input::Listening);
+        }
     }
 
     /// Starts the agent again, at the same address as far as its clients can tell.
@@ -267,6 +285,11 @@ impl<'w> Hub<'w> {
     pub fn write_stdin(&mut self, who: &str, bytes: &[u8]) -> Result<(), WorldFault> {
         self.say(who, What::In { text: String::from_utf8_lossy(bytes).into_owned() });
         self.material += 1;
+        for seat in self.strategies.clone() {
+            if seat != self.actor {
+                self.tell(seat, Input::Wrote(bytes.to_vec()));
+            }
+        }
         self.unwritten.extend(bytes);
         self.flush()
     }
@@ -406,7 +429,10 @@ impl<'w> Hub<'w> {
         let text = match self.serves.then(|| client::port_in(&text)).flatten() {
             Some(port) => {
                 self.port = Some(port);
-                self.tell_all(&Input::Listening);
+                self.client_waits = true;
+                for seat in (0..self.inboxes.len()).filter(|&seat| seat != CLIENT_SEAT) {
+                    self.tell(seat, Input::Listening);
+                }
                 text.replace(&format!("127.0.0.1:{port}"), "127.0.0.1:{agent}")
             }
             None => text,

@@ -196,6 +196,7 @@ impl<'w> Conductor<'w> {
             }
         }
         self.hub.drain()?;
+        self.hub.admit_client();
         Ok(true)
     }
 

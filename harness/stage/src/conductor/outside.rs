@@ -7,8 +7,8 @@ use super::hub::{Actor, Hub, Input, PROMPT};
 use crate::world::WorldFault;
 use rehang_fakes::os::{Exit, Sig};
 use rehang_judge::What;
-use rehang_scenario::{Canon, PgrepFault, Span, VTime};
-use rehang_strategy::{Act, Member, Seen, Settled};
+use rehang_scenario::{Canon, PgrepFault, Span, Terminal, VTime};
+use rehang_strategy::{Act, Member, Seen, Settled, Stream};
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -24,13 +24,14 @@ pub struct Outside {
     reopen: Option<VTime>,
     over: bool,
     serves: bool,
+    terminal: Terminal,
 }
 
 impl Outside {
     /// A strategy in this seat.
     pub fn new(member: Member, seat: usize, _name: &str, job: &Job<'_>) -> Outside {
         let serves = super::hub::serves(&job.scenario.agent);
-        Outside { member, seat, requests: BTreeMap::new(), reopen: None, over: false, serves }
+        Outside { member, seat, requests: BTreeMap::new(), reopen: None, over: false, serves, terminal: job.terminal }
     }
 
     fn see(&mut self, hub: &mut Hub<'_>, name: &str, seen: &Seen) -> Result<(), WorldFault> {
@@ -112,13 +113,21 @@ impl Outside {
 
     fn translate(&mut self, hub: &mut Hub<'_>, name: &str, input: Input) -> Result<Option<Seen>, WorldFault> {
         Ok(Some(match input {
-            Input::Begin if !self.serves => Seen::Started { session: String::new(), prompt: PROMPT.to_owned() },
-            Input::SessionMade(session) => {
-                if self.member.strategy.wants_events() {
-                    self.listen(hub, name)?;
+            Input::Begin => {
+                self.see(hub, name, &Seen::Terminal(self.terminal))?;
+                if self.serves {
+                    return Ok(None);
                 }
-                Seen::Started { session, prompt: PROMPT.to_owned() }
+                self.see(hub, name, &Seen::Started { session: String::new(), prompt: PROMPT.to_owned() })?;
+                // on a terminal both streams are one, and stderr is none
+                let one_stream = hub.streams.stderr.is_none();
+                return Ok(one_stream.then_some(Seen::OutputEnd(Stream::Stderr)));
             }
+            Input::Listening if self.member.strategy.wants_events() => {
+                self.listen(hub, name)?;
+                return Ok(None);
+            }
+            Input::SessionMade(session) => Seen::Started { session, prompt: PROMPT.to_owned() },
             Input::Output(stream, bytes) if !self.serves => Seen::Output(stream, bytes),
             Input::OutputEnd(stream) if !self.serves => Seen::OutputEnd(stream),
             Input::Exited(exit) => Seen::Exited(match exit {
@@ -140,7 +149,8 @@ impl Outside {
             }
             Input::Command(command) => Seen::Command(command),
             Input::WorkerDied => Seen::WorkerDied,
-            Input::Begin | Input::Output(..) | Input::OutputEnd(_) | Input::Listening | Input::Asked | Input::Model => {
+            Input::Wrote(bytes) => Seen::Wrote(bytes),
+            Input::Output(..) | Input::OutputEnd(_) | Input::Listening | Input::Asked | Input::Model => {
                 return Ok(None);
             }
         }))

@@ -311,14 +311,12 @@ impl Actor for Someone {
         let mut screen = false;
         for input in inbox {
             match input {
-                Input::SessionMade(session) => {
-                    self.session = session;
-                    match self.sees {
-                        Sees::Events | Sees::Tree => drop(hub.listen_to_events(name)?),
-                        Sees::List | Sees::Blocker => self.looks_at = Some(hub.now + LOOKS_EVERY),
-                        Sees::Screen | Sees::Messages | Sees::Clock => {}
-                    }
-                }
+                Input::SessionMade(session) => self.session = session,
+                Input::Listening => match self.sees {
+                    Sees::Events | Sees::Tree => drop(hub.listen_to_events(name)?),
+                    Sees::List | Sees::Blocker => self.looks_at = Some(hub.now + LOOKS_EVERY),
+                    Sees::Screen | Sees::Messages | Sees::Clock => {}
+                },
                 Input::Event(event) => self.take_event(hub, &event),
                 Input::Response { id, body, .. } if self.looks.contains(&id) => {
                     self.looks.retain(|look| *look != id);
