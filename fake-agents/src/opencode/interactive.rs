@@ -126,7 +126,7 @@ impl Interactive {
     fn hear(&mut self, event: &Event) {
         let Some(session) = event.session else { return };
         match &event.about {
-            About::Part(message, part) => self.part(session, *message, *part),
+            About::Part(message, part, true) => self.part(session, *message, *part),
             About::Question(id) => {
                 let questions = self.host.engine.questions(id).map(<[Question]>::to_vec).unwrap_or_default();
                 self.open(Menu { id: id.clone(), questions, permission: String::new(), answers: Vec::new() });

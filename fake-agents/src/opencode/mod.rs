@@ -13,7 +13,9 @@ mod abort;
 mod acts;
 mod args;
 mod asks;
+mod bash;
 mod behaviours;
+mod bus;
 mod children;
 pub mod engine;
 mod faults;
@@ -30,6 +32,7 @@ mod server;
 pub mod state;
 mod stdin;
 mod stored;
+mod task;
 mod tools;
 mod turn;
 

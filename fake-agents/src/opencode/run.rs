@@ -116,7 +116,7 @@ impl Run {
         let Some(session) = event.session else { return };
         let mine = session == self.root;
         match &event.about {
-            About::Part(message, part) if mine => self.part(now, *message, *part),
+            About::Part(message, part, true) if mine => self.part(now, *message, *part),
             About::Error(name, text) if mine => {
                 self.errors.push(text.clone());
                 if self.args.json {

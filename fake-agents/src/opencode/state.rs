@@ -181,10 +181,12 @@ pub enum ToolState {
 }
 
 impl Session {
-    /// Writes what a later request can read, without instants: nothing here compares them.
+    /// Writes what decides how it goes on: its prompts and its newest message, without instants, since nothing here
+    /// compares them. Older replies decide nothing; a loop that only adds replies is a loop.
     pub fn canon(&self, canon: &mut Canon) {
-        canon.num(self.parent.map_or(0, |p| p as u64 + 1)).num(self.messages.len() as u64).num(self.cursor as u64);
-        for message in &self.messages {
+        canon.num(self.parent.map_or(0, |p| p as u64 + 1)).num(self.cursor as u64);
+        canon.num(self.messages.iter().filter(|message| matches!(message.role, Role::User)).count() as u64);
+        if let Some(message) = self.messages.last() {
             message.canon(canon);
         }
     }

@@ -5,20 +5,14 @@
 //! streamed output stands in `metadata.output`.
 
 use super::asks::{Asked, asked_title};
-use super::engine::{DEPTH_MAX, Effect, Engine};
-use super::json::{field, next_field, quoted};
-use super::release::{BASH_TIMEOUT_MS, Dialect, METADATA_MAX_BYTES};
+use super::engine::Engine;
+use super::release::Dialect;
 use super::state::{Body, Tool, ToolState};
 use rehang_judge::Fact;
-use rehang_scenario::turns::{self, Bash, Question, Turn, responses};
+use rehang_scenario::turns::{self, Bash, Question, Turn};
 use rehang_scenario::{Canon, ToolDoes};
 use rehang_strategy::{Act, Seen};
 use rehang_wire::model::ToolCall;
-
-/// What a subagent's session may not do, before 1.18 (golden 13 of 1.2.15).
-const CHILD_DENIES_OLD: &[&str] = &["todowrite", "todoread", "task"];
-/// What a subagent's session may not do (golden 13 of 1.18.33).
-const CHILD_DENIES: &[&str] = &["task"];
 
 /// A tool call that has not ended.
 #[derive(Debug, Clone)]
@@ -177,11 +171,11 @@ impl Engine {
         self.tools.push(ToolRun { id, call: call.id.clone(), nth, run, session, message, part, kind });
     }
 
-    fn tool(&self, id: u32) -> Option<&ToolRun> {
+    pub(super) fn tool(&self, id: u32) -> Option<&ToolRun> {
         self.tools.iter().find(|tool| tool.id == id)
     }
 
-    fn shown(&mut self, id: u32) -> Option<(usize, usize, usize, &mut Tool)> {
+    pub(super) fn shown(&mut self, id: u32) -> Option<(usize, usize, usize, &mut Tool)> {
         let tool = self.tools.iter().find(|tool| tool.id == id)?;
         let (session, message, part) = (tool.session, tool.message, tool.part);
         match &mut self.sessions[session].messages[message].parts[part].body {
@@ -213,7 +207,7 @@ impl Engine {
         self.show_running(id);
     }
 
-    fn show_metadata(&mut self, id: u32, title: &str, metadata: String) {
+    pub(super) fn show_metadata(&mut self, id: u32, title: &str, metadata: String) {
         let Some((session, message, part, shown)) = self.shown(id) else { return };
         title.clone_into(&mut shown.title);
         shown.metadata = metadata;
@@ -364,173 +358,6 @@ impl Engine {
         self.tool_over(id, Outcome::Done { output, title: "Invalid Tool".to_owned(), metadata: String::new() });
     }
 
-    // --- bash ---
-
-    fn start_bash(&mut self, id: u32, bash: Bash) {
-        let Some(permission) = bash.asks.clone() else {
-            self.show_running(id);
-            self.spawn(id, bash);
-            return;
-        };
-        let (patterns, always) = match permission.as_str() {
-            "external_directory" => {
-                let pattern = vec![outside(&bash.command)];
-                (pattern.clone(), pattern)
-            }
-            _ => commands(&bash.command),
-        };
-        let metadata = match self.release.dialect {
-            Dialect::V1_18 => format!("\"command\":{}", quoted(&bash.command)),
-            _ => String::new(),
-        };
-        self.ask_permission(id, &permission, patterns, always, metadata);
-    }
-
-    fn spawn(&mut self, id: u32, bash: Bash) {
-        let metadata = self.bash_metadata(id, "");
-        self.show_metadata(id, "", metadata);
-        if let Some(ToolRun { kind: Kind::Bash { spawned, .. }, .. }) = self.tools.iter_mut().find(|t| t.id == id) {
-            *spawned = true;
-        }
-        self.effect(Effect::Spawn { tool: id, bash });
-    }
-
-    /// A bash tool's child printed something.
-    pub fn bash_output(&mut self, now: rehang_scenario::VTime, id: u32, text: &str) {
-        self.now = now;
-        let Some(ToolRun { kind: Kind::Bash { output, .. }, .. }) = self.tools.iter_mut().find(|t| t.id == id) else {
-            return;
-        };
-        if output.len() > METADATA_MAX_BYTES {
-            return;
-        }
-        output.push_str(text);
-        let shown = cut(output);
-        let metadata = self.bash_metadata(id, &shown);
-        self.show_metadata(id, "", metadata);
-    }
-
-    /// A bash tool's child is over.
-    pub fn bash_over(&mut self, now: rehang_scenario::VTime, id: u32, end: BashEnd) {
-        self.now = now;
-        let Some(ToolRun { kind: Kind::Bash { bash, output, .. }, .. }) = self.tool(id) else { return };
-        let (command, mut output) = (bash.command.clone(), output.clone());
-        let mut metadata = self.bash_metadata(id, &cut(&output));
-        let exit = match end {
-            BashEnd::Exit(Some(code)) => code.to_string(),
-            _ => "null".to_owned(),
-        };
-        metadata.push_str(",\"exit\":");
-        metadata.push_str(&exit);
-        match end {
-            BashEnd::TimedOut(limit_ms) => output.push_str(&format!(
-                "\n\n<bash_metadata>\nbash tool terminated command after exceeding timeout {limit_ms} ms\n</bash_metadata>"
-            )),
-            BashEnd::NotStarted => {
-                self.tool_over(id, Outcome::Failed { error: "spawn failed".to_owned() });
-                self.act();
-                return;
-            }
-            BashEnd::Exit(_) => {}
-        }
-        let title = self.title_of(id).unwrap_or(command);
-        self.tool_over(id, Outcome::Done { output, title, metadata });
-        self.act();
-    }
-
-    /// The time limit of a bash call, in milliseconds.
-    pub fn bash_limit_ms(bash: &Bash) -> u64 {
-        bash.timeout.map_or(BASH_TIMEOUT_MS, |timeout| timeout.as_ms())
-    }
-
-    /// The description in the call's input, which 1.2 takes as the title; 1.18 takes the command.
-    fn title_of(&mut self, id: u32) -> Option<String> {
-        let key = if self.release.dialect < Dialect::V1_18 { "description" } else { "command" };
-        let (.., shown) = self.shown(id)?;
-        let input: serde_json::Value = serde_json::from_str(&shown.input).ok()?;
-        input.get(key)?.as_str().map(str::to_owned)
-    }
-
-    fn bash_metadata(&mut self, id: u32, output: &str) -> String {
-        let mut metadata = String::new();
-        field(&mut metadata, "output", output);
-        if self.release.dialect < Dialect::V1_18 {
-            let description = self.title_of(id).unwrap_or_default();
-            next_field(&mut metadata, "description", &description);
-        }
-        metadata
-    }
-
-    // --- task ---
-
-    fn start_task(&mut self, id: u32, call: &ToolCall, task: turns::Task, path: String) {
-        let Some(tool) = self.tool(id) else { return };
-        let parent = tool.session;
-        if self.sessions[parent].depth >= DEPTH_MAX {
-            self.show_running(id);
-            self.tool_over(id, Outcome::Failed { error: "subagents nest too deep".to_owned() });
-            return;
-        }
-        let newest = self.release.dialect == Dialect::V1_18;
-        if !newest {
-            self.show_running(id);
-        }
-        let title = format!("{} (@general subagent)", task.description);
-        let denies = if newest { CHILD_DENIES } else { CHILD_DENIES_OLD };
-        let child = self.new_session(title, Some(parent), "general", denies, responses(&task.turns), path);
-        if let Some(ToolRun { kind: Kind::Task { child: it, .. }, .. }) = self.tools.iter_mut().find(|t| t.id == id) {
-            *it = Some(child);
-        }
-        let metadata = self.task_metadata(parent, child);
-        if newest {
-            if let Some((.., shown)) = self.shown(id) {
-                shown.title.clone_from(&task.description);
-                shown.metadata.clone_from(&metadata);
-            }
-            self.show_running(id);
-        } else {
-            self.show_metadata(id, &task.description, metadata.clone());
-        }
-        let prompt = call.input.get("prompt").and_then(|p| p.as_str()).unwrap_or(&task.description).to_owned();
-        let model = self.sessions[parent].model.clone();
-        self.start_prompt(child, &prompt, model, None, Some(id));
-    }
-
-    /// A subagent's run is over.
-    pub(super) fn task_over(&mut self, id: u32, child: usize) {
-        let Some(tool) = self.tool(id) else { return };
-        let parent = tool.session;
-        let Kind::Task { description, .. } = &tool.kind else { return };
-        let title = description.clone();
-        let session = &self.sessions[child];
-        let text = session.last_text();
-        let output = if self.release.dialect == Dialect::V1_18 {
-            format!("<task id=\"{}\" state=\"completed\">\n<task_result>\n{text}\n</task_result>\n</task>", session.id)
-        } else {
-            format!(
-                "task_id: {} (for resuming to continue this task if needed)\n\n<task_result>\n{text}\n</task_result>",
-                session.id
-            )
-        };
-        let metadata = self.task_metadata(parent, child);
-        self.tool_over(id, Outcome::Done { output, title, metadata });
-    }
-
-    fn task_metadata(&self, parent: usize, child: usize) -> String {
-        let mut metadata = String::new();
-        if self.release.dialect == Dialect::V1_18 {
-            field(&mut metadata, "parentSessionId", &self.sessions[parent].id);
-            metadata.push(',');
-        }
-        field(&mut metadata, "sessionId", &self.sessions[child].id);
-        let model = self.sessions[parent].model.clone().unwrap_or_default();
-        metadata.push_str(",\"model\":{");
-        field(&mut metadata, "modelID", &model.id);
-        next_field(&mut metadata, "providerID", &model.provider);
-        metadata.push('}');
-        metadata
-    }
-
     /// The questions that a pending ask holds.
     pub(super) fn questions_of_ask(&self, id: &str) -> Option<&[Question]> {
         self.asks.iter().find(|ask| ask.id == id).and_then(|ask| match &ask.what {
@@ -544,54 +371,4 @@ fn questions_of(call: &ToolCall) -> Vec<Question> {
     let list = call.input.get("questions").cloned().unwrap_or_default();
     let questions: Result<Vec<Question>, _> = serde_json::from_value(list);
     questions.unwrap_or_default()
-}
-
-fn cut(output: &str) -> String {
-    if output.len() <= METADATA_MAX_BYTES {
-        return output.to_owned();
-    }
-    let end = (0..=METADATA_MAX_BYTES).rev().find(|&at| output.is_char_boundary(at)).unwrap_or(0);
-    format!("{}\n\n...", &output[..end])
-}
-
-/// The simple commands of a command line, and the patterns that allow each for ever (`tool/bash.ts`: the command's
-/// name and a star).
-fn commands(line: &str) -> (Vec<String>, Vec<String>) {
-    let mut patterns = Vec::new();
-    let mut always: Vec<String> = Vec::new();
-    for command in line.split(['\n', ';', '|', '&']).map(str::trim).filter(|command| !command.is_empty()) {
-        patterns.push(command.to_owned());
-        let rule = format!("{} *", command.split_whitespace().next().unwrap_or(command));
-        if !always.contains(&rule) {
-            always.push(rule);
-        }
-    }
-    (patterns, always)
-}
-
-/// What a command reaches for outside the project: the folder of its first absolute path.
-fn outside(line: &str) -> String {
-    let path = line.split_whitespace().find(|word| word.starts_with('/')).unwrap_or("/");
-    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    format!("{folder}/*")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_command_line_falls_into_its_commands() {
-        let (patterns, always) = commands("echo BASH_RAN; pwd");
-        assert_eq!(patterns, ["echo BASH_RAN", "pwd"]);
-        assert_eq!(always, ["echo *", "pwd *"]);
-        assert_eq!(commands("a && b | c").0, ["a", "b", "c"]);
-    }
-
-    #[test]
-    fn output_in_the_metadata_stops_growing() {
-        let long = "ü".repeat(METADATA_MAX_BYTES);
-        assert!(cut(&long).len() < METADATA_MAX_BYTES + 8);
-        assert_eq!(cut("short"), "short");
-    }
 }

@@ -68,7 +68,7 @@ impl Run {
     }
 
     pub(super) fn canon(&self, canon: &mut Canon) {
-        canon.num(self.session as u64).num(self.reply as u64).flag(self.live).flag(self.stream.is_some());
+        canon.num(self.session as u64).flag(self.live).flag(self.stream.is_some());
         canon.list(&self.waiters, |canon, w| {
             canon.num((*w).into());
         });

@@ -1,0 +1,157 @@
+//! The bash tool: what it asks for, what it starts, what its child says, how it ends.
+//!
+//! Invariants: it asks before it spawns, so a tool that waits for a permission has no child (#14473, #36804);
+//! streamed output stands in `metadata.output` and stops growing at its limit.
+
+use super::engine::{Effect, Engine};
+use super::json::{field, next_field, quoted};
+use super::release::{BASH_TIMEOUT_MS, Dialect, METADATA_MAX_BYTES};
+use super::tools::{BashEnd, Kind, Outcome, ToolRun};
+use rehang_scenario::turns::Bash;
+
+impl Engine {
+    pub(super) fn start_bash(&mut self, id: u32, bash: Bash) {
+        let Some(permission) = bash.asks.clone() else {
+            self.show_running(id);
+            self.spawn(id, bash);
+            return;
+        };
+        let (patterns, always) = match permission.as_str() {
+            "external_directory" => {
+                let pattern = vec![outside(&bash.command)];
+                (pattern.clone(), pattern)
+            }
+            _ => commands(&bash.command),
+        };
+        let metadata = match self.release.dialect {
+            Dialect::V1_18 => format!("\"command\":{}", quoted(&bash.command)),
+            _ => String::new(),
+        };
+        self.ask_permission(id, &permission, patterns, always, metadata);
+    }
+
+    pub(super) fn spawn(&mut self, id: u32, bash: Bash) {
+        let metadata = self.bash_metadata(id, "");
+        self.show_metadata(id, "", metadata);
+        if let Some(ToolRun { kind: Kind::Bash { spawned, .. }, .. }) = self.tools.iter_mut().find(|t| t.id == id) {
+            *spawned = true;
+        }
+        self.effect(Effect::Spawn { tool: id, bash });
+    }
+
+    /// A bash tool's child printed something.
+    pub fn bash_output(&mut self, now: rehang_scenario::VTime, id: u32, text: &str) {
+        self.now = now;
+        let Some(ToolRun { kind: Kind::Bash { output, .. }, .. }) = self.tools.iter_mut().find(|t| t.id == id) else {
+            return;
+        };
+        if output.len() > METADATA_MAX_BYTES {
+            return;
+        }
+        output.push_str(text);
+        let shown = cut(output);
+        let metadata = self.bash_metadata(id, &shown);
+        self.show_metadata(id, "", metadata);
+    }
+
+    /// A bash tool's child is over.
+    pub fn bash_over(&mut self, now: rehang_scenario::VTime, id: u32, end: BashEnd) {
+        self.now = now;
+        let Some(ToolRun { kind: Kind::Bash { bash, output, .. }, .. }) = self.tool(id) else { return };
+        let (command, mut output) = (bash.command.clone(), output.clone());
+        let mut metadata = self.bash_metadata(id, &cut(&output));
+        let exit = match end {
+            BashEnd::Exit(Some(code)) => code.to_string(),
+            _ => "null".to_owned(),
+        };
+        metadata.push_str(",\"exit\":");
+        metadata.push_str(&exit);
+        match end {
+            BashEnd::TimedOut(limit_ms) => output.push_str(&format!(
+                "\n\n<bash_metadata>\nbash tool terminated command after exceeding timeout {limit_ms} ms\n</bash_metadata>"
+            )),
+            BashEnd::NotStarted => {
+                self.tool_over(id, Outcome::Failed { error: "spawn failed".to_owned() });
+                self.act();
+                return;
+            }
+            BashEnd::Exit(_) => {}
+        }
+        let title = self.title_of(id).unwrap_or(command);
+        self.tool_over(id, Outcome::Done { output, title, metadata });
+        self.act();
+    }
+
+    /// The time limit of a bash call, in milliseconds.
+    pub fn bash_limit_ms(bash: &Bash) -> u64 {
+        bash.timeout.map_or(BASH_TIMEOUT_MS, |timeout| timeout.as_ms())
+    }
+
+    /// The description in the call's input, which 1.2 takes as the title; 1.18 takes the command.
+    fn title_of(&mut self, id: u32) -> Option<String> {
+        let key = if self.release.dialect < Dialect::V1_18 { "description" } else { "command" };
+        let (.., shown) = self.shown(id)?;
+        let input: serde_json::Value = serde_json::from_str(&shown.input).ok()?;
+        input.get(key)?.as_str().map(str::to_owned)
+    }
+
+    fn bash_metadata(&mut self, id: u32, output: &str) -> String {
+        let mut metadata = String::new();
+        field(&mut metadata, "output", output);
+        if self.release.dialect < Dialect::V1_18 {
+            let description = self.title_of(id).unwrap_or_default();
+            next_field(&mut metadata, "description", &description);
+        }
+        metadata
+    }
+}
+
+fn cut(output: &str) -> String {
+    if output.len() <= METADATA_MAX_BYTES {
+        return output.to_owned();
+    }
+    let end = (0..=METADATA_MAX_BYTES).rev().find(|&at| output.is_char_boundary(at)).unwrap_or(0);
+    format!("{}\n\n...", &output[..end])
+}
+
+/// The simple commands of a command line, and the patterns that allow each for ever (`tool/bash.ts`: the command's
+/// name and a star).
+fn commands(line: &str) -> (Vec<String>, Vec<String>) {
+    let mut patterns = Vec::new();
+    let mut always: Vec<String> = Vec::new();
+    for command in line.split(['\n', ';', '|', '&']).map(str::trim).filter(|command| !command.is_empty()) {
+        patterns.push(command.to_owned());
+        let rule = format!("{} *", command.split_whitespace().next().unwrap_or(command));
+        if !always.contains(&rule) {
+            always.push(rule);
+        }
+    }
+    (patterns, always)
+}
+
+/// What a command reaches for outside the project: the folder of its first absolute path.
+fn outside(line: &str) -> String {
+    let path = line.split_whitespace().find(|word| word.starts_with('/')).unwrap_or("/");
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    format!("{folder}/*")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_falls_into_its_commands() {
+        let (patterns, always) = commands("echo BASH_RAN; pwd");
+        assert_eq!(patterns, ["echo BASH_RAN", "pwd"]);
+        assert_eq!(always, ["echo *", "pwd *"]);
+        assert_eq!(commands("a && b | c").0, ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn output_in_the_metadata_stops_growing() {
+        let long = "ü".repeat(METADATA_MAX_BYTES);
+        assert!(cut(&long).len() < METADATA_MAX_BYTES + 8);
+        assert_eq!(cut("short"), "short");
+    }
+}
