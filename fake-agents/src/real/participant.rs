@@ -183,7 +183,15 @@ pub fn shell() -> ! {
                     control: Some((control.as_raw_fd(), lifeline.as_raw_fd())),
                     ignored: &[],
                 };
-                spawn::spawn(&order).map_err(|e| e.to_string())
+                let pid = spawn::spawn(&order).map_err(|e| e.to_string());
+                // the terminal comes to its end with the agent; it stays the controlling one of the session
+                for fd in 0..3 {
+                    // SAFETY: the standard descriptors are used by nobody here from now on.
+                    unsafe {
+                        libc::close(fd);
+                    }
+                }
+                pid
             }
             Job::Reap(pid) => reap(pid).map_err(|e| e.to_string()),
         };
