@@ -2,12 +2,14 @@
 //!
 //! Invariant: a run is unfinished where the last step of a root session had not ended with a finish reason
 //! that ends a turn (`tool-calls` and `unknown` do not end one for opencode's own loop, and none at all never
-//! does), or where a root session is still busy at the end of that instant: within one instant, who is told
-//! first is chance. The result is whole where what the settler has holds the agent's own result, as it is or
+//! does), unless an ask of that step was rejected: opencode's loop stops behind a refusal, and whether that had
+//! a cause is invariant 1's to say. So is a run whose root session is still busy at the end of that instant:
+//! within one instant, who is told first is chance. The result is whole where what the settler has holds the agent's own result, as it is or
 //! as a JSON string; carriage returns and white space around it do not count.
 
 use super::Breach;
-use crate::index::{Settlement, View};
+use crate::index::{At, End, Session, Settlement, View};
+use crate::trace::AskEnd;
 use rehang_scenario::model::Invariant;
 
 /// Checks it.
@@ -22,6 +24,7 @@ fn step(view: &View<'_>, settled: &Settlement<'_>) -> Option<Breach> {
         let last = match session.step_before(settled.at.place) {
             Some(None) => Some("is still running".to_owned()),
             Some(Some("stop" | "length" | "end-turn")) | None => None,
+            Some(Some(_)) if refused(view, session, settled.at) => None,
             Some(Some("none")) => Some("ended without a reason".to_owned()),
             Some(Some(finish)) => Some(format!("ended with {finish}")),
         };
@@ -32,6 +35,14 @@ fn step(view: &View<'_>, settled: &Settlement<'_>) -> Option<Breach> {
         }
     })?;
     Some(Breach::new(Invariant::Unfinished, settled.at, format!("{} says completed {why}", settled.who)))
+}
+
+/// Whether an ask of the session's last step was rejected.
+fn refused(view: &View<'_>, session: &Session<'_>, before: At) -> bool {
+    let begun = session.steps.iter().rev().find(|(at, finish)| *at < before && finish.is_none());
+    let since = |end: &End<'_>| end.at < before && begun.is_some_and(|(begun, _)| *begun < end.at);
+    let mut asks = view.index.asks.iter().filter(|ask| ask.who == session.who && ask.session == session.id);
+    asks.any(|ask| ask.ends.iter().any(|end| end.end == AskEnd::Rejected && since(end)))
 }
 
 fn result(view: &View<'_>, settled: &Settlement<'_>) -> Option<Breach> {
@@ -84,6 +95,31 @@ mod tests {
         );
         says(completes(step("stop").busy("ses_1", false)), expect![""]);
         says(step("tool-calls").settle("x", "stopped", "idle", ""), expect![""]);
+    }
+
+    #[test]
+    fn a_refusal_ends_the_turn() {
+        use crate::trace::{AskEnd, Cause};
+        let ask = |ends| {
+            let cell = Cell::new().started().fact(crate::Fact::ModelAsked { session: "ses_1".into(), response: 1 });
+            let cell = cell.ask("que_1", "ses_1").step("part", "tool-calls").at(5_400);
+            cell.end("que_1", ends, Cause::Dismiss, "user", &[]).at(5_401)
+        };
+        says(completes(ask(AskEnd::Rejected).busy("ses_1", false)), expect![""]);
+        says(
+            completes(ask(AskEnd::Replied).busy("ses_1", false)),
+            expect![[r#"
+                5401ms unfinished: watcher@pr3 says completed though the last step of ses_1 ended with tool-calls
+            "#]],
+        );
+        // A refusal ends its own step, and not the next.
+        let next = ask(AskEnd::Rejected).fact(crate::Fact::ModelAsked { session: "ses_1".into(), response: 2 });
+        says(
+            completes(next.step("more", "tool-calls").busy("ses_1", false)),
+            expect![[r#"
+                5401ms unfinished: watcher@pr3 says completed though the last step of ses_1 ended with tool-calls
+            "#]],
+        );
     }
 
     #[test]
