@@ -2,7 +2,7 @@
 //! does about it.
 
 use clap::{CommandFactory, Parser, Subcommand};
-use rehang::commands::{Code, CommandError, check, list, measure, run, select, show};
+use rehang::commands::{Code, CommandError, bench, check, list, measure, run, select, show};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -52,6 +52,9 @@ enum Command {
     /// Run the matrix again and again: one hash a cell.
     #[command(hide = true)]
     Determinism(measure::Determinism),
+    /// Measure what the design gives budgets for.
+    #[command(hide = true)]
+    Bench(bench::Bench),
     /// Feed random input to a parser.
     #[command(hide = true)]
     Fuzz(measure::Fuzz),
@@ -108,6 +111,7 @@ fn command(command: Command) -> Result<Code, CommandError> {
             Ok(Code::Expected)
         }
         Command::Determinism(determinism) => determinism.run(&mut out),
+        Command::Bench(bench) => bench.run(&mut out),
         Command::Fuzz(fuzz) => fuzz.run(&mut out),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Args::command(), "rehang", &mut out);

@@ -3,6 +3,7 @@
 //! Invariant: the conductor cannot tell the two worlds apart. Whatever enters a trace comes through
 //! [`world::World`], so the same cell has the same trace, byte for byte, on both.
 
+pub mod bare;
 pub mod conductor;
 pub mod lockstep;
 pub mod sim;

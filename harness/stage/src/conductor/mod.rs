@@ -15,6 +15,7 @@ mod proof;
 mod wrapper;
 
 use crate::world::{Proc, World, WorldFault};
+pub use client::port_in;
 pub use hub::serves;
 use hub::{Actor, Hub, Input};
 use proof::Proof;

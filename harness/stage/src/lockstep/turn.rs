@@ -31,7 +31,8 @@ impl Kernel {
         let pidfd = pidfd_of(pid).map_err(|why| WorldFault::Kernel { what: format!("watching {role}"), why })?;
         self.limit(&channel)?;
         channel.put(&Told::Start { role: role.clone(), closed, plan });
-        let sent = channel.send(&[]);
+        // Who started it runs on meanwhile, and its end may already have ended this one: that is seen when it is due.
+        let _ = channel.send(&[]);
         let proc = Proc(u32::try_from(self.processes.len()).unwrap_or(u32::MAX));
         let parent_role = parent.map_or(String::new(), |p| self.get(p).role.clone());
         self.processes.push(Process {
@@ -58,10 +59,7 @@ impl Kernel {
             at_end: None,
         });
         self.say(proc, Change::Spawned { parent: parent_role, argv });
-        match sent {
-            Ok(()) => Ok(proc),
-            Err(_) => Err(self.gone(proc)),
-        }
+        Ok(proc)
     }
 
     /// Gives a control socket the watchdog's limit.

@@ -1,0 +1,201 @@
+//! `rehang bench`: what the design gives budgets for, measured, with the budgets beside the figures.
+//!
+//! Invariant: wherever it can be, a figure is a ratio of two things measured in turns in one run, so that a noisy
+//! machine slows both. Figures are medians.
+
+use super::run::run;
+use super::select::Select;
+use super::{Code, CommandError};
+use crate::pool::Pool;
+use crate::{fakes, worker, workers};
+use clap::Args;
+use rehang_judge::ndjson;
+use rehang_scenario::{Scenario, Stage, Style, Terminal, VTime};
+use rehang_stage::bare::Bare;
+use rehang_stage::{Job, world::World};
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+/// Measures.
+#[derive(Debug, Clone, Args)]
+pub struct Bench {
+    /// How often each ratio is measured.
+    #[arg(long, default_value_t = 300)]
+    pub rounds: u32,
+}
+
+/// Microseconds that a step may cost beside the floor.
+const STEP_US: f64 = 10.0;
+
+impl Bench {
+    /// Measures and prints.
+    ///
+    /// # Errors
+    /// A stage that does not work here.
+    pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        writeln!(out, "{:<52} {:>12} {:>12}", "what (medians)", "figure", "budget")?;
+        self.cell(out, "a lockstep cell on pipes", Terminal::Null)?;
+        self.cell(out, "a lockstep cell on a terminal", Terminal::Tty)?;
+        self.polls(out)?;
+        sim(out)?;
+        matrix(out)?;
+        Ok(Code::Expected)
+    }
+
+    /// A cell of one process against its bare spawn, first output and reap.
+    fn cell(&self, out: &mut dyn Write, what: &str, terminal: Terminal) -> Result<(), CommandError> {
+        let scenario = parse(
+            r#"
+            title = "One line"
+            mechanism = "F1"
+            agent = { program = [{ print = "hello" }] }
+            expect = [{ outcome = "completed" }]
+            "#,
+        )?;
+        let fakes = fakes()?;
+        let mut world = worker::world(Stage::Lockstep, &fakes).map_err(CommandError::Fault)?;
+        let argv = rehang_fakes::tool::argv(&[rehang_scenario::Step::Print("hello".into())], "program");
+        let bare = Bare::new(&fakes, &argv, &[])?;
+        let job = Job { scenario: &scenario, stack: "none", terminal, seed: 1, begin: VTime::ZERO };
+        let (mut cells, mut floors, mut steps) = (Vec::new(), Vec::new(), 0);
+        for _ in 0..self.rounds {
+            floors.push(bare.run(terminal == Terminal::Tty)?.whole);
+            let began = Instant::now();
+            steps = once(world.as_mut(), &job)?.1;
+            cells.push(began.elapsed());
+        }
+        let (cell, floor) = (us(median(&mut cells)), us(median(&mut floors)));
+        let budget = 1.5 * floor + STEP_US * steps as f64;
+        line(out, what, &format!("{cell:.0} µs"), &format!("≤ {budget:.0} µs"), cell <= budget)?;
+        writeln!(out, "    bare spawn, output, reap {floor:.0} µs; {:.2} times that; {steps} steps", cell / floor)?;
+        Ok(())
+    }
+
+    /// Fifteen virtual minutes with a poll every 5 s over HTTP, against as many bare round trips.
+    fn polls(&self, out: &mut dyn Write) -> Result<(), CommandError> {
+        let scenario = parse(
+            r#"
+            title = "A question in a server, and a watcher that polls"
+            mechanism = "Q1"
+            agent = { opencode = { as = "1.2.15", mode = "serve" } }
+            turns = [{ ask = [{ question = "Which?", options = [{ label = "A" }, { label = "B" }] }] }]
+            terminals = ["null"]
+            expect = [{ outcome = { hung = "question" } }]
+            "#,
+        )?;
+        let fakes = fakes()?;
+        let mut world = worker::world(Stage::Lockstep, &fakes).map_err(CommandError::Fault)?;
+        let job =
+            Job { scenario: &scenario, stack: "watcher@pr3", terminal: Terminal::Null, seed: 1, begin: VTime::ZERO };
+        let plan = rehang_fakes::Plan {
+            agent: scenario.agent.clone(),
+            turns: scenario.turns.clone(),
+            faults: Vec::new(),
+            inside: Vec::new(),
+            model_port: None,
+            stored: None,
+        };
+        let plan = serde_json::to_string(&plan).map_err(|e| CommandError::Fault(e.to_string()))?;
+        let env = [(rehang_fakes::plan::PLAN_ENV.to_owned(), plan)];
+        let bare = Bare::new(&fakes, &rehang_fakes::opencode::argv(&scenario.agent, &[], "go"), &env)?;
+        let get = rehang_wire::http::request("GET", "/question", "localhost", &[("connection", "close")], b"");
+        let (mut cells, mut floors, mut trips) = (Vec::new(), Vec::new(), 0);
+        for _ in 0..(self.rounds / 20).max(5) {
+            let began = Instant::now();
+            let (trace, _) = once(world.as_mut(), &job)?;
+            cells.push(began.elapsed());
+            trips = trace.events.iter().filter(|e| matches!(e.what, rehang_judge::What::Request { .. })).count();
+            let count = u32::try_from(trips).unwrap_or(u32::MAX);
+            floors.push(bare.serve(std::slice::from_ref(&get), count)?.whole);
+        }
+        let (cell, floor) = (us(median(&mut cells)), us(median(&mut floors)));
+        let ratio = cell / floor;
+        line(out, "15 virtual minutes with 5 s polls over HTTP", &format!("{ratio:.2} ×"), "≤ 1.30 ×", ratio <= 1.3)?;
+        writeln!(out, "    {trips} round trips: {cell:.0} µs in the cell, {floor:.0} µs bare")?;
+        Ok(())
+    }
+}
+
+/// Cells on sim, on one core, trace and hash included.
+fn sim(out: &mut dyn Write) -> Result<(), CommandError> {
+    let scenario = parse(
+        r#"
+        title = "Some tools, some words"
+        mechanism = "F1"
+        agent = { opencode = { as = "1.2.15", mode = "run" } }
+        turns = [{ say = "I look." }, { bash = { command = "ls", does = [{ print = "a" }] } }, { say = "Done." }]
+        terminals = ["null"]
+        expect = [{ outcome = "completed" }]
+        "#,
+    )?;
+    let job = Job { scenario: &scenario, stack: "none", terminal: Terminal::Null, seed: 1, begin: VTime::ZERO };
+    let mut world = rehang_stage::sim::Kernel::new();
+    let (trace, _) = once(&mut world, &job)?;
+    let began = Instant::now();
+    let (mut cells, mut bytes) = (0_u32, 0);
+    while began.elapsed() < Duration::from_secs(2) {
+        let (trace, _) = once(&mut world, &job)?;
+        bytes += ndjson::sha256(&trace).len();
+        cells += 1;
+    }
+    let rate = f64::from(cells) / began.elapsed().as_secs_f64();
+    // the budget is stated at 45 events a cell
+    let at_45 = rate * trace.events.len() as f64 / 45.0;
+    line(out, "sim, one core, at 45 events a cell", &format!("{at_45:.0}/s"), "≥ 20000/s", at_45 >= 20_000.0)?;
+    writeln!(out, "    {rate:.0} cells/s of {} events, {} bytes of hashes", trace.events.len(), bytes)?;
+    Ok(())
+}
+
+/// The whole matrix in lockstep, and what memory it took.
+fn matrix(out: &mut dyn Write) -> Result<(), CommandError> {
+    let select = Select::default();
+    let selected = select.select(&[Stage::Lockstep], Style::Plain)?;
+    let pool = Pool::new(workers(None)?);
+    let outcome = run(&pool, &selected.units, true)?;
+    let cells = outcome.cells.len();
+    let rate = cells as f64 / (outcome.wall_ms.max(1) as f64 / 1_000.0);
+    line(out, "the whole matrix in lockstep", &format!("{rate:.0}/s"), "≥ 500/s", rate >= 500.0)?;
+    writeln!(out, "    {cells} cells in {:.1} s with {} workers", outcome.wall_ms as f64 / 1_000.0, pool.jobs())?;
+    let once = peak_kib()?;
+    for _ in 0..2 {
+        run(&pool, &selected.units, true)?;
+    }
+    let thrice = peak_kib()?;
+    line(out, "the runner's peak memory", &format!("{} MiB", once / 1024), "≤ 64 MiB", once <= 64 * 1024)?;
+    writeln!(out, "    {} MiB behind three times as many cells", thrice / 1024)?;
+    Ok(())
+}
+
+fn once(world: &mut dyn World, job: &Job<'_>) -> Result<(rehang_judge::Trace, u64), CommandError> {
+    let record = rehang_stage::run(world, job).map_err(|e| CommandError::Fault(e.to_string()))?;
+    Ok((record.trace, record.steps))
+}
+
+fn parse(text: &str) -> Result<Scenario, CommandError> {
+    let family = rehang_scenario::load("bench.toml", text.as_bytes()).into_result();
+    let family = family.map_err(|problems| CommandError::Fault(problems.to_string()))?;
+    let variant = family.variants.into_iter().next();
+    variant.map(|v| v.scenario).ok_or_else(|| CommandError::Fault("no scenario".to_owned()))
+}
+
+fn line(out: &mut dyn Write, what: &str, figure: &str, budget: &str, met: bool) -> std::io::Result<()> {
+    let mark = if met { "met" } else { "MISSED" };
+    writeln!(out, "{what:<52} {figure:>12} {budget:>12}  {mark}")?;
+    out.flush()
+}
+
+fn median(all: &mut [Duration]) -> Duration {
+    all.sort();
+    all.get(all.len() / 2).copied().unwrap_or_default()
+}
+
+fn us(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e6
+}
+
+/// The peak of this process's memory, in KiB (`VmHWM`).
+fn peak_kib() -> std::io::Result<u64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
+    Ok(line.split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or(0))
+}
