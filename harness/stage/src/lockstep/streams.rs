@@ -53,7 +53,7 @@ impl Kernel {
     pub(super) fn read_own(&mut self, handle: Handle, max: usize) -> Result<Read, WorldFault> {
         let (fd, key) = match self.own(handle) {
             None => return Ok(Read::Failed(Errno::BadFd)),
-            Some(Own::Master { master, .. }) => return Ok(descriptor::read(master.fd(), max)),
+            Some(Own::Master { master, .. }) => return Ok(drain(master, max)),
             Some(Own::Plain { fd, key }) => (fd.as_fd(), *key),
         };
         let Some(stream) = inbound(key) else { return Ok(Read::Failed(Errno::BadFd)) };
@@ -201,6 +201,20 @@ impl Kernel {
         self.objects.hold(key);
         Ok(Some(self.keep(Own::Plain { fd: socket, key })))
     }
+}
+
+/// All that has come out, up to `max`: one read of a master ends where one of the kernel's buffers does, and where
+/// that is depends on when its worker ran.
+fn drain(master: &Master, max: usize) -> Read {
+    let mut all = Vec::new();
+    while all.len() < max {
+        match descriptor::read(master.fd(), max - all.len()) {
+            Read::Data(bytes) => all.extend(bytes),
+            other if all.is_empty() => return other,
+            _ => break,
+        }
+    }
+    Read::Data(all)
 }
 
 fn await_input(fd: BorrowedFd<'_>) {
