@@ -182,9 +182,11 @@ impl<'a> Matrix<'a> {
 
     fn new(variant: &'a Variant, arm: Arm, scenario: &'a Scenario, catalogue: &dyn Catalogue) -> Matrix<'a> {
         let mut stacks = catalogue.stacks(&scenario.agent);
-        let mut known: BTreeSet<String> = stacks.iter().cloned().collect();
+        let mut known: BTreeSet<String> = BTreeSet::new();
         for pattern in variant.scenario.expect.iter().flat_map(|rule| &rule.strategies) {
+            // A name without its parameters means each that is there, and adds none.
             let adds = !known.contains(pattern)
+                && !stacks.iter().any(|stack| catalogue.matches(pattern, stack))
                 && catalogue.resolve(pattern) == Ok(Named::Stack)
                 && catalogue.fits(pattern, &scenario.agent).is_ok();
             if adds {
