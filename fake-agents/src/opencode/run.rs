@@ -17,10 +17,12 @@ use super::stdin::Stdin;
 use crate::os::{Next, Os, Program, STDOUT, Wait};
 use crate::plan::Plan;
 use rehang_judge::Cause;
-use rehang_scenario::{Canon, VTime};
+use rehang_scenario::{Canon, Span, VTime};
 
 /// What `run` denies in the session that it makes (`cli/cmd/run.ts`); before 1.3 that did not keep the tool away.
 const DENIES: &[&str] = &["question", "plan_enter", "plan_exit"];
+/// From its first word to its prompt, in milliseconds: the real one makes its session and subscribes over HTTP then.
+const LISTENS_MS: u64 = 1;
 
 /// The program.
 pub struct Run {
@@ -41,6 +43,8 @@ pub struct Run {
 enum State {
     New,
     Reads(Stdin),
+    /// With `--port`: its clients connect before the prompt is sent.
+    Listens(String, VTime),
     Runs,
     Leaves(u8),
 }
@@ -89,12 +93,18 @@ impl Run {
         {
             self.server = Some(Server::new(listener, &[]));
             self.host.say(&format!("opencode server listening on http://127.0.0.1:{port}"));
+            self.state = State::Listens(text, os.now() + Span(LISTENS_MS));
+            return;
         }
+        self.start(os, &text);
+    }
+
+    fn start(&mut self, os: &mut dyn Os, text: &str) {
         self.state = State::Runs;
         self.host.boot(os, self.args.attach.is_none());
         let now = os.now();
         self.root = self.host.engine.create_session(now, "New session", DENIES);
-        self.host.engine.prompt(now, self.root, &text, None, None);
+        self.host.engine.prompt(now, self.root, text, None, None);
     }
 
     fn hear(&mut self, now: VTime, event: Event) {
@@ -242,6 +252,15 @@ impl Run {
                 }
                 None => false,
             },
+            State::Listens(text, until) if *until <= os.now() => {
+                let text = std::mem::take(text);
+                self.start(os, &text);
+                true
+            }
+            State::Listens(..) => {
+                let _ = self.host.flush(os);
+                self.server.as_mut().is_some_and(|server| server.poll(os, &mut self.host))
+            }
             State::Leaves(_) => false,
             State::Runs => {
                 let said = self.host.pump(os);
@@ -297,12 +316,13 @@ impl Program for Run {
                 wait.until = stdin.deadline();
                 wait.on = "stdin";
             }
-            State::New | State::Runs => {
+            State::New | State::Listens(..) | State::Runs => {
                 if let Some(server) = &self.server {
                     server.wait(&mut wait);
                 }
                 self.host.wait(os.now(), &mut wait);
-                wait.until = wait.until.into_iter().chain(self.faults.deadline()).min();
+                let begins = if let State::Listens(_, until) = self.state { Some(until) } else { None };
+                wait.until = wait.until.into_iter().chain(self.faults.deadline()).chain(begins).min();
                 if wait.on.is_empty() {
                     wait.on = "event";
                 }
@@ -319,6 +339,9 @@ impl Program for Run {
             State::Reads(stdin) => stdin.canon(canon.num(1)),
             State::Runs => {
                 canon.num(2);
+            }
+            State::Listens(_, until) => {
+                canon.num(4).deadline(Some(*until));
             }
             State::Leaves(code) => {
                 canon.num(3).num((*code).into());

@@ -125,6 +125,8 @@ pub struct Hub<'w> {
     pub exit: Option<Exit>,
     /// The agent is a server.
     pub serves: bool,
+    /// It is a run that listens too (`--port`): people can reach it.
+    listens: bool,
     pub port: Option<u16>,
     /// The client is told that the server listens once everybody else has taken that in: people and strategies
     /// have their event streams open before the prompt is sent.
@@ -185,6 +187,7 @@ impl<'w> Hub<'w> {
             carry: [Vec::new(), Vec::new()],
             exit: None,
             serves,
+            listens: is_opencode(&scenario.agent) && scenario.args.iter().any(|arg| arg.starts_with("--port")),
             port: None,
             client_waits: false,
             session: String::new(),
@@ -426,7 +429,7 @@ impl<'w> Hub<'w> {
     }
 
     fn say_out(&mut self, fd: u8, text: String) {
-        let text = match self.serves.then(|| client::port_in(&text)).flatten() {
+        let text = match (self.serves || self.listens).then(|| client::port_in(&text)).flatten() {
             Some(port) => {
                 self.port = Some(port);
                 self.client_waits = true;
@@ -499,6 +502,10 @@ pub fn serves(agent: &Agent) -> bool {
         Agent::Pawwork(_) => true,
         Agent::Claude(_) | Agent::Program(_) => false,
     }
+}
+
+fn is_opencode(agent: &Agent) -> bool {
+    matches!(agent, Agent::Opencode(_) | Agent::Altimate(_) | Agent::Pawwork(_))
 }
 
 /// Whether somebody outside writes the prompt to the agent's stdin.

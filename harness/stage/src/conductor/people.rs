@@ -105,6 +105,11 @@ impl Someone {
         let properties = &event["properties"];
         let kind = event["type"].as_str().unwrap_or_default();
         let session = properties["sessionID"].as_str().unwrap_or_default();
+        // Of a run that listens, nobody says which session is the first.
+        let made = &properties["info"];
+        if kind == "session.created" && self.session.is_empty() && made["parentID"].is_null() {
+            self.session = made["id"].as_str().unwrap_or_default().to_owned();
+        }
         if self.sees == Sees::Events && session != self.session {
             return;
         }
