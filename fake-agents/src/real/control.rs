@@ -342,7 +342,7 @@ impl Parcel {
     ///
     /// # Errors
     /// What is no message.
-    pub fn next<M: DeserializeOwned>(&mut self) -> Result<Option<M>, String> {
+    pub fn message<M: DeserializeOwned>(&mut self) -> Result<Option<M>, String> {
         match self.next_raw()? {
             None => Ok(None),
             Some(bytes) => serde_json::from_slice(bytes).map(Some).map_err(|e| e.to_string()),

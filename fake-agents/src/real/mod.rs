@@ -83,7 +83,7 @@ fn give_up(why: &str) -> ! {
 fn hear(channel: &mut Channel) -> Told {
     let parcel = channel.receive();
     let Ok(Some(mut parcel)) = parcel else { leave(1) };
-    match parcel.next() {
+    match parcel.message() {
         Ok(Some(told)) => told,
         Ok(None) => give_up("the conductor said nothing"),
         Err(error) => give_up(&format!("the conductor said what nobody understands: {error}")),

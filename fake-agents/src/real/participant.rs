@@ -166,7 +166,7 @@ pub fn shell() -> ! {
     let exe = CString::from(c"/proc/self/exe");
     loop {
         let Ok(Some(mut parcel)) = channel.receive() else { leave(1) };
-        let job = match parcel.next::<Job>() {
+        let job = match parcel.message::<Job>() {
             Ok(Some(job)) => job,
             _ => give_up("a job that nobody understands"),
         };

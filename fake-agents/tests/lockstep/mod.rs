@@ -1,5 +1,7 @@
 //! A small driver for tests of the two worlds: it starts a `fake-tool`, lets everybody run in the order of starts,
-//! does what the test says at its times, and writes down all that happened.
+//! does what the test says at its times, and writes down all that happened. Not every test needs all of it.
+
+#![allow(dead_code)]
 
 use rehang_fakes::Plan;
 use rehang_fakes::os::{Exit, Read, Sig, Write};
@@ -11,7 +13,6 @@ use std::path::Path;
 
 /// Something that the test does at a time.
 #[derive(Clone)]
-#[allow(dead_code)]
 pub enum Do {
     /// Types, or writes to stdin.
     Type(&'static str),
@@ -47,7 +48,6 @@ pub fn cell(terminal: Terminal, steps: &str) -> Cell {
     }
 }
 
-#[allow(dead_code)]
 impl Cell {
     pub fn at(mut self, ms: u64, act: Do) -> Cell {
         self.acts.push((ms, act));

@@ -420,7 +420,7 @@ pub fn shell_job(shell: &mut Shell, job: &Job, fds: &[std::os::fd::BorrowedFd<'_
     shell.channel.send(fds).map_err(|e| e.to_string())?;
     let parcel = shell.channel.receive().map_err(|e| e.to_string())?;
     let mut parcel = parcel.ok_or("the shell is gone")?;
-    parcel.next::<Result<i32, String>>()?.ok_or("the shell said nothing")?
+    parcel.message::<Result<i32, String>>()?.ok_or("the shell said nothing")?
 }
 
 /// A pidfd.

@@ -97,7 +97,7 @@ impl Kernel {
     fn gone(&mut self, proc: Proc) -> WorldFault {
         let mut last = String::new();
         while let Ok(Some(mut parcel)) = self.get_mut(proc).channel.receive() {
-            while let Ok(Some(said)) = parcel.next::<Said>() {
+            while let Ok(Some(said)) = parcel.message::<Said>() {
                 if let Said::Refused(why) | Said::Panicked(why) = said {
                     last = why;
                 }
