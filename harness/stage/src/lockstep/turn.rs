@@ -135,7 +135,7 @@ impl Kernel {
 
     fn next(&self, proc: Proc, parcel: &mut Parcel) -> Result<Option<Said>, WorldFault> {
         parcel
-            .next()
+            .message()
             .map_err(|why| WorldFault::Fake(format!("{} says what nobody understands: {why}", self.get(proc).role)))
     }
 
