@@ -28,8 +28,16 @@ impl Bench {
     }
 
     pub fn see(&mut self, seen: Seen) -> Vec<Act> {
+        self.see_all(&[seen])
+    }
+
+    /// Several things at one instant, and a tick behind them where one is due, as the host does it.
+    pub fn see_all(&mut self, all: &[Seen]) -> Vec<Act> {
         let mut acts = Vec::new();
-        self.strategy.on(self.now, &seen, &mut acts);
+        all.iter().for_each(|seen| self.strategy.on(self.now, seen, &mut acts));
+        if *all != [Seen::Tick] && self.strategy.deadline().is_some_and(|at| at <= self.now) {
+            self.strategy.on(self.now, &Seen::Tick, &mut acts);
+        }
         acts
     }
 

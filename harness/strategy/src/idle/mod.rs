@@ -96,6 +96,8 @@ struct Idle {
     last_line: VTime,
     /// When the loop last woke up: the next wake-ups are whole seconds later.
     woke: VTime,
+    /// Something arrived at this instant: `select` returns, and sees all that arrived with it.
+    roused: Option<VTime>,
     result: Option<(bool, String)>,
     exit: Option<i32>,
     phase: Phase,
@@ -135,6 +137,7 @@ impl Idle {
             started: VTime::ZERO,
             last_line: VTime::ZERO,
             woke: VTime::ZERO,
+            roused: None,
             result: None,
             exit: None,
             phase: Phase::Off,
@@ -183,6 +186,21 @@ impl Idle {
                 }
             }
         }
+    }
+
+    /// Bytes or ends are there: `readline` goes on where it blocked, and `select` returns.
+    fn wake_up(&mut self, now: VTime, acts: &mut Vec<Act>) {
+        if let Phase::Wedged(stream) = self.phase
+            && self.pipe(stream).is_ready()
+        {
+            self.phase = Phase::Reads;
+            self.read(now, stream, acts);
+            if self.phase == Phase::Reads {
+                self.woke = now;
+                self.turn(now, acts);
+            }
+        }
+        self.select(now, acts);
     }
 
     fn stop_reading(&mut self, now: VTime, acts: &mut Vec<Act>) {
@@ -278,12 +296,19 @@ impl Strategy for Idle {
                 (self.started, self.last_line, self.woke) = (now, now, now);
                 self.phase = Phase::Reads;
             }
-            Seen::Output(stream, bytes) => self.pipe(*stream).arrive(bytes),
-            Seen::OutputEnd(stream) => self.pipe(*stream).end(),
+            Seen::Output(stream, bytes) => {
+                self.pipe(*stream).arrive(bytes);
+                self.roused = Some(now);
+            }
+            Seen::OutputEnd(stream) => {
+                self.pipe(*stream).end();
+                self.roused = Some(now);
+            }
             Seen::Exited(code) => {
                 self.exit = Some(*code);
                 self.reap(acts);
             }
+            Seen::Tick if self.roused.take().is_some() => self.wake_up(now, acts),
             Seen::Tick => match self.phase {
                 Phase::Reads if self.wake().is_some_and(|at| now >= at) => {
                     self.woke = now;
@@ -296,30 +321,20 @@ impl Strategy for Idle {
                     self.settle(cause, acts);
                     self.phase = Phase::Off;
                 }
-                _ => return,
+                _ => {}
             },
-            _ => return,
+            _ => {}
         }
-        if let Phase::Wedged(stream) = self.phase
-            && self.pipe(stream).is_ready()
-        {
-            self.phase = Phase::Reads;
-            self.read(now, stream, acts);
-            if self.phase == Phase::Reads {
-                self.woke = now;
-                self.turn(now, acts);
-            }
-        }
-        self.select(now, acts);
     }
 
     fn deadline(&self) -> Option<VTime> {
-        match self.phase {
+        let next = match self.phase {
             Phase::Off | Phase::Wedged(_) => None,
             Phase::Reads => self.wake(),
             Phase::Waits(at) | Phase::Killed(at, _) => at,
             Phase::Termed(at, _) => Some(at),
-        }
+        };
+        self.roused.into_iter().chain(next).min()
     }
 
     fn bound(&self, _: &Facts) -> Option<Span> {
@@ -334,7 +349,7 @@ impl Strategy for Idle {
             canon.age(self.started, self.wall).age(self.last_line, self.timeout);
             canon.num(canon.now().since(self.woke).as_ms() % SELECT.as_ms());
         }
-        canon.num(self.exit.map_or(0, |code| 1 + u64::from(code.cast_unsigned())));
+        canon.deadline(self.roused).num(self.exit.map_or(0, |code| 1 + u64::from(code.cast_unsigned())));
         canon.text(&self.result.as_ref().map_or(String::new(), |(ok, text)| format!("{ok} {text}")));
         match &self.phase {
             Phase::Off => canon.num(0),

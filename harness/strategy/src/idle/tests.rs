@@ -79,6 +79,14 @@ fn half_a_line_that_ends_late_is_over_the_wall() {
 }
 
 #[test]
+fn both_ends_of_one_exit_are_one_wake_up() {
+    let mut bench = Bench::started("idle@f54b32f");
+    bench.until(600_500);
+    let ends = [Seen::OutputEnd(Stream::Stdout), Seen::OutputEnd(Stream::Stderr), Seen::Exited(0)];
+    assert_eq!(bench.see_all(&ends), [], "no pipe is left, so no clock is looked at any more");
+}
+
+#[test]
 fn closed_pipes_and_a_living_process() {
     let mut old = Bench::started("idle@f54b32f");
     old.see(Seen::OutputEnd(Stream::Stdout));
