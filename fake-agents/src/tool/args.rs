@@ -22,6 +22,9 @@ STEPS is a JSON list, in the words of a scenario file (`does` of a `bash` turn):
   {\"sleep\": \"10m\"}                     silence
   {\"every\": {\"every\": \"5s\", \"print\": \"…\", \"times\": 3}}   a line behind each 5 s; 0 times is for ever
   {\"fill\": {\"bytes\": 65537, \"stderr\": true}}   so many bytes, in blocks of 4,096
+  {\"result\": {\"text\": \"done\", \"bytes\": 100000, \"cut\": true}}   a stream-json result, padded; cut: what the
+                                       pipe does not take at once is lost
+  \"close-output\"                       closes stdout and stderr
   \"read-stdin\"                         a line of stdin
   \"read-stdin-to-end\"                  all of stdin
   {\"ask-tty\": \"Password: \"}            prompts and reads a line on /dev/tty

@@ -8,8 +8,10 @@ use crate::os::{
     Child, Disposition, Errno, Exit, Fd, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Target, TtyMode,
     Wait, Write,
 };
-use rehang_scenario::turns::Step;
+use rehang_judge::Fact;
+use rehang_scenario::turns::{Final, Step};
 use rehang_scenario::{Canon, VTime};
+use serde_json::json;
 
 /// A block of a `fill`: whole pages, so that a pipe's room is a matter of counting (Linux counts pages, not bytes).
 const BLOCK_BYTES: u32 = 4_096;
@@ -125,6 +127,12 @@ impl Tool {
                 self.phase = Phase::Writing { fd, bytes: Vec::new(), more: fill.bytes, then: Then::NextStep };
                 Flow::On
             }
+            Step::Result(last) => self.result(os, last),
+            Step::CloseOutput => {
+                os.close(STDOUT);
+                os.close(STDERR);
+                self.done(0)
+            }
             Step::ReadStdin => {
                 self.phase = Phase::Reading { fd: STDIN, to_end: false };
                 Flow::On
@@ -214,6 +222,22 @@ impl Tool {
         Flow::On
     }
 
+    /// The result is stated before it is written: what arrives of it is the wrapper's to see.
+    fn result(&mut self, os: &mut dyn Os, last: &Final) -> Flow {
+        let (text, line) = result_line(last);
+        os.note(Fact::Result { ok: true, text });
+        if !last.cut {
+            return self.say(STDOUT, line, Then::NextStep);
+        }
+        let taken = line.as_bytes().chunks(BLOCK_BYTES as usize).try_for_each(|block| match os.write(STDOUT, block) {
+            Write::Took(taken) if taken == block.len() => Ok(()),
+            _ => Err(()),
+        });
+        // What was not taken is gone, and nobody says so.
+        let _ = taken;
+        self.done(0)
+    }
+
     fn write(&mut self, os: &mut dyn Os, fd: Fd, mut bytes: Vec<u8>, mut more: u32, then: Then) -> Flow {
         loop {
             if bytes.is_empty() {
@@ -224,7 +248,7 @@ impl Tool {
                 more -= next;
                 bytes = block(next);
             }
-            match os.write(fd, &bytes) {
+            match os.write(fd, &bytes[..bytes.len().min(BLOCK_BYTES as usize)]) {
                 Write::Took(taken) => {
                     bytes.drain(..taken.min(bytes.len()));
                 }
@@ -365,6 +389,19 @@ impl Then {
 
 fn rest(wait: Wait) -> Flow {
     Flow::Rest(Next::Wait(wait))
+}
+
+/// A result's text, padded, and its line: a `result` message of stream-json.
+fn result_line(last: &Final) -> (String, String) {
+    let line = |text: &str| {
+        let message = json!({ "type": "result", "subtype": "success", "is_error": false, "result": text });
+        format!("{message}
+")
+    };
+    let padding = (last.bytes as usize).saturating_sub(line(&last.text).len());
+    let text = format!("{}{}", last.text, "x".repeat(padding));
+    let line = line(&text);
+    (text, line)
 }
 
 /// Bytes that look like a log: a line of them to a block.

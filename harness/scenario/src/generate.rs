@@ -154,8 +154,17 @@ fn step() -> impl Strategy<Value = Step> {
         let agent = Box::new(Agent::Pawwork(Pawwork::default()));
         Step::Agent(Nested { agent, turns, args: Vec::new() })
     });
-    let plain =
-        vec![Step::ReadStdin, Step::ReadStdinToEnd, Step::SetTty, Step::Setsid, Step::Hold, Step::Spin, Step::Exit(3)];
+    let result = (printed(), 0_u32..=1 << 20, any::<bool>());
+    let plain = vec![
+        Step::CloseOutput,
+        Step::ReadStdin,
+        Step::ReadStdinToEnd,
+        Step::SetTty,
+        Step::Setsid,
+        Step::Hold,
+        Step::Spin,
+        Step::Exit(3),
+    ];
     let leaf = prop_oneof![
         printed().prop_map(Step::Print),
         printed().prop_map(Step::Warn),
@@ -164,6 +173,7 @@ fn step() -> impl Strategy<Value = Step> {
         span().prop_map(Step::Sleep),
         every.prop_map(|(every, print, times, stderr)| Step::Every(Every { every, print, times, stderr })),
         fill.prop_map(|(bytes, stderr)| Step::Fill(Fill { bytes, stderr })),
+        result.prop_map(|(text, bytes, cut)| Step::Result(Final { text, bytes, cut })),
         vec(signal(), 0..2).prop_map(Step::Ignore),
         signal().prop_map(Step::Raise),
         select(plain),

@@ -176,6 +176,10 @@ pub enum Step {
     Every(Every),
     /// Writes so many bytes, in whole blocks of 4,096 and a rest.
     Fill(Fill),
+    /// Gives its result, as an agent does at its end: a stream-json `result` line on stdout.
+    Result(Final),
+    /// Closes its stdout and stderr, and goes on.
+    CloseOutput,
     /// Reads a line of stdin.
     ReadStdin,
     /// Reads stdin to its end.
@@ -231,6 +235,22 @@ pub struct Fill {
     /// To stderr instead of stdout.
     #[serde(default)]
     pub stderr: bool,
+}
+
+/// The result of a program that stands where an agent would.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Final {
+    /// What it says.
+    #[schemars(extend("x-marks" = "printed"))]
+    pub text: String,
+    /// Padded to so many bytes of line, its end included, at most 1 MiB.
+    #[serde(default)]
+    #[schemars(range(max = 1_048_576))]
+    pub bytes: u32,
+    /// What the pipe does not take at once is lost, as behind Node's `process.exit`.
+    #[serde(default)]
+    pub cut: bool,
 }
 
 /// A process that is left behind.
