@@ -13,6 +13,7 @@
 //! | `stdin`, `tty`, `pipe` | a child of a running bash tool waits for it; `pipe` too where the tool waits though its own child is gone and a grandchild lives, which then holds the pipe |
 //! | `bash` | another running bash tool; or one that has ended, and its result is not taken up |
 //! | `stdin`, `tty`, `pipe` | the agent itself waits for it |
+//! | `pipe` | the agent is over, its wrapper still reads, and a process that it left lives: that one holds the pipe |
 //! | `model` | a request to the model has no end |
 //! | `worker` | somebody waits for the companion's worker |
 //! | `post` | a client's prompt has no response, though the server is idle or its last step ended regularly |
@@ -27,13 +28,14 @@ use crate::trace::{AskKind, Ended};
 pub fn blocked_on(index: &Index<'_>, facts: &CellFacts) -> String {
     let waits = waits(index);
     let label = |role: &str| waits.iter().find(|(who, _)| *who == role).map(|&(_, on)| plain(on));
-    let rules: [&dyn Fn() -> Option<&'static str>; 8] = [
+    let rules: [&dyn Fn() -> Option<&'static str>; 9] = [
         &|| index.processes.values().any(|p| p.stopped.is_some() && p.ended.is_none()).then_some("stopped"),
         &|| spins(index).then_some("spin"),
         &|| exit(index, facts, label("agent")),
         &|| ask(index),
         &|| bash(index, &waits),
         &|| label("agent").filter(|on| matches!(*on, "stdin" | "tty" | "pipe")).and_then(known),
+        &|| held(index, label("wrapper")),
         &|| (index.alive("agent") && index.sessions.iter().any(|s| asks_model(s, index))).then_some("model"),
         &|| client(index, &waits),
     ];
@@ -112,6 +114,12 @@ fn bash(index: &Index<'_>, waits: &[(&str, &str)]) -> Option<&'static str> {
     (!taken_up && session.busy.last().is_some_and(|&(_, busy)| busy)).then_some("bash")
 }
 
+fn held(index: &Index<'_>, wrapper: Option<&str>) -> Option<&'static str> {
+    let mut left = index.processes.iter().filter(|(role, _)| role.starts_with("agent."));
+    let reads = wrapper.is_some() && index.processes.contains_key("agent") && !index.alive("agent");
+    (reads && left.any(|(_, process)| process.ended.is_none())).then_some("pipe")
+}
+
 fn asks_model(session: &crate::index::Session<'_>, index: &Index<'_>) -> bool {
     index.alive(session.who) && session.steps.last().is_some_and(|(_, step)| step.is_none())
 }
@@ -183,6 +191,9 @@ mod tests {
         assert_eq!(on(post.clone(), &[("agent", "client"), ("client", "post")]), "post");
         assert_eq!(on(post.killed("agent", "KILL"), &[("client", "post")]), "event");
         assert_eq!(on(up(), &[("agent", "client"), ("client", "job"), ("worker", "")]), "worker");
+        let left = || up().spawn("agent.1").exit("agent", 0);
+        assert_eq!(on(left(), &[("agent.1", "nothing"), ("wrapper", "exit")]), "pipe");
+        assert_eq!(on(left().exit("agent.1", 0), &[("wrapper", "exit")]), "exit");
         assert_eq!(on(up(), &[("agent", "queue")]), "queue");
         assert_eq!(on(up(), &[]), "unknown");
         let spun = up().add("", What::Ended(Ended::Horizon("agent.1 spins: 100000 steps in one instant".into())));

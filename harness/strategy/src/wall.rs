@@ -1,6 +1,7 @@
 //! The absolute cap: whatever the agent does, it is over then.
 //!
-//! Invariant: it looks at nothing but the clock, so it ends every hang, and every healthy run that is longer.
+//! Invariant: it looks at nothing but the clock, so it ends every hang, and every healthy run that is longer. That the
+//! agent's process is gone does not end the run: while somebody holds its pipe, its wrapper reads on.
 
 use crate::catalogue::Value;
 use crate::{Act, Entry, Facts, Param, Params, Seat, Seen, Settled, Strategy, Wire};
@@ -22,19 +23,25 @@ pub const ENTRIES: &[Entry] = &[Entry {
 }];
 
 fn build(params: &Params) -> Box<dyn Strategy> {
-    Box::new(Wall { cap: params.span("cap"), due: None })
+    Box::new(Wall { cap: params.span("cap"), due: None, exited: false, open: 2 })
 }
 
 struct Wall {
     cap: Span,
     due: Option<VTime>,
+    exited: bool,
+    /// How many of the agent's streams have not ended.
+    open: u8,
 }
 
 impl Strategy for Wall {
     fn on(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
         match seen {
+            // A terminal is one stream.
+            Seen::Terminal(terminal) if terminal.stdin_is_tty() => self.open = 1,
+            Seen::OutputEnd(_) => self.open = self.open.saturating_sub(1),
+            Seen::Exited(_) => self.exited = true,
             Seen::Started { .. } if self.cap > Span::ZERO => self.due = Some(now + self.cap),
-            Seen::Exited(_) => self.due = None,
             Seen::Tick if self.due.is_some_and(|due| now >= due) => {
                 self.due = None;
                 acts.push(Act::Kill { sig: "KILL", group: true });
@@ -51,6 +58,9 @@ impl Strategy for Wall {
             }
             _ => {}
         }
+        if self.exited && self.open == 0 {
+            self.due = None;
+        }
     }
 
     fn deadline(&self) -> Option<VTime> {
@@ -62,7 +72,7 @@ impl Strategy for Wall {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        canon.deadline(self.due);
+        canon.deadline(self.due).flag(self.exited).num(self.open.into());
     }
 }
 

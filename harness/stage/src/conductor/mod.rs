@@ -90,6 +90,9 @@ pub fn run(world: &mut dyn World, job: &Job<'_>) -> Result<Record, RunError> {
     }
 }
 
+/// The wrapper's seat.
+const WRAPPER: usize = 0;
+
 /// Someone in the conductor: an actor, what it has been told, and its name.
 struct Seat {
     name: String,
@@ -184,6 +187,11 @@ impl<'w> Conductor<'w> {
             if due || !self.hub.inboxes[at].is_empty() {
                 candidates.push((Candidate::Actor(at), rank(self.seed, &seat.name)));
             }
+        }
+        // A strategy outside stands in for the wrapper: the baseline has its word where no strategy has anything to do.
+        let strategies = &self.hub.strategies;
+        if candidates.iter().any(|(who, _)| matches!(who, Candidate::Actor(at) if strategies.contains(at))) {
+            candidates.retain(|(who, _)| *who != Candidate::Actor(WRAPPER));
         }
         let Some(&(chosen, _)) = candidates.iter().min_by_key(|(_, rank)| *rank) else { return Ok(false) };
         self.steps += 1;

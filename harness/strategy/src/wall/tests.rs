@@ -17,6 +17,14 @@ fn what_is_over_and_what_has_no_cap_is_left_alone() {
     let mut over = Bench::started("wall(cap=1m)");
     over.until(59_999);
     over.see(Seen::Exited(0));
+    over.see(Seen::OutputEnd(Stream::Stdout));
+    let mut held = over;
+    held.until(59_999);
+    assert_eq!(deeds(&held.until(60_000))[1..], [(60_000, "stopped: wall".to_owned())], "somebody holds stderr");
+    let mut over = Bench::started("wall(cap=1m)");
+    over.see(Seen::OutputEnd(Stream::Stdout));
+    over.see(Seen::OutputEnd(Stream::Stderr));
+    over.see(Seen::Exited(0));
     assert_eq!(over.until(100_000_000), []);
     assert_eq!(Bench::started("wall(cap=0ms)").until(100_000_000), []);
 }
