@@ -133,7 +133,8 @@ impl Kernel {
             Desc::Tty(id) => {
                 let tty = &mut self.ttys[id];
                 match tty.read(max) {
-                    _ if !tty.master => Read::Failed(Errno::Io),
+                    // a terminal that was hung up reads as its end (`hung_up_tty_read`)
+                    _ if !tty.master => Read::Eof,
                     Some(line) if line.is_empty() => Read::Eof,
                     Some(line) => Read::Data(line),
                     None => Read::Later,
@@ -152,11 +153,9 @@ impl Kernel {
                 let connection = &mut self.connections[id];
                 let other_open = connection.ends[1 - side].open;
                 let end = &mut connection.ends[side];
-                if end.reset {
-                    return Read::Failed(Errno::Reset);
-                }
                 let n = end.inbox.len().min(max);
                 match n {
+                    0 if std::mem::take(&mut end.reset) => Read::Failed(Errno::Reset),
                     0 if other_open => Read::Later,
                     0 => Read::Eof,
                     n => Read::Data(end.inbox.drain(..n).collect()),
@@ -197,12 +196,13 @@ impl Kernel {
             }
             Desc::Socket(id, side) => {
                 let connection = &mut self.connections[id];
-                if connection.ends[side].reset {
+                let end = &mut connection.ends[side];
+                if std::mem::take(&mut end.reset) || end.dead {
                     return Write::Failed(Errno::Reset);
                 }
                 if !connection.ends[1 - side].open {
                     // the kernel answers the first write to a closed end with a reset
-                    connection.ends[side].reset = true;
+                    connection.ends[side].dead = true;
                     return Write::Took(bytes.len());
                 }
                 connection.ends[1 - side].inbox.extend(bytes);
@@ -215,6 +215,10 @@ impl Kernel {
     /// The master is closed: the session's leader gets HUP and CONT; the foreground group gets HUP when the leader dies.
     fn hang_up(&mut self, id: usize) {
         self.ttys[id].master = false;
+        // it controls nobody any more, and what it held is gone
+        for p in self.all().filter(|&p| self.get(p).controlling == Some(id)).collect::<Vec<_>>() {
+            self.get_mut(p).controlling = None;
+        }
         let session = self.ttys[id].session;
         let leader = self.all().find(|&p| self.get(p).pgid == session && self.get(p).pid() == session);
         if let Some(leader) = leader.filter(|&p| self.get(p).alive()) {

@@ -194,20 +194,46 @@ impl Kernel {
 
     /// Delivers a signal to one process.
     pub(super) fn deliver(&mut self, proc: Proc, sig: Sig) {
+        self.deliver_to(&[proc], &[sig]);
+    }
+
+    /// Delivers signals to processes. The kernel decides whom they end before any of those ends is carried out
+    /// (`complete_signal`), so a group dies of what it was sent, not of what its leader's death brings.
+    fn deliver_to(&mut self, members: &[Proc], signals: &[Sig]) {
+        let mut ends: Vec<(Proc, Exit)> = Vec::new();
+        for &member in members {
+            for &sig in signals {
+                if !ends.iter().any(|(p, _)| *p == member) {
+                    ends.extend(self.strike(member, sig).map(|exit| (member, exit)));
+                }
+            }
+        }
+        for &(proc, exit) in &ends {
+            self.die(proc, exit);
+        }
+        for (proc, _) in ends {
+            self.bereave(proc);
+        }
+    }
+
+    /// What a signal does to one process at once; its end, where it is fatal.
+    fn strike(&mut self, proc: Proc, sig: Sig) -> Option<Exit> {
         let process = self.get_mut(proc);
         if !process.alive() {
-            return;
+            return None;
         }
         match sig {
-            Sig::Kill => return self.end(proc, Exit::Signal(Sig::Kill)),
-            Sig::Stop => return self.stop(proc, sig),
+            Sig::Kill => return Some(Exit::Signal(Sig::Kill)),
+            Sig::Stop => {
+                self.stop(proc, sig);
+                return None;
+            }
             Sig::Cont if process.stopped.take().is_some() => {
                 self.say(proc, Change::Continued);
                 let process = self.get_mut(proc);
                 let fatal = process.pending.iter().position(|&s| process.disposition(s) == Disposition::Default);
                 if let Some(at) = fatal {
-                    let sig = process.pending.remove(at);
-                    return self.end(proc, Exit::Signal(sig));
+                    return Some(Exit::Signal(process.pending.remove(at)));
                 }
             }
             _ => {}
@@ -226,9 +252,14 @@ impl Kernel {
                     self.stop(proc, sig);
                 }
             }
-            (Disposition::Default, _) if process.stopped.is_some() => process.pending.push(sig),
-            (Disposition::Default, _) => self.end(proc, Exit::Signal(sig)),
+            (Disposition::Default, _) if process.stopped.is_some() => {
+                if !process.pending.contains(&sig) {
+                    process.pending.push(sig);
+                }
+            }
+            (Disposition::Default, _) => return Some(Exit::Signal(sig)),
         }
+        None
     }
 
     fn stop(&mut self, proc: Proc, sig: Sig) {
@@ -240,10 +271,8 @@ impl Kernel {
 
     /// Delivers a signal to a group, in the order of starts.
     pub(super) fn signal_group(&mut self, pgid: u32, sig: Sig) {
-        let members: Vec<Proc> = self.all().filter(|&p| self.get(p).pgid == pgid && self.get(p).alive()).collect();
-        for member in members {
-            self.deliver(member, sig);
-        }
+        let members = self.members(pgid);
+        self.deliver_to(&members, &[sig]);
     }
 
     /// Whether no member of a group has a parent in its session outside the group.
@@ -259,6 +288,12 @@ impl Kernel {
 
     /// Ends a process.
     pub(super) fn end(&mut self, proc: Proc, exit: Exit) {
+        self.die(proc, exit);
+        self.bereave(proc);
+    }
+
+    /// A process is over: its descriptors are closed.
+    fn die(&mut self, proc: Proc, exit: Exit) {
         let process = self.get_mut(proc);
         let fds = std::mem::take(&mut process.fds);
         process.program = None;
@@ -268,29 +303,50 @@ impl Kernel {
             self.shut(desc, false);
         }
         self.say(proc, Change::Ended(exit));
-        let children = self.get(proc).children.clone();
-        for child in children {
+    }
+
+    /// What a process's end does to those it leaves: adoption, the hang-up of its session's foreground, HUP and CONT
+    /// for groups that are orphaned with a stopped member.
+    fn bereave(&mut self, proc: Proc) {
+        let (pid, pgid, sid) = (self.get(proc).pid(), self.get(proc).pgid, self.get(proc).sid);
+        let parent = self.get(proc).parent;
+        let outside = parent.is_some_and(|p| self.get(p).sid == sid && self.get(p).pgid != pgid);
+        let mut groups = if outside || self.get(proc).shell { vec![pgid] } else { Vec::new() };
+        for child in self.get(proc).children.clone() {
             let orphan = self.get_mut(child);
             if orphan.parent != Some(proc) {
                 continue;
             }
             orphan.parent = None;
+            if orphan.sid == sid && orphan.pgid != pgid {
+                groups.push(orphan.pgid);
+            }
             match orphan.alive() {
                 true => self.say(child, Change::Adopted),
                 false => self.get_mut(child).state = State::Gone,
             }
         }
-        let process = self.get(proc);
-        if process.sid == process.pid()
-            && let Some(tty) = process.controlling
-        {
+        if let Some(tty) = self.ttys.iter().position(|tty| sid == pid && tty.session == sid) {
             let foreground = self.ttys[tty].foreground;
             self.ttys[tty].session = 0;
             for p in self.all().filter(|&p| self.get(p).controlling == Some(tty)).collect::<Vec<_>>() {
                 self.get_mut(p).controlling = None;
             }
-            self.signal_group(foreground, Sig::Hup);
+            let signals: &[Sig] = if self.ttys[tty].master { &[Sig::Hup] } else { &[Sig::Hup, Sig::Cont] };
+            let members = self.members(foreground);
+            self.deliver_to(&members, signals);
         }
+        for group in groups {
+            let members = self.members(group);
+            let stopped = members.iter().any(|&p| self.get(p).stopped.is_some());
+            if stopped && self.orphaned(group) {
+                self.deliver_to(&members, &[Sig::Hup, Sig::Cont]);
+            }
+        }
+    }
+
+    fn members(&self, pgid: u32) -> Vec<Proc> {
+        self.all().filter(|&p| self.get(p).pgid == pgid && self.get(p).alive()).collect()
     }
 
     /// The state of all that lives; objects are numbered by their first appearance.
