@@ -124,6 +124,12 @@ impl Bare {
     }
 }
 
+/// The processor time that this thread has used.
+pub fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
 /// Closes with a reset, as the conductor does: nothing lingers in TIME_WAIT.
 fn reset_on_close(stream: &TcpStream) -> std::io::Result<()> {
     Ok(rustix::net::sockopt::set_socket_linger(stream, Some(Duration::ZERO))?)
