@@ -4,7 +4,8 @@
 //! not see. So two transcripts are equal where, session by session, the model said the same texts, was told
 //! the same tool results and the asks got the same answers in the same order, and the agent's results are
 //! the same. How a text was cut into chunks does not count, nor do sessions that ran beside each other, nor
-//! the order of tool results and answers between two texts of the model (tools of one step run side by side).
+//! the order of tool results and answers between two texts of the model (tools of one step run side by side), nor
+//! in which words a question was refused to the model.
 
 use crate::trace::{AskEnd, Fact, Trace, What};
 use std::collections::BTreeMap;
@@ -119,7 +120,9 @@ impl<'a> Reader<'a> {
             }
             Fact::ToolEnded { call, error, text } => {
                 let (session, tool) = self.of.get(&(who, call.as_str())).copied().unwrap_or_default();
-                self.push(who, session, Item::Told(tool.to_owned(), *error, text.clone()));
+                let refused = *error && matches!(tool, "question" | "AskUserQuestion");
+                let text = if refused { "refused" } else { text };
+                self.push(who, session, Item::Told(tool.to_owned(), *error, text.to_owned()));
             }
             Fact::Asked { id, session, .. } => {
                 self.of.insert((who, id), (session, ""));
@@ -186,6 +189,17 @@ mod tests {
         let between = both().tool_end("c2", "y").step("so", "stop").tool_end("c1", "x");
         assert!(differs(one.clone(), between).is_some());
         assert_eq!(differs(one, both().tool_end("c1", "x")).unwrap(), "bash's result \"y\" is missing");
+    }
+
+    #[test]
+    fn a_refused_question_is_refused_in_any_words() {
+        let refused = |tool: &str, text: &str| {
+            let cell = Cell::new().started().step("", "tool-calls").tool("call_1", tool);
+            let ended = crate::Fact::ToolEnded { call: "call_1".into(), error: true, text: text.into() };
+            cell.fact(ended).step("Done.", "stop")
+        };
+        let of = |tool| differs(refused(tool, "Answer questions?"), refused(tool, "No such tool"));
+        assert_eq!((of("AskUserQuestion"), of("bash").is_some()), (None, true));
     }
 
     #[test]

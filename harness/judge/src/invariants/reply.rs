@@ -110,7 +110,8 @@ fn invented(view: &View<'_>) -> Vec<Breach> {
     let mut breaches = Vec::new();
     let mut taken: BTreeSet<At> = BTreeSet::new();
     for tool in &view.index.tools {
-        for &(at, _, text) in tool.ends.iter().filter(|(.., text)| text.contains(USER_ANSWERED)) {
+        // At its begin: a subagent's report that quotes such a result says nothing of its own.
+        for &(at, _, text) in tool.ends.iter().filter(|(.., text)| text.starts_with(USER_ANSWERED)) {
             // Each end of an ask founds one result: that of the call that waited for it.
             let asks = view
                 .index
@@ -142,7 +143,7 @@ fn invented(view: &View<'_>) -> Vec<Breach> {
     }
     // What is told at the tool's entry need not come out of a tool once more.
     let told = |call: &str| {
-        view.index.tools.iter().any(|t| t.call == call && t.ends.iter().any(|(.., text)| text.contains(USER_ANSWERED)))
+        view.index.tools.iter().any(|t| t.call == call && t.ends.iter().any(|(.., text)| text.starts_with(USER_ANSWERED)))
     };
     for p in view.index.preempted.iter().filter(|p| p.text.contains(USER_ANSWERED) && !told(p.call)) {
         breaches

@@ -272,7 +272,7 @@ impl<'w> Hub<'w> {
     pub fn settle(&mut self, who: &str, outcome: &str, cause: &str, text: &str) {
         if self.settled.is_none() {
             self.settled = Some(self.now);
-            let (outcome, cause, text) = (outcome.to_owned(), cause.to_owned(), text.to_owned());
+            let (outcome, cause, text) = (outcome.to_owned(), cause.to_owned(), self.portless(text));
             self.say(who, What::Settled { outcome, cause, text });
         }
     }
@@ -436,12 +436,20 @@ impl<'w> Hub<'w> {
                 for seat in (0..self.inboxes.len()).filter(|&seat| seat != CLIENT_SEAT) {
                     self.tell(seat, Input::Listening);
                 }
-                text.replace(&format!("127.0.0.1:{port}"), "127.0.0.1:{agent}")
+                self.portless(&text)
             }
             None => text,
         };
         let role = self.world.role(self.agent).to_owned();
         self.say(&role, What::Out { fd, text });
+    }
+
+    /// A text without the agent's port, which differs from run to run.
+    fn portless(&self, text: &str) -> String {
+        match self.port {
+            Some(port) => text.replace(&format!("127.0.0.1:{port}"), "127.0.0.1:{agent}"),
+            None => text.to_owned(),
+        }
     }
 
     /// The text of these bytes; a character that they cut waits for its rest.

@@ -249,24 +249,25 @@ impl Http {
             acts.push(Act::Report(rule.report(&open, &ruling)));
             let (path, body) = match ruling {
                 Ruling::Leave => continue,
-                Ruling::Refuse(_) if open.old => {
-                    (format!("/session/{}/permissions/{}", open.session, open.id), json!({ "response": "reject" }))
-                }
-                Ruling::Refuse(why) if !open.permission.is_empty() => {
-                    (format!("/permission/{}/reply", open.id), json!({ "reply": "reject", "message": why }))
-                }
-                Ruling::Refuse(_) => (format!("/question/{}/reject", open.id), Value::Null),
+                Ruling::Refuse(why) => refusal(&open, &why),
                 Ruling::Answer(answers) => (format!("/question/{}/reply", open.id), json!({ "answers": answers })),
-                Ruling::Stop(why) => {
-                    let path = format!("/session/{}/abort", self.root);
-                    self.send(Flight::Reply(open.id), "POST", path, Value::Null, acts);
-                    acts.push(Act::Settle(Settled::Stopped("asked".to_owned(), why)));
-                    self.over = true;
-                    return;
-                }
+                Ruling::Stop(why) => return self.stop(why, acts),
             };
             self.send(Flight::Reply(open.id), "POST", path, body, acts);
         }
+    }
+
+    /// Ends the run: what is asked first, since opencode goes on listing the asks of a session that was aborted.
+    fn stop(&mut self, why: String, acts: &mut Vec<Act>) {
+        let ours = |open: &&Open| self.is_ours(&open.session) == Some(true);
+        for open in self.open.iter().filter(ours).cloned().collect::<Vec<_>>() {
+            let (path, body) = refusal(&open, &why);
+            self.send(Flight::Reply(open.id), "POST", path, body, acts);
+        }
+        let path = format!("/session/{}/abort", self.root);
+        self.send(Flight::Reply(String::new()), "POST", path, Value::Null, acts);
+        acts.push(Act::Settle(Settled::Stopped("asked".to_owned(), why)));
+        self.over = true;
     }
 
     fn send(&mut self, flight: Flight, method: &'static str, path: String, body: Value, acts: &mut Vec<Act>) {
@@ -274,6 +275,17 @@ impl Http {
         self.next_id = self.next_id.wrapping_add(1);
         self.flying.push((id, flight));
         acts.push(Act::Request { id, method, path, body, timeout: Some(LIMIT) });
+    }
+}
+
+/// The request that refuses an ask: its path and body.
+fn refusal(open: &Open, why: &str) -> (String, Value) {
+    match (open.old, open.permission.is_empty()) {
+        (true, _) => {
+            (format!("/session/{}/permissions/{}", open.session, open.id), json!({ "response": "reject" }))
+        }
+        (false, false) => (format!("/permission/{}/reply", open.id), json!({ "reply": "reject", "message": why })),
+        (false, true) => (format!("/question/{}/reject", open.id), Value::Null),
     }
 }
 
