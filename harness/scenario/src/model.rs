@@ -569,7 +569,7 @@ pub enum Via {
     Http,
     /// The agent's stdin, in its control protocol.
     Stdin,
-    /// The opencode companion's command line (`heal`, `status`, `cancel`).
+    /// The opencode companion's command line (`heal`, `status`, `result`, `cancel`).
     Companion,
 }
 
@@ -623,7 +623,7 @@ pub enum Does {
     Type(#[schemars(extend("x-marks" = "typed"))] String),
     /// Sends a further prompt.
     Prompt(String),
-    /// Runs a command of the companion: `heal`, `status`, `cancel`.
+    /// Runs a command of the companion: `heal`, `heal --dry-run`, `status`, `result`, `cancel`.
     Run(String),
 }
 

@@ -17,7 +17,7 @@ pub const SIGNALS: [&str; 17] = [
     "TTIN", "TTOU", "WINCH",
 ];
 /// Commands of the opencode companion.
-pub const COMPANION_COMMANDS: [&str; 3] = ["heal", "status", "cancel"];
+pub const COMPANION_COMMANDS: [&str; 5] = ["heal", "heal --dry-run", "status", "result", "cancel"];
 
 /// Something that cannot be, by its path in the scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]

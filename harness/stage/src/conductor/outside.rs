@@ -84,6 +84,7 @@ impl Outside {
             }
             Act::LookAtWorker => {
                 let alive = hub.worker_alive();
+                self.worker_gone = Some(!alive);
                 hub.say(name, What::Looked { at: "worker".to_owned(), saw: Value::Bool(alive) });
                 return Ok(Some(Seen::Worker(alive)));
             }
@@ -148,7 +149,10 @@ impl Outside {
                 Seen::EventsCut
             }
             Input::Command(command) => Seen::Command(command),
-            Input::WorkerDied => Seen::WorkerDied,
+            Input::WorkerDied => {
+                self.worker_gone = self.worker_gone.map(|_| true);
+                Seen::WorkerDied
+            }
             Input::Wrote(bytes) => Seen::Wrote(bytes),
             Input::Output(..) | Input::OutputEnd(_) | Input::Listening | Input::Asked | Input::Model => {
                 return Ok(None);
@@ -190,8 +194,12 @@ impl Actor for Outside {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        canon.flag(self.over).deadline(self.reopen).num(self.requests.len() as u64);
+        canon.flag(self.over).flag(self.worker_gone == Some(true)).deadline(self.reopen).num(self.requests.len() as u64);
         self.member.strategy.canon(canon);
+    }
+
+    fn waits_for(&self) -> Option<&'static str> {
+        (self.worker_gone == Some(true) && !self.over).then_some("worker")
     }
 }
 
