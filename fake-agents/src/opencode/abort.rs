@@ -42,6 +42,7 @@ impl Engine {
         let run = &mut self.runs[at];
         run.live = false;
         run.retry_at = None;
+        run.lags_until = None;
         match self.release.abort {
             Abort::Leaves => {
                 self.busy_fact(session, false);

@@ -245,7 +245,7 @@ impl Engine {
     pub fn tick(&mut self, now: VTime) {
         self.now = now;
         self.settle_due();
-        self.retry_due();
+        self.go_on_due();
         if !self.inside.is_empty() {
             for acting in self.inside.tick(now) {
                 self.now_or_later(acting);

@@ -263,6 +263,9 @@ impl Engine {
             run.answer = text;
             run.blocked |= refused;
             run.lost |= fault == Some(ToolDoes::LosesResult);
+            if let Some(ToolDoes::Lags(lag)) = fault {
+                run.lag = Some(lag);
+            }
         }
         self.moved(session, true);
         self.step_over(run);

@@ -10,7 +10,7 @@ use super::release::{Abort, Dialect};
 use super::state::{Body, Model, Reply, Role, ToolState, Usage};
 use rehang_judge::Fact;
 use rehang_scenario::turns::{Finish, Response, Turn};
-use rehang_scenario::{Canon, VTime};
+use rehang_scenario::{Canon, Span, VTime};
 use rehang_strategy::Seen;
 use rehang_wire::model::ModelEvent;
 
@@ -53,6 +53,9 @@ pub(super) struct Run {
     pub(super) blocked: bool,
     /// A tool's result was never taken up: the step does not end (fault).
     pub(super) lost: bool,
+    /// How long the loop takes to go on behind this step, and until when it does (fault).
+    pub(super) lag: Option<Span>,
+    pub(super) lags_until: Option<VTime>,
     pub(super) attempt: u32,
     pub(super) retry_at: Option<VTime>,
     pub(super) settle_at: Option<VTime>,
@@ -64,7 +67,7 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) fn deadline(&self) -> Option<VTime> {
-        self.retry_at.into_iter().chain(self.settle_at).min()
+        [self.retry_at, self.settle_at, self.lags_until].into_iter().flatten().min()
     }
 
     pub(super) fn canon(&self, canon: &mut Canon) {
@@ -77,6 +80,7 @@ impl Run {
         });
         canon.flag(self.began).num(self.called as u64).text(self.finish.map_or("", |f| f.0));
         canon.flag(self.blocked).flag(self.lost).capped(self.attempt.into(), 5);
+        canon.deadline(self.lags_until).num(self.lag.map_or(0, Span::as_ms));
         canon.deadline(self.retry_at).deadline(self.settle_at).num(self.parent_tool.unwrap_or(0).into());
         canon.text(&self.answer);
     }
@@ -135,6 +139,8 @@ impl Engine {
             blocked: false,
             lost: false,
             attempt: 0,
+            lag: None,
+            lags_until: None,
             retry_at: None,
             settle_at: None,
             parent_tool,
@@ -221,7 +227,7 @@ impl Engine {
             run.attempt += 1;
             run.finish = None;
             let delay_ms = (RETRY_FIRST_MS << (run.attempt - 1).min(5)).min(RETRY_MAX_MS);
-            let next = now + rehang_scenario::Span(delay_ms);
+            let next = now + Span(delay_ms);
             run.retry_at = Some(next);
             let attempt = run.attempt;
             self.publish("session.status", Some(session), About::Other, |engine, out| {
@@ -237,14 +243,20 @@ impl Engine {
         self.act();
     }
 
-    /// Requests whose time to be sent again has come.
-    pub(super) fn retry_due(&mut self) {
+    /// Requests whose time to be sent again has come, and loops that go on behind a lag.
+    pub(super) fn go_on_due(&mut self) {
         let due = |run: &Run, now: VTime| run.retry_at.is_some_and(|at| at <= now);
         while let Some(run) = self.runs.iter_mut().find(|run| due(run, self.now)) {
             run.retry_at = None;
             let (id, session) = (run.id, run.session);
             self.status_event(session, true);
             self.ask_model(id);
+        }
+        while let Some(run) = self.runs.iter_mut().find(|run| run.lags_until.is_some_and(|at| at <= self.now)) {
+            run.lags_until = None;
+            let (id, session) = (run.id, run.session);
+            self.status_event(session, true);
+            self.step(id, false);
         }
     }
 
@@ -296,6 +308,8 @@ impl Engine {
             self.runs[at].user = next;
             self.status_event(session, true);
             self.step(id, false);
+        } else if let Some(lag) = self.runs[at].lag.take() {
+            self.runs[at].lags_until = Some(self.now + lag);
         } else if matches!(reason, "tool-calls" | "unknown") {
             self.status_event(session, true);
             self.step(id, false);

@@ -207,7 +207,9 @@ fn fault(agent: &Agent) -> BoxedStrategy<Fault> {
         (100_u16..600).prop_map(ModelDoes::Status),
     ];
     let model = (0_u32..3, 0_u32..3, model);
-    let tool = (0_u32..3, select(vec![ToolDoes::NeverFlips, ToolDoes::LosesResult]));
+    let tool_does =
+        prop_oneof![Just(ToolDoes::NeverFlips), Just(ToolDoes::LosesResult), span().prop_map(ToolDoes::Lags)];
+    let tool = (0_u32..3, tool_does);
     let of_model = prop_oneof![
         2 => any_agent,
         1 => model.prop_map(|(response, after, does)| Fault::Model(ModelFault { response, after, does })),

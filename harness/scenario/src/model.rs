@@ -484,6 +484,9 @@ pub enum ToolDoes {
     NeverFlips,
     /// The state flips, and the loop never takes the result up.
     LosesResult,
+    /// The step ends with `tool-calls`, and the loop takes so long before the next message is there (opencode:
+    /// it reads the whole history first). The session is busy all the while.
+    Lags(Span),
 }
 
 /// A fault of the server's queue.

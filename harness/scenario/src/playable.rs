@@ -3,7 +3,7 @@
 //! Invariant: only what can never be is refused here (a question to a program that has no model, an event fault
 //! without a server); what merely never happened is a scenario.
 
-use crate::model::{Agent, Does, Fault, Scenario, Sees, Step, Via};
+use crate::model::{Agent, Does, Fault, Scenario, Sees, Step, ToolDoes, Via};
 use crate::problem::{quoted, shown, suggest};
 use crate::turns::Turn;
 
@@ -160,6 +160,10 @@ impl Look {
         }
         if matches!((fault, agent), (Fault::Model(_) | Fault::Tool(_), Agent::Program(_))) {
             self.no(path.to_owned(), "a plain program has no model and no tools for this fault", None);
+        }
+        let lags = matches!(fault, Fault::Tool(tool) if matches!(tool.does, ToolDoes::Lags(_)));
+        if lags && matches!(agent, Agent::Claude(_)) {
+            self.no(path.to_owned(), "only opencode and its forks are known to lag between two steps", None);
         }
     }
 }

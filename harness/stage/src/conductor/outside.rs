@@ -25,13 +25,24 @@ pub struct Outside {
     over: bool,
     serves: bool,
     terminal: Terminal,
+    /// What became of the companion's worker, of those that look at it: a job whose worker is gone waits for it.
+    worker_gone: Option<bool>,
 }
 
 impl Outside {
     /// A strategy in this seat.
     pub fn new(member: Member, seat: usize, _name: &str, job: &Job<'_>) -> Outside {
         let serves = super::hub::serves(&job.scenario.agent);
-        Outside { member, seat, requests: BTreeMap::new(), reopen: None, over: false, serves, terminal: job.terminal }
+        Outside {
+            member,
+            seat,
+            requests: BTreeMap::new(),
+            reopen: None,
+            over: false,
+            serves,
+            terminal: job.terminal,
+            worker_gone: None,
+        }
     }
 
     fn see(&mut self, hub: &mut Hub<'_>, name: &str, seen: &Seen) -> Result<(), WorldFault> {
@@ -194,7 +205,11 @@ impl Actor for Outside {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        canon.flag(self.over).flag(self.worker_gone == Some(true)).deadline(self.reopen).num(self.requests.len() as u64);
+        canon
+            .flag(self.over)
+            .flag(self.worker_gone == Some(true))
+            .deadline(self.reopen)
+            .num(self.requests.len() as u64);
         self.member.strategy.canon(canon);
     }
 
