@@ -207,9 +207,7 @@ fn fault(agent: &Agent) -> BoxedStrategy<Fault> {
         (100_u16..600).prop_map(ModelDoes::Status),
     ];
     let model = (0_u32..3, 0_u32..3, model);
-    let tool_does =
-        prop_oneof![Just(ToolDoes::NeverFlips), Just(ToolDoes::LosesResult), span().prop_map(ToolDoes::Lags)];
-    let tool = (0_u32..3, tool_does);
+    let tool = (0_u32..3, select(vec![ToolDoes::NeverFlips, ToolDoes::LosesResult]));
     let of_model = prop_oneof![
         2 => any_agent,
         1 => model.prop_map(|(response, after, does)| Fault::Model(ModelFault { response, after, does })),
@@ -232,6 +230,7 @@ fn fault(agent: &Agent) -> BoxedStrategy<Fault> {
     prop_oneof![
         2 => of_model,
         1 => (kind, 0_u32..3, event).prop_map(|(kind, nth, does)| Fault::Event(EventFault { kind, nth, does })),
+        1 => (0_u32..3, span()).prop_map(|(nth, lag)| Fault::Tool(ToolFault { nth, does: ToolDoes::Lags(lag) })),
         1 => (0_u32..3, post).prop_map(|(nth, does)| Fault::Post(PostFault { nth, does })),
         1 => (text(), 0_u32..3, select(vec![0_u16, 400, 503]))
             .prop_map(|(path, times, status)| Fault::Get(GetFault { path, times, status })),
