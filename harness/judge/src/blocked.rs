@@ -12,7 +12,7 @@
 //! | `question`, `permission` | an ask is open in a session that is not idle; the earliest opened |
 //! | `stdin`, `tty`, `pipe` | a child of a running bash tool waits for it; `pipe` too where the tool waits though its own child is gone and a grandchild lives, which then holds the pipe |
 //! | `bash` | another running bash tool; or one that has ended, and its result is not taken up |
-//! | `stdin`, `tty`, `pipe` | the agent itself waits for it |
+//! | `stdin`, `tty`, `pipe` | the agent itself waits for it; or it waits for a child, and what that one started does |
 //! | `pipe` | the agent is over, its wrapper still reads, and a process that it left lives: that one holds the pipe |
 //! | `model` | a request to the model has no end |
 //! | `worker` | somebody waits for the companion's worker |
@@ -28,13 +28,14 @@ use crate::trace::{AskKind, Ended};
 pub fn blocked_on(index: &Index<'_>, facts: &CellFacts) -> String {
     let waits = waits(index);
     let label = |role: &str| waits.iter().find(|(who, _)| *who == role).map(|&(_, on)| plain(on));
-    let rules: [&dyn Fn() -> Option<&'static str>; 9] = [
+    let rules: [&dyn Fn() -> Option<&'static str>; 10] = [
         &|| index.processes.values().any(|p| p.stopped.is_some() && p.ended.is_none()).then_some("stopped"),
         &|| spins(index).then_some("spin"),
         &|| exit(index, facts, label("agent")),
         &|| ask(index),
         &|| bash(index, &waits),
         &|| label("agent").filter(|on| matches!(*on, "stdin" | "tty" | "pipe")).and_then(known),
+        &|| label("agent").filter(|on| *on == "child").and_then(|_| below("agent", &waits)),
         &|| held(index, label("wrapper")),
         &|| (index.alive("agent") && index.sessions.iter().any(|s| asks_model(s, index))).then_some("model"),
         &|| client(index, &waits),
@@ -94,12 +95,11 @@ fn ask(index: &Index<'_>) -> Option<&'static str> {
 fn bash(index: &Index<'_>, waits: &[(&str, &str)]) -> Option<&'static str> {
     let is_bash = |tool: &str| tool.eq_ignore_ascii_case("bash");
     if let Some(tool) = index.running_tools().find(|tool| is_bash(tool.tool)) {
-        let below = |role: &str| role.strip_prefix(tool.who).is_some_and(|rest| rest.starts_with('.'));
-        let child =
-            waits.iter().filter(|(who, _)| below(who)).find_map(|(_, on)| known(plain(on)).filter(|on| *on != "bash"));
+        let child = below(tool.who, waits);
         if child.is_some() {
             return child;
         }
+        let below = |role: &str| is_below(role, tool.who);
         let depth = |role: &str| role.matches('.').count();
         let alive = |deep: fn(usize, usize) -> bool| {
             let mut all = index.processes.iter().filter(|(role, process)| below(role) && process.ended.is_none());
@@ -112,6 +112,16 @@ fn bash(index: &Index<'_>, waits: &[(&str, &str)]) -> Option<&'static str> {
     let session = index.sessions.iter().find(|s| s.who == last.who && s.id == last.session)?;
     let taken_up = session.steps.iter().any(|&(at, _)| at > ended);
     (!taken_up && session.busy.last().is_some_and(|&(_, busy)| busy)).then_some("bash")
+}
+
+fn is_below(role: &str, above: &str) -> bool {
+    role.strip_prefix(above).is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// What somebody below this process waits for that no process of its own gives.
+fn below(above: &str, waits: &[(&str, &str)]) -> Option<&'static str> {
+    let mut labels = waits.iter().filter(|(who, _)| is_below(who, above)).map(|(_, on)| plain(on));
+    labels.find_map(|on| known(on).filter(|on| *on != "bash"))
 }
 
 fn held(index: &Index<'_>, wrapper: Option<&str>) -> Option<&'static str> {
@@ -194,6 +204,9 @@ mod tests {
         let left = || up().spawn("agent.1").exit("agent", 0);
         assert_eq!(on(left(), &[("agent.1", "nothing"), ("wrapper", "exit")]), "pipe");
         assert_eq!(on(left().exit("agent.1", 0), &[("wrapper", "exit")]), "exit");
+        let runs = || up().spawn("agent.1");
+        assert_eq!(on(runs(), &[("agent", "child"), ("agent.1", "stdin")]), "stdin");
+        assert_eq!(on(runs(), &[("agent", "child"), ("agent.1", "nothing")]), "child");
         assert_eq!(on(up(), &[("agent", "queue")]), "queue");
         assert_eq!(on(up(), &[]), "unknown");
         let spun = up().add("", What::Ended(Ended::Horizon("agent.1 spins: 100000 steps in one instant".into())));

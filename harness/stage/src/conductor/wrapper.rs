@@ -71,7 +71,13 @@ impl Actor for Wrapper {
                 self.out.push_str(&String::from_utf8_lossy(&bytes));
             }
         }
-        let over = hub.stream_open == [false; 2];
+        if !hub.inboxes[hub.actor].is_empty() {
+            // What it has just read itself comes first.
+            return Ok(());
+        }
+        // A stream that it never reads is none that it waits for.
+        let ignores = [WrapperFault::IgnoresStdout, WrapperFault::IgnoresStderr].map(|w| hub.has_fault(&Fault::Wrapper(w)));
+        let over = hub.stream_open.iter().zip(ignores).all(|(open, ignored)| !open || ignored);
         if let Some(exit) = hub.exit.filter(|_| over && self.waits) {
             match exit {
                 _ if self.gone => hub.settle(name, "stopped", "parent-gone", ""),
