@@ -8,7 +8,7 @@ use rehang_judge::score::Scoreboard;
 use rehang_judge::{CellFacts, Row, Trace, Verdict, judge, ndjson, timeline};
 use rehang_scenario::cells::{Cell, CellId};
 use rehang_scenario::turns::Turn;
-use rehang_scenario::{Arm, Expect, Scenario, Span, Stage, Terminal, VTime, Via};
+use rehang_scenario::{Agent, Arm, Expect, Scenario, Span, Stage, Terminal, VTime, Via};
 use rehang_stage::world::World;
 use rehang_stage::{Job, RunError};
 use rehang_strategy::Facts;
@@ -211,7 +211,7 @@ impl Runner<'_> {
         if let Ok(stack) = rehang_strategy::stack(stack) {
             facts.bound = stack.bound(&counts(&scenario.turns, self.healthy));
             for member in &stack.members {
-                facts.effective.insert(member.spec.to_string(), constants(&member.spec));
+                facts.effective.insert(member.spec.to_string(), constants(&member.spec, &scenario.agent));
             }
         }
         facts
@@ -340,9 +340,16 @@ fn count(turns: &[Turn], facts: &mut Facts) {
 }
 
 /// The constants that a strategy really runs with, by the names that reports use: `idle_ms`, `misses`.
-fn constants(spec: &rehang_strategy::Spec) -> BTreeMap<String, u64> {
+fn constants(spec: &rehang_strategy::Spec, agent: &Agent) -> BTreeMap<String, u64> {
     let Ok((_, params)) = spec.resolve() else { return BTreeMap::new() };
     let spans = params.spans.iter().map(|(name, span)| (format!("{name}_ms"), span.as_ms()));
     let counts = params.counts.iter().map(|(name, count)| ((*name).to_owned(), u64::from(*count)));
-    spans.chain(counts).collect()
+    let mut all: BTreeMap<String, u64> = spans.chain(counts).collect();
+    // PawWork gives a model that reasons longer to begin (461b025e2), whatever the parameter says.
+    if matches!(agent, Agent::Pawwork(pawwork) if pawwork.reasoning)
+        && let Some(connect_ms) = all.get_mut("connect_ms").filter(|ms| **ms > 0)
+    {
+        *connect_ms = rehang_strategy::pawwork::clock::CONNECT_REASONING.as_ms();
+    }
+    all
 }

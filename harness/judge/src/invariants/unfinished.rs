@@ -8,13 +8,17 @@
 //! as a JSON string; carriage returns and white space around it do not count.
 
 use super::Breach;
+use crate::cell::{Actor, actor};
 use crate::index::{At, End, Session, Settlement, View};
 use crate::trace::AskEnd;
+use crate::verdict::Outcome;
 use rehang_scenario::model::Invariant;
 
 /// Checks it.
 pub fn check(view: &View<'_>) -> Vec<Breach> {
-    let completed = view.index.settled.iter().filter(|settled| settled.outcome == "completed");
+    let stopped = matches!(view.verdict.outcome, Outcome::Stopped { .. });
+    let claims = |settled: &&Settlement<'_>| !stopped || actor(settled.who) == Actor::Strategy;
+    let completed = view.index.settled.iter().filter(|settled| settled.outcome == "completed").filter(claims);
     let unfinished = completed.flat_map(|settled| [step(view, settled), result(view, settled)]);
     unfinished.flatten().collect()
 }
@@ -95,6 +99,19 @@ mod tests {
         );
         says(completes(step("stop").busy("ses_1", false)), expect![""]);
         says(step("tool-calls").settle("x", "stopped", "idle", ""), expect![""]);
+    }
+
+    #[test]
+    fn what_a_wrapper_makes_of_a_stop_is_no_claim() {
+        let stopped = || step("aborted").add("person1", crate::trace::What::Acts("stop".into())).at(5_401);
+        let over = |cell: Cell| cell.busy("ses_1", false).exit("agent", 0);
+        says(over(stopped()).settle("wrapper", "completed", "", "part"), expect![""]);
+        says(
+            over(step("aborted")).settle("wrapper", "completed", "", "part"),
+            expect![[r#"
+                5400ms unfinished: wrapper says completed though the last step of ses_1 ended with aborted
+            "#]],
+        );
     }
 
     #[test]

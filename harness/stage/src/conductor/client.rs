@@ -281,7 +281,9 @@ impl Actor for Driver {
                         let message: Value = serde_json::from_slice(&line).unwrap_or_default();
                         if message["type"] == "result" {
                             let text = message["result"].as_str().unwrap_or_default().to_owned();
-                            self.result = Some((message["is_error"] == true, text));
+                            // An interrupt is no `is_error`, and `error_during_execution` all the same (2.0.77).
+                            let error = message["is_error"] == true || message["subtype"] != "success";
+                            self.result = Some((error, text));
                             hub.close_stdin(name)?;
                         }
                     }

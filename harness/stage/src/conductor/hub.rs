@@ -286,6 +286,10 @@ impl<'w> Hub<'w> {
 
     /// Writes to the agent's stdin or terminal.
     pub fn write_stdin(&mut self, who: &str, bytes: &[u8]) -> Result<(), WorldFault> {
+        if self.streams.stdin.or(self.streams.tty).is_none() {
+            // It is closed: nobody writes anything.
+            return Ok(());
+        }
         self.say(who, What::In { text: String::from_utf8_lossy(bytes).into_owned() });
         self.material += 1;
         for seat in self.strategies.clone() {

@@ -281,7 +281,7 @@ impl Someone {
             (Does::HangUp, _) => return hub.close_stdin(name),
             (Does::Type(text), _) => text.clone(),
             (Does::Prompt(text), _) => format!("{text}\n"),
-            (Does::Skip, _) => "\n".to_owned(),
+            (Does::Skip, sight) => "\n".repeat(sight.map_or(1, |sight| sight.questions.len().max(1))),
             (Does::Dismiss, _) => "\x04".to_owned(),
             (Does::Allow, _) => "1\n".to_owned(),
             (Does::Always, _) => "2\n".to_owned(),
