@@ -3,8 +3,9 @@
 //! A persona tells the host what is seen and executes the acts that come back, in order; [`noted`] says which fact
 //! an act is. Invariant: strategies are told in the order of the stack, and each act keeps its strategy's name.
 
+use crate::plan::{PLAN_ENV, Plan};
 use rehang_judge::Fact;
-use rehang_scenario::{Canon, VTime};
+use rehang_scenario::{Agent, Canon, VTime};
 use rehang_strategy::{Act, Seen, Strategy, stack};
 
 /// The strategies inside one agent.
@@ -44,6 +45,21 @@ impl Inside {
     /// A seat for one strategy that no catalogue knows: for tests.
     pub fn with(name: &str, strategy: Box<dyn Strategy>) -> Inside {
         Inside { seats: vec![Seat { name: name.to_owned(), strategy }] }
+    }
+
+    /// What a tool's child must have in its environment, so that an agent which it starts has the same inside: it
+    /// would be the same installed program. None where nobody sits here.
+    pub fn for_children(&self) -> Option<(String, String)> {
+        let plan = Plan {
+            agent: Agent::Program(Vec::new()),
+            turns: Vec::new(),
+            faults: Vec::new(),
+            inside: self.seats.iter().map(|seat| seat.name.clone()).collect(),
+            model_port: None,
+            stored: None,
+        };
+        let plan = (!self.is_empty()).then(|| serde_json::to_string(&plan).ok())??;
+        Some((PLAN_ENV.to_owned(), plan))
     }
 
     /// Whether nobody sits here; then nothing needs to be told.

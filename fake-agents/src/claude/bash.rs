@@ -37,7 +37,13 @@ struct Pipe {
 }
 
 /// Starts a command; an error is how it ended at once.
-pub(super) fn start(os: &mut dyn Os, call: &str, bash: &Bash, stripped: &[&str]) -> Result<Running, BashEnd> {
+pub(super) fn start(
+    os: &mut dyn Os,
+    call: &str,
+    bash: &Bash,
+    stripped: &[&str],
+    plan: Option<(String, String)>,
+) -> Result<Running, BashEnd> {
     let tool = &bash.tool;
     let (out, out_end) = os.pipe();
     let (err, err_end) = os.pipe();
@@ -60,6 +66,7 @@ pub(super) fn start(os: &mut dyn Os, call: &str, bash: &Bash, stripped: &[&str])
         env.retain(|(k, _)| k != key);
         env.push((key.to_owned(), value.to_owned()));
     }
+    env.extend(plan);
     let argv = crate::tool::argv(&bash.does, &bash.command);
     let spawn = Spawn { argv, env, stdin, stdout: Stdio::Fd(out_end), stderr: Stdio::Fd(err_end), group };
     let started = os.spawn(spawn);

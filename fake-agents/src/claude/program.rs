@@ -367,10 +367,12 @@ impl Fake {
             Effect::Hide { .. } => {}
             Effect::Ask(conv) => self.models.ask(os, &mut self.engine, conv),
             Effect::Abort(conv) => self.models.abort(os, conv),
-            Effect::Bash { call, bash } => match bash::start(os, &call, &bash, &self.stripped) {
-                Ok(run) => self.bashes.push(run),
-                Err(end) => self.engine.bash_ended(os.now(), &call, &end),
-            },
+            Effect::Bash { call, bash } => {
+                match bash::start(os, &call, &bash, &self.stripped, self.engine.inside.for_children()) {
+                    Ok(run) => self.bashes.push(run),
+                    Err(end) => self.engine.bash_ended(os.now(), &call, &end),
+                }
+            }
             Effect::Kill { call } => {
                 let at = self.bashes.iter().position(|run| run.call == call);
                 let end = at.map(|at| self.bashes.remove(at).kill(os));

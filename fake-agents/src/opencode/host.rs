@@ -9,7 +9,7 @@ use super::models::Models;
 use super::release::{Flavour, Release};
 use crate::inside::Inside;
 use crate::os::{FdKind, Os, STDERR, STDIN, Wait, Write};
-use crate::plan::Plan;
+use crate::plan::{PLAN_ENV, Plan};
 use rehang_scenario::{Agent, Canon, Span, VTime};
 use std::collections::VecDeque;
 
@@ -196,8 +196,9 @@ impl Host {
             }
             Effect::StopModel { stream } => self.models.stop(os, stream),
             Effect::Spawn { tool, bash } => {
-                let env = self.env.iter().filter(|(name, _)| !self.strip.iter().any(|strip| strip == name));
-                let env = env.cloned().collect();
+                let kept = |name: &str| name != PLAN_ENV && !self.strip.contains(&name);
+                let env = self.env.iter().filter(|(name, _)| kept(name)).cloned();
+                let env = env.chain(self.engine.inside.for_children()).collect();
                 self.children.spawn(os, &mut self.engine, tool, &bash, env);
             }
             Effect::Kill { tool } => self.children.kill(os, tool),
