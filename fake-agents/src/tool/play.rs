@@ -395,8 +395,10 @@ fn rest(wait: Wait) -> Flow {
 fn result_line(last: &Final) -> (String, String) {
     let line = |text: &str| {
         let message = json!({ "type": "result", "subtype": "success", "is_error": false, "result": text });
-        format!("{message}
-")
+        format!(
+            "{message}
+"
+        )
     };
     let padding = (last.bytes as usize).saturating_sub(line(&last.text).len());
     let text = format!("{}{}", last.text, "x".repeat(padding));

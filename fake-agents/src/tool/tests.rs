@@ -414,3 +414,9 @@ proptest! {
         prop_assert_eq!(run(room), run(usize::MAX));
     }
 }
+
+#[test]
+fn every_signal_that_a_file_may_name_is_one_that_a_process_knows() {
+    let known = |name: &&str| Sig::from_name(name).is_some();
+    assert_eq!(rehang_scenario::playable::SIGNALS.iter().find(|name| !known(name)), None);
+}

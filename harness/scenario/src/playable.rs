@@ -12,10 +12,8 @@ pub const CLAUDE_RELEASES: [&str; 3] = ["1.0.128", "2.0.77", "2.1.329"];
 /// Releases of opencode that a persona is held to recordings or sources of.
 pub const OPENCODE_RELEASES: [&str; 4] = ["1.0.185", "1.2.15", "1.3.2", "1.18.33"];
 /// Signals that a step may name.
-pub const SIGNALS: [&str; 17] = [
-    "HUP", "INT", "QUIT", "ABRT", "KILL", "USR1", "USR2", "PIPE", "ALRM", "TERM", "CHLD", "STOP", "CONT", "TSTP",
-    "TTIN", "TTOU", "WINCH",
-];
+pub const SIGNALS: [&str; 12] =
+    ["HUP", "INT", "QUIT", "TERM", "KILL", "STOP", "CONT", "TSTP", "TTIN", "TTOU", "WINCH", "USR1"];
 /// Commands of the opencode companion.
 pub const COMPANION_COMMANDS: [&str; 5] = ["heal", "heal --dry-run", "status", "result", "cancel"];
 
