@@ -1,8 +1,9 @@
-//! `rehang`: makes AI coding agents hang again, on purpose and the same way every time, and judges what anyone
-//! does about it.
+//! The command's words: what `rehang` is called with, and which part of the house each word goes to.
+//!
+//! Invariant: every way out of the command is an exit code of [`crate::commands::Code`].
 
+use crate::commands::{Code, CommandError, bench, check, list, measure, run, select, show};
 use clap::{CommandFactory, Parser, Subcommand};
-use rehang::commands::{Code, CommandError, bench, check, list, measure, run, select, show};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -67,8 +68,9 @@ enum Command {
     Busy,
 }
 
-fn main() -> ExitCode {
-    rehang::dispatch();
+/// The whole command: plays a fake or a worker where it was started as one, else does what the arguments say.
+pub fn main() -> ExitCode {
+    crate::dispatch();
     match command(Args::parse().command) {
         Ok(code) => ExitCode::from(code as u8),
         // whoever reads our output may stop reading
@@ -98,7 +100,7 @@ fn command(command: Command) -> Result<Code, CommandError> {
         }
         Command::Score { select, json, stage } => {
             let selected = select.select(stage.stages(), rehang_scenario::Style::Plain)?;
-            let pool = rehang::pool::Pool::new(rehang::workers(None)?);
+            let pool = crate::pool::Pool::new(crate::workers(None)?);
             let outcome = run::run(&pool, &selected.units, true)?;
             if json {
                 for row in outcome.score.rows() {
