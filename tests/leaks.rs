@@ -180,7 +180,8 @@ impl Place {
     /// A runner whose one worker is in the middle of a cell, with all strays there.
     fn in_the_middle(&self) -> Result<Child, Failed> {
         let file = self.scenario("{ run = [{ print = \"at the gate\" }] }", "[1]")?;
-        let runner = self.rehang(&["run", "--stage", "lockstep", "--jobs", "1", "--scenarios", &file])?;
+        let runner =
+            self.rehang(&["run", "--strategy", "none", "--jobs", "1", "--terminal", "tty", "--scenarios", &file])?;
         // opens when somebody stands at the other side, and by then nobody else moves
         File::open(self.gate())?;
         let mut there = Vec::new();
