@@ -9,8 +9,9 @@ use crate::unit::CellAnswer;
 use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
+use rehang_judge::score::Scoreboard;
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 /// What is printed.
@@ -69,9 +70,14 @@ impl Report<'_> {
         }
         writeln!(out, "{BOLD}Which strategy ends which hang, and which does harm{BOLD:#}")?;
         writeln!(out)?;
-        write!(out, "{}", self.outcome.score.grid(100))?;
-        writeln!(out)?;
-        write!(out, "{}", self.outcome.score.table())?;
+        let (board, others) = in_the_matrix(&self.outcome.score);
+        write!(out, "{}\n{}", board.grid(100), board.table())?;
+        if others > 0 {
+            writeln!(
+                out,
+                "and {others} stacks with parameters of their own in single files (`rehang score` shows all)"
+            )?;
+        }
         writeln!(out)?;
         self.counts(out)?;
         let total = self.outcome.cells.len();
@@ -172,6 +178,13 @@ impl Report<'_> {
         report.add_test_suites(suites.into_values());
         report.serialize(out).map_err(io::Error::other)
     }
+}
+
+/// The lines of those that are in every file's matrix, and how many others there are.
+fn in_the_matrix(score: &Scoreboard) -> (Scoreboard, usize) {
+    let everywhere: BTreeSet<String> = rehang_strategy::stacks().into_iter().collect();
+    let all: BTreeSet<String> = score.rows().into_iter().map(|row| row.strategy).collect();
+    (score.only(|strategy| everywhere.contains(strategy)), all.difference(&everywhere).count())
 }
 
 /// Whether a cell is not as expected, for whatever reason.

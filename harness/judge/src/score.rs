@@ -175,6 +175,12 @@ impl Scoreboard {
         }
     }
 
+    /// The lines of the strategies that are kept.
+    pub fn only(&self, keep: impl Fn(&str) -> bool) -> Scoreboard {
+        let lines = self.lines.iter().filter(|((strategy, _), _)| keep(strategy));
+        Scoreboard { lines: lines.map(|(key, tally)| (key.clone(), tally.clone())).collect() }
+    }
+
     /// A row for each strategy and mechanism, the totals (empty mechanism) first.
     pub fn rows(&self) -> Vec<ScoreRow> {
         self.lines.iter().map(|((strategy, mechanism), tally)| tally.row(strategy, &mechanism.name)).collect()

@@ -57,10 +57,20 @@ pub fn fits(entry: &Entry, agent: &Agent) -> Result<(), String> {
 /// The stacks of an agent's matrix, `none` first: each strategy that fits, alone and in each of its
 /// placements ([`VARIED`]), and the named stacks of which a member fits. The parts of a named stack play only there.
 pub fn matrix(agent: &Agent) -> Vec<String> {
-    let is_part = |entry: &&Entry| crate::guard::ENTRIES.iter().any(|part| part.name == entry.name);
-    let single = all().into_iter().filter(|entry| !is_part(entry) && fits(entry, agent).is_ok()).flat_map(placements);
+    let single = alone().filter(|entry| fits(entry, agent).is_ok()).flat_map(placements);
     let stacks = named().iter().filter(|stack| crate::stack(stack.name).is_ok_and(|s| s.seat_in(agent).is_ok()));
     single.chain(stacks.map(|stack| stack.name.to_owned())).collect()
+}
+
+/// The stacks of any agent's matrix, `none` first.
+pub fn stacks() -> Vec<String> {
+    alone().flat_map(placements).chain(named().iter().map(|stack| stack.name.to_owned())).collect()
+}
+
+/// Those that stand alone; the parts of a named stack do not.
+fn alone() -> impl Iterator<Item = &'static Entry> {
+    let is_part = |entry: &&Entry| crate::guard::ENTRIES.iter().any(|part| part.name == entry.name);
+    all().into_iter().filter(move |entry| !is_part(entry))
 }
 
 /// Parameters that are a placement rather than a setting: the matrix takes each of their words.

@@ -143,7 +143,10 @@ fn invented(view: &View<'_>) -> Vec<Breach> {
     }
     // What is told at the tool's entry need not come out of a tool once more.
     let told = |call: &str| {
-        view.index.tools.iter().any(|t| t.call == call && t.ends.iter().any(|(.., text)| text.starts_with(USER_ANSWERED)))
+        view.index
+            .tools
+            .iter()
+            .any(|t| t.call == call && t.ends.iter().any(|(.., text)| text.starts_with(USER_ANSWERED)))
     };
     for p in view.index.preempted.iter().filter(|p| p.text.contains(USER_ANSWERED) && !told(p.call)) {
         breaches

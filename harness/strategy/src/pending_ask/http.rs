@@ -281,9 +281,7 @@ impl Http {
 /// The request that refuses an ask: its path and body.
 fn refusal(open: &Open, why: &str) -> (String, Value) {
     match (open.old, open.permission.is_empty()) {
-        (true, _) => {
-            (format!("/session/{}/permissions/{}", open.session, open.id), json!({ "response": "reject" }))
-        }
+        (true, _) => (format!("/session/{}/permissions/{}", open.session, open.id), json!({ "response": "reject" })),
         (false, false) => (format!("/permission/{}/reply", open.id), json!({ "reply": "reject", "message": why })),
         (false, true) => (format!("/question/{}/reject", open.id), Value::Null),
     }
