@@ -37,8 +37,6 @@ struct Wall {
 impl Strategy for Wall {
     fn on(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
         match seen {
-            // A terminal is one stream.
-            Seen::Terminal(terminal) if terminal.stdin_is_tty() => self.open = 1,
             Seen::OutputEnd(_) => self.open = self.open.saturating_sub(1),
             Seen::Exited(_) => self.exited = true,
             Seen::Started { .. } if self.cap > Span::ZERO => self.due = Some(now + self.cap),
