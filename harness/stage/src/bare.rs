@@ -81,11 +81,12 @@ impl Bare {
         })
     }
 
-    /// Runs a server: waits for its port, sends so many requests, each on a connection of its own, and ends it.
+    /// Runs a server: waits for its port, sends the `first` requests once and another so many times, each on a
+    /// connection of its own, and ends it.
     ///
     /// # Errors
     /// The kernel's; a server that names no port.
-    pub fn serve(&self, requests: &[Vec<u8>], count: u32) -> std::io::Result<Took> {
+    pub fn serve(&self, first: &[Vec<u8>], each: &[u8], count: u32) -> std::io::Result<Took> {
         let began = Instant::now();
         let (mut output, pid) = self.on_pipes()?;
         let mut text = String::new();
@@ -101,8 +102,8 @@ impl Bare {
                 break port;
             }
         };
-        for at in 0..count {
-            let request = &requests[at as usize % requests.len().max(1)];
+        let count = usize::try_from(count).map_err(std::io::Error::other)?;
+        for request in first.iter().map(Vec::as_slice).chain(std::iter::repeat_n(each, count)) {
             let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
             stream.set_nodelay(true)?;
             reset_on_close(&stream)?;

@@ -110,7 +110,15 @@ impl Bench {
         let plan = serde_json::to_string(&plan).map_err(|e| CommandError::Fault(e.to_string()))?;
         let env = [(rehang_fakes::plan::PLAN_ENV.to_owned(), plan)];
         let floor_of = Bare::new(&fakes, &rehang_fakes::opencode::argv(&scenario.agent, &[], "go"), &env)?;
-        let get = rehang_wire::http::request("GET", "/question", "localhost", &[("connection", "close")], b"");
+        let request = |method, path, body: &[u8]| {
+            let headers = [("connection", "close"), ("content-type", "application/json")];
+            rehang_wire::http::request(method, path, "localhost", &headers, body)
+        };
+        let first = [
+            request("POST", "/session", b"{\"title\":\"bench\"}"),
+            request("POST", "/session/ses_1/prompt_async", b"{\"parts\":[{\"type\":\"text\",\"text\":\"go\"}]}"),
+        ];
+        let poll = request("GET", "/session/ses_1/message?limit=1", b"");
         let (mut cells, mut floors, mut trips) = (Vec::new(), Vec::new(), 0);
         for _ in 0..(self.rounds / 20).max(5) {
             let began = Instant::now();
@@ -118,7 +126,7 @@ impl Bench {
             cells.push(began.elapsed());
             trips = trace.events.iter().filter(|e| matches!(e.what, What::Request { .. })).count();
             let count = u32::try_from(trips).unwrap_or(u32::MAX);
-            floors.push(floor_of.serve(std::slice::from_ref(&get), count)?.whole);
+            floors.push(floor_of.serve(&first, &poll, count)?.whole);
         }
         let (cell, floor) = (us(median(&mut cells)), us(median(&mut floors)));
         let ratio = cell / floor;

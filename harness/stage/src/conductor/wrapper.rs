@@ -76,7 +76,8 @@ impl Actor for Wrapper {
             return Ok(());
         }
         // A stream that it never reads is none that it waits for.
-        let ignores = [WrapperFault::IgnoresStdout, WrapperFault::IgnoresStderr].map(|w| hub.has_fault(&Fault::Wrapper(w)));
+        let ignores =
+            [WrapperFault::IgnoresStdout, WrapperFault::IgnoresStderr].map(|w| hub.has_fault(&Fault::Wrapper(w)));
         let over = hub.stream_open.iter().zip(ignores).all(|(open, ignored)| !open || ignored);
         if let Some(exit) = hub.exit.filter(|_| over && self.waits) {
             match exit {
