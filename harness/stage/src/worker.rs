@@ -13,6 +13,13 @@ use nix::unistd::Pid;
 /// The kernel does not tell when the runner dies.
 pub fn settle_in(nth: usize) -> Result<(), nix::Error> {
     prctl::set_pdeathsig(Signal::SIGKILL)?;
+    pin(nth);
+    Ok(())
+}
+
+/// Pins this thread, and what it starts, to the `nth` of the cores that it may use. Without the right to, or with
+/// one core, nothing changes.
+pub fn pin(nth: usize) {
     let here = Pid::from_raw(0);
     if let Ok(allowed) = sched_getaffinity(here) {
         let cores: Vec<usize> = (0..CpuSet::count()).filter(|&core| allowed.is_set(core).unwrap_or(false)).collect();
@@ -23,5 +30,4 @@ pub fn settle_in(nth: usize) -> Result<(), nix::Error> {
             let _ = sched_setaffinity(here, &own);
         }
     }
-    Ok(())
 }
