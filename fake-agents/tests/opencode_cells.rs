@@ -46,11 +46,8 @@ fn out(record: &Record, stream: u8) -> String {
 }
 
 fn facts(record: &Record) -> Vec<&Fact> {
-    let fact = |what| match what {
-        &What::Fact(ref fact) => Some(fact),
-        _ => None,
-    };
-    record.trace.events.iter().filter_map(|event| fact(&event.what)).collect()
+    let events = record.trace.events.iter();
+    events.filter_map(|event| if let What::Fact(fact) = &event.what { Some(fact) } else { None }).collect()
 }
 
 /// How the cell ended: `completed`, `failed`, or what the agent waits for.
@@ -288,7 +285,8 @@ fn a_stalled_model_hangs_and_one_that_fails_is_asked_again() {
     let turns = json!([{ "say": "Hello." }]);
     let stalled = play(&scenario(on("1.2.15", "run"), turns.clone(), fault(json!("stall"))), "none", Terminal::Null);
     assert_eq!(end(&stalled), "deadlock: model");
-    let again = play(&scenario(on("1.2.15", "run"), turns.clone(), fault(json!({ "status": 429 }))), "none", Terminal::Null);
+    let again =
+        play(&scenario(on("1.2.15", "run"), turns.clone(), fault(json!({ "status": 429 }))), "none", Terminal::Null);
     assert_eq!(end(&again), "completed");
     let over = again.trace.events.iter().find(|e| matches!(e.what, What::Exit(0))).unwrap().t;
     assert_eq!(over, VTime(2_000));
@@ -386,14 +384,13 @@ fn the_ledger_speaks_before_the_question_does() {
     let record = play(&scenario(agent, ask(), people), "ledger@v0", Terminal::Null);
     assert_eq!(end(&record), "completed");
     let told = |what: &What| match what {
-        What::Sse(event) => event["type"].as_str().filter(|k| k.contains("blocker") || k.starts_with("question")).map(str::to_owned),
+        What::Sse(event) => {
+            event["type"].as_str().filter(|k| k.contains("blocker") || k.starts_with("question")).map(str::to_owned)
+        }
         _ => None,
     };
     let order: Vec<String> = record.trace.events.iter().filter_map(|event| told(&event.what)).collect();
-    assert_eq!(
-        order,
-        ["session.blocker.upserted", "question.asked", "session.blocker.removed", "question.replied"]
-    );
+    assert_eq!(order, ["session.blocker.upserted", "question.asked", "session.blocker.removed", "question.replied"]);
 }
 
 #[test]
@@ -465,4 +462,30 @@ fn the_question_tool_is_registered_by_the_client_variable() {
     let env = json!({ "env": { "OPENCODE_CLIENT": "serve" } });
     let record = play(&scenario(on("1.2.15", "run"), ask(), env), "none", Terminal::Null);
     assert_eq!(end(&record), "completed");
+}
+
+#[test]
+fn the_client_that_waits_for_the_turns_end_is_nobody_who_answers() {
+    let live = |people: Value| {
+        let agent = json!({ "altimate": { "mode": "serve", "client": "events" } });
+        let record = play(&scenario(agent, ask(), json!({ "people": people })), "auto-answer@r1", Terminal::Null);
+        facts(&record).into_iter().find_map(|fact| match fact {
+            Fact::Preempted { live, .. } => Some(*live),
+            _ => None,
+        })
+    };
+    assert_eq!(live(json!([])), Some(false));
+    assert_eq!(live(json!([person("http", "events", "1s", json!({ "answer": ["sqlite"] }))])), Some(true));
+}
+
+#[test]
+fn a_server_that_will_be_restarted_notes_what_it_stores() {
+    let faults = json!({ "faults": [{ "process": { "at": "5s", "does": "restart" } }] });
+    let record = play(&scenario(on("1.2.15", "serve"), ask(), faults), "none", Terminal::Null);
+    let stored = facts(&record).into_iter().rev().find_map(|fact| match fact {
+        Fact::Acted { strategy, act } if strategy == rehang_fakes::opencode::STORE => Some(act.clone()),
+        _ => None,
+    });
+    let stored: Value = serde_json::from_str(&stored.expect("a snapshot")).expect("JSON");
+    assert!(stored.is_array());
 }

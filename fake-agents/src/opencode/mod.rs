@@ -39,6 +39,7 @@ mod turn;
 pub use args::argv;
 pub use asks::{By, Permit, asked_title, told};
 pub use behaviours::{Behaviour, Known, behaviours};
+pub use stored::STORE;
 pub use tools::{BashEnd, call_of};
 
 use crate::Plan;

@@ -235,6 +235,12 @@ impl Engine {
 
     fn list_messages(&mut self, ticket: u32, session: usize, limit: usize) {
         self.mend_stale(session);
+        let list = self.messages(session, limit);
+        self.respond(ticket, 200, list);
+    }
+
+    /// The newest messages of a session as a JSON array.
+    pub(super) fn messages(&self, session: usize, limit: usize) -> String {
         let it = &self.sessions[session];
         let from = it.messages.len().saturating_sub(limit);
         let mut out = String::with_capacity(1024);
@@ -246,7 +252,7 @@ impl Engine {
             render::whole(&mut out, &self.release, it, message);
         }
         out.push(']');
-        self.respond(ticket, 200, out);
+        out
     }
 
     /// PawWork rewrites on read a stored question part that still says running and has nobody behind it
@@ -272,7 +278,7 @@ impl Engine {
         }
     }
 
-    fn session_info(&self, session: usize) -> String {
+    pub(super) fn session_info(&self, session: usize) -> String {
         let mut out = String::with_capacity(256);
         render::session(&mut out, &self.release, &self.sessions[session], self.parent_id(session));
         out

@@ -4,9 +4,11 @@ use super::engine::Out;
 use super::host::{Host, Outgoing};
 use super::release::Release;
 use super::server::Server;
+use super::stored::STORE;
 use crate::os::{Next, Os, Program, STDERR, STDOUT, Wait};
 use crate::plan::Plan;
-use rehang_scenario::Canon;
+use rehang_judge::Fact;
+use rehang_scenario::{Canon, Fault, ProcessDoes};
 
 /// The program.
 pub struct Serve {
@@ -14,6 +16,9 @@ pub struct Serve {
     plan: Plan,
     server: Option<Server>,
     out: Outgoing,
+    /// A restart is planned: what the next server finds is noted whenever it changes.
+    restarts: bool,
+    noted: String,
 }
 
 impl Serve {
@@ -22,7 +27,15 @@ impl Serve {
     /// # Errors
     /// A strategy that is not known.
     pub fn new(release: Release, plan: &Plan) -> Result<Serve, String> {
-        Ok(Serve { host: Host::new(release, plan, false)?, plan: plan.clone(), server: None, out: Outgoing::default() })
+        let restart = |fault: &Fault| matches!(fault, Fault::Process(fault) if fault.does == ProcessDoes::Restart);
+        Ok(Serve {
+            host: Host::new(release, plan, false)?,
+            plan: plan.clone(),
+            server: None,
+            out: Outgoing::default(),
+            restarts: plan.faults.iter().any(restart),
+            noted: String::new(),
+        })
     }
 
     fn begin(&mut self, os: &mut dyn Os) -> Result<(), Next> {
@@ -65,6 +78,13 @@ impl Program for Serve {
             }
         }
         let _ = self.out.flush(os, STDOUT);
+        if self.restarts {
+            let stored = self.host.engine.snapshot();
+            if stored != self.noted {
+                self.noted.clone_from(&stored);
+                os.note(Fact::Acted { strategy: STORE.to_owned(), act: stored });
+            }
+        }
         let mut wait = Wait::default();
         server.wait(&mut wait);
         self.host.wait(os.now(), &mut wait);

@@ -25,6 +25,8 @@ pub struct Server {
     tickets: u32,
     /// Somebody asked for the list of open asks: they could answer.
     listed: bool,
+    /// A prompt came over `prompt_async`: its sender listens for the end of the turn, and for nothing else.
+    detached: bool,
 }
 
 struct Connection {
@@ -51,7 +53,14 @@ struct EventStream {
 impl Server {
     /// A server on this listener.
     pub fn new(listener: Fd, faults: &[Fault]) -> Server {
-        Server { listener, connections: Vec::new(), faults: EventFaults::new(faults), tickets: 0, listed: false }
+        Server {
+            listener,
+            connections: Vec::new(),
+            faults: EventFaults::new(faults),
+            tickets: 0,
+            listed: false,
+            detached: false,
+        }
     }
 
     /// Takes connections and one request. Whether there was anything.
@@ -85,8 +94,9 @@ impl Server {
             }
         }
         self.flush(os);
-        host.engine.wants_json = self.connections.iter().any(|connection| connection.stream.is_some());
-        host.engine.live = self.listed || host.engine.wants_json;
+        let streams = self.connections.iter().filter(|connection| connection.stream.is_some()).count();
+        host.engine.wants_json = streams > 0;
+        host.engine.live = self.listed || streams > usize::from(self.detached);
         worked
     }
 
@@ -141,7 +151,7 @@ impl Server {
     /// Writes the state.
     pub fn canon(&self, canon: &mut Canon) {
         self.faults.canon(canon);
-        canon.flag(self.listed);
+        canon.flag(self.listed).flag(self.detached);
         canon.list(&self.connections, |canon, connection| {
             connection.reader.canon(canon);
             connection.out.canon(canon);
@@ -184,6 +194,7 @@ impl Server {
             connection.say(&hello);
             return true;
         }
+        self.detached |= path.last() == Some(&"prompt_async");
         self.listed |= matches!(path.as_slice(), ["question" | "permission" | "blocker" | "external-result"]);
         self.tickets += 1;
         connection.ticket = Some(self.tickets);

@@ -9,7 +9,24 @@ use super::state::{Body, Message, Part, Reply, Role, Session, Tool, ToolState};
 use rehang_judge::Fact;
 use serde_json::Value;
 
+/// As what strategy a snapshot is noted ([`Fact::Acted`]): for the one who starts a server again, and nobody else.
+pub const STORE: &str = "store";
+
 impl Engine {
+    /// The sessions as a database would hold them.
+    pub fn snapshot(&self) -> String {
+        let mut out = String::from("[");
+        for at in 0..self.sessions.len() {
+            out.push_str(if at > 0 { ",{\"info\":" } else { "{\"info\":" });
+            out.push_str(&self.session_info(at));
+            out.push_str(",\"messages\":");
+            out.push_str(&self.messages(at, usize::MAX));
+            out.push('}');
+        }
+        out.push(']');
+        out
+    }
+
     /// Takes up stored sessions. What does not fit the form is left out.
     pub fn restore(&mut self, stored: &Value) {
         for session in stored.as_array().into_iter().flatten() {
@@ -120,7 +137,7 @@ mod tests {
     use crate::inside::Inside;
     use crate::opencode::engine::Setup;
     use crate::opencode::release::Release;
-    use rehang_scenario::{Canon, VTime};
+    use rehang_scenario::VTime;
 
     #[test]
     fn what_the_routes_give_is_taken_up_again() {
@@ -128,21 +145,31 @@ mod tests {
         let mut engine = new();
         let session = engine.create_session(VTime(5), "t", &[]);
         engine.prompt(VTime(5), session, "hello", None, None);
-        let list = |engine: &mut Engine| {
-            engine.take();
-            engine.request(VTime(6), 1, "GET", "/session/ses_1/message", b"");
-            let answer = engine.take().into_iter().find_map(|out| match out {
-                crate::opencode::engine::Out::Respond(answer) => Some(answer.body),
-                _ => None,
-            });
-            serde_json::from_str::<Value>(&answer.unwrap()).unwrap()
-        };
-        let before = list(&mut engine);
+        let value = |engine: &Engine| serde_json::from_str::<Value>(&engine.snapshot()).unwrap();
+        let before = value(&engine);
         let mut again = new();
-        again.restore(&serde_json::json!([{ "info": { "id": "ses_1", "title": "t" }, "messages": before }]));
-        assert_eq!(list(&mut again)[0]["parts"], before[0]["parts"]);
-        let mut canon = Canon::new(VTime(6));
-        again.canon(&mut canon);
-        assert!(!canon.into_bytes().is_empty());
+        again.restore(&before);
+        assert_eq!(value(&again)[0]["messages"], before[0]["messages"]);
+        assert_eq!(before[0]["messages"].as_array().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn pawwork_mends_a_stale_part_when_it_is_read() {
+        let inside = Inside::new(&["external-result".to_owned()]).unwrap();
+        let agent = rehang_scenario::Agent::Pawwork(Default::default());
+        let mut engine = Engine::new(Release::of(&agent).unwrap(), Setup::default(), inside);
+        let state = serde_json::json!({
+            "status": "running", "input": {}, "metadata": { "externalResultReady": true }, "time": { "start": 1 },
+        });
+        let part = serde_json::json!({ "id": "prt_1", "type": "tool", "callID": "call_1", "tool": "question", "state": state });
+        let info = serde_json::json!({ "id": "msg_1", "role": "assistant", "time": { "created": 1 } });
+        engine.restore(&serde_json::json!([
+            { "info": { "id": "ses_1", "title": "t" }, "messages": [{ "info": info, "parts": [part] }] },
+        ]));
+        assert!(engine.snapshot().contains("\"status\":\"running\""), "nobody has read it");
+        engine.request(VTime(6), 1, "GET", "/session/ses_1/message?limit=1", b"");
+        let stored = engine.snapshot();
+        assert!(stored.contains("Question cancelled before the user answered it."), "{stored}");
+        assert!(stored.contains("\"stale_external_result\":true"), "{stored}");
     }
 }
