@@ -5,7 +5,7 @@
 
 use crate::Strategy;
 use rehang_scenario::Span;
-use rehang_scenario::model::{Agent, ClaudeMode, OpencodeMode};
+use rehang_scenario::model::{Agent, ClaudeMode, OpencodeMode, Step};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -29,8 +29,14 @@ pub fn wires(agent: &Agent) -> Vec<Wire> {
         Agent::Opencode(opencode) => opencode_wires(opencode.mode),
         Agent::Altimate(altimate) => opencode_wires(altimate.mode),
         Agent::Pawwork(_) => vec![Wire::OpencodeHttp, Wire::PawworkHttp, Wire::InOpencode],
+        Agent::Program(steps) if prints_messages(steps) => vec![Wire::Process, Wire::ClaudeStream],
         Agent::Program(_) => vec![Wire::Process],
     }
+}
+
+/// Whether a plain program prints Claude's messages: what it says is what it speaks.
+fn prints_messages(steps: &[Step]) -> bool {
+    steps.iter().any(|step| matches!(step, Step::Print(line) if line.starts_with("{\"type\":")))
 }
 
 fn opencode_wires(mode: OpencodeMode) -> Vec<Wire> {

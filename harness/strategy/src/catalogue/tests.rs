@@ -110,6 +110,17 @@ fn the_seats_follow_the_agents_wires() {
 }
 
 #[test]
+fn a_program_speaks_what_it_prints() {
+    use rehang_scenario::model::Step;
+    let plays = |line: &str| {
+        let stacks =
+            matrix(&Agent::Program(vec![Step::Sleep(rehang_scenario::Span::secs(1)), Step::Print(line.into())]));
+        stacks.iter().any(|spec| spec == "auto-approve@v1")
+    };
+    assert_eq!((plays("{\"type\":\"user\"}"), plays("{\"kind\":\"user\"}"), plays("working")), (true, false, false));
+}
+
+#[test]
 fn a_named_stack_plays_with_those_who_have_a_seat() {
     let names = |agent: &Agent| -> Vec<&str> {
         let stack = stack("guard").expect("a stack").seat_in(agent).unwrap_or_else(|e| panic!("{e}"));
