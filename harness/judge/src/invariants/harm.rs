@@ -4,7 +4,8 @@
 //! have answered, and that a strategy answered before them, is another transcript, and so harm.
 
 use super::Breach;
-use crate::index::View;
+use crate::cell::{Actor, actor};
+use crate::index::{Did, View};
 use crate::verdict::Outcome;
 use rehang_scenario::model::Invariant;
 
@@ -13,6 +14,9 @@ pub fn check(view: &View<'_>) -> Vec<Breach> {
     let Some(baseline) = view.baseline.filter(|baseline| baseline.outcome == Outcome::Completed) else {
         return Vec::new();
     };
+    if cancelled(view) {
+        return Vec::new();
+    }
     let strategy = &view.facts.strategy;
     let why = if view.verdict.outcome != Outcome::Completed {
         format!("without {strategy} it completes, with it it is {}", view.verdict.outcome.describe())
@@ -22,6 +26,12 @@ pub fn check(view: &View<'_>) -> Vec<Breach> {
         return Vec::new();
     };
     vec![Breach { invariant: Invariant::Harm, at: view.verdict.ended, why }]
+}
+
+/// Whether a person told the companion to cancel: what they want is no harm.
+fn cancelled(view: &View<'_>) -> bool {
+    let runs = |act: &crate::index::Act<'_>| matches!(act.what, Did::Acts("run")) && actor(act.who) == Actor::Person;
+    view.verdict.outcome == Outcome::Stopped { cause: "cancel".to_owned() } && view.index.acts.iter().any(runs)
 }
 
 #[cfg(test)]
@@ -56,6 +66,19 @@ mod tests {
         // Later than without it is no harm, and neither is the end of what hangs anyway.
         says(compiled(900), compiled(901), expect![""]);
         says(Cell::new().started().deadlock(&[("agent", "bash")]), killed, expect![""]);
+    }
+
+    #[test]
+    fn a_cancel_that_somebody_typed_is_no_harm() {
+        let begun = || Cell::new().started().step("", "tool-calls").tool("call_1", "bash").at(60_000);
+        says(compiled(900), begun().acts("person1", "run").settle("heal@pr3", "stopped", "cancel", ""), expect![""]);
+        says(
+            compiled(900),
+            begun().settle("heal@pr3", "stopped", "cancel", ""),
+            expect![[r#"
+                1m harm: without idle@f54b32f it completes, with it it is stopped by cancel
+            "#]],
+        );
     }
 
     #[test]

@@ -117,8 +117,13 @@ fn cause(view: &View<'_>, settled: &Settlement<'_>) -> Option<String> {
         return None;
     }
     let reports = view.index.reports.iter().filter(|(by, when, _)| same_strategy(by, who) && *when < at);
-    if let Some(reported) = reports.filter_map(|(.., policy)| policy.cause.as_deref()).next_back()
+    let caused = reports.filter_map(|(.., policy)| Some((policy, policy.cause.as_deref()?))).next_back();
+    // A failure is settled by the error's own words: the report is true where it quotes them, and where what it
+    // acted on is what it gives as the cause.
+    let quotes = |policy: &Policy| policy.text.as_deref() == Some(settled.cause) && policy.detected == policy.cause;
+    if let Some((policy, reported)) = caused
         && reported != settled.cause
+        && !(settled.outcome == "failed" && quotes(policy))
     {
         return Some(format!("{who} reports {reported} as the cause, and settles the run by {}", named(settled.cause)));
     }
@@ -363,6 +368,22 @@ mod tests {
             failed,
             expect![[r#"
             700s untrue-report: watcher@pr5 reports bash-stuck as the cause, and settles the run by fetch failed
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_failure_is_quoted() {
+        let failed = |detected: &str| {
+            let text = Some("fetch failed".to_owned());
+            let policy = Policy { detected: Some(detected.into()), text, ..caused("fetch") };
+            up().report("watcher@pr5", policy).settle("watcher@pr5", "failed", "fetch failed", "")
+        };
+        says(failed("fetch"), expect![""]);
+        says(
+            failed("idle"),
+            expect![[r#"
+            700s untrue-report: watcher@pr5 reports fetch as the cause, and settles the run by fetch failed
         "#]],
         );
     }

@@ -160,7 +160,7 @@ fn meaning(found: &Found) -> Option<Meaning> {
 fn is_final(message: &Value) -> bool {
     let info = &message["info"];
     let finish = text(info, "finish");
-    let completed = info["time"]["completed"].as_u64().is_some_and(|at| at > 0);
+    let completed = info["time"]["completed"].as_u64().is_some();
     text(info, "role") == "assistant" && completed && !["", "tool-calls", "unknown"].contains(&finish)
 }
 
