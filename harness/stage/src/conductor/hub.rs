@@ -442,7 +442,11 @@ impl<'w> Hub<'w> {
                 }
                 self.portless(&text)
             }
-            None => text,
+            // a server that the agent has started prints through it: its port differs from run to run all the same
+            None => match client::port_in(&text) {
+                Some(port) => text.replace(&format!("127.0.0.1:{port}"), "127.0.0.1:{nested}"),
+                None => text,
+            },
         };
         let role = self.world.role(self.agent).to_owned();
         self.say(&role, What::Out { fd, text });
