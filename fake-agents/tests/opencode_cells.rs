@@ -428,7 +428,11 @@ fn post_and_get_faults_strike_where_they_are_named() {
     assert!(facts(&open).iter().any(|fact| matches!(fact, Fact::Result { ok: true, .. })));
     let ignored = play(post(json!("ignored")));
     assert!(!facts(&ignored).iter().any(|fact| matches!(fact, Fact::ModelAsked { .. })));
-    let cut = play(post(json!({ "cut": "300s" })));
+    let over = play(post(json!({ "cut": "300s" })));
+    assert_eq!(responses(&over, "/message")[0].0, 200, "a turn that is over before the cut is answered");
+    let slow = json!([{ "think": "301s" }, { "say": "Hello." }]);
+    let cut = post(json!({ "cut": "300s" }));
+    let cut = crate::play(&scenario(on("1.2.15", "serve"), slow, cut), "none", Terminal::Null);
     let failed = cut.trace.events.iter().find(|e| matches!(e.what, What::RequestFailed { .. })).unwrap();
     assert_eq!(failed.t, VTime(300_000));
     let queue = play(json!({ "faults": [{ "queue": "refuses" }] }));

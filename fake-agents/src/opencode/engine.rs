@@ -42,7 +42,7 @@ pub struct Answer {
     pub status: u16,
     /// The JSON body; empty for none.
     pub body: String,
-    /// The response is not sent; the connection is closed at this instant instead.
+    /// No response yet; where none comes before this instant, the connection is closed then.
     pub cut_at: Option<VTime>,
 }
 

@@ -165,7 +165,7 @@ impl Engine {
             Some(PostDoes::NeverCloses) => None,
             Some(PostDoes::Cut(after)) => {
                 self.cut(ticket, after);
-                None
+                Some(ticket)
             }
             None => Some(ticket),
         };

@@ -127,6 +127,7 @@ impl Server {
                 (None, 0) => connection.gone = true,
                 (None, status) => {
                     connection.ticket = None;
+                    connection.cut_at = None;
                     connection.out.push(&response(status, JSON, answer.body.as_bytes()));
                 }
             }
