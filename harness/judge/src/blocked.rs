@@ -15,6 +15,7 @@
 //! | `stdin`, `tty`, `pipe` | the agent itself waits for it; or it waits for a child, and what that one started does |
 //! | `pipe` | the agent is over, its wrapper still reads, and a process that it left lives: that one holds the pipe |
 //! | `model` | a request to the model has no end |
+//! | `tool` | another tool runs that neither asks nor starts an agent |
 //! | `worker` | somebody waits for the companion's worker |
 //! | `post` | a client's prompt has no response, though the server is idle or its last step ended regularly |
 //! | `event` | a client waits for an event, though the server is idle, its last step ended regularly, or it is gone |
@@ -28,7 +29,7 @@ use crate::trace::{AskKind, Ended};
 pub fn blocked_on(index: &Index<'_>, facts: &CellFacts) -> String {
     let waits = waits(index);
     let label = |role: &str| waits.iter().find(|(who, _)| *who == role).map(|&(_, on)| plain(on));
-    let rules: [&dyn Fn() -> Option<&'static str>; 10] = [
+    let rules: [&dyn Fn() -> Option<&'static str>; 11] = [
         &|| index.processes.values().any(|p| p.stopped.is_some() && p.ended.is_none()).then_some("stopped"),
         &|| spins(index).then_some("spin"),
         &|| exit(index, facts, label("agent")),
@@ -38,6 +39,7 @@ pub fn blocked_on(index: &Index<'_>, facts: &CellFacts) -> String {
         &|| label("agent").filter(|on| *on == "child").and_then(|_| below("agent", &waits)),
         &|| held(index, label("wrapper")),
         &|| (index.alive("agent") && index.sessions.iter().any(|s| asks_model(s, index))).then_some("model"),
+        &|| index.running_tools().any(|tool| is_plain(tool.tool)).then_some("tool"),
         &|| client(index, &waits),
     ];
     if let Some(word) = rules.iter().find_map(|rule| rule()) {
@@ -48,6 +50,11 @@ pub fn blocked_on(index: &Index<'_>, facts: &CellFacts) -> String {
         .filter(|on| !on.is_empty())
         .unwrap_or("unknown")
         .to_owned()
+}
+
+/// Whether a tool is over by itself: no person's, no subagent's.
+fn is_plain(tool: &str) -> bool {
+    !["bash", "question", "askuserquestion", "task", "agent"].iter().any(|other| tool.eq_ignore_ascii_case(other))
 }
 
 fn waits<'a>(index: &Index<'a>) -> Vec<(&'a str, &'a str)> {
@@ -174,6 +181,8 @@ mod tests {
         assert_eq!(on(bash(), &[("agent", "bash"), ("agent.1", "hold")]), "bash");
         assert_eq!(on(bash(), &[("agent", "bash"), ("agent.1", "stdin")]), "stdin");
         assert_eq!(on(bash(), &[("agent", "bash"), ("agent.1", "stderr")]), "pipe");
+        let edit = Cell::new().started().tool("call_1", "edit").post("client", 1, "/session/ses_1/message");
+        assert_eq!(on(edit, &[("agent", "client"), ("client", "post")]), "tool");
         let orphan = || bash().spawn("agent.1.1");
         assert_eq!(on(orphan(), &[("agent", "bash")]), "bash");
         assert_eq!(on(orphan().exit("agent.1", 0), &[("agent", "bash")]), "pipe");
