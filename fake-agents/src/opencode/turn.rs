@@ -157,7 +157,10 @@ impl Engine {
         let Some(at) = self.streaming(stream) else { return };
         let (id, session) = (self.runs[at].id, self.runs[at].session);
         let progress = matches!(event, ModelEvent::TextDelta(_) | ModelEvent::ToolCall(_));
-        self.moved(session, progress);
+        // A comment that keeps the connection alive is no event of the SDK's stream.
+        if event != ModelEvent::KeepAlive {
+            self.moved(session, progress);
+        }
         match event {
             ModelEvent::Start | ModelEvent::KeepAlive => {}
             ModelEvent::TextDelta(text) => {
