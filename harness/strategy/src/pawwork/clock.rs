@@ -21,6 +21,8 @@ pub(super) struct StreamClock {
     silent: Span,
     /// Until the first progress; none where the version has no such limit.
     connect: Option<Span>,
+    /// The model reasons, and so has another limit.
+    reasons: bool,
     timers: BTreeMap<String, Timer>,
 }
 
@@ -35,7 +37,7 @@ impl StreamClock {
     /// Clocks with these limits; a connect limit of 0 is none.
     pub(super) fn new(silent: Span, connect: Span) -> StreamClock {
         let connect = (connect > Span::ZERO).then_some(connect);
-        StreamClock { silent, connect, timers: BTreeMap::new() }
+        StreamClock { silent, connect, reasons: false, timers: BTreeMap::new() }
     }
 
     /// Takes what is seen of the streams; at a tick, `is_asked` says whether somebody is asked in a session.
@@ -45,6 +47,7 @@ impl StreamClock {
                 let reasons = env.iter().any(|(name, value)| name == REASONING && value == "1");
                 if reasons && self.connect.is_some() {
                     self.connect = Some(CONNECT_REASONING);
+                    self.reasons = true;
                 }
             }
             Seen::StreamOpen { session } => {
@@ -77,7 +80,7 @@ impl StreamClock {
     }
 
     fn fire(&mut self, now: VTime, is_asked: impl Fn(&str) -> bool, acts: &mut Vec<Act>) {
-        let (silent, connect) = (self.silent, self.connect.unwrap_or(self.silent));
+        let (silent, connect, reasons) = (self.silent, self.connect.unwrap_or(self.silent), self.reasons);
         self.timers.retain(|session, timer| {
             if now < timer.due {
                 return true;
@@ -88,20 +91,20 @@ impl StreamClock {
                 acts.push(Act::Note("re-arm"));
                 return true;
             }
-            acts.extend(aborts(session, timer.connecting, limit));
+            acts.extend(aborts(session, timer.connecting, reasons, limit));
             false
         });
     }
 }
 
 /// Silence drains the stream as a success; a connect timeout fails the turn.
-fn aborts(session: &str, connecting: bool, limit: Span) -> [Act; 2] {
+fn aborts(session: &str, connecting: bool, reasons: bool, limit: Span) -> [Act; 2] {
     let ms = limit.as_ms();
     let (detected, cause, constant, text) = match connecting {
         true => (
             "no-progress",
             "connect-timeout",
-            "connect_ms",
+            if reasons { "connect_reasoning_ms" } else { "connect_ms" },
             format!("LLM stream connection timed out after {ms}ms without provider progress"),
         ),
         false => ("silence", "stream-silence", "silent_ms", format!("LLM stream was silent for {ms}ms")),
