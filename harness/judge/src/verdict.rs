@@ -20,6 +20,7 @@ use crate::invariants::{self, Breach};
 use crate::trace::{AskEnd, AskKind, Cause, Ended, Fact, Trace, What};
 use crate::transcript::Transcript;
 use rehang_scenario::model::{Invariant, Proof};
+use rehang_scenario::turns::Question;
 use rehang_scenario::{Policy, Span, VTime};
 
 /// What a trace means.
@@ -88,6 +89,9 @@ pub struct AskRow {
     pub opened: VTime,
     /// When, how, why and by whom it ended; none while it is open.
     pub end: Option<(VTime, AskEnd, Cause, String)>,
+    /// A reply was taken that does not fit its questions: their number, a second answer to a single choice, a label
+    /// that is not offered where no own answer is allowed.
+    pub misfit: bool,
 }
 
 impl Outcome {
@@ -289,7 +293,16 @@ fn proof(index: &Index<'_>) -> Proof {
 
 fn ask_row(ask: &crate::index::Ask<'_>) -> AskRow {
     let end = ask.ends.first().map(|end| (end.at.t, end.end, end.cause, end.by.to_owned()));
-    AskRow { who: ask.who.to_owned(), id: ask.id.to_owned(), kind: ask.kind, opened: ask.opened.t, end }
+    let misfit = ask.ends.first().is_some_and(|end| end.end == AskEnd::Replied && misfit(ask.questions, end.answers));
+    AskRow { who: ask.who.to_owned(), id: ask.id.to_owned(), kind: ask.kind, opened: ask.opened.t, end, misfit }
+}
+
+fn misfit(questions: &[Question], answers: &[Vec<String>]) -> bool {
+    let offered = |of: &Question, label: &String| of.options.iter().any(|choice| choice.label == *label);
+    let fits = |(of, labels): (&Question, &Vec<String>)| {
+        (of.multiple || labels.len() < 2) && (of.custom != Some(false) || labels.iter().all(|label| offered(of, label)))
+    };
+    !questions.is_empty() && (questions.len() != answers.len() || !questions.iter().zip(answers).all(fits))
 }
 
 fn told(index: &Index<'_>) -> Vec<String> {

@@ -1,12 +1,14 @@
 //! Invariant 5: Do no harm: where `none` completes, every strategy completes with the same transcript.
 //!
 //! Invariant: what equal transcripts are stands in [`crate::transcript`]. A question that a person would
-//! have answered, and that a strategy answered before them, is another transcript, and so harm.
+//! have answered, and that a strategy answered before them, is another transcript, and so harm. A transcript that
+//! holds a reply that did not fit is no measure for one in which the same person's reply fits.
 
 use super::Breach;
 use crate::cell::{Actor, actor};
 use crate::index::{Did, View};
-use crate::verdict::Outcome;
+use crate::trace::{AskEnd, Cause};
+use crate::verdict::{AskRow, Outcome};
 use rehang_scenario::model::Invariant;
 
 /// Checks it.
@@ -20,6 +22,8 @@ pub fn check(view: &View<'_>) -> Vec<Breach> {
     let strategy = &view.facts.strategy;
     let why = if view.verdict.outcome != Outcome::Completed {
         format!("without {strategy} it completes, with it it is {}", view.verdict.outcome.describe())
+    } else if replies_better(&baseline.asks, &view.verdict.asks) {
+        return Vec::new();
     } else if let Some(difference) = baseline.transcript.differs(&view.verdict.transcript) {
         format!("with {strategy} it completes otherwise: {difference}")
     } else {
@@ -34,11 +38,20 @@ fn cancelled(view: &View<'_>) -> bool {
     view.verdict.outcome == Outcome::Stopped { cause: "cancel".to_owned() } && view.index.acts.iter().any(runs)
 }
 
+/// Whether a person's reply was taken that fits, where without the strategy one was that did not.
+fn replies_better(without: &[AskRow], with: &[AskRow]) -> bool {
+    let by_user = |row: &AskRow| {
+        matches!(&row.end, Some((_, AskEnd::Replied, Cause::Answer, by)) if by == "user") && !row.misfit
+    };
+    without.len() == with.len()
+        && without.iter().any(|row| row.misfit)
+        && without.iter().zip(with).all(|(row, other)| !row.misfit || by_user(other))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::*;
-    use crate::trace::{AskEnd, Cause};
     use crate::verdict;
     use expect_test::{Expect, expect};
 
@@ -96,5 +109,19 @@ mod tests {
         "#]],
         );
         says(person.clone(), person, expect![""]);
+    }
+
+    #[test]
+    fn a_reply_that_fits_is_no_harm_where_one_that_does_not_was_taken() {
+        let ask = || Cell::new().started().step("", "tool-calls").tool("call_1", "question").ask("que_1", "ses_1");
+        let over = |cell: Cell, text: &str| cell.tool_end("call_1", text).step("Done.", "stop").done("Done.");
+        let taken = |labels: &[&str]| {
+            let text = labels.join(", ");
+            over(ask().at(2_000).end("que_1", AskEnd::Replied, Cause::Answer, "user", labels), &text)
+        };
+        says(taken(&["A", "B"]), taken(&["B"]), expect![""]);
+        let destroyed = ask().at(2_000).end("que_1", AskEnd::Rejected, Cause::Malformed, "user", &[]);
+        says(taken(&["A", "B"]), over(destroyed, "dismissed"), expect![""]);
+        says(taken(&["A"]), taken(&["B"]), expect![""]);
     }
 }

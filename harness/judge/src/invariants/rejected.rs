@@ -111,8 +111,9 @@ fn wire(view: &View<'_>) -> impl Iterator<Item = Breach> {
         let end = ask.ends.iter().find(|end| end.end == AskEnd::Rejected)?;
         let fits: &[Cause] = match reason {
             "dismissed" => &[Cause::Dismiss],
-            // An aborted stream cancels: what stands behind it is judged by the stated cause.
-            "cancelled" => &[Cause::Stop, Cause::Silence],
+            // An aborted stream cancels, and so may a refusal by policy ("cancelled before the user answered it" is true
+            // of it): what stands behind it is judged by the stated cause.
+            "cancelled" => &[Cause::Stop, Cause::Silence, Cause::Policy],
             "shutdown" => &[Cause::Shutdown],
             "rejected" => &[Cause::Malformed, Cause::Policy],
             _ => return None,
