@@ -121,7 +121,12 @@ mod tests {
         };
         says(taken(&["A", "B"]), taken(&["B"]), expect![""]);
         let destroyed = ask().at(2_000).end("que_1", AskEnd::Rejected, Cause::Malformed, "user", &[]);
-        says(taken(&["A", "B"]), over(destroyed, "dismissed"), expect![""]);
-        says(taken(&["A"]), taken(&["B"]), expect![""]);
+        says(
+            taken(&["A", "B"]),
+            over(destroyed, "dismissed"),
+            expect![[r#"
+                2s harm: with idle@f54b32f it completes otherwise: instead of question's result "A, B" there is question's result "dismissed"
+            "#]],
+        );
     }
 }
