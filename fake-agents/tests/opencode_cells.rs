@@ -317,7 +317,7 @@ fn responses(record: &Record, path: &str) -> Vec<(u16, Value)> {
         })
         .collect();
     let answered = |what: &What| match what {
-        What::Response { id, status, body } if ids.contains(id) => Some((*status, body.clone())),
+        What::Response { id, status, body } if ids.contains(id) => Some((*status, body.clone_value())),
         _ => None,
     };
     record.trace.events.iter().filter_map(|event| answered(&event.what)).collect()

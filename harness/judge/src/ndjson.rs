@@ -267,8 +267,11 @@ mod tests {
             .assert_eq(&said("{\"rehang_trace\":1}\n{\"t\":0,\"who\":\"agent\",\"what\":\"continued\"}\n{\"who"));
         let long = format!("{{\"rehang_trace\":1}}\n{}", " ".repeat(LINE_MAX_BYTES + 1));
         expect!["line 2: longer than 2097152 bytes"].assert_eq(&said(&long));
-        let deep = format!("{{\"rehang_trace\":1}}\n{{\"t\":0,\"who\":\"a\",\"what\":{{\"sse\":{}", "[".repeat(500));
-        expect!["line 2, column 157: recursion limit exceeded"].assert_eq(&said(&deep));
+        let deep = format!(
+            "{{\"rehang_trace\":1}}\n{{\"t\":0,\"who\":\"a\",\"what\":{{\"looked\":{{\"at\":\"a\",\"saw\":{}",
+            "[".repeat(500)
+        );
+        expect!["line 2, column 175: recursion limit exceeded"].assert_eq(&said(&deep));
     }
 
     proptest! {

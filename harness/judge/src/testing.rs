@@ -125,15 +125,15 @@ impl Cell {
     }
 
     pub fn request(self, who: &str, id: u32, method: &str, path: &str) -> Cell {
-        self.add(who, What::Request { id, method: method.into(), path: path.into(), body: Value::Null })
+        self.add(who, What::Request { id, method: method.into(), path: path.into(), body: Value::Null.into() })
     }
 
     pub fn respond(self, who: &str, id: u32, status: u16, body: Value) -> Cell {
-        self.add(who, What::Response { id, status, body })
+        self.add(who, What::Response { id, status, body: body.into() })
     }
 
     pub fn sse(self, kind: &str, properties: Value) -> Cell {
-        self.add("client", What::Sse(json!({"type": kind, "properties": properties})))
+        self.add("client", What::Sse(json!({"type": kind, "properties": properties}).into()))
     }
 
     pub fn acts(self, who: &str, what: &str) -> Cell {
@@ -332,11 +332,11 @@ fn any_what() -> impl proptest::strategy::Strategy<Value = What> {
             id,
             method: if path.len() > 9 { "POST" } else { "GET" }.into(),
             path: path.into(),
-            body,
+            body: body.into(),
         }),
-        (0u32..4, any_value()).prop_map(|(id, body)| What::Response { id, status: 200, body }),
+        (0u32..4, any_value()).prop_map(|(id, body)| What::Response { id, status: 200, body: body.into() }),
         (0u32..4, text()).prop_map(|(id, why)| What::RequestFailed { id, why }),
-        any_value().prop_map(What::Sse),
+        any_value().prop_map(|value| What::Sse(value.into())),
         Just(What::SseEnd),
     ];
     let acts = prop_oneof![

@@ -172,7 +172,7 @@ fn describe(what: &What) -> String {
         What::Response { id, status, body } => format!("#{id} → {status}{}", json(body)),
         What::RequestFailed { id, why } => format!("#{id} → {why}"),
         What::Sse(value) => {
-            let kind = value.get("type").and_then(Value::as_str).unwrap_or("");
+            let kind = value.kind();
             format!("event {kind}{}", json(value.get("properties").unwrap_or(&Value::Null)))
         }
         What::SseEnd => "event stream ends".into(),

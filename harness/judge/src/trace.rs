@@ -3,6 +3,7 @@
 //! Invariant: no real pid, port, path or time stands in a trace. Processes are named by role, ports by the
 //! role that listens, instants are virtual. So the same cell has the same bytes on every stage, machine and load.
 
+use crate::json::Json;
 use rehang_scenario::turns::Question;
 use rehang_scenario::{Policy, VTime};
 use serde::{Deserialize, Serialize};
@@ -84,7 +85,7 @@ pub enum What {
         /// Path and query.
         path: String,
         /// The JSON body; null where there is none.
-        body: Value,
+        body: Json,
     },
     /// The server's response to request `id` was read by `who`.
     Response {
@@ -93,7 +94,7 @@ pub enum What {
         /// The HTTP status.
         status: u16,
         /// The JSON body; a string where it is no JSON.
-        body: Value,
+        body: Json,
     },
     /// The connection of request `id` ended without a (whole) response.
     RequestFailed {
@@ -103,7 +104,7 @@ pub enum What {
         why: String,
     },
     /// An event arrived on `who`'s event stream.
-    Sse(Value),
+    Sse(Json),
     /// `who`'s event stream ended.
     SseEnd,
 

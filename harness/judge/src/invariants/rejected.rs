@@ -102,7 +102,7 @@ fn refuses(view: &View<'_>, act: &Act<'_>, ask: &Ask<'_>) -> bool {
 fn wire(view: &View<'_>) -> impl Iterator<Item = Breach> {
     view.trace.events.iter().enumerate().filter_map(|(place, event)| {
         let What::Sse(value) = &event.what else { return None };
-        if value.get("type").and_then(Value::as_str) != Some("question.rejected") {
+        if value.kind() != "question.rejected" {
             return None;
         }
         let text = |key: &str| value.pointer(&format!("/properties/{key}")).and_then(Value::as_str);

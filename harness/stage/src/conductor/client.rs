@@ -6,6 +6,7 @@ use super::Job;
 use super::hub::{Actor, Hub, Input, PROMPT, is_driven, serves};
 use crate::world::WorldFault;
 use rehang_fakes::os::Exit;
+use rehang_judge::Json;
 use rehang_scenario::{Agent, Canon, Client, EventDoes, Fault, Span, VTime};
 use rehang_strategy::Stream;
 use serde_json::{Value, json};
@@ -160,14 +161,14 @@ impl HttpClient {
         Ok(())
     }
 
-    fn saw(&mut self, hub: &mut Hub<'_>, name: &str, event: &Value) -> Result<(), WorldFault> {
+    fn saw(&mut self, hub: &mut Hub<'_>, name: &str, event: &Json) -> Result<(), WorldFault> {
+        let kind = event.kind();
+        if !matches!(&*kind, "session.idle" | "session.status") {
+            return Ok(());
+        }
         let properties = &event["properties"];
         let mine = properties["sessionID"].as_str() == Some(&self.session);
-        let idle = match event["type"].as_str() {
-            Some("session.idle") => true,
-            Some("session.status") => properties["status"]["type"] == "idle",
-            _ => false,
-        };
+        let idle = kind == "session.idle" || properties["status"]["type"] == "idle";
         if mine && idle && matches!(self.state, State::Prompted(_)) && self.kind != Client::Post {
             self.fetch(hub, name)?;
         }

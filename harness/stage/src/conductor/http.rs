@@ -6,7 +6,7 @@
 use super::hub::{Hub, Input};
 use crate::world::{Handle, WorldFault};
 use rehang_fakes::os::{Read, Write};
-use rehang_judge::What;
+use rehang_judge::{Json, What};
 use rehang_scenario::{Canon, Span, VTime};
 use rehang_wire::http::{Piece, ResponseReader, request};
 use rehang_wire::sse;
@@ -80,7 +80,8 @@ impl Hub<'_> {
     ) -> Result<u32, WorldFault> {
         self.net.requests += 1;
         let id = self.net.requests;
-        let what = What::Request { id, method: method.to_owned(), path: path.to_owned(), body: body.clone() };
+        let what =
+            What::Request { id, method: method.to_owned(), path: path.to_owned(), body: Json::from(body.clone()) };
         self.say(who, what);
         let text = if body.is_null() { String::new() } else { body.to_string() };
         let bytes = request(method, path, HOST, &headers(&text), text.as_bytes());
@@ -96,7 +97,7 @@ impl Hub<'_> {
     pub fn listen_to_events(&mut self, who: &str) -> Result<bool, WorldFault> {
         self.net.requests += 1;
         let (id, path) = (self.net.requests, "/event".to_owned());
-        self.say(who, What::Request { id, method: "GET".to_owned(), path, body: Value::Null });
+        self.say(who, What::Request { id, method: "GET".to_owned(), path, body: Value::Null.into() });
         let bytes = request("GET", "/event", HOST, &[("accept", "text/event-stream")], b"");
         self.open_connection(who, bytes, Kind::Events { decoder: sse::Decoder::new() })
     }
@@ -168,7 +169,7 @@ pub fn drain(hub: &mut Hub<'_>) -> Result<(), WorldFault> {
         match connection.what {
             Kind::Request { id, status, body, .. } if why.is_empty() => {
                 let text = String::from_utf8_lossy(&body);
-                let body = serde_json::from_str(&text).unwrap_or(Value::String(text.into_owned()));
+                let body = Json::of_text(&text);
                 hub.say(&who, What::Response { id, status, body: body.clone() });
                 hub.tell(seat, Input::Response { id, status, body });
             }
@@ -233,7 +234,7 @@ fn take_pieces(hub: &mut Hub<'_>, at: usize) -> Came {
                 let mut events = Vec::new();
                 while let Ok(Some(item)) = decoder.next_item() {
                     if let sse::Item::Event(event) = item {
-                        events.push(serde_json::from_str(&event.data).unwrap_or(Value::String(event.data)));
+                        events.push(Json::of_text(&event.data));
                     }
                 }
                 let (seat, who) = (connection.seat, connection.who.clone());

@@ -8,13 +8,12 @@ use super::{Job, client, model};
 use crate::world::{Change, Handle, Launch, Proc, Streams, World, WorldFault};
 use rehang_fakes::Plan;
 use rehang_fakes::os::{Exit, Read, Sig, Write};
-use rehang_judge::{AskKind, Event, Fact, What};
+use rehang_judge::{AskKind, Event, Fact, Json, What};
 use rehang_scenario::turns::Question;
 use rehang_scenario::{
     Agent, Canon, ClaudeMode, Fault, OpencodeMode, PgrepFault, Scenario, Terminal, VTime, WorkerFault, WrapperFault,
 };
 use rehang_strategy::Stream;
-use serde_json::Value;
 use std::collections::VecDeque;
 
 /// The client's place among the actors: behind the wrapper.
@@ -64,7 +63,7 @@ pub enum Input {
         /// The HTTP status.
         status: u16,
         /// The body.
-        body: Value,
+        body: Json,
     },
     /// A request of its own got no response.
     Failed {
@@ -74,7 +73,7 @@ pub enum Input {
         why: &'static str,
     },
     /// An event on its event stream.
-    Event(Value),
+    Event(Json),
     /// Its event stream ended.
     EventsEnd,
     /// Somebody runs a command of the companion.
@@ -362,6 +361,11 @@ impl<'w> Hub<'w> {
             Change::Continued => What::Continued,
             Change::Adopted => What::Adopted,
             Change::Signalled { to, sig } => What::Signal { sig: sig.name().to_owned(), to },
+            Change::Fact(Fact::Acted { strategy, act }) if strategy == rehang_fakes::opencode::STORE => {
+                // what a server has on its disk: a restarted one finds it, and nobody sees it
+                self.launch.plan.stored = serde_json::from_str(&act).ok();
+                return;
+            }
             Change::Fact(fact) => {
                 self.note(&fact);
                 What::Fact(fact)

@@ -147,14 +147,14 @@ impl Outside {
                 Exit::Signal(sig) => -number(sig),
             }),
             Input::Response { id, status, body } => match self.requests.remove(&id) {
-                Some(id) => Seen::Response { id, status, body },
+                Some(id) => Seen::Response { id, status, body: body.clone_value() },
                 None => return Ok(None),
             },
             Input::Failed { id, why } => match self.requests.remove(&id) {
                 Some(id) => Seen::Failed { id, why: why.to_owned() },
                 None => return Ok(None),
             },
-            Input::Event(event) => Seen::Event(event),
+            Input::Event(event) => Seen::Event(event.clone_value()),
             Input::EventsEnd => {
                 self.reopen = hub.agent_alive().then(|| hub.now + RECONNECT);
                 Seen::EventsCut

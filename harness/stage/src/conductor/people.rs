@@ -6,7 +6,7 @@
 use super::Job;
 use super::hub::{Actor, Hub, Input};
 use crate::world::WorldFault;
-use rehang_judge::{AskKind, What};
+use rehang_judge::{AskKind, Json, What};
 use rehang_scenario::turns::Question;
 use rehang_scenario::{Agent, Canon, Does, Malformed, Person, Sees, Span, VTime, Via};
 use rehang_strategy::Stream;
@@ -101,10 +101,20 @@ impl Someone {
         Ok(())
     }
 
-    fn take_event(&mut self, hub: &Hub<'_>, event: &Value) {
+    fn take_event(&mut self, hub: &Hub<'_>, event: &Json) {
+        let kind = event.kind();
+        let tells = match &*kind {
+            "message.part.updated" => event.text().contains("externalResultReady"),
+            "session.created" | "question.asked" | "session.blocker.upserted" => true,
+            _ => kind.starts_with("permission."),
+        };
+        if !tells {
+            return;
+        }
         let properties = &event["properties"];
-        let kind = event["type"].as_str().unwrap_or_default();
-        let session = properties["sessionID"].as_str().unwrap_or_default();
+        // 1.2's parts name their session themselves
+        let session = properties["sessionID"].as_str().or_else(|| properties["part"]["sessionID"].as_str());
+        let session = session.unwrap_or_default();
         // Of a run that listens, nobody says which session is the first.
         let made = &properties["info"];
         if kind == "session.created" && self.session.is_empty() && made["parentID"].is_null() {
@@ -113,7 +123,7 @@ impl Someone {
         if self.sees == Sees::Events && session != self.session {
             return;
         }
-        match kind {
+        match &*kind {
             "question.asked" => self.sees_ask(hub, question_in(properties)),
             "permission.asked" | "permission.updated" => self.sees_ask(hub, permission_in(properties)),
             "session.blocker.upserted" => self.sees_ask(hub, question_in(&properties["request"])),
