@@ -40,9 +40,8 @@ fn cancelled(view: &View<'_>) -> bool {
 
 /// Whether a person's reply was taken that fits, where without the strategy one was that did not.
 fn replies_better(without: &[AskRow], with: &[AskRow]) -> bool {
-    let by_user = |row: &AskRow| {
-        matches!(&row.end, Some((_, AskEnd::Replied, Cause::Answer, by)) if by == "user") && !row.misfit
-    };
+    let by_user =
+        |row: &AskRow| matches!(&row.end, Some((_, AskEnd::Replied, Cause::Answer, by)) if by == "user") && !row.misfit;
     without.len() == with.len()
         && without.iter().any(|row| row.misfit)
         && without.iter().zip(with).all(|(row, other)| !row.misfit || by_user(other))
