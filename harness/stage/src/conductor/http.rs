@@ -83,7 +83,12 @@ impl Hub<'_> {
         let what =
             What::Request { id, method: method.to_owned(), path: path.to_owned(), body: Json::from(body.clone()) };
         self.say(who, what);
-        let text = if body.is_null() { String::new() } else { body.to_string() };
+        let text = match body {
+            Value::Null => String::new(),
+            // A client that sends no JSON.
+            Value::String(raw) => raw.clone(),
+            body => body.to_string(),
+        };
         let bytes = request(method, path, HOST, &headers(&text), text.as_bytes());
         let until = timeout.map(|span| self.now + span);
         let kind = Kind::Request { id, status: 0, body: Vec::new(), until };

@@ -244,6 +244,10 @@ impl Someone {
             }
             (_, None) => return Ok(()),
         };
+        let body = match &self.person.does {
+            Does::Malformed(Malformed::Syntax) => Value::String("{\"answers\":".to_owned()),
+            _ => body,
+        };
         hub.request(name, "POST", &path, &body, None)?;
         Ok(())
     }
