@@ -34,7 +34,8 @@ fn main() -> ExitCode {
     let mut args = Arguments::from_args();
     // each trial waits for all children of this process
     args.test_threads = Some(1);
-    let trials: [(&str, fn(&Place) -> Result<(), Failed>); 5] = [
+    type Test = fn(&Place) -> Result<(), Failed>;
+    let trials: [(&str, Test); 5] = [
         ("after_a_run", after_a_run),
         ("after_a_fault", after_a_fault),
         ("after_a_runner_is_killed", after_a_runner_is_killed),
@@ -264,11 +265,13 @@ impl Program for Gate {
     fn resume(&mut self, os: &mut dyn Os) -> Next {
         // blocks until the test opens the other side
         let there = os.env(GATE_ENV).map(|path| File::options().write(true).open(path));
-        while self.holds && matches!(there, Some(Ok(_))) {
+        if !self.holds || !matches!(there, Some(Ok(_))) {
+            return Next::Exit(0);
+        }
+        loop {
             // SAFETY: waits for a signal, and touches nothing.
             unsafe { libc::pause() };
         }
-        Next::Exit(0)
     }
 
     fn canon(&self, _: &mut Canon) {}

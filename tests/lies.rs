@@ -14,7 +14,8 @@ fn main() -> ExitCode {
     if std::env::var_os(COMMAND_ENV).is_some() {
         return rehang::face::main();
     }
-    let trials: [(&str, fn() -> Result<(), Failed>); 7] = [
+    type Test = fn() -> Result<(), Failed>;
+    let trials: [(&str, Test); 7] = [
         ("what_is_expected_is_a_success", as_expected),
         ("what_is_not_expected_is_1", not_as_expected),
         ("a_hang_that_nobody_expected_is_3", unexpected_hang),
