@@ -19,7 +19,7 @@ pub struct Determinism {
     /// Which cells.
     #[command(flatten)]
     pub select: Select,
-    /// How many runs; every other one beside two busy loops.
+    /// How many runs; every fourth one nice and beside two busy loops.
     #[arg(long, default_value_t = 20)]
     pub runs: u32,
     /// Where.
@@ -38,7 +38,9 @@ impl Determinism {
         let (mut cells, mut differ) = (0_u64, 0_u64);
         for round in 0..self.runs {
             let jobs = 1 + round as usize % 4;
-            let busy = if round % 2 == 1 { busy_loops(2)? } else { Vec::new() };
+            let crowded = round % 4 == 3;
+            let busy = if crowded { busy_loops(2)? } else { Vec::new() };
+            rehang_stage::worker::give_way(crowded);
             let pool = Pool::new(workers(Some(jobs))?);
             let outcome = run(&pool, &selected.units, true)?;
             for mut child in busy {
@@ -65,7 +67,7 @@ impl Determinism {
                 out,
                 "run {:>3}: {jobs} jobs{}, {} ms",
                 round + 1,
-                if round % 2 == 1 { ", beside two busy loops" } else { "" },
+                if crowded { ", nice, beside two busy loops" } else { "" },
                 outcome.wall_ms
             )?;
             out.flush()?;

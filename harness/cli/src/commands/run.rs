@@ -17,7 +17,7 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Runs cells and says whether they are as expected.
 #[derive(Debug, Clone, Args)]
@@ -98,8 +98,11 @@ impl Run {
         for problem in &selected.problems {
             anstream::eprintln!("{problem}");
         }
+        rehang_stage::worker::adopt_orphans();
         let pool = Pool::new(workers(self.jobs)?);
         let outcome = run(&pool, &selected.units, true)?;
+        drop(pool);
+        let clean = rehang_stage::worker::all_gone(CLEAN_WITHIN);
         if let Some(folder) = &self.traces {
             write_traces(folder, &outcome.cells)?;
         }
@@ -107,9 +110,17 @@ impl Run {
         let mut out = anstream::stdout().lock();
         report.print(self.format, &mut out)?;
         out.flush()?;
-        Ok(code(&selected, &outcome, self.select.filter.is_empty()))
+        let code = code(&selected, &outcome, self.select.filter.is_empty());
+        if !clean {
+            anstream::eprintln!("error: a process that this run started is still alive");
+            return Ok(code.max(Code::LeftBehind));
+        }
+        Ok(code)
     }
 }
+
+/// How long participants of a worker that broke off may take to end.
+const CLEAN_WITHIN: Duration = Duration::from_secs(5);
 
 /// Runs units on all workers of a pool.
 ///
