@@ -1,14 +1,17 @@
 //! What the scenario format must know of strategies, answered by the strategies' catalogue.
 //!
-//! Invariant: the matrix of an agent is the strategy crate's; nothing is added here.
+//! Invariant: the matrix of an agent is the strategy crate's; only what a user names is added.
 
 use rehang_scenario::Agent;
 use rehang_scenario::cells::{Catalogue, Named, Unknown};
 use rehang_strategy as strategy;
 
 /// The strategies of this build.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Strategies;
+#[derive(Debug, Clone, Default)]
+pub struct Strategies {
+    /// Stacks that a user names beside the matrix: `idle@f54b32f(timeout=10m)`, `a+b`.
+    pub named: Vec<String>,
+}
 
 impl Catalogue for Strategies {
     fn resolve(&self, pattern: &str) -> Result<Named, Unknown> {
@@ -20,7 +23,14 @@ impl Catalogue for Strategies {
     }
 
     fn stacks(&self, agent: &Agent) -> Vec<String> {
-        strategy::matrix(agent)
+        let mut stacks = strategy::matrix(agent);
+        for name in self.named.iter().filter(|name| strategy::stack(name).is_ok() && self.fits(name, agent).is_ok()) {
+            // `auto-answer@r1` means the placements that are there already
+            if !stacks.iter().any(|stack| strategy::spec::covers(name, stack)) {
+                stacks.push(name.clone());
+            }
+        }
+        stacks
     }
 
     fn fits(&self, stack: &str, agent: &Agent) -> Result<(), String> {

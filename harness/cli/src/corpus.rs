@@ -5,7 +5,7 @@
 use crate::catalogue::Strategies;
 use rehang_scenario::file::{Family, load};
 use rehang_scenario::problem::Problems;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// The scenarios of a run.
@@ -35,16 +35,30 @@ pub fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder)? {
-            let path = entry?.path();
-            if path.is_dir() && path.file_name().is_none_or(|name| name != "agents") {
-                folders.push(path);
-            } else if path.extension().is_some_and(|e| e == "toml") {
+            let entry = entry?;
+            let path = entry.path();
+            // a link to a folder is not followed: it may lead back
+            if entry.file_type()?.is_dir() {
+                if path.file_name().is_none_or(|name| name != "agents") {
+                    folders.push(path);
+                }
+            } else if path.extension().is_some_and(|e| e == "toml") && path.is_file() {
                 found.push(path);
             }
         }
     }
     found.sort();
     Ok(found)
+}
+
+/// The bytes of a file, up to one more than a scenario may have: then the limit is what is wrong with it.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    if !path.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(rehang_scenario::limits::FILE_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 impl Corpus {
@@ -55,10 +69,9 @@ impl Corpus {
     pub fn read(paths: &[PathBuf]) -> io::Result<Corpus> {
         let mut corpus = Corpus::default();
         for path in paths {
-            let bytes =
-                std::fs::read(path).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", path.display())))?;
+            let bytes = read(path).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", path.display())))?;
             let loaded = load(&path.display().to_string(), &bytes);
-            let problems = rehang_scenario::check::check(&loaded, &Strategies);
+            let problems = rehang_scenario::check::check(&loaded, &Strategies::default());
             match loaded.family {
                 Some(family) if problems.is_empty() => corpus.families.push(family),
                 _ => corpus.broken.push((path.clone(), problems)),

@@ -100,6 +100,9 @@ fn command(command: Command) -> Result<Code, CommandError> {
         }
         Command::Score { select, json, stage } => {
             let selected = select.select(stage.stages(), rehang_scenario::Style::Plain)?;
+            for problem in &selected.problems {
+                anstream::eprintln!("{problem}");
+            }
             let pool = crate::pool::Pool::new(crate::workers(None)?);
             let outcome = run::run(&pool, &selected.units, true)?;
             if json {
@@ -110,7 +113,7 @@ fn command(command: Command) -> Result<Code, CommandError> {
             } else {
                 write!(out, "{}\n{}", outcome.score.grid(100), outcome.score.table())?;
             }
-            Ok(Code::Expected)
+            Ok(if selected.problems.is_empty() { Code::Expected } else { Code::Usage })
         }
         Command::Determinism(determinism) => determinism.run(&mut out),
         Command::Bench(bench) => bench.run(&mut out),

@@ -71,7 +71,9 @@ impl Report<'_> {
         writeln!(out, "{BOLD}Which strategy ends which hang, and which does harm{BOLD:#}")?;
         writeln!(out)?;
         let (board, others) = in_the_matrix(&self.outcome.score);
-        write!(out, "{}\n{}", board.grid(100), board.table())?;
+        write!(out, "{}", board.grid(100))?;
+        writeln!(out, "{DIM}{}{DIM:#}\n", mechanisms(&board))?;
+        write!(out, "{}", board.table())?;
         if others > 0 {
             writeln!(
                 out,
@@ -82,11 +84,15 @@ impl Report<'_> {
         self.counts(out)?;
         let total = self.outcome.cells.len();
         let (passed, failed) = (total - failures.len(), failures.len());
-        let style = if failed == 0 { GOOD } else { BAD };
+        let style = if failed == 0 && self.selected.problems.is_empty() { GOOD } else { BAD };
         writeln!(
             out,
             "{style}{}{style:#}: {total} cells of {} scenarios on {} in {:.1} s",
-            if failed == 0 { "as expected" } else { "NOT as expected" },
+            match self.selected.problems.len() {
+                _ if failed > 0 => "NOT as expected".to_owned(),
+                0 => "as expected".to_owned(),
+                n => format!("{n} files have errors; the others as expected"),
+            },
             self.selected.scenarios,
             match self.stage {
                 Where::Both => "sim and lockstep, one trace each",
@@ -185,6 +191,23 @@ fn in_the_matrix(score: &Scoreboard) -> (Scoreboard, usize) {
     let everywhere: BTreeSet<String> = rehang_strategy::stacks().into_iter().collect();
     let all: BTreeSet<String> = score.rows().into_iter().map(|row| row.strategy).collect();
     (score.only(|strategy| everywhere.contains(strategy)), all.difference(&everywhere).count())
+}
+
+/// What the columns of the board mean, in lines of 100 columns.
+fn mechanisms(board: &Scoreboard) -> String {
+    let mut lines = vec![String::new()];
+    let shown: BTreeSet<String> = board.rows().into_iter().map(|row| row.mechanism).collect();
+    for mechanism in rehang_scenario::mechanism::MECHANISMS.iter().filter(|m| shown.contains(m.id)) {
+        let word = format!("{} {}  ", mechanism.id, mechanism.name);
+        if lines.last().is_some_and(|line| line.len() + word.len() > 100) {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push_str(&word);
+        }
+    }
+    lines.push("F1–F10 are healthy runs that look hung · ctl: the control arms".to_owned());
+    lines.join("\n")
 }
 
 /// Whether a cell is not as expected, for whatever reason.

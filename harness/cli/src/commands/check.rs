@@ -31,6 +31,9 @@ impl Check {
                 false => paths.push(path),
             }
         }
+        if paths.is_empty() {
+            return Err(CommandError::Usage("no scenario file (*.toml) there".to_owned()));
+        }
         let corpus = Corpus::read(&paths)?;
         let color = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
         let style = if color { Style::Colour } else { Style::Plain };

@@ -7,7 +7,8 @@ use crate::catalogue::Strategies;
 use crate::corpus::{Corpus, default_folder, files};
 use crate::unit::{Unit, units};
 use clap::Args;
-use rehang_scenario::cells::{Catalogue, cells};
+use rehang_scenario::cells::{Catalogue, CellId, Cells, cells};
+use rehang_scenario::file::Family;
 use rehang_scenario::problem::Style;
 use rehang_scenario::{Arm, Stage, Terminal};
 use std::collections::BTreeMap;
@@ -16,7 +17,7 @@ use std::path::PathBuf;
 /// Which cells.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Select {
-    /// Words of cell names; a cell is taken if its name contains one of them. None: all.
+    /// Words of cell names, or mechanisms (`F1`); a cell is taken if its name contains one of them. None: all.
     #[arg(value_name = "FILTER")]
     pub filter: Vec<String>,
     /// Only these stacks (`idle@f54b32f`, `auto-answer@r3+watcher@pr5`); a name without a version means each.
@@ -82,6 +83,9 @@ impl Select {
                 false => paths.push(path),
             }
         }
+        if paths.is_empty() {
+            return Err(CommandError::Usage("no scenario file (*.toml) there".to_owned()));
+        }
         Ok(paths)
     }
 
@@ -95,26 +99,22 @@ impl Select {
         selected.problems = corpus.broken.iter().map(|(_, problems)| problems.render(style)).collect();
         let (k, n) = self.shard.unwrap_or((1, 1));
         let mut counter = 0;
+        let catalogue = Strategies { named: self.strategy.clone() };
+        for pattern in &self.strategy {
+            if let Err(unknown) = catalogue.resolve(pattern) {
+                return Err(CommandError::Usage(format!("--strategy '{pattern}': {}", unknown.message)));
+            }
+        }
         for family in &corpus.families {
-            let all = cells(family, &Strategies);
-            for skipped in &all.skipped {
-                *selected.left_out.entry(skipped.because.to_owned()).or_default() += 1;
-            }
-            for variant in &family.variants {
-                for entry in rehang_strategy::all() {
-                    if let Err(reason) = rehang_strategy::fits(entry, &variant.scenario.agent) {
-                        let count = variant.scenario.terminals.len() * variant.scenario.seeds.len();
-                        *selected.left_out.entry(reason).or_default() += count;
-                    }
-                }
-            }
+            let all = cells(family, &catalogue);
             let wanted = all.cells.iter().filter(|cell| {
                 let name = cell.id.to_string();
-                let named = |filter: &String| match self.exact {
+                // the whole name of a cell means that cell alone, though others' names begin with it
+                let named = |filter: &String| match self.exact || filter.parse::<CellId>().is_ok() {
                     true => name == *filter || cell.id.scenario == *filter,
-                    false => name.contains(filter.as_str()),
+                    false => name.contains(filter.as_str()) || cell.scenario.mechanism == *filter,
                 };
-                let stack = |pattern: &String| Strategies.matches(pattern, &cell.id.strategy);
+                let stack = |pattern: &String| catalogue.matches(pattern, &cell.id.strategy);
                 (self.filter.is_empty() || self.filter.iter().any(named))
                     && (self.strategy.is_empty() || self.strategy.iter().any(stack))
                     && (self.terminal.is_empty() || self.terminal.contains(&cell.id.terminal))
@@ -123,6 +123,7 @@ impl Select {
             let found = units(family, wanted, stages);
             if !found.is_empty() {
                 selected.scenarios += 1;
+                count_left_out(family, &all, &mut selected.left_out);
             }
             for unit in found {
                 counter += 1;
@@ -144,6 +145,25 @@ impl Select {
         selected.units.sort_by_key(|unit| std::cmp::Reverse(unit.cells.len()));
         selected.units.retain(|unit| !unit.stages.is_empty());
         Ok(selected)
+    }
+}
+
+/// Counts by reason what a file and the seats of its agents leave out.
+fn count_left_out(family: &Family, all: &Cells<'_>, left_out: &mut BTreeMap<String, usize>) {
+    for skipped in &all.skipped {
+        *left_out.entry(skipped.because.to_owned()).or_default() += 1;
+    }
+    if !all.uncovered.is_empty() {
+        *left_out.entry("no rule of the file speaks of a stack that was named".to_owned()).or_default() +=
+            all.uncovered.len();
+    }
+    for variant in &family.variants {
+        for entry in rehang_strategy::all() {
+            if let Err(reason) = rehang_strategy::fits(entry, &variant.scenario.agent) {
+                let count = variant.scenario.terminals.len() * variant.scenario.seeds.len();
+                *left_out.entry(reason).or_default() += count;
+            }
+        }
     }
 }
 

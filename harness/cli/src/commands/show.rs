@@ -34,6 +34,9 @@ impl Show {
     /// # Errors
     /// A name that no cell has, a file that cannot be read, a worker that cannot be started.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        if self.select.filter.is_empty() && self.select.scenarios.is_empty() {
+            return Err(CommandError::Usage("which cell? `rehang list` names them all".to_owned()));
+        }
         let mut selected = self.select.select(self.stage.stages(), Style::Plain)?;
         for unit in &mut selected.units {
             unit.keep_traces = true;
