@@ -102,6 +102,24 @@ impl Sig {
         }
     }
 
+    /// The number, as Linux has it on x86 and ARM.
+    pub fn number(self) -> u8 {
+        match self {
+            Sig::Hup => 1,
+            Sig::Int => 2,
+            Sig::Quit => 3,
+            Sig::Kill => 9,
+            Sig::Usr1 => 10,
+            Sig::Term => 15,
+            Sig::Cont => 18,
+            Sig::Stop => 19,
+            Sig::Tstp => 20,
+            Sig::Ttin => 21,
+            Sig::Ttou => 22,
+            Sig::Winch => 28,
+        }
+    }
+
     /// The signal of this name.
     pub fn from_name(name: &str) -> Option<Sig> {
         use Sig::*;

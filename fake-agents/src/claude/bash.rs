@@ -233,21 +233,6 @@ impl Pipe {
 fn exit_code(exit: Exit) -> i32 {
     match exit {
         Exit::Code(code) => code.into(),
-        Exit::Signal(sig) => {
-            128 + match sig {
-                Sig::Hup => 1,
-                Sig::Int => 2,
-                Sig::Quit => 3,
-                Sig::Kill => 9,
-                Sig::Usr1 => 10,
-                Sig::Term => 15,
-                Sig::Cont => 18,
-                Sig::Stop => 19,
-                Sig::Tstp => 20,
-                Sig::Ttin => 21,
-                Sig::Ttou => 22,
-                Sig::Winch => 28,
-            }
-        }
+        Exit::Signal(sig) => 128 + i32::from(sig.number()),
     }
 }

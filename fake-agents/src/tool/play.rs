@@ -419,24 +419,6 @@ fn block(bytes: u32) -> Vec<u8> {
 fn code(exit: Exit) -> u8 {
     match exit {
         Exit::Code(code) => code,
-        Exit::Signal(sig) => 128u8.saturating_add(number(sig)),
-    }
-}
-
-/// Numbers of signals, as Linux has them on x86 and ARM.
-fn number(sig: Sig) -> u8 {
-    match sig {
-        Sig::Hup => 1,
-        Sig::Int => 2,
-        Sig::Quit => 3,
-        Sig::Kill => 9,
-        Sig::Usr1 => 10,
-        Sig::Term => 15,
-        Sig::Cont => 18,
-        Sig::Stop => 19,
-        Sig::Tstp => 20,
-        Sig::Ttin => 21,
-        Sig::Ttou => 22,
-        Sig::Winch => 28,
+        Exit::Signal(sig) => 128 + sig.number(),
     }
 }

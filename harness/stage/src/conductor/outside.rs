@@ -144,7 +144,7 @@ impl Outside {
             Input::OutputEnd(stream) if !self.serves => Seen::OutputEnd(stream),
             Input::Exited(exit) => Seen::Exited(match exit {
                 Exit::Code(code) => i32::from(code),
-                Exit::Signal(sig) => -number(sig),
+                Exit::Signal(sig) => -i32::from(sig.number()),
             }),
             Input::Response { id, status, body } => match self.requests.remove(&id) {
                 Some(id) => Seen::Response { id, status, body: body.clone_value() },
@@ -215,23 +215,5 @@ impl Actor for Outside {
 
     fn waits_for(&self) -> Option<&'static str> {
         (self.worker_gone == Some(true) && !self.over).then_some("worker")
-    }
-}
-
-/// The number of a signal on Linux, x86-64 and most others.
-fn number(sig: Sig) -> i32 {
-    match sig {
-        Sig::Hup => 1,
-        Sig::Int => 2,
-        Sig::Quit => 3,
-        Sig::Kill => 9,
-        Sig::Usr1 => 10,
-        Sig::Term => 15,
-        Sig::Cont => 18,
-        Sig::Stop => 19,
-        Sig::Tstp => 20,
-        Sig::Ttin => 21,
-        Sig::Ttou => 22,
-        Sig::Winch => 28,
     }
 }
