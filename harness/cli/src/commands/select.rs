@@ -10,7 +10,7 @@ use clap::Args;
 use rehang_scenario::cells::{Catalogue, CellId, Cells, cells};
 use rehang_scenario::file::Family;
 use rehang_scenario::problem::Style;
-use rehang_scenario::{Arm, Stage, Terminal};
+use rehang_scenario::{Stage, Terminal};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -165,9 +165,4 @@ fn count_left_out(family: &Family, all: &Cells<'_>, left_out: &mut BTreeMap<Stri
             }
         }
     }
-}
-
-/// How many cells of a unit belong to an arm.
-pub fn in_arm(unit: &Unit, arm: Arm) -> usize {
-    unit.cells.iter().filter(|cell| cell.arm == arm).count()
 }

@@ -340,7 +340,7 @@ impl<'w> Hub<'w> {
                 self.read_stream(at, usize::MAX)?;
             }
         }
-        http_drain(self)?;
+        super::http::drain(self)?;
         model::drain(self)
     }
 
@@ -488,10 +488,6 @@ impl<'w> Hub<'w> {
         self.model.canon(canon);
         self.world.canon(canon)
     }
-}
-
-fn http_drain(hub: &mut Hub<'_>) -> Result<(), WorldFault> {
-    super::http::drain(hub)
 }
 
 /// Whether a fact carries the task forward.

@@ -23,7 +23,6 @@ pub struct Someone {
     seat: usize,
     /// opencode 1.0.185 has the legacy permission route alone.
     legacy: bool,
-    begun: bool,
     acts_at: Option<VTime>,
     /// Asks that they have seen and will act on.
     seen: VecDeque<(VTime, Sight)>,
@@ -66,7 +65,6 @@ impl Someone {
             sees,
             seat,
             legacy,
-            begun: false,
             acts_at: (sees == Sees::Clock).then(|| job.begin + person.after),
             seen: VecDeque::new(),
             known: Vec::new(),
@@ -370,7 +368,7 @@ impl Actor for Someone {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        canon.flag(self.done).flag(self.begun).deadline(self.acts_at).deadline(self.looks_at);
+        canon.flag(self.done).deadline(self.acts_at).deadline(self.looks_at);
         canon.num(self.known.len() as u64).num(self.looks.len() as u64).bytes(&self.line);
         for (at, sight) in &self.seen {
             canon.deadline(Some(*at)).text(&sight.id);
