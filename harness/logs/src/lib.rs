@@ -1,0 +1,1 @@
+//! Logs in, scenarios out, and back: importers, exporters, masking.

@@ -1,0 +1,1 @@
+//! The scripted model server: a scenario's turns, spoken in the model APIs' dialects.

@@ -1,0 +1,1 @@
+//! Pictures: the HTML report, terminal recordings, summaries for CI jobs.

@@ -1,0 +1,1 @@
+//! Searching for hangs and making them small: explore, shrink, tune.
