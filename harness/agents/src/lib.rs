@@ -1,1 +1,13 @@
 //! Real agents as data: where a release is had, how it is installed, run and read.
+//!
+//! Invariant: this crate knows no agent by name. What is particular to one stands in its file.
+
+pub mod install;
+pub mod model;
+pub mod recipe;
+pub mod registry;
+
+pub use install::{Installed, Progress, Quiet, Store, StoreError};
+pub use model::{Call, Dialect, Feature, Form, Means, Sign, Source, Start, ToolShape, Wish};
+pub use recipe::{Agent, CannotRun, Recipe, Words};
+pub use semver::Version;

@@ -1,0 +1,255 @@
+//! An agent, typed: one TOML file of `scenarios/agents/`.
+//!
+//! Invariant: nothing about any one agent stands in the code; a new agent or a version's quirk is a change of a file.
+//! Templates hold `{word}`s; [`crate::Words`] says which there are. `{{` and `}}` stand for the brackets themselves.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// An agent's file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct File {
+    /// What the command line calls it.
+    pub name: String,
+    /// What people call it.
+    pub title: String,
+    /// Where its releases are had.
+    pub source: Source,
+    /// The recipe of every release, before quirks.
+    pub recipe: Layer,
+    /// What is different in some releases; later ones go over earlier ones.
+    #[serde(default)]
+    pub quirk: Vec<Quirk>,
+}
+
+/// Where releases are had.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// An npm package. `{arch}` in its name is `x64` or `arm64`.
+    Npm(String),
+    /// A PyPI package.
+    Pypi(String),
+}
+
+/// What is different in some releases.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Quirk {
+    /// The releases, as a semver range: `>=1.2, <1.4`. A pre-release counts as the release that it leads to.
+    pub versions: String,
+    /// How this is known.
+    pub because: String,
+    /// These releases cannot run here, for this reason.
+    #[serde(default)]
+    pub broken: Option<String>,
+    /// What goes over the recipe: tables key by key, all else as a whole.
+    #[serde(default)]
+    pub recipe: Layer,
+}
+
+/// A recipe, or a part of one.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Layer {
+    /// Another package for these releases.
+    #[serde(default)]
+    pub source: Option<Source>,
+    /// What starts it, before any argument: `{root}` is the folder that it is installed in, `{arch}` as above.
+    #[serde(default)]
+    pub program: Vec<String>,
+    /// The model API that it speaks.
+    #[serde(default)]
+    pub dialect: Option<Dialect>,
+    /// The model's name.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// Its environment; it has no other but that of the sandbox (`PATH`, `HOME`, XDG folders, `TMPDIR`). An empty value
+    /// in a quirk takes a variable away.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Files that it finds: a path (`{home}/…`, `{cwd}/…`) and the text.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
+    /// How it is started.
+    #[serde(default)]
+    pub forms: BTreeMap<Form, Start>,
+    /// What is added where bash may run without asking.
+    #[serde(default)]
+    pub allow: Option<Wish>,
+    /// What is added where bash has to ask.
+    #[serde(default)]
+    pub ask: Option<Wish>,
+    /// How the model calls its tools.
+    #[serde(default)]
+    pub tools: BTreeMap<Call, ToolShape>,
+    /// A model request is a main one, and spends a scripted turn, if it offers one of these tools; any tool where none
+    /// is named.
+    #[serde(default)]
+    pub main: Option<Vec<String>>,
+    /// Assistant messages that are there before the model has said a word.
+    #[serde(default)]
+    pub preload: Option<u32>,
+    /// No material progress for so long is a hang, in milliseconds.
+    #[serde(default)]
+    #[schemars(range(min = 1_000, max = 600_000))]
+    pub window_ms: Option<u64>,
+    /// Peak resident memory of one run, in MiB; runs stand side by side as far as memory allows.
+    #[serde(default)]
+    pub memory_mib: Option<u64>,
+    /// What its output says, line by line; the first match wins.
+    #[serde(default)]
+    pub signs: Vec<Sign>,
+    /// What it cannot do, and why.
+    #[serde(default)]
+    pub cannot: BTreeMap<Feature, String>,
+}
+
+/// A model API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Dialect {
+    /// `POST …/chat/completions`.
+    OpenaiChat,
+    /// `POST …/responses`.
+    OpenaiResponses,
+    /// `POST /v1/messages`.
+    Anthropic,
+    /// `POST …/models/MODEL:streamGenerateContent`.
+    Gemini,
+}
+
+/// A way to start an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// One prompt on the command line, then it ends.
+    Run,
+    /// Prompts, and a host's answers, come over stdin.
+    Stdin,
+    /// An HTTP server.
+    Serve,
+    /// A person at a terminal.
+    Interactive,
+}
+
+/// A command line.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Start {
+    /// Arguments. The argument `{args}` alone stands for those of `allow` or `ask`, and of the scenario.
+    pub args: Vec<String>,
+    /// Lines that are written to its stdin when it has started.
+    #[serde(default)]
+    pub says: Vec<String>,
+    /// A server: the words of the line that it prints when it listens; behind them is its address.
+    #[serde(default)]
+    pub listening: Option<String>,
+    /// Its environment, over the recipe's.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+}
+
+/// What is added for a wish of the scenario.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Wish {
+    /// Environment.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Arguments, where the command line has `{args}`.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// Further words for the templates of `env`, `files` and the command line.
+    #[serde(default)]
+    pub words: BTreeMap<String, String>,
+}
+
+/// A call that a scenario's turn makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Call {
+    /// The question tool.
+    Ask,
+    /// The bash tool.
+    Bash,
+    /// A subagent.
+    Task,
+}
+
+/// How the model calls a tool.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ToolShape {
+    /// The tool's name.
+    pub name: String,
+    /// Its arguments. A text that is one `{word}` alone becomes that word's value: `{command}`, `{description}`,
+    /// `{prompt}`, `{timeout_ms}`, `{questions}` (as `question` says), `{question}`, `{header}`, `{options}`.
+    /// A key whose value is a word that the turn does not have is left out.
+    pub arguments: Value,
+    /// The element of `{questions}`.
+    #[serde(default)]
+    pub question: Option<Value>,
+    /// The element of `{options}`: `{label}`, `{description}`.
+    #[serde(default)]
+    pub option: Option<Value>,
+}
+
+/// What a line of the output means.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Sign {
+    /// The line holds this text.
+    #[serde(default)]
+    pub text: Option<String>,
+    /// The line is JSON with these values at these pointers (`"/type" = "result"`).
+    #[serde(default)]
+    pub json: BTreeMap<String, Value>,
+    /// What it means.
+    pub means: Means,
+}
+
+/// What a line of output means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Means {
+    /// Nothing: no progress, though something is printed.
+    Nothing,
+    /// It waits for an answer.
+    Asks,
+    /// It refused a question or a permission by itself.
+    Refuses,
+    /// It is done.
+    Completes,
+    /// It failed.
+    Fails,
+}
+
+/// A feature that a scenario needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Feature {
+    /// A prompt on the command line.
+    Run,
+    /// Prompts over stdin.
+    Stdin,
+    /// A server.
+    Serve,
+    /// A person at a terminal.
+    Interactive,
+    /// A question tool.
+    Question,
+    /// A bash tool.
+    Bash,
+    /// A bash tool that asks first.
+    Permission,
+    /// A subagent.
+    Subagent,
+    /// A subagent's bash tool that asks first.
+    SubagentPermission,
+    /// Two calls at once.
+    Together,
+}

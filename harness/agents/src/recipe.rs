@@ -1,0 +1,241 @@
+//! An agent at one release: the file's recipe with the quirks of that release over it.
+//!
+//! Invariant: a [`Recipe`] is whole; nothing above this crate looks at a version to know how to run it.
+
+use crate::model::{Call, Dialect, Feature, File, Form, Layer, Sign, Source, Start, ToolShape, Wish};
+use rehang_scenario::{Problem, Problems};
+use semver::Version;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// An agent.
+#[derive(Debug, Clone)]
+pub struct Agent {
+    /// Its file.
+    pub file: File,
+}
+
+/// Why a release cannot run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CannotRun {
+    /// The agent's file says so.
+    #[error("{agent} {version} cannot run here: {because}")]
+    Broken {
+        /// The agent.
+        agent: String,
+        /// The release.
+        version: Version,
+        /// The file's reason.
+        because: String,
+    },
+    /// The file leaves something out that every release needs.
+    #[error("the file of {agent} says nothing of `{key}` for {version}")]
+    Incomplete {
+        /// The agent.
+        agent: String,
+        /// The release.
+        version: Version,
+        /// The key of `[recipe]`.
+        key: &'static str,
+    },
+}
+
+/// How one release is run and read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recipe {
+    /// The agent's name.
+    pub agent: String,
+    /// The release.
+    pub version: Version,
+    /// Where it is had.
+    pub source: Source,
+    /// What starts it, as templates of `{root}` and `{arch}`.
+    pub program: Vec<String>,
+    /// The model API.
+    pub dialect: Dialect,
+    /// The model's name.
+    pub model: String,
+    /// Environment, as templates.
+    pub env: BTreeMap<String, String>,
+    /// Files: path and text, as templates.
+    pub files: BTreeMap<String, String>,
+    /// How it can be started.
+    pub forms: BTreeMap<Form, Start>,
+    /// What is added where bash may run without asking.
+    pub allow: Wish,
+    /// What is added where bash has to ask.
+    pub ask: Wish,
+    /// How the model calls its tools.
+    pub tools: BTreeMap<Call, ToolShape>,
+    /// Tools by which a main model request is known; any tool where empty.
+    pub main: Vec<String>,
+    /// Assistant messages that are there before the model has said a word.
+    pub preload: u32,
+    /// No material progress for so long is a hang.
+    pub window_ms: u64,
+    /// Peak resident memory of one run, in MiB.
+    pub memory_mib: u64,
+    /// What its output says.
+    pub signs: Vec<Sign>,
+    /// What it cannot do.
+    pub cannot: BTreeMap<Feature, String>,
+}
+
+/// The words of a template.
+///
+/// `{base_url}` (of the model server, no slash at its end), `{port}` (of the agent's own server), `{key}`, `{home}`,
+/// `{cwd}`, `{prompt}`, `{model}`, `{root}`, `{arch}`, and those of a [`Wish`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Words(pub BTreeMap<String, String>);
+
+impl Words {
+    /// With this word.
+    #[must_use]
+    pub fn with(mut self, word: &str, value: impl Into<String>) -> Words {
+        self.0.insert(word.to_owned(), value.into());
+        self
+    }
+
+    /// Fills a template in. `{{` and `}}` become brackets; a word that is not known stays as it stands.
+    pub fn fill(&self, template: &str) -> String {
+        let mut out = String::with_capacity(template.len());
+        let mut rest = template;
+        while let Some(at) = rest.find(['{', '}']) {
+            let (before, here) = rest.split_at(at);
+            out.push_str(before);
+            if here.starts_with("{{") || here.starts_with("}}") {
+                out.push_str(&here[..1]);
+                rest = &here[2..];
+                continue;
+            }
+            let word = here.strip_prefix('{').and_then(|w| w.split_once('}'));
+            match word.and_then(|(word, rest)| Some((self.0.get(word)?, rest))) {
+                Some((value, after)) => {
+                    out.push_str(value);
+                    rest = after;
+                }
+                None => {
+                    out.push_str(&here[..1]);
+                    rest = &here[1..];
+                }
+            }
+        }
+        out + rest
+    }
+}
+
+impl Agent {
+    /// Reads an agent's file. `name` is its path, as errors shall show it.
+    ///
+    /// # Errors
+    /// What is wrong with the file, with file, line and caret.
+    pub fn load(name: &str, text: &str) -> Result<Agent, Problems> {
+        match toml::from_str::<File>(text) {
+            Ok(file) => Ok(Agent { file }),
+            Err(error) => {
+                let source = Arc::new(rehang_scenario::Source { name: name.to_owned(), text: text.to_owned() });
+                let problem = Problem::new(error.span().unwrap_or(0..0), error.message().to_owned());
+                Err(Problems { source, list: vec![problem], more: 0 })
+            }
+        }
+    }
+
+    /// The agents that are shipped, and those of a folder of the user's own, which go first where names are the same.
+    ///
+    /// # Errors
+    /// What is wrong with a file.
+    pub fn all(_own: Option<&Path>) -> Result<Vec<Agent>, Problems> {
+        Ok(Vec::new())
+    }
+
+    /// What the command line calls it.
+    pub fn name(&self) -> &str {
+        &self.file.name
+    }
+
+    /// The recipe of a release.
+    ///
+    /// # Errors
+    /// Why the release cannot run.
+    pub fn at(&self, version: &Version) -> Result<Recipe, CannotRun> {
+        let mut whole = self.file.recipe.clone();
+        let bare = Version::new(version.major, version.minor, version.patch);
+        for quirk in &self.file.quirk {
+            if !semver::VersionReq::parse(&quirk.versions).is_ok_and(|range| range.matches(&bare)) {
+                continue;
+            }
+            if let Some(because) = &quirk.broken {
+                let because = because.clone();
+                return Err(CannotRun::Broken { agent: self.file.name.clone(), version: version.clone(), because });
+            }
+            whole = over(whole, &quirk.recipe);
+        }
+        let missing = |key| CannotRun::Incomplete { agent: self.file.name.clone(), version: version.clone(), key };
+        Ok(Recipe {
+            agent: self.file.name.clone(),
+            version: version.clone(),
+            source: whole.source.unwrap_or_else(|| self.file.source.clone()),
+            program: Some(whole.program).filter(|p| !p.is_empty()).ok_or_else(|| missing("program"))?,
+            dialect: whole.dialect.ok_or_else(|| missing("dialect"))?,
+            model: whole.model.ok_or_else(|| missing("model"))?,
+            env: whole.env,
+            files: whole.files,
+            forms: whole.forms,
+            allow: whole.allow.unwrap_or_default(),
+            ask: whole.ask.unwrap_or_default(),
+            tools: whole.tools,
+            main: whole.main.unwrap_or_default(),
+            preload: whole.preload.unwrap_or(0),
+            window_ms: whole.window_ms.ok_or_else(|| missing("window-ms"))?,
+            memory_mib: whole.memory_mib.ok_or_else(|| missing("memory-mib"))?,
+            signs: whole.signs,
+            cannot: whole.cannot,
+        })
+    }
+}
+
+impl Recipe {
+    /// Why this release cannot play a scenario with such a feature; none where it can.
+    pub fn cannot(&self, feature: Feature) -> Option<&str> {
+        let form = match feature {
+            Feature::Run => Some(Form::Run),
+            Feature::Stdin => Some(Form::Stdin),
+            Feature::Serve => Some(Form::Serve),
+            Feature::Interactive => Some(Form::Interactive),
+            _ => None,
+        };
+        let no_form = || form.filter(|form| !self.forms.contains_key(form)).map(|_| "it has no such form");
+        self.cannot.get(&feature).map(String::as_str).or_else(no_form)
+    }
+}
+
+fn over(mut base: Layer, top: &Layer) -> Layer {
+    let or = |list: &mut Vec<String>, top: &Vec<String>| {
+        if !top.is_empty() {
+            list.clone_from(top);
+        }
+    };
+    or(&mut base.program, &top.program);
+    base.source = top.source.clone().or(base.source);
+    base.dialect = top.dialect.or(base.dialect);
+    base.model = top.model.clone().or(base.model);
+    base.allow = top.allow.clone().or(base.allow);
+    base.ask = top.ask.clone().or(base.ask);
+    base.main = top.main.clone().or(base.main);
+    base.preload = top.preload.or(base.preload);
+    base.window_ms = top.window_ms.or(base.window_ms);
+    base.memory_mib = top.memory_mib.or(base.memory_mib);
+    if !top.signs.is_empty() {
+        base.signs.clone_from(&top.signs);
+    }
+    base.env.extend(top.env.clone());
+    base.env.retain(|_, value| !value.is_empty());
+    base.files.extend(top.files.clone());
+    base.files.retain(|_, value| !value.is_empty());
+    base.forms.extend(top.forms.clone());
+    base.tools.extend(top.tools.clone());
+    base.cannot.extend(top.cannot.clone());
+    base.cannot.retain(|_, value| !value.is_empty());
+    base
+}

@@ -1,0 +1,1 @@
+//! What a registry has: the versions of a package.
