@@ -5,13 +5,11 @@
 
 use rehang_judge::meets::{self, meets};
 use rehang_judge::score::Scoreboard;
-use rehang_judge::{CellFacts, Row, Trace, Verdict, judge, ndjson, timeline};
+use rehang_judge::{CellFacts, Row, Trace, Verdict, ndjson, timeline};
 use rehang_scenario::cells::{Cell, CellId};
-use rehang_scenario::turns::Turn;
-use rehang_scenario::{Agent, Arm, Expect, Scenario, Span, Stage, Terminal, VTime, Via};
+use rehang_scenario::{Arm, Expect, Scenario, Span, Stage, Terminal, VTime};
 use rehang_stage::world::World;
-use rehang_stage::{Job, RunError};
-use rehang_strategy::Facts;
+use rehang_stage::{Job, Setting, judged};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -184,37 +182,11 @@ impl Runner<'_> {
 
     fn cell(&mut self, scenario: &Scenario, stack: &str, arm: Arm, none: Option<&Verdict>) -> Result<Ran, String> {
         let job = Job { scenario, stack, terminal: self.unit.terminal, seed: self.unit.seed, begin: self.unit.begin };
+        let setting = Setting { name: &self.unit.name, stage: self.stage, arm, healthy: self.healthy };
         let began = Instant::now();
-        let record = rehang_stage::run(self.world, &job).map_err(|error| match error {
-            RunError::World(fault) => fault.to_string(),
-            RunError::Stack(why) => why,
-        })?;
+        let played = judged(self.world, &job, &setting, none)?;
         let wall_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
-        let facts = self.facts(scenario, stack, arm);
-        let verdict = judge(&record.trace, &facts, none).map_err(|inconsistent| inconsistent.to_string())?;
-        Ok(Ran { trace: record.trace, verdict, facts, wall_us })
-    }
-
-    fn facts(&self, scenario: &Scenario, stack: &str, arm: Arm) -> CellFacts {
-        let mut facts = CellFacts::new(&self.unit.name, stack, self.unit.terminal);
-        facts.mechanism.clone_from(&scenario.mechanism);
-        facts.stage = self.stage;
-        facts.seed = self.unit.seed;
-        facts.control = arm == Arm::Control;
-        facts.server = rehang_stage::serves(&scenario.agent);
-        facts.answerer = scenario.people.iter().any(|person| match person.via {
-            Via::Tty => self.unit.terminal.stdin_is_tty(),
-            Via::Http | Via::Stdin => true,
-            Via::Companion => false,
-        });
-        facts.survives.clone_from(&scenario.survives);
-        if let Ok(stack) = rehang_strategy::stack(stack) {
-            facts.bound = stack.bound(&counts(&scenario.turns, self.healthy));
-            for member in &stack.members {
-                facts.effective.insert(member.spec.to_string(), constants(&member.spec, &scenario.agent));
-            }
-        }
-        facts
+        Ok(Ran { trace: played.trace, verdict: played.verdict, facts: played.facts, wall_us })
     }
 
     fn show(
@@ -312,44 +284,4 @@ pub fn units<'a>(
         });
     }
     units
-}
-
-fn counts(turns: &[Turn], healthy: Span) -> Facts {
-    let mut facts = Facts { healthy, ..Facts::default() };
-    count(turns, &mut facts);
-    facts
-}
-
-fn count(turns: &[Turn], facts: &mut Facts) {
-    facts.responses += u32::try_from(rehang_scenario::turns::responses(turns).len()).unwrap_or(u32::MAX);
-    for turn in turns {
-        let one = std::slice::from_ref(turn);
-        let calls = if let Turn::Together(calls) = turn { calls } else { one };
-        for call in calls {
-            match call {
-                Turn::Ask(_) | Turn::Permit(_) => facts.asks += 1,
-                Turn::Bash(bash) => {
-                    facts.bashes += 1;
-                    facts.asks += u32::from(bash.asks.is_some());
-                }
-                Turn::Task(task) => count(&task.turns, facts),
-                Turn::Say(_) | Turn::Think(_) | Turn::Together(_) | Turn::Compact(_) | Turn::Finish(_) => {}
-            }
-        }
-    }
-}
-
-/// The constants that a strategy really runs with, by the names that reports use: `idle_ms`, `misses`.
-fn constants(spec: &rehang_strategy::Spec, agent: &Agent) -> BTreeMap<String, u64> {
-    let Ok((_, params)) = spec.resolve() else { return BTreeMap::new() };
-    let spans = params.spans.iter().map(|(name, span)| (format!("{name}_ms"), span.as_ms()));
-    let counts = params.counts.iter().map(|(name, count)| ((*name).to_owned(), u64::from(*count)));
-    let mut all: BTreeMap<String, u64> = spans.chain(counts).collect();
-    // PawWork gives a model that reasons longer to begin (461b025e2), whatever the parameter says.
-    if matches!(agent, Agent::Pawwork(pawwork) if pawwork.reasoning)
-        && let Some(connect_ms) = all.get_mut("connect_ms").filter(|ms| **ms > 0)
-    {
-        *connect_ms = rehang_strategy::pawwork::clock::CONNECT_REASONING.as_ms();
-    }
-    all
 }

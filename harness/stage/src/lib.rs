@@ -5,9 +5,11 @@
 
 pub mod bare;
 pub mod conductor;
+pub mod judged;
 pub mod lockstep;
 pub mod sim;
 pub mod worker;
 pub mod world;
 
 pub use conductor::{Job, Record, RunError, run, serves};
+pub use judged::{Played, Setting, judged};

@@ -1,0 +1,118 @@
+//! A cell that is run and judged: the one place that gathers what the judge has to know of it.
+//!
+//! Invariant: the facts are a function of scenario, stack and setting; nothing of them comes from the run.
+
+use crate::world::World;
+use crate::{Job, RunError, run, serves};
+use rehang_judge::{CellFacts, Trace, Verdict, judge};
+use rehang_scenario::turns::Turn;
+use rehang_scenario::{Agent, Arm, Scenario, Span, Stage, Via};
+use rehang_strategy::Facts;
+use std::collections::BTreeMap;
+
+/// What a cell is part of.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting<'a> {
+    /// The family and the variant, as cells call them.
+    pub name: &'a str,
+    /// Where it runs.
+    pub stage: Stage,
+    /// Its arm.
+    pub arm: Arm,
+    /// How long a healthy run takes: bounds start from it. Zero where none is known.
+    pub healthy: Span,
+}
+
+/// A cell that was run and judged.
+#[derive(Debug, Clone)]
+pub struct Played {
+    /// The trace.
+    pub trace: Trace,
+    /// What it means.
+    pub verdict: Verdict,
+    /// What the judge was told.
+    pub facts: CellFacts,
+}
+
+/// Runs a cell and judges it beside `none`, the verdict of the baseline.
+///
+/// # Errors
+/// A stack that cannot be made, rehang's own fault, or a trace that contradicts itself; in a line.
+pub fn judged(
+    world: &mut dyn World,
+    job: &Job<'_>,
+    setting: &Setting<'_>,
+    none: Option<&Verdict>,
+) -> Result<Played, String> {
+    let record = run(world, job).map_err(|error| match error {
+        RunError::World(fault) => fault.to_string(),
+        RunError::Stack(why) => why,
+    })?;
+    let facts = facts(job, setting);
+    let verdict = judge(&record.trace, &facts, none).map_err(|inconsistent| inconsistent.to_string())?;
+    Ok(Played { trace: record.trace, verdict, facts })
+}
+
+/// What the judge has to know of a cell.
+pub fn facts(job: &Job<'_>, setting: &Setting<'_>) -> CellFacts {
+    let scenario = job.scenario;
+    let mut facts = CellFacts::new(setting.name, job.stack, job.terminal);
+    facts.mechanism.clone_from(&scenario.mechanism);
+    facts.stage = setting.stage;
+    facts.seed = job.seed;
+    facts.control = setting.arm == Arm::Control;
+    facts.server = serves(&scenario.agent);
+    facts.answerer = scenario.people.iter().any(|person| match person.via {
+        Via::Tty => job.terminal.stdin_is_tty(),
+        Via::Http | Via::Stdin => true,
+        Via::Companion => false,
+    });
+    facts.survives.clone_from(&scenario.survives);
+    if let Ok(stack) = rehang_strategy::stack(job.stack) {
+        facts.bound = stack.bound(&counts(scenario, setting.healthy));
+        for member in &stack.members {
+            facts.effective.insert(member.spec.to_string(), constants(&member.spec, &scenario.agent));
+        }
+    }
+    facts
+}
+
+fn counts(scenario: &Scenario, healthy: Span) -> Facts {
+    let mut facts = Facts { healthy, ..Facts::default() };
+    count(&scenario.turns, &mut facts);
+    facts
+}
+
+fn count(turns: &[Turn], facts: &mut Facts) {
+    facts.responses += u32::try_from(rehang_scenario::turns::responses(turns).len()).unwrap_or(u32::MAX);
+    for turn in turns {
+        let one = std::slice::from_ref(turn);
+        let calls = if let Turn::Together(calls) = turn { calls } else { one };
+        for call in calls {
+            match call {
+                Turn::Ask(_) | Turn::Permit(_) => facts.asks += 1,
+                Turn::Bash(bash) => {
+                    facts.bashes += 1;
+                    facts.asks += u32::from(bash.asks.is_some());
+                }
+                Turn::Task(task) => count(&task.turns, facts),
+                Turn::Say(_) | Turn::Think(_) | Turn::Together(_) | Turn::Compact(_) | Turn::Finish(_) => {}
+            }
+        }
+    }
+}
+
+/// The constants that a strategy really runs with, by the names that reports use: `idle_ms`, `misses`.
+fn constants(spec: &rehang_strategy::Spec, agent: &Agent) -> BTreeMap<String, u64> {
+    let Ok((_, params)) = spec.resolve() else { return BTreeMap::new() };
+    let spans = params.spans.iter().map(|(name, span)| (format!("{name}_ms"), span.as_ms()));
+    let counts = params.counts.iter().map(|(name, count)| ((*name).to_owned(), u64::from(*count)));
+    let mut all: BTreeMap<String, u64> = spans.chain(counts).collect();
+    // PawWork gives a model that reasons longer to begin (461b025e2), whatever the parameter says.
+    if matches!(agent, Agent::Pawwork(pawwork) if pawwork.reasoning)
+        && let Some(connect_ms) = all.get_mut("connect_ms").filter(|ms| **ms > 0)
+    {
+        *connect_ms = rehang_strategy::pawwork::clock::CONNECT_REASONING.as_ms();
+    }
+    all
+}
