@@ -1,1 +1,16 @@
 //! Why a process tree on this machine does not move: what the kernel says of it, and what that means.
+//!
+//! Two layers. [`take`] reads a tree from /proc, the kernel's socket tables and the agent's own records into a
+//! [`Snapshot`], which is plain data and holds no judgement. [`diagnose`] is a pure function of two snapshots: one
+//! sentence, what would end it, how sure that is, and the evidence.
+//!
+//! Invariant: nothing here changes what it looks at. No tracing, no signal, no descriptor of the other side is opened;
+//! a server is asked by GET requests alone, and only where the caller allows it.
+
+pub mod data;
+pub mod diagnosis;
+mod read;
+
+pub use data::{Pid, Snapshot};
+pub use diagnosis::{Diagnosis, Limits, diagnose};
+pub use read::{Options, ProbeError, find, take};
