@@ -4,7 +4,7 @@
 //! it; a call that the stream's end cuts never comes out. What is not known is passed over, as real clients do.
 
 use super::encode::error_status;
-use super::{Api, Finish, ModelEvent, ToolCall};
+use super::{Api, Finish, ModelEvent, ToolCall, gemini};
 use crate::sse::{self, Item, SseError};
 use rehang_scenario::{Canon, Canonical};
 use serde_json::Value;
@@ -40,6 +40,7 @@ pub struct Decoder {
     ready: VecDeque<ModelEvent>,
     /// Calls whose arguments are still coming, by their place in the response.
     open: Vec<(u64, PartialCall)>,
+    ids: gemini::Ids,
     started: bool,
     called: bool,
     ended: bool,
@@ -61,6 +62,7 @@ impl Decoder {
             sse: sse::Decoder::new(),
             ready: VecDeque::new(),
             open: Vec::new(),
+            ids: gemini::Ids::default(),
             started: false,
             called: false,
             ended: false,
@@ -114,6 +116,7 @@ impl Decoder {
                         Api::OpenAiChat => self.chat(&body)?,
                         Api::OpenAiResponses => self.responses(&body)?,
                         Api::Anthropic => self.anthropic(&body)?,
+                        Api::Gemini => self.gemini(&body),
                     }
                 }
             }
@@ -248,6 +251,39 @@ impl Decoder {
         Ok(())
     }
 
+    fn gemini(&mut self, body: &Value) {
+        if let Some(error) = body.get("error") {
+            let status = error.get("code").and_then(Value::as_u64).and_then(|n| u16::try_from(n).ok());
+            return self.error(status.unwrap_or(0), error);
+        }
+        let begun = self.started;
+        self.start();
+        let Some(candidate) = body.pointer("/candidates/0") else {
+            if begun {
+                self.ready.push_back(ModelEvent::KeepAlive);
+            }
+            return;
+        };
+        for part in candidate.pointer("/content/parts").and_then(Value::as_array).into_iter().flatten() {
+            self.text(part.get("text"));
+            if let Some(call) = part.get("functionCall") {
+                let name = text(call, "/name").to_owned();
+                let id = self.ids.call(text(call, "/id"), &name);
+                let input = call.get("args").cloned().unwrap_or_else(|| Value::Object(Default::default()));
+                self.called = true;
+                self.ready.push_back(ModelEvent::ToolCall(ToolCall { id, name, input }));
+            }
+        }
+        if let Some(reason) = candidate.get("finishReason").and_then(Value::as_str) {
+            self.finish(match reason {
+                "STOP" if self.called => Finish::ToolCalls,
+                "STOP" => Finish::Stop,
+                _ => Finish::Unknown,
+            });
+            self.ended = true;
+        }
+    }
+
     fn start(&mut self) {
         if !std::mem::replace(&mut self.started, true) {
             self.ready.push_back(ModelEvent::Start);
@@ -314,6 +350,7 @@ impl Canonical for Decoder {
         canon.list(&self.open, |canon, (index, call)| {
             canon.num(*index).text(&call.id).text(&call.name).text(&call.arguments);
         });
+        self.ids.canon(canon);
         canon.num(self.api as u64).flag(self.started).flag(self.called).flag(self.ended);
         canon.flag(self.failed.is_some());
     }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: every event is whole SSE events of its own, so a stream may end behind any of them.
 
-use super::{Api, Finish, ModelEvent, ToolCall};
+use super::{Api, Finish, ModelEvent, ToolCall, gemini};
 use crate::sse;
 use serde_json::{Value, json};
 
@@ -33,14 +33,16 @@ impl Encoder {
             Api::OpenAiChat => self.chat(event),
             Api::OpenAiResponses => self.responses(event),
             Api::Anthropic => self.anthropic(event),
+            Api::Gemini => self.gemini(event),
         }
     }
 
-    /// What ends a stream in good order: `[DONE]`, `message_stop`; OpenAI responses have nothing of the kind.
+    /// What ends a stream in good order: `[DONE]`, `message_stop`; OpenAI responses and Gemini have nothing of the
+    /// kind.
     pub fn end(&mut self) -> Vec<u8> {
         match self.api {
             Api::OpenAiChat => sse::data("[DONE]"),
-            Api::OpenAiResponses => Vec::new(),
+            Api::OpenAiResponses | Api::Gemini => Vec::new(),
             Api::Anthropic => {
                 let mut out = self.close_text_block();
                 out.extend(named(json!({"type": "message_stop"})));
@@ -181,6 +183,21 @@ impl Encoder {
         }
     }
 
+    fn gemini(&mut self, event: &ModelEvent) -> Vec<u8> {
+        let chunk = |parts: &[Value], finish| gemini::body(&self.id, &self.model, parts, finish);
+        let body = match event {
+            ModelEvent::Start => chunk(&[gemini::text_part("")], None),
+            ModelEvent::TextDelta(text) => chunk(&[gemini::text_part(text)], None),
+            ModelEvent::ToolCall(call) => chunk(&[gemini::call_part(call)], None),
+            ModelEvent::Finish(Finish::None) => return Vec::new(),
+            ModelEvent::Finish(finish) => chunk(&[], Some(*finish)),
+            ModelEvent::Error { status, message } => error_body(self.api, *status, message),
+            // Its clients read nothing but `data:`, so a comment is no sign of life to them.
+            ModelEvent::KeepAlive => gemini::alive(&self.id, &self.model),
+        };
+        sse::data(&body.to_string())
+    }
+
     fn block_start(&self, block: Value) -> Vec<u8> {
         named(json!({"type": "content_block_start", "index": self.done.len(), "content_block": block}))
     }
@@ -241,6 +258,9 @@ impl Encoder {
 pub fn error_body(api: Api, status: u16, message: &str) -> Value {
     match api {
         Api::Anthropic => json!({"type": "error", "error": {"type": error_kind(status), "message": message}}),
+        Api::Gemini => {
+            json!({"error": {"code": status, "message": message, "status": gemini::status_name(status)}})
+        }
         Api::OpenAiChat | Api::OpenAiResponses => {
             json!({"error": {"message": message, "type": error_code(status), "param": null, "code": status}})
         }

@@ -1,4 +1,4 @@
-//! The model APIs' streams: OpenAI chat and responses, Anthropic messages.
+//! The model APIs' streams: OpenAI chat and responses, Anthropic messages, Google's generateContent.
 //!
 //! [`ModelEvent`] is what all of them say in common. [`Encoder`] is the server's side, chunk by chunk, so that a
 //! stream can stall or be cut behind any of them; [`Decoder`] the client's; [`script`] says what comes when.
@@ -7,6 +7,7 @@
 
 mod decode;
 mod encode;
+mod gemini;
 mod request;
 pub mod script;
 
@@ -27,6 +28,8 @@ pub enum Api {
     OpenAiResponses,
     /// Anthropic's `POST /v1/messages`; what Claude Code speaks.
     Anthropic,
+    /// Google's `POST /v1beta/models/MODEL:streamGenerateContent`; what Gemini CLI speaks.
+    Gemini,
 }
 
 /// One thing that a model's stream says.
@@ -64,14 +67,23 @@ pub struct ToolCall {
 
 impl Api {
     /// All of them.
-    pub const ALL: [Api; 3] = [Api::OpenAiChat, Api::OpenAiResponses, Api::Anthropic];
+    pub const ALL: [Api; 4] = [Api::OpenAiChat, Api::OpenAiResponses, Api::Anthropic, Api::Gemini];
 
-    /// The path that it is served at, below any base path.
+    /// The target of a request for this model, below any base path. Only Gemini's names the model and the stream.
+    pub fn target(self, model: &str, stream: bool) -> String {
+        match self {
+            Api::Gemini => gemini::target(model, stream),
+            _ => self.path().to_owned(),
+        }
+    }
+
+    /// The path that it is served at, below any base path; Gemini's for a model called `model`.
     pub fn path(self) -> &'static str {
         match self {
             Api::OpenAiChat => "/v1/chat/completions",
             Api::OpenAiResponses => "/v1/responses",
             Api::Anthropic => "/v1/messages",
+            Api::Gemini => "/v1beta/models/model:streamGenerateContent",
         }
     }
 
@@ -82,6 +94,7 @@ impl Api {
             [.., "chat", "completions"] => Some(Api::OpenAiChat),
             [.., "responses"] => Some(Api::OpenAiResponses),
             [.., "messages"] => Some(Api::Anthropic),
+            [.., "models", last] if gemini::method(last).is_some() => Some(Api::Gemini),
             _ => None,
         }
     }

@@ -1,8 +1,8 @@
-//! What is asked of a model: the bodies of the three APIs' requests, small and tolerant.
+//! What is asked of a model: the bodies of the APIs' requests, small and tolerant.
 //!
 //! Invariant: reading never fails on JSON; what is missing or unknown is left out.
 
-use super::Api;
+use super::{Api, gemini};
 use serde_json::{Value, json};
 
 /// A request, as far as anybody here looks at it.
@@ -64,6 +64,17 @@ impl Message {
 }
 
 impl ModelRequest {
+    /// Reads a request: its body, and what Gemini's target says besides: the model, and whether it is to stream.
+    pub fn at(api: Api, target: &str, body: &Value) -> ModelRequest {
+        let mut request = ModelRequest::parse(api, body);
+        let target = crate::http::Target::parse(target);
+        if let Some((model, stream)) = target.path().last().and_then(|last| gemini::method(last)) {
+            request.model = model.to_owned();
+            request.stream = stream;
+        }
+        request
+    }
+
     /// Reads a request's body.
     pub fn parse(api: Api, body: &Value) -> ModelRequest {
         let tools = array(body, "tools").map(|tool| {
@@ -75,6 +86,7 @@ impl ModelRequest {
                 parameters: parameters.cloned().unwrap_or_default(),
             }
         });
+        let tools = if api == Api::Gemini { gemini::tools(body) } else { tools.collect() };
         let mut messages = Vec::new();
         for key in ["system", "instructions"] {
             let parts = texts(body.get(key));
@@ -85,6 +97,7 @@ impl ModelRequest {
         match api {
             Api::OpenAiChat => messages.extend(array(body, "messages").map(chat_message)),
             Api::Anthropic => messages.extend(array(body, "messages").map(anthropic_message)),
+            Api::Gemini => messages = gemini::messages(body),
             Api::OpenAiResponses => match body.get("input") {
                 Some(Value::String(text)) => messages.push(Message::text("user", text)),
                 _ => messages.extend(array(body, "input").map(responses_item)),
@@ -93,7 +106,7 @@ impl ModelRequest {
         ModelRequest {
             model: string(body, "model"),
             stream: body.get("stream").and_then(Value::as_bool).unwrap_or(false),
-            tools: tools.collect(),
+            tools,
             messages,
         }
     }
@@ -137,7 +150,7 @@ impl ModelRequest {
 
 /// The body of a streaming request.
 pub fn request_body(api: Api, request: &ModelRequest) -> Value {
-    let tools: Vec<Value> = request.tools.iter().map(|tool| tool_body(api, tool)).collect();
+    let mut tools: Vec<Value> = request.tools.iter().map(|tool| tool_body(api, tool)).collect();
     let mut body = match api {
         Api::OpenAiChat => {
             let messages: Vec<Value> = request.messages.iter().flat_map(chat_body).collect();
@@ -160,8 +173,12 @@ pub fn request_body(api: Api, request: &ModelRequest) -> Value {
             }
             body
         }
+        Api::Gemini => {
+            tools = vec![json!({"functionDeclarations": tools})];
+            gemini::request_body(request)
+        }
     };
-    if !tools.is_empty() {
+    if !request.tools.is_empty() {
         body["tools"] = json!(tools);
     }
     body
@@ -176,6 +193,7 @@ fn tool_body(api: Api, tool: &Tool) -> Value {
             json!({"type": "function", "name": name, "description": description, "parameters": parameters})
         }
         Api::Anthropic => json!({"name": name, "description": description, "input_schema": parameters}),
+        Api::Gemini => json!({"name": name, "description": description, "parametersJsonSchema": parameters}),
     }
 }
 

@@ -57,8 +57,8 @@ fn a_stream_without_a_finish_is_told_apart() {
         assert_eq!((got, ended), (vec![ModelEvent::Start, said("x")], false), "{api:?}");
         let (got, ended) = decode(api, &[&wire, &encoder.end()]);
         assert_eq!(got.len(), 2, "{api:?}");
-        // OpenAI responses end by `response.completed`, which is the finish.
-        assert_eq!(ended, api != Api::OpenAiResponses, "{api:?}");
+        // OpenAI responses end by `response.completed`, Gemini by its finish reason: by the finish.
+        assert_eq!(ended, matches!(api, Api::OpenAiChat | Api::Anthropic), "{api:?}");
     }
 }
 
@@ -123,16 +123,54 @@ fn requests_come_back_from_every_api() {
         ],
     };
     for api in Api::ALL {
-        let got = ModelRequest::parse(api, &request_body(api, &request));
+        let target = format!("/base{}", api.target("m", true));
+        let got = ModelRequest::at(api, &target, &request_body(api, &request));
         assert_eq!(got, request, "{api:?}");
         assert!(got.is_main() && got.offers("bash") && !got.offers("Bash"));
         assert_eq!((got.turn(), got.last_result()), (1, Some("ok")), "{api:?}");
+        assert_eq!(Api::of_target(&target), Some(api));
         assert_eq!(Api::of_target(&format!("/base{}?beta=true", api.path())), Some(api));
     }
     let title = ModelRequest::parse(Api::OpenAiChat, &json!({"messages": [{"role": "user", "content": "title"}]}));
     assert!(!title.is_main());
     assert_eq!(ModelRequest::parse(Api::Anthropic, &json!([1])), ModelRequest::default());
     assert_eq!(Api::of_target("/v1/models"), None);
+    assert_eq!(Api::of_target("/v1beta/models/m:countTokens"), None);
+}
+
+#[test]
+fn gemini_calls_without_ids_find_their_results() {
+    let call = |n: u32| json!({"functionCall": {"name": "ls", "args": {"n": n}}});
+    let result = |key: &str| json!({"functionResponse": {"name": "ls", "response": {key: "told"}}});
+    let body = json!({
+        "systemInstruction": {"parts": [{"text": "be kind"}]},
+        "contents": [
+            {"role": "user", "parts": [{"text": "go"}]},
+            {"role": "model", "parts": [{"thought": true, "text": "hm"}, call(1), call(2)]},
+            {"role": "user", "parts": [result("output"), result("error")]},
+        ],
+        "tools": [{"functionDeclarations": [{"name": "ls", "parameters": {"type": "OBJECT"}}]}],
+    });
+    let request = ModelRequest::at(Api::Gemini, &Api::Gemini.target("flash", false), &body);
+    assert_eq!((request.model.as_str(), request.stream, request.turn()), ("flash", false, 1));
+    let ids = |message: &Message| -> Vec<(String, bool)> {
+        let id = |part: &Part| match part {
+            Part::Call(call) => (call.id.clone(), false),
+            Part::Result { id, is_error, .. } => (id.clone(), *is_error),
+            Part::Text(text) => (text.clone(), false),
+        };
+        message.parts.iter().map(id).collect()
+    };
+    assert_eq!(ids(&request.messages[2]), [("ls#1".to_owned(), false), ("ls#2".to_owned(), false)]);
+    assert_eq!(ids(&request.messages[3]), [("ls#1".to_owned(), false), ("ls#2".to_owned(), true)]);
+    let wire = [json!({"candidates": [{"content": {"parts": [call(1), call(2)]}, "finishReason": "STOP"}]})];
+    let wire = wire.map(|chunk| crate::sse::data(&chunk.to_string())).concat();
+    let (events, ended) = decode(Api::Gemini, &[&wire]);
+    let called = |n: u32| {
+        ModelEvent::ToolCall(ToolCall { id: format!("ls#{n}"), name: "ls".to_owned(), input: json!({"n": n}) })
+    };
+    assert_eq!(events, [ModelEvent::Start, called(1), called(2), ModelEvent::Finish(Finish::ToolCalls)]);
+    assert!(ended);
 }
 
 fn script() -> Vec<Chunk> {
