@@ -1,0 +1,218 @@
+//! What came of a live cell.
+//!
+//! Invariant: a report says what was seen and how that is known. A hang is `observed` (nothing moved for a whole
+//! window) or met its `deadline`; neither is a proof, and [`Evidence`] never claims one.
+
+use serde::{Deserialize, Serialize};
+
+/// What came of a cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// How that is known.
+    pub evidence: Evidence,
+    /// How the agent's process ended by itself; none where it was alive when the cell was over.
+    pub exit: Option<Exit>,
+    /// From the first main model request to the end or the verdict, in milliseconds; from the agent's start where no
+    /// main request came.
+    pub ms: u64,
+    /// From the agent's start to the first main model request, in milliseconds; none where it never came.
+    pub startup_ms: Option<u64>,
+    /// What the agent told its model, in order: the results of tool calls.
+    pub told: Vec<String>,
+    /// How many requests the model server had.
+    pub requests: Requests,
+    /// Asks that were open at the verdict.
+    pub asks: Vec<Ask>,
+    /// The last material progress: what, and when in milliseconds as `ms` counts.
+    pub last_progress: Option<(String, u64)>,
+    /// The agent and all below it, at the verdict; empty where it had ended.
+    pub processes: Vec<Process>,
+    /// Hung, and taking CPU time all the while: a loop, no wait.
+    pub hot_loop: bool,
+    /// What is wrong with the cell itself, or with what the agent sent: an orphan tool result, a tool that was not
+    /// offered, a model that was never reached.
+    pub problems: Vec<String>,
+    /// The network links of the agent's namespace: `lo` alone.
+    pub links: Vec<String>,
+    /// All that went over the wires, in order.
+    pub lines: Vec<Line>,
+    /// Lines that were left out of `lines` above its limit.
+    pub lines_left_out: u64,
+}
+
+/// How a cell ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// It came to its end.
+    Completed,
+    /// Somebody of the scenario ended it.
+    Stopped {
+        /// Their act.
+        cause: String,
+    },
+    /// The agent said that it failed, or ended with a code that says so.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+    /// It hangs.
+    Hung {
+        /// On what: `question`, `permission`, `stdin`, `bash`, `pipe`, `model`, `exit`, `event`, `unknown`, …
+        blocked_on: String,
+    },
+}
+
+impl Outcome {
+    /// `completed`, `stopped`, `failed`, `hung`.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Outcome::Completed => "completed",
+            Outcome::Stopped { .. } => "stopped",
+            Outcome::Failed { .. } => "failed",
+            Outcome::Hung { .. } => "hung",
+        }
+    }
+
+    /// The cause of a stop, the reason of a failure, what a hang is blocked on.
+    pub fn detail(&self) -> &str {
+        match self {
+            Outcome::Completed => "",
+            Outcome::Stopped { cause: detail }
+            | Outcome::Failed { reason: detail }
+            | Outcome::Hung { blocked_on: detail } => detail,
+        }
+    }
+}
+
+/// How an outcome is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Evidence {
+    /// The agent's process ended.
+    Exited,
+    /// A server's session ended: its client had the last message.
+    Settled,
+    /// No material progress, no request in flight and no working child for a whole window. A thread shows only its
+    /// nearest timer: one that would end this later cannot be seen.
+    Observed {
+        /// The window, in milliseconds.
+        window_ms: u64,
+    },
+    /// It was alive at the deadline, and something was still going on.
+    Deadline {
+        /// The deadline, in milliseconds.
+        deadline_ms: u64,
+    },
+}
+
+impl std::fmt::Display for Evidence {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Evidence::Exited => f.write_str("exited"),
+            Evidence::Settled => f.write_str("settled"),
+            Evidence::Observed { window_ms } => write!(f, "observed({})", rehang_scenario::Span::ms(*window_ms)),
+            Evidence::Deadline { .. } => f.write_str("deadline"),
+        }
+    }
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Exit {
+    /// With this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+/// Requests that the model server had.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Requests {
+    /// The agent's own.
+    pub main: u32,
+    /// On the side: a title, a router, a warm-up.
+    pub side: u32,
+}
+
+/// An open ask.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ask {
+    /// `question` or `permission`.
+    pub kind: String,
+    /// Its id, where the wire has one.
+    pub id: String,
+    /// What is asked.
+    pub about: String,
+    /// How it is known: `event`, `list`, `control-request`, or `call` where the model called the tool and was never
+    /// told a result.
+    pub known_by: String,
+}
+
+/// A process at the verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Process {
+    /// Its number in the agent's own PID namespace.
+    pub pid: u32,
+    /// Its parent's.
+    pub parent: u32,
+    /// Its command line.
+    pub command: String,
+    /// Its state: `S`, `R`, `T`, …
+    pub state: char,
+    /// CPU time that it took within the window, in clock ticks.
+    pub ticks: u64,
+    /// Its threads.
+    pub threads: Vec<Thread>,
+}
+
+/// A thread at the verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Thread {
+    /// Its name.
+    pub name: String,
+    /// Its state.
+    pub state: char,
+    /// The system call that it is in, where it is in one.
+    pub syscall: Option<String>,
+    /// The descriptor that it waits on, and what that is (`0: pipe`).
+    pub waits_on: Option<String>,
+    /// The nearest time limit of its wait, in milliseconds; none where it has none or it cannot be read.
+    pub limit_ms: Option<u64>,
+}
+
+/// One thing that went over a wire.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    /// When, in milliseconds since the agent's start.
+    pub ms: u64,
+    /// Which wire.
+    pub via: Via,
+    /// What: a line of text, or JSON.
+    pub text: String,
+}
+
+/// A wire of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Via {
+    /// To the agent's stdin; `<close>` where it was closed.
+    Stdin,
+    /// From its stdout.
+    Stdout,
+    /// From its stderr.
+    Stderr,
+    /// From its terminal: what was written there, without control sequences.
+    Screen,
+    /// A client's request and its response, as `{method, path, body, status, response}`.
+    Http,
+    /// An event of its server.
+    Event,
+    /// A model request, as `{n, main, turn, offered, told}`.
+    Model,
+    /// A person's act.
+    Person,
+}
