@@ -64,8 +64,6 @@ enum Command {
         /// For which shell.
         shell: clap_complete::Shell,
     },
-    #[command(name = "__busy", hide = true)]
-    Busy,
 }
 
 /// The whole command: plays a fake or a worker where it was started as one, else does what the arguments say.
@@ -122,6 +120,30 @@ fn command(command: Command) -> Result<Code, CommandError> {
             clap_complete::generate(shell, &mut Args::command(), "rehang", &mut out);
             Ok(Code::Expected)
         }
-        Command::Busy => measure::burn(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(args: &[&str]) -> String {
+        match Args::try_parse_from(args) {
+            Ok(_) => panic!("{args:?} must be refused"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn what_is_ours_alone_is_never_suggested() {
+        let error = refused(&["rehang", "bogus"]);
+        assert!(error.contains("unrecognized subcommand 'bogus'") && !error.contains("__"), "{error}");
+    }
+
+    #[test]
+    fn no_jobs_are_no_way_to_run() {
+        let error = refused(&["rehang", "run", "--jobs", "0"]);
+        assert!(error.contains("--jobs") && error.contains("give 1 or more"), "{error}");
+        assert!(refused(&["rehang", "run", "--jobs", "many"]).contains("a whole number"));
     }
 }

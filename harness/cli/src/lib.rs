@@ -14,7 +14,7 @@ pub mod worker;
 
 use std::path::PathBuf;
 
-/// Plays a fake or a worker, where that is what this process was started as; never returns then.
+/// Plays a fake, a worker or a busy loop, where that is what this process was started as; never returns then.
 pub fn dispatch() {
     if rehang_fakes::real::dispatch() {
         std::process::exit(0);
@@ -24,6 +24,12 @@ pub fn dispatch() {
         && first == pool::WORKER_ARG
     {
         std::process::exit(worker::main(core.parse().unwrap_or(0), fakes.as_ref()));
+    }
+    // No word of the command's face: clap would suggest it.
+    if let [_, only] = args.as_slice()
+        && only == commands::measure::BUSY_ARG
+    {
+        commands::measure::burn();
     }
 }
 

@@ -203,7 +203,7 @@ fn fault(agent: &Agent) -> BoxedStrategy<Fault> {
     let model = prop_oneof![
         select(vec![ModelDoes::Stall, ModelDoes::Truncate, ModelDoes::NoFinish, ModelDoes::Reset]),
         span().prop_map(ModelDoes::Pause),
-        span().prop_map(ModelDoes::KeepAlive),
+        span().prop_map(|every| ModelDoes::KeepAlive(every.max(Span::ms(1)))),
         (100_u16..600).prop_map(ModelDoes::Status),
     ];
     let model = (0_u32..3, 0_u32..3, model);

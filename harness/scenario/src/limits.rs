@@ -8,6 +8,15 @@ pub const FILE_BYTES: usize = 1 << 20;
 pub const TEXT_BYTES: usize = 256 << 10;
 /// Turns of a scenario, those of subagents and nested agents included.
 pub const TURNS: usize = 1_000;
+/// One argument, or one environment variable with its name, in bytes: Linux takes 131,072 with its end
+/// (MAX_ARG_STRLEN), and what a fake adds of its own must fit beside it.
+pub const ARG_BYTES: usize = 64 << 10;
+/// The steps of a plain program, which it gets as one argument, in bytes of JSON.
+pub const STEPS_BYTES: usize = 120 << 10;
+/// Lines of one `every` that is not for ever: each is a step of the kernel's.
+pub const EVERY_TIMES: u32 = 10_000;
+/// Runs of the caller's loop.
+pub const RUNS: u32 = 100;
 /// Faults of a scenario.
 pub const FAULTS: usize = 100;
 /// Tables and lists inside each other.

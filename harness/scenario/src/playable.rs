@@ -3,8 +3,10 @@
 //! Invariant: only what can never be is refused here (a question to a program that has no model, an event fault
 //! without a server); what merely never happened is a scenario.
 
-use crate::model::{Agent, Does, Fault, Scenario, Sees, Step, ToolDoes, Via};
+use crate::limits;
+use crate::model::{Agent, Does, Fault, ModelDoes, Scenario, Sees, Step, ToolDoes, Via};
 use crate::problem::{quoted, shown, suggest};
+use crate::time::Span;
 use crate::turns::Turn;
 
 /// Releases of Claude Code that a persona is held to recordings of.
@@ -30,6 +32,10 @@ pub(crate) fn impossible(scenario: &Scenario) -> Vec<Impossible> {
     let mut seen = Look { found: Vec::new() };
     seen.agent(&scenario.agent, "agent");
     seen.turns(&scenario.turns, &scenario.agent, "turns");
+    seen.args(&scenario.args, "args");
+    for (name, value) in &scenario.env {
+        seen.argument(name.len() + 1 + value.len(), &format!("env.{name}"), "variable");
+    }
     for (i, fault) in scenario.faults.iter().enumerate() {
         seen.fault(fault, &scenario.agent, &format!("faults.{i}"));
     }
@@ -85,6 +91,20 @@ impl Look {
         self.no(path.to_owned(), format!("unknown {what} `{}`", shown(word)), Some(&help));
     }
 
+    fn args(&mut self, args: &[String], path: &str) {
+        for (i, arg) in args.iter().enumerate() {
+            self.argument(arg.len(), &format!("{path}.{i}"), "argument");
+        }
+    }
+
+    /// What the kernel would not take, and so no process would ever see.
+    fn argument(&mut self, bytes: usize, path: &str, what: &str) {
+        if bytes > limits::ARG_BYTES {
+            let message = format!("this {what} has {bytes} bytes, more than {} KiB", limits::ARG_BYTES >> 10);
+            self.no(path.to_owned(), message, Some("a long text fits into a turn"));
+        }
+    }
+
     fn agent(&mut self, agent: &Agent, path: &str) {
         match agent {
             Agent::Claude(c) => {
@@ -93,7 +113,15 @@ impl Look {
             Agent::Opencode(o) => {
                 self.word(&format!("{path}.opencode.as"), "release of opencode", &o.release, &OPENCODE_RELEASES);
             }
-            Agent::Program(steps) => self.steps(steps, &format!("{path}.program")),
+            Agent::Program(steps) => {
+                let bytes = serde_json::to_string(steps).map_or(0, |json| json.len());
+                if bytes > limits::STEPS_BYTES {
+                    let message =
+                        format!("these steps have {bytes} bytes, more than {} KiB", limits::STEPS_BYTES >> 10);
+                    self.no(format!("{path}.program"), message, Some("`fill` writes many bytes, `every` many lines"));
+                }
+                self.steps(steps, &format!("{path}.program"));
+            }
             Agent::Altimate(_) | Agent::Pawwork(_) => {}
         }
     }
@@ -144,6 +172,7 @@ impl Look {
                 Step::Agent(nested) => {
                     self.agent(&nested.agent, &format!("{path}.agent.agent"));
                     self.turns(&nested.turns, &nested.agent, &format!("{path}.agent.turns"));
+                    self.args(&nested.args, &format!("{path}.agent.args"));
                 }
                 _ => {}
             }
@@ -158,6 +187,12 @@ impl Look {
         }
         if matches!((fault, agent), (Fault::Model(_) | Fault::Tool(_), Agent::Program(_))) {
             self.no(path.to_owned(), "a plain program has no model and no tools for this fault", None);
+        }
+        if let Fault::Model(model) = fault
+            && let ModelDoes::KeepAlive(Span::ZERO) = model.does
+        {
+            let help = "give them a pace: `keep-alive = \"15s\"`";
+            self.no(format!("{path}.model.does"), "keep-alives without any time between them", Some(help));
         }
         let lags = matches!(fault, Fault::Tool(tool) if matches!(tool.does, ToolDoes::Lags(_)));
         if lags && matches!(agent, Agent::Claude(_)) {

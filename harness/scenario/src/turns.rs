@@ -219,6 +219,7 @@ pub struct Every {
     pub print: String,
     /// How often; 0 means for ever.
     #[serde(default)]
+    #[schemars(range(max = crate::limits::EVERY_TIMES))]
     pub times: u32,
     /// To stderr instead of stdout.
     #[serde(default)]

@@ -61,6 +61,39 @@ fn sizes() {
 }
 
 #[test]
+fn what_no_process_can_be_given() {
+    let rest = "[[expect]]\noutcome = \"completed\"\n";
+    let big = "x".repeat(200_000);
+    says(
+        format!("{HEAD}args = [\"-v\", \"{big}\"]\n{rest}"),
+        expect!["4: this argument has 200000 bytes, more than 64 KiB (1)"],
+    );
+    says(
+        format!("{HEAD}env = {{ TOKEN = \"{big}\" }}\n{rest}"),
+        expect!["4: this variable has 200006 bytes, more than 64 KiB (1)"],
+    );
+    let program = HEAD.replace("{ opencode = {} }", &format!("{{ program = [{{ print = \"{big}\" }}] }}"));
+    says(format!("{program}{rest}"), expect!["3: these steps have 200014 bytes, more than 120 KiB (1)"]);
+}
+
+#[test]
+fn what_would_take_for_ever() {
+    let every = |times: &str| {
+        let head = HEAD.replace(
+            "{ opencode = {} }",
+            &format!("{{ program = [{{ every = {{ every = \"1s\", print = \"x\", times = {times} }} }}] }}"),
+        );
+        format!("{head}[[expect]]\noutcome = \"completed\"\n")
+    };
+    says(every("10001"), expect!["3: `agent.program.0.every.times` is 10001, out of range (1)"]);
+    let faults = "faults = [{ model = { does = { keep-alive = \"0s\" } } }]";
+    says(
+        format!("{HEAD}{faults}\n[[expect]]\noutcome = \"completed\"\n"),
+        expect!["4: keep-alives without any time between them (1)"],
+    );
+}
+
+#[test]
 fn nesting() {
     let deep = |n: usize| format!("{HEAD}turns = {}{}", "[".repeat(n), "]".repeat(n));
     says(deep(17), expect!["4: nested deeper than 16 (1)"]);

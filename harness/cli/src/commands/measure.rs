@@ -80,8 +80,11 @@ impl Determinism {
 /// Processes that burn a core each, at the lowest priority but one; they end with this process's stdin pipe to them.
 fn busy_loops(count: usize) -> std::io::Result<Vec<Child>> {
     let exe = std::env::current_exe()?;
-    (0..count).map(|_| Command::new(&exe).arg("__busy").stdin(Stdio::piped()).spawn()).collect()
+    (0..count).map(|_| Command::new(&exe).arg(BUSY_ARG).stdin(Stdio::piped()).spawn()).collect()
 }
+
+/// What a busy loop is started with.
+pub const BUSY_ARG: &str = "__busy";
 
 /// Burns a core until stdin ends.
 pub fn burn() -> ! {

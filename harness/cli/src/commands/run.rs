@@ -29,7 +29,7 @@ pub struct Run {
     #[arg(long, value_enum, default_value_t = Where::Lockstep)]
     pub stage: Where,
     /// How many worker processes; one a core where nothing is said.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub jobs: Option<usize>,
     /// What is printed on stdout.
     #[arg(long, value_enum, default_value_t = Format::Human)]
@@ -40,6 +40,14 @@ pub struct Run {
     /// Begins virtual time at this many milliseconds; no verdict may depend on it.
     #[arg(long, value_name = "MS", default_value_t = 0, hide = true)]
     pub begin: u64,
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("no cell runs without a worker process: give 1 or more".to_owned()),
+        Ok(jobs) => Ok(jobs),
+        Err(_) => Err("give a whole number of worker processes, 1 or more".to_owned()),
+    }
 }
 
 /// Where cells run.
