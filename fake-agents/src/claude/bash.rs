@@ -113,16 +113,17 @@ impl Running {
     /// Reads, reaps and keeps time; the end, once it is there.
     pub fn poll(&mut self, os: &mut dyn Os) -> Option<BashEnd> {
         self.read(os);
-        if self.until.is_some_and(|at| at <= os.now()) {
+        // What ended in the tick of its limit ended in time.
+        if !self.over() && self.until.is_some_and(|at| at <= os.now()) {
             self.time_is_up(os);
             self.read(os);
         }
-        self.exit?;
+        self.over().then(|| self.end(os, false))
+    }
+
+    fn over(&self) -> bool {
         let at_end = self.stdout.fd.is_none() && self.stderr.fd.is_none();
-        if self.waits_for == WaitsFor::Pipes && !at_end {
-            return None;
-        }
-        Some(self.end(os, false))
+        self.exit.is_some() && (self.waits_for == WaitsFor::Exit || at_end)
     }
 
     /// Ends it at once, and does not wait for anybody who holds its pipes.

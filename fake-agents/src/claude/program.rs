@@ -216,19 +216,19 @@ impl Fake {
             Phase::Stdin(_) => true,
             _ => self.args.messages_in || self.interactive(),
         };
-        if let Phase::Stdin(Some(limit)) = self.phase
-            && self.stdin.piped.is_empty()
-            && limit <= os.now()
-        {
-            self.err.push(&format!("{}\n", texts::NO_STDIN));
-            self.first_prompt(os);
-            return true;
-        }
         if !listens || self.stdin.over {
             return false;
         }
         match os.read(STDIN, 65_536) {
-            Read::Later => false,
+            Read::Later => match self.phase {
+                // A tick is a millisecond: a byte that came in the limit's own came in time.
+                Phase::Stdin(Some(limit)) if self.stdin.piped.is_empty() && limit <= os.now() => {
+                    self.err.push(&format!("{}\n", texts::NO_STDIN));
+                    self.first_prompt(os);
+                    true
+                }
+                _ => false,
+            },
             Read::Data(bytes) => {
                 self.took(os, &bytes);
                 true

@@ -113,9 +113,6 @@ impl Children {
     pub fn poll(&mut self, os: &mut dyn Os, engine: &mut Engine) -> bool {
         for at in 0..self.running.len() {
             let running = &mut self.running[at];
-            if running.clock(os) {
-                return true;
-            }
             if let Some(text) = running.read(os) {
                 if !running.given_up && !text.is_empty() {
                     let tool = running.tool;
@@ -136,6 +133,11 @@ impl Children {
             }
         }
         false
+    }
+
+    /// Time limits, and second signals behind the first, up to an instant. Whether any was due.
+    pub fn clock(&mut self, os: &mut dyn Os, due_by: VTime) -> bool {
+        self.running.iter_mut().any(|running| running.clock(os, due_by))
     }
 
     /// What is waited for.
@@ -164,8 +166,8 @@ impl Children {
 
 impl Running {
     /// Its time limit, and the second signal behind the first.
-    fn clock(&mut self, os: &mut dyn Os) -> bool {
-        let due = |at: Option<VTime>| at.is_some_and(|at| at <= os.now());
+    fn clock(&mut self, os: &mut dyn Os, due_by: VTime) -> bool {
+        let due = |at: Option<VTime>| at.is_some_and(|at| at <= due_by);
         if due(self.term_at) {
             self.timed_out = true;
             self.term(os);

@@ -1,7 +1,9 @@
 //! The engine on an operating system: its effects are done, its children and model streams feed it.
 //!
-//! Invariant: everything is dealt with in the order in which the engine said it; a resume does a bounded amount of
-//! work, so a loop without end shows as steps of the clock's owner and not as a resume that never returns.
+//! Invariants: everything is dealt with in the order in which the engine said it; a resume does a bounded amount of
+//! work, so a loop without end shows as steps of the clock's owner and not as a resume that never returns; a resume in
+//! which something came in leaves the timers of its very tick to the next one, so that who acts first in a tick decides
+//! whether a limit was kept.
 
 use super::children::Children;
 use super::engine::{Effect, Engine, Out, Setup};
@@ -28,6 +30,8 @@ pub struct Host {
     stderr: Outgoing,
     reasoning: bool,
     yields: bool,
+    /// Something came in since the program was resumed.
+    came: bool,
 }
 
 /// Bytes that wait for a descriptor to take them.
@@ -88,6 +92,7 @@ impl Host {
             stderr: Outgoing::default(),
             reasoning: matches!(&plan.agent, Agent::Pawwork(pawwork) if pawwork.reasoning),
             yields: false,
+            came: false,
         })
     }
 
@@ -103,6 +108,21 @@ impl Host {
         }
         let tty = os.kind(STDIN) == FdKind::Tty;
         self.engine.boot(os.now(), seen, tty, one_shot);
+    }
+
+    /// The program is resumed: nothing has come in yet.
+    pub fn resumed(&mut self) {
+        self.came = false;
+    }
+
+    /// Something came in, from a client or a keyboard.
+    pub fn came_in(&mut self) {
+        self.came = true;
+    }
+
+    /// Timers up to this instant may fire now. A tick is a millisecond: what came in it came before its timers.
+    pub fn due_by(&self, now: VTime) -> VTime {
+        if self.came { VTime(now.0.saturating_sub(1)) } else { now }
     }
 
     /// Does all that can be done now. What comes back is for the one who speaks: events and answers, in order.
@@ -129,9 +149,14 @@ impl Host {
                 self.yields = said.is_empty();
                 return said;
             }
-            if self.engine.deadline().is_some_and(|at| at <= os.now()) {
+            if self.children.poll(os, &mut self.engine) || self.models.poll(os, &mut self.engine) {
+                self.came = true;
+                continue;
+            }
+            let due_by = self.due_by(os.now());
+            if self.engine.deadline().is_some_and(|at| at <= due_by) {
                 self.engine.tick(os.now());
-            } else if !self.children.poll(os, &mut self.engine) && !self.models.poll(os, &mut self.engine) {
+            } else if !self.children.clock(os, due_by) {
                 // Nobody waits for stderr: what it does not take now, it takes later or never.
                 let _ = self.stderr.flush(os, STDERR);
                 return said;

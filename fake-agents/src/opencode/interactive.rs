@@ -90,7 +90,12 @@ impl Interactive {
 
     fn step(&mut self, os: &mut dyn Os) -> bool {
         if let Some(sig) = os.take_signal() {
+            self.host.came_in();
             self.signal(os, sig);
+            return true;
+        }
+        if self.leaves.is_none() && self.read(os) {
+            self.host.came_in();
             return true;
         }
         let said = self.host.pump(os);
@@ -100,15 +105,17 @@ impl Interactive {
                 self.hear(&event);
             }
         }
-        if self.leaves.is_some() {
-            return !silent;
-        }
+        !silent
+    }
+
+    /// What the terminal gave. Whether there was anything.
+    fn read(&mut self, os: &mut dyn Os) -> bool {
         match os.read(STDIN, 4_096) {
             Read::Data(bytes) => {
                 self.typed(os, &bytes);
                 true
             }
-            Read::Later => !silent,
+            Read::Later => false,
             Read::Eof => {
                 match self.menus.front().map(|menu| menu.id.clone()) {
                     Some(id) => self.dismiss(os, &id),
@@ -303,6 +310,7 @@ impl Program for Interactive {
         if !self.begun && !self.begin(os) {
             return Next::Wait(Wait { until: Some(os.now()), on: "tty", ..Wait::default() });
         }
+        self.host.resumed();
         while self.step(os) {}
         if self.out.flush(os, STDOUT).is_err() {
             self.leaves.get_or_insert(1);

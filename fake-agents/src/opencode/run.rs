@@ -263,6 +263,7 @@ impl Run {
             }
             State::Leaves(_) => false,
             State::Runs => {
+                let worked = self.server.as_mut().is_some_and(|server| server.poll(os, &mut self.host));
                 let said = self.host.pump(os);
                 let silent = said.is_empty();
                 for out in said {
@@ -281,13 +282,19 @@ impl Run {
                         Out::Fact(_) | Out::Effect(_) => {}
                     }
                 }
-                for event in self.faults.due(os.now()) {
+                if !silent || worked || self.host.engine.has_news() {
+                    return true;
+                }
+                if let Some(server) = &mut self.server {
+                    server.clock(os, &mut self.host);
+                }
+                let late = self.faults.due(self.host.due_by(os.now()));
+                for event in &late {
                     if self.hears {
-                        self.take(os.now(), &event);
+                        self.take(os.now(), event);
                     }
                 }
-                let worked = self.server.as_mut().is_some_and(|server| server.poll(os, &mut self.host));
-                !silent || worked || self.host.engine.has_news()
+                !late.is_empty()
             }
         }
     }
@@ -295,6 +302,7 @@ impl Run {
 
 impl Program for Run {
     fn resume(&mut self, os: &mut dyn Os) -> Next {
+        self.host.resumed();
         while self.step(os) {}
         // A reader that is gone is no error of a run: its lines are lost.
         let _ = self.out.flush(os, STDOUT);

@@ -62,7 +62,9 @@ impl Program for Serve {
             return exit;
         }
         let Some(server) = &mut self.server else { return Next::Exit(1) };
+        self.host.resumed();
         loop {
+            let worked = server.poll(os, &mut self.host);
             let said = self.host.pump(os);
             let silent = said.is_empty();
             for out in said {
@@ -72,11 +74,11 @@ impl Program for Serve {
                     Out::Fact(_) | Out::Effect(_) => {}
                 }
             }
-            let worked = server.poll(os, &mut self.host);
             if silent && !worked && !self.host.engine.has_news() {
                 break;
             }
         }
+        server.clock(os, &mut self.host);
         let _ = self.out.flush(os, STDOUT);
         if self.restarts {
             let stored = self.host.engine.snapshot();

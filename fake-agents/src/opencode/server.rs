@@ -81,13 +81,14 @@ impl Server {
                 gone: false,
             });
         }
-        self.clock(os, host);
         let mut worked = false;
         for at in 0..self.connections.len() {
             if self.connections[at].gone {
                 continue;
             }
-            self.connections[at].read(os);
+            if self.connections[at].read(os) {
+                host.came_in();
+            }
             if self.take_request(os, host, at) {
                 worked = true;
                 break;
@@ -98,6 +99,29 @@ impl Server {
         host.engine.wants_json = streams > 0;
         host.engine.live = self.listed || streams > usize::from(self.detached);
         worked
+    }
+
+    /// Heartbeats, cuts and late events that are due.
+    pub fn clock(&mut self, os: &mut dyn Os, host: &mut Host) {
+        let due_by = host.due_by(os.now());
+        for event in self.faults.due(due_by) {
+            self.send(&event.json);
+        }
+        for connection in &mut self.connections {
+            if connection.cut_at.is_some_and(|at| at <= due_by) {
+                connection.gone = true;
+            }
+            let Some(stream) = &mut connection.stream else { continue };
+            let Some(beat_at) = stream.beat_at.filter(|at| *at <= due_by) else { continue };
+            let period = host.engine.release.heartbeat_ms.unwrap_or(1).max(1);
+            let missed = due_by.since(beat_at).as_ms() / period;
+            stream.beat_at = Some(beat_at + Span(period * (missed + 1)));
+            if !stream.muted {
+                let beat = host.engine.server_event("server.heartbeat");
+                connection.say(&beat);
+            }
+        }
+        self.flush(os);
     }
 
     /// An event of the bus goes to the streams.
@@ -203,28 +227,6 @@ impl Server {
         true
     }
 
-    /// Heartbeats, cuts and late events that are due.
-    fn clock(&mut self, os: &mut dyn Os, host: &mut Host) {
-        let now = os.now();
-        for event in self.faults.due(now) {
-            self.send(&event.json);
-        }
-        for connection in &mut self.connections {
-            if connection.cut_at.is_some_and(|at| at <= now) {
-                connection.gone = true;
-            }
-            let Some(stream) = &mut connection.stream else { continue };
-            let Some(beat_at) = stream.beat_at.filter(|at| *at <= now) else { continue };
-            let period = host.engine.release.heartbeat_ms.unwrap_or(1).max(1);
-            let missed = now.since(beat_at).as_ms() / period;
-            stream.beat_at = Some(beat_at + Span(period * (missed + 1)));
-            if !stream.muted {
-                let beat = host.engine.server_event("server.heartbeat");
-                connection.say(&beat);
-            }
-        }
-    }
-
     fn send(&mut self, json: &str) {
         for connection in &mut self.connections {
             if connection.stream.as_ref().is_some_and(|stream| !stream.muted) {
@@ -247,14 +249,19 @@ impl Server {
 }
 
 impl Connection {
-    fn read(&mut self, os: &mut dyn Os) {
+    /// Reads what is there. Whether anything was, be it the end.
+    fn read(&mut self, os: &mut dyn Os) -> bool {
+        let mut came = false;
         loop {
             match os.read(self.fd, 65_536) {
-                Read::Data(bytes) => self.reader.feed(&bytes),
-                Read::Later => return,
+                Read::Data(bytes) => {
+                    came = true;
+                    self.reader.feed(&bytes);
+                }
+                Read::Later => return came,
                 Read::Eof | Read::Failed(_) => {
                     self.gone = true;
-                    return;
+                    return true;
                 }
             }
         }

@@ -56,15 +56,16 @@ impl Stdin {
         loop {
             match self.how {
                 How::Over => return Some((String::from_utf8_lossy(&self.bytes).into_owned(), false)),
-                How::FirstBy(at) if at <= os.now() => {
-                    self.how = How::Over;
-                    return Some((String::new(), true));
-                }
                 How::ToEnd | How::FirstBy(_) => match os.read(STDIN, 65_536) {
                     Read::Data(bytes) => {
                         let room = KEPT_MAX_BYTES.saturating_sub(self.bytes.len());
                         self.bytes.extend(&bytes[..bytes.len().min(room)]);
                         self.how = How::ToEnd;
+                    }
+                    // a tick is a millisecond: a byte that came in the limit's own came in time
+                    Read::Later if self.deadline().is_some_and(|at| at <= os.now()) => {
+                        self.how = How::Over;
+                        return Some((String::new(), true));
                     }
                     Read::Later => return None,
                     Read::Eof | Read::Failed(_) => self.how = How::Over,
