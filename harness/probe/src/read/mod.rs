@@ -1,8 +1,21 @@
 //! Reads a snapshot.
 //!
-//! Invariant: reading never waits for what it reads of, and never fails for what ends meanwhile.
+//! Invariant: reading never waits for what it reads of, and never fails for what ends meanwhile: a process that is
+//! gone by the time is left out.
 
-use crate::data::{Pid, Snapshot};
+mod call;
+mod fds;
+mod lacks;
+mod locks;
+mod memory;
+mod net;
+mod numbers;
+mod process;
+
+use crate::data::{Object, Pid, Reader, Snapshot, Socket};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
 
 /// What to read beside the tree.
 #[derive(Debug, Clone, Default)]
@@ -22,19 +35,186 @@ pub enum ProbeError {
     Proc(#[from] std::io::Error),
 }
 
+/// The most processes of a tree that are read; the kernel's own default limit of processes is below it.
+const MAX_TREE: usize = 32_768;
+/// The most processes around a tree.
+const MAX_AROUND: usize = 256;
+
 /// Reads the trees below `roots`.
 ///
 /// # Errors
 /// None of the roots exists; there is no /proc.
 pub fn take(roots: &[Pid], _options: &Options) -> Result<Snapshot, ProbeError> {
-    let first = roots.first().copied().unwrap_or_default();
-    Err(ProbeError::NoProcess(first))
+    let began = now_ns();
+    let mut snapshot = Snapshot { at_ns: began, reader: reader(), ..Snapshot::default() };
+    let all = parents()?;
+    snapshot.roots = roots.iter().copied().filter(|pid| all.contains_key(pid)).collect();
+    if snapshot.roots.is_empty() {
+        return Err(ProbeError::NoProcess(roots.first().copied().unwrap_or_default()));
+    }
+    let tree = below(&snapshot.roots, &all);
+    for pid in &tree {
+        if let Some(process) = process::read(*pid, &snapshot.reader) {
+            snapshot.tree.insert(*pid, process);
+        }
+    }
+    if snapshot.tree.is_empty() {
+        return Err(ProbeError::NoProcess(snapshot.roots[0]));
+    }
+    let own = process::net_namespace(snapshot.reader.pid);
+    snapshot.sockets = net::sockets(snapshot.tree.values(), own, &mut snapshot.lacks);
+    snapshot.locks = locks::read(&snapshot.tree);
+    around(&mut snapshot, &all, &tree);
+    snapshot.reader.other_namespace =
+        snapshot.tree.values().any(|process| process.ns_pid != process.pid && process.ns_pid != 0);
+    lacks::add(&mut snapshot);
+    snapshot.took_us = now_ns().saturating_sub(began) / 1000;
+    Ok(snapshot)
 }
 
 /// The processes whose name, program or script is `name`, those whose parent is none of them.
 ///
 /// # Errors
 /// There is no /proc.
-pub fn find(_name: &str) -> Result<Vec<Pid>, ProbeError> {
-    Ok(Vec::new())
+pub fn find(name: &str) -> Result<Vec<Pid>, ProbeError> {
+    let all = parents()?;
+    let own = std::process::id() as Pid;
+    let mut found: BTreeSet<Pid> = BTreeSet::new();
+    for pid in all.keys().copied().filter(|pid| *pid != own) {
+        if process::is_called(pid, name) {
+            found.insert(pid);
+        }
+    }
+    let top = |pid: &Pid| !all.get(pid).is_some_and(|parent| found.contains(parent));
+    Ok(found.iter().copied().filter(top).collect())
+}
+
+/// Nanoseconds since boot, sleep of the machine included: the clock of a process's start time.
+pub(crate) fn now_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+fn reader() -> Reader {
+    let scope = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").ok();
+    Reader {
+        pid: std::process::id() as Pid,
+        uid: rustix::process::geteuid().as_raw(),
+        ptrace_scope: scope.and_then(|text| text.trim().parse().ok()),
+        arch: std::env::consts::ARCH.to_owned(),
+        ticks_per_s: ticks_per_s(),
+        other_namespace: false,
+    }
+}
+
+fn ticks_per_s() -> u64 {
+    // SAFETY: sysconf takes a number and touches no memory of ours
+    let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    u64::try_from(ticks).unwrap_or(100)
+}
+
+/// Every process of this machine and its parent.
+fn parents() -> Result<BTreeMap<Pid, Pid>, ProbeError> {
+    let mut all = BTreeMap::new();
+    for entry in fs::read_dir("/proc")? {
+        let Ok(entry) = entry else { continue };
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<Pid>().ok()) else { continue };
+        if let Some(parent) = process::parent(pid) {
+            all.insert(pid, parent);
+        }
+    }
+    Ok(all)
+}
+
+fn below(roots: &[Pid], all: &BTreeMap<Pid, Pid>) -> BTreeSet<Pid> {
+    let mut children: BTreeMap<Pid, Vec<Pid>> = BTreeMap::new();
+    for (pid, parent) in all {
+        children.entry(*parent).or_default().push(*pid);
+    }
+    let mut tree = BTreeSet::new();
+    let mut todo: Vec<Pid> = roots.to_vec();
+    while let Some(pid) = todo.pop() {
+        if tree.len() < MAX_TREE && tree.insert(pid) {
+            todo.extend(children.get(&pid).into_iter().flatten());
+        }
+    }
+    tree
+}
+
+/// What two processes can have in common.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Shared {
+    Pipe(u64),
+    Socket(u64),
+    Pty(u32),
+    File(u64),
+}
+
+/// Finds the processes outside the tree that share something with it, and the ancestors.
+fn around(snapshot: &mut Snapshot, all: &BTreeMap<Pid, Pid>, tree: &BTreeSet<Pid>) {
+    let mut shared: BTreeSet<Shared> = BTreeSet::new();
+    for fd in snapshot.tree.values().flat_map(|process| &process.fds) {
+        match &fd.what {
+            Object::Pipe { inode } | Object::Fifo { inode, .. } => drop(shared.insert(Shared::Pipe(*inode))),
+            Object::Socket { inode } => {
+                shared.insert(Shared::Socket(*inode));
+                if let Some(Socket { peer: Some(peer), .. }) = snapshot.sockets.get(inode) {
+                    shared.insert(Shared::Socket(*peer));
+                }
+            }
+            Object::Tty { index: Some(index), .. } | Object::Master { index } => {
+                shared.insert(Shared::Pty(*index));
+            }
+            _ => {}
+        }
+    }
+    for process in snapshot.tree.values() {
+        // what a controlling terminal's number says: 136..=143 are the majors of pseudo-terminals
+        if let Some(index) = fds::pty_of(process.tty) {
+            shared.insert(Shared::Pty(index));
+        }
+    }
+    shared.extend(snapshot.locks.iter().map(|lock| Shared::File(lock.inode)));
+    let mut wanted: BTreeSet<Pid> = snapshot.locks.iter().filter_map(|lock| lock.pid).collect();
+    for root in &snapshot.roots {
+        let mut at = all.get(root).copied().unwrap_or(0);
+        while at > 0 && wanted.insert(at) {
+            at = all.get(&at).copied().unwrap_or(0);
+        }
+    }
+    wanted.retain(|pid| !tree.contains(pid));
+    for pid in all.keys().filter(|pid| !tree.contains(pid)) {
+        let shares = wanted.contains(pid) || fds::links(*pid).any(|(fd, link)| is_shared(*pid, fd, &link, &shared));
+        if !shares || snapshot.around.len() >= MAX_AROUND {
+            continue;
+        }
+        if let Some(process) = process::read(*pid, &snapshot.reader) {
+            snapshot.around.insert(*pid, process);
+        }
+    }
+}
+
+fn is_shared(pid: Pid, fd: i32, link: &Path, shared: &BTreeSet<Shared>) -> bool {
+    let Some(text) = link.to_str() else { return false };
+    if let Some(inode) = fds::inode_of(text, "pipe:[") {
+        return shared.contains(&Shared::Pipe(inode));
+    }
+    if let Some(inode) = fds::inode_of(text, "socket:[") {
+        return shared.contains(&Shared::Socket(inode));
+    }
+    if text.ends_with("/ptmx") {
+        return fds::master_index(pid, fd).is_some_and(|index| shared.contains(&Shared::Pty(index)));
+    }
+    if let Some(index) = text.strip_prefix("/dev/pts/").and_then(|n| n.parse().ok()) {
+        return shared.contains(&Shared::Pty(index));
+    }
+    if text.starts_with('/') && !text.starts_with("/dev/") {
+        // the inode of a FIFO or of a file with a lock: both are rare, so few links are looked at this closely
+        let has_files = shared.iter().any(|one| matches!(one, Shared::File(_) | Shared::Pipe(_)));
+        return has_files
+            && fds::inode_and_kind(pid, fd).is_some_and(|(inode, fifo)| {
+                shared.contains(&if fifo { Shared::Pipe(inode) } else { Shared::File(inode) })
+            });
+    }
+    false
 }

@@ -1,0 +1,165 @@
+//! Descriptors: what each is, how it was opened, and what the kernel tells beside that.
+//!
+//! Invariant: nothing is opened but files of /proc; a descriptor's target is looked at by `stat` alone.
+
+use crate::data::{Descriptor, Mode, Object, Pid, Watch};
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::PathBuf;
+
+/// The most descriptors of one process that are read.
+const MAX_FDS: usize = 16_384;
+/// The most descriptors that one epoll instance is said to watch.
+const MAX_WATCHES: usize = 4096;
+
+/// All descriptors of a process, and whether they may be read.
+pub fn read(pid: Pid) -> (Vec<Descriptor>, bool) {
+    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else { return (Vec::new(), false) };
+    let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let mut numbers: Vec<i32> = numbers.take(MAX_FDS).collect();
+    numbers.sort_unstable();
+    (numbers.into_iter().filter_map(|fd| descriptor(pid, fd)).collect(), true)
+}
+
+/// All descriptors of a process with what they point to, and nothing else.
+pub fn links(pid: Pid) -> impl Iterator<Item = (i32, PathBuf)> {
+    let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten().take(MAX_FDS);
+    entries.filter_map(|entry| {
+        let fd = entry.file_name().to_str()?.parse().ok()?;
+        Some((fd, fs::read_link(entry.path()).ok()?))
+    })
+}
+
+/// The inode in a link such as `pipe:[123]`.
+pub fn inode_of(link: &str, prefix: &str) -> Option<u64> {
+    link.strip_prefix(prefix)?.strip_suffix(']')?.parse().ok()
+}
+
+/// The number of the pseudo-terminal whose master a descriptor is.
+pub fn master_index(pid: Pid, fd: i32) -> Option<u32> {
+    field(&info(pid, fd), "tty-index:")?.parse().ok()
+}
+
+/// The inode of what a descriptor points to, and whether it is a FIFO.
+pub fn inode_and_kind(pid: Pid, fd: i32) -> Option<(u64, bool)> {
+    let meta = fs::metadata(format!("/proc/{pid}/fd/{fd}")).ok()?;
+    Some((meta.ino(), meta.file_type().is_fifo()))
+}
+
+/// The number of the pseudo-terminal that a device number stands for: majors 136 to 143 are slaves, 256 each
+/// (Documentation/admin-guide/devices.txt).
+pub fn pty_of(device: u32) -> Option<u32> {
+    let (major, minor) = (libc::major(u64::from(device)), libc::minor(u64::from(device)));
+    (136..=143).contains(&major).then(|| (major - 136) * 256 + minor)
+}
+
+fn descriptor(pid: Pid, fd: i32) -> Option<Descriptor> {
+    let path = format!("/proc/{pid}/fd/{fd}");
+    let link = fs::read_link(&path).ok()?.to_string_lossy().into_owned();
+    let info = info(pid, fd);
+    let flags = field(&info, "flags:").and_then(|text| u32::from_str_radix(text, 8).ok());
+    let mode = match flags.map(|flags| flags & libc::O_ACCMODE as u32) {
+        Some(0) => Mode::Read,
+        Some(1) => Mode::Write,
+        Some(2) => Mode::Both,
+        _ => Mode::Unknown,
+    };
+    Some(Descriptor { fd, mode, what: object(pid, fd, &path, link, &info) })
+}
+
+fn object(pid: Pid, fd: i32, path: &str, link: String, info: &str) -> Object {
+    if let Some(inode) = inode_of(&link, "pipe:[") {
+        return Object::Pipe { inode };
+    }
+    if let Some(inode) = inode_of(&link, "socket:[") {
+        return Object::Socket { inode };
+    }
+    if let Some(kind) = link.strip_prefix("anon_inode:") {
+        return match kind.trim_matches(['[', ']']) {
+            "eventpoll" => Object::Epoll { on: watches(info) },
+            "eventfd" => Object::Event { count: number(info, "eventfd-count:") },
+            "timerfd" => Object::Timer { left_ms: timer(info) },
+            "signalfd" => Object::Signal,
+            "pidfd" => Object::Process { pid: field(info, "Pid:").and_then(|n| n.parse().ok()).unwrap_or(-1) },
+            "inotify" | "fanotify" => Object::Inotify,
+            "io_uring" => Object::Uring,
+            _ => Object::Other { link },
+        };
+    }
+    if link.starts_with("pidfd:[") {
+        return Object::Process { pid: field(info, "Pid:").and_then(|n| n.parse().ok()).unwrap_or(-1) };
+    }
+    if link == "/dev/null" {
+        return Object::Null;
+    }
+    if link.ends_with("/ptmx") {
+        return match field(info, "tty-index:").and_then(|n| n.parse().ok()) {
+            Some(index) => Object::Master { index },
+            None => Object::Other { link },
+        };
+    }
+    let Ok(meta) = fs::metadata(path) else { return Object::Other { link } };
+    let kind = meta.file_type();
+    if kind.is_fifo() {
+        Object::Fifo { inode: meta.ino(), path: link }
+    } else if kind.is_char_device() && is_terminal(meta.rdev()) {
+        let device = u32::try_from(meta.rdev()).unwrap_or(0);
+        Object::Tty { index: pty_of(device).or_else(|| own_terminal(pid, fd, meta.rdev())), path: link }
+    } else if kind.is_file() {
+        let device = (libc::major(meta.dev()), libc::minor(meta.dev()));
+        Object::File { inode: meta.ino(), device, offset: number(info, "pos:"), path: link }
+    } else {
+        Object::Other { link }
+    }
+}
+
+/// Majors of terminals: 4 consoles and serial lines, 5 /dev/tty and /dev/console, 136–143 pseudo-terminals, 188 USB
+/// serial lines, 204 others; 229 hypervisor consoles (Documentation/admin-guide/devices.txt).
+fn is_terminal(device: u64) -> bool {
+    matches!(libc::major(device), 4 | 5 | 136..=143 | 188 | 204 | 229)
+}
+
+/// /dev/tty is the controlling terminal of whoever opened it.
+fn own_terminal(pid: Pid, _fd: i32, device: u64) -> Option<u32> {
+    if (libc::major(device), libc::minor(device)) != (5, 0) {
+        return None;
+    }
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let tty = stat.get(stat.rfind(')')? + 1..)?.split_whitespace().nth(4)?.parse::<u32>().ok()?;
+    pty_of(tty)
+}
+
+fn info(pid: Pid, fd: i32) -> String {
+    fs::read_to_string(format!("/proc/{pid}/fdinfo/{fd}")).unwrap_or_default()
+}
+
+fn field<'a>(info: &'a str, key: &str) -> Option<&'a str> {
+    info.lines().find_map(|line| line.strip_prefix(key)).map(str::trim)
+}
+
+fn number(info: &str, key: &str) -> u64 {
+    let Some(text) = field(info, key) else { return 0 };
+    // the kernel pads an eventfd's counter with blanks and writes it in base 16
+    if key.starts_with("eventfd") { u64::from_str_radix(text, 16).unwrap_or(0) } else { text.parse().unwrap_or(0) }
+}
+
+/// `tfd:        7 events:       19 data: …`: the descriptors that an epoll instance watches.
+fn watches(info: &str) -> Vec<Watch> {
+    let lines = info.lines().filter_map(|line| line.strip_prefix("tfd:"));
+    let watch = |line: &str| {
+        let mut words = line.split_whitespace();
+        let fd = words.next()?.parse().ok()?;
+        let events = words.nth(1).and_then(|text| u32::from_str_radix(text, 16).ok())?;
+        let any = |bits: i32| events & bits as u32 != 0;
+        Some(Watch { fd, input: any(libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLPRI), output: any(libc::EPOLLOUT) })
+    };
+    lines.filter_map(watch).take(MAX_WATCHES).collect()
+}
+
+/// `it_value: (5, 431)`: seconds and nanoseconds until it fires; both 0: it is not armed.
+fn timer(info: &str) -> Option<u64> {
+    let value = field(info, "it_value:")?;
+    let (seconds, nanos) = value.trim_matches(['(', ')']).split_once(',')?;
+    let (seconds, nanos): (u64, u64) = (seconds.trim().parse().ok()?, nanos.trim().parse().ok()?);
+    (seconds > 0 || nanos > 0).then(|| seconds.saturating_mul(1000) + nanos.div_ceil(1_000_000))
+}

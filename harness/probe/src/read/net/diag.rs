@@ -1,0 +1,206 @@
+//! sock_diag: the kernel's socket tables by netlink (linux/sock_diag.h, inet_diag.h, unix_diag.h).
+//!
+//! Invariant: every length that the kernel gives is checked against what came; bounded in bytes.
+
+use crate::data::{Family, Socket, SocketState, Traffic};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink};
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// `SOCK_DIAG_BY_FAMILY`.
+const BY_FAMILY: u16 = 20;
+/// `NLM_F_REQUEST | NLM_F_DUMP`.
+const DUMP: u16 = 0x301;
+/// `NLMSG_ERROR` and `NLMSG_DONE`.
+const ERROR: u16 = 2;
+const DONE: u16 = 3;
+/// The most bytes that one table may have: some hundred thousand sockets.
+const MAX_BYTES: usize = 128 << 20;
+
+/// All TCP, UDP and Unix sockets of the network namespace that the calling thread is in, by inode.
+pub fn all() -> io::Result<BTreeMap<u64, Socket>> {
+    let mut sockets = BTreeMap::new();
+    for family in [libc::AF_INET, libc::AF_INET6] {
+        for (protocol, kind) in [(libc::IPPROTO_TCP, Family::Tcp), (libc::IPPROTO_UDP, Family::Udp)] {
+            dump(&inet_request(family as u8, protocol as u8), &mut |body| {
+                if let Some(socket) = inet(body, kind) {
+                    sockets.insert(socket.inode, socket);
+                }
+            })?;
+        }
+    }
+    dump(&unix_request(), &mut |body| {
+        if let Some(socket) = unix(body) {
+            sockets.insert(socket.inode, socket);
+        }
+    })?;
+    Ok(sockets)
+}
+
+/// `struct inet_diag_req_v2`: family, protocol, extensions (bit 1: INET_DIAG_INFO), pad, states, 48 bytes of id.
+fn inet_request(family: u8, protocol: u8) -> Vec<u8> {
+    let mut body = vec![family, protocol, 1 << 1, 0];
+    body.extend(u32::MAX.to_ne_bytes());
+    body.extend([0; 48]);
+    body
+}
+
+/// `struct unix_diag_req`: family, protocol, pad, states, inode, what to show (name 1, file 2, peer 4, queues 16), cookie.
+fn unix_request() -> Vec<u8> {
+    let mut body = vec![libc::AF_UNIX as u8, 0, 0, 0];
+    body.extend(u32::MAX.to_ne_bytes());
+    body.extend(0_u32.to_ne_bytes());
+    body.extend((1_u32 | 2 | 4 | 16).to_ne_bytes());
+    body.extend([0xff; 8]);
+    body
+}
+
+fn dump(body: &[u8], take: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+    let socket = rustix::net::socket_with(
+        AddressFamily::NETLINK,
+        SocketType::DGRAM,
+        SocketFlags::CLOEXEC,
+        Some(netlink::SOCK_DIAG),
+    )?;
+    let mut message = Vec::with_capacity(16 + body.len());
+    message.extend((16 + body.len() as u32).to_ne_bytes());
+    message.extend(BY_FAMILY.to_ne_bytes());
+    message.extend(DUMP.to_ne_bytes());
+    message.extend([1_u32, 0].iter().flat_map(|word| word.to_ne_bytes()));
+    message.extend(body);
+    rustix::net::send(&socket, &message, SendFlags::empty())?;
+    let mut buffer = vec![0; 65_536];
+    let mut total = 0;
+    while total < MAX_BYTES {
+        let (read, _) = rustix::net::recv(&socket, &mut buffer, RecvFlags::empty())?;
+        total += read;
+        let mut rest = buffer.get(..read).unwrap_or_default();
+        if rest.is_empty() {
+            return Ok(());
+        }
+        while let Some(header) = rest.get(..16) {
+            let length = word(header, 0) as usize;
+            let kind = u16::from_ne_bytes([header[4], header[5]]);
+            let Some(body) = rest.get(16..length) else { return Ok(()) };
+            match kind {
+                DONE => return Ok(()),
+                ERROR => {
+                    let errno = word(body, 0) as i32;
+                    return if errno == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(-errno)) };
+                }
+                _ => take(body),
+            }
+            rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+        }
+    }
+    Ok(())
+}
+
+/// `struct inet_diag_msg`: family, state, timer, retransmits; ports and addresses; expiry, queues, user, inode.
+fn inet(body: &[u8], kind: Family) -> Option<Socket> {
+    let family = *body.first()?;
+    let state = *body.get(1)?;
+    let port = |at: usize| body.get(at..at + 2).map(|two| u16::from_be_bytes([two[0], two[1]]));
+    let address = |at: usize| -> Option<std::net::IpAddr> {
+        if i32::from(family) == libc::AF_INET {
+            let four: [u8; 4] = body.get(at..at + 4)?.try_into().ok()?;
+            Some(Ipv4Addr::from(four).into())
+        } else {
+            let sixteen: [u8; 16] = body.get(at..at + 16)?.try_into().ok()?;
+            // an IPv4 connection of an IPv6 socket is the same connection at its other end
+            Some(Ipv6Addr::from(sixteen).to_canonical())
+        }
+    };
+    let local = SocketAddr::new(address(8)?, port(4)?).to_string();
+    let remote = SocketAddr::new(address(24)?, port(6)?);
+    let remote = if remote.port() == 0 { String::new() } else { remote.to_string() };
+    body.get(..72)?;
+    let traffic = attributes(body, 72).find(|(kind, _)| *kind == 2).and_then(|(_, info)| traffic(info));
+    Some(Socket {
+        inode: u64::from(word(body, 68)),
+        family: kind,
+        state: if kind == Family::Tcp { tcp_state(state) } else { SocketState::Unconnected },
+        local,
+        remote,
+        peer: None,
+        unread: u64::from(word(body, 56)),
+        unsent: u64::from(word(body, 60)),
+        traffic,
+    })
+}
+
+/// States of include/net/tcp_states.h.
+pub fn tcp_state(state: u8) -> SocketState {
+    match state {
+        1 => SocketState::Established,
+        2 | 3 | 12 => SocketState::Connecting,
+        8 => SocketState::CloseWait,
+        10 => SocketState::Listening,
+        7 => SocketState::Unconnected,
+        _ => SocketState::Closing,
+    }
+}
+
+/// `struct tcp_info`: offsets of linux/tcp.h. Older kernels give a shorter one.
+fn traffic(info: &[u8]) -> Option<Traffic> {
+    let long = |at: usize| info.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_ne_bytes);
+    info.get(..56)?;
+    Some(Traffic {
+        since_sent_ms: u64::from(word(info, 44)),
+        since_received_ms: u64::from(word(info, 52)),
+        retransmits: u32::from(info[2]),
+        sent_bytes: long(120).unwrap_or(0),
+        received_bytes: long(128).unwrap_or(0),
+    })
+}
+
+/// `struct unix_diag_msg`: family, type, state, pad, inode, cookie.
+fn unix(body: &[u8]) -> Option<Socket> {
+    let state = *body.get(2)?;
+    body.get(..16)?;
+    let mut socket = Socket {
+        inode: u64::from(word(body, 4)),
+        family: Family::Unix,
+        state: match state {
+            1 => SocketState::Established,
+            10 => SocketState::Listening,
+            _ => SocketState::Unconnected,
+        },
+        ..Socket::default()
+    };
+    for (kind, value) in attributes(body, 16) {
+        match kind {
+            0 => {
+                let text = String::from_utf8_lossy(value);
+                let name = text.trim_end_matches('\0');
+                socket.local = name.strip_prefix('\0').map_or(name.to_owned(), |name| format!("@{name}"));
+            }
+            2 if value.len() >= 4 => socket.peer = Some(u64::from(word(value, 0))).filter(|inode| *inode != 0),
+            4 if value.len() >= 8 => {
+                socket.unread = u64::from(word(value, 0));
+                socket.unsent = if state == 10 { 0 } else { u64::from(word(value, 4)) };
+            }
+            _ => {}
+        }
+    }
+    Some(socket)
+}
+
+/// `struct rtattr`: length, kind, value, aligned to 4 bytes.
+fn attributes(body: &[u8], from: usize) -> impl Iterator<Item = (u16, &[u8])> {
+    let mut rest = body.get(from..).unwrap_or_default();
+    std::iter::from_fn(move || {
+        let header = rest.get(..4)?;
+        let length = usize::from(u16::from_ne_bytes([header[0], header[1]]));
+        let kind = u16::from_ne_bytes([header[2], header[3]]);
+        let value = rest.get(4..length)?;
+        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+        Some((kind, value))
+    })
+}
+
+/// The 32-bit word at an offset; 0 where there is none.
+fn word(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..at + 4).and_then(|four| four.try_into().ok()).map_or(0, u32::from_ne_bytes)
+}

@@ -1,0 +1,195 @@
+//! One process: what /proc/PID says of it and of its threads.
+//!
+//! Invariant: every file is read whole or counts as unreadable; a process that ends meanwhile gives `None`.
+
+use super::{call, fds};
+use crate::data::{Io, Namespaces, Pid, Process, Reader, Signals, State, Thread};
+use std::fs;
+use std::path::Path;
+
+/// The most threads of one process that are read.
+const MAX_THREADS: usize = 1024;
+/// The most arguments that are kept, and the most characters of one.
+const MAX_ARGS: (usize, usize) = (64, 1024);
+
+/// Reads a process.
+pub fn read(pid: Pid, reader: &Reader) -> Option<Process> {
+    let stat = Stat::read(&format!("/proc/{pid}/stat"))?;
+    let mut process = Process {
+        pid,
+        ns_pid: pid,
+        ppid: stat.number(1) as Pid,
+        pgrp: stat.number(2) as Pid,
+        session: stat.number(3) as Pid,
+        comm: stat.comm.clone(),
+        state: stat.state(),
+        tty: stat.number(4) as u32,
+        tty_group: stat.number(5) as Pid,
+        faults: stat.number(7) as u64,
+        cpu_ticks: (stat.number(11) as u64, stat.number(12) as u64),
+        began_ns: (stat.number(19) as u64).saturating_mul(1_000_000_000 / reader.ticks_per_s.max(1)),
+        args: args(pid),
+        exe: link(&format!("/proc/{pid}/exe")),
+        cwd: link(&format!("/proc/{pid}/cwd")),
+        namespaces: Namespaces { pid: namespace(pid, "pid"), net: namespace(pid, "net"), mnt: namespace(pid, "mnt") },
+        io: io(pid),
+        ..Process::default()
+    };
+    status(&mut process);
+    if process.state != State::Zombie {
+        (process.fds, process.fds_read) = fds::read(pid);
+        process.threads = threads(&process, reader);
+    }
+    Some(process)
+}
+
+/// A process's parent, and so whether there is such a process.
+pub fn parent(pid: Pid) -> Option<Pid> {
+    Some(Stat::read(&format!("/proc/{pid}/stat"))?.number(1) as Pid)
+}
+
+/// The inode of a process's network namespace; 0: may not be read.
+pub fn net_namespace(pid: Pid) -> u64 {
+    namespace(pid, "net")
+}
+
+/// Whether a process's name, program, or the script that an interpreter runs for it, is `name`.
+pub fn is_called(pid: Pid, name: &str) -> bool {
+    let stem = |text: &str| {
+        let file = Path::new(text).file_name().and_then(|file| file.to_str()).unwrap_or_default();
+        file == name || ["js", "mjs", "cjs", "py"].iter().any(|end| file.strip_suffix(end) == Some(&format!("{name}.")))
+    };
+    if Stat::read(&format!("/proc/{pid}/stat")).is_some_and(|stat| stat.comm == name) {
+        return true;
+    }
+    let args = args(pid);
+    let interpreter = args.first().is_some_and(|arg| {
+        let file = Path::new(arg).file_name().and_then(|file| file.to_str()).unwrap_or_default();
+        ["node", "bun", "deno", "python", "python3"].contains(&file)
+    });
+    let script = args.iter().skip(1).find(|arg| !arg.starts_with('-'));
+    link(&format!("/proc/{pid}/exe")).is_some_and(|exe| stem(&exe))
+        || args.first().is_some_and(|arg| stem(arg))
+        || (interpreter && script.is_some_and(|arg| stem(arg)))
+}
+
+fn threads(process: &Process, reader: &Reader) -> Vec<Thread> {
+    let pid = process.pid;
+    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    let tids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<Pid>().ok());
+    let mut tids: Vec<Pid> = tids.take(MAX_THREADS).collect();
+    tids.sort_by_key(|tid| (*tid != pid, *tid));
+    tids.into_iter().filter_map(|tid| thread(process, tid, reader)).collect()
+}
+
+fn thread(process: &Process, tid: Pid, reader: &Reader) -> Option<Thread> {
+    let base = format!("/proc/{}/task/{tid}", process.pid);
+    let stat = Stat::read(&format!("{base}/stat"))?;
+    let (call, call_read) = call::read(&base, process, tid);
+    let wchan = fs::read_to_string(format!("{base}/wchan")).unwrap_or_default();
+    let schedstat = fs::read_to_string(format!("{base}/schedstat")).unwrap_or_default();
+    let mut sched = schedstat.split_whitespace().map(|n| n.parse::<u64>().unwrap_or(0));
+    let (ran, _, switches) = (sched.next(), sched.next(), sched.next());
+    let ticks_ns = 1_000_000_000 / reader.ticks_per_s.max(1);
+    Some(Thread {
+        tid,
+        comm: stat.comm.clone(),
+        state: stat.state(),
+        wchan: if wchan == "0" { String::new() } else { wchan },
+        call,
+        cpu_ns: ran.unwrap_or_else(|| (stat.number(11) + stat.number(12)) as u64 * ticks_ns),
+        switches: switches.unwrap_or(0),
+        call_read,
+    })
+}
+
+/// /proc/PID/stat: the name in brackets may hold anything, brackets and blanks included.
+struct Stat {
+    comm: String,
+    rest: Vec<String>,
+}
+
+impl Stat {
+    fn read(path: &str) -> Option<Stat> {
+        let bytes = fs::read(path).ok()?;
+        let text = String::from_utf8_lossy(&bytes);
+        let (open, close) = (text.find('(')?, text.rfind(')')?);
+        let comm = text.get(open + 1..close)?.to_owned();
+        let rest = text.get(close + 1..)?.split_whitespace().map(str::to_owned).collect();
+        Some(Stat { comm, rest })
+    }
+
+    /// The n-th field behind the name; the state is 0.
+    fn number(&self, at: usize) -> i64 {
+        self.rest.get(at).and_then(|field| field.parse().ok()).unwrap_or(0)
+    }
+
+    fn state(&self) -> State {
+        match self.rest.first().map(String::as_str) {
+            Some("R") => State::Running,
+            Some("S") => State::Sleeping,
+            Some("D") => State::Disk,
+            Some("T") => State::Stopped,
+            Some("t") => State::Traced,
+            Some("Z") => State::Zombie,
+            _ => State::Other,
+        }
+    }
+}
+
+fn status(process: &mut Process) {
+    let Ok(text) = fs::read_to_string(format!("/proc/{}/status", process.pid)) else { return };
+    let mut signals = Signals::default();
+    for line in text.lines() {
+        let Some((key, value)) = line.split_once(':') else { continue };
+        let set = || u64::from_str_radix(value.trim(), 16).unwrap_or(0);
+        match key {
+            // real, effective, saved, of files: who it acts as is the second
+            "Uid" => process.uid = value.split_whitespace().nth(1).and_then(|n| n.parse().ok()).unwrap_or(0),
+            "NSpid" => {
+                let last = value.split_whitespace().last().and_then(|n| n.parse().ok());
+                process.ns_pid = last.unwrap_or(process.pid);
+            }
+            "TracerPid" => process.tracer = value.trim().parse().unwrap_or(0),
+            "SigPnd" | "ShdPnd" => signals.pending |= set(),
+            "SigBlk" => signals.blocked = set(),
+            "SigIgn" => signals.ignored = set(),
+            "SigCgt" => signals.caught = set(),
+            _ => {}
+        }
+    }
+    process.signals = signals;
+}
+
+fn io(pid: Pid) -> Option<Io> {
+    let text = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
+    let field = |key: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(key));
+        line.and_then(|value| value.trim().parse().ok()).unwrap_or(0)
+    };
+    Some(Io {
+        read_bytes: field("rchar:"),
+        written_bytes: field("wchar:"),
+        reads: field("syscr:"),
+        writes: field("syscw:"),
+    })
+}
+
+fn args(pid: Pid) -> Vec<String> {
+    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let bytes = bytes.strip_suffix(b"\0").unwrap_or(&bytes);
+    if bytes.is_empty() {
+        return Vec::new();
+    }
+    let cut = |part: &[u8]| String::from_utf8_lossy(part).chars().take(MAX_ARGS.1).collect();
+    bytes.split(|byte| *byte == 0).take(MAX_ARGS.0).map(cut).collect()
+}
+
+fn link(path: &str) -> Option<String> {
+    fs::read_link(path).ok().map(|to| to.to_string_lossy().into_owned())
+}
+
+fn namespace(pid: Pid, kind: &str) -> u64 {
+    let link = link(&format!("/proc/{pid}/ns/{kind}")).unwrap_or_default();
+    fds::inode_of(&link, &format!("{kind}:[")).unwrap_or(0)
+}
