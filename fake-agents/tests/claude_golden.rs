@@ -147,7 +147,7 @@ impl Run {
         let terminal = if io { Terminal::Pipe } else { Terminal::Null };
         let mut setup = Setup::new(version, &args.join(" "), turns(name, lines), terminal);
         if name == "drop" {
-            setup.faults.push(Fault::Model(ModelFault { response: 0, after: 1, does: ModelDoes::Truncate }));
+            setup.faults.push(Fault::Model(ModelFault { response: 0, after: 1, does: ModelDoes::Truncate, retry_after: None }));
         }
         Run { session: setup.run(), answered: 0 }
     }

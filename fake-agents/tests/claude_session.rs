@@ -325,7 +325,7 @@ fn an_interrupt_reaches_into_a_subagent() {
 // --- the model ---
 
 fn fault(response: u32, after: u32, does: ModelDoes) -> Fault {
-    Fault::Model(ModelFault { response, after, does })
+    Fault::Model(ModelFault { response, after, does, retry_after: None })
 }
 
 #[test]

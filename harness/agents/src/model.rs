@@ -87,7 +87,7 @@ pub struct Layer {
     #[serde(default)]
     pub tools: BTreeMap<Call, ToolShape>,
     /// A model request is a main one, and spends a scripted turn, if it offers one of these tools; any tool where none
-    /// is named.
+    /// is named. `*`: every request is one, as of an agent that offers no tools.
     #[serde(default)]
     pub main: Option<Vec<String>>,
     /// Assistant messages that are there before the model has said a word.
@@ -178,6 +178,9 @@ pub enum Call {
     Bash,
     /// A subagent.
     Task,
+    /// A tool that needs a permission and starts no process: `{tool}`, `{permission}`, `{pattern}`, `{patterns}`,
+    /// `{output}`.
+    Permit,
 }
 
 /// How the model calls a tool.
@@ -187,7 +190,7 @@ pub struct ToolShape {
     /// The tool's name.
     pub name: String,
     /// Its arguments. A text that is one `{word}` alone becomes that word's value: `{command}`, `{description}`,
-    /// `{prompt}`, `{timeout_ms}`, `{questions}` (as `question` says), `{question}`, `{header}`, `{options}`.
+    /// `{prompt}`, `{timeout_ms}`, `{timeout_s}`, `{questions}` (as `question` says), `{question}`, `{header}`, `{options}`.
     /// A key whose value is a word that the turn does not have is left out.
     pub arguments: Value,
     /// The element of `{questions}`.

@@ -1,1 +1,28 @@
 //! The scripted model server: a scenario's turns, spoken in the model APIs' dialects.
+//!
+//! A real release asks this server instead of its vendor's. [`Script`] is what the model says, and how a main request
+//! is told from one on the side; [`serve`] plays it to whoever connects; an [`Event`] tells each thing that happens;
+//! a [`Ledger`] keeps the sum: what is in flight, what the agent told its model, what was wrong, whether it came at all.
+//!
+//! Invariants: which turn a request gets follows from what the request holds, never from when it came, so a retry gets
+//! the turn again and a subagent its own; nothing here waits but where the scenario's fault or `think` says so; a
+//! request on the side spends no turn.
+
+mod body;
+mod calls;
+mod check;
+mod desk;
+mod event;
+mod io;
+mod ledger;
+mod schema;
+mod script;
+mod server;
+mod side;
+
+pub use calls::NoShape;
+pub use check::Problem;
+pub use event::{Ended, Event, Happened, Kind, Request, Side, State, Told};
+pub use ledger::{Ledger, NeverAsked};
+pub use script::{Limits, Script};
+pub use server::serve;

@@ -210,7 +210,7 @@ fn fault(agent: &Agent) -> BoxedStrategy<Fault> {
     let tool = (0_u32..3, select(vec![ToolDoes::NeverFlips, ToolDoes::LosesResult]));
     let of_model = prop_oneof![
         2 => any_agent,
-        1 => model.prop_map(|(response, after, does)| Fault::Model(ModelFault { response, after, does })),
+        1 => model.prop_map(|(response, after, does)| Fault::Model(ModelFault { response, after, does, retry_after: None })),
         1 => tool.prop_map(|(nth, does)| Fault::Tool(ToolFault { nth, does })),
     ];
     if matches!(agent, Agent::Claude(_)) {

@@ -375,6 +375,10 @@ pub struct ModelFault {
     pub after: u32,
     /// What happens.
     pub does: ModelDoes,
+    /// With a status: how long the server says to wait before another try (`Retry-After`, in whole seconds, rounded
+    /// up). Only a server can say it: a persona that plays its model in-process does not hear it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<Span>,
 }
 
 /// What a model's stream does.

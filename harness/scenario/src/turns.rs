@@ -359,3 +359,25 @@ pub fn responses(turns: &[Turn]) -> Vec<Response> {
     }
     all
 }
+
+/// The scripted response at a path: `3` is the third of the root session; `2.1/4` is the fourth response of the
+/// subagent that part 1 (from 0) of the root's second response starts. Behind the last one the model says nothing
+/// and stops.
+pub fn response_at(turns: &[Turn], path: &str) -> Option<Response> {
+    let all = responses(turns);
+    match path.split_once('/') {
+        None => {
+            let nth: usize = path.parse().ok()?;
+            let response = all.into_iter().nth(nth.checked_sub(1)?);
+            Some(response.unwrap_or(Response { parts: Vec::new(), finish: Finish::Stop }))
+        }
+        Some((at, rest)) => {
+            let (nth, part) = at.split_once('.')?;
+            let response = all.into_iter().nth(nth.parse::<usize>().ok()?.checked_sub(1)?)?;
+            match response.parts.get(part.parse::<usize>().ok()?)? {
+                Turn::Task(task) => response_at(&task.turns, rest),
+                _ => None,
+            }
+        }
+    }
+}

@@ -160,7 +160,9 @@ impl Open {
             Item::Reset => return (out, Some(true)),
             Item::Status(status) => {
                 let body = error_body(self.api, *status, "scripted error").to_string();
-                let headers = [("content-type", "application/json"), ("connection", "close")];
+                let after = self.stream.retry_after().map(|span| span.as_ms().div_ceil(1000).to_string());
+                let mut headers = vec![("content-type", "application/json"), ("connection", "close")];
+                headers.extend(after.as_deref().map(|seconds| ("retry-after", seconds)));
                 out.extend(response(*status, &headers, body.as_bytes()));
                 return (out, Some(false));
             }

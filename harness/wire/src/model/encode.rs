@@ -51,6 +51,18 @@ impl Encoder {
         }
     }
 
+    /// The whole response of an OpenAI `responses` request that wants no stream.
+    pub(super) fn whole_response(mut self, events: &[ModelEvent]) -> Value {
+        for event in events {
+            self.responses(event);
+        }
+        self.close_message();
+        let finished = events.iter().any(|e| matches!(e, ModelEvent::Finish(f) if *f != Finish::Unknown));
+        let mut response = self.response(if finished { "completed" } else { "incomplete" });
+        response["usage"] = response_usage();
+        response
+    }
+
     fn chat(&mut self, event: &ModelEvent) -> Vec<u8> {
         let (delta, finish) = match event {
             ModelEvent::Start => (json!({"role": "assistant", "content": ""}), Value::Null),
@@ -127,10 +139,7 @@ impl Encoder {
                 if unknown {
                     response["incomplete_details"] = json!({"reason": "unknown"});
                 }
-                response["usage"] = json!({
-                    "input_tokens": 10, "input_tokens_details": {"cached_tokens": 0},
-                    "output_tokens": 5, "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 15,
-                });
+                response["usage"] = response_usage();
                 out.extend(self.numbered(&format!("response.{status}"), json!({"response": response})));
                 out
             }
@@ -252,6 +261,11 @@ impl Encoder {
         self.sequence += 1;
         named(merged(&head, body))
     }
+}
+
+fn response_usage() -> Value {
+    json!({"input_tokens": 10, "input_tokens_details": {"cached_tokens": 0},
+        "output_tokens": 5, "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 15})
 }
 
 /// The JSON body of an HTTP error, and the error inside a stream where the API has one.

@@ -10,11 +10,13 @@ mod encode;
 mod gemini;
 mod request;
 pub mod script;
+mod whole;
 
 pub use decode::{ARGUMENTS_MAX_BYTES, Decoder, ModelError, OPEN_CALLS_MAX};
 pub use encode::{Encoder, error_body, error_message};
 pub use rehang_scenario::turns::Finish;
 pub use request::{Message, ModelRequest, Part, Tool, request_body};
+pub use whole::whole;
 
 use rehang_scenario::{Canon, Canonical};
 use serde_json::Value;

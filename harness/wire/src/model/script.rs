@@ -121,6 +121,7 @@ pub struct Stream {
     /// The next chunk's slowness has been waited for.
     slept: bool,
     state: State,
+    retry_after: Option<Span>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,9 +148,10 @@ impl Stream {
         if faults.iter().any(|f| f.does == ModelDoes::NoFinish) {
             rest.retain(|chunk| !matches!(chunk, Chunk::Event(ModelEvent::Finish(_))));
         }
+        let retry_after = faults.iter().find_map(|f| f.retry_after);
         let strike = |f: &&ModelFault| !matches!(f.does, ModelDoes::Slow(_) | ModelDoes::NoFinish);
         let faults = faults.iter().filter(strike).map(|f| (f.after, f.does)).collect();
-        Stream { rest, out: 0, faults, slow, slept: false, state: State::Asked(start) }
+        Stream { rest, out: 0, faults, slow, slept: false, state: State::Asked(start), retry_after }
     }
 
     /// Everything that has come by now, in order.
@@ -184,6 +186,11 @@ impl Stream {
     /// Whether nothing comes any more because it has ended.
     pub fn is_over(&self) -> bool {
         self.state == State::Over
+    }
+
+    /// With [`Item::Status`]: how long its server says to wait before another try.
+    pub fn retry_after(&self) -> Option<Span> {
+        self.retry_after
     }
 
     fn begin(&mut self, at: VTime, items: &mut Vec<Item>) {

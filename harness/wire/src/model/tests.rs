@@ -186,7 +186,7 @@ fn script() -> Vec<Chunk> {
 }
 
 fn fault(after: u32, does: ModelDoes) -> ModelFault {
-    ModelFault { response: 1, after, does }
+    ModelFault { response: 1, after, does, retry_after: None }
 }
 
 /// All that comes until nothing more does, with its instants; at most 20 instants.
@@ -261,13 +261,18 @@ fn keep_alives_go_on_for_ever_and_the_state_repeats() {
 #[test]
 fn faults_find_their_response() {
     let faults = [
-        Fault::Model(ModelFault { response: 2, after: 0, does: ModelDoes::Reset }),
+        Fault::Model(ModelFault { response: 2, after: 0, does: ModelDoes::Reset, retry_after: None }),
         Fault::Queue(rehang_scenario::QueueFault::Refuses),
     ];
     let mut script = ModelScript::new(&faults);
     let ends: Vec<Item> = (0..3).map(|_| script.begin(Vec::new(), VTime(0)).poll(VTime(0)).pop().unwrap()).collect();
     assert_eq!(ends, [Item::Ended { clean: true }, Item::Reset, Item::Ended { clean: true }]);
-    let mut every = ModelScript::new(&[Fault::Model(ModelFault { response: 0, after: 0, does: ModelDoes::Reset })]);
+    let mut every = ModelScript::new(&[Fault::Model(ModelFault {
+        response: 0,
+        after: 0,
+        does: ModelDoes::Reset,
+        retry_after: None,
+    })]);
     every.begin(Vec::new(), VTime(0));
     assert_eq!(every.begin(Vec::new(), VTime(0)).poll(VTime(0)).pop(), Some(Item::Reset));
 }

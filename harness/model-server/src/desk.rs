@@ -1,0 +1,236 @@
+//! The desk: a request comes in, what is to be answered goes out. No socket, no clock.
+//!
+//! Invariant: which turn a request gets follows from its conversation alone: how often the assistant has spoken in it,
+//! and the mark of a task in what stands before that. Only the model's faults count requests, as the scenario says.
+
+use crate::calls::{call, marked};
+use crate::check::{self, Problem};
+use crate::event::{Happened, Kind, Request, Told};
+use crate::script::Script;
+use crate::side;
+use rehang_scenario::VTime;
+use rehang_scenario::turns::{Finish, Response, Turn, response_at};
+use rehang_wire::http::Target;
+use rehang_wire::model::script::{Chunk, ModelScript, Stream, chunks};
+use rehang_wire::model::{Api, ModelEvent, ModelRequest, Part};
+use serde_json::Value;
+
+/// What is said behind the script's last response, so that no agent takes silence for a fault.
+const AFTER_THE_LAST: &str = "The script is over.";
+
+/// The server's state.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    script: Script,
+    faults: ModelScript,
+    requests: u32,
+}
+
+/// A request, taken.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    /// Its number.
+    pub n: u32,
+    /// What is to be told of it.
+    pub happened: Vec<Happened>,
+    /// What is answered.
+    pub answer: Answer,
+}
+
+/// What is answered.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// A body at once.
+    Json(u16, Value),
+    /// A response of the model.
+    Play(Play),
+}
+
+/// A response of the model.
+#[derive(Debug)]
+pub(crate) struct Play {
+    /// Its API.
+    pub api: Api,
+    /// What comes when.
+    pub stream: Stream,
+    /// Its id.
+    pub id: String,
+    /// The model's name.
+    pub model: String,
+    /// Whether it is wanted chunk by chunk.
+    pub streamed: bool,
+}
+
+impl Desk {
+    /// A desk with this script.
+    pub fn new(script: Script) -> Desk {
+        let faults = ModelScript::new(&script.faults);
+        Desk { script, faults, requests: 0 }
+    }
+
+    /// Takes a request that came at `now`.
+    pub fn take(&mut self, method: &str, target: &str, bytes: &[u8], now: VTime) -> Taken {
+        self.requests = self.requests.saturating_add(1);
+        let n = self.requests;
+        if n > self.script.limits.requests {
+            let first = n == self.script.limits.requests + 1;
+            let problem = Problem::TooMany(self.script.limits.requests);
+            let happened = first.then_some(Happened::Problem { n, problem }).into_iter().collect();
+            let body = serde_json::json!({"error": {"message": "too many requests for one script", "code": 503}});
+            return Taken { n, happened, answer: Answer::Json(503, body) };
+        }
+        let mut problems = Vec::new();
+        let body: Value = match serde_json::from_slice(bytes) {
+            Ok(body) => body,
+            Err(_) if bytes.is_empty() => Value::Null,
+            Err(error) => {
+                problems.push(Problem::Malformed(format!("no json: {error}")));
+                Value::Null
+            }
+        };
+        let api = Api::of_target(target).filter(|_| method == "POST");
+        let request = api.map_or_else(ModelRequest::default, |api| ModelRequest::at(api, target, &body));
+        let (kind, answer) = match api {
+            None => {
+                let parsed = Target::parse(target);
+                let (side, status, body) = side::plain(method, &parsed.path(), &self.script.model);
+                (Kind::Side(side), Answer::Json(status, body))
+            }
+            Some(api) if self.is_main(&request) => self.main(api, &request, now, &mut problems),
+            Some(api) => {
+                let (side, chunks) = side::generated(&request, &body);
+                let stream = Stream::new(chunks, &[], now);
+                (Kind::Side(side), Answer::Play(self.play(api, stream, format!("side_{n}"), &request)))
+            }
+        };
+        let request = Request {
+            n,
+            told: if matches!(kind, Kind::Main { .. }) { told(&request) } else { Vec::new() },
+            kind,
+            method: method.to_owned(),
+            target: target.to_owned(),
+            stream: request.stream,
+            offers: request.tools.into_iter().map(|tool| tool.name).collect(),
+            body,
+        };
+        let mut happened = vec![Happened::Request(request)];
+        happened.extend(problems.into_iter().map(|problem| Happened::Problem { n, problem }));
+        Taken { n, happened, answer }
+    }
+
+    /// A request whose body is longer than the limit.
+    pub fn too_long(&mut self) -> Taken {
+        self.requests = self.requests.saturating_add(1);
+        let n = self.requests;
+        let problem = Problem::TooLong(self.script.limits.body_bytes);
+        let body = serde_json::json!({"error": {"message": problem.to_string(), "code": 413}});
+        Taken { n, happened: vec![Happened::Problem { n, problem }], answer: Answer::Json(413, body) }
+    }
+
+    fn is_main(&self, request: &ModelRequest) -> bool {
+        match self.script.main.as_slice() {
+            [] => request.is_main(),
+            tools => tools.iter().any(|tool| tool == "*" || request.offers(tool)),
+        }
+    }
+
+    fn main(&mut self, api: Api, request: &ModelRequest, now: VTime, problems: &mut Vec<Problem>) -> (Kind, Answer) {
+        if api != self.script.api {
+            problems.push(Problem::OtherApi(format!("{api:?} instead of {:?}", self.script.api)));
+        }
+        problems.extend(check::conversation(request));
+        let path = path(request, self.script.preload);
+        let number = self.faults.begun() + 1;
+        let scripted = response_at(&self.script.turns, &path);
+        let scripted = scripted.filter(|r| !r.parts.is_empty() || r.finish != Finish::Stop);
+        let response = scripted.unwrap_or_else(|| {
+            problems.push(Problem::BeyondScript(path.clone()));
+            Response { parts: vec![Turn::Say(AFTER_THE_LAST.to_owned())], finish: Finish::Stop }
+        });
+        let chunks = self.chunks(&response, request, &path, number, problems);
+        let stream = self.faults.begin(chunks, now);
+        let play = self.play(api, stream, format!("response_{number}"), request);
+        (Kind::Main { path, response: number }, Answer::Play(play))
+    }
+
+    fn chunks(
+        &self,
+        response: &Response,
+        request: &ModelRequest,
+        path: &str,
+        number: u32,
+        problems: &mut Vec<Problem>,
+    ) -> Vec<Chunk> {
+        let answer = request.last_result().unwrap_or("");
+        let mut unspoken = Vec::new();
+        let tools = &self.script.tools;
+        let of = |turn: &Turn| {
+            let at = response.parts.iter().position(|part| std::ptr::eq(part, turn)).unwrap_or(0);
+            match call(tools, turn, &format!("call_{number}_{at}"), &format!("{path}.{at}")) {
+                Ok(call) => call,
+                Err(missing) => {
+                    unspoken.push(missing.to_string());
+                    None
+                }
+            }
+        };
+        let mut all = chunks(response, |text| text.replace("{answer}", answer), of);
+        for chunk in &all {
+            if let Chunk::Event(ModelEvent::ToolCall(call)) = chunk {
+                problems.extend(check::call(request, call));
+            }
+        }
+        for missing in unspoken {
+            all.insert(0, Chunk::Event(ModelEvent::TextDelta(format!("({missing}) "))));
+            problems.push(Problem::NoShape(missing));
+        }
+        all
+    }
+
+    fn play(&self, api: Api, stream: Stream, id: String, request: &ModelRequest) -> Play {
+        let model = if request.model.is_empty() { &self.script.model } else { &request.model };
+        Play { api, stream, id, model: model.clone(), streamed: request.stream }
+    }
+}
+
+/// Where a request stands in the script: how often the assistant has spoken in its conversation, behind the place of
+/// the task whose mark stands before its first word.
+fn path(request: &ModelRequest, preload: usize) -> String {
+    let mut spoken = 0;
+    let mut speaking = false;
+    let mut place = None;
+    for message in &request.messages {
+        let speaks = message.role == "assistant";
+        // OpenAI responses send one item a text and a call: what stands together is one response.
+        spoken += usize::from(speaks && !speaking);
+        speaking = speaks;
+        if message.role == "user" && spoken <= preload && place.is_none() {
+            place = message.parts.iter().find_map(|part| match part {
+                Part::Text(text) => marked(text),
+                _ => None,
+            });
+        }
+    }
+    let nth = spoken.saturating_sub(preload) + 1;
+    place.map_or_else(|| nth.to_string(), |place| format!("{place}/{nth}"))
+}
+
+/// The results behind the last thing that the assistant said.
+fn told(request: &ModelRequest) -> Vec<Told> {
+    let last = request.messages.iter().rposition(|m| m.role == "assistant").map_or(0, |at| at + 1);
+    let calls = request.messages.iter().flat_map(|m| &m.parts);
+    let calls: Vec<_> = calls.filter_map(|part| if let Part::Call(call) = part { Some(call) } else { None }).collect();
+    let results = request.messages[last..].iter().flat_map(|m| &m.parts);
+    let result = |part: &Part| match part {
+        Part::Result { id, text, is_error } => {
+            let tool = calls.iter().find(|call| call.id == *id).map_or("", |call| &call.name);
+            Some(Told { id: id.clone(), tool: tool.to_owned(), text: text.clone(), is_error: *is_error })
+        }
+        _ => None,
+    };
+    results.filter_map(result).collect()
+}
+
+#[cfg(test)]
+#[path = "desk_tests.rs"]
+mod tests;

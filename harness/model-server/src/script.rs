@@ -1,0 +1,75 @@
+//! What the server plays: a scenario's turns and model faults, as one agent release speaks them.
+//!
+//! Invariant: a script is data; it holds no state and no clock.
+
+use rehang_agents::model::Dialect;
+use rehang_agents::{Call, Recipe, ToolShape};
+use rehang_scenario::Fault;
+use rehang_scenario::turns::Turn;
+use rehang_wire::model::Api;
+use std::collections::BTreeMap;
+
+/// What the model says, and to whom.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Script {
+    /// The model API that the agent speaks. Requests of another are answered too, and said to be a problem.
+    pub api: Api,
+    /// The model's name, as `/v1/models` lists it.
+    pub model: String,
+    /// What the model does.
+    pub turns: Vec<Turn>,
+    /// What goes wrong; only the model's faults are played here.
+    pub faults: Vec<Fault>,
+    /// Tools by which a main request is known; any tool where empty, every request where it is `*`.
+    pub main: Vec<String>,
+    /// Assistant messages that are there before the model has said a word.
+    pub preload: usize,
+    /// How the model calls its tools.
+    pub tools: BTreeMap<Call, ToolShape>,
+    /// Limits on what comes in.
+    pub limits: Limits,
+}
+
+/// Limits on what comes in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest body of a request, in bytes; a longer one gets 413.
+    pub body_bytes: usize,
+    /// The most requests; further ones get 503 and are not told.
+    pub requests: u32,
+    /// The most connections at once; further ones wait.
+    pub connections: usize,
+}
+
+impl Default for Limits {
+    /// 32 MiB, as the largest vendor's own limit (Anthropic messages); 10,000 requests, since an agent that retries
+    /// for ever without a pause must not fill memory; 256 connections.
+    fn default() -> Limits {
+        Limits { body_bytes: 32 << 20, requests: 10_000, connections: 256 }
+    }
+}
+
+impl Script {
+    /// The script of a scenario's turns and faults for a release.
+    pub fn new(recipe: &Recipe, turns: &[Turn], faults: &[Fault]) -> Script {
+        Script {
+            api: api(recipe.dialect),
+            model: recipe.model.clone(),
+            turns: turns.to_vec(),
+            faults: faults.iter().filter(|fault| matches!(fault, Fault::Model(_))).cloned().collect(),
+            main: recipe.main.clone(),
+            preload: recipe.preload as usize,
+            tools: recipe.tools.clone(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+fn api(dialect: Dialect) -> Api {
+    match dialect {
+        Dialect::OpenaiChat => Api::OpenAiChat,
+        Dialect::OpenaiResponses => Api::OpenAiResponses,
+        Dialect::Anthropic => Api::Anthropic,
+        Dialect::Gemini => Api::Gemini,
+    }
+}
