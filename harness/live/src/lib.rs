@@ -5,6 +5,7 @@
 
 pub mod cell;
 pub mod report;
+pub mod sandbox;
 
 pub use cell::{Cell, LiveError, run};
 pub use report::{Ask, Evidence, Exit, Line, Outcome, Process, Report, Requests, Thread, Via};

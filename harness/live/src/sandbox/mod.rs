@@ -1,0 +1,102 @@
+//! The room that an agent runs in: namespaces of its own, loopback alone, and of the machine's files only what it needs.
+//!
+//! Invariants: nothing of the room is ever on a disk or outside of its mount namespace, so that nothing is left when
+//! its first process is gone; the agent has no capability, cannot gain one, and runs as a user who owns nothing.
+//!
+//! Three processes: the keeper (`rehang __live`), which makes the namespaces and stays outside of the mount and PID
+//! namespaces; the room's first process ([`init`]), which dies with the keeper and takes all others with it; the agent.
+
+#[cfg(target_os = "linux")]
+mod init;
+#[cfg(target_os = "linux")]
+mod namespaces;
+#[cfg(target_os = "linux")]
+mod root;
+
+#[cfg(target_os = "linux")]
+pub use init::{Said, Started, start};
+#[cfg(target_os = "linux")]
+pub use namespaces::{die_with_parent, enter, links};
+
+use rehang_scenario::Terminal;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The agent's home in the room.
+pub const HOME: &str = "/home/agent";
+/// The folder that the agent starts in.
+pub const CWD: &str = "/home/agent/project";
+/// The commands that the room has besides those of `/usr`.
+pub const BIN: &str = "/opt/rehang/bin";
+/// The agent's user and group in the room.
+pub const AGENT_ID: u32 = 1_000;
+/// Outside, where root starts it: `nobody` and `nogroup`, who own nothing.
+pub const NOBODY_ID: u32 = 65_534;
+/// All that the room's own files may take, in bytes.
+pub const ROOM_MAX_BYTES: u64 = 2 << 30;
+
+/// What an agent's room holds, and what runs in it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Room {
+    /// Folders and files of this machine that are shown read-only: where they lie, and where they are shown.
+    pub shown: Vec<(PathBuf, PathBuf)>,
+    /// Files that are made in it.
+    pub files: Vec<RoomFile>,
+    /// What is started: a program's path and its arguments.
+    pub argv: Vec<String>,
+    /// Its environment; it has no other.
+    pub env: Vec<(String, String)>,
+    /// How its streams are connected.
+    pub terminal: Terminal,
+}
+
+/// A file of the room.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoomFile {
+    /// Where: an absolute path in the room.
+    pub path: PathBuf,
+    /// What it holds.
+    pub text: String,
+    /// Whether it can be executed.
+    pub executable: bool,
+}
+
+/// Why there is no room.
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    /// The kernel refuses namespaces.
+    #[error("this machine gives no sandbox: {what}: {error}; {remedy}")]
+    Refused {
+        /// What was tried.
+        what: &'static str,
+        /// What the kernel says.
+        error: std::io::Error,
+        /// What helps.
+        remedy: &'static str,
+    },
+    /// A step of making the room.
+    #[error("sandbox: {what}: {error}")]
+    Step {
+        /// What was tried.
+        what: String,
+        /// What the kernel says.
+        error: std::io::Error,
+    },
+    /// The agent's program.
+    #[error("the agent's program cannot be started: {0}")]
+    Start(String),
+    /// No such terminal here.
+    #[error("the live stage has no terminal `{0}`")]
+    Terminal(&'static str),
+    /// No such platform.
+    #[error("live cells need Linux: namespaces keep real agents from this machine")]
+    Platform,
+}
+
+/// A step's error, with its name.
+pub(crate) fn step<T, E: Into<std::io::Error>>(
+    what: impl Into<String>,
+    result: Result<T, E>,
+) -> Result<T, SandboxError> {
+    result.map_err(|error| SandboxError::Step { what: what.into(), error: error.into() })
+}
