@@ -68,15 +68,10 @@ pub(crate) fn call(
     };
     let shape = tools.get(&which).ok_or(NoShape(which))?;
     if let Turn::Ask(questions) = turn {
-        let of = |question: &Question| {
-            let own = question_words(question, shape);
-            shape.question.as_ref().and_then(|template| fill(template, &own))
-        };
-        let all: Vec<Value> = questions.iter().filter_map(of).collect();
-        words.insert("questions", json!(all));
-        if let Some(first) = questions.first() {
-            words.extend(question_words(first, shape));
-        }
+        let each: Vec<Words> = questions.iter().zip(1..).map(|(q, n)| question_words(q, n, shape)).collect();
+        let of = |own: &Words| shape.question.as_ref().and_then(|template| fill(template, own));
+        words.insert("questions", each.iter().filter_map(of).collect());
+        words.extend(each.into_iter().next().unwrap_or_default());
     }
     let name = match fill(&json!(shape.name), &words) {
         Some(Value::String(name)) => name,
@@ -88,7 +83,7 @@ pub(crate) fn call(
 
 type Words = BTreeMap<&'static str, Value>;
 
-fn question_words(question: &Question, shape: &ToolShape) -> Words {
+fn question_words(question: &Question, nth: u32, shape: &ToolShape) -> Words {
     let option = |choice: &Choice| {
         let words = Words::from([("label", json!(choice.label)), ("description", json!(choice.description))]);
         match &shape.option {
@@ -100,6 +95,7 @@ fn question_words(question: &Question, shape: &ToolShape) -> Words {
     // Every agent's own schema wants a head; a scenario may leave it out.
     let header = if question.header.is_empty() { "Question" } else { &question.header };
     Words::from([
+        ("id", json!(format!("question_{nth}"))),
         ("question", json!(question.question)),
         ("header", json!(header)),
         ("options", json!(options)),

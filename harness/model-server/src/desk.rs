@@ -127,7 +127,11 @@ impl Desk {
         Taken { n, happened: vec![Happened::Problem { n, problem }], answer: Answer::Json(413, body) }
     }
 
+    /// A subagent may be offered other tools than the root session; its task's mark is enough.
     fn is_main(&self, request: &ModelRequest) -> bool {
+        if place(request, self.script.preload).0.is_some() {
+            return true;
+        }
         match self.script.main.as_slice() {
             [] => request.is_main(),
             tools => tools.iter().any(|tool| tool == "*" || request.offers(tool)),
@@ -196,6 +200,13 @@ impl Desk {
 /// Where a request stands in the script: how often the assistant has spoken in its conversation, behind the place of
 /// the task whose mark stands before its first word.
 fn path(request: &ModelRequest, preload: usize) -> String {
+    let (place, spoken) = place(request, preload);
+    let nth = spoken.saturating_sub(preload) + 1;
+    place.map_or_else(|| nth.to_string(), |place| format!("{place}/{nth}"))
+}
+
+/// The place of the task whose mark stands before the assistant's first word, and how often the assistant has spoken.
+fn place(request: &ModelRequest, preload: usize) -> (Option<&str>, usize) {
     let mut spoken = 0;
     let mut speaking = false;
     let mut place = None;
@@ -211,8 +222,7 @@ fn path(request: &ModelRequest, preload: usize) -> String {
             });
         }
     }
-    let nth = spoken.saturating_sub(preload) + 1;
-    place.map_or_else(|| nth.to_string(), |place| format!("{place}/{nth}"))
+    (place, spoken)
 }
 
 /// The results behind the last thing that the assistant said.

@@ -34,7 +34,8 @@ fn sample(schema: &Value, root: &Value, depth: usize) -> Value {
     // Google writes types in capitals.
     match kind.to_ascii_lowercase().as_str() {
         "string" => json!("scripted"),
-        "integer" | "number" => schema.get("minimum").cloned().unwrap_or(json!(0)),
+        // Gemini CLI wants a score "from 1" and says so in words only.
+        "integer" | "number" => schema.get("minimum").cloned().unwrap_or(json!(1)),
         "boolean" => json!(false),
         "array" => {
             let item = schema.get("items").map_or(Value::Null, deeper);

@@ -33,8 +33,7 @@ pub(crate) fn plain(method: &str, path: &[&str], model: &str) -> (Side, u16, Val
 pub(crate) fn generated(request: &ModelRequest, body: &Value) -> (Side, Vec<Chunk>) {
     let (side, event, finish) = match (wanted_schema(body), request.tools.as_slice()) {
         (Some(schema), _) => (Side::Json, ModelEvent::TextDelta(plainest(schema).to_string()), Finish::Stop),
-        // JSON by way of a tool that must be called: there is but one.
-        (None, [only]) => {
+        (None, [only]) if forces_a_tool(body) => {
             let input = plainest(&only.parameters);
             let call = ToolCall { id: "call_side".to_owned(), name: only.name.clone(), input };
             (Side::Json, ModelEvent::ToolCall(call), Finish::ToolCalls)
@@ -56,6 +55,14 @@ fn wanted_schema(body: &Value) -> Option<&Value> {
     ]
     .iter()
     .find_map(|place| body.pointer(place))
+}
+
+/// JSON by way of a tool that must be called.
+fn forces_a_tool(body: &Value) -> bool {
+    let choice = body.get("tool_choice");
+    let word = choice.and_then(|c| c.as_str().or_else(|| c.get("type")?.as_str()));
+    let google = body.pointer("/toolConfig/functionCallingConfig/mode").and_then(Value::as_str);
+    matches!(word, Some("required" | "any" | "tool" | "function")) || google == Some("ANY")
 }
 
 fn tokens() -> (Side, u16, Value) {

@@ -77,11 +77,18 @@ impl ModelRequest {
 
     /// Reads a request's body.
     pub fn parse(api: Api, body: &Value) -> ModelRequest {
-        let tools = array(body, "tools").map(|tool| {
+        // Codex groups its tools: a group stands for what is in it.
+        let grouped = array(body, "tools").flat_map(|tool| match tool.get("tools").and_then(Value::as_array) {
+            Some(group) => group.iter().collect(),
+            None => vec![tool],
+        });
+        let tools = grouped.map(|tool| {
             let tool = tool.get("function").unwrap_or(tool);
             let parameters = tool.get("parameters").or_else(|| tool.get("input_schema"));
+            let name = string(tool, "name");
             Tool {
-                name: string(tool, "name"),
+                // A vendor's own tool (`web_search`) has no name but its type.
+                name: if name.is_empty() { string(tool, "type") } else { name },
                 description: string(tool, "description"),
                 parameters: parameters.cloned().unwrap_or_default(),
             }
