@@ -2,34 +2,82 @@
 //!
 //! Invariant: the same program with the same calls; only the waiting is `poll(2)`.
 
+use super::journal::{JOURNAL_ENV, Journal, PLACE_ENV, Said};
 use super::leave;
 use super::os::{Programs, RealOs};
-use crate::os::{Next, Wait};
+use super::stand_in::StandIn;
+use crate::os::{FdKind, Next, Os, STDIN, Wait};
+use crate::plan::PLAN_ENV;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Plays to its end. Without a plan in the environment a fake answers as its arguments alone say.
+/// Tells a fake's children how many times as fast as the wall clock its own clock runs.
+pub(super) const SPEED_ENV: &str = "REHANG_SPEED";
+
+/// Plays to its end: what the folder says that it was started from, else the plan in the environment. Without either
+/// a fake answers as its arguments alone say.
 pub fn play(programs: Programs, argv: &[String]) -> ! {
     let env = std::env::vars_os().map(|(k, v)| (k.to_string_lossy().into_owned(), v.to_string_lossy().into_owned()));
-    let env: Vec<(String, String)> = env.collect();
-    let plan = match env.iter().find(|(key, _)| key == crate::plan::PLAN_ENV) {
-        None => None,
-        Some((key, json)) => match serde_json::from_str(json) {
-            Ok(plan) => Some(plan),
-            Err(error) => refuse(argv, &format!("{key}: {error}")),
+    let mut env: Vec<(String, String)> = env.collect();
+    let of = |env: &[(String, String)], key: &str| env.iter().find(|(k, _)| k == key).map(|(_, value)| value.clone());
+    let folder = StandIn::of_this_process().unwrap_or_else(|error| refuse(argv, &error.to_string()));
+    let mut played = argv.to_vec();
+    let (mut speed, mut place) = (of(&env, SPEED_ENV), of(&env, PLACE_ENV));
+    let mut written = of(&env, JOURNAL_ENV);
+    let plan = match folder {
+        Some(folder) => {
+            played = folder.argv(argv);
+            env = folder.env(env);
+            (speed, place) = (Some(folder.speed.to_string()), None);
+            written = folder.journal.as_ref().map(|path| path.to_string_lossy().into_owned());
+            env.retain(|(key, _)| ![SPEED_ENV, JOURNAL_ENV].contains(&key.as_str()));
+            env.extend(speed.clone().filter(|speed| speed != "1").map(|speed| (SPEED_ENV.to_owned(), speed)));
+            env.extend(written.clone().map(|path| (JOURNAL_ENV.to_owned(), path)));
+            Some(folder.plan_for(super::name(argv)))
+        }
+        None => match of(&env, PLAN_ENV) {
+            None => None,
+            Some(json) => match serde_json::from_str(&json) {
+                Ok(plan) => Some(plan),
+                Err(error) => refuse(argv, &format!("{PLAN_ENV}: {error}")),
+            },
         },
     };
-    let mut program = match programs(argv, plan.as_ref()) {
+    env.retain(|(key, _)| key != PLACE_ENV);
+    let place = place.unwrap_or_else(|| std::process::id().to_string());
+    let journal = written.and_then(|path| Journal::open(path.as_ref(), place).ok());
+    let mut program = match programs(&played, plan.as_ref()) {
         Ok(program) => program,
         Err(why) => refuse(argv, &why),
     };
+    let speed = speed.and_then(|speed| speed.parse().ok()).unwrap_or(1).max(1);
     let mut os = RealOs::new(programs, None, "alone".to_owned(), env);
+    if let Some(journal) = &journal {
+        let stdin = word(os.kind(STDIN)).to_owned();
+        journal.write(Said::Began { pid: std::process::id(), argv: argv.to_vec(), stdin });
+    }
+    os.runs_alone(speed, journal);
     loop {
         os.begin(None);
         match program.resume(&mut os) {
-            Next::Wait(next) => wait(&mut os, &next),
-            Next::Exit(code) => leave(code),
+            Next::Wait(next) => wait(&mut os, &next, speed),
+            Next::Exit(code) => {
+                if let Some(journal) = os.journal() {
+                    journal.write(Said::Ended(code));
+                }
+                leave(code)
+            }
         }
+    }
+}
+
+fn word(kind: FdKind) -> &'static str {
+    match kind {
+        FdKind::Tty => "tty",
+        FdKind::Null => "null",
+        FdKind::Pipe => "pipe",
+        FdKind::Socket => "socket",
+        FdKind::Closed => "closed",
     }
 }
 
@@ -39,7 +87,7 @@ fn refuse(argv: &[String], why: &str) -> ! {
     leave(2)
 }
 
-fn wait(os: &mut RealOs, wait: &Wait) {
+fn wait(os: &mut RealOs, wait: &Wait, speed: u32) {
     os.begin(None);
     let now = os.now;
     let caught = os.signals.fd();
@@ -56,7 +104,8 @@ fn wait(os: &mut RealOs, wait: &Wait) {
         polled.push(PollFd::from_borrowed_fd(unsafe { BorrowedFd::borrow_raw(fd) }, PollFlags::IN));
     }
     let limit = wait.until.map(|until| {
-        let ms = until.since(now).as_ms();
+        // never early: a fake that wakes before its time would only wait again
+        let ms = until.since(now).as_ms().div_ceil(u64::from(speed));
         Timespec { tv_sec: (ms / 1_000).cast_signed(), tv_nsec: (ms % 1_000 * 1_000_000).cast_signed() }
     });
     // an interrupted wait is a wake-up without cause, which is harmless

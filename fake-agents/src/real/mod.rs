@@ -6,10 +6,12 @@
 mod alone;
 pub mod control;
 pub mod descriptor;
+pub mod journal;
 mod os;
 pub mod participant;
 pub mod signals;
 pub mod spawn;
+pub mod stand_in;
 
 pub use os::{Programs, connect, listen};
 

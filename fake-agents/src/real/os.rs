@@ -5,6 +5,7 @@
 
 use super::control::{Channel, Ended, Key, Moved, Place, Said, To, Told, hash};
 use super::descriptor::{self, Descriptor};
+use super::journal::{self, Journal, PLACE_ENV};
 use super::signals::{self, Signals};
 use super::spawn::{self, Order, Stream};
 use crate::Plan;
@@ -12,7 +13,7 @@ use crate::os::{
     Child, Disposition, Errno, Exit, Fd, FdKind, Group, Os, Program, Read, Sig, Spawn, Stdio, Target, TtyMode, Write,
 };
 use crate::plan::PLAN_ENV;
-use rehang_judge::Fact;
+use rehang_judge::{Fact, What};
 use rehang_scenario::VTime;
 use rustix::fs::{Mode, OFlags};
 use rustix::net::{AddressFamily, SocketAddrV4, SocketFlags, SocketType};
@@ -66,6 +67,9 @@ pub(super) struct RealOs {
     tty_quota: usize,
     programs: Programs,
     exe: CString,
+    /// Alone: how many times as fast as the wall clock its clock runs.
+    speed: u32,
+    journal: Option<Journal>,
 }
 
 impl RealOs {
@@ -90,6 +94,8 @@ impl RealOs {
             tty_quota: TTY_QUOTA,
             programs,
             exe: own_binary(),
+            speed: 1,
+            journal: None,
         };
         for number in 0..3 {
             if let Some(descriptor) = Descriptor::standard(number) {
@@ -100,9 +106,19 @@ impl RealOs {
         os
     }
 
+    /// Without a conductor: the pace of its clock, and where it writes down what happens.
+    pub(super) fn runs_alone(&mut self, speed: u32, journal: Option<Journal>) {
+        (self.speed, self.journal) = (speed, journal);
+    }
+
+    pub(super) fn journal(&self) -> Option<&Journal> {
+        self.journal.as_ref()
+    }
+
     /// Begins a resume.
     pub(super) fn begin(&mut self, now: Option<VTime>) {
-        let wall = || VTime(u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX));
+        let ms = || u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let wall = || VTime(ms().saturating_mul(u64::from(self.speed)));
         self.now = now.unwrap_or_else(wall);
         self.tty_quota = TTY_QUOTA;
     }
@@ -369,6 +385,9 @@ impl Os for RealOs {
     fn spawn(&mut self, spawn: Spawn) -> Result<Child, Errno> {
         let plan = spawn.env.iter().find(|(key, _)| key == PLAN_ENV);
         let plan = plan.and_then(|(_, json)| serde_json::from_str(json).ok());
+        let mut env = spawn.env;
+        let number = self.kids.len() + 1;
+        env.extend(self.journal.as_ref().map(|j| (PLACE_ENV.to_owned(), format!("{}.{number}", j.place()))));
         (self.programs)(&spawn.argv, plan.as_ref()).map_err(|_| Errno::NoProcess)?;
         let streams = [spawn.stdin, spawn.stdout, spawn.stderr].map(|stdio| self.stream(stdio));
         let holds = streams.iter().filter_map(|(_, key)| *key).collect();
@@ -388,7 +407,7 @@ impl Os for RealOs {
         let pid = spawn::spawn(&Order {
             exe: &self.exe,
             argv: &spawn.argv,
-            env: &spawn.env,
+            env: &env,
             streams: streams.map(|(stream, _)| stream),
             group,
             terminal: None,
@@ -424,6 +443,10 @@ impl Os for RealOs {
         if let Some(kid) = self.kids.get_mut(child.0 as usize - 1) {
             kid.reaped = true;
             kid.pidfd = None;
+        }
+        if let (Some(journal), Exit::Signal(sig)) = (&self.journal, exit) {
+            // one that is killed cannot say so itself
+            journal.write(journal::Said::Killed { child: child.0, sig: sig.name().to_owned() });
         }
         self.say(Said::Reaped(child.0, Ended::from(exit)));
         Some(exit)
@@ -471,6 +494,10 @@ impl Os for RealOs {
     }
 
     fn note(&mut self, fact: Fact) {
+        if let Some(journal) = &self.journal {
+            journal.write(journal::Said::What(What::Fact(fact)));
+            return;
+        }
         self.say(Said::Fact(fact));
     }
 }

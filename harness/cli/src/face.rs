@@ -2,7 +2,7 @@
 //!
 //! Invariant: every way out of the command is an exit code of [`crate::commands::Code`].
 
-use crate::commands::{Code, CommandError, bench, check, list, measure, run, select, show};
+use crate::commands::{Code, CommandError, bench, check, list, measure, path, run, select, show};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::io::Write;
 use std::process::ExitCode;
@@ -50,6 +50,7 @@ enum Command {
         #[arg(long, value_enum, default_value_t = run::Where::Sim)]
         stage: run::Where,
     },
+    Path(path::Path),
     /// Run the matrix again and again: one hash a cell.
     #[command(hide = true)]
     Determinism(measure::Determinism),
@@ -113,6 +114,7 @@ fn command(command: Command) -> Result<Code, CommandError> {
             }
             Ok(if selected.problems.is_empty() { Code::Expected } else { Code::Usage })
         }
+        Command::Path(path) => path.run(&mut out),
         Command::Determinism(determinism) => determinism.run(&mut out),
         Command::Bench(bench) => bench.run(&mut out),
         Command::Fuzz(fuzz) => fuzz.run(&mut out),

@@ -6,6 +6,7 @@ pub mod bench;
 pub mod check;
 pub mod list;
 pub mod measure;
+pub mod path;
 pub mod run;
 pub mod select;
 pub mod show;

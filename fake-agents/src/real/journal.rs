@@ -1,0 +1,112 @@
+//! What a fake that runs alone writes down of itself, for whoever judges the program that started it.
+//!
+//! Invariant: a line is whole or not there: each is one `write` to a file that is opened for appending. Instants are
+//! the machine's monotonic clock, so that the lines of several processes are in one order.
+
+use rehang_judge::What;
+use serde::{Deserialize, Serialize};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::Path;
+
+/// Names the journal to the children of a fake.
+pub const JOURNAL_ENV: &str = "REHANG_JOURNAL";
+/// Names a child's place to itself: its parent's, a dot, its number.
+pub const PLACE_ENV: &str = "REHANG_PLACE";
+/// The most that is read of a journal, in bytes.
+const READ_BYTES: u64 = 256 * 1_024 * 1_024;
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    /// When, in milliseconds of the monotonic clock.
+    pub ms: u64,
+    /// Who: the pid of the first of them, and behind it the numbers of the children on the way (`4711.1.2`).
+    pub place: String,
+    /// What.
+    pub said: Said,
+}
+
+/// What a line says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Said {
+    /// A fake began.
+    Began {
+        /// Its pid.
+        pid: u32,
+        /// Name and arguments, as its caller gave them.
+        argv: Vec<String>,
+        /// What its stdin is: `tty`, `null`, `pipe`, `socket`, `closed`.
+        stdin: String,
+    },
+    /// It ends with this code.
+    Ended(u8),
+    /// A child of its was ended by a signal.
+    Killed {
+        /// The child's number.
+        child: u32,
+        /// The signal, without `SIG`.
+        sig: String,
+    },
+    /// As in a trace.
+    What(What),
+}
+
+/// Where a fake writes.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    place: String,
+}
+
+impl Journal {
+    /// The journal at a path.
+    ///
+    /// # Errors
+    /// A file that cannot be opened for appending.
+    pub fn open(path: &Path, place: String) -> io::Result<Journal> {
+        let file = OpenOptions::new().append(true).create(true).open(path)?;
+        Ok(Journal { file, place })
+    }
+
+    /// This fake's place.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// Writes a line. What cannot be written is lost: a fake does not fail for it.
+    pub fn write(&self, said: Said) {
+        let line = Line { ms: monotonic_ms(), place: self.place.clone(), said };
+        if let Ok(mut text) = serde_json::to_vec(&line) {
+            text.push(b'\n');
+            let _ = (&self.file).write_all(&text);
+        }
+    }
+}
+
+/// The monotonic clock, in milliseconds.
+pub fn monotonic_ms() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec.cast_unsigned() * 1_000 + now.tv_nsec.cast_unsigned() / 1_000_000
+}
+
+/// All lines of a journal, in order. None where nobody has written yet; a line that is none (a writer that was killed
+/// in the middle of it) is passed over.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn read(path: &Path) -> io::Result<Vec<Line>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut lines = Vec::new();
+    for line in BufReader::new(file.take(READ_BYTES)).split(b'\n') {
+        if let Ok(line) = serde_json::from_slice(&line?) {
+            lines.push(line);
+        }
+    }
+    Ok(lines)
+}

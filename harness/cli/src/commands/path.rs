@@ -1,0 +1,121 @@
+//! `rehang path`: a folder to put in front of `PATH`, whose agents play a scenario on the wall clock.
+//!
+//! Invariant: the same scenario gives the same folder, so calling it again leaves nothing more behind; nothing in the
+//! folder has to be removed or restored by those who use it.
+
+use super::{Code, CommandError};
+use crate::corpus::Corpus;
+use crate::fakes;
+use clap::Args;
+use rehang_fakes::real::stand_in::StandIn;
+use rehang_scenario::Scenario;
+use rehang_scenario::file::Variant;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Prints a folder to put in front of PATH, in which `claude`, `opencode`, … play a scenario on the wall clock.
+///
+/// For a test suite of one's own: a hanging agent as a fixture. The folder lies in rehang's cache, is the same for the
+/// same scenario, and may be removed at any time.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "Examples:
+  PATH=\"$(rehang path question/row-diff):$PATH\" my-wrapper
+  rehang path question/row-diff --control        the same, but it does not hang
+  rehang path child/stderr-undrained --dir ./fake-bin")]
+pub struct Path {
+    /// The scenario: its name (`question/row-diff`, `question/releases[1.3.2]`), or a file.
+    pub scenario: String,
+    /// The folder; one in rehang's cache where none is named.
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// The control arm: the same with the one change under which it does not hang.
+    #[arg(long)]
+    pub control: bool,
+    /// How many times as fast as the wall clock the fakes' own clock runs: 60 makes a minute of a scenario a second.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub speed: u32,
+    /// Scenario files and folders; the folder `scenarios` here or above where none is named.
+    #[arg(long, value_name = "PATH")]
+    pub scenarios: Vec<PathBuf>,
+}
+
+impl Path {
+    /// Lays the folder out and prints it.
+    ///
+    /// # Errors
+    /// A name that no scenario has, a scenario that a fake cannot play alone, a folder that cannot be written.
+    pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        let (name, scenario) = self.scenario()?;
+        let mut stand_in = StandIn::of(&scenario).map_err(|why| CommandError::Usage(format!("{name}: {why}")))?;
+        stand_in.speed = self.speed;
+        if !scenario.people.is_empty() {
+            if self.control {
+                let why = "its control arm is that somebody acts, and in this folder nobody plays people";
+                return Err(CommandError::Usage(format!("{name}: {why}")));
+            }
+            anstream::eprintln!("note: {name} has people who act; in this folder nobody plays them");
+        }
+        let folder = match &self.dir {
+            Some(folder) => folder.clone(),
+            None => cached(&name, &stand_in)?,
+        };
+        let place = |error: std::io::Error| std::io::Error::new(error.kind(), format!("{}: {error}", folder.display()));
+        stand_in.lay_out(&folder, &fakes()?.canonicalize()?).map_err(place)?;
+        writeln!(out, "{}", folder.canonicalize().map_err(place)?.display())?;
+        Ok(Code::Expected)
+    }
+
+    fn scenario(&self) -> Result<(String, Scenario), CommandError> {
+        let select = super::select::Select { scenarios: self.scenarios.clone(), ..Default::default() };
+        let file = PathBuf::from(&self.scenario);
+        let is_file = file.extension().is_some_and(|e| e == "toml") && file.is_file();
+        let paths = if is_file { vec![file] } else { select.paths()? };
+        let corpus = Corpus::read(&paths)?;
+        if is_file && let Some((_, problems)) = corpus.broken.first() {
+            return Err(CommandError::Usage(problems.render(rehang_scenario::Style::Plain)));
+        }
+        let all = corpus.families.iter().flat_map(|family| family.variants.iter().map(move |v| (family, v)));
+        let all: Vec<(String, &Variant)> = all.map(|(family, v)| (named(&family.name, &v.name), v)).collect();
+        let whole = |name: &String| is_file || *name == self.scenario || name.split('[').next() == Some(&self.scenario);
+        let mut found: Vec<&(String, &Variant)> = all.iter().filter(|(name, _)| whole(name)).collect();
+        if found.is_empty() {
+            found = all.iter().filter(|(name, _)| name.contains(&self.scenario)).collect();
+        }
+        let (name, variant) = match found.as_slice() {
+            [one] => one,
+            [] => {
+                let names = all.iter().map(|(name, _)| name.as_str());
+                let like = rehang_scenario::problem::suggest(&self.scenario, names);
+                let like = like.map_or_else(String::new, |like| format!(" Did you mean `{like}`?"));
+                let text = format!("no scenario is called `{}`; `rehang list --files` names all.{like}", self.scenario);
+                return Err(CommandError::Usage(text));
+            }
+            several => {
+                let names: Vec<&str> = several.iter().take(20).map(|(name, _)| name.as_str()).collect();
+                let text = format!("`{}` names {}: {}", self.scenario, several.len(), names.join(", "));
+                return Err(CommandError::Usage(text));
+            }
+        };
+        let scenario = match (self.control, &variant.control) {
+            (false, _) => variant.scenario.clone(),
+            (true, Some(control)) => control.clone(),
+            (true, None) => return Err(CommandError::Usage(format!("{name} has no control arm"))),
+        };
+        Ok((name.clone(), scenario))
+    }
+}
+
+/// A variant's whole name: `question/releases[1.3.2]`.
+pub fn named(family: &str, variant: &str) -> String {
+    if variant.is_empty() { family.to_owned() } else { format!("{family}[{variant}]") }
+}
+
+/// The folder in rehang's cache for this content.
+fn cached(name: &str, stand_in: &StandIn) -> Result<PathBuf, CommandError> {
+    let mut hasher = DefaultHasher::new();
+    serde_json::to_string(stand_in).map_err(std::io::Error::other)?.hash(&mut hasher);
+    let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let folder = format!("{}-{:08x}", name.trim_matches('-'), hasher.finish() & 0xffff_ffff);
+    Ok(rehang_agents::Store::default_dir().join("path").join(folder))
+}

@@ -1,0 +1,90 @@
+//! `rehang path`: agents in a folder play a scenario for whoever finds them on `PATH`.
+//!
+//! Invariant: only what is said and how it ends is asserted, never when.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+fn rehang(cache: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rehang"));
+    command.args(args).env("REHANG_CACHE", cache).current_dir(env!("CARGO_MANIFEST_DIR"));
+    command.output().expect("rehang runs")
+}
+
+fn folder(cache: &Path, args: &[&str]) -> PathBuf {
+    let out = rehang(cache, args);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    PathBuf::from(String::from_utf8(out.stdout).expect("a path").trim_end())
+}
+
+/// An agent, found on a `PATH` that is nothing but the folder, in an environment of nothing else.
+fn agent(folder: &Path, line: &[&str]) -> Command {
+    let mut command = Command::new(folder.join(line[0]));
+    command.args(&line[1..]).env_clear().env("PATH", folder);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+#[test]
+fn every_agent_of_a_folder_plays_the_scenario() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let folder = folder(cache.path(), &["path", "benign/text"]);
+    for line in [&["claude", "-p", "go"][..], &["opencode", "run", "go"], &["fake-altimate", "run", "go"]] {
+        let out = agent(&folder, line).output().expect("a fake");
+        let said = String::from_utf8_lossy(&out.stdout);
+        assert!(out.status.success() && said.contains("hello from fake"), "{line:?}: {said}");
+    }
+}
+
+#[test]
+fn the_same_scenario_is_the_same_folder() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let first = folder(cache.path(), &["path", "benign/text"]);
+    assert_eq!(first, folder(cache.path(), &["path", "benign/text"]));
+    assert_ne!(first, folder(cache.path(), &["path", "benign/text", "--speed", "2"]));
+    assert_eq!(std::fs::read_dir(first.parent().expect("a cache")).expect("a cache").count(), 2);
+}
+
+#[test]
+fn a_hang_is_a_hang_until_its_cause_is_gone() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let folder = folder(
+        cache.path(),
+        &["path", "stdin/open-pipe[2.0.77]", "--dir", &cache.path().join("bin").to_string_lossy()],
+    );
+    let mut child = agent(&folder, &["claude", "-p", "go"]).stdin(Stdio::piped()).spawn().expect("a fake");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    // it reads to the end: what is written late still counts
+    stdin.write_all(b"late words").expect("it still waits");
+    assert!(child.try_wait().expect("a child").is_none());
+    drop(stdin);
+    let out = child.wait_with_output().expect("a child");
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+}
+
+#[test]
+fn what_a_fake_cannot_play_alone_is_refused() {
+    let cache = tempfile::tempdir().expect("a folder");
+    for (args, says) in [
+        (&["path", "model/stall[claude-2.1.329]"][..], "model server"),
+        (&["path", "question/row-diff", "--control"], "nobody plays people"),
+        (&["path", "question/rwo-diff"], "question/row-diff"),
+        (&["path", "question/releases"], "names 4"),
+    ] {
+        let out = rehang(cache.path(), args);
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(out.status.code() == Some(2) && said.contains(says), "{args:?}: {said}");
+    }
+}
+
+#[test]
+fn a_file_that_is_no_link_of_ours_is_left_alone() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let dir = cache.path().join("bin");
+    std::fs::create_dir(&dir).expect("a folder");
+    std::fs::write(dir.join("claude"), "mine").expect("a file");
+    let out = rehang(cache.path(), &["path", "benign/text", "--dir", &dir.to_string_lossy()]);
+    assert_eq!(out.status.code(), Some(2));
+    assert_eq!(std::fs::read(dir.join("claude")).expect("a file"), b"mine");
+}
