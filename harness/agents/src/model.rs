@@ -90,6 +90,9 @@ pub struct Layer {
     /// is named. `*`: every request is one, as of an agent that offers no tools.
     #[serde(default)]
     pub main: Option<Vec<String>>,
+    /// A request whose last user message holds one of these texts is no main one.
+    #[serde(default)]
+    pub side: Vec<String>,
     /// Assistant messages that are there before the model has said a word.
     #[serde(default)]
     pub preload: Option<u32>,
