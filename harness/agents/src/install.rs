@@ -1,29 +1,44 @@
 //! The cache of installed releases.
 //!
-//! Invariant: a release in the cache is whole: it was unpacked aside and moved into its place in one step.
+//! Invariant: a release in the cache is whole. It is put together aside, under a lock of its own, held against the
+//! lock file, and moved into its place in one step; what a killed run left aside is thrown away by the next one.
 
-use crate::recipe::{Agent, Recipe};
+use crate::lock::{Hold, Lock, Packages};
+use crate::model::Source;
+use crate::recipe::{Agent, Recipe, Words};
+use crate::registry::{NotThere, Wanted, sorted};
+use crate::tool::{Commands, on_path};
 use semver::Version;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// For how long a registry's list of versions is taken for what the registry has.
+const LIST_LASTS: Duration = Duration::from_secs(600);
 
 /// The cache.
 #[derive(Debug, Clone)]
 pub struct Store {
     dir: PathBuf,
+    commands: Commands,
 }
 
 /// An installed release.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Installed {
-    /// The folder that it lies in; it may be shown to the sandbox read-only.
+    /// The folder that it lies in; a sandbox shows it read-only.
     pub root: PathBuf,
-    /// What starts it, before any argument: absolute where it is a file of the release.
+    /// What starts it, before any argument; the first is an absolute path.
     pub program: Vec<String>,
+    /// Further folders and files that it needs of the machine, such as Node.js, for a sandbox to show.
+    pub needs: Vec<PathBuf>,
+    /// What it consists of: `name@version` and hash.
+    pub packages: Packages,
 }
 
 /// Who wants to know how far an installation is.
 pub trait Progress {
-    /// What is done now, and how many bytes lie there, where that is known.
+    /// What is done now, and how many bytes lie there by now.
     fn at(&self, what: &str, bytes: u64);
 }
 
@@ -46,7 +61,121 @@ pub enum StoreError {
         /// What is wrong with it.
         error: std::io::Error,
     },
+    /// The lock file is none.
+    #[error("{} is no lock file ({why}): repair it, or delete it to trust the registries anew", path.display())]
+    BadLock {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A command is not there.
+    #[error("{tool} cannot be found: {}", remedy(tool))]
+    NoTool {
+        /// `npm`, `node`, `python3` or `pip`.
+        tool: &'static str,
+    },
+    /// A command failed.
+    #[error("{tool} failed ({what}): {said}")]
+    Tool {
+        /// Which.
+        tool: &'static str,
+        /// At what.
+        what: String,
+        /// What it said.
+        said: String,
+    },
+    /// The registry cannot be reached.
+    #[error("{registry} cannot be reached; only what is installed already can run. {said}")]
+    NoNetwork {
+        /// `npm` or `PyPI`.
+        registry: &'static str,
+        /// What the command said.
+        said: String,
+    },
+    /// The registry has no such package.
+    #[error("{registry} has no package {package}")]
+    NoPackage {
+        /// `npm` or `PyPI`.
+        registry: &'static str,
+        /// The package.
+        package: String,
+    },
+    /// The registry has no such version.
+    #[error("{package} has no version {version}")]
+    NoVersion {
+        /// The package.
+        package: String,
+        /// The version.
+        version: Version,
+    },
+    /// No version is what was asked for.
+    #[error("{agent}: {error}")]
+    NotThere {
+        /// The agent.
+        agent: String,
+        /// What is wrong.
+        error: NotThere,
+    },
+    /// Downloaded bytes do not have the registry's hash.
+    #[error("{package} came with other bytes than the registry says: {said}")]
+    BadBytes {
+        /// The package.
+        package: String,
+        /// What the command said.
+        said: String,
+    },
+    /// A package came without a hash.
+    #[error("{package} came without a hash: its bytes cannot be checked")]
+    NoIntegrity {
+        /// The package.
+        package: String,
+    },
+    /// A package has other bytes than when the release was first installed.
+    #[error(
+        "{release}: {package} has the hash {now}, but had {recorded} when it was first installed; if that is right, \
+         delete its entry in {}", lock.display()
+    )]
+    Changed {
+        /// The release.
+        release: String,
+        /// The package.
+        package: String,
+        /// Its hash then.
+        recorded: String,
+        /// Its hash now.
+        now: String,
+        /// The lock file.
+        lock: PathBuf,
+    },
+    /// What the agent's file calls its program is not in the package.
+    #[error("{agent} {version} has no {}: its file needs a quirk for this version", program.display())]
+    NoProgram {
+        /// The agent.
+        agent: String,
+        /// The release.
+        version: Version,
+        /// What is missing.
+        program: PathBuf,
+    },
 }
+
+fn remedy(tool: &str) -> &'static str {
+    match tool {
+        "npm" | "node" => "install Node.js 20 or later, and put it on PATH",
+        "pip" => "install pip for python3 (`python3 -m ensurepip`, or your system's package `python3-pip`)",
+        _ => "install Python 3.10 to 3.12, and put it on PATH",
+    }
+}
+
+/// What lies beside an installed release.
+#[derive(Debug, Serialize, Deserialize)]
+struct Marker {
+    release: String,
+    packages: Packages,
+}
+
+const MARKER: &str = "rehang-installed.json";
 
 impl Store {
     /// The cache in a folder, which is made where it is not there.
@@ -54,8 +183,19 @@ impl Store {
     /// # Errors
     /// A folder that cannot be made.
     pub fn open(dir: &Path) -> Result<Store, StoreError> {
-        std::fs::create_dir_all(dir).map_err(|error| StoreError::Io { path: dir.to_owned(), error })?;
-        Ok(Store { dir: dir.to_owned() })
+        Store::with(dir, Commands::default())
+    }
+
+    /// As [`Store::open`], with other commands than those on `PATH`.
+    ///
+    /// # Errors
+    /// A folder that cannot be made.
+    pub fn with(dir: &Path, commands: Commands) -> Result<Store, StoreError> {
+        let dir = std::path::absolute(dir).map_err(|error| StoreError::Io { path: dir.to_owned(), error })?;
+        for part in ["hold", "staging", "versions"] {
+            make(&dir.join(part))?;
+        }
+        Ok(Store { dir, commands })
     }
 
     /// Where the cache lies if nobody says: `REHANG_CACHE`, else `$XDG_CACHE_HOME/rehang`, else `~/.cache/rehang`.
@@ -65,19 +205,190 @@ impl Store {
         of("REHANG_CACHE").or_else(|| Some(cache()?.join("rehang"))).unwrap_or_else(|| PathBuf::from(".rehang-cache"))
     }
 
-    /// The versions that the registry has, in the order of semver, pre-releases included.
+    /// The folder of the cache.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The versions that the registry has, in the order of semver, pre-releases included. A list of the last ten
+    /// minutes is taken for it; without a network, the last list there is.
     ///
     /// # Errors
     /// A registry that cannot be asked.
-    pub fn versions(&self, _agent: &Agent) -> Result<Vec<Version>, StoreError> {
-        Ok(Vec::new())
+    pub fn versions(&self, agent: &Agent) -> Result<Vec<Version>, StoreError> {
+        let source = &agent.file.source;
+        let list = self.dir.join("versions").join(key(source, "list")).with_extension("json");
+        let kept = || {
+            let words: Vec<String> = serde_json::from_slice(&std::fs::read(&list).ok()?).ok()?;
+            Some(sorted(words.iter().map(String::as_str)))
+        };
+        let fresh = || SystemTime::now().duration_since(std::fs::metadata(&list).ok()?.modified().ok()?).ok();
+        if fresh().is_some_and(|age| age < LIST_LASTS)
+            && let Some(versions) = kept()
+        {
+            return Ok(versions);
+        }
+        let asked = match source {
+            Source::Npm(package) => self.commands.npm_versions(&here(package)),
+            Source::Pypi(package) => self.commands.pypi_versions(package),
+        };
+        match asked {
+            Ok(versions) => {
+                // only a convenience: the next run asks again
+                let _ = self.keep(&list, &versions.iter().map(Version::to_string).collect::<Vec<_>>());
+                Ok(versions)
+            }
+            Err(error @ StoreError::NoNetwork { .. }) => kept().ok_or(error),
+            Err(error) => Err(error),
+        }
     }
 
-    /// Installs a release, or finds it installed.
+    /// The versions that are meant, in the order of semver. One that is named whole and installed already needs no
+    /// registry.
+    ///
+    /// # Errors
+    /// A registry that cannot be asked; none that is meant, with the nearest.
+    pub fn pick(&self, agent: &Agent, wanted: &Wanted) -> Result<Vec<Version>, StoreError> {
+        if let Wanted::Exact(version) = wanted
+            && agent.at(version).is_ok_and(|recipe| self.place(&recipe).join(MARKER).is_file())
+        {
+            return Ok(vec![version.clone()]);
+        }
+        let all = self.versions(agent)?;
+        wanted.among(&all).map_err(|error| StoreError::NotThere { agent: agent.name().to_owned(), error })
+    }
+
+    /// Whether a release is in the cache.
+    pub fn has(&self, recipe: &Recipe) -> bool {
+        self.place(recipe).join(MARKER).is_file()
+    }
+
+    /// Installs a release, or finds it installed. Two runs at once are fine: the second waits for the first.
     ///
     /// # Errors
     /// Why it could not be had.
-    pub fn install(&self, recipe: &Recipe, _progress: &dyn Progress) -> Result<Installed, StoreError> {
-        Ok(Installed { root: self.dir.join(&recipe.agent).join(recipe.version.to_string()), program: Vec::new() })
+    pub fn install(&self, recipe: &Recipe, progress: &dyn Progress) -> Result<Installed, StoreError> {
+        let place = self.place(recipe);
+        if let Some(marker) = marker(&place) {
+            return self.installed(recipe, place, marker);
+        }
+        let name = key(&recipe.source, &recipe.version.to_string());
+        let _hold = Hold::take(&self.dir.join("hold").join(&name), || {
+            progress.at(&format!("waiting for another run that installs {} {}", recipe.agent, recipe.version), 0);
+        })?;
+        if let Some(marker) = marker(&place) {
+            return self.installed(recipe, place, marker);
+        }
+        let aside = self.dir.join("staging").join(&name);
+        remove(&aside)?;
+        remove(&place)?;
+        make(&aside)?;
+        let packages = match &recipe.source {
+            Source::Npm(package) => self.commands.npm_install(&aside, &here(package), &recipe.version, progress),
+            Source::Pypi(package) => self.commands.pypi_install(&aside, package, &recipe.version, progress),
+        };
+        let packages = match packages {
+            Ok(packages) => packages,
+            Err(error) => {
+                // the error is what counts; the next run throws it away too
+                let _ = remove(&aside);
+                return Err(error);
+            }
+        };
+        let release = release(recipe);
+        Lock::record(&self.dir, &release, &packages)?;
+        self.keep(&aside.join(MARKER), &Marker { release: release.clone(), packages: packages.clone() })?;
+        make(place.parent().unwrap_or(&self.dir))?;
+        std::fs::rename(&aside, &place).map_err(|error| StoreError::Io { path: place.clone(), error })?;
+        self.installed(recipe, place, Marker { release, packages })
+    }
+
+    fn installed(&self, recipe: &Recipe, root: PathBuf, marker: Marker) -> Result<Installed, StoreError> {
+        let words = Words::default().with("root", root.display().to_string()).with("arch", arch()).with("machine", std::env::consts::ARCH);
+        let mut program: Vec<String> = recipe.program.iter().map(|part| words.fill(part)).collect();
+        let mut needs = Vec::new();
+        match program.first().map(String::as_str) {
+            Some("node") => {
+                let node = on_path("node").ok_or(StoreError::NoTool { tool: "node" })?;
+                program[0] = node.display().to_string();
+                needs.push(node);
+            }
+            Some("python3") => {
+                let (file, prefix) = self.commands.python_home()?;
+                program[0] = file.display().to_string();
+                needs.extend([file, prefix]);
+            }
+            _ => {}
+        }
+        let inside = program.iter().map(Path::new).find(|part| part.starts_with(&root));
+        if let Some(missing) = inside.filter(|part| !part.exists()) {
+            let program = missing.strip_prefix(&root).unwrap_or(missing).to_owned();
+            return Err(StoreError::NoProgram {
+                agent: recipe.agent.clone(),
+                version: recipe.version.clone(),
+                program,
+            });
+        }
+        Ok(Installed { root, program, needs, packages: marker.packages })
+    }
+
+    fn place(&self, recipe: &Recipe) -> PathBuf {
+        let (registry, package) = match &recipe.source {
+            Source::Npm(package) => ("npm", here(package)),
+            Source::Pypi(package) => ("pypi", package.clone()),
+        };
+        self.dir.join(registry).join(package.replace('/', "+")).join(recipe.version.to_string())
+    }
+
+    fn keep(&self, path: &Path, value: &impl Serialize) -> Result<(), StoreError> {
+        let io = |error: std::io::Error| StoreError::Io { path: path.to_owned(), error };
+        let text = serde_json::to_vec(value).map_err(|e| io(e.into()))?;
+        let aside = path.with_extension(format!("{}.new", std::process::id()));
+        std::fs::write(&aside, text).and_then(|()| std::fs::rename(&aside, path)).map_err(io)
+    }
+}
+
+/// Node's name for this machine: `x64` or `arm64`.
+pub fn arch() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "x64",
+        "aarch64" => "arm64",
+        other => other,
+    }
+}
+
+fn here(package: &str) -> String {
+    package.replace("{arch}", arch())
+}
+
+fn release(recipe: &Recipe) -> String {
+    match &recipe.source {
+        Source::Npm(package) => format!("npm:{}@{}", here(package), recipe.version),
+        Source::Pypi(package) => format!("pypi:{package}@{}", recipe.version),
+    }
+}
+
+fn key(source: &Source, version: &str) -> String {
+    let (registry, package) = match source {
+        Source::Npm(package) => ("npm", here(package)),
+        Source::Pypi(package) => ("pypi", package.clone()),
+    };
+    format!("{registry}+{}@{version}", package.replace('/', "+"))
+}
+
+fn marker(place: &Path) -> Option<Marker> {
+    serde_json::from_slice(&std::fs::read(place.join(MARKER)).ok()?).ok()
+}
+
+fn make(dir: &Path) -> Result<(), StoreError> {
+    std::fs::create_dir_all(dir).map_err(|error| StoreError::Io { path: dir.to_owned(), error })
+}
+
+fn remove(dir: &Path) -> Result<(), StoreError> {
+    match std::fs::remove_dir_all(dir) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(StoreError::Io { path: dir.to_owned(), error })
+        }
+        _ => Ok(()),
     }
 }

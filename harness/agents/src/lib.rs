@@ -3,11 +3,14 @@
 //! Invariant: this crate knows no agent by name. What is particular to one stands in its file.
 
 pub mod install;
+pub mod lock;
 pub mod model;
 pub mod recipe;
 pub mod registry;
+pub mod tool;
 
 pub use install::{Installed, Progress, Quiet, Store, StoreError};
 pub use model::{Call, Dialect, Feature, Form, Means, Sign, Source, Start, ToolShape, Wish};
-pub use recipe::{Agent, CannotRun, Recipe, Words};
+pub use recipe::{Agent, AgentsError, CannotRun, Recipe, Words};
+pub use registry::{NotThere, Wanted};
 pub use semver::Version;

@@ -90,6 +90,9 @@ pub struct Layer {
     /// is named. `*`: every request is one, as of an agent that offers no tools.
     #[serde(default)]
     pub main: Option<Vec<String>>,
+    /// A request whose last user message holds one of these texts is no main one.
+    #[serde(default)]
+    pub side: Vec<String>,
     /// Assistant messages that are there before the model has said a word.
     #[serde(default)]
     pub preload: Option<u32>,
@@ -193,7 +196,7 @@ pub struct ToolShape {
     /// `{prompt}`, `{timeout_ms}`, `{timeout_s}`, `{questions}` (as `question` says), `{question}`, `{header}`, `{options}`.
     /// A key whose value is a word that the turn does not have is left out.
     pub arguments: Value,
-    /// The element of `{questions}`.
+    /// The element of `{questions}`: `{id}`, `{question}`, `{header}`, `{options}`, `{multiple}`, `{custom}`.
     #[serde(default)]
     pub question: Option<Value>,
     /// The element of `{options}`: `{label}`, `{description}`.

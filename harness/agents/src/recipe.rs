@@ -7,7 +7,7 @@ use rehang_scenario::{Problem, Problems};
 use semver::Version;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// An agent.
@@ -42,6 +42,33 @@ pub enum CannotRun {
     },
 }
 
+/// Why the agents could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentsError {
+    /// A folder or a file.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: std::io::Error,
+    },
+    /// What is wrong with an agent's file.
+    #[error("{0}")]
+    File(#[from] Box<Problems>),
+}
+
+/// The agents that are shipped: their files lie in the binary.
+const SHIPPED: [(&str, &str); 7] = [
+    ("opencode", include_str!("../../../scenarios/agents/opencode.toml")),
+    ("claude", include_str!("../../../scenarios/agents/claude.toml")),
+    ("codex", include_str!("../../../scenarios/agents/codex.toml")),
+    ("gemini", include_str!("../../../scenarios/agents/gemini.toml")),
+    ("qwen", include_str!("../../../scenarios/agents/qwen.toml")),
+    ("copilot", include_str!("../../../scenarios/agents/copilot.toml")),
+    ("aider", include_str!("../../../scenarios/agents/aider.toml")),
+];
+
 /// How one release is run and read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recipe {
@@ -71,6 +98,8 @@ pub struct Recipe {
     pub tools: BTreeMap<Call, ToolShape>,
     /// Tools by which a main model request is known; any tool where empty.
     pub main: Vec<String>,
+    /// A request whose last user message holds one of these texts is no main one.
+    pub side: Vec<String>,
     /// Assistant messages that are there before the model has said a word.
     pub preload: u32,
     /// No material progress for so long is a hang.
@@ -86,7 +115,8 @@ pub struct Recipe {
 /// The words of a template.
 ///
 /// `{base_url}` (of the model server, no slash at its end), `{port}` (of the agent's own server), `{key}`, `{home}`,
-/// `{cwd}`, `{prompt}`, `{model}`, `{root}`, `{arch}`, and those of a [`Wish`].
+/// `{cwd}`, `{prompt}`, `{prompt_json}` (in quotes, as JSON has it), `{model}`, `{root}` (of the installed release),
+/// `{arch}` (`x64`), `{machine}` (`x86_64`), and those of a [`Wish`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Words(pub BTreeMap<String, String>);
 
@@ -146,8 +176,28 @@ impl Agent {
     ///
     /// # Errors
     /// What is wrong with a file.
-    pub fn all(_own: Option<&Path>) -> Result<Vec<Agent>, Problems> {
-        Ok(Vec::new())
+    pub fn all(own: Option<&Path>) -> Result<Vec<Agent>, AgentsError> {
+        let mut all: Vec<Agent> = Vec::new();
+        for (name, text) in SHIPPED {
+            all.push(Agent::load(&format!("scenarios/agents/{name}.toml"), text).map_err(Box::new)?);
+        }
+        let Some(own) = own else { return Ok(all) };
+        let io = |error| AgentsError::Io { path: own.to_owned(), error };
+        let mut files = Vec::new();
+        for entry in std::fs::read_dir(own).map_err(io)? {
+            let path = entry.map_err(io)?.path();
+            if path.extension().is_some_and(|e| e == "toml") && path.is_file() {
+                files.push(path);
+            }
+        }
+        files.sort();
+        for path in files {
+            let text = std::fs::read_to_string(&path).map_err(|error| AgentsError::Io { path: path.clone(), error })?;
+            let agent = Agent::load(&path.display().to_string(), &text).map_err(Box::new)?;
+            all.retain(|known| known.name() != agent.name());
+            all.push(agent);
+        }
+        Ok(all)
     }
 
     /// What the command line calls it.
@@ -187,6 +237,7 @@ impl Agent {
             ask: whole.ask.unwrap_or_default(),
             tools: whole.tools,
             main: whole.main.unwrap_or_default(),
+            side: whole.side,
             preload: whole.preload.unwrap_or(0),
             window_ms: whole.window_ms.ok_or_else(|| missing("window-ms"))?,
             memory_mib: whole.memory_mib.ok_or_else(|| missing("memory-mib"))?,
@@ -218,6 +269,7 @@ fn over(mut base: Layer, top: &Layer) -> Layer {
         }
     };
     or(&mut base.program, &top.program);
+    or(&mut base.side, &top.side);
     base.source = top.source.clone().or(base.source);
     base.dialect = top.dialect.or(base.dialect);
     base.model = top.model.clone().or(base.model);
@@ -239,4 +291,19 @@ fn over(mut base: Layer, top: &Layer) -> Layer {
     base.cannot.extend(top.cannot.clone());
     base.cannot.retain(|_, value| !value.is_empty());
     base
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shipped_agent_has_a_whole_recipe() {
+        let all = Agent::all(None).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(all.len(), 7);
+        for agent in &all {
+            let recipe = agent.at(&Version::new(99, 0, 0)).unwrap_or_else(|e| panic!("{e}"));
+            assert!(recipe.forms.contains_key(&Form::Run), "{}", agent.name());
+        }
+    }
 }

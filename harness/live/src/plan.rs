@@ -1,0 +1,359 @@
+//! From a scenario and a release to an order: what is put into the room, what is started, what the model says.
+//!
+//! Invariant: an order is whole. The child process that runs it looks at no file, no variable and no clock to know
+//! what is meant.
+
+use crate::cell::{Cell, LiveError};
+use crate::sandbox::{BIN, CWD, HOME, Room, RoomFile};
+use rehang_agents::{Feature, Form, Recipe, Start, Words};
+use rehang_fakes::tool;
+use rehang_scenario::turns::{Bash, Turn};
+use rehang_scenario::{Agent, ClaudeMode, Client, Does, Fault, OpencodeMode, Scenario, Terminal, Via};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The port of the model server, in a network that has no other.
+pub const MODEL_PORT: u16 = 8_080;
+/// The port of the agent's own server.
+pub const SERVE_PORT: u16 = 4_097;
+/// The port of the proxy between that server and its clients.
+pub const PROXY_PORT: u16 = 4_098;
+/// The prompt. It names no tool and no file, so that no agent does anything with it but ask its model.
+pub const PROMPT: &str = "go";
+/// Looks like a key and is none.
+const KEY: &str = "test-key";
+
+/// A cell, as the child process is told it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Order {
+    /// The process that started it.
+    pub parent: u32,
+    /// What happens; bash commands are replaced by those of the room.
+    pub scenario: Scenario,
+    /// How the release is run and read.
+    pub recipe: Recipe,
+    /// How it is started.
+    pub form: Form,
+    /// How a server's client behaves.
+    pub client: Client,
+    /// What is written to its stdin when it has started.
+    pub says: Vec<String>,
+    /// The words in front of a server's address.
+    pub listening: String,
+    /// The room.
+    pub room: Room,
+    /// So long after the first main model request the cell is over.
+    pub deadline_ms: u64,
+}
+
+/// Why this release cannot play this scenario on this terminal; none where it can.
+pub fn cannot(scenario: &Scenario, recipe: &Recipe, terminal: Terminal) -> Option<String> {
+    if terminal == Terminal::TtyBackground {
+        return Some(format!("the live stage has no terminal `{}`", terminal.name()));
+    }
+    let form = match form(&scenario.agent) {
+        Ok(form) => form,
+        Err(why) => return Some(why),
+    };
+    let mut needed = vec![match form {
+        Form::Run => Feature::Run,
+        Form::Stdin => Feature::Stdin,
+        Form::Serve => Feature::Serve,
+        Form::Interactive => Feature::Interactive,
+    }];
+    if let Err(why) = features(&scenario.turns, false, &mut needed) {
+        return Some(why);
+    }
+    let lacks = needed.into_iter().find_map(|feature| recipe.cannot(feature).map(str::to_owned));
+    let unplayed = || scenario.faults.iter().find_map(|fault| fault_cannot(fault, form));
+    let unable = || {
+        let people = scenario.people.iter();
+        people.map(|person| (person.via, &person.does)).find_map(|(via, does)| person_cannot(via, does, form, terminal))
+    };
+    lacks.or_else(unplayed).or_else(unable)
+}
+
+/// How an agent of a scenario is started.
+fn form(agent: &Agent) -> Result<Form, String> {
+    let of = |mode: OpencodeMode| match mode {
+        OpencodeMode::Run => Form::Run,
+        OpencodeMode::Serve => Form::Serve,
+        OpencodeMode::Interactive => Form::Interactive,
+    };
+    match agent {
+        Agent::Claude(claude) => Ok(match claude.mode {
+            ClaudeMode::Print | ClaudeMode::Json => Form::Run,
+            ClaudeMode::StreamJson => Form::Stdin,
+            ClaudeMode::Interactive => Form::Interactive,
+        }),
+        Agent::Opencode(opencode) => Ok(of(opencode.mode)),
+        Agent::Altimate(altimate) => Ok(of(altimate.mode)),
+        Agent::Pawwork(_) => Ok(Form::Serve),
+        Agent::Program(_) => Err("a plain program has no release".to_owned()),
+    }
+}
+
+fn features(turns: &[Turn], nested: bool, needed: &mut Vec<Feature>) -> Result<(), String> {
+    for turn in turns {
+        match turn {
+            Turn::Ask(_) => needed.push(Feature::Question),
+            Turn::Bash(bash) => {
+                needed.push(Feature::Bash);
+                if bash.asks.is_some() {
+                    needed.push(if nested { Feature::SubagentPermission } else { Feature::Permission });
+                }
+            }
+            Turn::Task(task) => {
+                needed.push(Feature::Subagent);
+                features(&task.turns, true, needed)?;
+            }
+            Turn::Together(calls) => {
+                needed.push(Feature::Together);
+                features(calls, nested, needed)?;
+            }
+            Turn::Permit(permit) => {
+                return Err(format!("no real release is told how to play `permit` of the tool `{}`", permit.tool));
+            }
+            Turn::Compact(_) => return Err("a real release compacts when it likes".to_owned()),
+            Turn::Say(_) | Turn::Think(_) | Turn::Finish(_) => {}
+        }
+    }
+    Ok(())
+}
+
+fn fault_cannot(fault: &Fault, form: Form) -> Option<String> {
+    let inside = |what: &str| Some(format!("the fault `{what}` is inside of the agent, and a real release is as it is"));
+    match fault {
+        Fault::Model(_) | Fault::Process(_) => None,
+        Fault::Event(_) | Fault::Post(_) | Fault::Get(_) if form == Form::Serve => None,
+        Fault::Event(_) | Fault::Post(_) | Fault::Get(_) => Some("only a server has clients on a wire".to_owned()),
+        Fault::Tool(_) => inside("tool"),
+        Fault::Queue(_) => inside("queue"),
+        Fault::Pgrep(_) | Fault::Worker(_) => Some("there is no companion here".to_owned()),
+        Fault::Wrapper(_) => Some("the live stage has no wrapper that could fail".to_owned()),
+    }
+}
+
+fn person_cannot(via: Via, does: &Does, form: Form, terminal: Terminal) -> Option<String> {
+    match (via, does) {
+        (Via::Companion, _) => Some("there is no companion here".to_owned()),
+        (Via::Tty, Does::Type(_) | Does::Stop | Does::HangUp) if terminal == Terminal::Tty => None,
+        (Via::Tty, Does::Type(_) | Does::Stop | Does::HangUp) => Some("nobody is at a terminal".to_owned()),
+        (Via::Tty, _) => Some("how this release's screen is answered is not known".to_owned()),
+        (Via::Http, Does::SoftStop) => Some("a soft stop is PawWork's".to_owned()),
+        (Via::Http, _) if form == Form::Serve => None,
+        (Via::Http, _) => Some("nobody reaches it over HTTP".to_owned()),
+        (Via::Stdin, _) if form == Form::Stdin => None,
+        (Via::Stdin, Does::HangUp | Does::Prompt(_)) if terminal == Terminal::Pipe => None,
+        (Via::Stdin, _) => Some("nobody answers over stdin".to_owned()),
+    }
+}
+
+/// The order of a cell.
+///
+/// # Errors
+/// The release cannot play it.
+pub fn order(cell: &Cell<'_>) -> Result<Order, LiveError> {
+    let Cell { scenario, recipe, installed, terminal, .. } = *cell;
+    if let Some(why) = cannot(scenario, recipe, terminal) {
+        return Err(LiveError::Cannot(why));
+    }
+    let form = form(&scenario.agent).map_err(LiveError::Cannot)?;
+    let start = recipe.forms.get(&form).cloned().unwrap_or_default();
+    let mut scenario = scenario.clone();
+    let mut calls = Calls::default();
+    calls.replace(&mut scenario.turns)?;
+    let mut room = Room {
+        shown: Vec::new(),
+        files: calls.files,
+        argv: Vec::new(),
+        env: Vec::new(),
+        terminal,
+    };
+    let wish = if calls.asks { &recipe.ask } else { &recipe.allow };
+    let words = words(cell, &wish.words);
+    for (path, text) in &recipe.files {
+        room.files.push(RoomFile { path: words.fill(path).into(), text: words.fill(text), executable: false });
+    }
+    room.env = env(&words, [&recipe.env, &wish.env, &start.env], own(&scenario, recipe).then_some(&scenario));
+    let program: Vec<String> = installed.program.iter().map(|word| words.fill(word)).collect();
+    room.argv = argv(program, &start, &words, &wish.args, &scenario, recipe);
+    show_program(&mut room, &installed.root)?;
+    room.shown.push((cell.fakes.clone(), Path::new(BIN).join("fake-tool")));
+    let client = match &scenario.agent {
+        Agent::Opencode(agent) => agent.client,
+        Agent::Altimate(agent) => agent.client,
+        Agent::Pawwork(agent) => agent.client,
+        Agent::Claude(_) | Agent::Program(_) => Client::Post,
+    };
+    let says = start.says.iter().map(|line| words.fill(line)).collect();
+    Ok(Order {
+        parent: std::process::id(),
+        recipe: recipe.clone(),
+        form,
+        client,
+        says,
+        listening: start.listening.clone().unwrap_or_else(|| "listening on".to_owned()),
+        room,
+        deadline_ms: u64::try_from(cell.deadline.as_millis()).unwrap_or(u64::MAX),
+        scenario,
+    })
+}
+
+/// Whether the scenario speaks of this very agent: only then its arguments and variables mean anything.
+fn own(scenario: &Scenario, recipe: &Recipe) -> bool {
+    let name = match scenario.agent {
+        Agent::Claude(_) => "claude",
+        Agent::Opencode(_) => "opencode",
+        Agent::Altimate(_) => "altimate",
+        Agent::Pawwork(_) => "pawwork",
+        Agent::Program(_) => return false,
+    };
+    recipe.agent.starts_with(name)
+}
+
+fn words(cell: &Cell<'_>, more: &BTreeMap<String, String>) -> Words {
+    let base = Words::default()
+        .with("base_url", format!("http://127.0.0.1:{MODEL_PORT}"))
+        .with("port", SERVE_PORT.to_string())
+        .with("key", KEY)
+        .with("home", HOME)
+        .with("cwd", CWD)
+        .with("prompt", PROMPT)
+        .with("model", &cell.recipe.model)
+        .with("root", cell.installed.root.to_string_lossy())
+        .with("arch", if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" });
+    more.iter().fold(base.clone(), |words, (word, value)| words.with(word, base.fill(value)))
+}
+
+fn env(words: &Words, layers: [&BTreeMap<String, String>; 3], own: Option<&Scenario>) -> Vec<(String, String)> {
+    let mut env: BTreeMap<String, String> = BTreeMap::new();
+    for (key, value) in [
+        ("PATH", format!("{BIN}:/usr/bin:/bin")),
+        ("HOME", HOME.to_owned()),
+        ("USER", "agent".to_owned()),
+        ("LOGNAME", "agent".to_owned()),
+        ("SHELL", if Path::new("/bin/bash").exists() { "/bin/bash" } else { "/bin/sh" }.to_owned()),
+        ("LANG", "C.UTF-8".to_owned()),
+        ("TERM", "xterm-256color".to_owned()),
+        ("TMPDIR", "/tmp".to_owned()),
+        ("PWD", CWD.to_owned()),
+        ("XDG_CONFIG_HOME", format!("{HOME}/.config")),
+        ("XDG_DATA_HOME", format!("{HOME}/.local/share")),
+        ("XDG_STATE_HOME", format!("{HOME}/.local/state")),
+        ("XDG_CACHE_HOME", format!("{HOME}/.cache")),
+        ("XDG_RUNTIME_DIR", "/run".to_owned()),
+    ] {
+        env.insert(key.to_owned(), value);
+    }
+    for (key, value) in layers.into_iter().flatten() {
+        env.insert(key.clone(), words.fill(value));
+    }
+    env.extend(own.into_iter().flat_map(|scenario| scenario.env.clone()));
+    env.into_iter().collect()
+}
+
+fn argv(
+    mut argv: Vec<String>,
+    start: &Start,
+    words: &Words,
+    wish: &[String],
+    scenario: &Scenario,
+    recipe: &Recipe,
+) -> Vec<String> {
+    for word in &start.args {
+        if word == "{args}" {
+            argv.extend(wish.iter().map(|word| words.fill(word)));
+            argv.extend(scenario.args.iter().filter(|_| own(scenario, recipe)).cloned());
+        } else {
+            argv.push(words.fill(word));
+        }
+    }
+    argv
+}
+
+/// Shows the release, and what runs it where that is no part of the machine's own programs: a `node` or a `python`
+/// that a version manager keeps in somebody's home. Of that, its own folder alone.
+fn show_program(room: &mut Room, root: &Path) -> Result<(), LiveError> {
+    let root_real = root.canonicalize()?;
+    room.shown.push((root_real.clone(), root.to_owned()));
+    let first = room.argv.first_mut().ok_or_else(|| LiveError::Fault("nothing to start".to_owned()))?;
+    if !first.contains('/') {
+        let found = std::env::var_os("PATH").and_then(|path| {
+            std::env::split_paths(&path).map(|folder| folder.join(&*first)).find(|path| path.is_file())
+        });
+        let found = found.ok_or_else(|| LiveError::Cannot(format!("`{first}` is not installed on this machine")))?;
+        *first = found.to_string_lossy().into_owned();
+    }
+    let program = PathBuf::from(&*first);
+    let real = program.canonicalize()?;
+    let inside = |path: &Path| path.starts_with("/usr") || path.starts_with(&root_real) || path.starts_with(root);
+    if !inside(&real) {
+        // BIN/node of a prefix needs the prefix's libraries as well
+        let prefix = real.parent().filter(|bin| bin.ends_with("bin")).and_then(Path::parent);
+        let shown = prefix.unwrap_or(&real).to_owned();
+        room.shown.push((shown.clone(), shown));
+        if !inside(&program) {
+            *first = real.to_string_lossy().into_owned();
+        }
+    }
+    Ok(())
+}
+
+/// The bash calls of a scenario, as commands of the room.
+#[derive(Debug, Default)]
+struct Calls {
+    files: Vec<RoomFile>,
+    asks: bool,
+}
+
+impl Calls {
+    fn replace(&mut self, turns: &mut [Turn]) -> Result<(), LiveError> {
+        for turn in turns {
+            match turn {
+                Turn::Bash(bash) => self.replace_one(bash)?,
+                Turn::Task(task) => self.replace(&mut task.turns)?,
+                Turn::Together(calls) => self.replace(calls)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The command that the model calls is a short name: no agent has a rule of its own for it, as they have for `ls`
+    /// or `sleep 600`.
+    fn replace_one(&mut self, bash: &mut Bash) -> Result<(), LiveError> {
+        self.asks |= bash.asks.is_some();
+        let name = format!("step{}", self.files.len() + 1);
+        let argv = tool::argv(&bash.does, &name);
+        if argv.iter().any(|word| word.len() > tool::PLAYS_MAX_BYTES) {
+            return Err(LiveError::Cannot(format!("`{}` has more steps than a command line takes", bash.command)));
+        }
+        let quoted: Vec<String> = argv[1..].iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
+        let text = format!("#!/bin/sh\nexec {BIN}/fake-tool {}\n", quoted.join(" "));
+        self.files.push(RoomFile { path: Path::new(BIN).join(&name), text, executable: true });
+        bash.command = name;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_stand_in_a_command_whole() {
+        let mut calls = Calls::default();
+        let mut bash: Bash = serde_json::from_str(r#"{"command":"npx x","does":[{"print":"it's 'here'"}]}"#).unwrap();
+        calls.replace_one(&mut bash).unwrap();
+        assert_eq!(bash.command, "step1");
+        let script = &calls.files[0];
+        let output = std::process::Command::new("/bin/sh")
+            .args(["-c", &script.text.replace(&format!("exec {BIN}/fake-tool"), "printf '%s\\n'")])
+            .output()
+            .unwrap();
+        let printed = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(printed, "--plays\n[{\"print\":\"it's 'here'\"}]\n--\nstep1\n");
+    }
+}
