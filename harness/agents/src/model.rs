@@ -196,7 +196,8 @@ pub struct ToolShape {
     /// `{prompt}`, `{timeout_ms}`, `{timeout_s}`, `{questions}` (as `question` says), `{question}`, `{header}`, `{options}`.
     /// A key whose value is a word that the turn does not have is left out.
     pub arguments: Value,
-    /// The element of `{questions}`: `{id}`, `{question}`, `{header}`, `{options}`, `{multiple}`, `{custom}`.
+    /// The element of `{questions}`: `{index}` (from 1), `{question}`, `{header}`, `{options}`, `{labels}`, `{multiple}`,
+    /// `{custom}`.
     #[serde(default)]
     pub question: Option<Value>,
     /// The element of `{options}`: `{label}`, `{description}`.

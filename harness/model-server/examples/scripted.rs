@@ -3,7 +3,7 @@
 //!     scripted 4100 < script.json
 //!
 //! The script has `api` (`openai-chat`, `openai-responses`, `anthropic`, `gemini`) and, as an agent's file and a
-//! scenario have them, `model`, `turns`, `faults`, `main`, `preload`, `tools`.
+//! scenario have them, `model`, `turns`, `faults`, `main`, `side`, `preload`, `tools`.
 
 use rehang_agents::{Call, ToolShape};
 use rehang_model_server::{Limits, Script, serve};
@@ -21,6 +21,7 @@ struct Written {
     turns: Vec<Turn>,
     faults: Vec<Fault>,
     main: Vec<String>,
+    side: Vec<String>,
     preload: usize,
     tools: BTreeMap<Call, ToolShape>,
 }
@@ -29,8 +30,8 @@ impl Default for Written {
     fn default() -> Written {
         let model = "scripted".to_owned();
         let api = "openai-chat".to_owned();
-        let (turns, faults, main, tools) = Default::default();
-        Written { api, model, turns, faults, main, preload: 0, tools }
+        let (turns, faults, main, side, tools) = Default::default();
+        Written { api, model, turns, faults, main, side, preload: 0, tools }
     }
 }
 
@@ -45,8 +46,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         "gemini" => Api::Gemini,
         other => return Err(format!("no api is called `{other}`").into()),
     };
-    let Written { model, turns, faults, main, preload, tools, .. } = written;
-    let script = Script { api, model, turns, faults, main, preload, tools, limits: Limits::default() };
+    let Written { model, turns, faults, main, side, preload, tools, .. } = written;
+    let script = Script { api, model, turns, faults, main, side, preload, tools, limits: Limits::default() };
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await?;
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
     let server = tokio::spawn(serve(listener, script, tell));

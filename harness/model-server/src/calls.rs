@@ -95,10 +95,11 @@ fn question_words(question: &Question, nth: u32, shape: &ToolShape) -> Words {
     // Every agent's own schema wants a head; a scenario may leave it out.
     let header = if question.header.is_empty() { "Question" } else { &question.header };
     Words::from([
-        ("id", json!(format!("question_{nth}"))),
+        ("index", json!(nth)),
         ("question", json!(question.question)),
         ("header", json!(header)),
         ("options", json!(options)),
+        ("labels", question.options.iter().map(|choice| json!(choice.label)).collect()),
         ("multiple", json!(question.multiple)),
         ("custom", json!(question.custom)),
     ])

@@ -129,6 +129,14 @@ impl Desk {
 
     /// A subagent may be offered other tools than the root session; its task's mark is enough.
     fn is_main(&self, request: &ModelRequest) -> bool {
+        let last = request.messages.iter().rfind(|m| m.role == "user");
+        let said = last.iter().flat_map(|m| &m.parts).filter_map(|part| match part {
+            Part::Text(text) => Some(text),
+            _ => None,
+        });
+        if said.into_iter().any(|text| self.script.side.iter().any(|mark| text.contains(mark))) {
+            return false;
+        }
         if place(request, self.script.preload).0.is_some() {
             return true;
         }

@@ -17,6 +17,7 @@ fn script(turns: Value) -> Script {
         turns: serde_json::from_value(turns).unwrap(),
         faults: Vec::new(),
         main: vec!["bash".to_owned()],
+        side: vec!["Warmup".to_owned()],
         preload: 0,
         tools: BTreeMap::from([
             (Call::Bash, shape("bash", json!({"command": "{command}"}))),
@@ -136,8 +137,10 @@ fn requests_on_the_side_spend_nothing() {
     let title = request(&[], &[said("user", "make a title")]);
     let (kind, _, problems, events) = asked(&mut desk, &title);
     assert_eq!((kind, problems.len(), &events[1]), (Kind::Side(Side::Text), 0, &text(crate::side::TEXT)));
-    // A warm-up with tools, but not those of the agent's own requests.
-    assert_eq!(asked(&mut desk, &request(&["read"], &[said("user", "Warmup")])).0, Kind::Side(Side::Text));
+    // A classifier with tools, but not those of the agent's own requests; a warm-up with those.
+    assert_eq!(asked(&mut desk, &request(&["read"], &[said("user", "go")])).0, Kind::Side(Side::Text));
+    let warm = [said("user", "context"), said("user", "Warmup [task 1.0]")];
+    assert_eq!(asked(&mut desk, &request(&["bash"], &warm)).0, Kind::Side(Side::Text));
     assert_eq!(asked(&mut desk, &request(&["bash"], &[said("user", "go")])).0, main_kind("1", 1));
 
     let mut ask = |body: Value| {

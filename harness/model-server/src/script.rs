@@ -22,6 +22,8 @@ pub struct Script {
     pub faults: Vec<Fault>,
     /// Tools by which a main request is known; any tool where empty, every request where it is `*`.
     pub main: Vec<String>,
+    /// A request whose last user message holds one of these texts is no main one, whatever it offers.
+    pub side: Vec<String>,
     /// Assistant messages that are there before the model has said a word.
     pub preload: usize,
     /// How the model calls its tools.
@@ -58,6 +60,7 @@ impl Script {
             turns: turns.to_vec(),
             faults: faults.iter().filter(|fault| matches!(fault, Fault::Model(_))).cloned().collect(),
             main: recipe.main.clone(),
+            side: recipe.side.clone(),
             preload: recipe.preload as usize,
             tools: recipe.tools.clone(),
             limits: Limits::default(),

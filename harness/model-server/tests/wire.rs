@@ -40,6 +40,7 @@ fn script(api: Api) -> Script {
         turns: serde_json::from_value(turns).unwrap(),
         faults: Vec::new(),
         main: Vec::new(),
+        side: Vec::new(),
         preload: 0,
         tools: BTreeMap::from([(Call::Bash, bash)]),
         limits: Limits::default(),
