@@ -13,9 +13,7 @@ use rehang::unit::{Answer, CellAnswer, Unit, Wanted, run};
 use rehang_judge::Row;
 use rehang_scenario::generate::scenario;
 use rehang_scenario::turns::Turn;
-use rehang_scenario::{
-    Agent, Arm, Expect, Expected, Fault, ModelDoes, ModelFault, Scenario, Span, Stage, VTime, to_toml,
-};
+use rehang_scenario::{Arm, Expect, Expected, Fault, ModelDoes, ModelFault, Scenario, Span, Stage, VTime, to_toml};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -79,8 +77,8 @@ fn is_unharmed(scenario: &Scenario) -> Result<(), TestCaseError> {
     let rows = rows(on_sim(&unit(scenario, &stacks(scenario)))?)?;
     let (none, ours) = rows.split_first().ok_or_else(|| TestCaseError::fail("no cell ran"))?;
     for row in ours {
-        let broken: Vec<&String> = row.broken.iter().filter(|name| !none.broken.contains(name)).collect();
-        let broken: Vec<&String> = broken.into_iter().filter(|name| !is_open(row, name, scenario)).collect();
+        let excused = |name: &String| none.broken.contains(name) || (name == "left-behind" && leaves(scenario));
+        let broken: Vec<&String> = row.broken.iter().filter(|name| !excused(name)).collect();
         prop_assert!(broken.is_empty(), "{} breaks {broken:?}; none: {}", row.strategy, none.outcome);
         prop_assert!(none.outcome != "completed" || row.outcome == "completed", "{}: {}", row.strategy, row.outcome);
     }
@@ -197,23 +195,17 @@ fn rows(answer: Answer) -> Result<Vec<Row>, TestCaseError> {
     Ok(answer.cells.into_iter().filter_map(|cell| cell.row).collect())
 }
 
-/// Findings that are open. Each goes when what it names is settled.
-fn is_open(row: &Row, broken: &str, scenario: &Scenario) -> bool {
-    match broken {
-        // PawWork's wire has no word for a policy: `guard` says `cancelled`, and the judge takes that for an abort
-        "rejected-without-cause" => row.strategy == "guard" && matches!(scenario.agent, Agent::Pawwork(_)),
-        // the process is over and nobody has read its pipe: `guard` takes what there is for the whole
-        "unfinished" => row.strategy == "guard" && matches!(row.terminal.as_str(), "stdout-stopped" | "stdout-slow"),
-        _ => false,
-    }
-}
-
 /// Whether a model's stream may break for ever behind a subagent's call: each retry starts a new one, so no state
 /// ever comes back, and `horizon` is all that can be said.
 fn grows(scenario: &Scenario) -> bool {
     let breaks = |fault: &Fault| matches!(fault, Fault::Model(_));
     let task = |turn: &Turn| matches!(turn, Turn::Task(_));
     scenario.faults.iter().any(breaks) && scenario.turns.iter().any(task)
+}
+
+/// Whether a program of the scenario is left in the background by whoever ends well: where `none` hangs, nobody looks.
+fn leaves(scenario: &Scenario) -> bool {
+    serde_json::to_string(scenario).is_ok_and(|text| text.contains("\"background\"") || text.contains("\"setsid\""))
 }
 
 /// Whether a program of the scenario says of itself that it never comes to rest.

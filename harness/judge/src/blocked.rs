@@ -13,7 +13,7 @@
 //! | `stdin`, `tty`, `pipe` | a child of a running bash tool waits for it; `pipe` too where the tool waits though its own child is gone and a grandchild lives, which then holds the pipe |
 //! | `bash` | another running bash tool; or one that has ended, and its result is not taken up |
 //! | `stdin`, `tty`, `pipe` | the agent itself waits for it; or it waits for a child, and what that one started does |
-//! | `pipe` | the agent is over, its wrapper still reads, and a process that it left lives: that one holds the pipe |
+//! | `pipe` | the agent is over, and its wrapper still waits for the end of its output: a process that it left holds the pipe, or nobody reads it |
 //! | `model` | a request to the model has no end |
 //! | `tool` | another tool runs that neither asks nor starts an agent |
 //! | `worker` | somebody waits for the companion's worker |
@@ -132,9 +132,7 @@ fn below(above: &str, waits: &[(&str, &str)]) -> Option<&'static str> {
 }
 
 fn held(index: &Index<'_>, wrapper: Option<&str>) -> Option<&'static str> {
-    let mut left = index.processes.iter().filter(|(role, _)| role.starts_with("agent."));
-    let reads = wrapper.is_some() && index.processes.contains_key("agent") && !index.alive("agent");
-    (reads && left.any(|(_, process)| process.ended.is_none())).then_some("pipe")
+    (wrapper.is_some() && index.processes.contains_key("agent") && !index.alive("agent")).then_some("pipe")
 }
 
 fn asks_model(session: &crate::index::Session<'_>, index: &Index<'_>) -> bool {
@@ -212,7 +210,7 @@ mod tests {
         assert_eq!(on(up(), &[("agent", "client"), ("client", "job"), ("worker", "")]), "worker");
         let left = || up().spawn("agent.1").exit("agent", 0);
         assert_eq!(on(left(), &[("agent.1", "nothing"), ("wrapper", "exit")]), "pipe");
-        assert_eq!(on(left().exit("agent.1", 0), &[("wrapper", "exit")]), "exit");
+        assert_eq!(on(left().exit("agent.1", 0), &[("wrapper", "exit")]), "pipe", "nobody reads it");
         let runs = || up().spawn("agent.1");
         assert_eq!(on(runs(), &[("agent", "child"), ("agent.1", "stdin")]), "stdin");
         assert_eq!(on(runs(), &[("agent", "child"), ("agent.1", "nothing")]), "child");

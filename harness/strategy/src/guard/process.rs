@@ -1,7 +1,10 @@
 //! The outside of guard, where the agent is a process.
 //!
-//! Invariants: a result that is whole is never lost: what lingers behind it is ended and the run is completed; a line
-//! that was said a moment ago is no news, so a ticker does not pass for work; a terminal is never hung up.
+//! Invariants: a result that is whole is never lost: what lingers behind it is ended and the run is completed; what
+//! nobody has read is never taken for whole; a line that was said a moment ago is no news, so neither a ticker nor a
+//! retry passes for work ([`said`]); a terminal is never hung up.
+
+mod said;
 
 use super::{QUIET, report};
 use crate::lines::{Lines, text};
@@ -18,7 +21,7 @@ pub(super) const LINGER: Span = Span::secs(300);
 pub(super) const STEP: Span = Span::secs(30);
 /// How many lines a line must be unlike to be news.
 const RECENT: usize = 64;
-/// Where a line's hash begins (FNV-1a, 64 bits): the same on every machine, unlike the standard library's.
+/// Where a line's hash begins (FNV-1a, 64 bits).
 const HASH: u64 = 0xcbf2_9ce4_8422_2325;
 /// How much of stdout is kept, for a run that is over without a `result` message.
 const TEXT_MAX: usize = 256 * 1_024;
@@ -29,6 +32,8 @@ pub(super) struct Process {
     running: bool,
     /// When something new was last said, or the process began or exited.
     moved: VTime,
+    /// When anything was last read.
+    read: VTime,
     said: bool,
     written: bool,
     closed_stdin: bool,
@@ -59,6 +64,7 @@ impl Default for Process {
             terminal: None,
             running: false,
             moved: VTime::ZERO,
+            read: VTime::ZERO,
             said: false,
             written: false,
             closed_stdin: false,
@@ -76,21 +82,21 @@ impl Default for Process {
 
 impl Process {
     fn output(&mut self, now: VTime, stream: Stream, bytes: &[u8]) {
-        self.said = true;
+        (self.said, self.read) = (true, now);
         if stream == Stream::Stdout {
             let room = TEXT_MAX - self.text.len().min(TEXT_MAX);
             self.text.extend_from_slice(&bytes[..bytes.len().min(room)]);
-            for message in self.lines.take(bytes) {
-                self.message(&message);
-            }
         }
         let mut news = false;
-        for &byte in bytes {
-            self.part = (self.part ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-            if byte == b'\n' {
-                news |= self.is_news(self.part);
+        for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
+            self.part = said::hash(self.part, piece);
+            let messages = if stream == Stream::Stdout { self.lines.take(piece) } else { Vec::new() };
+            if piece.ends_with(b"\n") {
+                let line = messages.first().map_or(self.part, |message| said::content(HASH, message));
+                news |= self.is_news(line);
                 self.part = HASH;
             }
+            messages.iter().for_each(|message| self.message(message));
         }
         if news || !bytes.contains(&b'\n') {
             self.moved = now;
@@ -127,7 +133,10 @@ impl Process {
             return Some((ending.next, Plan::GoOn));
         }
         if self.exit.is_some() {
-            return Some((self.moved + STEP, Plan::TakeAsOver));
+            return Some(match self.terminal {
+                Some(Terminal::StdoutStopped) => (self.moved + QUIET, Plan::LeaveUnread),
+                _ => (self.moved.max(self.read) + STEP, Plan::TakeAsOver),
+            });
         }
         let stdin_waits = self.terminal == Some(Terminal::Pipe) && !self.said && !self.written && !self.closed_stdin;
         let first = match () {
@@ -156,6 +165,12 @@ impl Process {
                 self.go_on(now, acts);
             }
             Plan::GoOn => self.go_on(now, acts),
+            Plan::LeaveUnread => {
+                let text = "the process is over, and nobody has read what it said for hours";
+                acts.push(Act::Report(report("unread", "end", text, ("limit_ms", QUIET))));
+                self.running = false;
+                acts.push(Act::Settle(Settled::Failed(text.to_owned())));
+            }
             Plan::TakeAsOver => {
                 let text = "the process is over, and somebody else holds its pipe";
                 acts.push(Act::Report(Policy {
@@ -169,9 +184,10 @@ impl Process {
 
     /// The next step of ending the process: its stdin is closed where it waits for more, then TERM, then KILL.
     fn go_on(&mut self, now: VTime, acts: &mut Vec<Act>) {
-        let has_terminal = self.terminal.is_none_or(Terminal::stdin_is_tty);
+        // Only a pipe can be closed: the end of another stdin is there already, and a terminal's is a hang-up.
+        let holds_stdin = self.terminal == Some(Terminal::Pipe) && !self.closed_stdin;
         let Some(ending) = &mut self.ending else { return };
-        if ending.steps == 0 && (ending.cause == "idle" || has_terminal || self.closed_stdin) {
+        if ending.steps == 0 && (ending.cause == "idle" || !holds_stdin) {
             ending.steps = 1;
         }
         match ending.steps {
@@ -217,6 +233,7 @@ enum Plan {
     End(&'static str),
     GoOn,
     TakeAsOver,
+    LeaveUnread,
 }
 
 fn why(cause: &str) -> &'static str {
@@ -230,7 +247,7 @@ impl Strategy for Process {
     fn on(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
         match seen {
             Seen::Terminal(terminal) => self.terminal = Some(*terminal),
-            Seen::Started { .. } => (self.running, self.moved) = (true, now),
+            Seen::Started { .. } => (self.running, self.moved, self.read) = (true, now, now),
             Seen::Output(stream, bytes) => self.output(now, *stream, bytes),
             Seen::OutputEnd(stream) => {
                 self.open[usize::from(*stream == Stream::Stderr)] = false;
@@ -262,7 +279,7 @@ impl Strategy for Process {
         if !self.running {
             return;
         }
-        canon.age(self.moved, QUIET).flag(self.said).flag(self.written).flag(self.closed_stdin);
+        canon.age(self.moved, QUIET).age(self.read, STEP).flag(self.said).flag(self.written).flag(self.closed_stdin);
         canon.flag(self.open[0]).flag(self.open[1]).num(self.part).bytes(&self.text);
         self.lines.canon(canon);
         canon.num(self.recent.len() as u64);

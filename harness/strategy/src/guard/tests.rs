@@ -70,6 +70,9 @@ fn a_result_is_kept_and_what_lingers_behind_it_is_ended() {
         (l + STEP + STEP + STEP, "completed: done"),
     ];
     assert_eq!(deeds(&bench.until(100_000_000)), words(&want));
+    let mut null = process(Terminal::Null);
+    null.out(RESULT);
+    assert_eq!(deeds(&null.until(LINGER.as_ms())), words(&[(LINGER, "TERM group")]), "there is no stdin to close");
     let mut tty = process(Terminal::Tty);
     tty.out(RESULT);
     let acts = tty.until(LINGER.as_ms());
@@ -100,6 +103,39 @@ fn a_pipe_that_somebody_else_holds_does_not_keep_the_run() {
     whole.see(Seen::OutputEnd(Stream::Stdout));
     whole.see(Seen::OutputEnd(Stream::Stderr));
     assert_eq!(whole.until(100_000_000), [], "the wrapper says how it went");
+}
+
+#[test]
+fn what_nobody_has_read_is_not_taken_for_whole() {
+    let mut stopped = process(Terminal::StdoutStopped);
+    stopped.see(Seen::Exited(0));
+    assert_eq!(
+        deeds(&stopped.until(100_000_000)),
+        words(&[(QUIET, "failed: the process is over, and nobody has read what it said for hours")])
+    );
+    let mut slow = process(Terminal::StdoutSlow);
+    slow.see(Seen::Exited(0));
+    for second in 1..=100 {
+        assert_eq!(slow.until(second * 1_000), [], "it is still being read");
+        slow.out("the same line\n");
+    }
+    let text = "completed: ".to_owned() + &"the same line\n".repeat(100);
+    assert_eq!(deeds(&slow.until(1_000_000)), words(&[(Span::secs(130), text.as_str())]));
+}
+
+#[test]
+fn a_retry_that_says_nothing_new_is_no_news() {
+    let mut bench = process(Terminal::Null);
+    let step = |at: u64, text: &str| {
+        format!("{{\"type\":\"text\",\"timestamp\":{at},\"part\":{{\"id\":\"prt_{at}\",\"text\":\"{text}\"}}}}\n")
+    };
+    for hour in 1..5_u64 {
+        bench.until(hour * 3_600_000);
+        bench.out(&step(hour, "Half of it."));
+    }
+    assert_eq!(bench.strategy.deadline().map(|at| at.0), Some(3_600_000 + QUIET.as_ms()), "the first was news");
+    bench.out(&step(5, "The other half."));
+    assert_eq!(bench.strategy.deadline().map(|at| at.0), Some(4 * 3_600_000 + QUIET.as_ms()));
 }
 
 #[test]

@@ -1,0 +1,63 @@
+//! What a line says, for a reader who asks whether it was said before.
+//!
+//! Invariant: of a message (a line that is a JSON object) only its content counts: names that are given anew each
+//! time, instants, spans and what it cost are none. So the steps of an agent that asks its model again and again, and
+//! gets the same half of an answer, say the same. A line of plain text is taken as it stands: a counter is news.
+
+use serde_json::Value;
+
+/// How deep a message is looked into; serde_json reads 128 levels.
+const DEEP: u32 = 128;
+/// Keys, or ends of keys, whose values are no content.
+const NO_CONTENT: [&str; 9] = ["id", "ids", "timestamp", "time", "_ms", "tokens", "usage", "cost", "_usd"];
+
+/// Goes on with a hash (FNV-1a, 64 bits: the same on every machine, unlike the standard library's).
+pub(super) fn hash(begun: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(begun, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// Goes on with the content of a message.
+pub(super) fn content(begun: u64, message: &Value) -> u64 {
+    walk(begun, message, DEEP)
+}
+
+fn walk(begun: u64, value: &Value, deep: u32) -> u64 {
+    match value {
+        _ if deep == 0 => begun,
+        Value::Object(all) => {
+            all.iter().filter(|(key, _)| is_content(key)).fold(hash(begun, b"{"), |hashed, (key, value)| {
+                walk(hash(hash(hashed, key.as_bytes()), b":"), value, deep - 1)
+            })
+        }
+        Value::Array(all) => {
+            all.iter().fold(hash(begun, b"["), |hashed, value| walk(hash(hashed, b","), value, deep - 1))
+        }
+        Value::String(text) => hash(hash(begun, b"\""), text.as_bytes()),
+        other => hash(begun, other.to_string().as_bytes()),
+    }
+}
+
+fn is_content(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    !NO_CONTENT.iter().any(|end| key.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_message_is_its_content() {
+        let step = |id: &str, at: u64, text: &str| {
+            content(
+                0,
+                &json!({"type": "text", "timestamp": at, "part": {"id": id, "messageID": id, "text": text, "time": {"start": at}}}),
+            )
+        };
+        assert_eq!(step("prt_1", 1, "half"), step("prt_2", 30_001, "half"), "said again");
+        assert_ne!(step("prt_1", 1, "half"), step("prt_1", 1, "whole"));
+        assert_ne!(content(0, &json!({"a": "b"})), content(0, &json!({"b": "a"})));
+        assert_ne!(content(0, &json!(["ab"])), content(0, &json!(["a", "b"])));
+    }
+}
