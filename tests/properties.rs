@@ -152,6 +152,8 @@ fn any_end() -> Expect {
         breaks: Vec::new(),
         policy: None,
         told: Vec::new(),
+        says: Vec::new(),
+        gets: Vec::new(),
     }
 }
 

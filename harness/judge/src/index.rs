@@ -224,6 +224,8 @@ pub struct Index<'a> {
     pub acts: Vec<Act<'a>>,
     /// Who held the run to be over, in order.
     pub settled: Vec<Settlement<'a>>,
+    /// When the caller's last run began, where it is not the first.
+    pub again: Option<At>,
     /// Questions that never became asks.
     pub preempted: Vec<Preempted<'a>>,
     /// The agents' own results: the process, when, whether it went well, the text.
@@ -364,6 +366,7 @@ impl<'a> Reader<'a> {
             What::Acts(what) => index.acts.push(act(Did::Acts(what))),
             What::Fault(what) => index.acts.push(act(Did::Fault(what))),
             What::Settled { outcome, cause, text } => index.settled.push(Settlement { at, who, outcome, cause, text }),
+            What::RunOver { .. } => index.again = Some(at),
             What::Ended(ended) => index.ended = Some((at, ended)),
             What::Left { what } => index.left.push((who, at, what)),
             What::Adopted

@@ -34,6 +34,10 @@ pub enum What {
     Policy,
     /// A text that the model was not told.
     Told,
+    /// A text that no strategy said, or said too early.
+    Says,
+    /// Another status for what a person did over HTTP.
+    Gets,
 }
 
 /// All that is not as expected; none where the cell is as the file says. `baseline` is the verdict of `none`.
@@ -76,7 +80,33 @@ pub fn meets(verdict: &Verdict, baseline: Option<&Verdict>, expect: &Expect) -> 
         };
         miss(What::Told, format!("expected the model to be told {text:?}, it was told {told}"));
     }
+    if let Some(line) = unsaid(verdict, &expect.says) {
+        miss(What::Says, line);
+    }
+    if !expect.gets.is_empty() && expect.gets != verdict.gets {
+        let (wanted, got) = (&expect.gets, &verdict.gets);
+        miss(What::Gets, format!("expected what people do over HTTP to get {wanted:?}, it got {got:?}"));
+    }
     all
+}
+
+/// The first text that was not said behind those before it.
+fn unsaid(verdict: &Verdict, says: &[String]) -> Option<String> {
+    let mut rest = verdict.said.as_slice();
+    for text in says {
+        let Some(at) = rest.iter().position(|said| said.contains(text.as_str())) else {
+            let said = match rest {
+                [] => "nothing".to_owned(),
+                said => {
+                    said.iter().map(|s| format!("{:?}", crate::timeline::cut(s, 70))).collect::<Vec<_>>().join(", ")
+                }
+            };
+            let behind = if rest.len() == verdict.said.len() { "" } else { " behind what was said before" };
+            return Some(format!("expected a strategy to say {text:?}{behind}, it said {said}"));
+        };
+        rest = &rest[at..];
+    }
+    None
 }
 
 fn outcome(verdict: &Verdict, baseline: Option<&Verdict>, expected: &Expected) -> Option<(What, String)> {
@@ -290,6 +320,37 @@ mod tests {
             Told: expected the model to be told "User", it was told "no output"
         "#]]
         .assert_eq(&lines(stopped(), &told("User")));
+        let says = |texts: &[&str]| {
+            let says = texts.iter().map(|text| (*text).to_owned()).collect();
+            let cell = || {
+                stopped()
+                    .busy("ses_1", false)
+                    .says("monitor@pr3", "running | prompt sent")
+                    .says("monitor@pr3", "TERMINAL=failed")
+            };
+            lines(cell(), &Expect { says, ..rule(Policy::default()) })
+        };
+        expect![""].assert_eq(&says(&["running", "prompt sent", "TERMINAL=failed"]));
+        expect![[r#"
+            Says: expected a strategy to say "running" behind what was said before, it said "TERMINAL=failed"
+        "#]]
+        .assert_eq(&says(&["TERMINAL", "running"]));
+        expect![[r#"
+            Says: expected a strategy to say "queued", it said "running | prompt sent", "TERMINAL=failed"
+        "#]]
+        .assert_eq(&says(&["queued"]));
+        let replied = |status| {
+            let cell = stopped().post("person1", 1, "/question/que_1/reply").respond("person1", 1, status, true.into());
+            lines(
+                cell.post("person2", 2, "/question/que_1/reply"),
+                &Expect { gets: vec![200, 0], ..rule(Policy::default()) },
+            )
+        };
+        expect![""].assert_eq(&replied(200));
+        expect![[r#"
+            Gets: expected what people do over HTTP to get [200, 0], it got [404, 0]
+        "#]]
+        .assert_eq(&replied(404));
         expect![[r#"
             Outcome: expected stopped by idle, got hung on question (deadlock)
             Policy: expected a report, and no strategy reports

@@ -346,6 +346,7 @@ fn any_what() -> impl proptest::strategy::Strategy<Value = What> {
         text().prop_map(What::Acts),
         text().prop_map(What::Fault),
         (text(), text(), text()).prop_map(|(outcome, cause, text)| What::Settled { outcome, cause, text }),
+        (text(), text(), text()).prop_map(|(outcome, cause, text)| What::RunOver { outcome, cause, text }),
         ends().prop_map(|waits| What::Ended(Ended::Deadlock(waits))),
         ends().prop_map(|waits| What::Ended(Ended::Lasso { waits, cycle_ms: 5 })),
         text().prop_map(|why| What::Ended(Ended::Horizon(why))),

@@ -187,6 +187,10 @@ fn describe(what: &What) -> String {
             let text = if text.is_empty() { String::new() } else { format!(" {text:?}") };
             format!("holds it to be {outcome}{cause}{text}")
         }
+        What::RunOver { outcome, cause, .. } => {
+            let cause = if cause.is_empty() { String::new() } else { format!(" by {cause}") };
+            format!("holds this run to be {outcome}{cause}; another begins")
+        }
         What::Ended(ended) => self::ended(ended),
         What::Left { what } => format!("is left: {what}"),
     }

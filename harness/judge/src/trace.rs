@@ -139,6 +139,15 @@ pub enum What {
         /// The result's text, as the one who settles it has it.
         text: String,
     },
+    /// As `settled`, for a run that is not the caller's last: another begins.
+    RunOver {
+        /// `completed`, `stopped` or `failed`.
+        outcome: String,
+        /// The cause of a stop, the reason of a failure.
+        cause: String,
+        /// The result's text, as the one who settles it has it.
+        text: String,
+    },
     /// The conductor ends the cell: nothing can happen any more, or a proof stands.
     Ended(Ended),
     /// What was left when the cell was cleared away: a role, and what it is (`process NAME`). What is asked is left with

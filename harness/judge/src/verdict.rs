@@ -38,6 +38,10 @@ pub struct Verdict {
     pub asks: Vec<AskRow>,
     /// What the model was told: tool results and what pre-empted a question.
     pub told: Vec<String>,
+    /// What strategies said to their users, in order.
+    pub said: Vec<String>,
+    /// What each act of a person over HTTP got, in the order of the acts: a status, or 0 where nothing came.
+    pub gets: Vec<u16>,
     /// How many asks ended as rejected.
     pub rejected: u32,
     /// The last material progress before the end; the begin of the cell where there was none.
@@ -194,6 +198,8 @@ fn of(trace: &Trace, facts: &CellFacts, index: &Index<'_>) -> Verdict {
         policies: index.reports.iter().map(|&(who, at, policy)| (who.to_owned(), at.t, policy.clone())).collect(),
         asks: index.asks.iter().map(ask_row).collect(),
         told: told(index),
+        said: said(trace),
+        gets: gets(index),
         rejected: rejected(index),
         last_progress: last_progress(trace, ended),
         killed: index
@@ -224,13 +230,18 @@ fn settled_as(index: &Index<'_>, settled: &Settlement<'_>) -> Outcome {
 
 /// The cause of the one who ended the agent before `at`, where no step came to a regular end since.
 fn stopped_by(index: &Index<'_>, at: At) -> Option<String> {
-    let mut acts = index.acts.iter().filter(|act| act.at < at);
+    // What was done to a run that is over ended no other.
+    let of_this_run = |of: At| index.again.is_none_or(|again| again < of);
+    let mut acts = index.acts.iter().filter(|act| of_this_run(act.at) && act.at < at);
     let act = acts.find(|act| {
         let regular = index
             .roots()
             .flat_map(|s| &s.steps)
             .any(|&(done, step)| act.at < done && done < at && step == Some("stop"));
-        let said = index.results.iter().any(|&(who, result, ok, _)| who == "agent" && ok && result < act.at);
+        let said = index
+            .results
+            .iter()
+            .any(|&(who, result, ok, _)| who == "agent" && ok && of_this_run(result) && result < act.at);
         !regular && !said && ends_agent(index, act)
     })?;
     Some(match (actor(act.who), act.what) {
@@ -248,7 +259,7 @@ pub(crate) fn ends_agent(index: &Index<'_>, act: &crate::index::Act<'_>) -> bool
         Did::Signal(sig, to) => {
             (strategy || person)
                 && matches!(sig, "TERM" | "KILL" | "INT" | "HUP" | "QUIT")
-                && to.trim_end_matches('*') == "agent"
+                && to.trim_end_matches('*').split('~').next() == Some("agent")
         }
         Did::Request(id) => {
             let request = &index.requests[&id];
@@ -270,7 +281,8 @@ pub(crate) fn is_abort(path: &str) -> bool {
 fn cause_of(index: &Index<'_>, strategy: &str) -> String {
     let settled = index.settled.iter().find(|s| s.outcome == "stopped" && same_strategy(s.who, strategy));
     let reported = || {
-        let mut all = index.reports.iter().filter(|(who, ..)| same_strategy(who, strategy));
+        let since = |at: &At| index.again.is_none_or(|again| again < *at);
+        let mut all = index.reports.iter().filter(|(who, at, _)| same_strategy(who, strategy) && since(at));
         all.find_map(|(.., policy)| policy.cause.clone())
     };
     settled.map(|s| s.cause.to_owned()).or_else(reported).unwrap_or_else(|| "killed".to_owned())
@@ -303,6 +315,18 @@ fn misfit(questions: &[Question], answers: &[Vec<String>]) -> bool {
         (of.multiple || labels.len() < 2) && (of.custom != Some(false) || labels.iter().all(|label| offered(of, label)))
     };
     !questions.is_empty() && (questions.len() != answers.len() || !questions.iter().zip(answers).all(fits))
+}
+
+fn said(trace: &Trace) -> Vec<String> {
+    let said = trace.events.iter().filter(|event| actor(&event.who) == Actor::Strategy);
+    let text = said.filter_map(|event| if let What::Says(text) = &event.what { Some(text.clone()) } else { None });
+    text.collect()
+}
+
+/// A look is no act: people act by POST.
+fn gets(index: &Index<'_>) -> Vec<u16> {
+    let acts = index.requests.values().filter(|of| of.method == "POST" && actor(of.who) == Actor::Person);
+    acts.map(|of| of.response.map_or(0, |(_, status, _)| status)).collect()
 }
 
 fn told(index: &Index<'_>) -> Vec<String> {

@@ -115,6 +115,8 @@ pub fn control_expect() -> &'static Expect {
         breaks: Vec::new(),
         policy: None,
         told: Vec::new(),
+        says: Vec::new(),
+        gets: Vec::new(),
     });
     &COMPLETES
 }

@@ -7,7 +7,7 @@ use crate::cells::{Catalogue, Found, Matrix};
 use crate::file::{Family, Loaded, Variant};
 use crate::limits;
 use crate::mechanism::{MECHANISMS, mechanism};
-use crate::model::{Arm, Expect, Expected};
+use crate::model::{Arm, Expect, Expected, Via};
 use crate::playable::impossible;
 use crate::problem::{Problem, Problems, Sink, shown, suggest};
 use std::collections::BTreeMap;
@@ -114,6 +114,7 @@ fn lists(variant: &Variant, catalogue: &dyn Catalogue, sink: &mut Sink) {
     for (i, rule) in scenario.expect.iter().enumerate() {
         twice(variant, &format!("expect.{i}.breaks"), rule.breaks.iter().map(|b| b.name()), sink);
         contradiction(variant, i, rule, sink);
+        unheard(variant, i, rule, sink);
     }
     twice(variant, "terminals", scenario.terminals.iter().map(|t| t.name()), sink);
     let seeds: Vec<String> = scenario.seeds.iter().map(u64::to_string).collect();
@@ -138,6 +139,21 @@ fn contradiction(variant: &Variant, i: usize, rule: &Expect, sink: &mut Sink) {
     if rule.proof.is_some() && !matches!(rule.outcome, Expected::Hung(_) | Expected::AsNone) {
         let span = variant.span_of(&format!("expect.{i}.proof"));
         sink.push(Problem::new(span, "only a hang has a proof").help("leave `proof` out"));
+    }
+}
+
+/// What a rule waits to hear from nobody.
+fn unheard(variant: &Variant, i: usize, rule: &Expect, sink: &mut Sink) {
+    if !rule.says.is_empty() && !rule.strategies.is_empty() && rule.strategies.iter().all(|name| name == "none") {
+        let span = variant.span_of(&format!("expect.{i}.says"));
+        sink.push(Problem::new(span, "`none` says nothing to anybody").help("leave `says` out"));
+    }
+    let over_http = variant.scenario.people.iter().filter(|person| person.via == Via::Http).count();
+    if !rule.gets.is_empty() && over_http == 0 && rule.arm == Arm::Main {
+        let span = variant.span_of(&format!("expect.{i}.gets"));
+        sink.push(
+            Problem::new(span, "nobody acts over HTTP here").help("`gets` speaks of people with `via = \"http\"`"),
+        );
     }
 }
 

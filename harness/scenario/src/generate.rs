@@ -45,6 +45,8 @@ pub fn scenario_of(agent: Agent) -> impl Strategy<Value = Scenario> {
                 turns,
                 faults,
                 people,
+                runs: 1,
+                afterwards: None,
                 env,
                 args,
                 seeds,
@@ -299,10 +301,26 @@ fn rule() -> impl Strategy<Value = Expect> {
     });
     let cells = (select(vec![Arm::Main, Arm::Control]), vec(text(), 0..2), terminals(), vec(0_u64..9, 0..2));
     let end = (outcome, proof, option::of(span()), option::of(span()));
-    let said = (subsequence(Invariant::ALL.to_vec(), 0..3), option::of(policy), vec(text(), 0..2));
-    (cells, end, said).prop_map(|((arm, strategies, terminals, seeds), end, (breaks, policy, told))| {
+    let said = (vec(text(), 0..2), vec(text(), 0..2), vec(0_u16..600, 0..2));
+    let said = (subsequence(Invariant::ALL.to_vec(), 0..3), option::of(policy), said);
+    (cells, end, said).prop_map(|((arm, strategies, terminals, seeds), end, (breaks, policy, said))| {
+        let (told, says, gets) = said;
         let (outcome, proof, within, not_before) = end;
-        Expect { arm, strategies, terminals, seeds, outcome, proof, within, not_before, breaks, policy, told }
+        Expect {
+            arm,
+            strategies,
+            terminals,
+            seeds,
+            outcome,
+            proof,
+            within,
+            not_before,
+            breaks,
+            policy,
+            told,
+            says,
+            gets,
+        }
     })
 }
 

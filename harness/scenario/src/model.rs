@@ -42,6 +42,14 @@ pub struct Scenario {
     #[serde(default)]
     #[schemars(length(max = 100))]
     pub people: Vec<Person>,
+    /// How often the caller runs the agent, one run behind the other, whatever came of each. A server lives on, and
+    /// gets its next prompt in the same session; any other agent is started anew. The last run's end is the cell's.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = crate::limits::RUNS))]
+    pub runs: u32,
+    /// How long the cell goes on behind its end, so that what comes too late is seen. The outcome stays as it was.
+    #[serde(default)]
+    pub afterwards: Option<Span>,
     /// The agent's environment; it has no other.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
@@ -688,6 +696,13 @@ pub struct Expect {
     /// Texts that the model must have been told (substrings of tool results).
     #[serde(default)]
     pub told: Vec<String>,
+    /// Texts that a strategy must have said to its user (substrings), in this order.
+    #[serde(default)]
+    pub says: Vec<String>,
+    /// The HTTP statuses that what people do over HTTP must get, one each, in the order of their acts; 0 is no response.
+    #[serde(default)]
+    #[schemars(inner(range(max = 599)))]
+    pub gets: Vec<u16>,
 }
 
 /// The scenario itself, or the same with the one change under which it does not hang.

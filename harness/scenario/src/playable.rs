@@ -4,7 +4,7 @@
 //! without a server); what merely never happened is a scenario.
 
 use crate::limits;
-use crate::model::{Agent, Does, Fault, ModelDoes, Scenario, Sees, Step, ToolDoes, Via};
+use crate::model::{Agent, Does, Fault, ModelDoes, Scenario, Sees, Step, ToolDoes, Via, WrapperFault};
 use crate::problem::{quoted, shown, suggest};
 use crate::time::Span;
 use crate::turns::Turn;
@@ -36,6 +36,9 @@ pub(crate) fn impossible(scenario: &Scenario) -> Vec<Impossible> {
     for (name, value) in &scenario.env {
         seen.argument(name.len() + 1 + value.len(), &format!("env.{name}"), "variable");
     }
+    if scenario.runs > 1 && scenario.faults.iter().any(is_vanishing) {
+        seen.no("runs".to_owned(), "a wrapper that vanishes runs nothing again", Some("leave `runs` out"));
+    }
     for (i, fault) in scenario.faults.iter().enumerate() {
         seen.fault(fault, &scenario.agent, &format!("faults.{i}"));
     }
@@ -52,6 +55,10 @@ pub(crate) fn impossible(scenario: &Scenario) -> Vec<Impossible> {
         }
     }
     seen.found
+}
+
+fn is_vanishing(fault: &Fault) -> bool {
+    matches!(fault, Fault::Wrapper(WrapperFault::Vanishes(_)))
 }
 
 fn has_server(agent: &Agent) -> bool {

@@ -25,11 +25,23 @@ pub struct Vary {
 }
 
 /// Top-level keys that a control arm may change: what the run is. The others say what it means.
-pub const CONTROL_KEYS: [&str; 10] =
-    ["agent", "terminals", "turns", "faults", "people", "env", "args", "seeds", "stages", "survives"];
+pub const CONTROL_KEYS: [&str; 12] = [
+    "agent",
+    "terminals",
+    "turns",
+    "faults",
+    "people",
+    "runs",
+    "afterwards",
+    "env",
+    "args",
+    "seeds",
+    "stages",
+    "survives",
+];
 
 /// Top-level keys that a variant may set.
-pub const SET_KEYS: [&str; 15] = [
+pub const SET_KEYS: [&str; 17] = [
     "title",
     "about",
     "mechanism",
@@ -39,6 +51,8 @@ pub const SET_KEYS: [&str; 15] = [
     "turns",
     "faults",
     "people",
+    "runs",
+    "afterwards",
     "env",
     "args",
     "seeds",

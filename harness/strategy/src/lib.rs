@@ -44,6 +44,14 @@ pub trait Strategy {
     fn sends_prompt(&self) -> bool {
         false
     }
+    /// Whether it stands outside the caller's loop: it goes on over all of its runs, and what it ends is all of them.
+    fn outlives_run(&self) -> bool {
+        false
+    }
+    /// Whether what people write to the agent's stdin goes through it: [`Seen::Typed`], and nothing is written.
+    fn relays(&self) -> bool {
+        false
+    }
     /// Whether it listens to the server's event stream.
     fn wants_events(&self) -> bool {
         false
@@ -102,6 +110,8 @@ pub enum Seen {
     },
     /// Bytes of the agent's output, as they came out of the pipe.
     Output(Stream, Vec<u8>),
+    /// A person wants this to be written to the agent's stdin (only where the strategy relays).
+    Typed(Vec<u8>),
     /// The end of one of its streams. On a terminal, where stderr is no stream of its own, its end comes right after the start.
     OutputEnd(Stream),
     /// Somebody else (the wrapper, a person) wrote this to the agent's stdin.

@@ -23,11 +23,13 @@ pub const ENTRIES: &[Entry] = &[Entry {
 }];
 
 fn build(params: &Params) -> Box<dyn Strategy> {
-    Box::new(Wall { cap: params.span("cap"), due: None, exited: false, open: 2 })
+    Box::new(Wall { cap: params.span("cap"), until: None, due: None, exited: false, open: 2 })
 }
 
 struct Wall {
     cap: Span,
+    /// The end of all runs, from the first one's begin.
+    until: Option<VTime>,
     due: Option<VTime>,
     exited: bool,
     /// How many of the agent's streams have not ended.
@@ -39,7 +41,10 @@ impl Strategy for Wall {
         match seen {
             Seen::OutputEnd(_) => self.open = self.open.saturating_sub(1),
             Seen::Exited(_) => self.exited = true,
-            Seen::Started { .. } if self.cap > Span::ZERO => self.due = Some(now + self.cap),
+            Seen::Started { .. } if self.cap > Span::ZERO => {
+                (self.exited, self.open) = (false, 2);
+                self.due = Some(*self.until.get_or_insert(now + self.cap));
+            }
             Seen::Tick if self.due.is_some_and(|due| now >= due) => {
                 self.due = None;
                 acts.push(Act::Kill { sig: "KILL", group: true });
@@ -69,8 +74,14 @@ impl Strategy for Wall {
         (self.cap > Span::ZERO).then_some(self.cap)
     }
 
+    /// It is `timeout` around whatever the caller does.
+    fn outlives_run(&self) -> bool {
+        true
+    }
+
     fn canon(&self, canon: &mut Canon) {
-        canon.deadline(self.due).flag(self.exited).num(self.open.into());
+        // The end of all runs is read when another begins, which no repeating state leads to.
+        canon.deadline(self.due).flag(self.until.is_some()).flag(self.exited).num(self.open.into());
     }
 }
 

@@ -26,32 +26,45 @@ pub fn port_in(text: &str) -> Option<u16> {
 pub fn actor(job: &Job<'_>, sends_prompt: bool) -> Box<dyn Actor> {
     let agent = &job.scenario.agent;
     if serves(agent) {
-        let client = match agent {
-            Agent::Opencode(a) => a.client,
-            Agent::Altimate(a) => a.client,
-            Agent::Pawwork(a) => a.client,
-            Agent::Claude(_) | Agent::Program(_) => Client::Post,
-        };
-        let cut = job.scenario.faults.iter().find_map(|fault| match fault {
-            Fault::Event(event) => match event.does {
-                EventDoes::Cut(after) => Some(after),
-                _ => None,
-            },
-            _ => None,
-        });
-        Box::new(HttpClient {
-            kind: client,
-            title: job.scenario.title.clone(),
-            reconnect: cut.unwrap_or(RECONNECT),
-            sends: !sends_prompt,
-            state: State::Waits,
-            session: String::new(),
-            reopen: None,
-        })
+        Box::new(http_client(job, sends_prompt))
     } else if is_driven(agent) {
         Box::new(Driver { line: Vec::new(), result: None })
     } else {
         Box::new(Nobody)
+    }
+}
+
+fn http_client(job: &Job<'_>, sends_prompt: bool) -> HttpClient {
+    let agent = &job.scenario.agent;
+    let client = match agent {
+        Agent::Opencode(a) => a.client,
+        Agent::Altimate(a) => a.client,
+        Agent::Pawwork(a) => a.client,
+        Agent::Claude(_) | Agent::Program(_) => Client::Post,
+    };
+    let cut = job.scenario.faults.iter().find_map(|fault| match fault {
+        Fault::Event(event) => match event.does {
+            EventDoes::Cut(after) => Some(after),
+            _ => None,
+        },
+        _ => None,
+    });
+    HttpClient {
+        kind: client,
+        title: job.scenario.title.clone(),
+        reconnect: cut.unwrap_or(RECONNECT),
+        sends: !sends_prompt,
+        state: State::Waits,
+        session: String::new(),
+        reopen: None,
+    }
+}
+
+/// The baseline client of a further run: a server has its session already.
+pub fn next(job: &Job<'_>, sends_prompt: bool, session: &str) -> Box<dyn Actor> {
+    match serves(&job.scenario.agent) {
+        true => Box::new(HttpClient { session: session.to_owned(), ..http_client(job, sends_prompt) }),
+        false => actor(job, sends_prompt),
     }
 }
 
@@ -106,6 +119,18 @@ impl HttpClient {
         Ok(())
     }
 
+    /// It has its session.
+    fn begin(&mut self, hub: &mut Hub<'_>, name: &str) -> Result<(), WorldFault> {
+        if self.kind != Client::Post {
+            hub.listen_to_events(name)?;
+        }
+        match self.sends {
+            true => self.prompt(hub, name)?,
+            false => self.state = State::HandedOver,
+        }
+        Ok(())
+    }
+
     fn fetch(&mut self, hub: &mut Hub<'_>, name: &str) -> Result<(), WorldFault> {
         let path = format!("/session/{}/message", self.session);
         self.state = State::Fetches(hub.request(name, "GET", &path, &Value::Null, None)?);
@@ -129,13 +154,7 @@ impl HttpClient {
                         hub.tell(seat, Input::SessionMade(self.session.clone()));
                     }
                 }
-                if self.kind != Client::Post {
-                    hub.listen_to_events(name)?;
-                }
-                match self.sends {
-                    true => self.prompt(hub, name)?,
-                    false => self.state = State::HandedOver,
-                }
+                self.begin(hub, name)?;
             }
             State::Prompted(mine) if mine == id => match status {
                 200..300 if self.kind == Client::Post => match error_in(&body["info"]) {
@@ -197,6 +216,7 @@ impl Actor for HttpClient {
         }
         for input in inbox {
             match input {
+                Input::Listening if self.state == State::Waits && !self.session.is_empty() => self.begin(hub, name)?,
                 Input::Listening if self.state == State::Waits => {
                     let body = json!({ "title": self.title });
                     self.state = State::Creates(hub.request(name, "POST", "/session", &body, None)?);

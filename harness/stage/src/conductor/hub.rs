@@ -11,13 +11,14 @@ use rehang_fakes::os::{Exit, Read, Sig, Write};
 use rehang_judge::{AskKind, Event, Fact, Json, What};
 use rehang_scenario::turns::Question;
 use rehang_scenario::{
-    Agent, Canon, ClaudeMode, Fault, OpencodeMode, PgrepFault, Scenario, Terminal, VTime, WorkerFault, WrapperFault,
+    Agent, Canon, ClaudeMode, Fault, OpencodeMode, PgrepFault, Scenario, Span, Terminal, VTime, WorkerFault,
+    WrapperFault,
 };
 use rehang_strategy::Stream;
 use std::collections::VecDeque;
 
 /// The client's place among the actors: behind the wrapper.
-const CLIENT_SEAT: usize = 1;
+pub const CLIENT_SEAT: usize = 1;
 
 /// The prompt that every agent is given.
 pub const PROMPT: &str = "go";
@@ -86,6 +87,8 @@ pub enum Input {
     Model,
     /// Somebody else wrote this to the agent's stdin.
     Wrote(Vec<u8>),
+    /// A person wants this to be written to the agent's stdin, through the one who is told.
+    Typed(Vec<u8>),
 }
 
 /// An ask, as the agent states it.
@@ -142,6 +145,14 @@ pub struct Hub<'w> {
     /// Counts material events.
     pub material: u64,
     pub settled: Option<VTime>,
+    /// How long the cell goes on behind its end.
+    pub afterwards: Option<Span>,
+    /// How many runs of the caller's loop are still to begin.
+    pub runs_left: u32,
+    /// A run was settled that is not the last.
+    pub run_over: bool,
+    /// The strategy through which people write to the agent's stdin.
+    pub relay: Option<usize>,
     /// What the agent's stdin or terminal has not taken yet.
     unwritten: VecDeque<u8>,
     restarts: u32,
@@ -199,6 +210,10 @@ impl<'w> Hub<'w> {
             worker_dead: false,
             material: 0,
             settled: None,
+            afterwards: scenario.afterwards,
+            runs_left: scenario.runs.saturating_sub(1),
+            run_over: false,
+            relay: None,
             unwritten: VecDeque::new(),
             restarts: 0,
         })
@@ -222,6 +237,17 @@ impl<'w> Hub<'w> {
             self.client_waits = false;
             self.tell(CLIENT_SEAT, Input::Listening);
         }
+    }
+
+    /// Closes the wrapper's ends of all of the agent's streams.
+    pub fn close_streams(&mut self) -> Result<(), WorldFault> {
+        let streams = std::mem::take(&mut self.streams);
+        self.stream_open = [false; 2];
+        self.unwritten.clear();
+        for handle in [streams.stdin, streams.stdout, streams.stderr, streams.tty].into_iter().flatten() {
+            self.world.close(handle, false)?;
+        }
+        Ok(())
     }
 
     /// Starts the agent again, at the same address as far as its clients can tell.
@@ -269,11 +295,32 @@ impl<'w> Hub<'w> {
 
     /// Somebody holds the run to be over.
     pub fn settle(&mut self, who: &str, outcome: &str, cause: &str, text: &str) {
-        if self.settled.is_none() {
-            self.settled = Some(self.now);
-            let (outcome, cause, text) = (outcome.to_owned(), cause.to_owned(), self.portless(text));
-            self.say(who, What::Settled { outcome, cause, text });
+        if self.settled.is_some() || self.run_over {
+            return;
         }
+        let (outcome, cause, text) = (outcome.to_owned(), cause.to_owned(), self.portless(text));
+        if self.runs_left > 0 {
+            self.runs_left -= 1;
+            self.run_over = true;
+            return self.say(who, What::RunOver { outcome, cause, text });
+        }
+        self.settled = Some(self.now);
+        self.say(who, What::Settled { outcome, cause, text });
+    }
+
+    /// When the cell ends, once it is settled.
+    pub fn ends_at(&self) -> Option<VTime> {
+        Some(self.settled? + self.afterwards.unwrap_or(Span::ZERO))
+    }
+
+    /// Whether the cell is over.
+    pub fn is_over(&self) -> bool {
+        self.ends_at().is_some_and(|end| self.afterwards.is_none() || end <= self.now)
+    }
+
+    /// Whether nobody has a say any more: the run is settled, and nothing comes behind it.
+    pub fn is_closed(&self) -> bool {
+        self.run_over || (self.settled.is_some() && self.afterwards.is_none())
     }
 
     /// Sends a signal to the agent.

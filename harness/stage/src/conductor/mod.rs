@@ -23,6 +23,7 @@ use rehang_fakes::os::Sig;
 use rehang_judge::trace::Ended;
 use rehang_judge::{Trace, What};
 use rehang_scenario::{Canon, Scenario, Span, Terminal, VTime};
+use rehang_strategy::Member;
 use std::collections::VecDeque;
 
 /// Virtual time at which a cell that proves nothing is given up: two days.
@@ -101,10 +102,10 @@ struct Seat {
     actor: Box<dyn Actor>,
 }
 
-struct Conductor<'w> {
+struct Conductor<'w, 'j> {
     hub: Hub<'w>,
+    job: Job<'j>,
     seats: Vec<Seat>,
-    seed: u64,
     steps: u64,
 }
 
@@ -115,11 +116,9 @@ enum Candidate {
     Actor(usize),
 }
 
-impl<'w> Conductor<'w> {
-    fn new(world: &'w mut dyn World, job: &Job<'_>) -> Result<Conductor<'w>, RunError> {
-        let stack = rehang_strategy::stack(job.stack).map_err(|e| RunError::Stack(e.to_string()))?;
-        let stack = stack.seat_in(&job.scenario.agent).map_err(RunError::Stack)?;
-        let (inside, outside) = stack.split();
+impl<'w, 'j> Conductor<'w, 'j> {
+    fn new(world: &'w mut dyn World, job: &Job<'j>) -> Result<Conductor<'w, 'j>, RunError> {
+        let (inside, outside) = parts(job)?;
         let mut hub = Hub::new(world, job, inside)?;
         let mut seats: Vec<Seat> = Vec::new();
         let sends_prompt = outside.iter().any(|member| member.strategy.sends_prompt());
@@ -135,12 +134,15 @@ impl<'w> Conductor<'w> {
         }
         for member in outside {
             let name = member.spec.to_string();
-            let actor = outside::Outside::new(member, seats.len(), &name, job);
+            if member.strategy.relays() {
+                hub.relay = Some(seats.len());
+            }
+            let actor = outside::Outside::new(member, seats.len(), job);
             hub.strategies.push(seats.len());
             seats.push(Seat { name, actor: Box::new(actor) });
         }
         hub.inboxes = seats.iter().map(|_| VecDeque::new()).collect();
-        Ok(Conductor { hub, seats, seed: job.seed, steps: 0 })
+        Ok(Conductor { hub, job: *job, seats, steps: 0 })
     }
 
     fn drive(&mut self) -> Result<(), WorldFault> {
@@ -152,8 +154,11 @@ impl<'w> Conductor<'w> {
         // within an instant it does not matter what is said: a state that comes back comes back for ever
         let mut spin = Proof::default();
         let mut at_instant = 0_u32;
-        while self.hub.settled.is_none() {
+        while !self.hub.is_over() {
             if self.step()? {
+                if self.hub.run_over {
+                    self.begin_again()?;
+                }
                 at_instant += 1;
                 if at_instant > SPIN_MAX || self.steps > STEPS_MAX {
                     return self.give_up("it takes steps without end and no time passes");
@@ -166,7 +171,14 @@ impl<'w> Conductor<'w> {
             }
             at_instant = 0;
             spin = Proof::default();
-            let Some(next) = self.next_deadline() else {
+            let next = self.next_deadline();
+            if let Some(end) = self.hub.ends_at() {
+                // It is settled: nothing can hang any more.
+                self.hub.now = next.unwrap_or(end).min(end).max(self.hub.now);
+                self.hub.drain()?;
+                continue;
+            }
+            let Some(next) = next else {
                 return self.hang(Ended::Deadlock(self.waits()));
             };
             if let Some(cycle) = proof.repeats_if_due(self.hub.material, self.hub.now, || self.state())? {
@@ -185,13 +197,13 @@ impl<'w> Conductor<'w> {
     fn step(&mut self) -> Result<bool, WorldFault> {
         let mut candidates: Vec<(Candidate, u64)> = Vec::new();
         for proc in self.hub.world.ready(self.hub.now)? {
-            let rank = rank(self.seed, self.hub.world.role(proc));
+            let rank = rank(self.job.seed, self.hub.world.role(proc));
             candidates.push((Candidate::Process(proc), rank));
         }
         for (at, seat) in self.seats.iter().enumerate() {
             let due = seat.actor.deadline().is_some_and(|t| t <= self.hub.now);
             if due || !self.hub.inboxes[at].is_empty() {
-                candidates.push((Candidate::Actor(at), rank(self.seed, &seat.name)));
+                candidates.push((Candidate::Actor(at), rank(self.job.seed, &seat.name)));
             }
         }
         // A strategy outside stands in for the wrapper: the baseline has its word where no strategy has anything to do.
@@ -213,6 +225,48 @@ impl<'w> Conductor<'w> {
         self.hub.drain()?;
         self.hub.admit_client();
         Ok(true)
+    }
+
+    /// The caller's loop: this run is over, and the next begins. Who watched it is gone; who answers is still there.
+    fn begin_again(&mut self) -> Result<(), WorldFault> {
+        self.hub.run_over = false;
+        self.land(self.hub.now)?;
+        self.hub.material += 1;
+        if !self.hub.serves {
+            self.hub.close_streams()?;
+        }
+        let run = Job { begin: self.hub.now, ..self.job };
+        let Ok((_, mut outside)) = parts(&run) else { return Ok(()) };
+        let sends_prompt = outside.iter().any(|member| member.strategy.sends_prompt());
+        let strategies = self.hub.strategies.clone();
+        for at in [WRAPPER, hub::CLIENT_SEAT].into_iter().chain(strategies.iter().copied()) {
+            self.hub.close_connections(at)?;
+            self.hub.inboxes[at].clear();
+        }
+        self.seats[WRAPPER].actor = Box::new(wrapper::Wrapper::new(&run));
+        self.seats[hub::CLIENT_SEAT].actor = client::next(&run, sends_prompt, &self.hub.session);
+        for at in strategies.iter().rev() {
+            let Some(member) = outside.pop() else { continue };
+            if !member.strategy.outlives_run() {
+                self.seats[*at].actor = Box::new(outside::Outside::new(member, *at, &run));
+            }
+        }
+        if !self.hub.serves {
+            self.hub.relaunch()?;
+            self.hub.asks.clear();
+        }
+        for at in 0..self.seats.len() {
+            self.hub.tell(at, Input::Begin);
+        }
+        if self.hub.serves {
+            for at in [hub::CLIENT_SEAT].into_iter().chain(strategies) {
+                self.hub.tell(at, Input::Listening);
+                if at != hub::CLIENT_SEAT {
+                    self.hub.tell(at, Input::SessionMade(self.hub.session.clone()));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn next_deadline(&self) -> Option<VTime> {
@@ -275,7 +329,7 @@ impl<'w> Conductor<'w> {
     fn land(&mut self, until: VTime) -> Result<(), WorldFault> {
         for _ in 0..SPIN_MAX {
             let ready = self.hub.world.ready(self.hub.now)?;
-            let next = ready.into_iter().min_by_key(|&proc| rank(self.seed, self.hub.world.role(proc)));
+            let next = ready.into_iter().min_by_key(|&proc| rank(self.job.seed, self.hub.world.role(proc)));
             match (next, self.hub.world.deadline()) {
                 (Some(proc), _) => {
                     self.steps += 1;
@@ -288,6 +342,12 @@ impl<'w> Conductor<'w> {
         }
         Ok(())
     }
+}
+
+/// The stack's members: the specs of those inside, and those outside.
+fn parts(job: &Job<'_>) -> Result<(Vec<String>, Vec<Member>), RunError> {
+    let stack = rehang_strategy::stack(job.stack).map_err(|e| RunError::Stack(e.to_string()))?;
+    Ok(stack.seat_in(&job.scenario.agent).map_err(RunError::Stack)?.split())
 }
 
 /// The order of candidates: seeds 2k-1 and 2k are each other's reverse, so that two seeds give both orders of any tie.

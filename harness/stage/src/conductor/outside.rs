@@ -23,6 +23,8 @@ pub struct Outside {
     requests: BTreeMap<u32, u32>,
     reopen: Option<VTime>,
     over: bool,
+    /// The cell goes on behind its end, and so does this one.
+    lingers: bool,
     serves: bool,
     terminal: Terminal,
     /// What became of the companion's worker, of those that look at it: a job whose worker is gone waits for it.
@@ -31,7 +33,7 @@ pub struct Outside {
 
 impl Outside {
     /// A strategy in this seat.
-    pub fn new(member: Member, seat: usize, _name: &str, job: &Job<'_>) -> Outside {
+    pub fn new(member: Member, seat: usize, job: &Job<'_>) -> Outside {
         let serves = super::hub::serves(&job.scenario.agent);
         Outside {
             member,
@@ -39,6 +41,7 @@ impl Outside {
             requests: BTreeMap::new(),
             reopen: None,
             over: false,
+            lingers: job.scenario.afterwards.is_some(),
             serves,
             terminal: job.terminal,
             worker_gone: None,
@@ -48,7 +51,7 @@ impl Outside {
     fn see(&mut self, hub: &mut Hub<'_>, name: &str, seen: &Seen) -> Result<(), WorldFault> {
         let mut queue = VecDeque::from([seen.clone()]);
         while let Some(seen) = queue.pop_front() {
-            if self.over || hub.settled.is_some() {
+            if (self.over && !self.lingers) || hub.is_closed() {
                 return Ok(());
             }
             let mut acts = Vec::new();
@@ -101,6 +104,9 @@ impl Outside {
             }
             Act::Settle(settled) => {
                 self.over = true;
+                if self.member.strategy.outlives_run() {
+                    hub.runs_left = 0;
+                }
                 match settled {
                     Settled::Completed(text) => hub.settle(name, "completed", "", &text),
                     Settled::Stopped(cause, text) => hub.settle(name, "stopped", &cause, &text),
@@ -165,6 +171,7 @@ impl Outside {
                 Seen::WorkerDied
             }
             Input::Wrote(bytes) => Seen::Wrote(bytes),
+            Input::Typed(bytes) => Seen::Typed(bytes),
             Input::Output(..) | Input::OutputEnd(_) | Input::Listening | Input::Asked | Input::Model => {
                 return Ok(None);
             }
@@ -181,7 +188,7 @@ impl Outside {
 
 impl Actor for Outside {
     fn deadline(&self) -> Option<VTime> {
-        if self.over {
+        if self.over && !self.lingers {
             return None;
         }
         [self.member.strategy.deadline(), self.reopen].into_iter().flatten().min()
@@ -198,7 +205,7 @@ impl Actor for Outside {
                 self.see(hub, name, &seen)?;
             }
         }
-        if !self.over && self.member.strategy.deadline().is_some_and(|t| t <= hub.now) {
+        if (!self.over || self.lingers) && self.member.strategy.deadline().is_some_and(|t| t <= hub.now) {
             self.see(hub, name, &Seen::Tick)?;
         }
         Ok(())

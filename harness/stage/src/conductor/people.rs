@@ -284,7 +284,12 @@ impl Someone {
             }
             (_, None) => return Ok(()),
         };
-        hub.write_stdin(name, format!("{line}\n").as_bytes())
+        let line = format!("{line}\n").into_bytes();
+        match hub.relay {
+            Some(seat) => hub.tell(seat, Input::Typed(line)),
+            None => hub.write_stdin(name, &line)?,
+        }
+        Ok(())
     }
 
     fn at_the_terminal(&mut self, hub: &mut Hub<'_>, name: &str, sight: Option<&Sight>) -> Result<(), WorldFault> {
@@ -328,6 +333,12 @@ impl Actor for Someone {
         let mut screen = false;
         for input in inbox {
             match input {
+                // A new agent counts its asks from the start.
+                Input::Begin if !hub.serves => {
+                    self.known.clear();
+                    self.seen.clear();
+                    self.line.clear();
+                }
                 Input::SessionMade(session) => self.session = session,
                 Input::Listening => match self.sees {
                     Sees::Events | Sees::Tree => drop(hub.listen_to_events(name)?),

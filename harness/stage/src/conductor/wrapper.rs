@@ -44,12 +44,7 @@ impl Wrapper {
         self.vanishes = None;
         self.gone = true;
         hub.say(name, What::Fault("wrapper vanishes".to_owned()));
-        let streams = std::mem::take(&mut hub.streams);
-        hub.stream_open = [false; 2];
-        for handle in [streams.stdin, streams.stdout, streams.stderr, streams.tty].into_iter().flatten() {
-            hub.world.close(handle, false)?;
-        }
-        Ok(())
+        hub.close_streams()
     }
 }
 
