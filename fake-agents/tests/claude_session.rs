@@ -233,6 +233,7 @@ fn a_command_is_ended_after_120_seconds_and_killed_if_it_ignores_that() {
 fn a_pipe_that_a_grandchild_holds_keeps_the_tool() {
     // B6, B9: it escaped, so the time limit's kill does not reach it.
     let left = Background {
+        piped: false,
         name: "server".to_owned(),
         does: vec![Step::Hold],
         stdout: None,

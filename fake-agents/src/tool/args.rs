@@ -31,7 +31,7 @@ STEPS is a JSON list, in the words of a scenario file (`does` of a `bash` turn):
   \"set-tty\"                            changes the terminal's settings
   {\"ignore\": [\"TERM\", \"HUP\"]}          ignores signals
   {\"background\": {\"name\": \"dev-server\", \"does\": STEPS, \"stdout\": true, \"stderr\": true,
-                  \"setsid\": false, \"double-fork\": false}}   leaves a process behind
+                  \"piped\": false, \"setsid\": false, \"double-fork\": false}}   leaves a process behind
   {\"run\": STEPS}                       starts a process and waits for it
   {\"agent\": {\"agent\": …, \"turns\": […]}}   runs a fake agent and waits for it
   \"setsid\"                             goes into a session of its own

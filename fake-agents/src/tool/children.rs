@@ -27,18 +27,25 @@ pub(super) fn go_on_in_session(os: &mut dyn Os, steps: &[Step]) -> Result<Child,
 
 /// What a background step leaves, and whether it is there for good or an intermediate that must be waited for.
 pub(super) fn background(os: &mut dyn Os, step: &Background) -> Result<(Child, bool), Errno> {
+    // Of a pipe that nobody reads, the parent holds the read end until it is gone.
+    let pipes = step.piped.then(|| [os.pipe().1, os.pipe().1]);
     let holds = |held: Option<bool>, fd| if held.unwrap_or(true) { inherited(os, fd) } else { Stdio::Null };
-    let (stdout, stderr) = (holds(step.stdout, STDOUT), holds(step.stderr, STDERR));
+    let (stdout, stderr) = match pipes {
+        Some([stdout, stderr]) => (Stdio::Fd(stdout), Stdio::Fd(stderr)),
+        None => (holds(step.stdout, STDOUT), holds(step.stderr, STDERR)),
+    };
     let (argv, group) = if step.double_fork {
         // The one in the middle has the streams, starts the other and is gone.
-        let inner = Background { double_fork: false, ..step.clone() };
+        let inner = Background { double_fork: false, piped: false, stdout: None, stderr: None, ..step.clone() };
         (argv(&[Step::Background(inner)], &step.name), Group::Inherit)
     } else {
         (argv(&step.does, &step.name), if step.setsid { Group::Session } else { Group::Inherit })
     };
     // A shell without job control gives a background command no stdin (POSIX, 2.9.3.1).
     let spawn = Spawn { argv, env: os.envs(), stdin: Stdio::Null, stdout, stderr, group };
-    Ok((os.spawn(spawn)?, step.double_fork))
+    let child = os.spawn(spawn);
+    pipes.into_iter().flatten().for_each(|fd| os.close(fd));
+    Ok((child?, step.double_fork))
 }
 
 /// Starts an agent that is waited for. It finds its plan in its environment; strategies that sit inside agents

@@ -30,6 +30,8 @@ pub(super) struct Tool {
     status: u8,
     /// Children that were left in the background and have not been reaped.
     left: Vec<Child>,
+    /// Those of them whose streams are pipes to this one.
+    piped: Vec<Child>,
     /// Strategies that a nested agent has inside.
     inside: Vec<String>,
 }
@@ -83,13 +85,14 @@ enum Flow {
 
 impl Tool {
     pub(super) fn new(steps: Vec<Step>, inside: Vec<String>) -> Tool {
-        Tool { steps, at: 0, phase: Phase::Begin, status: 0, left: Vec::new(), inside }
+        Tool { steps, at: 0, phase: Phase::Begin, status: 0, left: Vec::new(), piped: Vec::new(), inside }
     }
 
     fn advance(&mut self, os: &mut dyn Os) -> Flow {
         match std::mem::replace(&mut self.phase, Phase::Begin) {
             Phase::Begin => match self.steps.get(self.at).cloned() {
                 Some(step) => self.begin(os, &step),
+                None if !self.piped.is_empty() => rest(Wait { child: true, on: "child", ..Wait::default() }),
                 None => Flow::Rest(Next::Exit(self.status)),
             },
             Phase::Writing { fd, bytes, more, then } => self.write(os, fd, bytes, more, then),
@@ -166,6 +169,9 @@ impl Tool {
                 }
                 Ok((child, false)) => {
                     self.left.push(child);
+                    if step.piped {
+                        self.piped.push(child);
+                    }
                     self.done(0)
                 }
                 Err(errno) => self.not_started(errno),
@@ -341,6 +347,7 @@ impl Tool {
 impl Program for Tool {
     fn resume(&mut self, os: &mut dyn Os) -> Next {
         self.left.retain(|child| os.try_wait(*child).is_none());
+        self.piped.retain(|child| self.left.contains(child));
         loop {
             if let Flow::Rest(next) = self.advance(os) {
                 return match next {
@@ -355,7 +362,7 @@ impl Program for Tool {
     fn canon(&self, canon: &mut Canon) {
         canon.num(self.at as u64).num(self.status.into());
         canon.list(&self.left, |canon, child| {
-            canon.num(child.0.into());
+            canon.num(child.0.into()).flag(self.piped.contains(child));
         });
         match &self.phase {
             Phase::Begin => canon.num(0),

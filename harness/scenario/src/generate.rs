@@ -184,7 +184,15 @@ fn step() -> impl Strategy<Value = Step> {
     let background = |steps: BoxedStrategy<Vec<Step>>| {
         let flags = (any::<Option<bool>>(), any::<Option<bool>>(), any::<bool>(), any::<bool>());
         (text(), steps, flags).prop_map(|(name, does, (stdout, stderr, setsid, double_fork))| {
-            Step::Background(Background { name, does, stdout, stderr, setsid, double_fork })
+            Step::Background(Background {
+                name,
+                does,
+                stdout,
+                stderr,
+                piped: setsid && double_fork,
+                setsid,
+                double_fork,
+            })
         })
     };
     let below = vec(leaf.clone(), 0..3).boxed();

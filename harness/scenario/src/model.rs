@@ -539,6 +539,8 @@ pub enum WrapperFault {
 pub enum WorkerFault {
     /// It dies at this instant; the server goes on.
     Dies(Span),
+    /// It dies at this instant, and another process gets its pid at once: who asks by pid finds it alive.
+    PidTaken(Span),
     /// It is dead before it took the job: the job stays queued.
     NeverStarts,
 }

@@ -269,6 +269,10 @@ pub struct Background {
     /// It holds its parent's stderr. `true` where nothing is said.
     #[serde(default)]
     pub stderr: Option<bool>,
+    /// Its stdout and stderr are pipes to its parent, which never reads them. As a Node program with `stdio: "pipe"`, the
+    /// parent cannot come to its end while that child lives; an `exit` of its own it can.
+    #[serde(default)]
+    pub piped: bool,
     /// It escapes with setsid.
     #[serde(default)]
     pub setsid: bool,

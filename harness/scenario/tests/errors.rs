@@ -593,7 +593,7 @@ fn what_a_file_says_does_not_reach_the_terminal() {
             1 | "a\u001b[2Jb" = 1 # ·31m
               | ^^^^^^^^^^^^^ no such key here
               |
-              = help: there are `title`, `about`, `mechanism`, `cites`, `agent`, `terminals`, `turns`, `faults`, `people`, `env`, `args`, `seeds`, `stages`, `survives`, `skip`, `expect`, `control`, `vary`
+              = help: there are `title`, `about`, `mechanism`, `cites`, `agent`, `terminals`, `turns`, `faults`, `people`, `runs`, `afterwards`, `env`, `args`, `seeds`, `stages`, `survives`, `skip`, `expect`, `control`, `vary`
 
             error: `title` is missing
              --> q/x.toml:1:1
@@ -710,5 +710,75 @@ outcome = "completed"
               = help: did you mean `1.2.15`?
 
         "#]],
+    );
+}
+
+#[test]
+fn what_a_rule_waits_to_hear_from_nobody() {
+    let rule = |keys: &str| {
+        format!(
+            "{HEAD}runs = 0\nafterwards = 5\n\n[[expect]]\nstrategies = [\"none\"]\noutcome = \"completed\"\n{keys}{TAIL}"
+        )
+    };
+    says(
+        &rule("says = [\"TERMINAL=failed\"]\ngets = [200, 600]\n"),
+        expect![[r#"
+        error: `runs` is 0, out of range
+         --> q/x.toml:4:8
+          |
+        4 | runs = 0
+          |        ^ a whole number from 1 to 100
+
+        error: `afterwards` is a duration
+         --> q/x.toml:5:14
+          |
+        5 | afterwards = 5
+          |              ^ a duration needs a unit
+          |
+          = help: write `"5s"` or `"5ms"`
+
+        error: `expect.0.gets.1` is 600, out of range
+          --> q/x.toml:11:14
+           |
+        11 | gets = [200, 600]
+           |              ^^^ a whole number from 0 to 599
+
+    "#]],
+    );
+    let rule = rule("says = [\"TERMINAL=failed\"]\ngets = [200, 404]\n");
+    says(
+        &rule.replace("runs = 0\nafterwards = 5", "runs = 2\nafterwards = \"5m\""),
+        expect![[r#"
+        error: `none` says nothing to anybody
+          --> q/x.toml:10:8
+           |
+        10 | says = ["TERMINAL=failed"]
+           |        ^^^^^^^^^^^^^^^^^^^
+           |
+           = help: leave `says` out
+
+        error: nobody acts over HTTP here
+          --> q/x.toml:11:8
+           |
+        11 | gets = [200, 404]
+           |        ^^^^^^^^^^
+           |
+           = help: `gets` speaks of people with `via = "http"`
+
+    "#]],
+    );
+    let vanishes = "runs = 2\nfaults = [{ wrapper = { vanishes = \"1s\" } }]\n";
+    says(
+        &format!("{HEAD}{vanishes}{TAIL}"),
+        expect![[r#"
+        error: a wrapper that vanishes runs nothing again
+         --> q/x.toml:4:8
+          |
+        4 | runs = 2
+          |        ^
+          |
+          = help: leave `runs` out
+
+    "#]],
     );
 }

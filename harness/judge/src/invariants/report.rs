@@ -8,7 +8,8 @@
 //!  - texts to the model: "No user was available" over an answer, "(no TTY)" over a terminal;
 //!  - causes: what is settled against what was reported; a timeout against its own constant (it cannot have
 //!    fired before it); a stop of an agent that had ended by itself;
-//!  - the monitor: "over" while the session runs, "running" more than [`MONITOR_SLACK`] after its end.
+//!  - what is said, by a monitor or by a command that prints JSON: "over" while the session runs, "running" more than
+//!    [`MONITOR_SLACK`] after its end, another end than the one that was settled, a completed job without a result.
 
 use super::Breach;
 use crate::cell::{Actor, actor, same_strategy};
@@ -160,6 +161,13 @@ fn monitor(view: &View<'_>) -> Vec<Breach> {
         let (at, who) = (At { place, t: event.t }, &event.who);
         let why = match claim(text) {
             Some(Claim::Over(status)) if running(view, at.t) => format!("{who} says {status}, and the session is busy"),
+            Some(Claim::Over(status)) => match settled_before(view, who, at) {
+                Some(settled) if (settled == "completed") != (status == "completed") => {
+                    format!("{who} says {status}, and held the run to be {settled}")
+                }
+                _ => continue,
+            },
+            Some(Claim::NoResult) => format!("{who} says completed, and has no result to show"),
             Some(Claim::Running) => match over_since(view, at) {
                 Some(since) if at.t.since(since) > MONITOR_SLACK => {
                     format!("{who} says that it runs, and it is over since {since}")
@@ -173,20 +181,50 @@ fn monitor(view: &View<'_>) -> Vec<Breach> {
     breaches
 }
 
-enum Claim<'a> {
-    Over(&'a str),
+enum Claim {
+    Over(&'static str),
     Running,
+    NoResult,
+}
+
+/// How this strategy held the run to have ended, before `at`.
+fn settled_before<'a>(view: &View<'a>, who: &str, at: At) -> Option<&'a str> {
+    let mut settled = view.index.settled.iter().filter(|settled| settled.at < at && same_strategy(settled.who, who));
+    settled.next().map(|settled| settled.outcome)
 }
 
 /// What a monitor's line claims. `TERMINAL=timeout` says that the monitor gives up, and nothing of the run.
-fn claim(text: &str) -> Option<Claim<'_>> {
+fn claim(text: &str) -> Option<Claim> {
+    if text.starts_with('{') {
+        return printed(&serde_json::from_str(text).ok()?);
+    }
     if let Some((_, status)) = text.split_once("TERMINAL=") {
         let status = &status[..status.find(|c: char| !c.is_ascii_lowercase()).unwrap_or(status.len())];
-        return matches!(status, "completed" | "failed" | "cancelled").then_some(Claim::Over(status));
+        return over(status);
     }
     let running = ["still running", "still starting", "still investigating", "still finalizing", "still queued"];
     let status = text.trim_start().starts_with("running");
     (status || running.iter().any(|word| text.contains(word))).then_some(Claim::Running)
+}
+
+fn over(status: &str) -> Option<Claim> {
+    ["completed", "failed", "cancelled"].into_iter().find(|word| *word == status).map(Claim::Over)
+}
+
+/// What `status` and `result` print (the opencode companion's `--json`).
+fn printed(said: &serde_json::Value) -> Option<Claim> {
+    let status = |of: &serde_json::Value| of.get("status").and_then(serde_json::Value::as_str).map(str::to_owned);
+    let of = |status: String| if status == "running" { Some(Claim::Running) } else { over(&status) };
+    if let Some(first) = said.get("running").and_then(|all| all.get(0)) {
+        return of(status(first)?);
+    }
+    if let Some(last) = said.get("latestFinished").and_then(status) {
+        return of(last);
+    }
+    match (status(said)?.as_str(), said.get("rendered")) {
+        ("completed", Some(serde_json::Value::Null)) => Some(Claim::NoResult),
+        (word, _) => of(word.to_owned()),
+    }
 }
 
 fn running(view: &View<'_>, t: VTime) -> bool {
@@ -398,6 +436,33 @@ mod tests {
         );
         says(up().says("monitor", "TERMINAL=timeout — monitor gave up"), expect![""]);
         says(up().busy("ses_1", false).says("monitor", "TERMINAL=completed"), expect![""]);
+    }
+
+    #[test]
+    fn what_a_command_prints_is_held_to_what_was_settled() {
+        let status = |word: &str| json!({"running": [], "latestFinished": {"status": word}}).to_string();
+        let healed = || up().busy("ses_1", false).settle("heal@pr3", "completed", "", "Hi");
+        says(healed().says("heal@pr3", &status("completed")), expect![""]);
+        says(
+            healed().says("heal@pr3", &status("failed")),
+            expect![[r#"
+            700s untrue-report: heal@pr3 says failed, and held the run to be completed
+        "#]],
+        );
+        says(
+            healed().says("heal@pr3", &json!({"status": "completed", "rendered": null}).to_string()),
+            expect![[r#"
+            700s untrue-report: heal@pr3 says completed, and has no result to show
+        "#]],
+        );
+        says(up().says("heal@pr3", &json!({"running": [{"status": "running"}]}).to_string()), expect![""]);
+        says(
+            up().says("heal@pr3", &json!({"status": "completed", "rendered": "Hi"}).to_string()),
+            expect![[r#"
+            700s untrue-report: heal@pr3 says completed, and the session is busy
+        "#]],
+        );
+        says(up().says("heal@pr3", &json!({"actions": [{"action": "skipped"}]}).to_string()), expect![""]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub struct Faults {
 
 enum Strike {
     Process(String, ProcessDoes),
-    Worker,
+    Worker { pid_taken: bool },
 }
 
 impl Faults {
@@ -24,7 +24,8 @@ impl Faults {
     pub fn new(scenario: &Scenario, begin: VTime) -> Faults {
         let strikes = scenario.faults.iter().filter_map(|fault| match fault {
             Fault::Process(p) => Some((begin + p.at, Strike::Process(p.role.clone(), p.does))),
-            Fault::Worker(WorkerFault::Dies(at)) => Some((begin + *at, Strike::Worker)),
+            Fault::Worker(WorkerFault::Dies(at)) => Some((begin + *at, Strike::Worker { pid_taken: false })),
+            Fault::Worker(WorkerFault::PidTaken(at)) => Some((begin + *at, Strike::Worker { pid_taken: true })),
             _ => None,
         });
         let mut due: Vec<_> = strikes.collect();
@@ -41,9 +42,10 @@ impl Actor for Faults {
     fn act(&mut self, hub: &mut Hub<'_>, name: &str, _: VecDeque<Input>) -> Result<(), WorldFault> {
         while self.due.first().is_some_and(|(at, _)| *at <= hub.now) {
             match self.due.remove(0).1 {
-                Strike::Worker => {
-                    hub.say(name, What::Fault("worker dies".to_owned()));
-                    hub.worker_dead = true;
+                Strike::Worker { pid_taken } => {
+                    let what = if pid_taken { "worker dies, its pid is taken" } else { "worker dies" };
+                    hub.say(name, What::Fault(what.to_owned()));
+                    hub.worker_dead = !pid_taken;
                     hub.material += 1;
                     hub.tell_all(&Input::WorkerDied);
                 }

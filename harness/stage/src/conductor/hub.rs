@@ -141,6 +141,7 @@ pub struct Hub<'w> {
     /// Whether anything was asked and has not ended, by id.
     pub screen: String,
     pub faults: Vec<Fault>,
+    /// The companion's worker is dead, and whoever asks by its pid finds so.
     pub worker_dead: bool,
     /// Counts material events.
     pub material: u64,

@@ -98,7 +98,8 @@ impl Outside {
             }
             Act::LookAtWorker => {
                 let alive = hub.worker_alive();
-                self.worker_gone = Some(!alive);
+                // who has taken its pid is not the worker
+                self.worker_gone = Some(!alive || self.worker_gone == Some(true));
                 hub.say(name, What::Looked { at: "worker".to_owned(), saw: Value::Bool(alive) });
                 return Ok(Some(Seen::Worker(alive)));
             }

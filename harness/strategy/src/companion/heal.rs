@@ -14,6 +14,8 @@ use std::collections::VecDeque;
 
 /// How long a dead worker's session must have been still before its job is failed (PR 3, PR 5).
 pub const STILL: Span = Span::secs(60);
+/// From the status of a job that its worker ended to its data file: two writes, and a tick between them.
+const WRITE: Span = Span::ms(1);
 /// Commands that wait for the one that runs; a person types no more.
 const COMMANDS_MAX: usize = 16;
 
@@ -29,6 +31,8 @@ pub struct Companion {
     waiting: VecDeque<Run>,
     settled: bool,
     polled: bool,
+    /// When the worker has written the data file, behind the status.
+    writes: Option<VTime>,
 }
 
 /// A command that heals first.
@@ -69,6 +73,7 @@ impl Companion {
             waiting: VecDeque::new(),
             settled: false,
             polled: false,
+            writes: None,
         }
     }
 
@@ -190,6 +195,8 @@ impl Companion {
         };
         if let Some(job) = &mut self.job {
             job.end(now, status, text, true);
+            // a healer writes the data file first (autoHealJob)
+            job.write();
         }
         acts.push(Act::Report(Policy {
             detected: Some(detected.to_owned()),
@@ -240,6 +247,7 @@ impl Companion {
         }
         let text = "Canceled by user";
         job.end(now, Status::Failed, text, false);
+        job.write();
         self.worker.die(acts);
         acts.push(Act::Say(job.status_json().to_string()));
         self.settle(Settled::Stopped("cancel".to_owned(), text.to_owned()), acts);
@@ -252,6 +260,7 @@ impl Companion {
                 Settled::Completed(text) => job.end(now, Status::Completed, text, false),
                 Settled::Stopped(_, text) | Settled::Failed(text) => job.end(now, Status::Failed, text, false),
             }
+            self.writes = Some(now + WRITE);
         }
         self.settle(settled, acts);
     }
@@ -282,7 +291,14 @@ impl Strategy for Companion {
             }
             (Seen::Started { .. }, _) => return,
             (Seen::Command(command), _) => return self.command(now, command, acts),
-            (Seen::WorkerDied, _) => return self.worker.die(acts),
+            (Seen::WorkerDied, _) => {
+                self.writes = None;
+                return self.worker.die(acts);
+            }
+            (Seen::Tick, _) if self.writes.is_some_and(|at| now >= at) => {
+                self.writes = None;
+                self.job.iter_mut().for_each(Job::write);
+            }
             (Seen::Worker(alive), Doing::Starts) => return self.taken_up(now, *alive, acts),
             (Seen::Worker(alive), Doing::LooksAtWorker(..)) => {
                 if let Doing::LooksAtWorker(run, probe) = std::mem::replace(&mut self.now, Doing::Nothing) {
@@ -309,7 +325,7 @@ impl Strategy for Companion {
     }
 
     fn deadline(&self) -> Option<VTime> {
-        self.worker.deadline()
+        [self.worker.deadline(), self.writes].into_iter().flatten().min()
     }
 
     /// None: a worker that lives is bound by its prompt timeout, but a job whose worker died or never started
@@ -320,7 +336,7 @@ impl Strategy for Companion {
 
     fn canon(&self, canon: &mut Canon) {
         self.worker.canon(canon);
-        canon.flag(self.prompt.is_some()).flag(self.settled).flag(self.polled);
+        canon.flag(self.prompt.is_some()).flag(self.settled).flag(self.polled).deadline(self.writes);
         match &self.job {
             None => drop(canon.num(0)),
             Some(job) => job.canon(canon.num(1), STILL),

@@ -56,6 +56,8 @@ pub struct Job {
     pub text: String,
     /// A healer, not the worker, ended it.
     pub healed: bool,
+    /// Whether `text` stands in the data file that `result` prints.
+    pub written: bool,
 }
 
 impl Job {
@@ -69,6 +71,7 @@ impl Job {
             updated: now,
             text: String::new(),
             healed: false,
+            written: false,
         }
     }
 
@@ -80,13 +83,20 @@ impl Job {
         self.updated = now;
     }
 
-    /// It is over. Defect k: nothing keeps a late worker from writing over what a healer wrote.
+    /// It is over, and its status says so. Defect k: nothing keeps a late worker from writing over what a healer wrote,
+    /// and the data file comes behind the status ([`Job::write`]).
     pub fn end(&mut self, now: VTime, status: Status, text: &str, healed: bool) {
         self.status = status;
         self.phase = status.word();
         self.updated = now;
         text.clone_into(&mut self.text);
         self.healed = healed;
+        self.written = false;
+    }
+
+    /// Its data file is there.
+    pub fn write(&mut self) {
+        self.written = true;
     }
 
     /// As the store has it.
@@ -122,6 +132,7 @@ impl Job {
     /// What `result` prints: the data file of a job that is over, or that it still runs.
     pub fn result_json(&self, now: VTime) -> Value {
         match self.status.is_over() {
+            true if !self.written => json!({"status": self.status.word(), "rendered": null}),
             true => json!({"status": self.status.word(), "rendered": self.text, "healed": self.healed}),
             false => json!({
                 "status": "running",
@@ -136,7 +147,7 @@ impl Job {
     /// that is no older than the job.
     pub fn canon(&self, canon: &mut Canon, cap: Span) {
         canon.num(self.status as u64).text(self.phase).flag(self.session.is_some());
-        canon.age(self.updated, cap).text(&self.text).flag(self.healed);
+        canon.age(self.updated, cap).text(&self.text).flag(self.healed).flag(self.written);
     }
 }
 
