@@ -36,7 +36,7 @@ pub(super) fn background(os: &mut dyn Os, step: &Background) -> Result<(Child, b
     };
     let (argv, group) = if step.double_fork {
         // The one in the middle has the streams, starts the other and is gone.
-        let inner = Background { double_fork: false, piped: false, stdout: None, stderr: None, ..step.clone() };
+        let inner = Background { double_fork: false, piped: false, ..step.clone() };
         (argv(&[Step::Background(inner)], &step.name), Group::Inherit)
     } else {
         (argv(&step.does, &step.name), if step.setsid { Group::Session } else { Group::Inherit })

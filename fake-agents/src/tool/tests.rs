@@ -234,6 +234,22 @@ fn what_is_left_behind_is_reaped_when_it_ends() {
 }
 
 #[test]
+fn a_parent_of_pipes_comes_to_no_end_while_the_child_lives_unless_it_exits() {
+    let serve = json!({"background": {"name": "serve", "does": ["hold"], "piped": true}});
+    let mut os = Double::new();
+    let mut waits = tool(json!([serve, {"print": "done"}]));
+    assert_eq!(os.wait(&mut *waits), Wait { child: true, on: "child", ..Wait::default() });
+    assert_eq!(os.text(STDOUT), "done\n");
+    let serves = &os.spawned[0];
+    assert!(!matches!(serves.stdout, Stdio::Null | Stdio::Fd(STDOUT)) && serves.stdout != serves.stderr, "{serves:?}");
+    os.exits.insert(Child(1), Exit::Code(0));
+    assert_eq!(os.resume(&mut *waits), Next::Exit(0));
+
+    let mut os = Double::new();
+    assert_eq!(os.resume(&mut *tool(json!([serve, {"exit": 3}]))), Next::Exit(3));
+}
+
+#[test]
 fn a_double_fork_has_one_in_the_middle_that_is_waited_for() {
     let mut os = Double::new();
     let step =
