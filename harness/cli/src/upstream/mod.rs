@@ -1,0 +1,16 @@
+//! Real releases: which cells there are, what came of them, how that compares.
+//!
+//! Invariant: a row says only what was seen in its own cell, with the day and the command that shows it again. What
+//! could not run has a reason and no outcome.
+
+pub mod agents;
+pub mod baseline;
+pub mod bisect;
+pub mod day;
+pub mod memory;
+pub mod plan;
+pub mod results;
+pub mod row;
+pub mod runner;
+pub mod show;
+pub mod table;

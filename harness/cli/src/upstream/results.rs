@@ -1,0 +1,134 @@
+//! A results file: NDJSON, a row a cell, appended as each cell ends.
+//!
+//! Invariant: a run that is killed at any instant leaves a file that the next run goes on with; at most the row that
+//! was being written is lost.
+
+use super::row::{Key, Row};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
+use std::path::Path;
+
+/// Bytes of a results file that are read.
+const FILE_BYTES: u64 = 256 << 20;
+
+/// Rows by cell; of several rows of a cell, the last.
+pub type Rows = BTreeMap<Key, Row>;
+
+/// A results file that is written to.
+#[derive(Debug)]
+pub struct Results {
+    file: File,
+    /// What it held when it was opened.
+    pub rows: Rows,
+}
+
+/// Reads a results file; a last line that was cut off is passed over.
+///
+/// # Errors
+/// A file that cannot be read, or a whole line that is no row.
+pub fn read(path: &Path) -> io::Result<Rows> {
+    Ok(rows(path, &mut File::open(path)?)?.0)
+}
+
+/// The rows of a file, and up to which byte it is whole.
+fn rows(path: &Path, file: &mut File) -> io::Result<(Rows, u64)> {
+    let bad = |line: usize, why: String| {
+        io::Error::new(io::ErrorKind::InvalidData, format!("{}:{line}: no row of a results file: {why}", path.display()))
+    };
+    if file.metadata()?.len() > FILE_BYTES {
+        return Err(bad(1, format!("more than {} MiB", FILE_BYTES >> 20)));
+    }
+    let mut rows = Rows::new();
+    let mut reader = BufReader::new(file);
+    let (mut line, mut number, mut whole) = (String::new(), 0, 0u64);
+    loop {
+        line.clear();
+        number += 1;
+        let read = reader.read_line(&mut line)?;
+        if read == 0 || !line.ends_with('\n') {
+            return Ok((rows, whole));
+        }
+        whole += read as u64;
+        if !line.trim().is_empty() {
+            let row: Row = serde_json::from_str(&line).map_err(|e| bad(number, e.to_string()))?;
+            rows.insert(row.key(), row);
+        }
+    }
+}
+
+impl Results {
+    /// Opens a results file to go on with; makes it where it is not there.
+    ///
+    /// # Errors
+    /// As [`read`]; a file that cannot be made.
+    pub fn open(path: &Path) -> io::Result<Results> {
+        let mut file = File::options().create(true).read(true).write(true).truncate(false).open(path)?;
+        let (rows, whole) = rows(path, &mut file)?;
+        file.set_len(whole)?;
+        file.seek(SeekFrom::End(0))?;
+        Ok(Results { file, rows })
+    }
+
+    /// Appends a row, in one write.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn push(&mut self, row: &Row) -> io::Result<()> {
+        let mut line = serde_json::to_vec(row)?;
+        line.push(b'\n');
+        self.file.write_all(&line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(version: &str) -> Row {
+        let key = Key {
+            agent: "a".to_owned(),
+            version: version.to_owned(),
+            scenario: "text".to_owned(),
+            terminal: "null".to_owned(),
+        };
+        Row::unrun(&key, "h", "why".to_owned())
+    }
+
+    #[test]
+    fn a_file_that_was_cut_off_is_gone_on_with() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("r.ndjson");
+        let mut results = Results::open(&path).unwrap();
+        results.push(&row("1.0.0")).unwrap();
+        results.push(&row("1.0.1")).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        for cut in 0..whole.len() {
+            std::fs::write(&path, &whole[..cut]).unwrap();
+            let mut again = Results::open(&path).unwrap();
+            let kept = whole[..cut].iter().filter(|&&b| b == b'\n').count();
+            assert_eq!(again.rows.len(), kept);
+            again.push(&row("2.0.0")).unwrap();
+            assert_eq!(read(&path).unwrap().len(), kept + 1);
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_no_row_is_an_error_with_its_place() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("r.ndjson");
+        std::fs::write(&path, "{}\n").unwrap();
+        let error = read(&path).unwrap_err().to_string();
+        assert!(error.contains("r.ndjson:1: no row"), "{error}");
+    }
+
+    #[test]
+    fn of_several_rows_of_a_cell_the_last_counts() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("r.ndjson");
+        let mut results = Results::open(&path).unwrap();
+        results.push(&row("1.0.0")).unwrap();
+        results.push(&Row { detail: "later".to_owned(), ..row("1.0.0") }).unwrap();
+        assert_eq!(read(&path).unwrap().values().map(|r| r.detail.as_str()).collect::<Vec<_>>(), ["later"]);
+    }
+}

@@ -1,0 +1,190 @@
+//! What came of one cell of real releases, as it is kept and compared.
+//!
+//! Invariant: a row is either something seen (an outcome with its evidence) or a reason why nothing could be.
+
+use rehang_live::{Exit, Report};
+use serde::{Deserialize, Serialize};
+
+/// A row of a results file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The agent.
+    pub agent: String,
+    /// Its release.
+    pub version: String,
+    /// The scenario, with its variant in brackets.
+    pub scenario: String,
+    /// The terminal.
+    pub terminal: String,
+    /// `completed`, `stopped`, `failed`, `hung`; none where it could not run.
+    pub outcome: Option<String>,
+    /// The cause of a stop, the reason of a failure, what a hang is blocked on; why it could not run.
+    pub detail: String,
+    /// How the outcome is known: `exited`, `settled`, `observed(10s)`, `deadline`.
+    pub evidence: String,
+    /// The agent's exit code; `-N` for signal N; none where it was alive at the end.
+    pub exit: Option<i32>,
+    /// From the first main model request to the end or the verdict, in milliseconds.
+    pub ms: u64,
+    /// From the start to the first main model request, in milliseconds.
+    pub startup_ms: Option<u64>,
+    /// What the agent told its model.
+    pub told: Vec<String>,
+    /// Asks that were open at the verdict.
+    pub asks: Vec<String>,
+    /// Where its threads waited at the verdict, most telling first.
+    pub waits: Vec<String>,
+    /// It took CPU time all the while.
+    pub hot_loop: bool,
+    /// What was wrong with the cell, or with what the agent sent.
+    pub problems: Vec<String>,
+    /// Network links of the agent's namespace.
+    pub links: Vec<String>,
+    /// The day, UTC.
+    pub day: String,
+    /// The command that shows it again.
+    pub command: String,
+    /// A hash of the scenario and the recipe: a changed one runs again.
+    pub of: String,
+}
+
+/// What two cells are compared by.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The outcome; empty where it could not run.
+    pub outcome: String,
+    /// Of a hang: what it is blocked on.
+    pub blocked_on: String,
+}
+
+/// Bytes of a text that an agent tells which are kept.
+const TOLD_BYTES: usize = 300;
+/// Texts and waits that are kept.
+const KEPT: usize = 8;
+
+impl Row {
+    /// A row without an outcome, for a cell that could not run.
+    pub fn unrun(key: &Key, of: &str, why: String) -> Row {
+        Row {
+            agent: key.agent.clone(),
+            version: key.version.clone(),
+            scenario: key.scenario.clone(),
+            terminal: key.terminal.clone(),
+            outcome: None,
+            detail: why,
+            evidence: String::new(),
+            exit: None,
+            ms: 0,
+            startup_ms: None,
+            told: Vec::new(),
+            asks: Vec::new(),
+            waits: Vec::new(),
+            hot_loop: false,
+            problems: Vec::new(),
+            links: Vec::new(),
+            day: super::day::today(),
+            command: key.command(),
+            of: of.to_owned(),
+        }
+    }
+
+    /// The row of a report.
+    pub fn seen(key: &Key, of: &str, report: &Report) -> Row {
+        let exit = report.exit.map(|exit| match exit {
+            Exit::Code(code) => code,
+            Exit::Signal(signal) => -signal,
+        });
+        let asks = report.asks.iter().map(|ask| clip(&format!("{}: {} ({})", ask.kind, ask.about, ask.known_by)));
+        Row {
+            outcome: Some(report.outcome.word().to_owned()),
+            detail: clip(report.outcome.detail()),
+            evidence: report.evidence.to_string(),
+            exit,
+            ms: report.ms,
+            startup_ms: report.startup_ms,
+            told: report.told.iter().take(KEPT).map(|told| clip(told)).collect(),
+            asks: asks.take(KEPT).collect(),
+            waits: waits(report),
+            hot_loop: report.hot_loop,
+            problems: report.problems.iter().take(KEPT).map(|problem| clip(problem)).collect(),
+            links: report.links.clone(),
+            ..Row::unrun(key, of, String::new())
+        }
+    }
+
+    /// The cell's name.
+    pub fn key(&self) -> Key {
+        Key {
+            agent: self.agent.clone(),
+            version: self.version.clone(),
+            scenario: self.scenario.clone(),
+            terminal: self.terminal.clone(),
+        }
+    }
+
+    /// What it is compared by.
+    pub fn verdict(&self) -> Verdict {
+        let outcome = self.outcome.clone().unwrap_or_default();
+        let blocked_on = if outcome == "hung" { self.detail.clone() } else { String::new() };
+        Verdict { outcome, blocked_on }
+    }
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.outcome.as_str(), self.blocked_on.as_str()) {
+            ("", _) => f.write_str("cannot run"),
+            (outcome, "") => f.write_str(outcome),
+            (outcome, blocked) => write!(f, "{outcome} ({blocked})"),
+        }
+    }
+}
+
+/// The name of a cell.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// The agent.
+    pub agent: String,
+    /// Its release.
+    pub version: String,
+    /// The scenario.
+    pub scenario: String,
+    /// The terminal.
+    pub terminal: String,
+}
+
+impl Key {
+    /// The command that runs it.
+    pub fn command(&self) -> String {
+        let Key { agent, version, scenario, terminal } = self;
+        let quote = if scenario.contains(['[', ' ']) { "'" } else { "" };
+        format!("rehang upstream {agent}@{version} {quote}{scenario}{quote} --terminal {terminal}")
+    }
+}
+
+fn waits(report: &Report) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for process in &report.processes {
+        let name = process.command.split_whitespace().next().and_then(|p| p.rsplit('/').next()).unwrap_or("?");
+        for thread in &process.threads {
+            let Some(call) = &thread.syscall else { continue };
+            let on = thread.waits_on.as_ref().map(|on| format!(" on {on}")).unwrap_or_default();
+            let limit = thread.limit_ms.map_or(" without limit".to_owned(), |ms| format!(" for {ms} ms"));
+            let line = clip(&format!("{name}/{}: {call}{on}{limit}", thread.name));
+            if !all.contains(&line) {
+                all.push(line);
+            }
+        }
+    }
+    all.truncate(KEPT);
+    all
+}
+
+fn clip(text: &str) -> String {
+    let end = text.floor_char_boundary(text.len().min(TOLD_BYTES));
+    let mut out: String = text[..end].chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect();
+    if end < text.len() {
+        out.push('…');
+    }
+    out
+}
