@@ -149,10 +149,16 @@ pub struct Process {
     pub namespaces: Namespaces,
     /// Its threads, the first one first.
     pub threads: Vec<Thread>,
-    /// Its descriptors; `None`: they may not be read.
+    /// Its descriptors.
     pub fds: Vec<Descriptor>,
     /// Whether its descriptors could be read.
     pub fds_read: bool,
+    /// The name of its parent.
+    pub parent_name: String,
+    /// Whether the leader of its process group lives.
+    pub group_led: bool,
+    /// Whether the leader of its session lives.
+    pub session_led: bool,
 }
 
 impl Process {
@@ -582,6 +588,10 @@ pub struct Agent {
     pub busy: Option<usize>,
     /// A tool that it calls running, beside open asks.
     pub running: Vec<String>,
+    /// Whether its last turn is `open` or `ended`, where its records tell.
+    pub turn: String,
+    /// How its asks can be answered, as a command or in words.
+    pub answer: String,
     /// Where that was read: `GET http://127.0.0.1:4096/question`, a log file, a transcript.
     pub sources: Vec<String>,
 }

@@ -9,8 +9,9 @@
 
 pub mod data;
 pub mod diagnosis;
+pub mod kind;
 mod read;
 
 pub use data::{Pid, Snapshot};
-pub use diagnosis::{Diagnosis, Limits, diagnose};
+pub use diagnosis::{Diagnosis, Evidence, Limits, Sure, Verdict, diagnose};
 pub use read::{Options, ProbeError, find, take};

@@ -37,6 +37,9 @@ pub fn read(pid: Pid, reader: &Reader) -> Option<Process> {
     };
     status(&mut process);
     if process.state != State::Zombie {
+        process.parent_name = Stat::read(&format!("/proc/{}/stat", process.ppid)).map_or(String::new(), |stat| stat.comm);
+        process.group_led = lives(process.pgrp);
+        process.session_led = lives(process.session);
         (process.fds, process.fds_read) = fds::read(pid);
         process.threads = threads(&process, reader);
     }
@@ -46,6 +49,11 @@ pub fn read(pid: Pid, reader: &Reader) -> Option<Process> {
 /// A process's parent, and so whether there is such a process.
 pub fn parent(pid: Pid) -> Option<Pid> {
     Some(Stat::read(&format!("/proc/{pid}/stat"))?.number(1) as Pid)
+}
+
+/// Whether a process is there and has not ended. Group and session 0 are those of another pid namespace.
+fn lives(pid: Pid) -> bool {
+    pid == 0 || Stat::read(&format!("/proc/{pid}/stat")).is_some_and(|stat| stat.state() != State::Zombie)
 }
 
 /// The inode of a process's network namespace; 0: may not be read.

@@ -1,6 +1,15 @@
 //! What two snapshots mean: one sentence, what would end it, how sure, and the evidence.
 //!
+//! Every process gets one finding by the rules; a process that waits for others is explained by theirs, and of several
+//! findings the one with the highest rank speaks for the tree.
+//!
 //! Invariant: pure. The same snapshots and limits give the same diagnosis.
+
+mod evidence;
+mod finding;
+mod rules;
+mod view;
+mod waits;
 
 use crate::data::{Lack, Pid, Snapshot};
 use serde::Serialize;
@@ -13,8 +22,10 @@ pub struct Limits {
 }
 
 impl Default for Limits {
+    /// Slow models have been seen to think for minutes before the first byte; once a stream flows, a pause of a minute
+    /// has no healthy cause.
     fn default() -> Limits {
-        Limits { silent_ms: 30_000 }
+        Limits { silent_ms: 60_000 }
     }
 }
 
@@ -63,8 +74,10 @@ pub struct Diagnosis {
     pub sure: Sure,
     /// Why not surer, or why so sure.
     pub because: String,
+    /// Milliseconds between the two snapshots.
+    pub window_ms: u64,
     /// The evidence.
-    pub evidence: Evidence,
+    pub evidence: Vec<Evidence>,
     /// What could not be read, and how it could.
     pub lacks: Vec<Lack>,
 }
@@ -78,17 +91,21 @@ pub struct Evidence {
 }
 
 /// Says why the tree does not move.
-pub fn diagnose(_before: &Snapshot, after: &Snapshot, _limits: &Limits) -> Diagnosis {
+pub fn diagnose(before: &Snapshot, after: &Snapshot, limits: &Limits) -> Diagnosis {
+    let view = view::View::new(before, after, *limits);
+    let best = after.roots.iter().map(|root| rules::explain(&view, *root)).max_by_key(|finding| finding.rank);
+    let best = best.unwrap_or_else(|| finding::Finding::unknown(0, "nothing is left to look at"));
     Diagnosis {
-        verdict: Verdict::Unknown,
-        signature: "unknown".to_owned(),
-        mechanism: None,
-        pid: after.roots.first().copied().unwrap_or_default(),
-        sentence: "nothing is known of it".to_owned(),
-        ends: String::new(),
-        sure: Sure::Guess,
-        because: String::new(),
-        evidence: Evidence::default(),
+        verdict: best.verdict,
+        signature: best.signature.to_owned(),
+        mechanism: best.mechanism.map(str::to_owned),
+        pid: best.pid,
+        evidence: evidence::tree(&view, best.pid),
+        sentence: best.sentence,
+        ends: best.ends,
+        sure: best.sure,
+        because: best.because,
+        window_ms: view.window_ns / 1_000_000,
         lacks: after.lacks.clone(),
     }
 }

@@ -1,0 +1,107 @@
+//! A finding about one process, and which of several speaks.
+//!
+//! Invariant: a rank is all that decides; equal ranks are decided by who was looked at first.
+
+use super::{Sure, Verdict};
+use crate::data::Pid;
+
+/// What a rule found.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    pub pid: Pid,
+    pub verdict: Verdict,
+    pub signature: &'static str,
+    pub mechanism: Option<&'static str>,
+    pub sentence: String,
+    pub ends: String,
+    pub sure: Sure,
+    pub because: String,
+    pub rank: u8,
+}
+
+/// Ranks, from what speaks over everything down to what speaks when nothing else does.
+pub mod rank {
+    /// The agent itself says what it waits for.
+    pub const SAID: u8 = 95;
+    /// Nothing in sight can end it.
+    pub const CERTAIN: u8 = 90;
+    /// It moves: whatever else waits, waits beside it.
+    pub const WORKS: u8 = 70;
+    /// A call that waits for what probably never comes.
+    pub const LIKELY: u8 = 60;
+    /// A connection that talks.
+    pub const TALKS: u8 = 55;
+    /// Time alone, in a process that somebody waits for.
+    pub const CLOCK: u8 = 50;
+    /// A connection that is silent.
+    pub const SILENT: u8 = 45;
+    /// An event loop that would take more input.
+    pub const LOOP: u8 = 40;
+    /// An event loop without any source that matters.
+    pub const IDLE: u8 = 30;
+    /// By design it waits for requests.
+    pub const SERVES: u8 = 20;
+    /// Nothing is known.
+    pub const UNKNOWN: u8 = 10;
+}
+
+impl Finding {
+    /// A hang.
+    pub fn hung(pid: Pid, signature: &'static str, mechanism: &'static str, sentence: String) -> Finding {
+        Finding {
+            pid,
+            verdict: Verdict::Hung,
+            signature,
+            mechanism: Some(mechanism).filter(|id| !id.is_empty()),
+            sentence,
+            ends: String::new(),
+            sure: Sure::Likely,
+            because: String::new(),
+            rank: rank::LIKELY,
+        }
+    }
+
+    /// A wait that has an end of its own.
+    pub fn waiting(pid: Pid, signature: &'static str, rank: u8, sentence: String) -> Finding {
+        Finding { verdict: Verdict::Waiting, rank, ..Finding::hung(pid, signature, "", sentence) }
+    }
+
+    /// Work.
+    pub fn working(pid: Pid, signature: &'static str, sentence: String) -> Finding {
+        let ends = "nothing needs to: it works".to_owned();
+        let finding = Finding::hung(pid, signature, "", sentence);
+        Finding { verdict: Verdict::Working, rank: rank::WORKS, sure: Sure::Certain, ends, ..finding }
+    }
+
+    /// Nothing that is known.
+    pub fn unknown(pid: Pid, sentence: &str) -> Finding {
+        let finding = Finding::hung(pid, "unknown", "", sentence.to_owned());
+        Finding { verdict: Verdict::Unknown, rank: rank::UNKNOWN, sure: Sure::Guess, ..finding }
+    }
+
+    pub fn ends(mut self, ends: impl Into<String>) -> Finding {
+        self.ends = ends.into();
+        self
+    }
+
+    pub fn because(mut self, because: impl Into<String>) -> Finding {
+        self.because = because.into();
+        self
+    }
+
+    pub fn certain(mut self) -> Finding {
+        self.sure = Sure::Certain;
+        self.rank = self.rank.max(rank::CERTAIN);
+        self
+    }
+
+    pub fn guess(mut self) -> Finding {
+        self.sure = Sure::Guess;
+        self
+    }
+
+    pub fn rank(mut self, rank: u8) -> Finding {
+        self.rank = rank;
+        self
+    }
+}

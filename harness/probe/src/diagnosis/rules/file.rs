@@ -1,0 +1,117 @@
+//! Files: locks that others hold, FIFOs without a partner, databases that are busy.
+//!
+//! Invariant: a lock's waiter is explained by its holder, and a holder that works makes it a mere wait.
+
+use super::{Rules, Wait, end_it, steady, waits_for};
+use crate::data::{Lock, Object, Pid, Process};
+use crate::diagnosis::Verdict;
+use crate::diagnosis::finding::{Finding, rank};
+use crate::diagnosis::view::View;
+
+/// A wait for a lock on a file.
+pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) -> Finding {
+    let view = rules.view;
+    let pid = process.pid;
+    let locks = &view.after.locks;
+    let path = path_of(process, fd);
+    let file = match process.fd(fd).map(|fd| &fd.what) {
+        Some(Object::File { inode, .. }) => *inode,
+        _ => 0,
+    };
+    let ours = locks.iter().find(|lock| lock.waits && lock.pid == Some(pid) && (file == 0 || lock.inode == file));
+    let id = ours.map(|lock| lock.id);
+    let held = locks.iter().find(|lock| !lock.waits && (Some(lock.id) == id || (id.is_none() && lock.inode == file)));
+    let holder = held.and_then(|lock| holder(view, lock, pid));
+    let name = view.name(pid);
+    let Some(holder) = holder else {
+        let text = format!("{name} waits for the lock on {path}, which nobody in sight holds");
+        let finding = Finding::hung(pid, "file-lock", "R2", text).ends("the holder lets it go");
+        return finding.because(format!("{} has no time limit", wait.call));
+    };
+    if holder == pid {
+        let text = format!("{name} waits for the lock on {path}, which it holds itself by another descriptor");
+        let finding = Finding::hung(pid, "file-lock", "R2", text).ends(end_it(view, pid));
+        return finding.because("/proc/locks names it as holder and as waiter").certain();
+    }
+    let why = rules.explain(holder);
+    let text = format!("{name} waits for the lock on {path}, which {} holds", view.name(holder));
+    if why.verdict == Verdict::Working {
+        return Finding::waiting(pid, "lock-wait", rank::CLOCK, format!("{text} and works")).ends("the holder's work");
+    }
+    let ends = format!("{} lets it go or ends: {}", view.name(holder), end_it(view, holder));
+    let finding = Finding::hung(pid, "file-lock", "R2", text).ends(ends);
+    let circle = waits_for(view, holder, pid).1;
+    let does = if why.sentence.is_empty() { String::new() } else { format!("; the holder: {}", why.sentence) };
+    let finding = finding.because(format!("/proc/locks names both{does}"));
+    if circle || (steady(view, process, wait) && why.verdict != Verdict::Working) { finding.certain() } else { finding }
+}
+
+/// Who holds a lock: who took it, or, where that one has ended, who has the file open still.
+fn holder(view: &View<'_>, lock: &Lock, waiter: Pid) -> Option<Pid> {
+    if let Some(pid) = lock.pid.filter(|pid| view.process(*pid).is_some()) {
+        return Some(pid);
+    }
+    let open = |process: &&Process| {
+        process.pid != waiter
+            && process.fds.iter().any(|fd| matches!(fd.what, Object::File { inode, .. } if inode == lock.inode))
+    };
+    view.after.processes().find(open).map(|process| process.pid)
+}
+
+fn path_of(process: &Process, fd: i32) -> String {
+    match process.fd(fd).map(|fd| &fd.what) {
+        Some(Object::File { path, .. }) => path.clone(),
+        _ => format!("descriptor {fd}"),
+    }
+}
+
+/// A FIFO that has nobody at its other end.
+pub fn open(view: &View<'_>, process: &Process, wait: &Wait, path: Option<&str>, fifo: bool) -> Option<Finding> {
+    if !fifo {
+        return None;
+    }
+    let pid = process.pid;
+    let path = path.map_or_else(|| "a FIFO".to_owned(), |path| format!("the FIFO {path}"));
+    let call = process.threads.iter().find(|thread| thread.tid == wait.tid).and_then(|thread| thread.call.as_ref());
+    let flags = call.map_or(0, |call| if call.name == "open" { call.args[1] } else { call.args[2] });
+    // openat2 has its flags in memory: then the common case is told
+    let writes = call.is_some_and(|call| call.name != "openat2") && flags & 3 == 1;
+    let missing = if writes { "nobody opens it to read" } else { "nobody opens it to write" };
+    let text = format!("{} opens {path}, and {missing}", view.name(pid));
+    let ends = format!("somebody opens its other end; from outside: {}", end_it(view, pid));
+    let finding = Finding::hung(pid, "fifo-open", "B12", text).ends(ends);
+    let finding = finding.because("opening a FIFO waits for a partner, without a time limit");
+    Some(if steady(view, process, wait) { finding.certain() } else { finding })
+}
+
+/// A nap while another process holds a lock on a database that this one has open: SQLite's busy handler sleeps so. It
+/// looks like any sleep; only the lock tells.
+pub fn sqlite(rules: &mut Rules<'_, '_>, process: &Process) -> Option<Finding> {
+    let view = rules.view;
+    let pid = process.pid;
+    let (path, lock) = process.fds.iter().find_map(|fd| {
+        let Object::File { path, inode, .. } = &fd.what else { return None };
+        let blocks = |lock: &&Lock| {
+            let taken = lock.pid.is_some_and(|holder| holder != pid);
+            lock.inode == *inode && !lock.waits && lock.write && taken && lock.kind != "FLOCK"
+        };
+        let lock = is_database(path).then(|| view.after.locks.iter().find(blocks)).flatten()?;
+        Some((path, lock))
+    })?;
+    let before = view.before.locks.iter().any(|other| other.inode == lock.inode && other.pid == lock.pid && !other.waits);
+    let holder = lock.pid.filter(|_| before)?;
+    let why = rules.explain(holder);
+    let (name, other) = (view.name(pid), view.name(holder));
+    let text = format!("{name} waits for the database {path}, which {other} has locked");
+    if why.verdict == Verdict::Working {
+        return Some(Finding::waiting(pid, "lock-wait", rank::CLOCK, format!("{text} and works with")).ends("the holder's work"));
+    }
+    let finding = Finding::hung(pid, "sqlite-lock", "R1", text);
+    let because = format!("it naps with the database open, and /proc/locks names {holder} for bytes {} on", lock.from);
+    Some(finding.because(because).ends(format!("{other} ends its transaction: {}", end_it(view, holder))))
+}
+
+fn is_database(path: &str) -> bool {
+    let path = path.trim_end_matches("-wal").trim_end_matches("-shm").trim_end_matches("-journal");
+    [".db", ".sqlite", ".sqlite3", ".db3"].iter().any(|end| path.ends_with(end))
+}

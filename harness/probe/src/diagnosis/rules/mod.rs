@@ -1,0 +1,243 @@
+//! The rules: what a process waits for, and through it the processes that it waits for.
+//!
+//! Invariant: every process is explained once; a process that is asked for while it is being explained closes a circle,
+//! and the rule that walked there says so.
+
+mod agent;
+mod file;
+mod network;
+mod pipe;
+mod run;
+mod stdin;
+mod stop;
+mod terminal;
+
+use super::finding::{Finding, rank};
+use super::view::View;
+use super::waits::{self, On, Wait};
+use super::Verdict;
+use crate::data::{Descriptor, Object, Pid, Process, State, TimeLimit};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How deep processes are followed: no healthy tree comes near.
+const MAX_DEPTH: usize = 64;
+
+/// What speaks for a process and all that it waits for.
+pub fn explain(view: &View<'_>, pid: Pid) -> Finding {
+    let mut rules = Rules { view, done: BTreeMap::new(), doing: BTreeSet::new() };
+    rules.explain(pid)
+}
+
+/// The rules at work.
+pub struct Rules<'v, 'a> {
+    pub view: &'v View<'a>,
+    done: BTreeMap<Pid, Finding>,
+    doing: BTreeSet<Pid>,
+}
+
+impl<'a> Rules<'_, 'a> {
+    /// The finding of a process.
+    pub fn explain(&mut self, pid: Pid) -> Finding {
+        if let Some(done) = self.done.get(&pid) {
+            return done.clone();
+        }
+        if self.doing.contains(&pid) || self.doing.len() >= MAX_DEPTH {
+            return Finding::unknown(pid, "waits in a circle");
+        }
+        let Some(process) = self.view.process(pid) else { return Finding::unknown(pid, "is gone") };
+        self.doing.insert(pid);
+        let finding = self.of(process);
+        self.doing.remove(&pid);
+        self.done.insert(pid, finding.clone());
+        finding
+    }
+
+    fn of(&mut self, process: &'a Process) -> Finding {
+        let view = self.view;
+        if let Some(finding) = stop::rule(view, process) {
+            return finding;
+        }
+        if let Some(finding) = agent::says(view, process) {
+            return finding;
+        }
+        let mut found: Vec<Finding> = run::rule(view, process).into_iter().collect();
+        let all = waits::of(process);
+        for wait in &all {
+            let finding = match &wait.on {
+                On::Input(fd) => process.fd(*fd).and_then(|fd| self.input(process, wait, fd)),
+                On::Output(fd) => process.fd(*fd).and_then(|fd| self.output(process, wait, fd)),
+                On::Lock(fd) => Some(file::lock(self, process, wait, *fd)),
+                On::Open { path, fifo } => file::open(view, process, wait, path.as_deref(), *fifo),
+                On::Clock if !wait.polled => Some(file::sqlite(self, process).unwrap_or_else(|| run::clock(view, process, wait))),
+                On::Ioctl { fd, request } => terminal::ioctl(view, process, wait, *fd, *request),
+                _ => None,
+            };
+            found.extend(finding);
+        }
+        found.extend(network::rule(view, process, &all));
+        for child in view.living_children(process.pid) {
+            let finding = self.explain(child.pid);
+            // a child that idles by design explains nothing
+            if finding.rank > rank::IDLE {
+                found.push(finding);
+            }
+        }
+        let best = best(found);
+        if best.as_ref().is_none_or(|best| best.rank < rank::WORKS || (best.pid == process.pid && best.verdict == Verdict::Working))
+            && let Some(zombie) = stop::unreaped(view, process, &all)
+        {
+            return zombie;
+        }
+        best.unwrap_or_else(|| self.rest(process, &all))
+    }
+
+    fn input(&mut self, process: &'a Process, wait: &Wait, fd: &'a Descriptor) -> Option<Finding> {
+        match &fd.what {
+            Object::Tty { .. } => terminal::read(self.view, process, wait, fd),
+            Object::Pipe { .. } | Object::Fifo { .. } => self.channel(process, wait, fd),
+            Object::Socket { .. } => {
+                let socket = self.view.socket(fd)?;
+                (socket.family == crate::data::Family::Unix && socket.peer.is_some())
+                    .then(|| self.channel(process, wait, fd))
+                    .flatten()
+            }
+            _ => None,
+        }
+    }
+
+    fn channel(&mut self, process: &'a Process, wait: &Wait, fd: &'a Descriptor) -> Option<Finding> {
+        let stdin = process.fd(0).is_some_and(|zero| same(&zero.what, &fd.what));
+        if stdin { stdin::rule(self, process, wait, fd) } else { pipe::read(self, process, wait, fd) }
+    }
+
+    fn output(&mut self, process: &'a Process, wait: &Wait, fd: &'a Descriptor) -> Option<Finding> {
+        match &fd.what {
+            Object::Tty { .. } => terminal::write(self.view, process, wait, fd),
+            Object::Pipe { .. } | Object::Fifo { .. } => pipe::write(self, process, wait, fd),
+            Object::Socket { .. } => {
+                let socket = self.view.socket(fd)?;
+                let full = socket.family == crate::data::Family::Unix && (socket.unsent > 0 || !wait.polled);
+                full.then(|| pipe::write(self, process, wait, fd)).flatten()
+            }
+            _ => None,
+        }
+    }
+
+    /// Nothing that matters is waited for: the rest, by what kind of process it is.
+    fn rest(&mut self, process: &'a Process, all: &[Wait]) -> Finding {
+        let view = self.view;
+        let pid = process.pid;
+        if let Some(finding) = agent::idle(view, process, all) {
+            return finding;
+        }
+        if let Some(child) = view.living_children(pid).next() {
+            let text = format!("{} waits for {}, which lives", view.name(pid), view.name(child.pid));
+            return Finding::waiting(pid, "live-child", rank::IDLE - 1, text).ends("the child's end");
+        }
+        run::rest(view, process, all)
+    }
+}
+
+/// The first of those with the highest rank.
+fn best(found: Vec<Finding>) -> Option<Finding> {
+    found.into_iter().reduce(|best, next| if next.rank > best.rank { next } else { best })
+}
+
+/// Whether two descriptors are the same pipe or socket.
+pub fn same(a: &Object, b: &Object) -> bool {
+    match (a, b) {
+        (Object::Pipe { inode: a } | Object::Fifo { inode: a, .. }, Object::Pipe { inode: b } | Object::Fifo { inode: b, .. }) => a == b,
+        (Object::Socket { inode: a }, Object::Socket { inode: b }) => a == b,
+        _ => false,
+    }
+}
+
+/// Whether a thread was in the same wait at both times, and on no processor between.
+pub fn steady(view: &View<'_>, process: &Process, wait: &Wait) -> bool {
+    let same = view.before.process(process.pid).is_some_and(|before| {
+        waits::of(before).iter().any(|other| other.tid == wait.tid && other.on == wait.on)
+    });
+    same && (wait.polled || view.switches(process.pid, wait.tid) == 0)
+}
+
+/// Whether `waiter` waits for `for_whom`: for its end, or for what it would write or read. The second: in a call that
+/// waits for nothing else.
+pub fn waits_for(view: &View<'_>, waiter: Pid, for_whom: Pid) -> (bool, bool) {
+    let Some(process) = view.process(waiter) else { return (false, false) };
+    let (mut any, mut only) = (false, false);
+    for wait in waits::of(process) {
+        let hit = match &wait.on {
+            On::Child(child) => view.process(for_whom).is_some_and(|other| {
+                other.ppid == waiter && (*child <= 0 || *child == other.pid || *child == other.ns_pid)
+            }),
+            On::Input(fd) | On::Output(fd) => process.fd(*fd).is_some_and(|descriptor| {
+                let reads = matches!(wait.on, On::Input(_));
+                matches!(descriptor.what, Object::Process { pid } if pid == for_whom)
+                    || view.other_end(process, descriptor, reads).contains(&for_whom)
+            }),
+            _ => false,
+        };
+        any |= hit;
+        only |= hit && !wait.polled;
+    }
+    (any, only)
+}
+
+/// Whether a process is in a call that reads the channel now.
+pub fn reads_now(view: &View<'_>, reader: Pid, channel: &Descriptor) -> bool {
+    let Some(process) = view.process(reader) else { return false };
+    waits::of(process).iter().any(|wait| match wait.on {
+        On::Input(fd) => process.fd(fd).is_some_and(|fd| same(&fd.what, &channel.what) || peers(view, fd, channel)),
+        _ => false,
+    })
+}
+
+fn peers(view: &View<'_>, a: &Descriptor, b: &Descriptor) -> bool {
+    match (view.socket(a), view.socket(b)) {
+        (Some(a), Some(b)) => a.peer == Some(b.inode),
+        _ => false,
+    }
+}
+
+/// Whether a process is stopped.
+pub fn is_stopped(view: &View<'_>, pid: Pid) -> bool {
+    view.process(pid).is_some_and(|process| matches!(process.state, State::Stopped | State::Traced))
+}
+
+/// `3.2 s`, `5 min`, `2 h`.
+pub fn span(ms: u64) -> String {
+    match ms {
+        0..1_000 => format!("{ms} ms"),
+        1_000..60_000 => format!("{}.{} s", ms / 1000, ms % 1000 / 100),
+        60_000..7_200_000 => format!("{} min", ms / 60_000),
+        7_200_000..259_200_000 => format!("{} h", ms / 3_600_000),
+        _ => format!("{} days", ms / 86_400_000),
+    }
+}
+
+/// How long a wait may still take, in words; none where it has no end.
+pub fn left(limit: TimeLimit) -> Option<String> {
+    match limit {
+        TimeLimit::GivenMs(ms) => Some(format!("at most {}", span(ms))),
+        TimeLimit::LeftMs(ms) => Some(span(ms)),
+        TimeLimit::Never | TimeLimit::Unknown => None,
+    }
+}
+
+/// `its standard input`, `descriptor 7`.
+pub fn fd_name(fd: i32) -> String {
+    match fd {
+        0 => "its standard input".to_owned(),
+        1 => "its standard output".to_owned(),
+        2 => "its standard error".to_owned(),
+        _ => format!("descriptor {fd}"),
+    }
+}
+
+/// How a process can be ended: what ignores TERM needs KILL.
+pub fn end_it(view: &View<'_>, pid: Pid) -> String {
+    let ignores = view.process(pid).is_some_and(|process| {
+        crate::data::Signals::has(process.signals.ignored, libc::SIGTERM) || crate::data::Signals::has(process.signals.blocked, libc::SIGTERM)
+    });
+    if ignores { format!("kill -KILL {pid} (it ignores TERM)") } else { format!("kill {pid}") }
+}

@@ -1,0 +1,134 @@
+//! Pipes and Unix sockets between processes: an end that never comes, a reader that does not read.
+//!
+//! Invariant: a wait for a live descendant is its wait; only a holder that has escaped makes a hostage of the reader.
+
+use super::{Rules, Wait, best, end_it, fd_name, is_stopped, reads_now, steady, waits_for};
+use crate::data::{Descriptor, Object, Pid, Process, SocketState};
+use crate::diagnosis::Verdict;
+use crate::diagnosis::finding::{Finding, rank};
+use crate::diagnosis::view::View;
+
+/// Names of programs that take in orphans.
+const TAKES_ORPHANS: [&str; 7] = ["systemd", "init", "tini", "dumb-init", "docker-init", "catatonit", "s6-svscan"];
+
+/// A wait for input that is not standard input.
+pub fn read(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Descriptor) -> Option<Finding> {
+    let view = rules.view;
+    let pid = process.pid;
+    let writers = view.other_end(process, fd, true);
+    let strays: Vec<Pid> = writers.iter().copied().filter(|writer| escaped(view, process, *writer)).collect();
+    let below: Vec<Pid> =
+        writers.iter().copied().filter(|writer| !strays.contains(writer) && view.after.descends(*writer, pid)).collect();
+    if !below.is_empty() {
+        return best(below.iter().map(|child| rules.explain(*child)).filter(|finding| finding.rank > rank::IDLE).collect());
+    }
+    if !strays.is_empty() {
+        return Some(hostage(view, process, wait, &strays));
+    }
+    if wait.polled || writers.is_empty() {
+        return None;
+    }
+    // a blocking read from someone who is neither below nor a stray: they explain it, unless they wait for us
+    if let Some(other) = writers.iter().copied().find(|writer| waits_for(view, *writer, pid).1) {
+        let (name, other) = (view.name(pid), view.name(other));
+        let text = format!("{name} and {other} wait for each other: each reads what the other would write");
+        let ends = format!("one of them closes its end or ends: {}", end_it(view, pid));
+        let finding = Finding::hung(pid, "mutual-wait", "C6", text).ends(ends);
+        let both = steady(view, process, wait);
+        let finding = finding.because("both are in a read without a time limit on a pipe that the other holds");
+        return Some(if both { finding.certain() } else { finding });
+    }
+    let found = best(writers.iter().map(|writer| rules.explain(*writer)).collect())?;
+    if found.verdict == Verdict::Hung && found.rank >= rank::LIKELY {
+        return Some(found);
+    }
+    let text = format!("{} waits for what {} would write to {}", view.name(pid), view.names(&writers), fd_name(fd.fd));
+    Some(Finding::waiting(pid, "pipe-read", rank::IDLE + 1, text).ends(format!("{} writes or ends", view.names(&writers))))
+}
+
+/// Whether a writer was started below the reader and belongs to it no more.
+fn escaped(view: &View<'_>, process: &Process, writer: Pid) -> bool {
+    let Some(other) = view.process(writer) else { return false };
+    if view.ancestors(process.pid).any(|above| above == writer) || other.began_ns < process.began_ns {
+        return false;
+    }
+    let adopted = other.ppid <= 1
+        || view.process(other.ppid).is_some_and(|parent| parent.ns_pid == 1)
+        || TAKES_ORPHANS.contains(&other.parent_name.as_str());
+    let leaderless = !other.group_led || !other.session_led;
+    if view.after.descends(writer, process.pid) {
+        // taken in by the reader itself (a subreaper), after its group's leader had gone
+        return other.ppid == process.pid && leaderless && other.pgrp != process.pgrp;
+    }
+    let stranger = other.ppid != process.ppid && !view.ancestors(process.pid).any(|above| above == other.ppid);
+    adopted || leaderless || (stranger && view.after.tree.contains_key(&writer))
+}
+
+fn hostage(view: &View<'_>, process: &Process, wait: &Wait, strays: &[Pid]) -> Finding {
+    let (name, holders) = (view.name(process.pid), view.names(strays));
+    let noisy = strays.iter().any(|stray| view.io(*stray).written_bytes > 0);
+    let reads = match wait.on {
+        super::On::Input(fd) => fd_name(fd),
+        _ => "a pipe".to_owned(),
+    };
+    let (signature, mechanism) = if noisy { ("stray-writes-pipe", "B7") } else { ("stray-holds-pipe", "B6") };
+    let does = if noisy { "goes on writing to it" } else { "holds it open" };
+    let text = format!("{name} reads {reads} to its end, but {holders}, which outlived the command that started it, {does}");
+    let kills: Vec<String> = strays.iter().take(3).map(|stray| end_it(view, *stray)).collect();
+    let ends = format!("the end of {holders}: {}; next time, redirect both streams of what stays in the background", kills.join(", "));
+    let orphan = strays.iter().filter_map(|stray| view.process(*stray)).find(|stray| stray.ppid <= 1);
+    let because = match orphan {
+        Some(stray) => format!("{} holds the write end, its parent is gone (now {})", stray.pid, stray.ppid),
+        None => "the holder's own parent, group or session leader is gone".to_owned(),
+    };
+    Finding::hung(process.pid, signature, mechanism, text).ends(ends).because(because).certain()
+}
+
+/// A wait for room.
+pub fn write(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Descriptor) -> Option<Finding> {
+    let view = rules.view;
+    let pid = process.pid;
+    let readers = view.other_end(process, fd, false);
+    if readers.is_empty() {
+        return None;
+    }
+    let (name, what, who) = (view.name(pid), fd_name(fd.fd), view.names(&readers));
+    let busy = readers.iter().any(|reader| rules.explain(*reader).verdict == Verdict::Working);
+    if !steady(view, process, wait) || view.io(pid).written_bytes > 0 || busy || readers.iter().any(|reader| reads_now(view, *reader, fd)) {
+        let text = format!("{name} writes to {what} as fast as {who} reads");
+        return Some(Finding::waiting(pid, "slow-reader", rank::CLOCK, text).ends("the reader's pace"));
+    }
+    if let Some(stopped) = readers.iter().copied().find(|reader| is_stopped(view, *reader)) {
+        return Some(rules.explain(stopped));
+    }
+    let ends = format!("{who} reads it; next time, read both streams at once or send one to a file or /dev/null; from outside: {}", end_it(view, pid));
+    let writes_back = readers.iter().copied().find(|reader| blocked_writing_to(view, *reader, pid));
+    if let Some(other) = writes_back {
+        let text = format!("{name} and {} wait for each other: each writes to a full pipe that the other does not read", view.name(other));
+        let because = "both are in a write without a time limit on a pipe that the other holds";
+        return Some(Finding::hung(pid, "mutual-pipe", "C6", text).ends(ends).because(because).certain());
+    }
+    let listens = process.fds.iter().filter_map(|fd| view.socket(fd)).any(|socket| socket.state == SocketState::Listening);
+    let (signature, mechanism) = match fd.fd {
+        2 => ("stderr-undrained", "C1"),
+        _ if listens => ("stdout-undrained", "C2"),
+        _ => ("stdout-undrained", "C6"),
+    };
+    let text = format!("{name} cannot write to {what}: the pipe is full, and {who} does not read it");
+    let finding = Finding::hung(pid, signature, mechanism, text).ends(ends);
+    let waiter = readers.iter().copied().find(|reader| waits_for(view, *reader, pid).0);
+    Some(match waiter {
+        Some(waiter) => finding.because(format!("{}, who should read, waits for {name} elsewhere", view.name(waiter))).certain(),
+        None => finding.because(format!("{} has been in {} throughout, and {who} did not read", pid, wait.call)).rank(rank::CERTAIN - 1),
+    })
+}
+
+fn blocked_writing_to(view: &View<'_>, writer: Pid, reader: Pid) -> bool {
+    let Some(process) = view.process(writer) else { return false };
+    crate::diagnosis::waits::of(process).iter().any(|wait| match wait.on {
+        super::On::Output(fd) => process.fd(fd).is_some_and(|fd| {
+            !matches!(fd.what, Object::Tty { .. }) && view.other_end(process, fd, false).contains(&reader)
+        }),
+        _ => false,
+    })
+}

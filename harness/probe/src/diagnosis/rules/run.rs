@@ -1,0 +1,144 @@
+//! What runs, spins, sleeps, or waits for nothing that matters.
+//!
+//! Invariant: work is called work; a loop is called one only where the kernel's counters show that nothing comes of it.
+
+use super::{On, Wait, end_it, left, span};
+use crate::data::{Process, State, TimeLimit};
+use crate::diagnosis::finding::{Finding, rank};
+use crate::diagnosis::view::View;
+
+/// The share of a core above which a process works.
+const WORKS_SHARE: f64 = 0.25;
+/// The share of a core above which a process that gets nothing done spins.
+const SPINS_SHARE: f64 = 0.8;
+/// Bytes within the window above which a process moves data.
+const MOVES_BYTES: u64 = 4096;
+/// Calls for nothing within the window that make a spin: a poll every 10 ms is far below.
+const EMPTY_CALLS: u64 = 1000;
+/// A wait longer than this has no end: `sleep infinity` gives 68 years and more.
+const NO_END_MS: u64 = 365 * 24 * 3_600_000;
+
+/// What a process is that uses a processor.
+pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
+    let pid = process.pid;
+    let (cpu, io) = (view.cpu(pid), view.io(pid));
+    let name = view.name(pid);
+    let percent = (cpu * 100.0).round();
+    if cpu >= WORKS_SHARE {
+        let (reads, writes) = (io.reads > EMPTY_CALLS && io.read_bytes == 0, io.writes > EMPTY_CALLS && io.written_bytes == 0);
+        if reads || writes {
+            let (did, got) = if reads { (io.reads, "read") } else { (io.writes, "write") };
+            let text = format!("{name} spins: {did} {got} calls in {} that moved not one byte", span(view.window_ns / 1_000_000));
+            let orphan = if process.ppid <= 1 { ", and its parent is gone" } else { "" };
+            let because = format!("{percent} % of a core{orphan}");
+            return Some(Finding::hung(pid, "eof-spin", "H2", text).because(because).ends(end_it(view, pid)).certain());
+        }
+        let idle = io.reads + io.writes == 0 && view.faults(pid) == 0;
+        let alone = process.threads.iter().all(|thread| thread.tid == pid || thread.state != State::Running);
+        if cpu >= SPINS_SHARE && idle && alone && !view.turnover(pid) {
+            let text = format!("{name} spins or computes: {percent} % of a core, no byte read or written, no memory touched anew");
+            let finding = Finding::hung(pid, "cpu-spin", "H2", text).ends(end_it(view, pid)).guess();
+            return Some(finding.because("a long pure computation looks the same from outside").rank(rank::WORKS + 1));
+        }
+        return Some(Finding::working(pid, "working", format!("{name} works: {percent} % of a core")));
+    }
+    if view.turnover(pid) {
+        return Some(Finding::working(pid, "working", format!("{name} works: processes below it come and go")));
+    }
+    let moved = io.read_bytes + io.written_bytes;
+    if moved >= MOVES_BYTES && io.reads + io.writes > 1 {
+        return Some(Finding::working(pid, "working", format!("{name} works: it moved {moved} bytes in {}", span(view.window_ns / 1_000_000))));
+    }
+    if process.state == State::Disk {
+        let text = format!("{name} waits for a disk or a network file system");
+        return Some(Finding::waiting(pid, "disk", rank::CLOCK, text).ends("the device's answer"));
+    }
+    None
+}
+
+/// A wait for time alone.
+pub fn clock(view: &View<'_>, process: &Process, wait: &Wait) -> Finding {
+    let pid = process.pid;
+    let name = view.name(pid);
+    let switches = view.switches(pid, wait.tid);
+    let endless = match wait.limit {
+        TimeLimit::Never => wait.call != "nanosleep" && wait.call != "clock_nanosleep",
+        TimeLimit::GivenMs(ms) | TimeLimit::LeftMs(ms) => ms >= NO_END_MS,
+        TimeLimit::Unknown => false,
+    };
+    if endless {
+        let text = format!("{name} sleeps without an end");
+        return Finding::hung(pid, "never-ends", "B5", text).ends(end_it(view, pid)).because("its time limit is none");
+    }
+    if follows(process) {
+        return never_ends(view, process);
+    }
+    if switches > 0 {
+        let every = view.window_ns / 1_000_000 / switches.max(1);
+        let text = format!("{name} polls: it looks again about every {}", span(every.max(1)));
+        return Finding::waiting(pid, "polling", rank::CLOCK, text).ends("what it looks for");
+    }
+    let text = match left(wait.limit) {
+        Some(left) => format!("{name} sleeps ({left})"),
+        None => format!("{name} sleeps"),
+    };
+    Finding::waiting(pid, "sleep", rank::CLOCK, text).ends("time")
+}
+
+/// `tail -f` and its like.
+fn follows(process: &Process) -> bool {
+    let flag = |arg: &String| matches!(arg.as_str(), "-f" | "-F" | "--follow") || arg.starts_with("--follow=");
+    process.comm == "tail" && process.args.iter().skip(1).any(flag)
+}
+
+fn never_ends(view: &View<'_>, process: &Process) -> Finding {
+    let pid = process.pid;
+    let text = format!("{} follows a file and never ends by itself", view.name(pid));
+    Finding::hung(pid, "never-ends", "B5", text).ends(end_it(view, pid)).because("it was started to follow")
+}
+
+/// Nothing that matters is waited for.
+pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
+    let pid = process.pid;
+    let name = view.name(pid);
+    if follows(process) {
+        return never_ends(view, process);
+    }
+    if waits.is_empty() {
+        let deaf = process.threads.iter().all(|thread| !thread.call_read && thread.wchan.is_empty());
+        let text = if deaf { format!("{name} cannot be looked into") } else { format!("{name} runs") };
+        let finding = Finding::unknown(pid, &text);
+        return if deaf { finding } else { Finding { signature: "working", verdict: super::Verdict::Working, ..finding } };
+    }
+    if waits.iter().all(|wait| wait.on == On::Futex) {
+        let never = waits.iter().all(|wait| wait.limit == TimeLimit::Never);
+        let still = waits.iter().all(|wait| view.switches(pid, wait.tid) == 0);
+        let each = if waits.len() == 1 { "its only thread waits for another that is not there" } else { "its threads wait for each other" };
+        if never && still {
+            let text = format!("{name} is deadlocked: {each}, and none waits for anything else");
+            let finding = Finding::hung(pid, "thread-deadlock", "", text).ends(end_it(view, pid));
+            return finding.because("all threads are in futex waits without a time limit; shared memory of another process could still wake them");
+        }
+        let text = format!("{name} waits inside itself, with a time limit");
+        return Finding::waiting(pid, "timer", rank::IDLE, text).ends("a timer of its own");
+    }
+    if waits.iter().any(|wait| wait.on == On::Signal) {
+        let text = format!("{name} waits for a signal");
+        return Finding::hung(pid, "signal-wait", "", text).ends("a signal").guess().rank(rank::IDLE);
+    }
+    let nearest = waits.iter().filter(|wait| wait.on == On::Clock).map(|wait| match wait.limit {
+        TimeLimit::GivenMs(ms) | TimeLimit::LeftMs(ms) => ms,
+        TimeLimit::Never | TimeLimit::Unknown => u64::MAX,
+    });
+    let timers = process.fds.iter().filter_map(|fd| match fd.what {
+        crate::data::Object::Timer { left_ms } => left_ms,
+        _ => None,
+    });
+    match nearest.chain(timers).min() {
+        Some(ms) if ms < NO_END_MS => {
+            let text = format!("{name} waits for a timer of its own (at most {})", span(ms));
+            Finding::waiting(pid, "timer", rank::IDLE, text).ends("the timer")
+        }
+        _ => Finding::unknown(pid, &format!("{name} waits, and what for cannot be seen")),
+    }
+}

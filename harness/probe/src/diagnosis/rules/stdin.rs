@@ -1,0 +1,114 @@
+//! Standard input that nobody writes to and nobody closes.
+//!
+//! Invariant: a pipeline is followed to its source; only a writer that is above the reader, or outside its tree, makes an
+//! open standard input.
+
+use super::{Rules, Wait, best, end_it, fd_name, same, steady, waits_for};
+use crate::data::{Descriptor, Mode, Object, Pid, Process};
+use crate::diagnosis::Verdict;
+use crate::diagnosis::finding::{Finding, rank};
+use crate::diagnosis::view::View;
+use crate::kind;
+
+/// A wait for standard input.
+pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Descriptor) -> Option<Finding> {
+    let view = rules.view;
+    if let Some(finding) = own_error(view, process, fd) {
+        return Some(finding);
+    }
+    if wait.polled && view.own_channel(process, fd) {
+        return None;
+    }
+    let writers = view.other_end(process, fd, true);
+    let above: Vec<Pid> = view.ancestors(process.pid).collect();
+    let (over, beside): (Vec<Pid>, Vec<Pid>) = writers.iter().partition(|pid| above.contains(pid) || outside(view, process, **pid));
+    if !beside.is_empty() {
+        return Some(pipeline(rules, process, &beside));
+    }
+    if kind::helper(process) {
+        let text = format!("{} waits for requests of {}", view.name(process.pid), view.names(&over));
+        return Some(Finding::waiting(process.pid, "helper", rank::SERVES, text).ends("a request"));
+    }
+    if !steady(view, process, wait) {
+        let text = format!("{} reads {} as it comes", view.name(process.pid), fd_name(0));
+        return Some(Finding::waiting(process.pid, "reads", rank::CLOCK, text).ends("the end of its input"));
+    }
+    Some(open(view, process, wait, &nearest_first(&over, &above)))
+}
+
+fn nearest_first(over: &[Pid], above: &[Pid]) -> Vec<Pid> {
+    let mut over = over.to_vec();
+    over.sort_by_key(|pid| above.iter().position(|other| other == pid).unwrap_or(usize::MAX));
+    over
+}
+
+/// A process that belongs neither to the tree nor to the reader's own siblings.
+fn outside(view: &View<'_>, process: &Process, pid: Pid) -> bool {
+    !view.after.tree.contains_key(&pid) && view.process(pid).is_none_or(|other| other.ppid != process.ppid)
+}
+
+fn pipeline(rules: &mut Rules<'_, '_>, process: &Process, writers: &[Pid]) -> Finding {
+    let view = rules.view;
+    let found: Vec<Finding> = writers.iter().map(|pid| rules.explain(*pid)).collect();
+    let source = best(found).unwrap_or_else(|| Finding::unknown(process.pid, "its source is gone"));
+    match source.verdict {
+        Verdict::Hung => source,
+        _ => {
+            let text = format!("{} waits for what {} writes: {}", view.name(process.pid), view.names(writers), source.sentence);
+            Finding::waiting(process.pid, "pipeline", source.rank.clamp(rank::CLOCK, rank::WORKS), text).ends("the end of what it reads")
+        }
+    }
+}
+
+fn open(view: &View<'_>, process: &Process, wait: &Wait, writers: &[Pid]) -> Finding {
+    let pid = process.pid;
+    let (name, kind) = (view.name(pid), view.agent(pid));
+    let holders = view.names(writers);
+    let messages = kind.is_some_and(|kind| kind.name == "claude") && process.args.iter().any(|arg| arg.contains("stream-json"));
+    let mechanism = match (kind, view.agent_above(pid)) {
+        (None, Some(_)) => "B1",
+        _ => "S1",
+    };
+    let text = if messages {
+        format!("{name} waits for the next message on its standard input, which {holders} holds open and does not write to")
+    } else {
+        format!("{name} waits for its standard input to end or to say something, and {holders} keeps it open without a word")
+    };
+    let circle = writers.iter().copied().find(|writer| waits_for(view, *writer, pid).1);
+    let who = if writers.is_empty() { "whoever holds it".to_owned() } else { holders.clone() };
+    let start = if messages { "ends its input once its result is there" } else { "starts it with </dev/null" };
+    let ends = format!("{who} closes its end or writes to it; next time, {start}; from outside: {}", end_it(view, pid));
+    let mut finding = Finding::hung(pid, "stdin-open", mechanism, text).ends(ends);
+    let call = if wait.polled { format!("{} watches descriptor 0", wait.call) } else { format!("{}(0) has no time limit", wait.call) };
+    if wait.polled {
+        finding = finding.rank(rank::LOOP);
+    }
+    match circle {
+        Some(writer) => {
+            let because = format!("{call}, and {}, which could end it, waits for {name} itself", view.name(writer));
+            if wait.polled { finding.because(because) } else { finding.because(because).certain() }
+        }
+        None => finding.because(format!("{call}; {who} might still write")),
+    }
+}
+
+/// An editor without a terminal that has made its own standard error its input: Vim does, on the end of its input
+/// (earendil-works/pi#9936).
+fn own_error(view: &View<'_>, process: &Process, fd: &Descriptor) -> Option<Finding> {
+    let error = process.fd(2)?;
+    if !same(&fd.what, &error.what) {
+        return None;
+    }
+    let editor = super::terminal::is_editor(process);
+    let written_only = matches!(fd.what, Object::Pipe { .. }) && fd.mode == Mode::Write;
+    let output_too = process.fd(1).is_some_and(|one| same(&one.what, &fd.what));
+    // one socket as all three streams is how a network service is started
+    if !(written_only || editor || (matches!(fd.what, Object::Socket { .. }) && !output_too)) {
+        return None;
+    }
+    let name = view.name(process.pid);
+    let text = format!("{name} had no terminal and reads its own standard error as if it were one: nothing can come there");
+    let ends = format!("{}; next time, set GIT_EDITOR=true (or false to refuse), or give it no editor to start", end_it(view, process.pid));
+    let because = "descriptors 0 and 2 are the same pipe, and it waits for input there";
+    Some(Finding::hung(process.pid, "editor-on-stderr", "B4", text).ends(ends).because(because).certain())
+}

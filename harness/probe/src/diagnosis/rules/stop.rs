@@ -1,0 +1,86 @@
+//! Stopped, traced, ended and not reaped.
+//!
+//! Invariant: a stopped process is explained by its stop alone, whatever call it was in.
+
+use super::{On, Wait, end_it};
+use crate::data::{Does, Object, Process, State};
+use crate::diagnosis::finding::{Finding, rank};
+use crate::diagnosis::view::View;
+use crate::diagnosis::{Sure, Verdict};
+
+/// ioctl requests that a background process may not make (asm-generic/ioctls.h): TCSETS, TCSETSW, TCSETSF, TCSETA and
+/// its two, TCSBRK, TCXONC, TCFLSH, TIOCSPGRP, and TCSETS2 to TCSETSF2.
+const CHANGES_TERMINAL: [u64; 12] = [
+    0x5402, 0x5403, 0x5404, 0x5406, 0x5407, 0x5408, 0x5409, 0x540a, 0x540b, 0x5410, 0x402c_542b, 0x402c_542c,
+];
+
+/// What a process is that does not run at all.
+pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
+    let pid = process.pid;
+    match process.state {
+        State::Zombie => {
+            let parent = view.name(process.ppid);
+            let text = format!("{} has ended, and its parent {parent} has not asked how", view.name(pid));
+            let finding = Finding::hung(pid, "unreaped", "C4", text).ends(format!("{parent} calls wait, or ends"));
+            Some(finding.because("its state is Z: nothing of it is left but the exit status").certain())
+        }
+        State::Traced => {
+            let by = if process.tracer > 0 { view.name(process.tracer) } else { "a debugger".to_owned() };
+            let text = format!("{} is held by {by}, which traces it", view.name(pid));
+            let finding = Finding::hung(pid, "traced", "", text).ends(format!("{by} lets it go on, or ends"));
+            Some(finding.because("its state is t").certain())
+        }
+        State::Stopped => Some(stopped(view, process)),
+        _ => None,
+    }
+}
+
+fn stopped(view: &View<'_>, process: &Process) -> Finding {
+    // a terminal stops the whole group: the member whose call touched it tells why
+    let group = view.after.processes().filter(|other| other.pgrp == process.pgrp && other.state == State::Stopped);
+    let touched = std::iter::once(process).chain(group).find_map(|member| touches(member).map(|what| (member, what)));
+    let Some((member, (signal, did))) = touched else {
+        let text = format!("{} is stopped (SIGSTOP or Ctrl-Z)", view.name(process.pid));
+        let finding = Finding::hung(process.pid, "stopped", "T1", text).ends(format!("kill -CONT {}", process.pid));
+        return finding.because("its state is T, and its call touches no terminal").certain();
+    };
+    let name = view.name(member.pid);
+    let text = format!(
+        "{name} was stopped by {signal}: it {did} its terminal from a background process group ({}; the terminal belongs to {})",
+        member.pgrp, member.tty_group
+    );
+    let signature = if signal == "SIGTTIN" { "sigttin" } else { "sigttou" };
+    let ends = "bring it to the foreground (fg); SIGCONT alone stops it again; started in a session of its own (setsid) it would get an error instead";
+    let finding = Finding::hung(member.pid, signature, "T1", text).ends(ends);
+    finding.because("its state is T, in a call on its terminal, and the terminal's group is another").certain().rank(rank::CERTAIN + 1)
+}
+
+fn touches(process: &Process) -> Option<(&'static str, &'static str)> {
+    if process.tty == 0 || process.tty_group == process.pgrp {
+        return None;
+    }
+    let is_tty = |fd: i32| matches!(process.fd(fd).map(|fd| &fd.what), Some(Object::Tty { .. }));
+    process.threads.iter().filter_map(|thread| thread.call.as_ref()).find_map(|call| match &call.does {
+        Does::Read { fd } if is_tty(*fd) => Some(("SIGTTIN", "read")),
+        Does::Write { fd } if is_tty(*fd) => Some(("SIGTTOU", "wrote to")),
+        Does::Ioctl { fd, request } if is_tty(*fd) && CHANGES_TERMINAL.contains(request) => {
+            Some(("SIGTTOU", "changed the settings of"))
+        }
+        _ => None,
+    })
+}
+
+/// A child that has ended while its parent waits for something else.
+pub fn unreaped(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Finding> {
+    let zombie = view.zombies(process.pid).next()?;
+    // it is about to be reaped
+    if waits.iter().any(|wait| matches!(wait.on, On::Child(_))) {
+        return None;
+    }
+    let (name, child) = (view.name(process.pid), view.name(zombie.pid));
+    let text = format!("{name} has not noticed that its child {child} has ended");
+    let because = "the child is a zombie at both times, and no thread of the parent waits for a child";
+    let finding = Finding::hung(process.pid, "unreaped", "C4", text).because(because);
+    let ends = format!("{name} calls wait for {}; from outside: {}", zombie.pid, end_it(view, process.pid));
+    Some(Finding { sure: Sure::Likely, verdict: Verdict::Hung, ..finding.ends(ends) })
+}

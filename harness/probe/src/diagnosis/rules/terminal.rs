@@ -1,0 +1,92 @@
+//! Terminals: a key that nobody presses, a screen that nobody reads.
+//!
+//! Invariant: what waits for a key is never called broken: the sentence says where the key must come.
+
+use super::{Wait, end_it, left, steady};
+use crate::data::{Descriptor, Object, Process, TimeLimit};
+use crate::diagnosis::finding::{Finding, rank};
+use crate::diagnosis::view::View;
+use crate::kind;
+
+const PAGERS: [&str; 5] = ["less", "more", "most", "bat", "pager"];
+const EDITORS: [&str; 12] = ["vi", "vim", "vim.basic", "vim.tiny", "vim.nox", "nvim", "nano", "emacs", "pico", "joe", "micro", "hx"];
+const SHELLS: [&str; 6] = ["bash", "zsh", "fish", "sh", "dash", "ksh"];
+
+/// Whether a process is an editor.
+pub fn is_editor(process: &Process) -> bool {
+    EDITORS.contains(&process.comm.as_str())
+}
+
+/// A wait for a key.
+pub fn read(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) -> Option<Finding> {
+    let pid = process.pid;
+    let Object::Tty { path, index } = &fd.what else { return None };
+    let name = view.name(pid);
+    let masters = index.map(|index| view.masters(index)).unwrap_or_default();
+    let at = match masters.as_slice() {
+        [] => format!("the terminal {path}"),
+        masters => format!("the terminal {path} (whose keys come from {})", view.names(masters)),
+    };
+    if SHELLS.contains(&process.comm.as_str()) && process.args.iter().skip(1).all(|arg| arg.starts_with('-') && arg != "-c") {
+        let text = format!("{name} waits for a command at {at}");
+        return Some(Finding::waiting(pid, "shell-prompt", rank::SERVES, text).ends("a command"));
+    }
+    if let Some(kind) = view.agent(pid) {
+        if wait.polled && kind::headless(kind, process) {
+            return None;
+        }
+        let text = format!("{name} shows its screen and waits for a person's key at {at}");
+        let finding = Finding::waiting(pid, "terminal-person", rank::LOOP, text).ends("a key, or the answer that its screen asks for");
+        return Some(Finding { mechanism: Some("T3"), ..finding }.because("whether anybody sits there cannot be seen from here"));
+    }
+    // a loop over several descriptors with the terminal among them is a program with a screen of its own
+    let comm = process.comm.as_str();
+    let (signature, mechanism, does) = if PAGERS.contains(&comm) {
+        ("pager", "B3", "shows a page and waits for a key at")
+    } else if is_editor(process) {
+        ("editor", "B4", "is an editor and waits for keys at")
+    } else {
+        ("tty-read", "B2", "waits for a key at")
+    };
+    let ends = match signature {
+        "pager" => format!("the key q there; next time, set PAGER and GIT_PAGER to cat; from outside: {}", end_it(view, pid)),
+        "editor" => format!("an end of the editor there; next time, set GIT_EDITOR=true; from outside: {}", end_it(view, pid)),
+        _ => format!("a line typed there; started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: {}", end_it(view, pid)),
+    };
+    let finding = Finding::hung(pid, signature, mechanism, format!("{name} {does} {at}")).ends(ends);
+    let because = format!("{} on {path} in the terminal's foreground group {}", wait.call, process.tty_group);
+    Some(match (steady(view, process, wait), left(wait.limit)) {
+        (true, None) => finding.because(because).certain(),
+        (true, Some(left)) if wait.limit != TimeLimit::Never => finding.because(format!("{because}, {left} at a time")),
+        _ => finding.because(because),
+    })
+}
+
+/// A wait for room on a terminal: whoever holds the master does not read.
+pub fn write(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) -> Option<Finding> {
+    let pid = process.pid;
+    let Object::Tty { path, index } = &fd.what else { return None };
+    let name = view.name(pid);
+    let masters = index.map(|index| view.masters(index)).unwrap_or_default();
+    let who = view.names(&masters);
+    if !steady(view, process, wait) || view.io(pid).written_bytes > 0 {
+        // a loop that could write is no wait
+        if wait.polled {
+            return None;
+        }
+        let text = format!("{name} writes to {path} as fast as {who} reads");
+        return Some(Finding::waiting(pid, "slow-reader", rank::CLOCK, text).ends("the reader's pace"));
+    }
+    let text = format!("{name} cannot write to the terminal {path}: {who}, who holds the other side, does not read it");
+    let ends = format!("{who} reads, or Ctrl-Q where Ctrl-S stopped the output; from outside: {}", end_it(view, pid));
+    let because = format!("{} throughout, and not a byte went", wait.call);
+    Some(Finding::hung(pid, "tty-unread", "T6", text).ends(ends).because(because).certain())
+}
+
+/// A terminal's request that waits: settings that take effect once the output is through.
+pub fn ioctl(view: &View<'_>, process: &Process, wait: &Wait, fd: i32, request: u64) -> Option<Finding> {
+    // TCSETSW, TCSETSF, TCSBRK wait for the output to drain
+    let drains = matches!(request, 0x5403 | 0x5404 | 0x5409);
+    let descriptor = process.fd(fd).filter(|_| drains)?;
+    write(view, process, wait, descriptor)
+}

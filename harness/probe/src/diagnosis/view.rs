@@ -1,0 +1,200 @@
+//! Two snapshots seen together: what changed between them, and who is at the other end of what.
+//!
+//! Invariant: what only one of the snapshots has counts as unchanged, but for processes that came or went.
+
+use super::Limits;
+use crate::data::{Descriptor, End, Io, Object, Pid, Process, Snapshot, Socket, State, Thread};
+use crate::kind::{self, Kind};
+
+/// Two snapshots.
+pub struct View<'a> {
+    pub before: &'a Snapshot,
+    pub after: &'a Snapshot,
+    pub limits: Limits,
+    pub window_ns: u64,
+}
+
+impl<'a> View<'a> {
+    pub fn new(before: &'a Snapshot, after: &'a Snapshot, limits: Limits) -> View<'a> {
+        View { before, after, limits, window_ns: after.at_ns.saturating_sub(before.at_ns).max(1) }
+    }
+
+    pub fn process(&self, pid: Pid) -> Option<&'a Process> {
+        self.after.process(pid)
+    }
+
+    /// `cat (123)`, `opencode (123)`.
+    pub fn name(&self, pid: Pid) -> String {
+        let Some(process) = self.process(pid) else { return format!("a process that is gone ({pid})") };
+        match kind::of(process) {
+            Some(kind) => format!("{} ({pid})", kind.title),
+            None => format!("{} ({pid})", plain_name(process)),
+        }
+    }
+
+    /// `cat (1), dog (2) and 3 more`.
+    pub fn names(&self, pids: &[Pid]) -> String {
+        let mut names: Vec<String> = pids.iter().take(2).map(|pid| self.name(*pid)).collect();
+        if pids.len() > 2 {
+            names.push(format!("{} more", pids.len() - 2));
+        }
+        match names.split_last() {
+            Some((last, [])) => last.clone(),
+            Some((last, first)) => format!("{} and {last}", first.join(", ")),
+            None => "nobody in sight".to_owned(),
+        }
+    }
+
+    pub fn agent(&self, pid: Pid) -> Option<&'static Kind> {
+        self.process(pid).and_then(kind::of)
+    }
+
+    /// The nearest agent above a process.
+    pub fn agent_above(&self, pid: Pid) -> Option<Pid> {
+        self.ancestors(pid).find(|above| self.agent(*above).is_some())
+    }
+
+    /// Parents, nearest first.
+    pub fn ancestors(&self, pid: Pid) -> impl Iterator<Item = Pid> {
+        let mut at = pid;
+        let most = self.after.tree.len() + self.after.around.len();
+        std::iter::from_fn(move || {
+            at = self.process(at)?.ppid;
+            (at > 0).then_some(at)
+        })
+        .take(most)
+    }
+
+    /// The share of one processor that a process used within the window: 1.0 is one whole core.
+    pub fn cpu(&self, pid: Pid) -> f64 {
+        let used = |snapshot: &Snapshot| snapshot.process(pid).map(Process::cpu_ns);
+        match (used(self.before), used(self.after)) {
+            (Some(before), Some(after)) => after.saturating_sub(before) as f64 / self.window_ns as f64,
+            _ => 0.0,
+        }
+    }
+
+    /// What a process read and wrote within the window.
+    pub fn io(&self, pid: Pid) -> Io {
+        let io = |snapshot: &Snapshot| snapshot.process(pid).and_then(|process| process.io);
+        let (Some(before), Some(after)) = (io(self.before), io(self.after)) else { return Io::default() };
+        Io {
+            read_bytes: after.read_bytes.saturating_sub(before.read_bytes),
+            written_bytes: after.written_bytes.saturating_sub(before.written_bytes),
+            reads: after.reads.saturating_sub(before.reads),
+            writes: after.writes.saturating_sub(before.writes),
+        }
+    }
+
+    /// Page faults within the window.
+    pub fn faults(&self, pid: Pid) -> u64 {
+        let faults = |snapshot: &Snapshot| snapshot.process(pid).map_or(0, |process| process.faults);
+        faults(self.after).saturating_sub(faults(self.before))
+    }
+
+    /// How often a thread was put on a processor within the window.
+    pub fn switches(&self, pid: Pid, tid: Pid) -> u64 {
+        let thread = |snapshot: &'a Snapshot| -> Option<&'a Thread> {
+            snapshot.process(pid)?.threads.iter().find(|thread| thread.tid == tid)
+        };
+        match (thread(self.before), thread(self.after)) {
+            (Some(before), Some(after)) => after.switches.saturating_sub(before.switches),
+            _ => 0,
+        }
+    }
+
+    /// Bytes that came on a connection within the window.
+    pub fn received(&self, socket: &Socket) -> u64 {
+        let bytes = |snapshot: &Snapshot| {
+            snapshot.sockets.get(&socket.inode).and_then(|socket| socket.traffic).map(|traffic| traffic.received_bytes)
+        };
+        match (bytes(self.before), bytes(self.after)) {
+            (Some(before), Some(after)) => after.saturating_sub(before),
+            _ => 0,
+        }
+    }
+
+    /// Children that live, within the tree.
+    pub fn living_children(&self, pid: Pid) -> impl Iterator<Item = &'a Process> {
+        self.after.children(pid).filter(|child| child.state != State::Zombie)
+    }
+
+    /// Children that have ended and were not waited for, in both snapshots.
+    pub fn zombies(&self, pid: Pid) -> impl Iterator<Item = &'a Process> {
+        self.after.children(pid).filter(|child| {
+            let before = self.before.tree.get(&child.pid);
+            child.state == State::Zombie && before.is_some_and(|before| before.state == State::Zombie)
+        })
+    }
+
+    /// Whether processes below `pid` came or went within the window.
+    pub fn turnover(&self, pid: Pid) -> bool {
+        let below = |snapshot: &Snapshot| -> Vec<Pid> {
+            let ours = snapshot.tree.values().filter(|process| process.state != State::Zombie);
+            ours.map(|process| process.pid).filter(|other| snapshot.descends(*other, pid)).collect()
+        };
+        below(self.before) != below(self.after)
+    }
+
+    /// Who holds the other end of a channel (a pipe, a FIFO, a Unix socket, a terminal), the process itself left out:
+    /// for a pipe who could write what it reads, or read what it writes.
+    pub fn other_end(&self, process: &Process, fd: &Descriptor, reads: bool) -> Vec<Pid> {
+        let mut pids: Vec<Pid> = match &fd.what {
+            Object::Pipe { inode } | Object::Fifo { inode, .. } => {
+                let end = if reads { End::Write } else { End::Read };
+                self.after.holders(*inode, end).map(|(other, _)| other.pid).collect()
+            }
+            Object::Socket { inode } => match self.after.sockets.get(inode).and_then(|socket| socket.peer) {
+                Some(peer) => self.after.socket_holders(peer).map(|(other, _)| other.pid).collect(),
+                None => Vec::new(),
+            },
+            Object::Tty { index: Some(index), .. } => self.masters(*index),
+            _ => Vec::new(),
+        };
+        pids.retain(|pid| *pid != process.pid);
+        pids.dedup();
+        pids
+    }
+
+    /// Who holds the master of a pseudo-terminal.
+    pub fn masters(&self, index: u32) -> Vec<Pid> {
+        let has = |process: &&Process| {
+            process.fds.iter().any(|fd| matches!(fd.what, Object::Master { index: other } if other == index))
+        };
+        self.after.processes().filter(has).map(|process| process.pid).collect()
+    }
+
+    /// Whether a process holds both ends of a channel itself.
+    pub fn own_channel(&self, process: &Process, fd: &Descriptor) -> bool {
+        match &fd.what {
+            Object::Pipe { inode } => {
+                let holds = |end| self.after.holders(*inode, end).any(|(other, _)| other.pid == process.pid);
+                holds(End::Read) && holds(End::Write)
+            }
+            Object::Socket { inode } => {
+                let peer = self.after.sockets.get(inode).and_then(|socket| socket.peer);
+                peer.is_some_and(|peer| self.after.socket_holders(peer).any(|(other, _)| other.pid == process.pid))
+            }
+            _ => false,
+        }
+    }
+
+    pub fn socket(&self, fd: &Descriptor) -> Option<&'a Socket> {
+        match fd.what {
+            Object::Socket { inode } => self.after.sockets.get(&inode),
+            _ => None,
+        }
+    }
+}
+
+/// A process's name as a person knows it: the script of an interpreter, else the program.
+fn plain_name(process: &Process) -> String {
+    let interpreters = ["node", "bun", "deno", "python", "python3", "sh", "bash", "MainThread"];
+    let script = process.args.get(1).filter(|arg| !arg.starts_with('-'));
+    match script {
+        Some(script) if interpreters.contains(&process.comm.as_str()) => {
+            format!("{} {}", process.comm, kind::stem(script))
+        }
+        _ => process.comm.clone(),
+    }
+}

@@ -1,0 +1,89 @@
+//! Agents that we know, by how they were started.
+//!
+//! Invariant: pure; a process is an agent by its program or script, never by a word somewhere in its arguments.
+
+use crate::data::Process;
+use std::path::Path;
+
+/// An agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kind {
+    /// Its name in a sentence.
+    pub title: &'static str,
+    /// The name of its program.
+    pub name: &'static str,
+    /// Programs and scripts that are it.
+    programs: &'static [&'static str],
+    /// The npm package whose files are it.
+    package: &'static str,
+    /// Words among its arguments that mean that it runs without a person: it was given its task beforehand.
+    headless: &'static [&'static str],
+}
+
+/// Whose arguments and packages were seen in releases of 2025 and 2026.
+const KINDS: [Kind; 10] = [
+    Kind { title: "opencode", name: "opencode", programs: &["opencode", "fake-opencode"], package: "opencode", headless: &["run"] },
+    Kind {
+        title: "Claude Code",
+        name: "claude",
+        programs: &["claude", "fake-claude"],
+        package: "@anthropic-ai/claude-code",
+        headless: &["-p", "--print", "--input-format", "--output-format"],
+    },
+    Kind { title: "Codex", name: "codex", programs: &["codex"], package: "@openai/codex", headless: &["exec", "e"] },
+    Kind { title: "Gemini CLI", name: "gemini", programs: &["gemini"], package: "@google/gemini-cli", headless: &["-p", "--prompt"] },
+    Kind { title: "Qwen Code", name: "qwen", programs: &["qwen"], package: "@qwen-code/qwen-code", headless: &["-p", "--prompt"] },
+    Kind { title: "Copilot CLI", name: "copilot", programs: &["copilot"], package: "@github/copilot", headless: &["-p", "--prompt"] },
+    Kind { title: "aider", name: "aider", programs: &["aider"], package: "aider", headless: &["-m", "--message"] },
+    Kind { title: "goose", name: "goose", programs: &["goose"], package: "goose", headless: &["run"] },
+    Kind { title: "Crush", name: "crush", programs: &["crush"], package: "@charmland/crush", headless: &["run"] },
+    Kind { title: "altimate-code", name: "altimate", programs: &["altimate", "altimate-code"], package: "altimate-code", headless: &["run"] },
+];
+
+/// Interpreters: what they run is their first argument that is no flag.
+const INTERPRETERS: [&str; 6] = ["node", "bun", "deno", "python", "python3", "MainThread"];
+
+/// Which agent a process is.
+pub fn of(process: &Process) -> Option<&'static Kind> {
+    let mut programs: Vec<&str> = process.args.first().map(String::as_str).into_iter().collect();
+    programs.extend(process.exe.as_deref());
+    programs.push(&process.comm);
+    let interpreted = programs.iter().any(|program| INTERPRETERS.iter().any(|name| stem(program).starts_with(name)));
+    let script = process.args.iter().skip(1).find(|arg| !arg.starts_with('-')).filter(|_| interpreted);
+    KINDS.iter().find(|kind| {
+        let named = programs.iter().chain(script.map(String::as_str).iter()).any(|path| kind.programs.contains(&stem(path)));
+        let packaged = script.is_some_and(|path| path.contains(&format!("node_modules/{}/", kind.package)));
+        named || packaged
+    })
+}
+
+/// Whether it was started to run without a person.
+pub fn headless(kind: &Kind, process: &Process) -> bool {
+    process.args.iter().skip(1).any(|arg| kind.headless.iter().any(|word| arg == word || arg.starts_with(&format!("{word}="))))
+}
+
+/// Whether it was started as a server.
+pub fn serves(process: &Process) -> bool {
+    process.args.iter().skip(1).take(4).any(|arg| ["serve", "web", "acp", "app-server", "mcp-server", "mcp"].contains(&arg.as_str()))
+}
+
+/// Whether a process looks like a helper that waits on its standard input for requests by design: a tool server of the
+/// Model Context Protocol, a language server.
+pub fn helper(process: &Process) -> bool {
+    const WORDS: [&str; 5] = ["mcp", "language-server", "langserver", "lsp", "--stdio"];
+    let said = |arg: &String| {
+        let arg = arg.to_ascii_lowercase();
+        WORDS.iter().any(|word| arg == *word || arg.split(['/', '-', '_', '.', '@']).any(|part| part == *word))
+            || arg.contains("language-server")
+            || arg == "--stdio"
+    };
+    process.args.iter().take(8).any(said)
+}
+
+/// The file's name without folder and the ends of scripts.
+pub fn stem(path: &str) -> &str {
+    let file = Path::new(path).file_name().and_then(|file| file.to_str()).unwrap_or(path);
+    // `opencode (deleted)`: replaced by an update while it ran
+    let file = file.strip_suffix(" (deleted)").unwrap_or(file);
+    [".js", ".mjs", ".cjs", ".py"].iter().find_map(|end| file.strip_suffix(end)).unwrap_or(file)
+}
