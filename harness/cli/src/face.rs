@@ -2,7 +2,7 @@
 //!
 //! Invariant: every way out of the command is an exit code of [`crate::commands::Code`].
 
-use crate::commands::{Code, CommandError, bench, check, list, measure, path, run, select, show};
+use crate::commands::{Code, CommandError, bench, check, list, measure, path, run, select, show, why};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::io::Write;
 use std::process::ExitCode;
@@ -17,7 +17,8 @@ use std::process::ExitCode;
   rehang run                                     every scenario under every strategy, in lockstep
   rehang run question/ --strategy idle           one folder under all versions of one strategy
   rehang show 'question/row-diff::none::null::1' one cell as a timeline
-  rehang check my-hang.toml                      all errors of a file")]
+  rehang check my-hang.toml                      all errors of a file
+  rehang why 4711                                why a process on this machine does not move")]
 struct Args {
     #[command(subcommand)]
     command: Command,
@@ -51,6 +52,7 @@ enum Command {
         stage: run::Where,
     },
     Path(path::Path),
+    Why(why::Why),
     /// Run the matrix again and again: one hash a cell.
     #[command(hide = true)]
     Determinism(measure::Determinism),
@@ -117,6 +119,7 @@ fn command(command: Command) -> Result<Code, CommandError> {
         Command::Path(path) => path.run(&mut out),
         Command::Determinism(determinism) => determinism.run(&mut out),
         Command::Bench(bench) => bench.run(&mut out),
+        Command::Why(why) => why.run(&mut out),
         Command::Fuzz(fuzz) => fuzz.run(&mut out),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Args::command(), "rehang", &mut out);

@@ -22,7 +22,13 @@ pub struct Kind {
 
 /// Whose arguments and packages were seen in releases of 2025 and 2026.
 const KINDS: [Kind; 10] = [
-    Kind { title: "opencode", name: "opencode", programs: &["opencode", "fake-opencode"], package: "opencode", headless: &["run"] },
+    Kind {
+        title: "opencode",
+        name: "opencode",
+        programs: &["opencode", "fake-opencode"],
+        package: "opencode",
+        headless: &["run"],
+    },
     Kind {
         title: "Claude Code",
         name: "claude",
@@ -31,13 +37,37 @@ const KINDS: [Kind; 10] = [
         headless: &["-p", "--print", "--input-format", "--output-format"],
     },
     Kind { title: "Codex", name: "codex", programs: &["codex"], package: "@openai/codex", headless: &["exec", "e"] },
-    Kind { title: "Gemini CLI", name: "gemini", programs: &["gemini"], package: "@google/gemini-cli", headless: &["-p", "--prompt"] },
-    Kind { title: "Qwen Code", name: "qwen", programs: &["qwen"], package: "@qwen-code/qwen-code", headless: &["-p", "--prompt"] },
-    Kind { title: "Copilot CLI", name: "copilot", programs: &["copilot"], package: "@github/copilot", headless: &["-p", "--prompt"] },
+    Kind {
+        title: "Gemini CLI",
+        name: "gemini",
+        programs: &["gemini"],
+        package: "@google/gemini-cli",
+        headless: &["-p", "--prompt"],
+    },
+    Kind {
+        title: "Qwen Code",
+        name: "qwen",
+        programs: &["qwen"],
+        package: "@qwen-code/qwen-code",
+        headless: &["-p", "--prompt"],
+    },
+    Kind {
+        title: "Copilot CLI",
+        name: "copilot",
+        programs: &["copilot"],
+        package: "@github/copilot",
+        headless: &["-p", "--prompt"],
+    },
     Kind { title: "aider", name: "aider", programs: &["aider"], package: "aider", headless: &["-m", "--message"] },
     Kind { title: "goose", name: "goose", programs: &["goose"], package: "goose", headless: &["run"] },
     Kind { title: "Crush", name: "crush", programs: &["crush"], package: "@charmland/crush", headless: &["run"] },
-    Kind { title: "altimate-code", name: "altimate", programs: &["altimate", "altimate-code"], package: "altimate-code", headless: &["run"] },
+    Kind {
+        title: "altimate-code",
+        name: "altimate",
+        programs: &["altimate", "altimate-code"],
+        package: "altimate-code",
+        headless: &["run"],
+    },
 ];
 
 /// Interpreters: what they run is their first argument that is no flag.
@@ -51,7 +81,8 @@ pub fn of(process: &Process) -> Option<&'static Kind> {
     let interpreted = programs.iter().any(|program| INTERPRETERS.iter().any(|name| stem(program).starts_with(name)));
     let script = process.args.iter().skip(1).find(|arg| !arg.starts_with('-')).filter(|_| interpreted);
     KINDS.iter().find(|kind| {
-        let named = programs.iter().chain(script.map(String::as_str).iter()).any(|path| kind.programs.contains(&stem(path)));
+        let named =
+            programs.iter().chain(script.map(String::as_str).iter()).any(|path| kind.programs.contains(&stem(path)));
         let packaged = script.is_some_and(|path| path.contains(&format!("node_modules/{}/", kind.package)));
         named || packaged
     })
@@ -59,12 +90,21 @@ pub fn of(process: &Process) -> Option<&'static Kind> {
 
 /// Whether it was started to run without a person.
 pub fn headless(kind: &Kind, process: &Process) -> bool {
-    process.args.iter().skip(1).any(|arg| kind.headless.iter().any(|word| arg == word || arg.starts_with(&format!("{word}="))))
+    process
+        .args
+        .iter()
+        .skip(1)
+        .any(|arg| kind.headless.iter().any(|word| arg == word || arg.starts_with(&format!("{word}="))))
 }
 
 /// Whether it was started as a server.
 pub fn serves(process: &Process) -> bool {
-    process.args.iter().skip(1).take(4).any(|arg| ["serve", "web", "acp", "app-server", "mcp-server", "mcp"].contains(&arg.as_str()))
+    process
+        .args
+        .iter()
+        .skip(1)
+        .take(4)
+        .any(|arg| ["serve", "web", "acp", "app-server", "mcp-server", "mcp"].contains(&arg.as_str()))
 }
 
 /// Whether a process looks like a helper that waits on its standard input for requests by design: a tool server of the

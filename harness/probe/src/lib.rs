@@ -10,8 +10,10 @@
 pub mod data;
 pub mod diagnosis;
 pub mod kind;
+mod look;
 mod read;
 
 pub use data::{Pid, Snapshot};
-pub use diagnosis::{Diagnosis, Evidence, Limits, Sure, Verdict, diagnose};
+pub use diagnosis::{Diagnosis, Evidence, Limits, Sure, Verdict, diagnose, whole_tree};
+pub use look::{Look, look, watch};
 pub use read::{Options, ProbeError, find, take};

@@ -10,6 +10,7 @@ pub mod path;
 pub mod run;
 pub mod select;
 pub mod show;
+pub mod why;
 
 /// Exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

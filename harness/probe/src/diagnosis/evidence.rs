@@ -2,10 +2,10 @@
 //!
 //! Invariant: everything that a sentence claims can be found here.
 
+use super::Evidence;
 use super::rules::{fd_name, left, span};
 use super::view::View;
 use super::waits::{self, On, Wait};
-use super::Evidence;
 use crate::data::{Descriptor, Object, Pid, Process, Signals, State};
 use std::collections::BTreeSet;
 
@@ -16,7 +16,8 @@ const MAX_WAITS: usize = 12;
 pub fn tree(view: &View<'_>, subject: Pid) -> Vec<Evidence> {
     let mut wanted: BTreeSet<Pid> = view.ancestors(subject).collect();
     wanted.insert(subject);
-    let mut trees: Vec<Evidence> = view.after.roots.iter().filter_map(|root| branch(view, *root, Some(&wanted), 0)).collect();
+    let mut trees: Vec<Evidence> =
+        view.after.roots.iter().filter_map(|root| branch(view, *root, Some(&wanted), 0)).collect();
     if !view.after.tree.contains_key(&subject) {
         trees.extend(branch(view, subject, Some(&wanted), 0));
     }
@@ -41,7 +42,8 @@ fn branch(view: &View<'_>, pid: Pid, wanted: Option<&BTreeSet<Pid>>, depth: usiz
         }
         node.below.extend(told);
         if left_out > 0 {
-            node.below.push(Evidence { text: format!("{left_out} more children (--tree shows them)"), below: Vec::new() });
+            node.below
+                .push(Evidence { text: format!("{left_out} more children (--tree shows them)"), below: Vec::new() });
         }
     }
     Some(node)
@@ -117,7 +119,10 @@ fn words(view: &View<'_>, process: &Process, wait: &Wait) -> Option<String> {
         On::Connect(fd) => format!("{call} waits for a connection on {}", descriptor(view, process, *fd, true)),
         On::Signal => format!("{call} waits for a signal{limit}"),
         On::Ioctl { fd, request } => format!("{call} {request:#x} on {}", descriptor(view, process, *fd, true)),
-        On::Hidden => format!("{}: what it waits for is not known", if call.is_empty() { "a call without a name here" } else { call }),
+        On::Hidden if call.is_empty() => {
+            format!("system call {}: what it waits for is not known", number(process, wait))
+        }
+        On::Hidden => format!("{call}: what it waits for is not known"),
     };
     // what a process says to itself is noise
     let internal = match wait.on {
@@ -127,8 +132,14 @@ fn words(view: &View<'_>, process: &Process, wait: &Wait) -> Option<String> {
     (!(internal && wait.polled)).then(|| format!("{text}{inferred}"))
 }
 
+fn number(process: &Process, wait: &Wait) -> i64 {
+    let thread = process.threads.iter().find(|thread| thread.tid == wait.tid);
+    thread.and_then(|thread| thread.call.as_ref()).map_or(-1, |call| call.number)
+}
+
 fn internal(view: &View<'_>, process: &Process, fd: &Descriptor) -> bool {
-    matches!(fd.what, Object::Event { .. } | Object::Signal | Object::Null) || (fd.fd > 2 && view.own_channel(process, fd))
+    matches!(fd.what, Object::Event { .. } | Object::Signal | Object::Null)
+        || (fd.fd > 2 && view.own_channel(process, fd))
 }
 
 /// `descriptor 3, pipe 4711 (cat (12) writes)`.
@@ -146,7 +157,9 @@ fn descriptor(view: &View<'_>, process: &Process, number: i32, reads: bool) -> S
                 let silent = socket.traffic.map(|traffic| format!(", silent for {}", span(traffic.since_received_ms)));
                 format!("{name}, connection {} to {}{}", socket.local, socket.remote, silent.unwrap_or_default())
             }
-            Some(socket) if socket.peer.is_none() && !socket.local.is_empty() => format!("{name}, socket at {}", socket.local),
+            Some(socket) if socket.peer.is_none() && !socket.local.is_empty() => {
+                format!("{name}, socket at {}", socket.local)
+            }
             _ => format!("{name}, socket {inode}, other end: {}", others("nobody in sight")),
         },
         Object::File { path, .. } => format!("{name}, {path}"),

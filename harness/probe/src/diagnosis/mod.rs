@@ -109,3 +109,8 @@ pub fn diagnose(before: &Snapshot, after: &Snapshot, limits: &Limits) -> Diagnos
         lacks: after.lacks.clone(),
     }
 }
+
+/// The evidence for every process of the tree, not only for those on the way to the answer.
+pub fn whole_tree(before: &Snapshot, after: &Snapshot, limits: &Limits) -> Vec<Evidence> {
+    evidence::whole(&view::View::new(before, after, *limits))
+}

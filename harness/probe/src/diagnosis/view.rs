@@ -74,6 +74,15 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The share of one processor that a process used or stood in line for: what it would use on an idle machine.
+    pub fn wants(&self, pid: Pid) -> f64 {
+        let wanted = |snapshot: &Snapshot| snapshot.process(pid).map(Process::wanted_ns);
+        match (wanted(self.before), wanted(self.after)) {
+            (Some(before), Some(after)) => after.saturating_sub(before) as f64 / self.window_ns as f64,
+            _ => 0.0,
+        }
+    }
+
     /// What a process read and wrote within the window.
     pub fn io(&self, pid: Pid) -> Io {
         let io = |snapshot: &Snapshot| snapshot.process(pid).and_then(|process| process.io);

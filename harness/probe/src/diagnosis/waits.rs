@@ -27,24 +27,36 @@ pub enum On {
     Futex,
     Clock,
     Lock(i32),
-    Open { path: Option<String>, fifo: bool },
+    Open {
+        path: Option<String>,
+        fifo: bool,
+    },
     Connect(i32),
     Signal,
-    Ioctl { fd: i32, request: u64 },
+    Ioctl {
+        fd: i32,
+        request: u64,
+    },
     /// What the kernel does not tell: io_uring, an unknown call.
     Hidden,
 }
 
 /// The waits of a process.
 pub fn of(process: &Process) -> Vec<Wait> {
-    process.threads.iter().filter(|thread| thread.state != State::Running).flat_map(|thread| thread_waits(process, thread)).collect()
+    process
+        .threads
+        .iter()
+        .filter(|thread| thread.state != State::Running)
+        .flat_map(|thread| thread_waits(process, thread))
+        .collect()
 }
 
 fn thread_waits(process: &Process, thread: &Thread) -> Vec<Wait> {
     let Some(call) = &thread.call else {
         return if thread.call_read { Vec::new() } else { inferred(process, thread) };
     };
-    let wait = |on, polled| Wait { tid: thread.tid, on, limit: call.limit, call: call.name.clone(), polled, inferred: false };
+    let wait =
+        |on, polled| Wait { tid: thread.tid, on, limit: call.limit, call: call.name.clone(), polled, inferred: false };
     let one = |on| vec![wait(on, false)];
     let several = |on: &[Watch]| -> Vec<Wait> {
         // a poll of one descriptor without a time limit is a blocking read in other words

@@ -37,7 +37,8 @@ pub fn read(pid: Pid, reader: &Reader) -> Option<Process> {
     };
     status(&mut process);
     if process.state != State::Zombie {
-        process.parent_name = Stat::read(&format!("/proc/{}/stat", process.ppid)).map_or(String::new(), |stat| stat.comm);
+        process.parent_name =
+            Stat::read(&format!("/proc/{}/stat", process.ppid)).map_or(String::new(), |stat| stat.comm);
         process.group_led = lives(process.pgrp);
         process.session_led = lives(process.session);
         (process.fds, process.fds_read) = fds::read(pid);
@@ -97,7 +98,7 @@ fn thread(process: &Process, tid: Pid, reader: &Reader) -> Option<Thread> {
     let wchan = fs::read_to_string(format!("{base}/wchan")).unwrap_or_default();
     let schedstat = fs::read_to_string(format!("{base}/schedstat")).unwrap_or_default();
     let mut sched = schedstat.split_whitespace().map(|n| n.parse::<u64>().unwrap_or(0));
-    let (ran, _, switches) = (sched.next(), sched.next(), sched.next());
+    let (ran, waited, switches) = (sched.next(), sched.next(), sched.next());
     let ticks_ns = 1_000_000_000 / reader.ticks_per_s.max(1);
     Some(Thread {
         tid,
@@ -106,6 +107,7 @@ fn thread(process: &Process, tid: Pid, reader: &Reader) -> Option<Thread> {
         wchan: if wchan == "0" { String::new() } else { wchan },
         call,
         cpu_ns: ran.unwrap_or_else(|| (stat.number(11) + stat.number(12)) as u64 * ticks_ns),
+        waited_ns: waited.unwrap_or(0),
         switches: switches.unwrap_or(0),
         call_read,
     })

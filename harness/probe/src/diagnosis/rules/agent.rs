@@ -52,7 +52,10 @@ pub fn idle(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Findin
     let name = view.name(pid);
     let record = view.after.agents.iter().find(|agent| agent.pid == pid);
     let ours = process.fds.iter().filter_map(|fd| view.socket(fd));
-    let port = ours.filter(|socket| socket.state == SocketState::Listening && !socket.local.is_empty()).map(|socket| &socket.local).next();
+    let port = ours
+        .filter(|socket| socket.state == SocketState::Listening && !socket.local.is_empty())
+        .map(|socket| &socket.local)
+        .next();
     let busy = record.and_then(|record| record.busy).unwrap_or(0);
     if kind::serves(process) && busy == 0 {
         let at = port.map(|port| format!(" at {port}")).unwrap_or_default();
@@ -64,8 +67,13 @@ pub fn idle(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Findin
         && !kind::serves(process)
         && agent.name != "opencode"
     {
-        let text = format!("{name} listens on {port} and does nothing else: it waits for a browser to come back from a log-in");
-        let ends = format!("the log-in in a browser on this machine; next time, an API key; from outside: {}", end_it(view, pid));
+        let text = format!(
+            "{name} listens on {port} and does nothing else: it waits for a browser to come back from a log-in"
+        );
+        let ends = format!(
+            "the log-in in a browser on this machine; next time, an API key; from outside: {}",
+            end_it(view, pid)
+        );
         let finding = Finding::hung(pid, "oauth-callback", "X4", text).ends(ends);
         return Some(finding.because("a listening socket, no connection, no child"));
     }
@@ -79,8 +87,14 @@ pub fn idle(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Findin
     let ended = record.is_some_and(|record| record.turn == "ended");
     if ended {
         let text = format!("{name} has finished its turn and does not exit");
-        return Some(Finding::hung(pid, "alive-after-result", "H1", text).ends(ends).because("its own record ends with a finished turn"));
+        return Some(
+            Finding::hung(pid, "alive-after-result", "H1", text)
+                .ends(ends)
+                .because("its own record ends with a finished turn"),
+        );
     }
     let finding = Finding::hung(pid, "no-connection", "M8", text).ends(ends);
-    Some(finding.because(format!("it waits inside itself{timer}: an answer that nobody gives, or an event that got lost, look like this")))
+    Some(finding.because(format!(
+        "it waits inside itself{timer}: an answer that nobody gives, or an event that got lost, look like this"
+    )))
 }

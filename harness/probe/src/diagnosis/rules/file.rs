@@ -43,7 +43,8 @@ pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) 
     let circle = waits_for(view, holder, pid).1;
     let does = if why.sentence.is_empty() { String::new() } else { format!("; the holder: {}", why.sentence) };
     let finding = finding.because(format!("/proc/locks names both{does}"));
-    if circle || (steady(view, process, wait) && why.verdict != Verdict::Working) { finding.certain() } else { finding }
+    // a holder that hangs never lets go; one that sleeps or waits may
+    if circle || (steady(view, process, wait) && why.verdict == Verdict::Hung) { finding.certain() } else { finding }
 }
 
 /// Who holds a lock: who took it, or, where that one has ended, who has the file open still.
@@ -98,13 +99,16 @@ pub fn sqlite(rules: &mut Rules<'_, '_>, process: &Process) -> Option<Finding> {
         let lock = is_database(path).then(|| view.after.locks.iter().find(blocks)).flatten()?;
         Some((path, lock))
     })?;
-    let before = view.before.locks.iter().any(|other| other.inode == lock.inode && other.pid == lock.pid && !other.waits);
+    let before =
+        view.before.locks.iter().any(|other| other.inode == lock.inode && other.pid == lock.pid && !other.waits);
     let holder = lock.pid.filter(|_| before)?;
     let why = rules.explain(holder);
     let (name, other) = (view.name(pid), view.name(holder));
     let text = format!("{name} waits for the database {path}, which {other} has locked");
     if why.verdict == Verdict::Working {
-        return Some(Finding::waiting(pid, "lock-wait", rank::CLOCK, format!("{text} and works with")).ends("the holder's work"));
+        return Some(
+            Finding::waiting(pid, "lock-wait", rank::CLOCK, format!("{text} and works with")).ends("the holder's work"),
+        );
     }
     let finding = Finding::hung(pid, "sqlite-lock", "R1", text);
     let because = format!("it naps with the database open, and /proc/locks names {holder} for bytes {} on", lock.from);

@@ -12,10 +12,10 @@ mod stdin;
 mod stop;
 mod terminal;
 
+use super::Verdict;
 use super::finding::{Finding, rank};
 use super::view::View;
 use super::waits::{self, On, Wait};
-use super::Verdict;
 use crate::data::{Descriptor, Object, Pid, Process, State, TimeLimit};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,7 +68,9 @@ impl<'a> Rules<'_, 'a> {
                 On::Output(fd) => process.fd(*fd).and_then(|fd| self.output(process, wait, fd)),
                 On::Lock(fd) => Some(file::lock(self, process, wait, *fd)),
                 On::Open { path, fifo } => file::open(view, process, wait, path.as_deref(), *fifo),
-                On::Clock if !wait.polled => Some(file::sqlite(self, process).unwrap_or_else(|| run::clock(view, process, wait))),
+                On::Clock if !wait.polled => {
+                    Some(file::sqlite(self, process).unwrap_or_else(|| run::clock(view, process, wait)))
+                }
                 On::Ioctl { fd, request } => terminal::ioctl(view, process, wait, *fd, *request),
                 _ => None,
             };
@@ -83,7 +85,9 @@ impl<'a> Rules<'_, 'a> {
             }
         }
         let best = best(found);
-        if best.as_ref().is_none_or(|best| best.rank < rank::WORKS || (best.pid == process.pid && best.verdict == Verdict::Working))
+        if best
+            .as_ref()
+            .is_none_or(|best| best.rank < rank::WORKS || (best.pid == process.pid && best.verdict == Verdict::Working))
             && let Some(zombie) = stop::unreaped(view, process, &all)
         {
             return zombie;
@@ -146,7 +150,10 @@ fn best(found: Vec<Finding>) -> Option<Finding> {
 /// Whether two descriptors are the same pipe or socket.
 pub fn same(a: &Object, b: &Object) -> bool {
     match (a, b) {
-        (Object::Pipe { inode: a } | Object::Fifo { inode: a, .. }, Object::Pipe { inode: b } | Object::Fifo { inode: b, .. }) => a == b,
+        (
+            Object::Pipe { inode: a } | Object::Fifo { inode: a, .. },
+            Object::Pipe { inode: b } | Object::Fifo { inode: b, .. },
+        ) => a == b,
         (Object::Socket { inode: a }, Object::Socket { inode: b }) => a == b,
         _ => false,
     }
@@ -154,9 +161,10 @@ pub fn same(a: &Object, b: &Object) -> bool {
 
 /// Whether a thread was in the same wait at both times, and on no processor between.
 pub fn steady(view: &View<'_>, process: &Process, wait: &Wait) -> bool {
-    let same = view.before.process(process.pid).is_some_and(|before| {
-        waits::of(before).iter().any(|other| other.tid == wait.tid && other.on == wait.on)
-    });
+    let same = view
+        .before
+        .process(process.pid)
+        .is_some_and(|before| waits::of(before).iter().any(|other| other.tid == wait.tid && other.on == wait.on));
     same && (wait.polled || view.switches(process.pid, wait.tid) == 0)
 }
 
@@ -209,7 +217,8 @@ pub fn span(ms: u64) -> String {
     match ms {
         0..1_000 => format!("{ms} ms"),
         1_000..60_000 => format!("{}.{} s", ms / 1000, ms % 1000 / 100),
-        60_000..7_200_000 => format!("{} min", ms / 60_000),
+        60_000..180_000 => format!("{} s", ms / 1000),
+        180_000..7_200_000 => format!("{} min", ms / 60_000),
         7_200_000..259_200_000 => format!("{} h", ms / 3_600_000),
         _ => format!("{} days", ms / 86_400_000),
     }
@@ -237,7 +246,8 @@ pub fn fd_name(fd: i32) -> String {
 /// How a process can be ended: what ignores TERM needs KILL.
 pub fn end_it(view: &View<'_>, pid: Pid) -> String {
     let ignores = view.process(pid).is_some_and(|process| {
-        crate::data::Signals::has(process.signals.ignored, libc::SIGTERM) || crate::data::Signals::has(process.signals.blocked, libc::SIGTERM)
+        crate::data::Signals::has(process.signals.ignored, libc::SIGTERM)
+            || crate::data::Signals::has(process.signals.blocked, libc::SIGTERM)
     });
     if ignores { format!("kill -KILL {pid} (it ignores TERM)") } else { format!("kill {pid}") }
 }

@@ -9,16 +9,23 @@ use crate::diagnosis::view::View;
 
 /// What a process waits for on the network.
 pub fn rule(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Finding> {
-    let waited = |fd: i32| waits.iter().find(|wait| matches!(wait.on, On::Input(f) | On::Output(f) | On::Connect(f) if f == fd));
+    let waited =
+        |fd: i32| waits.iter().find(|wait| matches!(wait.on, On::Input(f) | On::Output(f) | On::Connect(f) if f == fd));
     let own = connections(view, process);
     let found = own.iter().filter_map(|(fd, socket)| Some((waited(*fd)?, *socket)));
-    found.filter_map(|(wait, socket)| one(view, process, wait, socket)).reduce(|best, next| if next.rank > best.rank { next } else { best })
+    found
+        .filter_map(|(wait, socket)| one(view, process, wait, socket))
+        .reduce(|best, next| if next.rank > best.rank { next } else { best })
 }
 
 /// Outward connections: not those that a listening socket took, not those between a process's own descriptors.
 pub fn connections<'a>(view: &View<'a>, process: &Process) -> Vec<(i32, &'a Socket)> {
-    let sockets: Vec<(i32, &Socket)> =
-        process.fds.iter().filter_map(|fd| Some((fd.fd, view.socket(fd)?))).filter(|(_, socket)| socket.family == Family::Tcp).collect();
+    let sockets: Vec<(i32, &Socket)> = process
+        .fds
+        .iter()
+        .filter_map(|fd| Some((fd.fd, view.socket(fd)?)))
+        .filter(|(_, socket)| socket.family == Family::Tcp)
+        .collect();
     let port = |address: &str| address.rsplit(':').next().unwrap_or_default().to_owned();
     let listening: Vec<String> = sockets
         .iter()
@@ -41,13 +48,17 @@ fn one(view: &View<'_>, process: &Process, wait: &Wait, socket: &Socket) -> Opti
     let agent = view.agent(pid).is_some();
     if socket.state == SocketState::Connecting {
         let text = format!("{name} waits for a connection to {at}, which does not answer");
-        let finding = Finding::waiting(pid, "connecting", rank::SILENT, text).ends("an answer, or the kernel's limit (about 2 minutes)");
+        let finding = Finding::waiting(pid, "connecting", rank::SILENT, text)
+            .ends("an answer, or the kernel's limit (about 2 minutes)");
         return Some(Finding { mechanism: Some("X6"), ..finding });
     }
     let came = view.received(socket);
     if came > 0 {
         let what = if agent { "the model's answer" } else { "its peer" };
-        let text = format!("{name} waits for {what} at {at}, which talks ({came} bytes in {})", span(view.window_ns / 1_000_000));
+        let text = format!(
+            "{name} waits for {what} at {at}, which talks ({came} bytes in {})",
+            span(view.window_ns / 1_000_000)
+        );
         let finding = Finding::waiting(pid, "peer-talks", rank::TALKS, text).ends("the end of the answer");
         return Some(finding.because("keep-alive lines without content look the same from outside"));
     }
@@ -57,7 +68,11 @@ fn one(view: &View<'_>, process: &Process, wait: &Wait, socket: &Socket) -> Opti
     };
     let silent = span(traffic.since_received_ms);
     let began = traffic.since_received_ms < traffic.since_sent_ms && traffic.received_bytes > 0;
-    let how = if began { format!("which began to answer and has been silent for {silent}") } else { format!("which has not answered for {}", span(traffic.since_sent_ms.min(traffic.since_received_ms))) };
+    let how = if began {
+        format!("which began to answer and has been silent for {silent}")
+    } else {
+        format!("which has not answered for {}", span(traffic.since_sent_ms.min(traffic.since_received_ms)))
+    };
     let quiet_ms = traffic.since_received_ms.min(traffic.since_sent_ms);
     if quiet_ms < view.limits.silent_ms {
         let what = if agent { "the model" } else { "its peer" };
@@ -65,12 +80,15 @@ fn one(view: &View<'_>, process: &Process, wait: &Wait, socket: &Socket) -> Opti
         let because = format!("silence counts as one from {} on", span(view.limits.silent_ms));
         return Some(Finding::waiting(pid, "peer-wait", rank::SILENT, text).because(because).ends("an answer"));
     }
-    let (signature, mechanism, who) = if agent { ("model-silent", "M1", "the model's stream") } else { ("peer-silent", "E2", "its peer") };
+    let (signature, mechanism, who) =
+        if agent { ("model-silent", "M1", "the model's stream") } else { ("peer-silent", "E2", "its peer") };
     let text = format!("{name} waits for {who} at {at}, {how}");
     let ends = format!("a byte or an end from {at}; from outside: {}", end_it(view, pid));
     let because = match (began, socket.unsent > 0) {
         (_, true) => format!("{} bytes that it sent were never taken: the other side may be gone", socket.unsent),
-        (true, _) => format!("{} bytes came, then none; a connection that is merely kept looks the same", traffic.received_bytes),
+        (true, _) => {
+            format!("{} bytes came, then none; a connection that is merely kept looks the same", traffic.received_bytes)
+        }
         (false, _) => "the request was taken, and no byte came back".to_owned(),
     };
     let finding = Finding::hung(pid, signature, mechanism, text).ends(ends).because(because);

@@ -17,10 +17,15 @@ pub fn read(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
     let pid = process.pid;
     let writers = view.other_end(process, fd, true);
     let strays: Vec<Pid> = writers.iter().copied().filter(|writer| escaped(view, process, *writer)).collect();
-    let below: Vec<Pid> =
-        writers.iter().copied().filter(|writer| !strays.contains(writer) && view.after.descends(*writer, pid)).collect();
+    let below: Vec<Pid> = writers
+        .iter()
+        .copied()
+        .filter(|writer| !strays.contains(writer) && view.after.descends(*writer, pid))
+        .collect();
     if !below.is_empty() {
-        return best(below.iter().map(|child| rules.explain(*child)).filter(|finding| finding.rank > rank::IDLE).collect());
+        return best(
+            below.iter().map(|child| rules.explain(*child)).filter(|finding| finding.rank > rank::IDLE).collect(),
+        );
     }
     if !strays.is_empty() {
         return Some(hostage(view, process, wait, &strays));
@@ -43,7 +48,10 @@ pub fn read(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
         return Some(found);
     }
     let text = format!("{} waits for what {} would write to {}", view.name(pid), view.names(&writers), fd_name(fd.fd));
-    Some(Finding::waiting(pid, "pipe-read", rank::IDLE + 1, text).ends(format!("{} writes or ends", view.names(&writers))))
+    Some(
+        Finding::waiting(pid, "pipe-read", rank::IDLE + 1, text)
+            .ends(format!("{} writes or ends", view.names(&writers))),
+    )
 }
 
 /// Whether a writer was started below the reader and belongs to it no more.
@@ -73,9 +81,13 @@ fn hostage(view: &View<'_>, process: &Process, wait: &Wait, strays: &[Pid]) -> F
     };
     let (signature, mechanism) = if noisy { ("stray-writes-pipe", "B7") } else { ("stray-holds-pipe", "B6") };
     let does = if noisy { "goes on writing to it" } else { "holds it open" };
-    let text = format!("{name} reads {reads} to its end, but {holders}, which outlived the command that started it, {does}");
+    let text =
+        format!("{name} reads {reads} to its end, but {holders}, which outlived the command that started it, {does}");
     let kills: Vec<String> = strays.iter().take(3).map(|stray| end_it(view, *stray)).collect();
-    let ends = format!("the end of {holders}: {}; next time, redirect both streams of what stays in the background", kills.join(", "));
+    let ends = format!(
+        "the end of {holders}: {}; next time, redirect both streams of what stays in the background",
+        kills.join(", ")
+    );
     let orphan = strays.iter().filter_map(|stray| view.process(*stray)).find(|stray| stray.ppid <= 1);
     let because = match orphan {
         Some(stray) => format!("{} holds the write end, its parent is gone (now {})", stray.pid, stray.ppid),
@@ -94,21 +106,32 @@ pub fn write(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Des
     }
     let (name, what, who) = (view.name(pid), fd_name(fd.fd), view.names(&readers));
     let busy = readers.iter().any(|reader| rules.explain(*reader).verdict == Verdict::Working);
-    if !steady(view, process, wait) || view.io(pid).written_bytes > 0 || busy || readers.iter().any(|reader| reads_now(view, *reader, fd)) {
+    if !steady(view, process, wait)
+        || view.io(pid).written_bytes > 0
+        || busy
+        || readers.iter().any(|reader| reads_now(view, *reader, fd))
+    {
         let text = format!("{name} writes to {what} as fast as {who} reads");
         return Some(Finding::waiting(pid, "slow-reader", rank::CLOCK, text).ends("the reader's pace"));
     }
     if let Some(stopped) = readers.iter().copied().find(|reader| is_stopped(view, *reader)) {
         return Some(rules.explain(stopped));
     }
-    let ends = format!("{who} reads it; next time, read both streams at once or send one to a file or /dev/null; from outside: {}", end_it(view, pid));
+    let ends = format!(
+        "{who} reads it; next time, read both streams at once or send one to a file or /dev/null; from outside: {}",
+        end_it(view, pid)
+    );
     let writes_back = readers.iter().copied().find(|reader| blocked_writing_to(view, *reader, pid));
     if let Some(other) = writes_back {
-        let text = format!("{name} and {} wait for each other: each writes to a full pipe that the other does not read", view.name(other));
+        let text = format!(
+            "{name} and {} wait for each other: each writes to a full pipe that the other does not read",
+            view.name(other)
+        );
         let because = "both are in a write without a time limit on a pipe that the other holds";
         return Some(Finding::hung(pid, "mutual-pipe", "C6", text).ends(ends).because(because).certain());
     }
-    let listens = process.fds.iter().filter_map(|fd| view.socket(fd)).any(|socket| socket.state == SocketState::Listening);
+    let listens =
+        process.fds.iter().filter_map(|fd| view.socket(fd)).any(|socket| socket.state == SocketState::Listening);
     let (signature, mechanism) = match fd.fd {
         2 => ("stderr-undrained", "C1"),
         _ if listens => ("stdout-undrained", "C2"),
@@ -118,8 +141,12 @@ pub fn write(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Des
     let finding = Finding::hung(pid, signature, mechanism, text).ends(ends);
     let waiter = readers.iter().copied().find(|reader| waits_for(view, *reader, pid).0);
     Some(match waiter {
-        Some(waiter) => finding.because(format!("{}, who should read, waits for {name} elsewhere", view.name(waiter))).certain(),
-        None => finding.because(format!("{} has been in {} throughout, and {who} did not read", pid, wait.call)).rank(rank::CERTAIN - 1),
+        Some(waiter) => {
+            finding.because(format!("{}, who should read, waits for {name} elsewhere", view.name(waiter))).certain()
+        }
+        None => finding
+            .because(format!("{} has been in {} throughout, and {who} did not read", pid, wait.call))
+            .rank(rank::CERTAIN - 1),
     })
 }
 

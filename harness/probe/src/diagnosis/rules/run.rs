@@ -7,28 +7,32 @@ use crate::data::{Process, State, TimeLimit};
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 
-/// The share of a core above which a process works.
+/// The share of a core above which a process works, time in line for one included: machines are busy.
 const WORKS_SHARE: f64 = 0.25;
 /// The share of a core above which a process that gets nothing done spins.
 const SPINS_SHARE: f64 = 0.8;
 /// Bytes within the window above which a process moves data.
 const MOVES_BYTES: u64 = 4096;
-/// Calls for nothing within the window that make a spin: a poll every 10 ms is far below.
-const EMPTY_CALLS: u64 = 1000;
+/// Calls for nothing within the window that make a spin, beside that share of a core: a poll is cheap.
+const EMPTY_CALLS: u64 = 100;
 /// A wait longer than this has no end: `sleep infinity` gives 68 years and more.
 const NO_END_MS: u64 = 365 * 24 * 3_600_000;
 
 /// What a process is that uses a processor.
 pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
     let pid = process.pid;
-    let (cpu, io) = (view.cpu(pid), view.io(pid));
+    let (cpu, io) = (view.wants(pid), view.io(pid));
     let name = view.name(pid);
-    let percent = (cpu * 100.0).round();
+    let percent = (view.cpu(pid) * 100.0).round();
     if cpu >= WORKS_SHARE {
-        let (reads, writes) = (io.reads > EMPTY_CALLS && io.read_bytes == 0, io.writes > EMPTY_CALLS && io.written_bytes == 0);
+        let (reads, writes) =
+            (io.reads > EMPTY_CALLS && io.read_bytes == 0, io.writes > EMPTY_CALLS && io.written_bytes == 0);
         if reads || writes {
             let (did, got) = if reads { (io.reads, "read") } else { (io.writes, "write") };
-            let text = format!("{name} spins: {did} {got} calls in {} that moved not one byte", span(view.window_ns / 1_000_000));
+            let text = format!(
+                "{name} spins: {did} {got} calls in {} that moved not one byte",
+                span(view.window_ns / 1_000_000)
+            );
             let orphan = if process.ppid <= 1 { ", and its parent is gone" } else { "" };
             let because = format!("{percent} % of a core{orphan}");
             return Some(Finding::hung(pid, "eof-spin", "H2", text).because(because).ends(end_it(view, pid)).certain());
@@ -36,7 +40,9 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
         let idle = io.reads + io.writes == 0 && view.faults(pid) == 0;
         let alone = process.threads.iter().all(|thread| thread.tid == pid || thread.state != State::Running);
         if cpu >= SPINS_SHARE && idle && alone && !view.turnover(pid) {
-            let text = format!("{name} spins or computes: {percent} % of a core, no byte read or written, no memory touched anew");
+            let text = format!(
+                "{name} spins or computes: {percent} % of a core, no byte read or written, no memory touched anew"
+            );
             let finding = Finding::hung(pid, "cpu-spin", "H2", text).ends(end_it(view, pid)).guess();
             return Some(finding.because("a long pure computation looks the same from outside").rank(rank::WORKS + 1));
         }
@@ -47,7 +53,11 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
     }
     let moved = io.read_bytes + io.written_bytes;
     if moved >= MOVES_BYTES && io.reads + io.writes > 1 {
-        return Some(Finding::working(pid, "working", format!("{name} works: it moved {moved} bytes in {}", span(view.window_ns / 1_000_000))));
+        return Some(Finding::working(
+            pid,
+            "working",
+            format!("{name} works: it moved {moved} bytes in {}", span(view.window_ns / 1_000_000)),
+        ));
     }
     if process.state == State::Disk {
         let text = format!("{name} waits for a disk or a network file system");
@@ -108,12 +118,20 @@ pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
         let deaf = process.threads.iter().all(|thread| !thread.call_read && thread.wchan.is_empty());
         let text = if deaf { format!("{name} cannot be looked into") } else { format!("{name} runs") };
         let finding = Finding::unknown(pid, &text);
-        return if deaf { finding } else { Finding { signature: "working", verdict: super::Verdict::Working, ..finding } };
+        return if deaf {
+            finding
+        } else {
+            Finding { signature: "working", verdict: super::Verdict::Working, ..finding }
+        };
     }
     if waits.iter().all(|wait| wait.on == On::Futex) {
         let never = waits.iter().all(|wait| wait.limit == TimeLimit::Never);
         let still = waits.iter().all(|wait| view.switches(pid, wait.tid) == 0);
-        let each = if waits.len() == 1 { "its only thread waits for another that is not there" } else { "its threads wait for each other" };
+        let each = if waits.len() == 1 {
+            "its only thread waits for another that is not there"
+        } else {
+            "its threads wait for each other"
+        };
         if never && still {
             let text = format!("{name} is deadlocked: {each}, and none waits for anything else");
             let finding = Finding::hung(pid, "thread-deadlock", "", text).ends(end_it(view, pid));

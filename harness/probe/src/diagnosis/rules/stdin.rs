@@ -21,7 +21,8 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
     }
     let writers = view.other_end(process, fd, true);
     let above: Vec<Pid> = view.ancestors(process.pid).collect();
-    let (over, beside): (Vec<Pid>, Vec<Pid>) = writers.iter().partition(|pid| above.contains(pid) || outside(view, process, **pid));
+    let (over, beside): (Vec<Pid>, Vec<Pid>) =
+        writers.iter().partition(|pid| above.contains(pid) || outside(view, process, **pid));
     if !beside.is_empty() {
         return Some(pipeline(rules, process, &beside));
     }
@@ -54,8 +55,14 @@ fn pipeline(rules: &mut Rules<'_, '_>, process: &Process, writers: &[Pid]) -> Fi
     match source.verdict {
         Verdict::Hung => source,
         _ => {
-            let text = format!("{} waits for what {} writes: {}", view.name(process.pid), view.names(writers), source.sentence);
-            Finding::waiting(process.pid, "pipeline", source.rank.clamp(rank::CLOCK, rank::WORKS), text).ends("the end of what it reads")
+            let text = format!(
+                "{} waits for what {} writes: {}",
+                view.name(process.pid),
+                view.names(writers),
+                source.sentence
+            );
+            Finding::waiting(process.pid, "pipeline", source.rank.clamp(rank::CLOCK, rank::WORKS), text)
+                .ends("the end of what it reads")
         }
     }
 }
@@ -64,22 +71,31 @@ fn open(view: &View<'_>, process: &Process, wait: &Wait, writers: &[Pid]) -> Fin
     let pid = process.pid;
     let (name, kind) = (view.name(pid), view.agent(pid));
     let holders = view.names(writers);
-    let messages = kind.is_some_and(|kind| kind.name == "claude") && process.args.iter().any(|arg| arg.contains("stream-json"));
+    let messages =
+        kind.is_some_and(|kind| kind.name == "claude") && process.args.iter().any(|arg| arg.contains("stream-json"));
     let mechanism = match (kind, view.agent_above(pid)) {
         (None, Some(_)) => "B1",
         _ => "S1",
     };
     let text = if messages {
-        format!("{name} waits for the next message on its standard input, which {holders} holds open and does not write to")
+        format!(
+            "{name} waits for the next message on its standard input, which {holders} holds open and does not write to"
+        )
     } else {
-        format!("{name} waits for its standard input to end or to say something, and {holders} keeps it open without a word")
+        format!(
+            "{name} waits for its standard input to end or to say something, and {holders} keeps it open without a word"
+        )
     };
     let circle = writers.iter().copied().find(|writer| waits_for(view, *writer, pid).1);
     let who = if writers.is_empty() { "whoever holds it".to_owned() } else { holders.clone() };
     let start = if messages { "ends its input once its result is there" } else { "starts it with </dev/null" };
     let ends = format!("{who} closes its end or writes to it; next time, {start}; from outside: {}", end_it(view, pid));
     let mut finding = Finding::hung(pid, "stdin-open", mechanism, text).ends(ends);
-    let call = if wait.polled { format!("{} watches descriptor 0", wait.call) } else { format!("{}(0) has no time limit", wait.call) };
+    let call = if wait.polled {
+        format!("{} watches descriptor 0", wait.call)
+    } else {
+        format!("{}(0) has no time limit", wait.call)
+    };
     if wait.polled {
         finding = finding.rank(rank::LOOP);
     }
@@ -107,8 +123,12 @@ fn own_error(view: &View<'_>, process: &Process, fd: &Descriptor) -> Option<Find
         return None;
     }
     let name = view.name(process.pid);
-    let text = format!("{name} had no terminal and reads its own standard error as if it were one: nothing can come there");
-    let ends = format!("{}; next time, set GIT_EDITOR=true (or false to refuse), or give it no editor to start", end_it(view, process.pid));
+    let text =
+        format!("{name} had no terminal and reads its own standard error as if it were one: nothing can come there");
+    let ends = format!(
+        "{}; next time, set GIT_EDITOR=true (or false to refuse), or give it no editor to start",
+        end_it(view, process.pid)
+    );
     let because = "descriptors 0 and 2 are the same pipe, and it waits for input there";
     Some(Finding::hung(process.pid, "editor-on-stderr", "B4", text).ends(ends).because(because).certain())
 }

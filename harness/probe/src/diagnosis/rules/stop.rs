@@ -10,9 +10,8 @@ use crate::diagnosis::{Sure, Verdict};
 
 /// ioctl requests that a background process may not make (asm-generic/ioctls.h): TCSETS, TCSETSW, TCSETSF, TCSETA and
 /// its two, TCSBRK, TCXONC, TCFLSH, TIOCSPGRP, and TCSETS2 to TCSETSF2.
-const CHANGES_TERMINAL: [u64; 12] = [
-    0x5402, 0x5403, 0x5404, 0x5406, 0x5407, 0x5408, 0x5409, 0x540a, 0x540b, 0x5410, 0x402c_542b, 0x402c_542c,
-];
+const CHANGES_TERMINAL: [u64; 12] =
+    [0x5402, 0x5403, 0x5404, 0x5406, 0x5407, 0x5408, 0x5409, 0x540a, 0x540b, 0x5410, 0x402c_542b, 0x402c_542c];
 
 /// What a process is that does not run at all.
 pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
@@ -52,7 +51,10 @@ fn stopped(view: &View<'_>, process: &Process) -> Finding {
     let signature = if signal == "SIGTTIN" { "sigttin" } else { "sigttou" };
     let ends = "bring it to the foreground (fg); SIGCONT alone stops it again; started in a session of its own (setsid) it would get an error instead";
     let finding = Finding::hung(member.pid, signature, "T1", text).ends(ends);
-    finding.because("its state is T, in a call on its terminal, and the terminal's group is another").certain().rank(rank::CERTAIN + 1)
+    finding
+        .because("its state is T, in a call on its terminal, and the terminal's group is another")
+        .certain()
+        .rank(rank::CERTAIN + 1)
 }
 
 fn touches(process: &Process) -> Option<(&'static str, &'static str)> {

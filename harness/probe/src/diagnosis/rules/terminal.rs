@@ -9,7 +9,8 @@ use crate::diagnosis::view::View;
 use crate::kind;
 
 const PAGERS: [&str; 5] = ["less", "more", "most", "bat", "pager"];
-const EDITORS: [&str; 12] = ["vi", "vim", "vim.basic", "vim.tiny", "vim.nox", "nvim", "nano", "emacs", "pico", "joe", "micro", "hx"];
+const EDITORS: [&str; 12] =
+    ["vi", "vim", "vim.basic", "vim.tiny", "vim.nox", "nvim", "nano", "emacs", "pico", "joe", "micro", "hx"];
 const SHELLS: [&str; 6] = ["bash", "zsh", "fish", "sh", "dash", "ksh"];
 
 /// Whether a process is an editor.
@@ -27,7 +28,9 @@ pub fn read(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) ->
         [] => format!("the terminal {path}"),
         masters => format!("the terminal {path} (whose keys come from {})", view.names(masters)),
     };
-    if SHELLS.contains(&process.comm.as_str()) && process.args.iter().skip(1).all(|arg| arg.starts_with('-') && arg != "-c") {
+    if SHELLS.contains(&process.comm.as_str())
+        && process.args.iter().skip(1).all(|arg| arg.starts_with('-') && arg != "-c")
+    {
         let text = format!("{name} waits for a command at {at}");
         return Some(Finding::waiting(pid, "shell-prompt", rank::SERVES, text).ends("a command"));
     }
@@ -36,8 +39,11 @@ pub fn read(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) ->
             return None;
         }
         let text = format!("{name} shows its screen and waits for a person's key at {at}");
-        let finding = Finding::waiting(pid, "terminal-person", rank::LOOP, text).ends("a key, or the answer that its screen asks for");
-        return Some(Finding { mechanism: Some("T3"), ..finding }.because("whether anybody sits there cannot be seen from here"));
+        let finding = Finding::waiting(pid, "terminal-person", rank::LOOP, text)
+            .ends("a key, or the answer that its screen asks for");
+        return Some(
+            Finding { mechanism: Some("T3"), ..finding }.because("whether anybody sits there cannot be seen from here"),
+        );
     }
     // a loop over several descriptors with the terminal among them is a program with a screen of its own
     let comm = process.comm.as_str();
@@ -49,9 +55,16 @@ pub fn read(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) ->
         ("tty-read", "B2", "waits for a key at")
     };
     let ends = match signature {
-        "pager" => format!("the key q there; next time, set PAGER and GIT_PAGER to cat; from outside: {}", end_it(view, pid)),
-        "editor" => format!("an end of the editor there; next time, set GIT_EDITOR=true; from outside: {}", end_it(view, pid)),
-        _ => format!("a line typed there; started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: {}", end_it(view, pid)),
+        "pager" => {
+            format!("the key q there; next time, set PAGER and GIT_PAGER to cat; from outside: {}", end_it(view, pid))
+        }
+        "editor" => {
+            format!("an end of the editor there; next time, set GIT_EDITOR=true; from outside: {}", end_it(view, pid))
+        }
+        _ => format!(
+            "a line typed there; started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: {}",
+            end_it(view, pid)
+        ),
     };
     let finding = Finding::hung(pid, signature, mechanism, format!("{name} {does} {at}")).ends(ends);
     let because = format!("{} on {path} in the terminal's foreground group {}", wait.call, process.tty_group);

@@ -1,0 +1,247 @@
+//! `rehang why PID`: why a process tree on this machine does not move, in one sentence, with the evidence.
+//!
+//! Invariant: nothing that is looked at is touched: no signal, no tracing; a server of an agent that we know gets GET
+//! requests alone.
+
+mod draft;
+
+use super::{Code, CommandError};
+use anstyle::{AnsiColor, Style};
+use clap::Args;
+use rehang_probe::{Evidence, Limits, Look, Options, Pid, ProbeError, Sure, Verdict};
+use rehang_scenario::Span;
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Say why a process on this machine does not move, without touching it.
+///
+/// Looks at the process and all below it twice, a window apart: every thread's system call, what each descriptor is and
+/// who holds its other end, terminals, locks, sockets, processor time. A process that is merely slow, or works, is called
+/// so. Exit code 3 for a hang, 0 for none, 1 where what could be read does not tell, 2 for no such process.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "Examples:
+  rehang why 4711                     in one sentence, with the evidence
+  rehang why --name opencode          every process of that name
+  rehang why 4711 --tree              the evidence for all processes below it
+  rehang why 4711 --watch             again and again; says when the answer changes
+  rehang why 4711 --scenario my.toml  drafts a scenario that hangs the same way
+  rehang why 4711 --json              one object, for a program")]
+pub struct Why {
+    /// Processes; each is explained with all below it.
+    #[arg(value_name = "PID", required_unless_present = "name")]
+    pub pids: Vec<Pid>,
+    /// Processes by their name, program or script.
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Show the evidence for every process of the tree, not only for those on the way to the answer.
+    #[arg(long)]
+    pub tree: bool,
+    /// NDJSON, one object a process.
+    #[arg(long)]
+    pub json: bool,
+    /// Look again and again, until it ends; prints when the answer changes.
+    #[arg(long)]
+    pub watch: bool,
+    /// Draft a scenario that hangs the same way, and write it to this file, which must not exist.
+    #[arg(long, value_name = "FILE")]
+    pub scenario: Option<PathBuf>,
+    /// How long to look.
+    #[arg(long, default_value = "1s", value_parser = span)]
+    pub window: Span,
+    /// From when on a connection without a byte counts as silent.
+    #[arg(long, default_value = "60s", value_parser = span)]
+    pub silent: Span,
+    /// Ask no agent's server and read no agent's own records.
+    #[arg(long)]
+    pub no_ask: bool,
+    /// The two snapshots themselves, as JSON.
+    #[arg(long, hide = true)]
+    pub snapshots: bool,
+}
+
+fn span(text: &str) -> Result<Span, String> {
+    Span::parse(text).map_err(|error| error.to_string())
+}
+
+impl Why {
+    /// Looks and says.
+    ///
+    /// # Errors
+    /// No such process; a scenario file that exists; /proc cannot be read.
+    pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        let mut pids = self.pids.clone();
+        if let Some(name) = &self.name {
+            pids.extend(rehang_probe::find(name).map_err(usage)?);
+            if pids.is_empty() {
+                return Err(CommandError::Usage(format!("no process is called `{name}`; `ps -e` names them all")));
+            }
+        }
+        if let Some(pid) = pids.iter().find(|pid| **pid <= 0) {
+            return Err(CommandError::Usage(format!("{pid} is no process id")));
+        }
+        if let Some(file) = self.scenario.as_ref().filter(|file| file.exists()) {
+            return Err(CommandError::Usage(format!("{} exists; name a new file", file.display())));
+        }
+        if self.watch {
+            return self.watch(&pids, out);
+        }
+        let spinner = spinner(pids.len(), self.window);
+        let mut looks = Vec::new();
+        for pid in &pids {
+            looks.push(rehang_probe::look(&[*pid], &self.options(), &self.limits(), self.wait()).map_err(usage)?);
+        }
+        spinner.finish_and_clear();
+        let mut code = Code::Expected;
+        for (at, look) in looks.iter().enumerate() {
+            if at > 0 && !self.json {
+                writeln!(out)?;
+            }
+            self.tell(look, out)?;
+            code = code.max(of(look));
+        }
+        if let (Some(file), Some(look)) = (&self.scenario, looks.first()) {
+            self.draft(look, file, out)?;
+        }
+        Ok(code)
+    }
+
+    fn watch(&self, pids: &[Pid], out: &mut dyn Write) -> Result<Code, CommandError> {
+        let (mut last, mut code, mut failed) = (String::new(), Code::Expected, None);
+        rehang_probe::watch(pids, &self.options(), &self.limits(), self.wait(), |look| {
+            let now = format!("{:?} {} {}", look.diagnosis.verdict, look.diagnosis.signature, look.diagnosis.pid);
+            code = of(look);
+            if now != last {
+                last = now;
+                if let Err(error) = self.tell(look, out).and_then(|()| Ok(out.flush()?)) {
+                    failed = Some(error);
+                    return ControlFlow::Break(());
+                }
+            }
+            ControlFlow::Continue(())
+        })
+        .map_err(usage)?;
+        failed.map_or(Ok(code), Err)
+    }
+
+    fn options(&self) -> Options {
+        Options { ask: !self.no_ask }
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { silent_ms: self.silent.as_ms() }
+    }
+
+    fn wait(&self) -> Duration {
+        Duration::from_millis(self.window.as_ms())
+    }
+
+    fn tell(&self, look: &Look, out: &mut dyn Write) -> Result<(), CommandError> {
+        let json = |error: serde_json::Error| CommandError::Fault(error.to_string());
+        if self.snapshots {
+            let both = serde_json::json!({ "before": look.before, "after": look.after });
+            writeln!(out, "{both}")?;
+            return Ok(());
+        }
+        if self.json {
+            let mut diagnosis = look.diagnosis.clone();
+            if self.tree {
+                diagnosis.evidence = self.whole(look);
+            }
+            writeln!(out, "{}", serde_json::to_string(&diagnosis).map_err(json)?)?;
+            return Ok(());
+        }
+        let diagnosis = &look.diagnosis;
+        let (word, style) = word(diagnosis.verdict);
+        writeln!(out, "{style}{word}{style:#}  {}.", diagnosis.sentence)?;
+        if !diagnosis.ends.is_empty() {
+            writeln!(out, "  ends with  {}", diagnosis.ends)?;
+        }
+        let sure = match diagnosis.sure {
+            Sure::Certain => "certain",
+            Sure::Likely => "likely",
+            Sure::Guess => "a guess",
+        };
+        let because = if diagnosis.because.is_empty() { String::new() } else { format!(": {}", diagnosis.because) };
+        writeln!(out, "  {sure}{because}")?;
+        let mechanism = diagnosis.mechanism.as_ref().map(|id| format!(", mechanism {id}")).unwrap_or_default();
+        writeln!(out, "  signature {}{mechanism}; looked for {} ms", diagnosis.signature, diagnosis.window_ms)?;
+        writeln!(out)?;
+        let whole;
+        let evidence = if self.tree {
+            whole = self.whole(look);
+            &whole
+        } else {
+            &diagnosis.evidence
+        };
+        for node in evidence {
+            writeln!(out, "{}", node.text)?;
+            branches(&node.below, "", out)?;
+        }
+        for lack in &diagnosis.lacks {
+            writeln!(out, "not read: {} ({})", lack.what, lack.remedy)?;
+        }
+        Ok(())
+    }
+
+    fn whole(&self, look: &Look) -> Vec<Evidence> {
+        rehang_probe::whole_tree(&look.before, &look.after, &self.limits())
+    }
+
+    fn draft(&self, look: &Look, file: &PathBuf, out: &mut dyn Write) -> Result<(), CommandError> {
+        let text = draft::draft(look).map_err(CommandError::Usage)?;
+        let mut new = std::fs::File::options().write(true).create_new(true).open(file)?;
+        new.write_all(text.as_bytes())?;
+        if !self.json {
+            writeln!(out, "\nwrote {0}; `rehang run --scenarios {0} --strategy none` shows the hang", file.display())?;
+        }
+        Ok(())
+    }
+}
+
+fn of(look: &Look) -> Code {
+    match look.diagnosis.verdict {
+        Verdict::Hung => Code::Hang,
+        Verdict::Unknown => Code::Unexpected,
+        Verdict::Waiting | Verdict::Working | Verdict::Ended => Code::Expected,
+    }
+}
+
+fn usage(error: ProbeError) -> CommandError {
+    match error {
+        ProbeError::NoProcess(_) => CommandError::Usage(error.to_string()),
+        ProbeError::Proc(error) => CommandError::Io(error),
+    }
+}
+
+fn word(verdict: Verdict) -> (&'static str, Style) {
+    let bold = |color: AnsiColor| color.on_default().bold();
+    match verdict {
+        Verdict::Hung => ("HUNG", bold(AnsiColor::Red)),
+        Verdict::Waiting => ("WAITING", bold(AnsiColor::Yellow)),
+        Verdict::Working => ("WORKING", bold(AnsiColor::Green)),
+        Verdict::Ended => ("ENDED", Style::new().bold()),
+        Verdict::Unknown => ("UNKNOWN", Style::new().bold()),
+    }
+}
+
+fn branches(nodes: &[Evidence], indent: &str, out: &mut dyn Write) -> std::io::Result<()> {
+    for (at, node) in nodes.iter().enumerate() {
+        let last = at + 1 == nodes.len();
+        let (knee, below) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+        writeln!(out, "{indent}{knee}{}", node.text)?;
+        branches(&node.below, &format!("{indent}{below}"), out)?;
+    }
+    Ok(())
+}
+
+/// Where it takes over a second, a terminal is told so.
+fn spinner(count: usize, window: Span) -> indicatif::ProgressBar {
+    if (count as u64).saturating_mul(window.as_ms()) <= 1000 {
+        return indicatif::ProgressBar::hidden();
+    }
+    let spinner = indicatif::ProgressBar::new_spinner().with_message(format!("looking for {window}"));
+    spinner.enable_steady_tick(Duration::from_millis(100));
+    spinner
+}
