@@ -2,9 +2,7 @@
 //!
 //! On the simulated kernel in virtual time; each test's name says what a release does there.
 
-mod claude_support;
-
-use claude_support::{Session, Setup};
+use rehang_drift::session::{Session, Setup};
 use rehang_fakes::claude::{Answerer, Config, Effect, Engine, Parsed, Release, parse};
 use rehang_fakes::inside::Inside;
 use rehang_fakes::os::{Exit, Read, Sig, Write};

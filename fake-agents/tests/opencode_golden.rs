@@ -2,18 +2,15 @@
 //!
 //! A version's files are played in order on one engine, so 09 sees what 08 left. The recorded requests are sent at
 //! the recorded points, the scripted model says what it said then, and the answers and the events that come out are
-//! compared with the recorded ones after ids, instants and folders are named. What is left out on purpose stands in
-//! [`left_out`] and [`in_lanes`], each with its reason, and nowhere else.
+//! compared with the recorded ones after ids, instants and folders are named ([`rehang_drift::opencode`]).
 
-use rehang_fakes::inside::Inside;
-use rehang_fakes::opencode::BashEnd;
-use rehang_fakes::opencode::engine::{Effect, Engine, Out, Setup};
-use rehang_fakes::opencode::release::Release;
-use rehang_scenario::turns::{Bash, BashTool, Question, Task, Turn};
-use rehang_scenario::{Span, VTime};
+use rehang_drift::Compared;
+use rehang_drift::opencode::Pair;
+use rehang_fakes::opencode::engine::Setup;
+use rehang_scenario::turns::{Bash, BashTool, Question, Response, Task, Turn};
 use rehang_wire::model::{Finish, ModelEvent, ToolCall};
-use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, VecDeque};
+use serde_json::{Value, json};
+use std::collections::VecDeque;
 use std::path::PathBuf;
 
 const FILES: [&str; 8] = [
@@ -27,67 +24,6 @@ const FILES: [&str; 8] = [
     "13_subagent_perm",
 ];
 
-/// Events that the fake leaves out on purpose, and why.
-fn left_out(event: &Value, known: &[String]) -> bool {
-    let kind = event["type"].as_str().unwrap_or_default();
-    // They come by the clock, whatever the exchange; `heartbeats` in the persona's own tests looks at them.
-    kind == "server.heartbeat"
-        // The catalogue of references and integrations is loaded in the background; no client of a session reads it.
-        || matches!(kind, "reference.updated" | "integration.updated")
-        // Recording 11, which is not among the files, still runs while 13 is recorded.
-        || session_of(event).is_some_and(|session| !known.contains(&session))
-}
-
-/// The order that a recording holds by chance is not compared.
-///  - The summary of a session's diffs is made in the background (`session/summary.ts`): its events are a lane of
-///    their own for each session, compared in their own order.
-///  - The ask and the part that says `running` are published by two fibers: the ask is put first.
-///  - 1.18.33 publishes some events by reference and writes them later, so the first word of a reply may show its end
-///    (13): of a reply's first event only the id is compared. A session's tokens in a summary are as late (13).
-///  - 1.18.33 tells a `task` part twice over (13): of equal events of such a part in a row one is kept.
-fn in_lanes(events: Vec<Value>) -> BTreeMap<String, Vec<Value>> {
-    let mut lanes: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-    let mut begun: Vec<String> = Vec::new();
-    for mut event in events {
-        let kind = event["type"].as_str().unwrap_or_default().to_owned();
-        let summary = !event["properties"]["info"]["summary"].is_null();
-        let info_role = event["properties"]["info"]["role"].as_str().unwrap_or_default().to_owned();
-        let background = matches!(kind.as_str(), "session.created" | "session.updated" | "session.diff")
-            || (kind == "message.updated" && info_role == "user" && summary);
-        if let Some(Value::Object(info)) = event.pointer_mut("/properties/info") {
-            if kind == "session.updated" {
-                info.remove("tokens");
-            }
-            if kind == "message.updated" && info_role == "assistant" {
-                let id = info["id"].as_str().unwrap_or_default().to_owned();
-                if !begun.contains(&id) {
-                    *info = Map::from_iter([("id".to_owned(), json!(id.clone()))]);
-                    begun.push(id);
-                }
-            }
-        }
-        let lane = match background {
-            true => format!("background of {}", session_of(&event).unwrap_or_default()),
-            false => "turn".to_owned(),
-        };
-        let lane = lanes.entry(lane).or_default();
-        let task = event["properties"]["part"]["tool"] == "task";
-        let last = lane.iter().rev().map(|e| &e["properties"]["part"]).find(|part| part["tool"] == "task");
-        if task && last == Some(&event["properties"]["part"]) {
-            continue;
-        }
-        let asked = kind.ends_with(".asked");
-        let runs = |e: &Value| e["properties"]["part"]["state"]["status"] == "running";
-        if asked && lane.last().is_some_and(runs) {
-            let at = lane.len() - 1;
-            lane.insert(at, event);
-        } else {
-            lane.push(event);
-        }
-    }
-    lanes
-}
-
 #[test]
 fn v1_2_15_is_as_recorded() {
     play("1.2.15");
@@ -99,282 +35,52 @@ fn v1_18_33_is_as_recorded() {
 }
 
 fn play(version: &str) {
-    let mut pair = Pair::new(version);
+    let mut pair = Pair::new(version, setup()).unwrap();
+    let mut compared = Compared::default();
     for file in FILES {
-        pair.play(version, file);
-    }
-    assert_eq!(pair.compared.0, FILES.len(), "every file was played");
-    assert!(pair.compared.1 > 250, "{} events were compared", pair.compared.1);
-}
-
-/// The fake and the recordings, side by side.
-struct Pair {
-    engine: Engine,
-    now: VTime,
-    tickets: u32,
-    /// What the model will say, response by response, over all sessions.
-    model: VecDeque<Vec<ModelEvent>>,
-    events: Vec<Value>,
-    answers: BTreeMap<u32, (u16, Value)>,
-    recorded_names: Names,
-    fake_names: Names,
-    known: Vec<String>,
-    compared: (usize, usize),
-}
-
-/// Names for ids, in the order in which they are met.
-#[derive(Default)]
-struct Names {
-    names: BTreeMap<String, String>,
-    counts: BTreeMap<String, u32>,
-}
-
-impl Pair {
-    fn new(version: &str) -> Pair {
-        let bash = || {
-            Turn::Bash(Bash {
-                command: "echo BASH_RAN; pwd".to_owned(),
-                asks: Some("bash".to_owned()),
-                does: Vec::new(),
-                timeout: None,
-                tool: BashTool::default(),
-            })
-        };
-        let ask = || Turn::Ask(vec![question()]);
-        let said = || Turn::Say(String::new());
-        let task = Turn::Task(Task { description: "run sub".to_owned(), turns: vec![bash(), said()] });
-        // 01; 03; 04; 06; 07, 08, 09; 13.
-        let turns = vec![
-            said(),
-            Turn::Finish(rehang_scenario::turns::Finish::Stop),
-            bash(),
-            said(),
-            Turn::Finish(rehang_scenario::turns::Finish::Stop),
-            bash(),
-            ask(),
-            said(),
-            Turn::Finish(rehang_scenario::turns::Finish::Stop),
-            ask(),
-            ask(),
-            ask(),
-            task,
-            said(),
-        ];
-        let setup = Setup { turns, question_registered: true, ..Setup::default() };
-        Pair {
-            engine: Engine::new(Release::opencode(version).unwrap(), setup, Inside::default()),
-            now: VTime(1_000),
-            tickets: 0,
-            model: VecDeque::new(),
-            events: Vec::new(),
-            answers: BTreeMap::new(),
-            recorded_names: Names::default(),
-            fake_names: Names::default(),
-            known: Vec::new(),
-            compared: (0, 0),
-        }
-    }
-
-    fn play(&mut self, version: &str, file: &str) {
         let lines = read(version, file);
-        let rests: Vec<&Value> = lines.iter().filter(|line| line["kind"] == "rest").collect();
-        let sse: Vec<Value> =
-            lines.iter().filter(|line| line["kind"] == "sse:event").map(|line| line["ev"].clone()).collect();
-        self.known.extend(sse.iter().filter(|e| e["type"] == "session.created").filter_map(session_of));
-        let mut recorded: Vec<Value> = sse.into_iter().filter(|event| !left_out(event, &self.known)).collect();
-        self.model = said(file, &lines);
-        let chunks = bash_chunks(&recorded);
-
-        // What the client sent, in order: the prompt's POST was sent behind the session's and answered later.
-        let prompt = rests.iter().position(|rest| {
-            rest["path"].as_str().is_some_and(|p| p.ends_with("/message")) && rest["method"] == "POST"
-        });
-        let prompt = prompt.expect("each file has a prompt");
-        let mut order: Vec<&Value> = rests.clone();
-        let post = order.remove(prompt);
-        order.insert(1, post);
-        let mut asked: Vec<(&Value, u32)> = Vec::new();
-        for rest in order {
-            let path = self.fake_path(rest["path"].as_str().unwrap_or_default(), &recorded);
-            let body = if rest["body"].is_null() { Vec::new() } else { rest["body"].to_string().into_bytes() };
-            self.tickets += 1;
-            self.now = self.now + Span(1);
-            self.engine.request(self.now, self.tickets, rest["method"].as_str().unwrap_or_default(), &path, &body);
-            asked.push((rest, self.tickets));
-            self.settle(&chunks);
-            if path.ends_with("/abort") {
-                self.now = self.now + Span(1_000);
-                self.engine.tick(self.now);
-                self.settle(&chunks);
-            }
-        }
-
-        let fake = std::mem::take(&mut self.events);
-        // 1.18.33 answers some requests behind the events that they caused; both sides are put into one order.
-        let mut left = in_lanes(std::mem::take(&mut recorded));
-        let mut right = in_lanes(fake);
-        let turns = (left.remove("turn").unwrap_or_default(), right.remove("turn").unwrap_or_default());
-        self.same(version, file, "turn", turns.0, turns.1);
-        for (rest, ticket) in asked {
-            let want = (rest["status"].as_u64().unwrap_or(0), self.without_strangers(&rest["response"]));
-            let got = self.answers.remove(&ticket);
-            let what = format!("{} {}", rest["method"], rest["path"]);
-            match got {
-                None => assert_eq!(want.0, 0, "{version} {file}: {what} was answered in the recording"),
-                Some((status, body)) => {
-                    assert_eq!(u64::from(status), want.0, "{version} {file}: {what}: {body}");
-                    self.same(version, file, &what, vec![want.1], vec![body]);
-                }
-            }
-        }
-        let left: Vec<Vec<Value>> = left.into_values().collect();
-        let mut right: Vec<Vec<Value>> = right.into_values().collect();
-        assert_eq!(left.len(), right.len(), "{version} {file}: sessions with a background");
-        // A child's lane stands before or behind its parent's by the letters of its id: its title tells them apart.
-        for lane in left {
-            let title = |lane: &[Value]| lane[0]["properties"]["info"]["title"].clone();
-            let at = right.iter().position(|other| title(other) == title(&lane));
-            let other = right.remove(at.unwrap_or_else(|| panic!("{version} {file}: no session {}", title(&lane))));
-            self.same(version, file, "background", lane, other);
-        }
-        self.compared.0 += 1;
+        let mut model = said(file, &lines);
+        let mut next = |_: &str, _: &Response, _: &str| model.pop_front().expect("asked as often as recorded");
+        compared.add(pair.play(file, &lines, &mut next));
     }
-
-    /// Does what the engine wants, as the recorded world did.
-    fn settle(&mut self, chunks: &[String]) {
-        loop {
-            let out = self.engine.take();
-            if out.is_empty() {
-                return;
-            }
-            for out in out {
-                match out {
-                    Out::Event(event) => {
-                        self.events.push(serde_json::from_str(&event.json).expect("an event is JSON"));
-                    }
-                    Out::Respond(answer) => {
-                        let body = serde_json::from_str(&answer.body).expect("a body is JSON");
-                        self.answers.insert(answer.ticket, (answer.status, body));
-                    }
-                    Out::Effect(Effect::AskModel { stream, .. }) => {
-                        for event in self.model.pop_front().expect("the model was asked as often as recorded") {
-                            self.engine.model_event(self.now, stream, event);
-                        }
-                        self.engine.model_ended(self.now, stream);
-                    }
-                    Out::Effect(Effect::Spawn { tool, .. }) => {
-                        for chunk in chunks {
-                            self.engine.bash_output(self.now, tool, chunk);
-                        }
-                        self.engine.bash_over(self.now, tool, BashEnd::Exit(Some(0)));
-                    }
-                    Out::Effect(_) | Out::Fact(_) => {}
-                }
-            }
-        }
-    }
-
-    fn same(&mut self, version: &str, file: &str, what: &str, want: Vec<Value>, got: Vec<Value>) {
-        let want: Vec<Value> = want.into_iter().map(|v| self.recorded_names.normal(v)).collect();
-        let got: Vec<Value> = got.into_iter().map(|v| self.fake_names.normal(v)).collect();
-        for (at, (want, got)) in want.iter().zip(&got).enumerate() {
-            assert_eq!(got, want, "{version} {file}: {what}, at {at}\n got {got}\nwant {want}");
-        }
-        let kinds = |all: &[Value]| all.iter().map(|v| v["type"].to_string()).collect::<Vec<_>>();
-        assert_eq!(kinds(&got), kinds(&want), "{version} {file}: {what}");
-        self.compared.1 += want.len();
-    }
-
-    /// A recorded path with the fake's ids.
-    fn fake_path(&self, path: &str, recorded: &[Value]) -> String {
-        let swap = |segment: &str| {
-            let order = |events: &[Value], key: &dyn Fn(&Value) -> Option<String>| -> Vec<String> {
-                let mut all: Vec<String> = Vec::new();
-                for id in events.iter().filter_map(key) {
-                    if !all.contains(&id) {
-                        all.push(id);
-                    }
-                }
-                all
-            };
-            let created = |e: &Value| (e["type"] == "session.created").then(|| session_of(e)).flatten();
-            let asked = |e: &Value| {
-                let kind = e["type"].as_str()?;
-                kind.ends_with(".asked").then(|| e["properties"]["id"].as_str().map(str::to_owned)).flatten()
-            };
-            for key in [&created as &dyn Fn(&Value) -> Option<String>, &asked] {
-                let (theirs, ours) = (order(recorded, key), order(&self.events, key));
-                if let Some(at) = theirs.iter().position(|id| id == segment) {
-                    return ours.get(at).cloned().unwrap_or_else(|| panic!("the fake has no {segment} yet"));
-                }
-            }
-            segment.to_owned()
-        };
-        path.split('/').map(swap).collect::<Vec<_>>().join("/")
-    }
-
-    /// A list of statuses without sessions of recordings that are not among the files.
-    fn without_strangers(&self, response: &Value) -> Value {
-        match response {
-            Value::Object(fields) if fields.keys().any(|key| key.starts_with("ses_")) => {
-                let own = fields.iter().filter(|(key, _)| self.known.contains(key));
-                Value::Object(own.map(|(k, v)| (k.clone(), v.clone())).collect())
-            }
-            _ => response.clone(),
-        }
-    }
+    let wrong: Vec<String> = compared.differences.iter().map(ToString::to_string).collect();
+    assert!(wrong.is_empty(), "{version}:\n{}", wrong.join("\n"));
+    assert!(compared.events > 250, "{} events were compared", compared.events);
 }
 
-impl Names {
-    /// A value with its ids named, its instants and slugs taken out, its folders made one.
-    fn normal(&mut self, value: Value) -> Value {
-        match value {
-            Value::Object(fields) => {
-                let mut out: Vec<(String, Value)> = Vec::new();
-                let mut fields: Vec<(String, Value)> = fields.into_iter().collect();
-                fields.sort_by(|a, b| a.0.cmp(&b.0));
-                let event = fields.iter().any(|(k, _)| k == "properties");
-                for (key, value) in fields {
-                    let value = match key.as_str() {
-                        "created" | "updated" | "completed" | "start" | "end" | "time" if value.is_number() => json!(0),
-                        "slug" => json!("slug"),
-                        "id" if event => json!("event"),
-                        _ => self.normal(value),
-                    };
-                    out.push((self.text(&key), value));
-                }
-                Value::Object(out.into_iter().collect())
-            }
-            Value::Array(items) => Value::Array(items.into_iter().map(|item| self.normal(item)).collect()),
-            Value::String(text) => Value::String(self.text(&text)),
-            other => other,
-        }
-    }
-
-    fn text(&mut self, text: &str) -> String {
-        let text = text.replace("/home/agent/proj", "/project");
-        let begins = ["ses_", "msg_", "prt_", "que_", "per_"];
-        let Some(at) = begins.iter().filter_map(|begin| text.find(begin)).min() else { return text };
-        let id: String = text[at..].chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
-        let kind = id[..3].to_owned();
-        let name = match self.names.get(&id) {
-            Some(name) => name.clone(),
-            None => {
-                let count = self.counts.entry(kind.clone()).or_default();
-                *count += 1;
-                let name = format!("<{kind} {count}>");
-                self.names.insert(id.clone(), name.clone());
-                name
-            }
-        };
-        text.replace(&id, &name)
-    }
-}
-
-fn session_of(event: &Value) -> Option<String> {
-    let properties = &event["properties"];
-    let places = ["/sessionID", "/info/sessionID", "/part/sessionID", "/info/id"];
-    places.iter().find_map(|place| properties.pointer(place)?.as_str()).map(str::to_owned)
+/// What every recording has of the model's turns, for the engine.
+fn setup() -> Setup {
+    let bash = || {
+        Turn::Bash(Bash {
+            command: "echo BASH_RAN; pwd".to_owned(),
+            asks: Some("bash".to_owned()),
+            does: Vec::new(),
+            timeout: None,
+            tool: BashTool::default(),
+        })
+    };
+    let ask = || Turn::Ask(vec![question()]);
+    let said = || Turn::Say(String::new());
+    let task = Turn::Task(Task { description: "run sub".to_owned(), turns: vec![bash(), said()] });
+    // 01; 03; 04; 06; 07, 08, 09; 13.
+    let turns = vec![
+        said(),
+        Turn::Finish(rehang_scenario::turns::Finish::Stop),
+        bash(),
+        said(),
+        Turn::Finish(rehang_scenario::turns::Finish::Stop),
+        bash(),
+        ask(),
+        said(),
+        Turn::Finish(rehang_scenario::turns::Finish::Stop),
+        ask(),
+        ask(),
+        ask(),
+        task,
+        said(),
+    ];
+    let setup = Setup { turns, question_registered: true, ..Setup::default() };
+    setup
 }
 
 fn read(version: &str, file: &str) -> Vec<Value> {
@@ -434,21 +140,4 @@ fn said(file: &str, lines: &[Value]) -> VecDeque<Vec<ModelEvent>> {
         "07" | "08" | "09" => vec![call("question")],
         _ => vec![call("task"), call("bash"), text(["done ", "after ", "bash "]), text(["done ", "after ", "task "])],
     })
-}
-
-/// What the recorded bash printed, chunk by chunk: it came in one or in two.
-fn bash_chunks(events: &[Value]) -> Vec<String> {
-    let mut so_far = String::new();
-    let mut chunks = Vec::new();
-    for event in events {
-        let state = &event["properties"]["part"]["state"];
-        if state["status"] == "running"
-            && let Some(output) = state["metadata"]["output"].as_str()
-            && let Some(more) = output.strip_prefix(so_far.as_str()).filter(|more| !more.is_empty())
-        {
-            chunks.push(more.to_owned());
-            output.clone_into(&mut so_far);
-        }
-    }
-    chunks
 }

@@ -1,6 +1,7 @@
-//! One `fake-claude` on the simulated kernel, with the ends of its streams in the test's hands.
-
-#![allow(dead_code, reason = "each test target uses its own part")]
+//! One `fake-claude` on the simulated kernel, with the ends of its streams in the caller's hands.
+//!
+//! Invariant: it runs whenever it can; what it wrote is taken before anything is written to it.
+//! A simulated kernel that fails is a fault of the house and panics: this drives comparisons and tests alone.
 
 use rehang_fakes::Plan;
 use rehang_fakes::os::{Exit, Read, Sig};
@@ -13,27 +14,45 @@ use serde_json::Value;
 
 /// What to start.
 pub struct Setup {
-    pub version: &'static str,
+    /// The release.
+    pub version: String,
+    /// Its arguments.
     pub args: Vec<String>,
+    /// What the model does.
     pub turns: Vec<Turn>,
+    /// What goes wrong.
     pub faults: Vec<Fault>,
+    /// Strategies inside the agent.
     pub inside: Vec<String>,
+    /// How its streams are connected.
     pub terminal: Terminal,
+    /// The model server's port; none: it plays the model itself.
     pub model_port: Option<u16>,
+    /// The instant of its start.
     pub start: VTime,
 }
 
 impl Setup {
     /// A run of this release with these arguments, separated by spaces.
-    pub fn new(version: &'static str, args: &str, turns: Vec<Turn>, terminal: Terminal) -> Setup {
+    pub fn new(version: &str, args: &str, turns: Vec<Turn>, terminal: Terminal) -> Setup {
         let args = args.split_whitespace().map(str::to_owned).collect();
         let (faults, inside) = (Vec::new(), Vec::new());
-        Setup { version, args, turns, faults, inside, terminal, model_port: None, start: VTime::ZERO }
+        Setup {
+            version: version.to_owned(),
+            args,
+            turns,
+            faults,
+            inside,
+            terminal,
+            model_port: None,
+            start: VTime::ZERO,
+        }
     }
 
+    /// What the kernel is asked to start.
     pub fn launch(&self) -> Launch {
         let plan = Plan {
-            agent: Agent::Claude(Claude { release: self.version.to_owned(), mode: ClaudeMode::Print }),
+            agent: Agent::Claude(Claude { release: self.version.clone(), mode: ClaudeMode::Print }),
             turns: self.turns.clone(),
             faults: self.faults.clone(),
             inside: self.inside.clone(),
@@ -44,24 +63,36 @@ impl Setup {
         Launch { role: "agent".to_owned(), argv, env: Vec::new(), plan, terminal: self.terminal }
     }
 
+    /// Starts it on a kernel of its own.
     pub fn run(self) -> Session {
         Session::start(Kernel::new(), &self)
     }
 }
 
+/// A running fake.
 pub struct Session {
+    /// Its kernel.
     pub kernel: Kernel,
+    /// The instant.
     pub now: VTime,
+    /// The fake itself.
     pub agent: Proc,
+    /// The other ends of its streams.
     pub streams: Streams,
+    /// What it wrote to stdout.
     pub out: String,
+    /// What it wrote to stderr.
     pub err: String,
+    /// The facts that it told.
     pub facts: Vec<Fact>,
+    /// How it ended.
     pub exit: Option<Exit>,
+    /// The command lines of its children.
     pub spawned: Vec<String>,
 }
 
 impl Session {
+    /// Starts it on this kernel.
     pub fn start(mut kernel: Kernel, setup: &Setup) -> Session {
         let (agent, streams) = kernel.start(&setup.launch()).unwrap();
         let (out, err, facts, exit, spawned) = Default::default();
@@ -99,6 +130,7 @@ impl Session {
         panic!("deadlines without end");
     }
 
+    /// Writes to its stdin.
     pub fn write(&mut self, text: &str) {
         let to = self.streams.stdin.or(self.streams.tty).unwrap();
         self.kernel.write(to, text.as_bytes()).unwrap();
@@ -106,6 +138,7 @@ impl Session {
         self.rest();
     }
 
+    /// Writes a message to its stdin.
     pub fn send(&mut self, message: &Value) {
         self.write(&format!("{message}\n"));
     }
@@ -117,11 +150,13 @@ impl Session {
         self.rest();
     }
 
+    /// Sends it a signal.
     pub fn kill(&mut self, sig: Sig) {
         self.kernel.kill(self.agent, false, sig).unwrap();
         self.rest();
     }
 
+    /// The whole state.
     pub fn canon(&mut self) -> Vec<u8> {
         let mut canon = Canon::new(self.now);
         self.kernel.canon(&mut canon).unwrap();
@@ -133,6 +168,7 @@ impl Session {
         self.kernel.waits()
     }
 
+    /// Whether the fake waits for this.
     pub fn waits_for(&self, on: &str) -> bool {
         self.waits().first().is_some_and(|(role, word)| role == "agent" && word == on)
     }
@@ -142,6 +178,7 @@ impl Session {
         self.out.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| Value::from(line))).collect()
     }
 
+    /// The last message on stdout.
     pub fn last(&self) -> Value {
         self.messages().pop().unwrap_or_default()
     }
