@@ -100,13 +100,17 @@ impl Engine {
         if reject_asks {
             self.reject_below(session, by);
         }
-        let Some(at) = self.run_at(id) else { return };
+        if self.run_at(id).is_none() {
+            return;
+        }
         self.stop_below(id);
         if fail {
             self.fail_run(id, "UnknownError", text);
             return;
         }
         self.abort_tools(id);
+        // a subagent's run that was stopped is gone, and the others moved up
+        let Some(at) = self.run_at(id) else { return };
         let run = &mut self.runs[at];
         run.blocked = true;
         run.finish.get_or_insert(("stop", None));

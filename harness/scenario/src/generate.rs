@@ -199,7 +199,8 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![6 => leaf, 1 => background(below.clone()), 1 => below.prop_map(Step::Run)]
 }
 
-fn fault(agent: &Agent) -> BoxedStrategy<Fault> {
+/// Any fault that this agent can meet.
+pub fn fault(agent: &Agent) -> BoxedStrategy<Fault> {
     let process = (text(), span(), select(vec![ProcessDoes::Crash, ProcessDoes::Freeze, ProcessDoes::Thaw]));
     let any_agent = prop_oneof![
         process.prop_map(|(role, at, does)| Fault::Process(ProcessFault { role, at, does })),
@@ -250,7 +251,8 @@ fn fault(agent: &Agent) -> BoxedStrategy<Fault> {
     .boxed()
 }
 
-fn person(agent: &Agent) -> impl Strategy<Value = Person> + use<> {
+/// Anybody who could act on this agent.
+pub fn person(agent: &Agent) -> impl Strategy<Value = Person> + use<> {
     let server = matches!(agent, Agent::Opencode(_) | Agent::Altimate(_) | Agent::Pawwork(_));
     let via = if server { vec![Via::Tty, Via::Http, Via::Stdin, Via::Companion] } else { vec![Via::Tty, Via::Stdin] };
     let mut sees = vec![Sees::Events, Sees::Tree, Sees::List, Sees::Screen, Sees::Messages, Sees::Clock];
@@ -286,7 +288,8 @@ fn person(agent: &Agent) -> impl Strategy<Value = Person> + use<> {
     })
 }
 
-fn terminals() -> impl Strategy<Value = Vec<Terminal>> {
+/// A few terminals.
+pub fn terminals() -> impl Strategy<Value = Vec<Terminal>> {
     subsequence(Terminal::ALL.to_vec(), 1..=4)
 }
 

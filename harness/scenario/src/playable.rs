@@ -27,6 +27,11 @@ pub(crate) struct Impossible {
     pub(crate) help: Option<String>,
 }
 
+/// Whether its agent can play all that a scenario asks of it.
+pub fn is_playable(scenario: &Scenario) -> bool {
+    impossible(scenario).is_empty()
+}
+
 /// Everything in a scenario that cannot be.
 pub(crate) fn impossible(scenario: &Scenario) -> Vec<Impossible> {
     let mut seen = Look { found: Vec::new() };

@@ -1,1 +1,20 @@
-//! Searching for hangs and making them small: explore, shrink, tune.
+//! Searching for hangs and making them small.
+//!
+//! [`Case`] is a scenario under one stack, played on the simulated kernel. [`Property`] says what is of interest in
+//! it, [`shrink()`] makes it small, [`Explorer`] looks for new ones.
+//!
+//! Invariant: everything here is a function of its inputs and a seed. The wall clock says when to stop, never what
+//! is found.
+
+pub mod case;
+pub mod cover;
+pub mod explore;
+pub mod known;
+pub mod mutate;
+pub mod property;
+pub mod shrink;
+
+pub use case::{Case, Shown};
+pub use explore::{Explorer, Finding};
+pub use property::Property;
+pub use shrink::{Limits, Shrunk, shrink};

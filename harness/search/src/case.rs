@@ -1,0 +1,106 @@
+//! A scenario under one stack, on one terminal, with one seed: what is played, judged, and made smaller.
+//!
+//! Invariant: a case is playable. Its scenario survives being written and loaded, so whatever comes out of a search
+//! is a file that `rehang check` takes.
+
+use rehang_judge::Verdict;
+use rehang_scenario::{Arm, Expect, Expected, Scenario, Span, Stage, VTime, load, to_toml};
+use rehang_stage::sim::Kernel;
+use rehang_stage::{Job, Played, Setting, judged};
+
+/// The baseline's name.
+pub const NONE: &str = "none";
+
+/// A scenario under one stack.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Case {
+    /// The scenario, with one terminal and one seed.
+    pub scenario: Scenario,
+    /// The stack's spec.
+    pub stack: String,
+}
+
+/// A case that was played: the baseline, and the stack beside it.
+#[derive(Debug, Clone)]
+pub struct Shown {
+    /// Under `none`.
+    pub none: Played,
+    /// Under the stack; none where that is `none`.
+    pub under: Option<Played>,
+}
+
+impl Case {
+    /// A case of a scenario: its first terminal and seed alone, and nothing that only concerns a matrix.
+    pub fn of(mut scenario: Scenario, stack: &str) -> Case {
+        scenario.terminals.truncate(1);
+        scenario.seeds.truncate(1);
+        scenario.skip.clear();
+        scenario.expect = vec![any_end()];
+        Case { scenario, stack: stack.to_owned() }
+    }
+
+    /// Whether its agent can play it, and it can be written and loads again as the same.
+    pub fn is_playable(&self) -> bool {
+        if !rehang_scenario::playable::is_playable(&self.scenario) {
+            return false;
+        }
+        let text = to_toml(&self.scenario, None);
+        let loaded = load("case.toml", text.as_bytes()).into_result();
+        loaded.is_ok_and(|family| family.variants.len() == 1 && family.variants[0].scenario == self.scenario)
+    }
+
+    /// Plays it on the simulated kernel.
+    ///
+    /// # Errors
+    /// A stack without a seat in this agent, or rehang's own fault; in a line.
+    pub fn play(&self) -> Result<Shown, String> {
+        let none = self.play_as(NONE, Span::ZERO, None)?;
+        let under = match self.stack.as_str() {
+            NONE => None,
+            stack => Some(self.play_as(stack, Span::ZERO, Some(&none.verdict))?),
+        };
+        Ok(Shown { none, under })
+    }
+
+    /// Plays it under another stack, judged beside `none`.
+    ///
+    /// # Errors
+    /// As [`Case::play`].
+    pub fn play_as(&self, stack: &str, healthy: Span, none: Option<&Verdict>) -> Result<Played, String> {
+        let (Some(&terminal), Some(&seed)) = (self.scenario.terminals.first(), self.scenario.seeds.first()) else {
+            return Err("a case needs a terminal and a seed".to_owned());
+        };
+        let job = Job { scenario: &self.scenario, stack, terminal, seed, begin: VTime::ZERO };
+        let setting = Setting { name: "case", stage: Stage::Sim, arm: Arm::Main, healthy };
+        judged(&mut Kernel::new(), &job, &setting, none)
+    }
+}
+
+impl Shown {
+    /// The verdict of interest: the stack's, or the baseline's where there is none.
+    pub fn verdict(&self) -> &Verdict {
+        &self.played().verdict
+    }
+
+    /// The run of interest.
+    pub fn played(&self) -> &Played {
+        self.under.as_ref().unwrap_or(&self.none)
+    }
+}
+
+/// A rule that every cell matches, so that a file is whole; what it expects is not looked at.
+pub fn any_end() -> Expect {
+    Expect {
+        arm: Arm::Main,
+        strategies: Vec::new(),
+        terminals: Vec::new(),
+        seeds: Vec::new(),
+        outcome: Expected::Completed,
+        proof: None,
+        within: None,
+        not_before: None,
+        breaks: Vec::new(),
+        policy: None,
+        told: Vec::new(),
+    }
+}

@@ -1,0 +1,134 @@
+//! What a run has reached: features that steer the search, and named states that its report counts.
+//!
+//! Invariant: both are functions of verdicts and traces; a feature is a number so that many fit, a state is a name
+//! that a reader understands.
+
+use rehang_judge::trace::{AskEnd, Cause, Ended, Fact, What};
+use rehang_judge::{Outcome, Trace, Verdict};
+use rehang_scenario::Invariant;
+use std::collections::BTreeSet;
+
+/// What a hang can be blocked on: the words of [`rehang_judge::blocked`].
+const BLOCKED: [&str; 14] = [
+    "stopped", "exit", "question", "permission", "stdin", "tty", "pipe", "bash", "model", "tool", "worker", "post", "event",
+    "child",
+];
+const ENDS: [AskEnd; 4] = [AskEnd::Replied, AskEnd::Skipped, AskEnd::Rejected, AskEnd::Dropped];
+const CAUSES: [Cause; 7] = [
+    Cause::Answer,
+    Cause::Dismiss,
+    Cause::Stop,
+    Cause::Shutdown,
+    Cause::Malformed,
+    Cause::Policy,
+    Cause::Silence,
+];
+
+/// The features of a run under a stack.
+pub fn features(agent: &str, stack: &str, verdict: &Verdict, trace: &Trace, all: &mut BTreeSet<u64>) {
+    let broken: Vec<&str> = verdict.broken().into_iter().map(Invariant::name).collect();
+    all.insert(hash(&[agent, stack, &class(&verdict.outcome), &broken.join(",")]));
+    if stack != crate::case::NONE {
+        return;
+    }
+    let mut before = String::new();
+    for event in &trace.events {
+        let word = word(&event.what);
+        all.insert(hash(&[agent, &before, &word]));
+        before = word;
+    }
+}
+
+/// The named states that a run reached.
+pub fn states(verdict: &Verdict, trace: &Trace, all: &mut BTreeSet<String>) {
+    all.insert(format!("ends {}", class(&verdict.outcome)));
+    all.extend(verdict.broken().into_iter().map(|invariant| format!("breaks {}", invariant.name())));
+    for event in &trace.events {
+        match &event.what {
+            What::Fact(Fact::AskEnded { end, cause, .. }) => {
+                all.insert(ask(*end, *cause));
+            }
+            What::Ended(ended) => {
+                all.insert(format!("proof {}", proof(ended)));
+            }
+            What::Stopped(_) => drop(all.insert("process stopped".to_owned())),
+            What::Adopted => drop(all.insert("process adopted".to_owned())),
+            What::Killed(_) => drop(all.insert("process killed".to_owned())),
+            What::RequestFailed { .. } => drop(all.insert("request failed".to_owned())),
+            What::SseEnd => drop(all.insert("event stream ended".to_owned())),
+            _ => {}
+        }
+    }
+}
+
+/// All named states: those that a search has not reached are what it knows nothing of.
+pub fn universe() -> BTreeSet<String> {
+    let mut all: BTreeSet<String> = BLOCKED.iter().map(|on| format!("ends hung on {on}")).collect();
+    all.extend(["completed", "failed", "stopped"].map(|word| format!("ends {word}")));
+    all.extend(Invariant::ALL.map(|invariant| format!("breaks {}", invariant.name())));
+    all.extend(["settled", "deadlock", "lasso"].map(|proof| format!("proof {proof}")));
+    let processes = ["process stopped", "process adopted", "process killed", "request failed", "event stream ended"];
+    all.extend(processes.map(str::to_owned));
+    for end in ENDS {
+        all.extend(CAUSES.into_iter().filter(|cause| can_end(end, *cause)).map(|cause| ask(end, cause)));
+    }
+    all
+}
+
+/// Which causes an end can have.
+fn can_end(end: AskEnd, cause: Cause) -> bool {
+    match end {
+        AskEnd::Replied => matches!(cause, Cause::Answer | Cause::Policy),
+        AskEnd::Skipped => cause == Cause::Answer,
+        AskEnd::Rejected => cause != Cause::Answer,
+        AskEnd::Dropped => matches!(cause, Cause::Stop | Cause::Shutdown),
+    }
+}
+
+fn ask(end: AskEnd, cause: Cause) -> String {
+    let word = |value: serde_json::Result<serde_json::Value>| match value {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
+    };
+    format!("ask {} by {}", word(serde_json::to_value(end)), word(serde_json::to_value(cause)))
+}
+
+fn proof(ended: &Ended) -> &'static str {
+    match ended {
+        Ended::Settled => "settled",
+        Ended::Deadlock(_) => "deadlock",
+        Ended::Lasso { .. } => "lasso",
+        Ended::Horizon(_) => "horizon",
+    }
+}
+
+/// An outcome without what differs from run to run.
+pub fn class(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Hung { blocked_on, .. } => format!("hung on {blocked_on}"),
+        other => other.word().to_owned(),
+    }
+}
+
+/// The kind of an event, and of what it is about.
+fn word(what: &What) -> String {
+    let value = serde_json::to_value(what).unwrap_or_default();
+    let (kind, inner) = match &value {
+        serde_json::Value::String(kind) => (kind.as_str(), None),
+        serde_json::Value::Object(table) => match table.iter().next() {
+            Some((kind, inner)) => (kind.as_str(), inner.as_object()),
+            None => ("", None),
+        },
+        _ => ("", None),
+    };
+    match (kind, inner.and_then(|inner| inner.iter().next())) {
+        ("fact", Some((fact, _))) => fact.clone(),
+        _ => kind.to_owned(),
+    }
+}
+
+/// FNV-1a over the parts, with their ends.
+fn hash(parts: &[&str]) -> u64 {
+    let bytes = parts.iter().flat_map(|part| part.bytes().chain([0]));
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}

@@ -1,0 +1,131 @@
+//! What is of interest in a case.
+//!
+//! Invariant: a property is a pure function of the verdicts. What it is called is how a user writes it, and what is
+//! written reads back as the same.
+
+use crate::case::{Case, Shown};
+use rehang_judge::{Outcome, Verdict};
+use rehang_scenario::{Invariant, Proof};
+use std::fmt;
+use std::str::FromStr;
+
+/// What a scenario must go on to show while it is made smaller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Property {
+    /// It hangs, with a proof that is one: `hangs`, or on this: `hangs:question`.
+    Hangs(Option<String>),
+    /// It ends so: `completed`, `failed`, `stopped`, or with this cause: `stopped:idle`.
+    Ends(String, Option<String>),
+    /// It breaks an invariant that `none` does not break here: `breaks:harm`.
+    Breaks(Invariant),
+    /// It hangs under `none` and comes to an end under the stack: `rescued`.
+    Rescued,
+}
+
+impl Property {
+    /// Whether a case shows it. A case that cannot be played shows nothing.
+    pub fn shown_by(&self, case: &Case) -> bool {
+        case.play().is_ok_and(|shown| self.holds(&shown))
+    }
+
+    /// Whether what was played shows it.
+    pub fn holds(&self, shown: &Shown) -> bool {
+        let verdict = shown.verdict();
+        match self {
+            Property::Hangs(on) => hangs(verdict, on.as_deref()),
+            Property::Ends(word, cause) => {
+                verdict.outcome.word() == word
+                    && match (&verdict.outcome, cause) {
+                        (Outcome::Stopped { cause: is }, Some(wanted)) => is == wanted,
+                        (_, Some(_)) => false,
+                        (_, None) => true,
+                    }
+            }
+            Property::Breaks(invariant) => {
+                let broken = verdict.broken();
+                let before = shown.under.is_some() && shown.none.verdict.broken().contains(invariant);
+                broken.contains(invariant) && !before
+            }
+            Property::Rescued => hangs(&shown.none.verdict, None) && !verdict.outcome.is_hung(),
+        }
+    }
+
+    /// What a verdict shows first: a broken invariant, else its outcome.
+    pub fn of(shown: &Shown) -> Property {
+        let before = shown.none.verdict.broken();
+        let news = |i: &Invariant| shown.under.is_none() || !before.contains(i);
+        if let Some(invariant) = shown.verdict().broken().into_iter().find(news) {
+            return Property::Breaks(invariant);
+        }
+        match &shown.verdict().outcome {
+            Outcome::Hung { blocked_on, .. } => Property::Hangs(Some(blocked_on.clone())),
+            Outcome::Stopped { cause } => Property::Ends("stopped".to_owned(), Some(cause.clone())),
+            other => Property::Ends(other.word().to_owned(), None),
+        }
+    }
+}
+
+fn hangs(verdict: &Verdict, on: Option<&str>) -> bool {
+    match &verdict.outcome {
+        Outcome::Hung { blocked_on, proof } => *proof != Proof::Horizon && on.is_none_or(|on| on == blocked_on),
+        _ => false,
+    }
+}
+
+impl fmt::Display for Property {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Property::Hangs(None) => f.write_str("hangs"),
+            Property::Hangs(Some(on)) => write!(f, "hangs:{on}"),
+            Property::Ends(word, None) => f.write_str(word),
+            Property::Ends(word, Some(cause)) => write!(f, "{word}:{cause}"),
+            Property::Breaks(invariant) => write!(f, "breaks:{}", invariant.name()),
+            Property::Rescued => f.write_str("rescued"),
+        }
+    }
+}
+
+/// A property that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no property: write hangs, hangs:WHAT, completed, failed, stopped, stopped:CAUSE, rescued, or breaks:INVARIANT with one of {names}", names = names())]
+pub struct NoProperty(String);
+
+fn names() -> String {
+    Invariant::ALL.map(Invariant::name).join(", ")
+}
+
+impl FromStr for Property {
+    type Err = NoProperty;
+
+    fn from_str(text: &str) -> Result<Property, NoProperty> {
+        let (word, rest) = match text.split_once(':') {
+            Some((word, rest)) if !rest.is_empty() => (word, Some(rest.to_owned())),
+            Some(_) => return Err(NoProperty(text.to_owned())),
+            None => (text, None),
+        };
+        let invariant = |name: &str| Invariant::ALL.into_iter().find(|i| i.name() == name);
+        match (word, rest) {
+            ("hangs", on) => Ok(Property::Hangs(on)),
+            ("rescued", None) => Ok(Property::Rescued),
+            ("completed" | "failed", None) => Ok(Property::Ends(word.to_owned(), None)),
+            ("stopped", cause) => Ok(Property::Ends(word.to_owned(), cause)),
+            ("breaks", Some(name)) => invariant(&name).map(Property::Breaks).ok_or_else(|| NoProperty(text.to_owned())),
+            _ => Err(NoProperty(text.to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_reads_back() {
+        for text in ["hangs", "hangs:question", "completed", "stopped:idle", "breaks:harm", "rescued"] {
+            assert_eq!(text.parse::<Property>().unwrap().to_string(), text);
+        }
+        for text in ["", "hung", "breaks", "breaks:nothing", "completed:x", "hangs:"] {
+            assert!(text.parse::<Property>().is_err(), "{text}");
+        }
+    }
+}
