@@ -2,7 +2,7 @@
 //!
 //! Invariant: every way out of the command is an exit code of [`crate::commands::Code`].
 
-use crate::commands::{Code, CommandError, bench, check, list, measure, path, run, select, show, why};
+use crate::commands::{Code, CommandError, bench, check, explore, list, measure, path, run, select, show, why};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::io::Write;
 use std::process::ExitCode;
@@ -38,6 +38,8 @@ enum Command {
     Replay(show::Replay),
     /// Show every error of scenario files, with file, line and caret.
     Check(check::Check),
+    /// Search random scenarios and faults for what breaks an invariant.
+    Explore(explore::Explore),
     /// Print the JSON Schema of scenario files.
     Schema,
     /// Print the scoreboard: which strategy ends which hang, and which does harm.
@@ -95,6 +97,10 @@ fn command(command: Command) -> Result<Code, CommandError> {
         Command::Show(show) => show.run(&mut out),
         Command::Replay(replay) => replay.run(&mut out),
         Command::Check(check) => check.run(&mut out),
+        Command::Explore(explore) => {
+            drop(out);
+            explore.run(&mut anstream::stdout())
+        }
         Command::Schema => {
             writeln!(out, "{:#}", rehang_scenario::schema())?;
             Ok(Code::Expected)

@@ -9,6 +9,7 @@
 pub mod case;
 pub mod cover;
 pub mod explore;
+pub mod file;
 pub mod known;
 pub mod mutate;
 pub mod property;

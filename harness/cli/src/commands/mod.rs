@@ -4,6 +4,7 @@
 
 pub mod bench;
 pub mod check;
+pub mod explore;
 pub mod list;
 pub mod measure;
 pub mod path;

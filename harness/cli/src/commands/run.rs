@@ -42,7 +42,11 @@ pub struct Run {
     pub begin: u64,
 }
 
-fn at_least_one(text: &str) -> Result<usize, String> {
+/// How many side by side: 1 or more.
+///
+/// # Errors
+/// Another number, or none.
+pub fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) => Err("no cell runs without a worker process: give 1 or more".to_owned()),
         Ok(jobs) => Ok(jobs),

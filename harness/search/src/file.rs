@@ -1,0 +1,287 @@
+//! A case as a whole scenario file: with its control arm, and with what every strategy does there.
+//!
+//! The expectations are what was seen on the simulated kernel: such a file records a finding, and goes red when a
+//! strategy, a persona or the judge changes what happens. Whether what happens is right is said elsewhere.
+//!
+//! Invariant: a control arm completes, and differs from the scenario in one key.
+
+use crate::case::{Case, NONE, any_end};
+use rehang_judge::{Outcome, Verdict};
+use rehang_scenario::turns::{Step, Turn};
+use rehang_scenario::{Agent, Arm, Does, Expect, Expected, Invariant, Person, Scenario, Sees, Span, Terminal, Via, to_toml};
+
+/// How long a person of a control arm takes.
+const SOON: Span = Span::secs(2);
+
+/// A scenario file that holds what a case shows.
+#[derive(Debug, Clone)]
+pub struct Written {
+    /// The file.
+    pub text: String,
+    /// The key in which the control arm differs; none where the case does not hang, or nothing helps.
+    pub control: Option<&'static str>,
+    /// What each stack does, `none` first.
+    pub stacks: Vec<Did>,
+}
+
+/// What a stack does in a case.
+#[derive(Debug, Clone)]
+pub struct Did {
+    /// The stack.
+    pub stack: String,
+    /// How it ends.
+    pub outcome: Outcome,
+    /// What it breaks.
+    pub broken: Vec<Invariant>,
+    /// How long it takes in virtual time.
+    pub took: Span,
+}
+
+/// Writes a case as a file.
+///
+/// # Errors
+/// rehang's own fault; in a line.
+pub fn write(case: &Case, title: &str, about: Option<&str>) -> Result<Written, String> {
+    let mut case = Case::of(case.scenario.clone(), &case.stack);
+    case.scenario.title = title.to_owned();
+    case.scenario.about = about.map(str::to_owned);
+    let healthy = Span::ZERO;
+    let stacks = dids(&case, healthy)?;
+    let mut expect = Vec::new();
+    let found = match stacks.first() {
+        Some(none) if none.outcome.is_hung() => control(&case),
+        _ => None,
+    };
+    if let Some((_, control)) = &found {
+        let unwell = |did: &Did| did.outcome != Outcome::Completed || !did.broken.is_empty();
+        let dids = dids(&Case { scenario: control.clone(), stack: NONE.to_owned() }, healthy)?;
+        expect = rules(dids.into_iter().filter(unwell), Arm::Control);
+    }
+    expect.extend(rules(stacks.iter().cloned(), Arm::Main));
+    case.scenario.expect = expect;
+    let with = found.as_ref().map(|(_, control)| {
+        let expect = case.scenario.expect.clone();
+        let (title, about) = (case.scenario.title.clone(), case.scenario.about.clone());
+        Scenario { expect, title, about, ..control.clone() }
+    });
+    let text = to_toml(&case.scenario, with.as_ref());
+    Ok(Written { text, control: found.map(|(key, _)| key), stacks })
+}
+
+/// What every stack does that has a seat here, `none` first.
+///
+/// # Errors
+/// rehang's own fault; in a line.
+pub fn dids(case: &Case, healthy: Span) -> Result<Vec<Did>, String> {
+    let none = case.play_as(NONE, healthy, None)?.verdict;
+    let mut all = vec![did(NONE, &none)];
+    for stack in rehang_strategy::catalogue::matrix(&case.scenario.agent) {
+        if stack != NONE {
+            let verdict = case.play_as(&stack, healthy, Some(&none))?.verdict;
+            all.push(did(&stack, &verdict));
+        }
+    }
+    Ok(all)
+}
+
+fn did(stack: &str, verdict: &Verdict) -> Did {
+    Did {
+        stack: stack.to_owned(),
+        outcome: verdict.outcome.clone(),
+        broken: verdict.broken(),
+        took: Span(verdict.virtual_ms()),
+    }
+}
+
+/// One rule for all stacks that do the same, in the order of the first of them.
+fn rules(dids: impl Iterator<Item = Did>, arm: Arm) -> Vec<Expect> {
+    let mut rules: Vec<Expect> = Vec::new();
+    for did in dids {
+        let outcome = match &did.outcome {
+            Outcome::Completed => Expected::Completed,
+            Outcome::Failed { .. } => Expected::Failed,
+            Outcome::Stopped { cause } => Expected::Stopped(cause.clone()),
+            Outcome::Hung { blocked_on, .. } => Expected::Hung(blocked_on.clone()),
+        };
+        let proof = match &did.outcome {
+            Outcome::Hung { proof, .. } => Some(*proof),
+            _ => None,
+        };
+        match rules.iter_mut().find(|r| r.outcome == outcome && r.breaks == did.broken && r.proof == proof) {
+            Some(rule) => rule.strategies.push(did.stack),
+            None => {
+                let strategies = vec![did.stack];
+                rules.push(Expect { arm, strategies, outcome, proof, breaks: did.broken, ..any_end() });
+            }
+        }
+    }
+    rules
+}
+
+/// The one change under which a case that hangs completes: the key, and the scenario with it. The changes that say
+/// most are tried first; the last is that the model does nothing at all.
+pub fn control(case: &Case) -> Option<(&'static str, Scenario)> {
+    let completes = |scenario: &Scenario| {
+        let arm = Case { scenario: scenario.clone(), stack: NONE.to_owned() };
+        let verdict = arm.is_playable().then(|| arm.play_as(NONE, Span::ZERO, None));
+        matches!(verdict, Some(Ok(played)) if played.verdict.outcome == Outcome::Completed && played.verdict.breaches.is_empty())
+    };
+    candidates(&case.scenario).into_iter().find(|(_, scenario)| *scenario != case.scenario && completes(scenario))
+}
+
+fn candidates(main: &Scenario) -> Vec<(&'static str, Scenario)> {
+    let mut all: Vec<(&'static str, Scenario)> = Vec::new();
+    for (index, _) in main.faults.iter().enumerate() {
+        let mut faults = main.faults.clone();
+        faults.remove(index);
+        all.push(("faults", Scenario { faults, ..main.clone() }));
+    }
+    all.push(("faults", Scenario { faults: Vec::new(), ..main.clone() }));
+    let label = first_label(&main.turns).unwrap_or_else(|| "yes".to_owned());
+    let answers = [Does::Answer(vec![label]), Does::Allow];
+    let ways = [(Via::Http, Sees::Tree), (Via::Http, Sees::List), (Via::Stdin, Sees::Messages), (Via::Tty, Sees::Screen)];
+    for (via, sees) in ways {
+        for does in &answers {
+            let person = Person { via, sees: Some(sees), ask: 0, after: SOON, does: does.clone() };
+            all.push(("people", Scenario { people: vec![person], ..main.clone() }));
+        }
+    }
+    all.push(("people", Scenario { people: Vec::new(), ..main.clone() }));
+    let terminals = [Terminal::Null, Terminal::Closed, Terminal::Tty];
+    all.extend(terminals.map(|terminal| ("terminals", Scenario { terminals: vec![terminal], ..main.clone() })));
+    for (index, _) in main.turns.iter().enumerate() {
+        let mut turns = main.turns.clone();
+        if quiet(&mut turns[index]) {
+            all.push(("turns", Scenario { turns, ..main.clone() }));
+        }
+    }
+    all.push(("args", Scenario { args: Vec::new(), ..main.clone() }));
+    all.push(("env", Scenario { env: Default::default(), ..main.clone() }));
+    match &main.agent {
+        Agent::Program(_) => {
+            let steps = vec![Step::Print("done".to_owned())];
+            all.push(("agent", Scenario { agent: Agent::Program(steps), ..main.clone() }));
+        }
+        _ => {
+            let turns = vec![Turn::Say("Done.".to_owned())];
+            all.push(("turns", Scenario { turns, ..main.clone() }));
+        }
+    }
+    all
+}
+
+/// Makes the children of a turn's bash tools end at once; whether there were any.
+fn quiet(turn: &mut Turn) -> bool {
+    match turn {
+        Turn::Bash(bash) => {
+            bash.does = vec![Step::Print("done".to_owned())];
+            true
+        }
+        Turn::Task(task) => task.turns.iter_mut().fold(false, |any, turn| quiet(turn) || any),
+        Turn::Together(calls) => calls.iter_mut().fold(false, |any, turn| quiet(turn) || any),
+        _ => false,
+    }
+}
+
+fn first_label(turns: &[Turn]) -> Option<String> {
+    turns.iter().find_map(|turn| match turn {
+        Turn::Ask(questions) => questions.first().map(|q| match q.options.first() {
+            Some(option) => option.label.clone(),
+            None => "yes".to_owned(),
+        }),
+        Turn::Task(task) => first_label(&task.turns),
+        Turn::Together(calls) => first_label(calls),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+    use rehang_scenario::load;
+
+    #[test]
+    fn a_hang_becomes_a_file_with_its_control_arm() {
+        let text = r#"
+title = "a question"
+mechanism = "Q1"
+agent = { opencode = { as = "1.2.15", mode = "serve" } }
+terminals = ["null"]
+turns = [{ ask = [{ question = "Which?", options = [{ label = "A" }] }] }, { say = "{answer}" }]
+"#;
+        let family = load("case.toml", text.as_bytes()).into_result().unwrap();
+        let case = Case::of(family.variants[0].scenario.clone(), NONE);
+        let written = write(&case, "a question that nobody answers", None).unwrap();
+        assert_eq!(written.control, Some("people"));
+        assert!(load("case.toml", written.text.as_bytes()).into_result().is_ok(), "{}", written.text);
+        expect![[r#"
+            title = "a question that nobody answers"
+            mechanism = "Q1"
+            agent = { opencode = { as = "1.2.15", mode = "serve" } }
+            terminals = ["null"]
+            turns = [
+              { ask = [{ question = "Which?", options = [{ label = "A" }] }] },
+              { say = "{answer}" },
+            ]
+
+            [control]
+            people = [{ via = "http", sees = "tree", after = "2s", does = { answer = ["A"] } }]
+
+            [[expect]]
+            arm = "control"
+            strategies = ["auto-answer@r1(at=tool)", "auto-answer@r2(at=tool)", "auto-answer@r2(at=ask)"]
+            outcome = "completed"
+            breaks = ["harm", "double-or-invented-reply"]
+
+            [[expect]]
+            arm = "control"
+            strategies = ["auto-answer@r1(at=ask)"]
+            outcome = "completed"
+            breaks = ["double-or-invented-reply"]
+
+            [[expect]]
+            strategies = [
+              "none",
+              "auto-answer@r3(at=tool)",
+              "auto-answer@r3(at=ask)",
+              "not-offered(as=refused)",
+              "not-offered(as=withheld)",
+            ]
+            outcome = { hung = "question" }
+            proof = "deadlock"
+
+            [[expect]]
+            strategies = ["auto-answer@r1(at=tool)", "auto-answer@r2(at=tool)", "pending-ask", "guard"]
+            outcome = "completed"
+
+            [[expect]]
+            strategies = ["auto-answer@r1(at=ask)", "auto-answer@r2(at=ask)"]
+            outcome = "completed"
+            breaks = ["double-or-invented-reply"]
+
+            [[expect]]
+            strategies = ["watcher@pr3", "watcher@desc"]
+            outcome = { stopped = "idle" }
+
+            [[expect]]
+            strategies = ["watcher@pr5"]
+            outcome = { stopped = "idle" }
+            breaks = ["untrue-report"]
+
+            [[expect]]
+            strategies = ["heal@pr3", "heal@pr5", "monitor@pr5"]
+            outcome = { stopped = "prompt-timeout" }
+
+            [[expect]]
+            strategies = ["monitor@pr3"]
+            outcome = { stopped = "prompt-timeout" }
+            breaks = ["untrue-report"]
+
+            [[expect]]
+            strategies = ["blind-timeout"]
+            outcome = "completed"
+            breaks = ["rejected-without-cause"]
+        "#]].assert_eq(&written.text);
+    }
+}
