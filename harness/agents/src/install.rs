@@ -304,7 +304,10 @@ impl Store {
     }
 
     fn installed(&self, recipe: &Recipe, root: PathBuf, marker: Marker) -> Result<Installed, StoreError> {
-        let words = Words::default().with("root", root.display().to_string()).with("arch", arch()).with("machine", std::env::consts::ARCH);
+        let words = Words::default()
+            .with("root", root.display().to_string())
+            .with("arch", arch())
+            .with("machine", std::env::consts::ARCH);
         let mut program: Vec<String> = recipe.program.iter().map(|part| words.fill(part)).collect();
         let mut needs = Vec::new();
         match program.first().map(String::as_str) {

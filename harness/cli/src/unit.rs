@@ -181,7 +181,14 @@ impl Runner<'_> {
     }
 
     fn cell(&mut self, scenario: &Scenario, stack: &str, arm: Arm, none: Option<&Verdict>) -> Result<Ran, String> {
-        let job = Job { scenario, stack, terminal: self.unit.terminal, seed: self.unit.seed, begin: self.unit.begin };
+        let job = Job {
+            scenario,
+            stack,
+            terminal: self.unit.terminal,
+            seed: self.unit.seed,
+            begin: self.unit.begin,
+            steps_max: rehang_stage::STEPS_MAX,
+        };
         let setting = Setting { name: &self.unit.name, stage: self.stage, arm, healthy: self.healthy };
         let began = Instant::now();
         let played = judged(self.world, &job, &setting, none)?;

@@ -8,6 +8,9 @@ use rehang_scenario::{Arm, Expect, Expected, Scenario, Span, Stage, VTime, load,
 use rehang_stage::sim::Kernel;
 use rehang_stage::{Job, Played, Setting, judged};
 
+/// Steps of a cell of a search: most have a hundred; what takes more is a matter for a whole matrix.
+const STEPS_MAX: u64 = 20_000;
+
 /// The baseline's name.
 pub const NONE: &str = "none";
 
@@ -70,7 +73,7 @@ impl Case {
         let (Some(&terminal), Some(&seed)) = (self.scenario.terminals.first(), self.scenario.seeds.first()) else {
             return Err("a case needs a terminal and a seed".to_owned());
         };
-        let job = Job { scenario: &self.scenario, stack, terminal, seed, begin: VTime::ZERO };
+        let job = Job { scenario: &self.scenario, stack, terminal, seed, begin: VTime::ZERO, steps_max: STEPS_MAX };
         let setting = Setting { name: "case", stage: Stage::Sim, arm: Arm::Main, healthy };
         judged(&mut Kernel::new(), &job, &setting, none)
     }
@@ -102,5 +105,7 @@ pub fn any_end() -> Expect {
         breaks: Vec::new(),
         policy: None,
         told: Vec::new(),
+        says: Vec::new(),
+        gets: Vec::new(),
     }
 }

@@ -10,19 +10,24 @@ use std::collections::BTreeSet;
 
 /// What a hang can be blocked on: the words of [`rehang_judge::blocked`].
 const BLOCKED: [&str; 14] = [
-    "stopped", "exit", "question", "permission", "stdin", "tty", "pipe", "bash", "model", "tool", "worker", "post", "event",
+    "stopped",
+    "exit",
+    "question",
+    "permission",
+    "stdin",
+    "tty",
+    "pipe",
+    "bash",
+    "model",
+    "tool",
+    "worker",
+    "post",
+    "event",
     "child",
 ];
 const ENDS: [AskEnd; 4] = [AskEnd::Replied, AskEnd::Skipped, AskEnd::Rejected, AskEnd::Dropped];
-const CAUSES: [Cause; 7] = [
-    Cause::Answer,
-    Cause::Dismiss,
-    Cause::Stop,
-    Cause::Shutdown,
-    Cause::Malformed,
-    Cause::Policy,
-    Cause::Silence,
-];
+const CAUSES: [Cause; 7] =
+    [Cause::Answer, Cause::Dismiss, Cause::Stop, Cause::Shutdown, Cause::Malformed, Cause::Policy, Cause::Silence];
 
 /// The features of a run under a stack.
 pub fn features(agent: &str, stack: &str, verdict: &Verdict, trace: &Trace, all: &mut BTreeSet<u64>) {

@@ -12,8 +12,8 @@ use crate::known::DEFECTS;
 use crate::mutate::Source;
 use crate::property::Property;
 use crate::shrink::{Limits, shrink};
-use rehang_judge::Verdict;
-use rehang_scenario::{Agent, Invariant, Scenario, Span};
+use rehang_judge::{Outcome, Verdict};
+use rehang_scenario::{Agent, Invariant, Proof, Scenario, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Scenarios that are kept.
@@ -170,6 +170,10 @@ impl Explorer {
     fn look_for_findings(&mut self, case: &Case, stack: &str, agent: &'static str, shown: &Shown) {
         let before = shown.none.verdict.broken();
         let verdict = shown.verdict();
+        // a cell that was given up is judged by what it had come to
+        if [&shown.none.verdict, verdict].into_iter().any(is_given_up) {
+            return;
+        }
         for invariant in verdict.broken().into_iter().filter(|i| !before.contains(i)) {
             let key = (stack.to_owned(), invariant, agent, cover::class(&verdict.outcome));
             if let Some(finding) = self.findings.get_mut(&key) {
@@ -188,6 +192,10 @@ impl Explorer {
             self.findings.insert(key, Finding { case, property, why, step: self.steps, met: 1 });
         }
     }
+}
+
+fn is_given_up(verdict: &Verdict) -> bool {
+    matches!(verdict.outcome, Outcome::Hung { proof: Proof::Horizon, .. })
 }
 
 fn why(verdict: &Verdict, invariant: Invariant) -> String {

@@ -8,7 +8,9 @@
 use crate::case::{Case, NONE, any_end};
 use rehang_judge::{Outcome, Verdict};
 use rehang_scenario::turns::{Step, Turn};
-use rehang_scenario::{Agent, Arm, Does, Expect, Expected, Invariant, Person, Scenario, Sees, Span, Terminal, Via, to_toml};
+use rehang_scenario::{
+    Agent, Arm, Does, Expect, Expected, Invariant, Person, Scenario, Sees, Span, Terminal, Via, to_toml,
+};
 
 /// How long a person of a control arm takes.
 const SOON: Span = Span::secs(2);
@@ -139,7 +141,8 @@ fn candidates(main: &Scenario) -> Vec<(&'static str, Scenario)> {
     all.push(("faults", Scenario { faults: Vec::new(), ..main.clone() }));
     let label = first_label(&main.turns).unwrap_or_else(|| "yes".to_owned());
     let answers = [Does::Answer(vec![label]), Does::Allow];
-    let ways = [(Via::Http, Sees::Tree), (Via::Http, Sees::List), (Via::Stdin, Sees::Messages), (Via::Tty, Sees::Screen)];
+    let ways =
+        [(Via::Http, Sees::Tree), (Via::Http, Sees::List), (Via::Stdin, Sees::Messages), (Via::Tty, Sees::Screen)];
     for (via, sees) in ways {
         for does in &answers {
             let person = Person { via, sees: Some(sees), ask: 0, after: SOON, does: does.clone() };
@@ -282,6 +285,7 @@ turns = [{ ask = [{ question = "Which?", options = [{ label = "A" }] }] }, { say
             strategies = ["blind-timeout"]
             outcome = "completed"
             breaks = ["rejected-without-cause"]
-        "#]].assert_eq(&written.text);
+        "#]]
+        .assert_eq(&written.text);
     }
 }

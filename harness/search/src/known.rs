@@ -9,9 +9,7 @@ use crate::case::Shown;
 use rehang_judge::trace::{Fact, What};
 use rehang_judge::{Outcome, Verdict};
 use rehang_scenario::turns::{Step, Turn};
-use rehang_scenario::{
-    Does, Fault, Invariant, PostDoes, ProcessDoes, QueueFault, Scenario, Span, VTime,
-};
+use rehang_scenario::{Does, Fault, Invariant, PostDoes, ProcessDoes, QueueFault, Scenario, Span, VTime};
 
 /// A defect that a version is known to have.
 #[derive(Debug)]
@@ -144,7 +142,8 @@ impl Look<'_> {
 
     /// A label was chosen for a "no" that is only a part of a word of it.
     fn no_in_a_word(&self) -> bool {
-        let whole = |label: &str| label.split(|c: char| !c.is_alphanumeric()).any(|word| word.eq_ignore_ascii_case("no"));
+        let whole =
+            |label: &str| label.split(|c: char| !c.is_alphanumeric()).any(|word| word.eq_ignore_ascii_case("no"));
         self.facts().any(|fact| match fact {
             Fact::Preempted { answers, .. } | Fact::AskEnded { answers, .. } => {
                 answers.iter().flatten().any(|label| label.to_lowercase().contains("no") && !whole(label))
@@ -179,9 +178,10 @@ impl Look<'_> {
     }
 
     fn answers(&self) -> bool {
-        self.scenario.people.iter().any(|p| {
-            matches!(p.does, Does::Answer(_) | Does::Answers(_) | Does::Allow | Does::Always)
-        })
+        self.scenario
+            .people
+            .iter()
+            .any(|p| matches!(p.does, Does::Answer(_) | Does::Answers(_) | Does::Allow | Does::Always))
     }
 
     fn malformed(&self) -> bool {

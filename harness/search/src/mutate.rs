@@ -27,8 +27,28 @@ const TRIES: usize = 20;
 
 /// Words that a strategy or an agent looks for, and innocent ones that hold them.
 const WORDS: [&str; 22] = [
-    "no", "No", "yes", "Cancel", "cancel", "Snowflake", "Annotate", "Knowledge", "Profile only", "skip", "Stop", "abort",
-    "first", "last", "First", "Approve", "rate limit", "429", "quota exceeded", "Answer questions?", "dev-server", "",
+    "no",
+    "No",
+    "yes",
+    "Cancel",
+    "cancel",
+    "Snowflake",
+    "Annotate",
+    "Knowledge",
+    "Profile only",
+    "skip",
+    "Stop",
+    "abort",
+    "first",
+    "last",
+    "First",
+    "Approve",
+    "rate limit",
+    "429",
+    "quota exceeded",
+    "Answer questions?",
+    "dev-server",
+    "",
 ];
 /// Variables that a persona reads, with what they take.
 const ENV: [(&str, &str); 9] = [

@@ -319,7 +319,8 @@ outcome = { hung = "question" }
 
             [[expect]]
             outcome = "completed"
-        "#]].assert_eq(&to_toml(&small.case.scenario, None));
+        "#]]
+        .assert_eq(&to_toml(&small.case.scenario, None));
     }
 
     #[test]
@@ -353,7 +354,8 @@ outcome = "completed"
 
             [[expect]]
             outcome = "completed"
-        "#]].assert_eq(&to_toml(&small.case.scenario, None));
+        "#]]
+        .assert_eq(&to_toml(&small.case.scenario, None));
     }
 
     #[test]

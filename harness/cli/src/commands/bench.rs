@@ -70,7 +70,14 @@ impl Bench {
         let mut world = worker::world(Stage::Lockstep, &fakes).map_err(CommandError::Fault)?;
         let argv = rehang_fakes::tool::argv(&[rehang_scenario::Step::Print("hello".into())], "program");
         let floor_of = Bare::new(&fakes, &argv, &[])?;
-        let job = Job { scenario: &scenario, stack: "none", terminal, seed: 1, begin: VTime::ZERO };
+        let job = Job {
+            scenario: &scenario,
+            stack: "none",
+            terminal,
+            seed: 1,
+            begin: VTime::ZERO,
+            steps_max: rehang_stage::STEPS_MAX,
+        };
         let (mut cells, mut floors, mut steps) = (Vec::new(), Vec::new(), 0);
         for _ in 0..self.rounds {
             floors.push(floor_of.run(terminal == Terminal::Tty)?.whole);
@@ -99,8 +106,14 @@ impl Bench {
         )?;
         let fakes = fakes()?;
         let mut world = worker::world(Stage::Lockstep, &fakes).map_err(CommandError::Fault)?;
-        let job =
-            Job { scenario: &scenario, stack: "watcher@pr3", terminal: Terminal::Null, seed: 1, begin: VTime::ZERO };
+        let job = Job {
+            scenario: &scenario,
+            stack: "watcher@pr3",
+            terminal: Terminal::Null,
+            seed: 1,
+            begin: VTime::ZERO,
+            steps_max: rehang_stage::STEPS_MAX,
+        };
         let plan = rehang_fakes::Plan {
             agent: scenario.agent.clone(),
             turns: scenario.turns.clone(),
@@ -150,7 +163,14 @@ fn sim(out: &mut dyn Write) -> Result<(), CommandError> {
         expect = [{ outcome = "completed" }]
         "#,
     )?;
-    let job = Job { scenario: &scenario, stack: "none", terminal: Terminal::Null, seed: 1, begin: VTime::ZERO };
+    let job = Job {
+        scenario: &scenario,
+        stack: "none",
+        terminal: Terminal::Null,
+        seed: 1,
+        begin: VTime::ZERO,
+        steps_max: rehang_stage::STEPS_MAX,
+    };
     let mut world = rehang_stage::sim::Kernel::new();
     let (trace, _) = once(&mut world, &job)?;
     // processor time: what other processes take of this core is not the cells'

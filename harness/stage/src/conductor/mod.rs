@@ -34,8 +34,8 @@ const SPIN_STEPS: u32 = 2_000;
 const SPIN_SAMPLE: u32 = 64;
 /// Steps at one instant behind which the cell is given up.
 const SPIN_MAX: u32 = 200_000;
-/// Steps of a cell behind which it is given up.
-const STEPS_MAX: u64 = 2_000_000;
+/// Steps of a cell behind which it is given up, where a job does not say less.
+pub const STEPS_MAX: u64 = 2_000_000;
 /// How long a server has to go away after SIGTERM.
 const SHUTDOWN_GRACE: Span = Span::secs(10);
 
@@ -52,6 +52,8 @@ pub struct Job<'a> {
     pub seed: u64,
     /// Shifts the begin of virtual time: a verdict must not depend on it.
     pub begin: VTime,
+    /// Steps behind which it is given up with the end `horizon`: [`STEPS_MAX`], or less for a search.
+    pub steps_max: u64,
 }
 
 /// What a run gave.
@@ -160,7 +162,7 @@ impl<'w, 'j> Conductor<'w, 'j> {
                     self.begin_again()?;
                 }
                 at_instant += 1;
-                if at_instant > SPIN_MAX || self.steps > STEPS_MAX {
+                if at_instant > SPIN_MAX || self.steps > self.job.steps_max {
                     return self.give_up("it takes steps without end and no time passes");
                 }
                 let sampled = at_instant > SPIN_STEPS && at_instant.is_multiple_of(SPIN_SAMPLE);
