@@ -3,7 +3,7 @@
 //! Invariant: which turn a request gets follows from its conversation alone: how often the assistant has spoken in it,
 //! and the mark of a task in what stands before that. Only the model's faults count requests, as the scenario says.
 
-use crate::calls::{call, marked};
+use crate::calls::marked;
 use crate::check::{self, Problem};
 use crate::event::{Happened, Kind, Request, Told};
 use crate::script::Script;
@@ -11,7 +11,7 @@ use crate::side;
 use rehang_scenario::VTime;
 use rehang_scenario::turns::{Finish, Response, Turn, response_at};
 use rehang_wire::http::Target;
-use rehang_wire::model::script::{Chunk, ModelScript, Stream, chunks};
+use rehang_wire::model::script::{Chunk, ModelScript, Stream};
 use rehang_wire::model::{Api, ModelEvent, ModelRequest, Part};
 use serde_json::Value;
 
@@ -159,44 +159,18 @@ impl Desk {
             problems.push(Problem::BeyondScript(path.clone()));
             Response { parts: vec![Turn::Say(AFTER_THE_LAST.to_owned())], finish: Finish::Stop }
         });
-        let chunks = self.chunks(&response, request, &path, number, problems);
-        let stream = self.faults.begin(chunks, now);
-        let play = self.play(api, stream, format!("response_{number}"), request);
-        (Kind::Main { path, response: number }, Answer::Play(play))
-    }
-
-    fn chunks(
-        &self,
-        response: &Response,
-        request: &ModelRequest,
-        path: &str,
-        number: u32,
-        problems: &mut Vec<Problem>,
-    ) -> Vec<Chunk> {
-        let answer = request.last_result().unwrap_or("");
-        let mut unspoken = Vec::new();
-        let tools = &self.script.tools;
-        let of = |turn: &Turn| {
-            let at = response.parts.iter().position(|part| std::ptr::eq(part, turn)).unwrap_or(0);
-            match call(tools, turn, &format!("call_{number}_{at}"), &format!("{path}.{at}")) {
-                Ok(call) => call,
-                Err(missing) => {
-                    unspoken.push(missing.to_string());
-                    None
-                }
-            }
-        };
-        let mut all = chunks(response, |text| text.replace("{answer}", answer), of);
-        for chunk in &all {
+        let (chunks, missing) = self.script.chunks(&response, &path, number, request.last_result().unwrap_or(""));
+        for chunk in &chunks {
             if let Chunk::Event(ModelEvent::ToolCall(call)) = chunk {
                 problems.extend(check::call(request, call));
             }
         }
-        for missing in unspoken {
-            all.insert(0, Chunk::Event(ModelEvent::TextDelta(format!("({missing}) "))));
-            problems.push(Problem::NoShape(missing));
-        }
-        all
+        problems.extend(missing.into_iter().map(|missing| Problem::NoShape(missing.to_string())));
+        let stream = self.faults.begin(chunks, now);
+        // Releases of Claude Code tell their own messages from the model's by the letters of an id.
+        let kind = if api == Api::Anthropic { "msg" } else { "response" };
+        let play = self.play(api, stream, format!("{kind}_{number}"), request);
+        (Kind::Main { path, response: number }, Answer::Play(play))
     }
 
     fn play(&self, api: Api, stream: Stream, id: String, request: &ModelRequest) -> Play {

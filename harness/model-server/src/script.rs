@@ -2,11 +2,13 @@
 //!
 //! Invariant: a script is data; it holds no state and no clock.
 
+use crate::calls::{NoShape, call};
 use rehang_agents::model::Dialect;
 use rehang_agents::{Call, Recipe, ToolShape};
 use rehang_scenario::Fault;
-use rehang_scenario::turns::Turn;
-use rehang_wire::model::Api;
+use rehang_scenario::turns::{Response, Turn};
+use rehang_wire::model::script::{Chunk, chunks};
+use rehang_wire::model::{Api, ModelEvent};
 use std::collections::BTreeMap;
 
 /// What the model says, and to whom.
@@ -65,6 +67,26 @@ impl Script {
             tools: recipe.tools.clone(),
             limits: Limits::default(),
         }
+    }
+}
+
+impl Script {
+    /// What a scripted response says, chunk by chunk, and what the agent has no tool for: there it says so in words.
+    /// `path` is where the response stands (see `turns::response_at`), `number` which it is over all sessions, from 1,
+    /// and `answer` what the last tool call told the model.
+    pub fn chunks(&self, response: &Response, path: &str, number: u32, answer: &str) -> (Vec<Chunk>, Vec<NoShape>) {
+        let mut missing = Vec::new();
+        let of = |turn: &Turn| {
+            let at = response.parts.iter().position(|part| std::ptr::eq(part, turn)).unwrap_or(0);
+            call(&self.tools, turn, &format!("call_{number}_{at}"), &format!("{path}.{at}")).unwrap_or_else(|none| {
+                missing.push(none);
+                None
+            })
+        };
+        let mut all = chunks(response, |text| text.replace("{answer}", answer), of);
+        let words = missing.iter().map(|none| Chunk::Event(ModelEvent::TextDelta(format!("({none}) "))));
+        all.splice(0..0, words);
+        (all, missing)
     }
 }
 
