@@ -20,6 +20,9 @@ pub fn dispatch() {
         std::process::exit(0);
     }
     let args: Vec<String> = std::env::args().collect();
+    if matches!(args.as_slice(), [_, first] if first == rehang_live::LIVE_ARG) {
+        std::process::exit(rehang_live::cell::main());
+    }
     if let [_, first, core, fakes] = args.as_slice()
         && first == pool::WORKER_ARG
     {

@@ -2,11 +2,26 @@
 //!
 //! Invariant: a cell that cannot be run is an error, never an outcome.
 
+use crate::keeper::Answer;
+use crate::plan;
 use crate::report::Report;
 use rehang_agents::{Installed, Recipe};
-use rehang_scenario::{Scenario, Terminal};
+use rehang_scenario::turns::{Bash, Step, Turn};
+use rehang_scenario::{Fault, ModelDoes, Scenario, Terminal};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::time::Duration;
+
+/// The argument that makes `rehang` a cell's child process.
+pub const LIVE_ARG: &str = "__live";
+/// As long as a cell may take where its scenario gives the agent nothing with a limit of its own.
+const DEADLINE: Duration = Duration::from_secs(60);
+/// Longer than a limit on a bash command: two minutes (Claude Code, opencode).
+const BEHIND_A_BASH_LIMIT: Duration = Duration::from_secs(150);
+/// Longer than an agent's limit on a silent model: 300 s (Codex, `stream_idle_timeout_ms`), and the time to say so.
+const BEHIND_A_STREAM_LIMIT: Duration = Duration::from_secs(330);
 
 /// What is to be run.
 #[derive(Debug, Clone)]
@@ -19,9 +34,9 @@ pub struct Cell<'a> {
     pub installed: &'a Installed,
     /// How its streams are connected.
     pub terminal: Terminal,
-    /// It is over so long after the first main model request at the latest.
+    /// It is over so long after the first main model request at the latest; see [`deadline`].
     pub deadline: Duration,
-    /// The program that has `__live`: `rehang` itself.
+    /// The program that has [`LIVE_ARG`]: `rehang` itself.
     pub rehang: PathBuf,
     /// The fakes' binary: it plays the commands of the bash tool.
     pub fakes: PathBuf,
@@ -45,19 +60,102 @@ pub enum LiveError {
 }
 
 /// Why this release cannot play this scenario on this terminal; none where it can.
-pub fn cannot(_scenario: &Scenario, _recipe: &Recipe, _terminal: Terminal) -> Option<String> {
-    None
+pub fn cannot(scenario: &Scenario, recipe: &Recipe, terminal: Terminal) -> Option<String> {
+    plan::cannot(scenario, recipe, terminal)
+}
+
+/// A deadline that tells a hang from a limit of the agent's own, where its scenario gives it something to limit: a
+/// silent or failing model, a command without an end. No such thing: a minute.
+pub fn deadline(scenario: &Scenario) -> Duration {
+    let model = scenario.faults.iter().any(|fault| match fault {
+        Fault::Model(fault) => !matches!(fault.does, ModelDoes::Pause(_) | ModelDoes::Slow(_)),
+        _ => false,
+    });
+    let own: u64 = thinking_ms(&scenario.turns);
+    let limit = match () {
+        () if model => BEHIND_A_STREAM_LIMIT,
+        () if bashes(&scenario.turns).any(never_ends) => BEHIND_A_BASH_LIMIT,
+        () => DEADLINE,
+    };
+    limit + Duration::from_millis(own)
+}
+
+fn thinking_ms(turns: &[Turn]) -> u64 {
+    let of = |turn: &Turn| match turn {
+        Turn::Think(span) => span.as_ms(),
+        Turn::Task(task) => thinking_ms(&task.turns),
+        Turn::Bash(bash) => sleeping_ms(&bash.does),
+        _ => 0,
+    };
+    turns.iter().map(of).sum()
+}
+
+fn sleeping_ms(steps: &[Step]) -> u64 {
+    let of = |step: &Step| match step {
+        Step::Sleep(span) => span.as_ms(),
+        Step::Every(every) => every.every.as_ms().saturating_mul(every.times.into()),
+        Step::Run(steps) => sleeping_ms(steps),
+        _ => 0,
+    };
+    steps.iter().map(of).sum()
+}
+
+fn bashes(turns: &[Turn]) -> Box<dyn Iterator<Item = &Bash> + '_> {
+    Box::new(turns.iter().flat_map(|turn| match turn {
+        Turn::Bash(bash) => Box::new(std::iter::once(bash)) as Box<dyn Iterator<Item = &Bash>>,
+        Turn::Task(task) => bashes(&task.turns),
+        Turn::Together(calls) => bashes(calls),
+        _ => Box::new(std::iter::empty()),
+    }))
+}
+
+fn never_ends(bash: &Bash) -> bool {
+    bash.does.iter().any(|step| match step {
+        Step::ReadStdin | Step::ReadStdinToEnd | Step::AskTty(_) | Step::Hold | Step::Spin => true,
+        Step::Background(left) => left.stdout != Some(false) || left.stderr != Some(false),
+        Step::Every(every) => every.times == 0,
+        _ => false,
+    })
 }
 
 /// Runs a cell and waits for its end. Nothing of it is left then.
 ///
 /// # Errors
 /// Why it could not be run.
-pub fn run(_cell: &Cell<'_>) -> Result<Report, LiveError> {
-    Err(LiveError::Fault("the live stage is being built".to_owned()))
+pub fn run(cell: &Cell<'_>) -> Result<Report, LiveError> {
+    let order = plan::order(cell)?;
+    let mut command = Command::new(&cell.rehang);
+    // a group of its own: a Ctrl-C at the user's terminal ends the runner, and that ends the cell
+    command.arg(LIVE_ARG).env_clear().process_group(0);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let mut line = serde_json::to_vec(&order).map_err(|error| LiveError::Fault(error.to_string()))?;
+    line.push(b'\n');
+    if let Some(stdin) = &mut child.stdin {
+        // one that ends before it has read its order says why below
+        let _ = stdin.write_all(&line);
+    }
+    let answer = child.stdout.take().map(BufReader::new).and_then(|out| last_answer(out));
+    let output = child.wait_with_output()?;
+    match answer {
+        Some(Answer::Report(report)) => Ok(*report),
+        Some(Answer::Sandbox(why)) => Err(LiveError::Sandbox(why)),
+        Some(Answer::Fault(why)) => Err(LiveError::Fault(why)),
+        Some(Answer::Started) | None => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            Err(LiveError::Fault(format!(
+                "a live cell's process ended without a report ({}): {}",
+                output.status,
+                said.trim()
+            )))
+        }
+    }
+}
+
+fn last_answer(out: impl BufRead) -> Option<Answer> {
+    out.lines().map_while(Result::ok).filter_map(|line| serde_json::from_str(&line).ok()).last()
 }
 
 /// What the hidden command `rehang __live` does: runs one cell, given on stdin, and writes its report to stdout.
 pub fn main() -> i32 {
-    70
+    crate::keeper::main()
 }

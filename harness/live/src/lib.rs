@@ -4,8 +4,19 @@
 //! cell starts lives below one child process (`rehang __live`), in a PID namespace whose first process dies with it.
 
 pub mod cell;
+mod host;
+mod keeper;
+mod novelty;
+mod pending;
+mod people;
+mod plan;
+mod processes;
+mod record;
 pub mod report;
 pub mod sandbox;
+mod serve;
+mod verdict;
+mod watch;
 
-pub use cell::{Cell, LiveError, run};
+pub use cell::{Cell, LIVE_ARG, LiveError, cannot, deadline, run};
 pub use report::{Ask, Evidence, Exit, Line, Outcome, Process, Report, Requests, Thread, Via};

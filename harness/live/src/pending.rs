@@ -60,7 +60,9 @@ impl Pending {
     /// What is owed, by the innermost session that owes something.
     pub fn owed(&self, turns: &[Turn]) -> Owed {
         let mut sessions: Vec<(&String, &Latest)> = self.sessions.iter().collect();
-        sessions.sort_by_key(|(session, _)| std::cmp::Reverse(session.matches('/').count() + usize::from(!session.is_empty())));
+        sessions.sort_by_key(|(session, _)| {
+            std::cmp::Reverse(session.matches('/').count() + usize::from(!session.is_empty()))
+        });
         let mut done = false;
         for (_, latest) in sessions {
             let owed = match latest.state {

@@ -5,13 +5,13 @@
 
 use crate::cell::{Cell, LiveError};
 use crate::sandbox::{BIN, CWD, HOME, Room, RoomFile};
-use rehang_agents::{Feature, Form, Recipe, Start, Words};
+use rehang_agents::{Feature, Form, Installed, Recipe, Start, Words};
 use rehang_fakes::tool;
 use rehang_scenario::turns::{Bash, Turn};
 use rehang_scenario::{Agent, ClaudeMode, Client, Does, Fault, OpencodeMode, Scenario, Terminal, Via};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The port of the model server, in a network that has no other.
 pub const MODEL_PORT: u16 = 8_080;
@@ -39,6 +39,8 @@ pub struct Order {
     pub client: Client,
     /// What is written to its stdin when it has started.
     pub says: Vec<String>,
+    /// Its stdin stays open behind a result: the scenario's people are the ones who write there and close it.
+    pub held: bool,
     /// The words in front of a server's address.
     pub listening: String,
     /// The room.
@@ -52,7 +54,7 @@ pub fn cannot(scenario: &Scenario, recipe: &Recipe, terminal: Terminal) -> Optio
     if terminal == Terminal::TtyBackground {
         return Some(format!("the live stage has no terminal `{}`", terminal.name()));
     }
-    let form = match form(&scenario.agent) {
+    let form = match form(&scenario.agent, &scenario.args) {
         Ok(form) => form,
         Err(why) => return Some(why),
     };
@@ -74,8 +76,14 @@ pub fn cannot(scenario: &Scenario, recipe: &Recipe, terminal: Terminal) -> Optio
     lacks.or_else(unplayed).or_else(unable)
 }
 
+/// Whether the scenario's people hold the agent's stdin, and no host does.
+fn is_held(agent: &Agent, args: &[String]) -> bool {
+    let streams = args.windows(2).any(|pair| pair == ["--input-format", "stream-json"]);
+    matches!(agent, Agent::Claude(claude) if claude.mode != ClaudeMode::StreamJson) && streams
+}
+
 /// How an agent of a scenario is started.
-fn form(agent: &Agent) -> Result<Form, String> {
+fn form(agent: &Agent, args: &[String]) -> Result<Form, String> {
     let of = |mode: OpencodeMode| match mode {
         OpencodeMode::Run => Form::Run,
         OpencodeMode::Serve => Form::Serve,
@@ -83,6 +91,7 @@ fn form(agent: &Agent) -> Result<Form, String> {
     };
     match agent {
         Agent::Claude(claude) => Ok(match claude.mode {
+            ClaudeMode::Print | ClaudeMode::Json if is_held(agent, args) => Form::Stdin,
             ClaudeMode::Print | ClaudeMode::Json => Form::Run,
             ClaudeMode::StreamJson => Form::Stdin,
             ClaudeMode::Interactive => Form::Interactive,
@@ -123,7 +132,8 @@ fn features(turns: &[Turn], nested: bool, needed: &mut Vec<Feature>) -> Result<(
 }
 
 fn fault_cannot(fault: &Fault, form: Form) -> Option<String> {
-    let inside = |what: &str| Some(format!("the fault `{what}` is inside of the agent, and a real release is as it is"));
+    let inside =
+        |what: &str| Some(format!("the fault `{what}` is inside of the agent, and a real release is as it is"));
     match fault {
         Fault::Model(_) | Fault::Process(_) => None,
         Fault::Event(_) | Fault::Post(_) | Fault::Get(_) if form == Form::Serve => None,
@@ -159,18 +169,12 @@ pub fn order(cell: &Cell<'_>) -> Result<Order, LiveError> {
     if let Some(why) = cannot(scenario, recipe, terminal) {
         return Err(LiveError::Cannot(why));
     }
-    let form = form(&scenario.agent).map_err(LiveError::Cannot)?;
+    let form = form(&scenario.agent, &scenario.args).map_err(LiveError::Cannot)?;
     let start = recipe.forms.get(&form).cloned().unwrap_or_default();
     let mut scenario = scenario.clone();
     let mut calls = Calls::default();
     calls.replace(&mut scenario.turns)?;
-    let mut room = Room {
-        shown: Vec::new(),
-        files: calls.files,
-        argv: Vec::new(),
-        env: Vec::new(),
-        terminal,
-    };
+    let mut room = Room { shown: Vec::new(), files: calls.files, argv: Vec::new(), env: Vec::new(), terminal };
     let wish = if calls.asks { &recipe.ask } else { &recipe.allow };
     let words = words(cell, &wish.words);
     for (path, text) in &recipe.files {
@@ -179,7 +183,7 @@ pub fn order(cell: &Cell<'_>) -> Result<Order, LiveError> {
     room.env = env(&words, [&recipe.env, &wish.env, &start.env], own(&scenario, recipe).then_some(&scenario));
     let program: Vec<String> = installed.program.iter().map(|word| words.fill(word)).collect();
     room.argv = argv(program, &start, &words, &wish.args, &scenario, recipe);
-    show_program(&mut room, &installed.root)?;
+    show_release(&mut room, installed)?;
     room.shown.push((cell.fakes.clone(), Path::new(BIN).join("fake-tool")));
     let client = match &scenario.agent {
         Agent::Opencode(agent) => agent.client,
@@ -187,13 +191,15 @@ pub fn order(cell: &Cell<'_>) -> Result<Order, LiveError> {
         Agent::Pawwork(agent) => agent.client,
         Agent::Claude(_) | Agent::Program(_) => Client::Post,
     };
+    let held = is_held(&scenario.agent, &scenario.args);
     let says = start.says.iter().map(|line| words.fill(line)).collect();
     Ok(Order {
         parent: std::process::id(),
         recipe: recipe.clone(),
         form,
         client,
-        says,
+        says: if held { Vec::new() } else { says },
+        held,
         listening: start.listening.clone().unwrap_or_else(|| "listening on".to_owned()),
         room,
         deadline_ms: u64::try_from(cell.deadline.as_millis()).unwrap_or(u64::MAX),
@@ -221,9 +227,11 @@ fn words(cell: &Cell<'_>, more: &BTreeMap<String, String>) -> Words {
         .with("home", HOME)
         .with("cwd", CWD)
         .with("prompt", PROMPT)
+        .with("prompt_json", format!("\"{PROMPT}\""))
         .with("model", &cell.recipe.model)
         .with("root", cell.installed.root.to_string_lossy())
-        .with("arch", if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" });
+        .with("arch", rehang_agents::install::arch())
+        .with("machine", std::env::consts::ARCH);
     more.iter().fold(base.clone(), |words, (word, value)| words.with(word, base.fill(value)))
 }
 
@@ -265,7 +273,8 @@ fn argv(
     for word in &start.args {
         if word == "{args}" {
             argv.extend(wish.iter().map(|word| words.fill(word)));
-            argv.extend(scenario.args.iter().filter(|_| own(scenario, recipe)).cloned());
+            let own = own(scenario, recipe) && !is_held(&scenario.agent, &scenario.args);
+            argv.extend(scenario.args.iter().filter(|_| own).cloned());
         } else {
             argv.push(words.fill(word));
         }
@@ -273,29 +282,11 @@ fn argv(
     argv
 }
 
-/// Shows the release, and what runs it where that is no part of the machine's own programs: a `node` or a `python`
-/// that a version manager keeps in somebody's home. Of that, its own folder alone.
-fn show_program(room: &mut Room, root: &Path) -> Result<(), LiveError> {
-    let root_real = root.canonicalize()?;
-    room.shown.push((root_real.clone(), root.to_owned()));
-    let first = room.argv.first_mut().ok_or_else(|| LiveError::Fault("nothing to start".to_owned()))?;
-    if !first.contains('/') {
-        let found = std::env::var_os("PATH").and_then(|path| {
-            std::env::split_paths(&path).map(|folder| folder.join(&*first)).find(|path| path.is_file())
-        });
-        let found = found.ok_or_else(|| LiveError::Cannot(format!("`{first}` is not installed on this machine")))?;
-        *first = found.to_string_lossy().into_owned();
-    }
-    let program = PathBuf::from(&*first);
-    let real = program.canonicalize()?;
-    let inside = |path: &Path| path.starts_with("/usr") || path.starts_with(&root_real) || path.starts_with(root);
-    if !inside(&real) {
-        // BIN/node of a prefix needs the prefix's libraries as well
-        let prefix = real.parent().filter(|bin| bin.ends_with("bin")).and_then(Path::parent);
-        let shown = prefix.unwrap_or(&real).to_owned();
-        room.shown.push((shown.clone(), shown));
-        if !inside(&program) {
-            *first = real.to_string_lossy().into_owned();
+/// Shows the release, and what it needs of the machine beside its own programs.
+fn show_release(room: &mut Room, installed: &Installed) -> Result<(), LiveError> {
+    for path in std::iter::once(&installed.root).chain(&installed.needs) {
+        if !path.starts_with("/usr") {
+            room.shown.push((path.canonicalize()?, path.clone()));
         }
     }
     Ok(())

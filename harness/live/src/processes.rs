@@ -44,9 +44,9 @@ impl Look {
         self.snapshot.tree.values().filter(|process| process.pid != self.init && process.state != State::Zombie)
     }
 
-    /// Whether any process but the room's first is alive.
-    pub fn is_anybody(&self) -> bool {
-        self.agents().next().is_some()
+    /// The agent's own process, as the keeper numbers it: the first child of the room's first process.
+    pub fn agent(&self) -> Option<i32> {
+        self.agents().filter(|process| process.ppid == self.init).map(|process| process.pid).min()
     }
 
     /// CPU time of all, in nanoseconds.
@@ -126,7 +126,8 @@ impl Look {
 
     fn thread(&self, process: &data::Process, thread: &data::Thread) -> Thread {
         let call = thread.call.as_ref();
-        let what = |fd: i32| format!("{fd}: {}", process.fd(fd).map_or_else(|| "?".to_owned(), |d| self.object(&d.what)));
+        let what =
+            |fd: i32| format!("{fd}: {}", process.fd(fd).map_or_else(|| "?".to_owned(), |d| self.object(&d.what)));
         let waits_on = call.and_then(|call| match &call.does {
             Does::Read { fd } | Does::Write { fd } | Does::Epoll { fd } | Does::Lock { fd } | Does::Connect { fd } => {
                 Some(what(*fd))
@@ -167,7 +168,8 @@ impl Look {
             Object::Null => "/dev/null".to_owned(),
             Object::File { path, .. } => path.clone(),
             Object::Epoll { on } => {
-                let fds: Vec<String> = on.iter().filter(|watch| watch.input).map(|watch| watch.fd.to_string()).collect();
+                let fds: Vec<String> =
+                    on.iter().filter(|watch| watch.input).map(|watch| watch.fd.to_string()).collect();
                 format!("epoll of {}", if fds.is_empty() { "nothing".to_owned() } else { fds.join(", ") })
             }
             Object::Event { .. } => "eventfd".to_owned(),

@@ -3,6 +3,7 @@
 //! Invariants: it dies with the keeper, and the kernel ends all others of the room with it; it has nothing of the
 //! user's in its environment, its memory or its descriptors that an agent could read.
 
+use super::namespaces::fork_first;
 use super::{AGENT_ID, CWD, Room, SandboxError, root, step};
 use crate::report::Exit;
 use nix::errno::Errno;
@@ -61,7 +62,7 @@ pub fn start(room: &Room) -> Result<Started, SandboxError> {
     let kept = streams.ours.take();
     let keeper = std::process::id();
     // SAFETY: this process has one thread.
-    match step("the room's first process", unsafe { fork() })? {
+    match step("the room's first process", unsafe { fork_first() })? {
         ForkResult::Child => {
             drop((ours, kept));
             first(room, streams, theirs, keeper)

@@ -1,4 +1,4 @@
-//! The keeper's namespaces: user, network, PID, IPC and host name.
+//! The keeper's namespaces: user, network, IPC and host name; and the room's PID namespace.
 //!
 //! Invariant: whoever starts it, root or not, the agent's side is the same: user 1000 without a capability, on a
 //! network that has loopback alone.
@@ -24,7 +24,7 @@ pub fn die_with_parent(parent: u32) -> Result<(), SandboxError> {
     Ok(())
 }
 
-/// Goes into new namespaces; the next child is the first process of the PID namespace. Brings loopback up.
+/// Goes into new namespaces and brings loopback up.
 ///
 /// # Errors
 /// What the kernel refuses, with a remedy.
@@ -43,11 +43,28 @@ pub fn enter() -> Result<(), SandboxError> {
             put("gid_map", format!("{AGENT_ID} {gid} 1"))?;
         }
     }
-    let rest =
-        CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWIPC | CloneFlags::CLONE_NEWUTS;
-    unshare(rest).map_err(|errno| refused("network and PID namespaces", errno.into(), remedy_for(errno)))?;
+    let rest = CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWIPC | CloneFlags::CLONE_NEWUTS;
+    unshare(rest).map_err(|errno| refused("a network namespace", errno.into(), remedy_for(errno)))?;
     name_host()?;
     loopback_up()
+}
+
+/// Forks the first process of a new PID namespace. A keeper that unshared it instead could start no thread any more.
+///
+/// # Errors
+/// The kernel's.
+///
+/// # Safety
+/// As `fork`: this process has one thread.
+pub(super) unsafe fn fork_first() -> nix::Result<ForkResult> {
+    let flags = libc::c_long::from(libc::CLONE_NEWPID | libc::SIGCHLD);
+    let none: libc::c_long = 0;
+    // SAFETY: without a stack of its own the child goes on as a fork does; the rest is not asked for.
+    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, none, none, none, none) };
+    match nix::errno::Errno::result(pid)? {
+        0 => Ok(ForkResult::Child),
+        pid => Ok(ForkResult::Parent { child: Pid::from_raw(i32::try_from(pid).unwrap_or(i32::MAX)) }),
+    }
 }
 
 /// The links of this process's network namespace.

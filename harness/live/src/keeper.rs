@@ -1,0 +1,348 @@
+//! The child process of a cell: it makes the namespaces, holds the model server and all clients in them, watches the
+//! agent, and says what came of it.
+//!
+//! Invariant: it ends with whoever started it, and the room ends with it. When its answer is out, nothing is left.
+
+use crate::host::Host;
+use crate::novelty::without_controls;
+use crate::plan::{MODEL_PORT, Order};
+use crate::processes::Look;
+use crate::report::{Ask, Evidence, Exit, Outcome, Report, Requests, Via};
+use crate::sandbox::{self, Said, SandboxError, Started};
+use crate::serve;
+use crate::verdict;
+use crate::watch::{Says, Stream, Watch};
+use rehang_agents::Form;
+use rehang_model_server::Script;
+use rehang_scenario::{Fault, ProcessDoes, Terminal};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{BufRead, Read, Write};
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
+
+/// How often the processes are looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// As much as is read of a stream at once.
+const READ_BYTES: usize = 64 * 1024;
+/// As much as a reader takes that is slow on purpose, in bytes a second.
+const SLOW_BYTES: usize = 4_096;
+/// How many things may have been read and not looked at.
+const INBOX: usize = 256;
+
+/// What the child process answers, a line of JSON each; the last is a report or an error.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// The agent runs.
+    Started,
+    /// What came of it.
+    Report(Box<Report>),
+    /// This machine gives no sandbox.
+    Sandbox(String),
+    /// rehang's own fault.
+    Fault(String),
+}
+
+/// Something that came in.
+#[derive(Debug)]
+pub enum Input {
+    /// Bytes of a stream; none is its end.
+    Output(Stream, Option<Vec<u8>>),
+    /// The agent's process ended.
+    Exited(Exit),
+    /// The room is gone.
+    Gone,
+    /// A client's wire.
+    Client(Via, String),
+    /// An ask was opened.
+    Asked(Ask),
+    /// An ask was closed.
+    Closed(String),
+    /// A client knows how it ended.
+    Settled(Outcome),
+    /// Somebody of the scenario ended it, by this act.
+    Stops(&'static str),
+    /// What a client could not do.
+    Problem(String),
+}
+
+/// Runs the order that comes on stdin; the exit code.
+pub fn main() -> i32 {
+    let mut line = String::new();
+    let read = std::io::stdin().lock().read_line(&mut line);
+    let order: Order =
+        match read.map_err(|e| e.to_string()).and_then(|_| serde_json::from_str(&line).map_err(|e| e.to_string())) {
+            Ok(order) => order,
+            Err(error) => {
+                eprintln!("rehang: no order for a live cell came on stdin: {error}");
+                return 70;
+            }
+        };
+    let answer = match keep(&order) {
+        Ok(report) => Answer::Report(Box::new(report)),
+        Err(error @ SandboxError::Refused { .. }) => Answer::Sandbox(error.to_string()),
+        Err(error) => Answer::Fault(error.to_string()),
+    };
+    i32::from(say(&answer).is_err()) * 70
+}
+
+fn say(answer: &Answer) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    let mut line = serde_json::to_vec(answer)?;
+    line.push(b'\n');
+    out.write_all(&line)?;
+    out.flush()
+}
+
+fn keep(order: &Order) -> Result<Report, SandboxError> {
+    sandbox::die_with_parent(order.parent)?;
+    sandbox::enter()?;
+    // new namespaces are new credentials, which clear it
+    sandbox::die_with_parent(order.parent)?;
+    let links = sandbox::step("reading links", sandbox::links())?;
+    let model = sandbox::step("the model's port", std::net::TcpListener::bind(("127.0.0.1", MODEL_PORT)))?;
+    sandbox::step("the model's port", model.set_nonblocking(true))?;
+    let started = sandbox::start(&order.room)?;
+    let _ = say(&Answer::Started);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = sandbox::step("a runtime", runtime)?;
+    let init = started.init;
+    let local = tokio::task::LocalSet::new();
+    let result = runtime.block_on(local.run_until(watch(order, model, started, links)));
+    // its end is the end of all in the room, and the kernel lets it go last
+    let _ = nix::sys::signal::kill(init, nix::sys::signal::Signal::SIGKILL);
+    let _ = nix::sys::wait::waitpid(init, None);
+    drop(local);
+    runtime.shutdown_background();
+    result
+}
+
+async fn watch(
+    order: &Order,
+    model: std::net::TcpListener,
+    mut started: Started,
+    links: Vec<String>,
+) -> Result<Report, SandboxError> {
+    let init = started.init.as_raw();
+    let (tell, mut inbox) = mpsc::channel(INBOX);
+    let (events, mut happened) = mpsc::unbounded_channel();
+    let model = sandbox::step("the model's port", tokio::net::TcpListener::from_std(model))?;
+    let script = Script::new(&order.recipe, &order.scenario.turns, &order.scenario.faults);
+    tokio::task::spawn_local(rehang_model_server::serve(model, script, events));
+    read_streams(order, &mut started, &tell);
+    let mut host = Host::new(order, started.stdin.take(), started.master.take(), tell.clone());
+    if order.form == Form::Serve {
+        serve::start(order, tell.clone());
+    }
+    let mut watch = Watch::new(order);
+    host.begin(&mut watch);
+    let mut asks: Vec<Ask> = Vec::new();
+    let mut problems: Vec<String> = Vec::new();
+    let mut stopped: Option<&'static str> = None;
+    let mut settled: Option<Outcome> = None;
+    let mut process_faults = process_faults(order);
+    let mut every = tokio::time::interval(LOOK_EVERY);
+    every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let (says, over) = loop {
+        tokio::select! {
+            biased;
+            Some(event) = happened.recv() => watch.model(&event),
+            Some(input) = inbox.recv() => match input {
+                Input::Output(stream, bytes) => {
+                    for line in watch.output(stream, bytes.as_deref(), order) {
+                        if stream != Stream::Stderr {
+                            serve::listen(&line);
+                        }
+                        if stream == Stream::Stdout {
+                            host.hears(&line, &mut watch);
+                        }
+                    }
+                    if let (Stream::Screen, Some(bytes)) = (stream, &bytes) {
+                        host.sees(&without_controls(&String::from_utf8_lossy(bytes)), &mut watch);
+                    }
+                }
+                Input::Exited(exit) => {
+                    watch.exited = Some((exit, Instant::now()));
+                    watch.progress("the agent's exit");
+                    host.agent_is_over();
+                }
+                Input::Gone => break (Says::Over, false),
+                Input::Client(via, text) => watch.client(via, &text),
+                Input::Asked(ask) => asks.push(ask),
+                Input::Closed(id) => asks.retain(|ask| ask.id != id),
+                Input::Settled(outcome) => {
+                    settled = Some(outcome);
+                    break (Says::Over, true);
+                }
+                Input::Stops(act) => stopped = Some(act),
+                Input::Problem(text) => problems.push(text),
+            },
+            _ = every.tick() => {
+                if let Some(look) = Look::take(init) {
+                    watch.look(look);
+                }
+                host.tick(&mut watch);
+                play(&mut process_faults, &watch);
+            }
+        }
+        match watch.says(order) {
+            Says::Wait => {}
+            Says::Over if settled.is_none() && order.form == Form::Serve => break (Says::Over, false),
+            says => break (says, false),
+        }
+    };
+    // one more look, so that the report shows what is there now
+    if let Some(look) = Look::take(init) {
+        watch.look(look);
+    }
+    asks.extend(host.asks());
+    Ok(report(order, watch, End { says, over, settled, stopped, asks, problems, links }))
+}
+
+/// How a cell came to its end.
+struct End {
+    says: Says,
+    over: bool,
+    settled: Option<Outcome>,
+    stopped: Option<&'static str>,
+    asks: Vec<Ask>,
+    problems: Vec<String>,
+    links: Vec<String>,
+}
+
+fn report(order: &Order, watch: Watch, end: End) -> Report {
+    let mut asks = end.asks;
+    let hung = |asks: &mut Vec<Ask>| {
+        if asks.is_empty() {
+            *asks = verdict::asks(&watch, order);
+        }
+        Outcome::Hung { blocked_on: verdict::blocked_on(&watch, order, asks) }
+    };
+    let (outcome, evidence) = match (end.says, &watch.exited, end.settled) {
+        (_, _, Some(outcome)) if end.over => (outcome, Evidence::Settled),
+        (Says::Over | Says::Wait, Some((exit, _)), _) => (verdict::ended(&watch, *exit, end.stopped), Evidence::Exited),
+        (Says::Over | Says::Wait, None, _) => {
+            (Outcome::Failed { reason: "its room ended".to_owned() }, Evidence::Exited)
+        }
+        (Says::Observed(window), ..) => {
+            let window_ms = u64::try_from(window.as_millis()).unwrap_or(u64::MAX);
+            (hung(&mut asks), Evidence::Observed { window_ms })
+        }
+        (Says::Deadline, ..) => (hung(&mut asks), Evidence::Deadline { deadline_ms: order.deadline_ms }),
+    };
+    let mut problems = end.problems;
+    if let Err(never) = watch.ledger.reached()
+        && !(matches!(&outcome, Outcome::Hung { blocked_on } if blocked_on == "stdin"))
+    {
+        problems.push(never.to_string());
+    }
+    problems.extend(watch.ledger.problems.iter().map(|(n, problem)| format!("request {n}: {problem}")));
+    let is_hung = matches!(outcome, Outcome::Hung { .. });
+    let (now, before) = watch.looks();
+    let processes = now.map(|look| look.report(before)).unwrap_or_default();
+    let hot_loop = is_hung && watch.busy_percent() >= 80;
+    let told = watch.ledger.told.iter().map(|told| told.text.clone()).collect();
+    let requests = Requests { main: watch.ledger.main, side: watch.ledger.side };
+    let (ms, startup_ms, last_progress) = (watch.ms(), watch.startup_ms(), watch.last_progress());
+    let exit = watch.exited.map(|(exit, _)| exit);
+    let (lines, lines_left_out) = watch.record.into_parts();
+    Report {
+        outcome,
+        evidence,
+        exit,
+        ms,
+        startup_ms,
+        told,
+        requests,
+        asks,
+        last_progress,
+        processes,
+        hot_loop,
+        problems,
+        links: end.links,
+        lines,
+        lines_left_out,
+    }
+}
+
+/// Threads that read what the agent says: the runtime stays free for the wires.
+fn read_streams(order: &Order, started: &mut Started, tell: &mpsc::Sender<Input>) {
+    let pace = match order.room.terminal {
+        Terminal::StdoutStopped => None,
+        Terminal::StdoutSlow => Some(SLOW_BYTES),
+        _ => Some(READ_BYTES),
+    };
+    if let (Some(fd), Some(bytes)) = (started.stdout.as_ref(), pace) {
+        read(fd, Stream::Stdout, bytes, tell);
+    }
+    if let Some(fd) = &started.stderr {
+        read(fd, Stream::Stderr, READ_BYTES, tell);
+    }
+    if let Some(fd) = &started.master {
+        read(fd, Stream::Screen, READ_BYTES, tell);
+    }
+    let Ok(socket) = started.said.get_ref().try_clone() else { return };
+    let tell = tell.clone();
+    std::thread::spawn(move || {
+        for line in std::io::BufReader::new(socket).lines().map_while(Result::ok) {
+            if let Ok(Said::Exited(exit)) = serde_json::from_str(&line)
+                && tell.blocking_send(Input::Exited(exit)).is_err()
+            {
+                return;
+            }
+        }
+        let _ = tell.blocking_send(Input::Gone);
+    });
+}
+
+fn read(fd: &OwnedFd, stream: Stream, bytes: usize, tell: &mpsc::Sender<Input>) {
+    let Ok(fd) = fd.try_clone() else { return };
+    let tell = tell.clone();
+    std::thread::spawn(move || {
+        let mut file = File::from(fd);
+        let mut buffer = vec![0; bytes];
+        // a terminal's master gives an error where the other side is gone: its end
+        while let Ok(n @ 1..) = file.read(&mut buffer) {
+            if tell.blocking_send(Input::Output(stream, Some(buffer[..n].to_vec()))).is_err() {
+                return;
+            }
+            if bytes == SLOW_BYTES {
+                std::thread::sleep(Duration::from_secs(1));
+            }
+        }
+        let _ = tell.blocking_send(Input::Output(stream, None));
+    });
+}
+
+/// The scenario's faults of the agent's process, by the time when they happen on the cell's clock.
+fn process_faults(order: &Order) -> Vec<(u64, ProcessDoes)> {
+    let of = |fault: &Fault| match fault {
+        Fault::Process(fault) if fault.role == "agent" => Some((fault.at.as_ms(), fault.does)),
+        _ => None,
+    };
+    order.scenario.faults.iter().filter_map(of).collect()
+}
+
+fn play(faults: &mut Vec<(u64, ProcessDoes)>, watch: &Watch) {
+    use nix::sys::signal::{Signal, kill};
+    if watch.startup_ms().is_none() {
+        return;
+    }
+    let now = watch.ms();
+    faults.retain(|(at, does)| {
+        if *at > now {
+            return true;
+        }
+        let signal = match does {
+            ProcessDoes::Crash | ProcessDoes::Restart => Signal::SIGKILL,
+            ProcessDoes::Freeze => Signal::SIGSTOP,
+            ProcessDoes::Thaw => Signal::SIGCONT,
+        };
+        if let Some(agent) = watch.looks().0.and_then(|look| look.agent()) {
+            let _ = kill(nix::unistd::Pid::from_raw(agent), signal);
+        }
+        false
+    });
+}

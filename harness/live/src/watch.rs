@@ -1,0 +1,373 @@
+//! The watch over a cell: what moved last, what is still to come, and when that is a hang.
+//!
+//! Invariant: `observed` is said only where, for a whole window, nothing new came over any wire, no process came or
+//! went, nobody computed, the model had nothing more to say, and no command of the bash tool would go on by itself.
+//! Where the agent may have a time limit of its own that nobody can see (a silent model, a command that runs, a retry
+//! behind an error), only the deadline decides.
+
+use crate::novelty::{Novelty, without_controls};
+use crate::pending::{Owed, Pending};
+use crate::plan::Order;
+use crate::processes::{Command, Look};
+use crate::record::{Lines, Record};
+use crate::report::{Exit, Via};
+use rehang_agents::{Form, Means};
+use rehang_model_server::{Event, Happened, Kind, Ledger, State};
+use rehang_scenario::Terminal;
+use rehang_scenario::turns::Turn;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::{Duration, Instant};
+
+/// How long an agent may take to its first model request: a cold start under load took 7–10 s, and a machine that
+/// tests several at once is slower still.
+pub const STARTUP_MAX: Duration = Duration::from_secs(90);
+/// How often a command may come and go and still be news; behind that it is a poll.
+const COMES_AND_GOES_MAX: u32 = 10;
+
+/// The watch.
+#[derive(Debug)]
+pub struct Watch {
+    /// The model's side.
+    pub ledger: Ledger,
+    /// What the model waits for.
+    pub pending: Pending,
+    /// All that went over the wires.
+    pub record: Record,
+    /// How the agent's process ended, and when.
+    pub exited: Option<(Exit, Instant)>,
+    /// What its output said of its end.
+    pub said: Option<Means>,
+    /// It refused something by itself.
+    pub refused: bool,
+    window: Duration,
+    deadline: Duration,
+    began: Instant,
+    first_main: Option<Instant>,
+    last_move: Instant,
+    last_progress: Option<(String, Instant)>,
+    novelty: Novelty,
+    lines: [Lines; 3],
+    open: [bool; 3],
+    spawns: BTreeMap<String, u32>,
+    commands: BTreeSet<(i32, String)>,
+    looks: VecDeque<(Instant, Look)>,
+    called: bool,
+}
+
+/// What the watch says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Says {
+    /// It goes on.
+    Wait,
+    /// The agent is over, and all that it said is here.
+    Over,
+    /// Nothing moved for a whole window.
+    Observed(Duration),
+    /// Time is up.
+    Deadline,
+}
+
+/// A stream of the agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    /// Its stdout.
+    Stdout,
+    /// Its stderr.
+    Stderr,
+    /// Its terminal.
+    Screen,
+}
+
+impl Watch {
+    /// Begins now.
+    pub fn new(order: &Order) -> Watch {
+        let now = Instant::now();
+        let tty = order.room.terminal == Terminal::Tty;
+        let has_screen = matches!(order.room.terminal, Terminal::Tty | Terminal::CttyNull);
+        Watch {
+            ledger: Ledger::default(),
+            pending: Pending::default(),
+            record: Record::new(),
+            exited: None,
+            said: None,
+            refused: false,
+            window: Duration::from_millis(order.recipe.window_ms),
+            deadline: Duration::from_millis(order.deadline_ms),
+            began: now,
+            first_main: None,
+            last_move: now,
+            last_progress: None,
+            novelty: Novelty::default(),
+            lines: Default::default(),
+            open: [!tty && order.room.terminal != Terminal::StdoutStopped, !tty, has_screen],
+            spawns: BTreeMap::new(),
+            commands: BTreeSet::new(),
+            looks: VecDeque::new(),
+            called: false,
+        }
+    }
+
+    /// When the clock of the cell began: the first main request, or the agent's start where there was none.
+    pub fn clock(&self) -> Instant {
+        self.first_main.unwrap_or(self.began)
+    }
+
+    /// Milliseconds on the clock of the cell.
+    pub fn ms(&self) -> u64 {
+        ms(self.clock().elapsed())
+    }
+
+    /// From the start to the first main request.
+    pub fn startup_ms(&self) -> Option<u64> {
+        self.first_main.map(|first| ms(first - self.began))
+    }
+
+    /// The last material progress.
+    pub fn last_progress(&self) -> Option<(String, u64)> {
+        let clock = self.clock();
+        self.last_progress.as_ref().map(|(what, at)| (what.clone(), ms(at.saturating_duration_since(clock))))
+    }
+
+    /// Something moved that carries the task forward.
+    pub fn progress(&mut self, what: impl Into<String>) {
+        self.last_move = Instant::now();
+        self.last_progress = Some((what.into(), self.last_move));
+    }
+
+    /// Takes an event of the model server.
+    pub fn model(&mut self, event: &Event) {
+        self.pending.note(event);
+        self.ledger.note(event);
+        match &event.happened {
+            Happened::Request(request) => {
+                let main = match &request.kind {
+                    Kind::Main { path, response } => {
+                        self.first_main.get_or_insert_with(Instant::now);
+                        let told: Vec<&str> = request.told.iter().map(|told| told.text.as_str()).collect();
+                        if self
+                            .novelty
+                            .is_new(&format!("model request {}", path.replace(|c: char| c.is_ascii_digit(), "d")))
+                            || self.is_next(path)
+                        {
+                            self.progress(format!("model request {path}"));
+                        }
+                        serde_json::json!({"path": path, "response": response, "told": told})
+                    }
+                    Kind::Side(side) => serde_json::json!({"side": side}),
+                };
+                self.last_move = Instant::now();
+                let offers = &request.offers;
+                let line =
+                    serde_json::json!({"n": request.n, "request": main, "target": request.target, "offers": offers});
+                self.record.note(Via::Model, &line.to_string());
+            }
+            Happened::Stream { n, state } => {
+                match state {
+                    State::Began | State::Chunk(_) | State::Ended(_) => self.progress(format!("model response {n}")),
+                    State::KeepAlive | State::Stalled => {}
+                }
+                if *state != State::KeepAlive {
+                    self.record.note(Via::Model, &serde_json::json!({"n": n, "stream": state}).to_string());
+                }
+            }
+            Happened::Problem { n, problem } => {
+                let line = serde_json::json!({"n": n, "problem": problem.to_string()});
+                self.record.note(Via::Model, &line.to_string());
+            }
+        }
+    }
+
+    /// Whether a path was not asked for before; a retry asks for the same again.
+    fn is_next(&mut self, path: &str) -> bool {
+        // letters only count as new, so that the path is spelled
+        let spelled: String = path.bytes().map(|b| char::from(b'a' + b % 26)).collect();
+        self.novelty.is_new(&format!("asked {spelled}"))
+    }
+
+    /// Takes bytes of a stream; none is its end. Gives the lines of stdout that are whole now.
+    pub fn output(&mut self, stream: Stream, bytes: Option<&[u8]>, order: &Order) -> Vec<String> {
+        let at = stream as usize;
+        let lines = match bytes {
+            Some(bytes) => self.lines[at].take(bytes),
+            None => {
+                self.open[at] = false;
+                self.lines[at].rest().into_iter().collect()
+            }
+        };
+        let via = match stream {
+            Stream::Stdout => Via::Stdout,
+            Stream::Stderr => Via::Stderr,
+            Stream::Screen => Via::Screen,
+        };
+        for line in &lines {
+            let text = if stream == Stream::Screen { without_controls(line) } else { line.clone() };
+            self.line(via, &text, order);
+        }
+        lines
+    }
+
+    /// Takes a line that the agent said.
+    pub fn line(&mut self, via: Via, text: &str, order: &Order) {
+        if text.trim().is_empty() {
+            return;
+        }
+        self.record.note(via, text);
+        let means = sign(text, order);
+        match means {
+            Some(Means::Nothing) => return,
+            Some(Means::Refuses) => self.refused = true,
+            Some(Means::Completes | Means::Fails) => self.said = means,
+            Some(Means::Asks) | None => {}
+        }
+        if self.novelty.is_new(text) {
+            self.progress(format!("{} of {}", kind(text), word(via)));
+        }
+    }
+
+    /// What came over a client's wire.
+    pub fn client(&mut self, via: Via, text: &str) {
+        self.record.note(via, text);
+        if self.novelty.is_new(text) {
+            self.progress(kind(text));
+        }
+    }
+
+    /// Takes a look at the processes.
+    pub fn look(&mut self, look: Look) {
+        let now = Instant::now();
+        let commands = look.commands();
+        let changed: Vec<String> =
+            commands.symmetric_difference(&self.commands).map(|(_, name)| name.clone()).collect();
+        for name in changed {
+            let times = self.spawns.entry(name).or_insert(0);
+            *times += 1;
+            if *times <= COMES_AND_GOES_MAX {
+                self.last_move = now;
+            }
+        }
+        self.called |= !look.tools().0.is_empty();
+        self.commands = commands;
+        self.looks.push_back((now, look));
+        // one look more than the window needs
+        while self.looks.get(1).is_some_and(|(at, _)| now.duration_since(*at) >= self.window) {
+            self.looks.pop_front();
+        }
+    }
+
+    /// The latest look, and the one at the window's begin.
+    pub fn looks(&self) -> (Option<&Look>, Option<&Look>) {
+        (self.looks.back().map(|(_, look)| look), self.looks.front().map(|(_, look)| look))
+    }
+
+    /// Whether a command of the bash tool was ever seen to run.
+    pub fn called(&self) -> bool {
+        self.called
+    }
+
+    /// Whether all of the agent's streams have come to their ends.
+    pub fn is_silent(&self) -> bool {
+        self.open == [false; 3]
+    }
+
+    /// The share of a processor that the agent took within the window, in percent.
+    pub fn busy_percent(&self) -> u64 {
+        let (Some((from, first)), Some((to, last))) = (self.looks.front(), self.looks.back()) else { return 0 };
+        let wall = to.duration_since(*from).as_nanos().max(1);
+        u64::try_from(u128::from(last.cpu_ns().saturating_sub(first.cpu_ns())) * 100 / wall).unwrap_or(u64::MAX)
+    }
+
+    /// What it comes to now.
+    pub fn says(&self, order: &Order) -> Says {
+        let now = Instant::now();
+        if self.exited.is_some() && self.is_silent() {
+            return Says::Over;
+        }
+        let up = match self.first_main {
+            Some(first) => now >= first + self.deadline,
+            None => now >= self.began + STARTUP_MAX.max(self.deadline),
+        };
+        if up {
+            return Says::Deadline;
+        }
+        let quiet = now.duration_since(self.last_move);
+        match self.patience(order) {
+            Some(patience) if quiet >= patience && self.is_still(now) => Says::Observed(patience),
+            _ => Says::Wait,
+        }
+    }
+
+    /// How long nothing may move; none where only the deadline decides.
+    fn patience(&self, order: &Order) -> Option<Duration> {
+        if self.exited.is_some() {
+            return Some(self.window);
+        }
+        let tools = self.looks.back().map(|(_, look)| look.tools());
+        let (main, left) = tools.unwrap_or_default();
+        if main.iter().chain(&left).any(|command| *command == Command::Works) {
+            return None;
+        }
+        match self.pending.owed(&order.scenario.turns) {
+            Owed::Response | Owed::Silence | Owed::Broken(_) => None,
+            Owed::Results(calls) if !main.is_empty() || !left.is_empty() => {
+                let limit = |call: &Turn| match call {
+                    Turn::Bash(bash) => bash.timeout,
+                    _ => None,
+                };
+                let longest = calls.iter().filter(|call| matches!(call, Turn::Bash(_))).map(limit).max()??;
+                Some(Duration::from_millis(longest.as_ms()) + self.window)
+            }
+            Owed::Nothing | Owed::Results(_) | Owed::Done => Some(self.window),
+        }
+    }
+
+    /// Whether nobody computed within the window: a starved agent wants to run, and a busy one does.
+    fn is_still(&self, now: Instant) -> bool {
+        let whole =
+            self.looks.front().is_some_and(|(at, _)| now.duration_since(*at) + Duration::from_secs(2) >= self.window);
+        let running = self.looks.iter().filter(|(_, look)| look.is_running()).count();
+        whole && running * 4 <= self.looks.len() && self.busy_percent() < 50
+    }
+}
+
+/// What a line of the agent's output means.
+fn sign(text: &str, order: &Order) -> Option<Means> {
+    let json: Option<Value> = text.starts_with('{').then(|| serde_json::from_str(text).ok()).flatten();
+    order
+        .recipe
+        .signs
+        .iter()
+        .find(|sign| {
+            let by_text = sign.text.as_ref().is_none_or(|needle| text.contains(needle));
+            let by_json = sign.json.iter().all(|(at, value)| json.as_ref().and_then(|j| j.pointer(at)) == Some(value));
+            by_text && by_json
+        })
+        .map(|sign| sign.means)
+}
+
+/// A line in a word or two: the type of a JSON message, else its first words.
+fn kind(text: &str) -> String {
+    if let Ok(Value::Object(map)) = serde_json::from_str::<Value>(text)
+        && let Some(kind) = map.get("type").and_then(Value::as_str)
+    {
+        return kind.to_owned();
+    }
+    text.chars().take(40).collect()
+}
+
+fn word(via: Via) -> &'static str {
+    match via {
+        Via::Stderr => "stderr",
+        Via::Screen => "the screen",
+        _ => "stdout",
+    }
+}
+
+fn ms(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Whether a form has a host that speaks to the agent.
+pub fn is_hosted(form: Form) -> bool {
+    matches!(form, Form::Stdin | Form::Serve)
+}
