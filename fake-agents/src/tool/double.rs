@@ -34,6 +34,7 @@ pub(super) struct Double {
     pub(super) ignored: Vec<Sig>,
     pub(super) raised: Vec<Sig>,
     pub(super) sessions: u32,
+    pub(super) pipes: u32,
     pub(super) closed: Vec<Fd>,
     pub(super) tty_mode: Option<TtyMode>,
 }
@@ -59,6 +60,7 @@ impl Double {
             ignored: Vec::new(),
             raised: Vec::new(),
             sessions: 0,
+            pipes: 0,
             closed: Vec::new(),
             tty_mode: None,
         }
@@ -149,7 +151,8 @@ impl Os for Double {
     }
 
     fn pipe(&mut self) -> (Fd, Fd) {
-        unreachable!("fake-tool makes no pipe")
+        self.pipes += 1;
+        (Fd(1_000 + 2 * self.pipes), Fd(1_001 + 2 * self.pipes))
     }
 
     fn open_tty(&mut self) -> Result<Fd, Errno> {

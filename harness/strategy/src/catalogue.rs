@@ -96,6 +96,7 @@ const FAMILIES: &[&[Entry]] = &[
     crate::idle::ENTRIES,
     crate::auto_answer::ENTRIES,
     crate::auto_approve::ENTRIES,
+    crate::cli_manager::ENTRIES,
     crate::companion::ENTRIES,
     crate::pawwork::ENTRIES,
     crate::not_offered::ENTRIES,

@@ -10,6 +10,7 @@ pub mod auto_answer;
 pub mod auto_approve;
 pub mod blind_timeout;
 pub mod catalogue;
+pub mod cli_manager;
 pub mod companion;
 pub mod guard;
 pub mod idle;

@@ -87,8 +87,8 @@ pub enum Input {
     Model,
     /// Somebody else wrote this to the agent's stdin.
     Wrote(Vec<u8>),
-    /// A person wants this to be written to the agent's stdin, through the one who is told.
-    Typed(Vec<u8>),
+    /// This person wants this to be written to the agent's stdin, through the one who is told.
+    Typed(String, Vec<u8>),
 }
 
 /// An ask, as the agent states it.

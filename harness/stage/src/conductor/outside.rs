@@ -27,6 +27,8 @@ pub struct Outside {
     lingers: bool,
     serves: bool,
     terminal: Terminal,
+    /// Whose line it passes on just now: what it writes then is theirs.
+    typist: Option<String>,
     /// What became of the companion's worker, of those that look at it: a job whose worker is gone waits for it.
     worker_gone: Option<bool>,
 }
@@ -44,6 +46,7 @@ impl Outside {
             lingers: job.scenario.afterwards.is_some(),
             serves,
             terminal: job.terminal,
+            typist: None,
             worker_gone: None,
         }
     }
@@ -69,7 +72,7 @@ impl Outside {
                 let sig = Sig::from_name(sig).unwrap_or(Sig::Kill);
                 hub.signal(name, group, sig)?;
             }
-            Act::Write(bytes) => hub.write_stdin(name, &bytes)?,
+            Act::Write(bytes) => hub.write_stdin(self.typist.as_deref().unwrap_or(name), &bytes)?,
             Act::CloseStdin => hub.close_stdin(name)?,
             Act::Request { id, method, path, body, timeout } => {
                 let ours = hub.request(name, method, &path, &body, timeout)?;
@@ -172,7 +175,12 @@ impl Outside {
                 Seen::WorkerDied
             }
             Input::Wrote(bytes) => Seen::Wrote(bytes),
-            Input::Typed(bytes) => Seen::Typed(bytes),
+            Input::Typed(who, bytes) => {
+                self.typist = Some(who);
+                self.see(hub, name, &Seen::Typed(bytes))?;
+                self.typist = None;
+                return Ok(None);
+            }
             Input::Output(..) | Input::OutputEnd(_) | Input::Listening | Input::Asked | Input::Model => {
                 return Ok(None);
             }

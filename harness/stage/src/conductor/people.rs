@@ -286,7 +286,7 @@ impl Someone {
         };
         let line = format!("{line}\n").into_bytes();
         match hub.relay {
-            Some(seat) => hub.tell(seat, Input::Typed(line)),
+            Some(seat) => hub.tell(seat, Input::Typed(name.to_owned(), line)),
             None => hub.write_stdin(name, &line)?,
         }
         Ok(())

@@ -1,0 +1,235 @@
+//! Clive's CliManager: what its user answers goes through it, and what cannot arrive is not sent.
+//!
+//! Invariant: it writes nothing of its own. A line of a person's is passed on as it came, or kept back with a word of
+//! why: an answer that the CLI has rejected, a second answer, free text while a question is open.
+
+use crate::lines::{Lines, blocks, text};
+use crate::{Act, Entry, Facts, Params, Seat, Seen, Strategy, Stream, Wire};
+use rehang_scenario::{Canon, Span, VTime};
+use serde_json::Value;
+
+/// The name of Claude Code's question tool.
+const QUESTION_TOOL: &str = "AskUserQuestion";
+/// Calls that are remembered; a conversation that has more forgets the first.
+const REMEMBERED_MAX: usize = 1_000;
+
+/// The one version.
+pub const ENTRIES: &[Entry] = &[Entry {
+    name: "cli-manager",
+    seat: Seat::Outside,
+    origin: "iammorganparry/clive f4fcf6c3, apps/tui/src/services/CliManager.ts, behind 625e61b; 4.3",
+    summary: "keeps back an answer to a question that the CLI has rejected, a second one, and free text beside a question",
+    speaks: &[Wire::ClaudeStream],
+    params: &[],
+    build: |_: &Params| Box::new(CliManager::default()),
+}];
+
+#[derive(Debug, Clone, Default)]
+struct CliManager {
+    lines: Lines,
+    /// The question that its user sees.
+    pending: Option<String>,
+    /// A question of this turn was shown: a second one is not.
+    shown: bool,
+    /// One of this turn was answered.
+    answered: bool,
+    /// Calls of the question tool, shown or not.
+    questions: Vec<String>,
+    rejected: Vec<String>,
+    sent: Vec<String>,
+}
+
+impl CliManager {
+    fn message(&mut self, message: &Value, acts: &mut Vec<Act>) {
+        match text(message, "type") {
+            "assistant" => {
+                for block in blocks(message).iter().filter(|block| text(block, "name") == QUESTION_TOOL) {
+                    self.asked(text(block, "id"), acts);
+                }
+            }
+            "user" => {
+                for block in blocks(message).iter().filter(|block| block["is_error"] == true) {
+                    self.tool_rejected(text(block, "tool_use_id"), acts);
+                }
+            }
+            "result" => (self.pending, self.shown, self.answered) = (None, false, false),
+            _ => {}
+        }
+    }
+
+    fn asked(&mut self, id: &str, acts: &mut Vec<Act>) {
+        if id.is_empty() || self.questions.iter().any(|known| known == id) {
+            return;
+        }
+        remember(&mut self.questions, id);
+        if std::mem::replace(&mut self.shown, true) {
+            return acts.push(Act::Say(format!("Second question of this turn is not shown: {id}")));
+        }
+        self.pending = Some(id.to_owned());
+    }
+
+    fn tool_rejected(&mut self, id: &str, acts: &mut Vec<Act>) {
+        if !self.questions.iter().any(|question| question == id) {
+            return;
+        }
+        remember(&mut self.rejected, id);
+        if self.pending.as_deref() == Some(id) {
+            self.pending = None;
+        }
+        acts.push(Act::Say(format!("Tool rejected by CLI: {id}")));
+    }
+
+    /// Why a line of a person's cannot be sent.
+    fn refuses(&self, line: &Value) -> Option<String> {
+        if text(line, "type") != "user" {
+            return None;
+        }
+        let has = |all: &[String], id: &str| all.iter().any(|known| known == id);
+        let mut results = blocks(line).iter().filter(|block| text(block, "type") == "tool_result").peekable();
+        if results.peek().is_none() {
+            return self.pending.as_ref().map(|id| format!("a question is open: {id}"));
+        }
+        results.find_map(|block| match text(block, "tool_use_id") {
+            id if has(&self.rejected, id) => Some(format!("the CLI has rejected {id}")),
+            id if has(&self.sent, id) => Some(format!("{id} has its answer")),
+            id if self.answered => Some(format!("a question of this turn was answered, and it was not {id}")),
+            _ => None,
+        })
+    }
+
+    fn typed(&mut self, bytes: &[u8], acts: &mut Vec<Act>) {
+        for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
+            // What is no line of JSON goes through as it is: the CLI has its own word for that.
+            let line: Value = serde_json::from_slice(piece).unwrap_or_default();
+            if let Some(why) = self.refuses(&line) {
+                acts.push(Act::Say(format!("Not sent: {why}")));
+                continue;
+            }
+            let results = blocks(&line).iter().filter(|block| text(block, "type") == "tool_result");
+            for block in results {
+                remember(&mut self.sent, text(block, "tool_use_id"));
+                (self.pending, self.answered) = (None, true);
+            }
+            if text(&line, "type") == "control_response" {
+                self.pending = None;
+            }
+            acts.push(Act::Write(piece.to_vec()));
+        }
+    }
+}
+
+fn remember(all: &mut Vec<String>, id: &str) {
+    if all.len() == REMEMBERED_MAX {
+        all.remove(0);
+    }
+    all.push(id.to_owned());
+}
+
+impl Strategy for CliManager {
+    fn on(&mut self, _: VTime, seen: &Seen, acts: &mut Vec<Act>) {
+        match seen {
+            Seen::Output(Stream::Stdout, bytes) => {
+                for message in self.lines.take(bytes) {
+                    self.message(&message, acts);
+                }
+            }
+            Seen::Typed(bytes) => self.typed(bytes, acts),
+            _ => {}
+        }
+    }
+
+    fn deadline(&self) -> Option<VTime> {
+        None
+    }
+
+    fn bound(&self, _: &Facts) -> Option<Span> {
+        None
+    }
+
+    fn canon(&self, canon: &mut Canon) {
+        self.lines.canon(canon);
+        canon.text(self.pending.as_deref().unwrap_or_default()).flag(self.shown).flag(self.answered);
+        for all in [&self.questions, &self.rejected, &self.sent] {
+            canon.list(all, |canon, id| {
+                canon.text(id);
+            });
+        }
+    }
+
+    fn relays(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Bench;
+    use crate::{Act, Seen};
+
+    fn asks(id: &str) -> String {
+        format!(
+            "{{\"type\":\"assistant\",\"message\":{{\"content\":[{{\"type\":\"tool_use\",\"id\":\"{id}\",\"name\":\"AskUserQuestion\"}}]}}}}\n"
+        )
+    }
+
+    fn rejects(id: &str) -> String {
+        format!(
+            "{{\"type\":\"user\",\"message\":{{\"content\":[{{\"type\":\"tool_result\",\"is_error\":true,\"tool_use_id\":\"{id}\"}}]}}}}\n"
+        )
+    }
+
+    fn answers(id: &str) -> Seen {
+        let line = rejects(id).replace("\"is_error\":true,", "");
+        Seen::Typed(line.into_bytes())
+    }
+
+    fn prompts() -> Seen {
+        Seen::Typed(b"{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"hi\"}]}}\n".to_vec())
+    }
+
+    fn sent(acts: &[Act]) -> bool {
+        match acts {
+            [Act::Write(_)] => true,
+            [Act::Say(why)] if why.starts_with("Not sent: ") => false,
+            acts => panic!("{acts:?}"),
+        }
+    }
+
+    const RESULT: &str = "{\"type\":\"result\"}\n";
+
+    #[test]
+    fn what_the_cli_has_rejected_is_not_answered() {
+        let mut bench = Bench::started("cli-manager");
+        bench.out(&asks("toolu_1"));
+        assert_eq!(bench.out(&rejects("toolu_1")), [Act::Say("Tool rejected by CLI: toolu_1".to_owned())]);
+        assert!(!sent(&bench.see(answers("toolu_1"))));
+        assert!(sent(&bench.see(prompts())), "no question is open");
+        assert_eq!(bench.out(&rejects("toolu_2")), [], "a failing command is no question");
+    }
+
+    #[test]
+    fn one_answer_a_turn_and_one_a_call() {
+        let mut bench = Bench::started("cli-manager");
+        bench.out(&asks("toolu_1"));
+        let second = Act::Say("Second question of this turn is not shown: toolu_2".to_owned());
+        assert_eq!(bench.out(&asks("toolu_2")), [second]);
+        assert!(sent(&bench.see(answers("toolu_1"))));
+        assert!(!sent(&bench.see(answers("toolu_1"))));
+        assert!(!sent(&bench.see(answers("toolu_2"))));
+        bench.out(RESULT);
+        bench.out(&asks("toolu_3"));
+        assert!(!sent(&bench.see(answers("toolu_1"))), "another turn does not open it again");
+        assert!(sent(&bench.see(answers("toolu_3"))));
+    }
+
+    #[test]
+    fn no_free_text_beside_a_question() {
+        let mut bench = Bench::started("cli-manager");
+        assert!(sent(&bench.see(prompts())));
+        bench.out(&asks("toolu_1"));
+        assert!(!sent(&bench.see(prompts())));
+        assert!(sent(&bench.see(Seen::Typed(b"half a li".to_vec()))));
+        bench.out(RESULT);
+        assert!(sent(&bench.see(prompts())));
+    }
+}
