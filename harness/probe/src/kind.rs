@@ -123,7 +123,8 @@ pub fn helper(process: &Process) -> bool {
 /// The file's name without folder and the ends of scripts.
 pub fn stem(path: &str) -> &str {
     let file = Path::new(path).file_name().and_then(|file| file.to_str()).unwrap_or(path);
-    // `opencode (deleted)`: replaced by an update while it ran
+    // `opencode (deleted)`: replaced by an update while it ran; a title that a program gives itself is padded
+    let file = file.trim_end();
     let file = file.strip_suffix(" (deleted)").unwrap_or(file);
     [".js", ".mjs", ".cjs", ".py"].iter().find_map(|end| file.strip_suffix(end)).unwrap_or(file)
 }

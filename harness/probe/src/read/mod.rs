@@ -11,6 +11,7 @@ mod memory;
 mod net;
 mod numbers;
 mod process;
+mod records;
 
 use crate::data::{Object, Pid, Reader, Snapshot, Socket};
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,7 +45,7 @@ const MAX_AROUND: usize = 256;
 ///
 /// # Errors
 /// None of the roots exists; there is no /proc.
-pub fn take(roots: &[Pid], _options: &Options) -> Result<Snapshot, ProbeError> {
+pub fn take(roots: &[Pid], options: &Options) -> Result<Snapshot, ProbeError> {
     let began = now_ns();
     let mut snapshot = Snapshot { at_ns: began, reader: reader(), ..Snapshot::default() };
     let all = parents()?;
@@ -67,6 +68,9 @@ pub fn take(roots: &[Pid], _options: &Options) -> Result<Snapshot, ProbeError> {
     around(&mut snapshot, &all, &tree);
     snapshot.reader.other_namespace =
         snapshot.tree.values().any(|process| process.ns_pid != process.pid && process.ns_pid != 0);
+    if options.ask {
+        snapshot.agents = records::read(&snapshot.tree, &snapshot.sockets);
+    }
     lacks::add(&mut snapshot);
     snapshot.took_us = now_ns().saturating_sub(began) / 1000;
     Ok(snapshot)

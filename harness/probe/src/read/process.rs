@@ -191,8 +191,12 @@ fn args(pid: Pid) -> Vec<String> {
     if bytes.is_empty() {
         return Vec::new();
     }
-    let cut = |part: &[u8]| String::from_utf8_lossy(part).chars().take(MAX_ARGS.1).collect();
-    bytes.split(|byte| *byte == 0).take(MAX_ARGS.0).map(cut).collect()
+    let cut = |part: &[u8]| String::from_utf8_lossy(part).trim_end().chars().take(MAX_ARGS.1).collect();
+    let mut args: Vec<String> = bytes.split(|byte| *byte == 0).take(MAX_ARGS.0).map(cut).collect();
+    // what a title has overwritten is blanks
+    let used = args.iter().rposition(|arg| !arg.is_empty()).map_or(0, |last| last + 1);
+    args.truncate(used);
+    args
 }
 
 fn link(path: &str) -> Option<String> {

@@ -3,17 +3,21 @@
 //! Invariant: an open question or permission that the agent itself reports speaks over everything else.
 
 use super::network::connections;
-use super::{On, Wait, end_it, left};
-use crate::data::{Ask, Process, SocketState};
+use super::{On, Wait, end_it, left, same};
+use crate::data::{Agent, Ask, Object, Process, SocketState};
 use crate::diagnosis::Sure;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
+use crate::diagnosis::waits;
 use crate::kind;
+
+/// A child that began within so many nanoseconds of its agent is a helper: tools come later.
+const BESIDE_NS: u64 = 3_000_000_000;
 
 /// What an agent says of itself.
 pub fn says(view: &View<'_>, process: &Process) -> Option<Finding> {
     let agent = view.after.agents.iter().find(|agent| agent.pid == process.pid)?;
-    let ask = agent.asks.first()?;
+    let Some(ask) = agent.asks.first() else { return gate(view, process, agent) };
     let pid = process.pid;
     let more = if agent.asks.len() > 1 { format!(" ({} more are open)", agent.asks.len() - 1) } else { String::new() };
     let (signature, what) = if ask.kind == "permission" {
@@ -39,6 +43,57 @@ pub fn says(view: &View<'_>, process: &Process) -> Option<Finding> {
     let because = format!("it says so itself: {}", agent.sources.join(", "));
     let finding = Finding::hung(pid, signature, mechanism, text).ends(ends).because(because);
     Some(Finding { sure: Sure::Certain, rank: rank::SAID, ..finding })
+}
+
+/// A tool that was called, of which nothing runs, while the agent listens for an answer: its permission prompt, or its
+/// question, is open.
+fn gate(view: &View<'_>, process: &Process, agent: &Agent) -> Option<Finding> {
+    let tool = agent.running.first()?;
+    let pid = process.pid;
+    if agent.name != "claude"
+        || view.living_children(pid).any(|child| !kind::helper(child) && child.began_ns > process.began_ns + BESIDE_NS)
+    {
+        return None;
+    }
+    let answers = waits::of(process).into_iter().find_map(|wait| match wait.on {
+        On::Input(fd)
+            if process.fd(0).is_some_and(|zero| {
+                fd == 0 || same(&zero.what, &process.fd(fd).map(|fd| fd.what.clone()).unwrap_or(Object::Null))
+            }) =>
+        {
+            process.fd(fd)
+        }
+        _ => None,
+    })?;
+    if !super::network::connections(view, process).is_empty() && view.wants(pid) > 0.05 {
+        return None;
+    }
+    let name = view.name(pid);
+    let who = view.other_end(process, answers, true);
+    let (name_of_tool, _) = tool.split_once(':').unwrap_or((tool, ""));
+    let question = name_of_tool == "AskUserQuestion";
+    let (at, mechanism) = match (&answers.what, question) {
+        (Object::Tty { path, .. }, true) => (format!("a key at the terminal {path} should bring"), "Q1"),
+        (Object::Tty { path, .. }, false) => (format!("a key at the terminal {path} should bring"), "P1"),
+        (_, true) => (format!("{} should write to its standard input and does not", view.names(&who)), "Q1"),
+        (_, false) => (format!("{} should write to its standard input and does not", view.names(&who)), "P3"),
+    };
+    let what = if question { "the answer to its question" } else { "the answer to its permission prompt for" };
+    let text = format!("{name} waits for {what} “{tool}”, which {at}");
+    let answer = match &answers.what {
+        Object::Tty { .. } => "an answer typed there",
+        _ => "a control_response line there, for that can_use_tool request",
+    };
+    let ends = format!(
+        "{answer}; next time, allow the tool beforehand (--allowedTools) or answer its requests; from outside: {}",
+        end_it(view, pid)
+    );
+    let because = format!(
+        "its transcript has that call without a result, no command of it runs, and it listens on its standard input ({})",
+        agent.sources.join(", ")
+    );
+    let signature = if question { "question-open" } else { "permission-open" };
+    Some(Finding::hung(pid, signature, mechanism, text).ends(ends).because(because).rank(rank::SAID))
 }
 
 fn quoted(ask: &Ask) -> String {

@@ -78,11 +78,7 @@ impl<'a> Rules<'_, 'a> {
         }
         found.extend(network::rule(view, process, &all));
         for child in view.living_children(process.pid) {
-            let finding = self.explain(child.pid);
-            // a child that idles by design explains nothing
-            if finding.rank > rank::IDLE {
-                found.push(finding);
-            }
+            found.push(self.explain(child.pid));
         }
         let best = best(found);
         if best
@@ -92,7 +88,14 @@ impl<'a> Rules<'_, 'a> {
         {
             return zombie;
         }
-        best.unwrap_or_else(|| self.rest(process, &all))
+        match best {
+            Some(best) if best.rank > rank::IDLE => best,
+            // children that idle by design explain little: what the process itself is speaks first
+            other => {
+                let rest = self.rest(process, &all);
+                other.filter(|other| other.rank > rest.rank).unwrap_or(rest)
+            }
+        }
     }
 
     fn input(&mut self, process: &'a Process, wait: &Wait, fd: &'a Descriptor) -> Option<Finding> {
@@ -136,7 +139,7 @@ impl<'a> Rules<'_, 'a> {
         }
         if let Some(child) = view.living_children(pid).next() {
             let text = format!("{} waits for {}, which lives", view.name(pid), view.name(child.pid));
-            return Finding::waiting(pid, "live-child", rank::IDLE - 1, text).ends("the child's end");
+            return Finding::waiting(pid, "live-child", rank::UNKNOWN + 1, text).ends("the child's end");
         }
         run::rest(view, process, all)
     }

@@ -97,7 +97,9 @@ fn open(view: &View<'_>, process: &Process, wait: &Wait, writers: &[Pid]) -> Fin
         format!("{}(0) has no time limit", wait.call)
     };
     if wait.polled {
-        finding = finding.rank(rank::LOOP);
+        // in the middle of a turn an agent that would also take a next message waits for something else
+        let turn = view.after.agents.iter().any(|agent| agent.pid == pid && agent.turn == "open");
+        finding = finding.rank(if turn { rank::IDLE + 1 } else { rank::LOOP });
     }
     match circle {
         Some(writer) => {

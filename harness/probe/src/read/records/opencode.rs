@@ -1,0 +1,215 @@
+//! opencode: its server's lists of open asks; else its log, which names every ask and every end of one; the question's
+//! words from its database's journal.
+//!
+//! Invariant: an ask is open only if the server lists it, or if the log holds its beginning and not its end.
+
+use super::{cut, http, seen, tail};
+use crate::data::{Agent, Ask, Object, Process, Socket, SocketState};
+use crate::kind;
+use crate::read::net::within;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+/// The most bytes of a log's end, and of a journal's end, that are read.
+const LOG_BYTES: u64 = 1 << 20;
+const JOURNAL_BYTES: u64 = 4 << 20;
+/// The most asks that are kept.
+const MAX_ASKS: usize = 16;
+
+/// Reads what opencode says.
+pub fn read(process: &Process, sockets: &BTreeMap<u64, Socket>, agent: &mut Agent) {
+    agent.form = match kind::serves(process) {
+        true => "serve",
+        false if process.args.iter().any(|arg| arg == "run") => "run",
+        false => "tui",
+    }
+    .to_owned();
+    let listening = process.fds.iter().find_map(|fd| match fd.what {
+        Object::Socket { inode } => sockets.get(&inode).filter(|socket| socket.state == SocketState::Listening),
+        _ => None,
+    });
+    let asked = listening.and_then(|socket| socket.local.parse::<SocketAddr>().ok()).is_some_and(|mut to| {
+        if to.ip().is_unspecified() {
+            to.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
+        }
+        server(process, to, agent)
+    });
+    if !asked {
+        log(process, agent);
+    }
+}
+
+/// Asks the server; false: it does not answer as opencode does.
+fn server(process: &Process, to: SocketAddr, agent: &mut Agent) -> bool {
+    let ask = |path: &str| -> Option<Value> {
+        let (path, own) = (path.to_owned(), super::super::process::net_namespace(std::process::id() as i32));
+        let get = move || http::get(to, &path);
+        let answer = if own == process.namespaces.net { get() } else { within(process.pid, get).flatten() };
+        let (status, body) = answer?;
+        (status == 200).then(|| serde_json::from_slice(&body).ok()).flatten()
+    };
+    let folder = process.cwd.as_deref().filter(|cwd| cwd.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'&'));
+    let query = folder.map(|cwd| format!("?directory={cwd}")).unwrap_or_default();
+    let Some(status) = ask(&format!("/session/status{query}")).filter(Value::is_object) else { return false };
+    agent.sources.push(format!("GET http://{to}/session/status"));
+    agent.busy = status.as_object().map(|all| all.values().filter(|one| one["type"] != "idle").count());
+    for (path, kind) in [("/question", "question"), ("/permission", "permission")] {
+        let Some(Value::Array(open)) = ask(&format!("{path}{query}")) else { continue };
+        agent.sources.push(format!("GET http://{to}{path}"));
+        agent.asks.extend(open.iter().take(MAX_ASKS).map(|one| listed(one, kind)));
+    }
+    for open in &mut agent.asks {
+        let plain =
+            !open.session.is_empty() && open.session.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let session = plain.then(|| ask(&format!("/session/{}{query}", open.session))).flatten();
+        open.nested = session.is_some_and(|session| session["parentID"].is_string());
+    }
+    if let Some(open) = agent.asks.first() {
+        let (what, body) = if open.kind == "question" {
+            ("question", r#"{"answers":[["…"]]}"#)
+        } else {
+            ("permission", r#"{"reply":"once"}"#)
+        };
+        agent.answer =
+            format!("curl -d '{body}' -H 'content-type: application/json' http://{to}/{what}/{}/reply", open.id);
+    }
+    true
+}
+
+fn listed(one: &Value, kind: &str) -> Ask {
+    let text = |value: &Value| value.as_str().map(cut).unwrap_or_default();
+    let first = &one["questions"][0];
+    let patterns: Vec<String> = one["patterns"].as_array().into_iter().flatten().map(text).collect();
+    let options = first["options"].as_array().into_iter().flatten().map(|option| text(&option["label"]));
+    Ask {
+        kind: kind.to_owned(),
+        id: text(&one["id"]),
+        session: text(&one["sessionID"]),
+        text: if kind == "question" {
+            text(&first["question"])
+        } else {
+            cut(&format!("{}: {}", text(&one["permission"]), patterns.join(" ")))
+        },
+        options: if kind == "question" {
+            options.take(MAX_ASKS).collect()
+        } else {
+            ["once", "always", "reject"].map(str::to_owned).to_vec()
+        },
+        nested: false,
+    }
+}
+
+/// `INFO 2026-… +45ms service=question id=que_… questions=1 asking`, and later `replied` or `rejected` with the same id.
+fn log(process: &Process, agent: &mut Agent) {
+    let path = process.fds.iter().find_map(|fd| match &fd.what {
+        Object::File { path, .. } if path.contains("/opencode/log/") || path.contains("/altimate-code/log/") => {
+            Some(path)
+        }
+        _ => None,
+    });
+    let Some(path) = path else { return };
+    let Some(bytes) = tail(&seen(process, path), LOG_BYTES) else { return };
+    let text = String::from_utf8_lossy(&bytes);
+    let asks = open_asks(&text);
+    agent.sources.push(path.clone());
+    agent.asks = asks;
+    for ask in agent.asks.iter_mut().filter(|ask| ask.kind == "question") {
+        if let Some((question, options)) = words(process) {
+            (ask.text, ask.options) = (question, options);
+        }
+    }
+}
+
+fn open_asks(log: &str) -> Vec<Ask> {
+    let mut open: Vec<Ask> = Vec::new();
+    for line in log.lines() {
+        let kind = match line {
+            _ if line.contains("service=question ") => "question",
+            _ if line.contains("service=permission ") => "permission",
+            // whatever was asked before is void once its session is over
+            _ if line.contains("type=session.idle publishing") => {
+                open.clear();
+                continue;
+            }
+            // the log names no id where a permission is answered: the oldest one is taken to be it
+            _ if line.contains("type=permission.replied publishing") => {
+                if let Some(at) = open.iter().position(|ask| ask.kind == "permission") {
+                    open.remove(at);
+                }
+                continue;
+            }
+            _ => continue,
+        };
+        let value = |key: &str| {
+            let from = line.find(&format!(" {key}="))? + key.len() + 2;
+            let rest = line.get(from..)?;
+            Some(rest.split(' ').next().unwrap_or(rest).to_owned())
+        };
+        if line.ends_with(" asking") {
+            let Some(id) = value("id") else { continue };
+            let permission = value("permission").unwrap_or_default();
+            let patterns = line.find(" patterns=").and_then(|at| line.get(at + 10..line.len() - 7)).unwrap_or_default();
+            let text = if kind == "permission" { cut(&format!("{permission}: {patterns}")) } else { String::new() };
+            open.push(Ask { kind: kind.to_owned(), id, text, ..Ask::default() });
+            open.truncate(MAX_ASKS);
+        } else {
+            let ended = [value("requestID"), value("permissionID"), value("id")];
+            open.retain(|ask| !ended.iter().flatten().any(|id| *id == ask.id));
+        }
+    }
+    open
+}
+
+/// The words of the last question in the journal of the database that the process has open.
+fn words(process: &Process) -> Option<(String, Vec<String>)> {
+    let path = process.fds.iter().find_map(|fd| match &fd.what {
+        Object::File { path, .. } if path.ends_with("opencode.db-wal") => Some(path),
+        _ => None,
+    })?;
+    let bytes = tail(&seen(process, path), JOURNAL_BYTES)?;
+    let text = String::from_utf8_lossy(&bytes);
+    // a part is written once as pending, with no input yet, and again as running: the last one with a question counts
+    let from = text.rmatch_indices(r#""tool":"question""#).map(|(at, _)| at);
+    let question = |at: usize| {
+        let part = text.get(at..)?;
+        let asked = part.find(r#""question":""#).filter(|asked| *asked < 4096)?;
+        Some((at, string(part.get(asked + 11..)?)?))
+    };
+    let (at, question) = from.take(8).find_map(question)?;
+    let end = text.get(at..)?.char_indices().nth(4096).map_or(text.len(), |(end, _)| at + end);
+    let part = text.get(at..end)?;
+    let labels = part.match_indices(r#""label":""#).filter_map(|(at, _)| string(part.get(at + 8..)?));
+    let mut options: Vec<String> = Vec::new();
+    for label in labels.take(MAX_ASKS) {
+        if !options.contains(&label) {
+            options.push(label);
+        }
+    }
+    Some((question, options))
+}
+
+/// The JSON string at the beginning of a text.
+fn string(text: &str) -> Option<String> {
+    let mut stream = serde_json::Deserializer::from_str(text).into_iter::<String>();
+    Some(cut(&stream.next()?.ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::open_asks;
+
+    #[test]
+    fn an_ask_is_open_until_its_end_is_logged() {
+        let asked = "INFO  2026-11-21T02:43:00 +45ms service=question id=que_1 questions=1 asking\n\
+                     INFO  2026-11-21T02:43:00 +0ms service=bus type=question.asked publishing\n";
+        let open = open_asks(asked);
+        assert_eq!(open.iter().map(|ask| ask.id.as_str()).collect::<Vec<_>>(), ["que_1"]);
+        for end in ["requestID=que_1 answers=[[\"a\"]] replied", "requestID=que_1 rejected"] {
+            assert!(open_asks(&format!("{asked}INFO x +1ms service=question {end}\n")).is_empty());
+        }
+        assert!(open_asks(&format!("{asked}INFO x +1ms service=bus type=session.idle publishing\n")).is_empty());
+        let other = "INFO x +1ms service=permission id=per_9 permission=bash patterns=[\"touch x\"] asking\n";
+        assert_eq!(open_asks(&format!("{asked}{other}"))[1].text, "bash: [\"touch x\"]");
+    }
+}
