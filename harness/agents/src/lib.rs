@@ -14,3 +14,8 @@ pub use model::{Call, Dialect, Feature, Form, Means, Sign, Source, Start, ToolSh
 pub use recipe::{Agent, AgentsError, CannotRun, Recipe, Words};
 pub use registry::{NotThere, Wanted};
 pub use semver::Version;
+
+/// The JSON Schema of agents' files.
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(model::File).to_value()
+}

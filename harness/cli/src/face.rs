@@ -2,7 +2,9 @@
 //!
 //! Invariant: every way out of the command is an exit code of [`crate::commands::Code`].
 
-use crate::commands::{Code, CommandError, bench, check, explore, list, measure, path, run, select, show, why};
+use crate::commands::{
+    Code, CommandError, agents, bench, bisect, check, explore, list, measure, path, run, select, show, upstream, why,
+};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::io::Write;
 use std::process::ExitCode;
@@ -18,6 +20,7 @@ use std::process::ExitCode;
   rehang run question/ --strategy idle           one folder under all versions of one strategy
   rehang show 'question/row-diff::none::null::1' one cell as a timeline
   rehang check my-hang.toml                      all errors of a file
+  rehang upstream opencode@latest                which scenarios the newest release hangs in
   rehang why 4711                                why a process on this machine does not move")]
 struct Args {
     #[command(subcommand)]
@@ -54,6 +57,9 @@ enum Command {
         stage: run::Where,
     },
     Path(path::Path),
+    Upstream(upstream::Upstream),
+    Bisect(bisect::Bisect),
+    Agents(agents::Agents),
     Why(why::Why),
     /// Run the matrix again and again: one hash a cell.
     #[command(hide = true)]
@@ -122,6 +128,9 @@ fn command(command: Command) -> Result<Code, CommandError> {
             }
             Ok(if selected.problems.is_empty() { Code::Expected } else { Code::Usage })
         }
+        Command::Upstream(upstream) => upstream.run(&mut out),
+        Command::Bisect(bisect) => bisect.run(&mut out),
+        Command::Agents(agents) => agents.run(&mut out),
         Command::Path(path) => path.run(&mut out),
         Command::Determinism(determinism) => determinism.run(&mut out),
         Command::Bench(bench) => bench.run(&mut out),

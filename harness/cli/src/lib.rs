@@ -10,6 +10,7 @@ pub mod face;
 pub mod pool;
 pub mod report;
 pub mod unit;
+pub mod upstream;
 pub mod worker;
 
 use std::path::PathBuf;

@@ -2,7 +2,9 @@
 //!
 //! Invariant: exit codes are those of [`Code`]; where several hold, the highest.
 
+pub mod agents;
 pub mod bench;
+pub mod bisect;
 pub mod check;
 pub mod explore;
 pub mod list;
@@ -11,6 +13,7 @@ pub mod path;
 pub mod run;
 pub mod select;
 pub mod show;
+pub mod upstream;
 pub mod why;
 
 /// Exit codes.

@@ -5,7 +5,7 @@
 
 use super::results::Rows;
 use super::row::Row;
-use semver::Version;
+use rehang_agents::Version;
 use serde::Serialize;
 
 /// A cell that is not as it was.

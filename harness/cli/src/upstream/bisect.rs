@@ -64,11 +64,7 @@ impl Search {
         let unknown = (self.low + 1..self.high).filter(|&at| self.seen[at].is_none());
         match unknown.min_by_key(|at| (at.abs_diff(middle), Reverse(*at))) {
             Some(at) => Next::Look(at),
-            None => Next::Found {
-                before: self.low,
-                after: self.high,
-                between: (self.low + 1..self.high).collect(),
-            },
+            None => Next::Found { before: self.low, after: self.high, between: (self.low + 1..self.high).collect() },
         }
     }
 
@@ -180,9 +176,6 @@ mod tests {
         assert_eq!(sure(&["hung", "hung"], 3), Sure::More);
         assert_eq!(sure(&["hung", "hung", "hung"], 3), Sure::Of("hung"));
         assert_eq!(sure(&["hung", "hung", "ok"], 3), Sure::More);
-        assert_eq!(
-            sure(&["hung", "ok", "hung", "hung", "hung", "hung"], 3),
-            Sure::Flaky(vec![("hung", 5), ("ok", 1)])
-        );
+        assert_eq!(sure(&["hung", "ok", "hung", "hung", "hung", "hung"], 3), Sure::Flaky(vec![("hung", 5), ("ok", 1)]));
     }
 }

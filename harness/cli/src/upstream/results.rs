@@ -34,7 +34,10 @@ pub fn read(path: &Path) -> io::Result<Rows> {
 /// The rows of a file, and up to which byte it is whole.
 fn rows(path: &Path, file: &mut File) -> io::Result<(Rows, u64)> {
     let bad = |line: usize, why: String| {
-        io::Error::new(io::ErrorKind::InvalidData, format!("{}:{line}: no row of a results file: {why}", path.display()))
+        io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("{}:{line}: no row of a results file: {why}", path.display()),
+        )
     };
     if file.metadata()?.len() > FILE_BYTES {
         return Err(bad(1, format!("more than {} MiB", FILE_BYTES >> 20)));

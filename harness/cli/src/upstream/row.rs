@@ -40,6 +40,11 @@ pub struct Row {
     pub problems: Vec<String>,
     /// Network links of the agent's namespace.
     pub links: Vec<String>,
+    /// How many runs it took to be sure; 1 where nobody asked to be sure.
+    pub runs: usize,
+    /// Runs differ: the verdicts with their counts, most frequent first. The rest of the row is of a most frequent one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flaky: Vec<String>,
     /// The day, UTC.
     pub day: String,
     /// The command that shows it again.
@@ -82,6 +87,8 @@ impl Row {
             hot_loop: false,
             problems: Vec::new(),
             links: Vec::new(),
+            runs: 0,
+            flaky: Vec::new(),
             day: super::day::today(),
             command: key.command(),
             of: of.to_owned(),
@@ -108,6 +115,7 @@ impl Row {
             hot_loop: report.hot_loop,
             problems: report.problems.iter().take(KEPT).map(|problem| clip(problem)).collect(),
             links: report.links.clone(),
+            runs: 1,
             ..Row::unrun(key, of, String::new())
         }
     }

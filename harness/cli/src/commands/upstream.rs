@@ -1,0 +1,241 @@
+//! `rehang upstream`: real releases, scenario by scenario.
+//!
+//! Invariant: a run that is stopped goes on where it was, if it has a results file; what is printed is in the order of
+//! the cells, whatever order they ran in.
+
+use super::{Code, CommandError};
+use crate::report::Format;
+use crate::upstream::agents::{self, Shown as Bar};
+use crate::upstream::baseline::compare;
+use crate::upstream::plan::{self, Cell};
+use crate::upstream::results::{self, Results, Rows};
+use crate::upstream::row::Row;
+use crate::upstream::runner::{Runner, Stop, Watch};
+use crate::upstream::show::{Shown, said};
+use crate::upstream::table::markdown;
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rehang_agents::Version;
+use rehang_scenario::Terminal;
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// Runs real releases from npm and PyPI against a scripted model, in a sandbox without a network, and says which hang.
+///
+/// Words with an `@`, and agents' names, are releases (`opencode@1.2.27`, `claude@latest`, `codex@">=0.98, <0.120"`, `qwen`); the
+/// others are scenarios: a name of `scenarios/upstream`, or, with a slash, any of the corpus.
+///
+/// Exit codes: 0 it ran, and with a baseline nothing got worse · 1 worse than the baseline · 2 usage, no network, no sandbox ·
+/// 3 a hang, with --deny-hangs · 70 rehang's own fault.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "Examples:
+  rehang upstream opencode@1.2.27 opencode@1.3.0 question      does it hang here, and there?
+  rehang upstream 'opencode@>=1.2, <1.4' --terminal null       all scenarios, a range of releases
+  rehang upstream claude --since 2.1.300 text --jobs 4
+  rehang upstream opencode@latest --baseline UPSTREAM.ndjson   exits 1 if the newest release is worse than the one before
+  rehang upstream codex@latest --results codex.ndjson          a stopped run goes on
+  rehang upstream --results UPSTREAM.ndjson --table UPSTREAM.md")]
+pub struct Upstream {
+    /// Releases and scenarios.
+    #[arg(value_name = "AGENT@VERSION|SCENARIO")]
+    pub words: Vec<String>,
+    /// For agents without a version: this one and all newer ones.
+    #[arg(long, value_name = "VERSION")]
+    pub since: Option<Version>,
+    /// Only these terminals; those of each scenario where none is named.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = terminal)]
+    pub terminal: Vec<Terminal>,
+    /// How many at once, as far as memory allows; two a core where nothing is said.
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// So many runs of a cell must agree; where they do not, it is said to be flaky.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub repeat: u32,
+    /// A cell is over so many seconds after its first model request at the latest.
+    #[arg(long, value_name = "SECONDS", default_value_t = 90, value_parser = clap::value_parser!(u64).range(5..=3_600))]
+    pub deadline: u64,
+    /// An earlier results file; what got worse since makes the exit code 1. A release that it does not have is held
+    /// against the newest older one that it has.
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    /// Keeps each row in this file as soon as its cell has ended; cells that it has already are not run again.
+    #[arg(long, value_name = "FILE")]
+    pub results: Option<PathBuf>,
+    /// Runs cells again that the results file has already.
+    #[arg(long, requires = "results")]
+    pub again: bool,
+    /// Writes a table of the whole results file; without releases, only that.
+    #[arg(long, value_name = "FILE", requires = "results")]
+    pub table: Option<PathBuf>,
+    /// A hang makes the exit code 3.
+    #[arg(long)]
+    pub deny_hangs: bool,
+    /// What is printed on stdout.
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    pub format: Format,
+    /// A folder with agents of your own; one with a shipped one's name replaces it.
+    #[arg(long, value_name = "DIR")]
+    pub agents: Option<PathBuf>,
+    /// Scenario files and folders; the folder `scenarios/upstream` here or above where none is named.
+    #[arg(long, value_name = "PATH")]
+    pub scenarios: Vec<PathBuf>,
+    /// Names the cells, and runs none.
+    #[arg(long)]
+    pub list: bool,
+}
+
+/// A terminal by its name.
+///
+/// # Errors
+/// There is none; with those that there are.
+pub fn terminal(word: &str) -> Result<Terminal, String> {
+    let names = || Terminal::ALL.iter().map(|t| t.name()).collect::<Vec<_>>().join(", ");
+    Terminal::ALL.into_iter().find(|t| t.name() == word).ok_or_else(|| format!("there are {}", names()))
+}
+
+/// Runs at once where nobody says: a hang takes no core, so two a core.
+pub fn default_jobs() -> usize {
+    2 * std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+impl Upstream {
+    /// Runs, prints, and says how it went.
+    ///
+    /// # Errors
+    /// Words that do not fit, a registry that cannot be asked, a machine that gives no sandbox.
+    pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        let all = agents::all(agents::own(self.agents.as_ref()))?;
+        let (specs, filters) = agents::specs(&all, &self.words, self.since.as_ref())?;
+        if specs.is_empty() {
+            return match (&self.table, filters.is_empty()) {
+                (Some(_), true) => self.write_table().map(|()| Code::Expected),
+                _ => {
+                    let names: Vec<&str> = all.iter().map(rehang_agents::Agent::name).collect();
+                    let what = format!("name a release, such as `opencode@latest`; there are {}", names.join(", "));
+                    Err(CommandError::Usage(what))
+                }
+            };
+        }
+        let before = self.baseline.as_ref().map(|path| results::read(path)).transpose().map_err(usage)?;
+        let scenarios = plan::scenarios(&filters, &self.scenarios)?;
+        let store = agents::store()?;
+        let cells = plan::cells(&agents::recipes(&store, &specs)?, &scenarios, &self.terminal);
+        if cells.is_empty() {
+            return Err(CommandError::Usage("none of these scenarios has such a terminal".to_owned()));
+        }
+        if self.list {
+            cells.iter().try_for_each(|cell| writeln!(out, "{}", cell.key.command()))?;
+            return Ok(Code::Expected);
+        }
+        let kept = self.results.as_ref().map(|path| Results::open(path)).transpose().map_err(usage)?;
+        let runner = Runner {
+            store,
+            rehang: std::env::current_exe()?,
+            fakes: crate::fakes()?,
+            deadline: Duration::from_secs(self.deadline),
+            repeat: self.repeat as usize,
+            jobs: self.jobs.unwrap_or_else(default_jobs).max(1),
+        };
+        let keeper = Keeper::new(kept, cells.len());
+        let todo: Vec<Cell> = cells.iter().filter(|cell| self.again || !keeper.has(cell)).cloned().collect();
+        keeper.bar.set_position((cells.len() - todo.len()) as u64);
+        runner.run(&todo, &keeper);
+        let (rows, faults, stop) = keeper.finish(&cells);
+        let changes = before.map(|before: Rows| compare(&rows, &before)).unwrap_or_default();
+        Shown { rows: &rows, changes: &changes, faults: &faults, deny_hangs: self.deny_hangs }
+            .print(self.format, out)?;
+        if self.table.is_some() {
+            self.write_table()?;
+        }
+        if let Some(stop) = stop {
+            return Err(CommandError::Usage(stop));
+        }
+        let worse = changes.iter().any(|change| change.regression);
+        let hung = self.deny_hangs && rows.iter().any(|row| row.outcome.as_deref() == Some("hung"));
+        let code = if worse { Code::Unexpected } else { Code::Expected };
+        let code = if hung { code.max(Code::Hang) } else { code };
+        Ok(if faults.is_empty() { code } else { code.max(Code::Fault) })
+    }
+
+    fn write_table(&self) -> Result<(), CommandError> {
+        let (Some(table), Some(path)) = (&self.table, &self.results) else { return Ok(()) };
+        let rows = results::read(path).map_err(|e| CommandError::Usage(format!("{}: {e}", path.display())))?;
+        let text = markdown(&rows);
+        std::fs::write(table, text).map_err(|e| CommandError::Usage(format!("{}: {e}", table.display())))
+    }
+}
+
+fn usage(error: std::io::Error) -> CommandError {
+    CommandError::Usage(error.to_string())
+}
+
+/// Takes rows up as they come: into the results file, onto the screen.
+struct Keeper {
+    bar: ProgressBar,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    results: Option<Results>,
+    rows: BTreeMap<(crate::upstream::row::Key, String), Row>,
+    faults: Vec<String>,
+    stop: Option<String>,
+}
+
+impl Keeper {
+    fn new(results: Option<Results>, cells: usize) -> Keeper {
+        let bar = ProgressBar::with_draw_target(Some(cells as u64), ProgressDrawTarget::stderr());
+        let style = ProgressStyle::with_template("{elapsed:>4} [{bar:32}] {pos}/{len} cells {wide_msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        if !std::io::stderr().is_terminal() {
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        let kept = results.as_ref().map(|results| results.rows.clone()).unwrap_or_default();
+        let rows = kept.into_values().map(|row| ((row.key(), row.of.clone()), row)).collect();
+        Keeper { bar, state: Mutex::new(State { results, rows, ..State::default() }) }
+    }
+
+    fn has(&self, cell: &Cell) -> bool {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.rows.contains_key(&(cell.key.clone(), cell.of.clone()))
+    }
+
+    fn finish(self, cells: &[Cell]) -> (Vec<Row>, Vec<String>, Option<String>) {
+        self.bar.finish_and_clear();
+        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let of = |cell: &Cell| state.rows.get(&(cell.key.clone(), cell.of.clone())).cloned();
+        (cells.iter().filter_map(of).collect(), state.faults, state.stop)
+    }
+}
+
+impl Watch for Keeper {
+    fn began(&self, cell: &Cell) {
+        self.bar.set_message(cell.key.command());
+    }
+
+    fn ended(&self, cell: &Cell, row: Result<Row, Stop>) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match row {
+            Ok(row) => {
+                if let Some(results) = &mut state.results
+                    && let Err(error) = results.push(&row)
+                {
+                    state.stop = Some(format!("the results file: {error}"));
+                }
+                self.bar.println(format!("{}: {} {}", row.command, said(&row), row.evidence));
+                state.rows.insert((cell.key.clone(), cell.of.clone()), row);
+            }
+            Err(Stop::Machine(why)) => state.stop = Some(why),
+            Err(Stop::Fault(why)) => state.faults.push(why),
+        }
+        self.bar.inc(1);
+    }
+
+    fn progress(&self) -> Bar {
+        Bar::on(&self.bar)
+    }
+}

@@ -1,0 +1,161 @@
+//! Which cells there are: releases × scenarios × terminals.
+//!
+//! Invariant: cells come in the order of agents as they were asked for, versions by semver, scenarios by name,
+//! terminals in their order; the same words give the same cells.
+
+use super::agents::Recipes;
+use super::row::Key;
+use crate::commands::CommandError;
+use crate::corpus::{Corpus, default_folder, files};
+use rehang_agents::Recipe;
+use rehang_scenario::{Scenario, Terminal};
+use sha2::{Digest, Sha256};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A scenario with its name.
+#[derive(Debug, Clone)]
+pub struct Named {
+    /// Its name: without the folder `upstream/`, with its variant in brackets.
+    pub name: String,
+    /// It.
+    pub scenario: Arc<Scenario>,
+}
+
+/// A cell to run.
+#[derive(Debug, Clone)]
+pub struct Cell {
+    /// Its name.
+    pub key: Key,
+    /// The scenario.
+    pub scenario: Arc<Scenario>,
+    /// The release's recipe, or why there is none.
+    pub recipe: Result<Arc<Recipe>, String>,
+    /// The terminal.
+    pub terminal: Terminal,
+    /// A hash of scenario and recipe.
+    pub of: String,
+}
+
+/// The scenarios that filters name: each a name of the folder `upstream`, or, with a slash, of the whole corpus; a
+/// part of a name where no whole name fits. All of `upstream` where there is no filter.
+///
+/// # Errors
+/// A filter that nothing matches; a file that is not right.
+pub fn scenarios(filters: &[String], paths: &[PathBuf]) -> Result<Vec<Named>, CommandError> {
+    let folder = default_folder();
+    let whole = filters.iter().any(|filter| filter.contains('/'));
+    let mut all = Vec::new();
+    let roots: Vec<PathBuf> = match paths {
+        [] if whole => vec![folder],
+        [] => vec![folder.join("upstream")],
+        paths => paths.to_vec(),
+    };
+    for root in &roots {
+        let io = |e: std::io::Error| CommandError::Usage(format!("{}: {e}", root.display()));
+        if root.is_file() { all.push(root.clone()) } else { all.extend(files(root).map_err(io)?) }
+    }
+    let corpus = Corpus::read(&all)?;
+    let mut named = Vec::new();
+    for family in corpus.families {
+        let short = family.name.strip_prefix("upstream/").unwrap_or(&family.name).to_owned();
+        for variant in family.variants {
+            let name = if variant.name.is_empty() { short.clone() } else { format!("{short}[{}]", variant.name) };
+            named.push(Named { name, scenario: Arc::new(variant.scenario) });
+        }
+    }
+    let chosen = choose(named, filters)?;
+    if let Some((path, problems)) = corpus.broken.first()
+        && (filters.is_empty() || chosen.is_empty())
+    {
+        return Err(CommandError::Usage(format!("{}:\n{problems}", path.display())));
+    }
+    Ok(chosen)
+}
+
+fn choose(named: Vec<Named>, filters: &[String]) -> Result<Vec<Named>, CommandError> {
+    if filters.is_empty() {
+        return Ok(named);
+    }
+    let mut taken = vec![false; named.len()];
+    for filter in filters {
+        let filter = filter.strip_prefix("upstream/").unwrap_or(filter);
+        let same = |n: &Named| n.name == filter || n.name.split('[').next() == Some(filter);
+        let exact = named.iter().any(same);
+        let mut any = false;
+        for (at, one) in named.iter().enumerate() {
+            if if exact { same(one) } else { one.name.contains(filter) } {
+                taken[at] = true;
+                any = true;
+            }
+        }
+        if !any {
+            let names = || named.iter().map(|n| n.name.as_str());
+            let meant = rehang_scenario::problem::suggest(filter, names());
+            let meant = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+            let all = names().collect::<Vec<_>>().join(", ");
+            let all = if all.len() < 1_000 { format!(" There are {all}") } else { String::new() };
+            return Err(CommandError::Usage(format!("no scenario matches `{filter}`{meant}{all}")));
+        }
+    }
+    Ok(named.into_iter().zip(taken).filter_map(|(one, taken)| taken.then_some(one)).collect())
+}
+
+/// All cells of releases and scenarios; of the scenarios' terminals only these, where any are named.
+pub fn cells(recipes: &Recipes, scenarios: &[Named], terminals: &[Terminal]) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for (agent, version, recipe) in recipes {
+        let recipe = recipe.clone().map(Arc::new);
+        for Named { name, scenario } in scenarios {
+            let of = of(scenario, recipe.as_deref().ok());
+            let wanted = |t: &&Terminal| terminals.is_empty() || terminals.contains(t);
+            for &terminal in scenario.terminals.iter().filter(wanted) {
+                let key = Key {
+                    agent: agent.clone(),
+                    version: version.to_string(),
+                    scenario: name.clone(),
+                    terminal: terminal.name().to_owned(),
+                };
+                let (scenario, recipe, of) = (scenario.clone(), recipe.clone(), of.clone());
+                cells.push(Cell { key, scenario, recipe, terminal, of });
+            }
+        }
+    }
+    cells
+}
+
+/// A hash of what decides a cell. What a file says of memory and what it expects decides nothing.
+fn of(scenario: &Scenario, recipe: Option<&Recipe>) -> String {
+    let scenario = Scenario { expect: Vec::new(), about: None, cites: Vec::new(), ..scenario.clone() };
+    let recipe = recipe.map(|recipe| Recipe { memory_mib: 0, ..recipe.clone() });
+    let text = serde_json::to_string(&(scenario, recipe)).unwrap_or_default();
+    Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(names: &[&str]) -> Vec<Named> {
+        let text = "title = \"t\"\nmechanism = \"Q1\"\nagent = { opencode = {} }\nturns = [{ say = \"x\" }]\n";
+        let family = rehang_scenario::load("t", text.as_bytes()).into_result().unwrap_or_else(|e| panic!("{e}"));
+        let scenario = Arc::new(family.variants[0].scenario.clone());
+        names.iter().map(|name| Named { name: (*name).to_owned(), scenario: scenario.clone() }).collect()
+    }
+
+    fn chosen(filters: &[&str]) -> Result<Vec<String>, String> {
+        let all = named(&["bash-never-ends", "stdin-open[a]", "stdin-open[b]", "text", "text-long"]);
+        let filters: Vec<String> = filters.iter().map(|f| (*f).to_owned()).collect();
+        let chosen = choose(all, &filters).map_err(|e| e.to_string())?;
+        Ok(chosen.into_iter().map(|n| n.name).collect())
+    }
+
+    #[test]
+    fn a_whole_name_goes_before_a_part_of_one() {
+        assert_eq!(chosen(&["text"]).unwrap(), ["text"]);
+        assert_eq!(chosen(&["stdin-open"]).unwrap(), ["stdin-open[a]", "stdin-open[b]"]);
+        assert_eq!(chosen(&["tex"]).unwrap(), ["text", "text-long"]);
+        assert_eq!(chosen(&["upstream/text", "bash"]).unwrap(), ["bash-never-ends", "text"]);
+        assert!(chosen(&["texd"]).unwrap_err().contains("did you mean `text`?"));
+    }
+}

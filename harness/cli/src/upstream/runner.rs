@@ -1,0 +1,135 @@
+//! Runs cells side by side, as far as memory and `--jobs` allow.
+//!
+//! Invariant: every row is handed over as soon as its cell has ended. A cell that rehang itself could not run gives a
+//! fault and no row, so that it runs again next time.
+
+use super::agents::Shown;
+use super::bisect::{Sure, sure};
+use super::memory::Gate;
+use super::plan::Cell;
+use super::row::{Row, Verdict};
+use rehang_agents::{Progress, Store, StoreError};
+use rehang_live::LiveError;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// What cells are run with.
+#[derive(Debug, Clone)]
+pub struct Runner {
+    /// The cache.
+    pub store: Store,
+    /// `rehang` itself.
+    pub rehang: PathBuf,
+    /// The fakes: they play what the bash tool runs.
+    pub fakes: PathBuf,
+    /// From the first main model request on, a cell may take so long.
+    pub deadline: Duration,
+    /// So many runs must agree; 1 takes the first.
+    pub repeat: usize,
+    /// How many at once.
+    pub jobs: usize,
+}
+
+/// Why a cell has no row.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Stop {
+    /// Nothing can run on this machine, or nothing can be had: the user can mend it.
+    #[error("{0}")]
+    Machine(String),
+    /// rehang's own fault.
+    #[error("{0}")]
+    Fault(String),
+}
+
+/// What a run calls.
+pub trait Watch: Sync {
+    /// A cell has begun.
+    fn began(&self, _cell: &Cell) {}
+    /// A cell has ended.
+    fn ended(&self, cell: &Cell, row: Result<Row, Stop>);
+    /// Where an installation's progress goes.
+    fn progress(&self) -> Shown;
+}
+
+impl Runner {
+    /// Runs all cells. What stops one on account of the machine stops all.
+    pub fn run(&self, cells: &[Cell], watch: &dyn Watch) {
+        let gate = Gate::of_this_machine();
+        let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let hands = Mutex::new(());
+        std::thread::scope(|scope| {
+            for _ in 0..self.jobs.clamp(1, cells.len().max(1)) {
+                scope.spawn(|| {
+                    while !stopped.load(Ordering::Relaxed) {
+                        let Some(cell) = cells.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+                        watch.began(cell);
+                        let row = self.cell(cell, &gate, &watch.progress());
+                        if matches!(row, Err(Stop::Machine(_))) {
+                            stopped.store(true, Ordering::Relaxed);
+                        }
+                        let _one = hands.lock().unwrap_or_else(PoisonError::into_inner);
+                        watch.ended(cell, row);
+                    }
+                });
+            }
+        });
+    }
+
+    /// Runs one cell until its verdict is sure.
+    ///
+    /// # Errors
+    /// It could not be run, on account of the machine or of rehang.
+    pub fn cell(&self, cell: &Cell, gate: &Gate, progress: &dyn Progress) -> Result<Row, Stop> {
+        let recipe = match &cell.recipe {
+            Ok(recipe) => recipe,
+            Err(why) => return Ok(Row::unrun(&cell.key, &cell.of, why.clone())),
+        };
+        if let Some(why) = rehang_live::cell::cannot(&cell.scenario, recipe, cell.terminal) {
+            return Ok(Row::unrun(&cell.key, &cell.of, why));
+        }
+        let installed = match self.store.install(recipe, progress) {
+            Ok(installed) => installed,
+            Err(error @ (StoreError::NoProgram { .. } | StoreError::NoIntegrity { .. })) => {
+                return Ok(Row::unrun(&cell.key, &cell.of, error.to_string()));
+            }
+            Err(error) => return Err(Stop::Machine(error.to_string())),
+        };
+        let live = rehang_live::Cell {
+            scenario: &cell.scenario,
+            recipe,
+            installed: &installed,
+            terminal: cell.terminal,
+            deadline: self.deadline,
+            rehang: self.rehang.clone(),
+            fakes: self.fakes.clone(),
+        };
+        let mut rows: Vec<Row> = Vec::new();
+        loop {
+            let verdicts: Vec<Verdict> = rows.iter().map(Row::verdict).collect();
+            match sure(&verdicts, self.repeat) {
+                Sure::More => {}
+                Sure::Of(_) => return last(rows, Vec::new()),
+                Sure::Flaky(counts) => return last(rows, counts),
+            }
+            let _place = gate.enter(recipe.memory_mib);
+            match rehang_live::run(&live) {
+                Ok(report) => rows.push(Row::seen(&cell.key, &cell.of, &report)),
+                Err(LiveError::Cannot(why)) => return Ok(Row::unrun(&cell.key, &cell.of, why)),
+                Err(LiveError::Sandbox(why)) => return Err(Stop::Machine(why)),
+                Err(error) => return Err(Stop::Fault(format!("{}: {error}", cell.key.command()))),
+            }
+        }
+    }
+}
+
+/// The last row of the most frequent verdict, with how many runs there were and how they differ.
+fn last(rows: Vec<Row>, counts: Vec<(Verdict, usize)>) -> Result<Row, Stop> {
+    let runs = rows.len();
+    let most = counts.first().map(|(verdict, _)| verdict.clone());
+    let fits = |row: &Row| most.as_ref().is_none_or(|most| row.verdict() == *most);
+    let row = rows.into_iter().rev().find(fits).ok_or_else(|| Stop::Fault("a verdict without a run".to_owned()))?;
+    let flaky = counts.iter().map(|(verdict, count)| format!("{verdict} {count} of {runs}")).collect();
+    Ok(Row { runs, flaky, ..row })
+}

@@ -1,0 +1,154 @@
+//! `UPSTREAM.md`: agents × versions × scenarios, made of a results file.
+//!
+//! Invariant: the table says nothing that no row says. A cell that nobody has run is empty; one that could not run
+//! points to its reason; each has the command that shows it again.
+
+use super::results::Rows;
+use super::row::{Key, Row};
+use rehang_agents::Version;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+const HEAD: &str = "\
+# Which release hangs where
+
+Real releases from npm and PyPI, each in a sandbox without a network, against a scripted model. Made by
+`rehang upstream --results UPSTREAM.ndjson --table UPSTREAM.md`; the results file holds the whole rows: what the agent told its
+model, the open asks, where its threads waited, the day. Do not edit by hand.
+
+How to read a cell: the outcome, what a hang is blocked on, the seconds from the first model request to the end or the
+verdict, and the exit code where the agent ended by itself with another than 0. **hung** means that nothing moved for the
+agent's whole window (`observed`) or that the agent was alive at the deadline (`deadline`, marked *d*). A hang on the wall
+clock is seen, not proved: a timer further away than the window cannot be seen. *flaky* means that runs differed.
+
+To show a cell again, put its version into its row's command.
+";
+
+/// The table of these rows.
+pub fn markdown(rows: &Rows) -> String {
+    let mut out = String::from(HEAD);
+    let days: BTreeSet<&str> = rows.values().map(|row| row.day.as_str()).collect();
+    if let (Some(first), Some(last)) = (days.first(), days.last()) {
+        let when = if first == last { format!("on {first}") } else { format!("from {first} to {last}") };
+        let _ = writeln!(out, "\nRun {when}, {} cells.", rows.len());
+    }
+    let mut agents: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+    for row in rows.values() {
+        agents.entry(&row.agent).or_default().push(row);
+    }
+    for (agent, rows) in agents {
+        one(&mut out, agent, &rows);
+    }
+    out
+}
+
+fn one(out: &mut String, agent: &str, rows: &[&Row]) {
+    let mut versions: Vec<&str> = rows.iter().map(|row| row.version.as_str()).collect();
+    versions.sort_by_key(|version| Version::parse(version).ok());
+    versions.dedup();
+    let by: BTreeMap<Key, &Row> = rows.iter().map(|row| (row.key(), *row)).collect();
+    let lines: BTreeSet<(&str, &str)> = rows.iter().map(|row| (row.scenario.as_str(), row.terminal.as_str())).collect();
+    let mut notes: Vec<&str> = Vec::new();
+    let _ = writeln!(out, "\n## {agent}\n");
+    let _ = writeln!(out, "| scenario | terminal | {} | command |", versions.join(" | "));
+    let _ = writeln!(out, "|---|---|{}---|", "---|".repeat(versions.len()));
+    for (scenario, terminal) in lines {
+        let _ = write!(out, "| {scenario} | {terminal} |");
+        for version in &versions {
+            let key = Key {
+                agent: agent.to_owned(),
+                version: (*version).to_owned(),
+                scenario: scenario.to_owned(),
+                terminal: terminal.to_owned(),
+            };
+            let cell = by.get(&key).map(|row| cell(row, &mut notes)).unwrap_or_default();
+            let _ = write!(out, " {cell} |");
+        }
+        let key = Key {
+            agent: agent.to_owned(),
+            version: "VERSION".to_owned(),
+            scenario: scenario.to_owned(),
+            terminal: terminal.to_owned(),
+        };
+        let _ = writeln!(out, " `{}` |", key.command());
+    }
+    if !notes.is_empty() {
+        out.push('\n');
+    }
+    for (n, note) in notes.iter().enumerate() {
+        let _ = writeln!(out, "{}. {}", n + 1, escape(note));
+    }
+}
+
+fn cell<'r>(row: &'r Row, notes: &mut Vec<&'r str>) -> String {
+    let Some(outcome) = row.outcome.as_deref() else {
+        let at = notes.iter().position(|note| *note == row.detail).unwrap_or_else(|| {
+            notes.push(&row.detail);
+            notes.len() - 1
+        });
+        return format!("– ({})", at + 1);
+    };
+    let mut text = match outcome {
+        "hung" => format!("**hung** {}", escape(&row.detail)),
+        other => other.to_owned(),
+    };
+    let _ = write!(text, " {:.1} s", row.ms as f64 / 1_000.0);
+    if row.evidence == "deadline" {
+        text.push_str(" *d*");
+    }
+    if let Some(code) = row.exit.filter(|code| *code != 0) {
+        let _ = write!(text, ", exit {code}");
+    }
+    if !row.flaky.is_empty() {
+        let _ = write!(text, " *flaky: {}*", escape(&row.flaky.join(", ")));
+    }
+    text
+}
+
+fn escape(text: &str) -> String {
+    text.replace('|', "\\|").replace(['\n', '\r'], " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(version: &str, outcome: Option<&str>, detail: &str) -> Row {
+        let key = Key {
+            agent: "opencode".to_owned(),
+            version: version.to_owned(),
+            scenario: "question".to_owned(),
+            terminal: "null".to_owned(),
+        };
+        Row {
+            outcome: outcome.map(str::to_owned),
+            detail: detail.to_owned(),
+            ms: 10_049,
+            day: "2026-11-21".to_owned(),
+            ..Row::unrun(&key, "h", String::new())
+        }
+    }
+
+    #[test]
+    fn versions_are_columns_in_the_order_of_semver_and_reasons_are_notes() {
+        let rows: Rows = [
+            row("1.10.0", Some("completed"), ""),
+            row("1.2.27", Some("hung"), "question"),
+            row("1.1.0", None, "it has no | server"),
+        ]
+        .map(|row| (row.key(), row))
+        .into();
+        let text = markdown(&rows);
+        let table = text.split("## opencode\n").nth(1).unwrap();
+        expect_test::expect![[r#"
+
+            | scenario | terminal | 1.1.0 | 1.2.27 | 1.10.0 | command |
+            |---|---|---|---|---|---|
+            | question | null | – (1) | **hung** question 10.0 s | completed 10.0 s | `rehang upstream opencode@VERSION question --terminal null` |
+
+            1. it has no \| server
+        "#]]
+        .assert_eq(table);
+        assert!(text.contains("Run on 2026-11-21, 3 cells."));
+    }
+}
