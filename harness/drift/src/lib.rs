@@ -29,7 +29,52 @@ pub struct Difference {
 impl std::fmt::Display for Difference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let show = |value: &Option<Value>| value.as_ref().map_or_else(|| "(nothing)".to_owned(), Value::to_string);
-        write!(f, "{}\n  release {}\n  fake    {}", self.at, show(&self.recorded), show(&self.fake))
+        let mut places = Vec::new();
+        if let (Some(recorded), Some(fake)) = (&self.recorded, &self.fake)
+            && recorded["type"] == fake["type"]
+        {
+            unlike(recorded, fake, String::new(), &mut places);
+        }
+        if places.is_empty() || places.iter().any(|(place, ..)| place.is_empty()) {
+            return write!(f, "{}\n  release {}\n  fake    {}", self.at, show(&self.recorded), show(&self.fake));
+        }
+        let kind = self.recorded.as_ref().and_then(|value| value["type"].as_str()).unwrap_or_default();
+        write!(f, "{} {kind}", self.at)?;
+        for (place, recorded, fake) in &places {
+            write!(f, "\n  {place}\n    release {}\n    fake    {}", show(recorded), show(fake))?;
+        }
+        Ok(())
+    }
+}
+
+/// The most places of one event that are shown.
+const PLACES_MAX: usize = 12;
+
+/// The smallest parts of two values that differ, with their JSON pointers.
+fn unlike(recorded: &Value, fake: &Value, at: String, all: &mut Vec<(String, Option<Value>, Option<Value>)>) {
+    if all.len() >= PLACES_MAX || recorded.to_string() == fake.to_string() {
+        return;
+    }
+    let mut inside = |key: &str, recorded: Option<&Value>, fake: Option<&Value>| {
+        let at = format!("{at}/{key}");
+        match (recorded, fake) {
+            (Some(recorded), Some(fake)) => unlike(recorded, fake, at, all),
+            (recorded, fake) => all.push((at, recorded.cloned(), fake.cloned())),
+        }
+    };
+    match (recorded, fake) {
+        (Value::Object(left), Value::Object(right)) if left != right => {
+            left.iter().for_each(|(key, value)| inside(key, Some(value), right.get(key)));
+            let more = right.iter().filter(|(key, _)| !left.contains_key(*key));
+            more.for_each(|(key, value)| inside(key, None, Some(value)));
+        }
+        (Value::Array(left), Value::Array(right)) => {
+            for place in 0..left.len().max(right.len()) {
+                inside(&place.to_string(), left.get(place), right.get(place));
+            }
+        }
+        // Two objects that differ in the order of their keys alone are shown whole.
+        _ => all.push((at, Some(recorded.clone()), Some(fake.clone()))),
     }
 }
 

@@ -30,6 +30,8 @@ fn left_out(event: &Value, known: &[String]) -> bool {
 /// The order that a recording holds by chance is not compared.
 ///  - The summary of a session's diffs is made in the background (`session/summary.ts`): its events are a lane of
 ///    their own for each session, compared in their own order.
+///  - Two such summaries of one session, behind two steps, may overlap (1.2.15, 01): which of their `session.diff`
+///    comes before the other's `session.updated` is chance, so the diffs are a lane of their own too.
 ///  - The ask and the part that says `running` are published by two fibers: the ask is put first.
 ///  - 1.18.33 publishes some events by reference and writes them later, so the first word of a reply may show its end
 ///    (13): of a reply's first event only the id is compared. A session's tokens in a summary are as late (13).
@@ -55,9 +57,11 @@ fn in_lanes(events: Vec<Value>) -> BTreeMap<String, Vec<Value>> {
                 }
             }
         }
-        let lane = match background {
-            true => format!("background of {}", session_of(&event).unwrap_or_default()),
-            false => "turn".to_owned(),
+        let session = session_of(&event).unwrap_or_default();
+        let lane = match (background, kind.as_str()) {
+            (true, "session.diff") => format!("diffs of {session}"),
+            (true, _) => format!("background of {session}"),
+            (false, _) => "turn".to_owned(),
         };
         let lane = lanes.entry(lane).or_default();
         let task = event["properties"]["part"]["tool"] == "task";
@@ -161,13 +165,15 @@ impl Pair {
                 Some((_, body)) => self.same(&what, vec![want.1], vec![body]),
             }
         }
-        // A child's lane stands before or behind its parent's by the letters of its id: its title tells them apart.
+        // A child's lane stands before or behind its parent's by the letters of its id: its title, or where it has none
+        // its length, tells them apart.
         let mut right: Vec<Vec<Value>> = right.into_values().collect();
         for lane in left.into_values() {
-            let title = |lane: &[Value]| lane[0]["properties"]["info"]["title"].clone();
-            let at = right.iter().position(|other| title(other) == title(&lane));
-            let other = at.map(|at| right.remove(at)).unwrap_or_default();
-            self.same(&format!("{name}: background of {}", title(&lane)), lane, other);
+            let key = |lane: &[Value]| (lane[0]["type"].clone(), lane[0]["properties"]["info"]["title"].clone());
+            let mut candidates: Vec<usize> = (0..right.len()).filter(|&at| key(&right[at]) == key(&lane)).collect();
+            candidates.sort_by_key(|&at| right[at].len().abs_diff(lane.len()));
+            let other = candidates.first().map(|&at| right.remove(at)).unwrap_or_default();
+            self.same(&format!("{name}: background of {}", key(&lane).1), lane, other);
         }
         for lane in right {
             self.same(&format!("{name}: a session more"), Vec::new(), lane);

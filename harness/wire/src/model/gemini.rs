@@ -44,7 +44,7 @@ pub(super) fn body(id: &str, model: &str, parts: &[Value], finish: Option<Finish
 
 /// A chunk that says nothing.
 pub(super) fn alive(id: &str, model: &str) -> Value {
-    let usage = json!({"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15});
+    let usage = json!({"promptTokenCount": 10, "candidatesTokenCount": 3, "totalTokenCount": 13});
     json!({"responseId": id, "modelVersion": model, "usageMetadata": usage})
 }
 

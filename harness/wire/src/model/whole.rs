@@ -2,6 +2,7 @@
 //!
 //! Invariant: it holds what the stream of the same events holds; what only a stream can say (a sign of life) is left out.
 
+use super::encode::chat_usage;
 use super::{Api, Encoder, Finish, ModelEvent, gemini};
 use serde_json::{Value, json};
 
@@ -32,7 +33,7 @@ pub fn whole(api: Api, id: &str, model: &str, events: &[ModelEvent]) -> Value {
             });
             json!({"id": id, "object": "chat.completion", "created": 0, "model": model,
                 "choices": [{"index": 0, "message": message, "finish_reason": reason}],
-                "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}})
+                "usage": chat_usage()})
         }
         Api::OpenAiResponses => Encoder::new(api, id, model).whole_response(events),
         Api::Anthropic => {
@@ -49,7 +50,7 @@ pub fn whole(api: Api, id: &str, model: &str, events: &[ModelEvent]) -> Value {
                 Finish::Unknown | Finish::None => "unknown",
             });
             json!({"id": id, "type": "message", "role": "assistant", "model": model, "content": content,
-                "stop_reason": reason, "stop_sequence": null, "usage": {"input_tokens": 10, "output_tokens": 5}})
+                "stop_reason": reason, "stop_sequence": null, "usage": {"input_tokens": 10, "output_tokens": 3}})
         }
         Api::Gemini => {
             let mut parts = Vec::new();
