@@ -165,18 +165,16 @@ impl Pair {
                 Some((_, body)) => self.same(&what, vec![want.1], vec![body]),
             }
         }
-        // A child's lane stands before or behind its parent's by the letters of its id: its title, or where it has none
-        // its length, tells them apart.
-        let mut right: Vec<Vec<Value>> = right.into_values().collect();
-        for lane in left.into_values() {
-            let key = |lane: &[Value]| (lane[0]["type"].clone(), lane[0]["properties"]["info"]["title"].clone());
-            let mut candidates: Vec<usize> = (0..right.len()).filter(|&at| key(&right[at]) == key(&lane)).collect();
-            candidates.sort_by_key(|&at| right[at].len().abs_diff(lane.len()));
-            let other = candidates.first().map(|&at| right.remove(at)).unwrap_or_default();
-            self.same(&format!("{name}: background of {}", key(&lane).1), lane, other);
+        // The turn has named the sessions by now: lanes of one name belong together.
+        let mut right: BTreeMap<String, Vec<Value>> =
+            right.into_iter().map(|(lane, events)| (self.fake_names.text(&lane), events)).collect();
+        for (lane, events) in left {
+            let lane = self.recorded_names.text(&lane);
+            let other = right.remove(&lane).unwrap_or_default();
+            self.same(&format!("{name}: {lane}"), events, other);
         }
-        for lane in right {
-            self.same(&format!("{name}: a session more"), Vec::new(), lane);
+        for (lane, events) in right {
+            self.same(&format!("{name}: {lane}, which is not recorded"), Vec::new(), events);
         }
         std::mem::take(&mut self.compared)
     }
