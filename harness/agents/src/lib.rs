@@ -2,6 +2,7 @@
 //!
 //! Invariant: this crate knows no agent by name. What is particular to one stands in its file.
 
+mod check;
 pub mod install;
 pub mod lock;
 pub mod model;

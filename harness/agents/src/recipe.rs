@@ -2,8 +2,9 @@
 //!
 //! Invariant: a [`Recipe`] is whole; nothing above this crate looks at a version to know how to run it.
 
+use crate::check;
 use crate::model::{Call, Dialect, Feature, File, Form, Layer, Sign, Source, Start, ToolShape, Wish};
-use rehang_scenario::{Problem, Problems};
+use rehang_scenario::Problems;
 use semver::Version;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -162,14 +163,13 @@ impl Agent {
     /// # Errors
     /// What is wrong with the file, with file, line and caret.
     pub fn load(name: &str, text: &str) -> Result<Agent, Problems> {
-        match toml::from_str::<File>(text) {
-            Ok(file) => Ok(Agent { file }),
-            Err(error) => {
-                let source = Arc::new(rehang_scenario::Source { name: name.to_owned(), text: text.to_owned() });
-                let problem = Problem::new(error.span().unwrap_or(0..0), error.message().to_owned());
-                Err(Problems { source, list: vec![problem], more: 0 })
-            }
+        let file: File = rehang_scenario::file::read_as(name, text.as_bytes())?;
+        let problems = check::check(&file, text);
+        if problems.is_empty() {
+            return Ok(Agent { file });
         }
+        let source = Arc::new(rehang_scenario::Source { name: name.to_owned(), text: text.to_owned() });
+        Err(Problems { source, list: problems, more: 0 })
     }
 
     /// The agents that are shipped, and those of a folder of the user's own, which go first where names are the same.

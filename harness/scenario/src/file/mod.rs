@@ -12,7 +12,9 @@ mod walk;
 use crate::limits;
 use crate::model::Scenario;
 use crate::problem::{Problem, Problems, Sink, Source, shown};
+use schemars::JsonSchema;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use shape::SHAPES;
 use std::ops::Range;
 use std::sync::Arc;
@@ -134,6 +136,49 @@ pub fn load(name: &str, bytes: &[u8]) -> Loaded {
         source: source.clone(),
     });
     Loaded { family, problems: sink.finish(source), names: words.strategies, mechanisms: words.mechanisms }
+}
+
+/// Reads another kind of file with the same strictness: its shape is what its type derives, and all of its problems
+/// come at once, each with its place.
+///
+/// # Errors
+/// All problems of the file.
+pub fn read_as<T: JsonSchema + DeserializeOwned>(name: &str, bytes: &[u8]) -> Result<T, Problems> {
+    let mut sink = Sink::default();
+    let (text, value) = match scan::scan(bytes, &mut sink) {
+        Err(text) => (text, None),
+        Ok(text) => {
+            let value = value_of(&text, &mut sink);
+            (text, value.filter(|_| sink.is_empty()))
+        }
+    };
+    value.ok_or_else(|| sink.finish(Arc::new(Source { name: name.to_owned(), text })))
+}
+
+fn value_of<T: JsonSchema + DeserializeOwned>(text: &str, sink: &mut Sink) -> Option<T> {
+    let (root, errors) = DeTable::parse_recoverable(text);
+    let root = Spanned::new(0..0, DeValue::Table(root.into_inner()));
+    if !syntax(text, &errors, sink).is_empty() {
+        return None;
+    }
+    if let Some(span) = tree::too_deep(&root, limits::NESTING) {
+        sink.push(too_deep(span));
+        return None;
+    }
+    let (shapes, whole) = shape::Shapes::of::<T>();
+    if let (shape::Shape::Struct(fields), DeValue::Table(table)) = (shapes.get(whole), root.get_ref()) {
+        Walk::of(&shapes, text, sink).table(0..line_of(text, 0).end, table, fields);
+    }
+    if !sink.is_empty() {
+        return None;
+    }
+    match T::deserialize(toml::de::ValueDeserializer::from(root)) {
+        Ok(value) => Some(value),
+        Err(error) => {
+            sink.push(Problem::new(error.span().unwrap_or(0..0), error.message().to_owned()));
+            None
+        }
+    }
 }
 
 struct Read {

@@ -6,6 +6,7 @@
 use crate::limits;
 use crate::model::Scenario;
 use crate::schema::Vary;
+use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -81,6 +82,18 @@ impl Shapes {
     /// The shape with this number.
     pub(crate) fn get(&self, id: Id) -> &Shape {
         self.all.get(id).unwrap_or(&Shape::Any)
+    }
+
+    /// The shapes of another kind of file, and the shape of the whole file.
+    pub(crate) fn of<T: JsonSchema>() -> (Shapes, Id) {
+        let mut generator = SchemaSettings::draft2020_12().into_generator();
+        let root = generator.subschema_for::<T>().to_value();
+        let mut compiler =
+            Compiler { definitions: generator.take_definitions(true), named: BTreeMap::new(), all: Vec::new() };
+        let root = compiler.compile(&root);
+        // no shape has this number: such a file has no turns
+        let none = Id::MAX;
+        (Shapes { all: compiler.all, scenario: root, vary: none, turn: none, list_of_words: none }, root)
     }
 
     /// The shape behind a key of a table.

@@ -3,7 +3,7 @@
 //! Invariant: a tree that passes deserialises. serde stops at its first error; this does not, and it knows what
 //! was meant.
 
-use super::shape::{Case, Field, Id, Marks, SHAPES, Shape};
+use super::shape::{Case, Field, Id, Marks, SHAPES, Shape, Shapes};
 use super::tree::{Node, kind};
 use crate::limits;
 use crate::problem::{Problem, Sink, hidden, quoted, shown, suggest};
@@ -15,6 +15,9 @@ use toml::de::{DeArray, DeTable, DeValue};
 pub(crate) struct Walk<'s> {
     pub(crate) text: &'s str,
     pub(crate) sink: &'s mut Sink,
+    shapes: &'s Shapes,
+    /// Keys of the whole file that are no keys of its shape.
+    also: &'s [&'s str],
     turns: usize,
     path: Vec<String>,
 }
@@ -22,7 +25,12 @@ pub(crate) struct Walk<'s> {
 impl<'s> Walk<'s> {
     /// A walk over a tree of this text.
     pub(crate) fn new(text: &'s str, sink: &'s mut Sink) -> Walk<'s> {
-        Walk { text, sink, turns: 0, path: Vec::new() }
+        Walk { text, sink, shapes: &SHAPES, also: &["control", "vary"], turns: 0, path: Vec::new() }
+    }
+
+    /// A walk over a tree of another kind of file.
+    pub(crate) fn of(shapes: &'s Shapes, text: &'s str, sink: &'s mut Sink) -> Walk<'s> {
+        Walk { text, sink, shapes, also: &[], turns: 0, path: Vec::new() }
     }
 
     /// Holds the value behind a top-level key against a shape.
@@ -35,7 +43,7 @@ impl<'s> Walk<'s> {
         if self.sink.is_full() {
             return;
         }
-        if shape == SHAPES.turn {
+        if shape == self.shapes.turn {
             self.turns += 1;
             if self.turns == limits::TURNS + 1 {
                 let problem = Problem::new(node.span(), format!("more than {} turns", limits::TURNS));
@@ -45,7 +53,7 @@ impl<'s> Walk<'s> {
             }
         }
         let span = node.span();
-        match (SHAPES.get(shape), node.get_ref()) {
+        match (self.shapes.get(shape), node.get_ref()) {
             (Shape::Any, _) => {}
             (Shape::Text(marks), DeValue::String(text)) => self.text(span, text, *marks),
             (Shape::Duration, DeValue::String(text)) => {
@@ -98,7 +106,7 @@ impl<'s> Walk<'s> {
     fn unknown_key(&mut self, span: Range<usize>, key: &str, fields: &[Field]) {
         let whose = if self.path.is_empty() { String::new() } else { format!(" in `{}`", self.here()) };
         let message = format!("unknown key `{}`{whose}", shown(key));
-        let arms: &[&str] = if self.path.is_empty() { &["control", "vary"] } else { &[] };
+        let arms: &[&str] = if self.path.is_empty() { self.also } else { &[] };
         let keys = || fields.iter().map(|f| f.key.as_str()).chain(arms.iter().copied());
         match suggest(key, keys()) {
             Some(meant) => self.say(span, message, format!("did you mean `{meant}`?"), &[]),
@@ -110,7 +118,7 @@ impl<'s> Walk<'s> {
         match cases.iter().find(|c| c.word == word) {
             Some(Case { value: None, .. }) => {}
             Some(Case { word, value: Some(shape) }) => {
-                let help = format!("write `{{ {word} = {} }}`", example(SHAPES.get(*shape)));
+                let help = format!("write `{{ {word} = {} }}`", example(self.shapes.get(*shape)));
                 self.say(span, format!("`{word}` needs a value"), "a word alone", &[help]);
             }
             None => self.unknown_word(span, word, cases),
