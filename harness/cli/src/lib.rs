@@ -7,6 +7,7 @@ pub mod catalogue;
 pub mod commands;
 pub mod corpus;
 pub mod face;
+pub mod pictures;
 pub mod pool;
 pub mod report;
 pub mod unit;

@@ -19,40 +19,61 @@ const WHO_WIDTH_MAX: usize = 20;
 /// Renders a trace in lines of at most `width` columns (at least [`WIDTH_MIN`]).
 pub fn timeline(trace: &Trace, width: usize) -> String {
     let width = width.max(WIDTH_MIN);
-    let rows: Vec<Line> = trace.events.iter().map(line).collect();
-    let widest = rows.iter().map(|row| columns(&row.who)).max().unwrap_or(0);
+    let rows = rows(trace);
+    let widest = trace.events.iter().map(|event| columns(&event.who)).max().unwrap_or(0);
     let who_width = widest.clamp(3, WHO_WIDTH_MAX.min(width / 4));
-    let time_width = rows.iter().map(|row| clock(row.t).len()).max().unwrap_or(0).max(8);
+    let time_width = trace.events.iter().map(|event| clock(event.t).len()).max().unwrap_or(0).max(8);
     let what_width = width.saturating_sub(time_width + who_width + 4);
     let mut out = String::new();
     let mut last: Option<VTime> = None;
-    let mut put = |t: VTime, who: &str, what: &str| {
+    for row in rows {
+        let t = row.t;
         if let Some(last) = last.filter(|last| t.0.saturating_sub(last.0) >= GAP_MS) {
             let _ = writeln!(out, "{:>time_width$}  {:who_width$}  ⋮ {}", "", "", clock(VTime(t.0 - last.0)));
         }
         let time = if last == Some(t) { String::new() } else { clock(t) };
-        let (who, what) = (pad(&cut(who, who_width), who_width), cut(what, what_width));
+        let (who, what) = (pad(&cut(&row.who, who_width), who_width), cut(&row.what, what_width));
         out.push_str(format!("{time:>time_width$}  {who}  {what}").trim_end());
         out.push('\n');
         last = Some(t);
-    };
+    }
+    out
+}
+
+/// A row of a timeline: an event, or what stands for a run of events that repeat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// When; of a repetition, its end.
+    pub t: VTime,
+    /// Who; empty for a repetition.
+    pub who: String,
+    /// What, in words. Control characters are not masked: see [`cut`].
+    pub what: String,
+    /// The event's place in the trace; none for a repetition.
+    pub event: Option<usize>,
+}
+
+/// The rows of a trace, repetitions folded.
+pub fn rows(trace: &Trace) -> Vec<Row> {
+    let lines: Vec<Line> = trace.events.iter().map(line).collect();
+    let mut rows = Vec::new();
     let mut at = 0;
-    while at < rows.len() {
-        let (period, times) = repetition(&rows[at..]);
-        for row in &rows[at..at + period] {
-            put(row.t, &row.who, &row.what);
+    while at < lines.len() {
+        let (period, times) = repetition(&lines[at..]);
+        for (place, line) in lines.iter().enumerate().skip(at).take(period) {
+            rows.push(Row { t: line.t, who: line.who.clone(), what: line.what.clone(), event: Some(place) });
         }
         if times > 1 {
-            let end = rows[at + period * times - 1].t;
+            let t = lines[at + period * times - 1].t;
             let what = match period {
                 1 => format!("… {} times more", times - 1),
                 n => format!("… these {n} lines {} times more", times - 1),
             };
-            put(end, "", &what);
+            rows.push(Row { t, who: String::new(), what, event: None });
         }
         at += period * times;
     }
-    out
+    rows
 }
 
 /// An instant or a span in the form `4h 0m 1.250s`.

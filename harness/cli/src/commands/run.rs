@@ -4,6 +4,7 @@
 
 use super::select::{Select, Selected};
 use super::{Code, CommandError};
+use crate::pictures;
 use crate::pool::Pool;
 use crate::report::{Format, Report};
 use crate::unit::{Answer, CellAnswer, Unit};
@@ -37,6 +38,12 @@ pub struct Run {
     /// Writes the traces of all cells into this folder.
     #[arg(long, value_name = "DIR")]
     pub traces: Option<PathBuf>,
+    /// Writes a report with pictures into this folder: `index.html`, and recordings of the terminals.
+    #[arg(long, value_name = "DIR")]
+    pub report: Option<PathBuf>,
+    /// Appends a summary in Markdown to this file, as a CI job's page wants it.
+    #[arg(long, value_name = "FILE")]
+    pub summary: Option<PathBuf>,
     /// Begins virtual time at this many milliseconds; no verdict may depend on it.
     #[arg(long, value_name = "MS", default_value_t = 0, hide = true)]
     pub begin: u64,
@@ -68,6 +75,16 @@ pub enum Where {
 }
 
 impl Where {
+    /// The word that the command line uses.
+    pub fn name(self) -> &'static str {
+        match self {
+            Where::Sim => "sim",
+            Where::Lockstep => "lockstep",
+            Where::Both => "both",
+            Where::Live => "live",
+        }
+    }
+
     /// The stages.
     pub fn stages(self) -> &'static [Stage] {
         match self {
@@ -104,7 +121,7 @@ impl Run {
         let style = if color { Style::Colour } else { Style::Plain };
         let mut selected = self.select.select(self.stage.stages(), style)?;
         for unit in &mut selected.units {
-            unit.keep_traces = self.traces.is_some();
+            unit.keep_traces = self.traces.is_some() || self.report.is_some();
             unit.begin = rehang_scenario::VTime(self.begin);
         }
         for problem in &selected.problems {
@@ -118,6 +135,13 @@ impl Run {
         if let Some(folder) = &self.traces {
             write_traces(folder, &outcome.cells)?;
         }
+        if let Some(folder) = &self.report {
+            let title = format!("{} scenarios, stage {}", selected.scenarios, self.stage.name());
+            pictures::report(folder, &title, &command_line(), &outcome)?;
+        }
+        if let Some(file) = &self.summary {
+            pictures::summary(file, &outcome)?;
+        }
         let report = Report { selected: &selected, outcome: &outcome, stage: self.stage };
         let mut out = anstream::stdout().lock();
         report.print(self.format, &mut out)?;
@@ -129,6 +153,17 @@ impl Run {
         }
         Ok(code)
     }
+}
+
+/// The command as it was given, quoted for a shell.
+fn command_line() -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=@,:+".contains(c);
+    let quoted = |word: String| match !word.is_empty() && word.chars().all(plain) {
+        true => word,
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    };
+    let words = std::env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
+    std::iter::once("rehang".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 /// How long participants of a worker that broke off may take to end.
@@ -217,7 +252,7 @@ fn write_traces(folder: &std::path::Path, cells: &[CellAnswer]) -> std::io::Resu
     std::fs::create_dir_all(folder)?;
     for cell in cells {
         if let (Some(trace), Some(row)) = (&cell.trace, &cell.row) {
-            let name: String = cell.id.chars().map(|c| if "/:[]()= ".contains(c) { '_' } else { c }).collect();
+            let name = pictures::file_name(&cell.id);
             std::fs::write(folder.join(format!("{name}.{}.ndjson", row.stage)), trace)?;
         }
     }

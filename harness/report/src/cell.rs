@@ -1,0 +1,176 @@
+//! A cell as swim lanes: who did what when, with asks as bars.
+//!
+//! Invariant: every row of the trace's timeline stands in one lane; a bar begins and ends at rows.
+
+use crate::screen::{Frame, frames};
+use rehang_judge::timeline::{cut, rows};
+use rehang_judge::trace::{Fact, What};
+use rehang_judge::{CellFacts, Row, Trace, verdict};
+use rehang_scenario::{Terminal, VTime};
+use serde::Serialize;
+
+/// Rows of one cell; behind them the rest is counted.
+const ROWS_MAX: usize = 600;
+/// Columns of one row's text.
+const TEXT_COLUMNS: usize = 300;
+
+/// A cell, as a page shows it.
+#[derive(Debug, Clone, Serialize)]
+pub struct CellPage {
+    /// The cell's name.
+    pub id: String,
+    /// Its row: outcome, cause, proof, broken invariants.
+    #[serde(flatten)]
+    pub row: Row,
+    /// The control arm.
+    pub control: bool,
+    /// Its mechanism.
+    pub mechanism: String,
+    /// What is not as expected.
+    pub mismatches: Vec<String>,
+    /// The lanes, from left to right.
+    pub lanes: Vec<Lane>,
+    /// What happened, in order.
+    pub rows: Vec<RowPage>,
+    /// Asks: from which row to which, both in it.
+    pub asks: Vec<Bar>,
+    /// When there was material progress last.
+    pub progress_ms: u64,
+    /// The terminal's screens; none without a terminal.
+    pub frames: Vec<Frame>,
+}
+
+/// A lane.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Lane {
+    /// Who.
+    pub name: String,
+    /// `model`, `agent`, `tool`, `wire`, `strategy`, `person` or `outside`: it has a colour.
+    pub kind: &'static str,
+}
+
+/// A row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RowPage {
+    /// When, in virtual milliseconds.
+    pub t: u64,
+    /// The lane's place; none for what stands for all.
+    pub lane: Option<usize>,
+    /// What.
+    pub text: String,
+}
+
+/// An ask as a bar.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Bar {
+    /// What is asked, in a few words.
+    pub label: String,
+    /// The row in which it is opened.
+    pub from: usize,
+    /// The row in which it ends; none while it is open.
+    pub to: Option<usize>,
+}
+
+impl CellPage {
+    /// A page of a cell that ran.
+    pub fn new(id: &str, row: Row, control: bool, mechanism: &str, mismatches: Vec<String>, trace: &Trace) -> CellPage {
+        let terminal = Terminal::ALL.into_iter().find(|t| t.name() == row.terminal).unwrap_or(Terminal::Null);
+        let facts = CellFacts::new(&row.scenario, &row.strategy, terminal);
+        let progress_ms = verdict(trace, &facts).last_progress.since(VTime::ZERO).as_ms();
+        // the page's last row says how it ends
+        let is_end = |place: usize| matches!(trace.events[place].what, What::Ended(_));
+        let mut shown = rows(trace);
+        shown.retain(|row| !row.event.is_some_and(is_end));
+        let lanes = lanes(trace, &row.strategy);
+        let mut page = CellPage {
+            id: id.to_owned(),
+            row,
+            control,
+            mechanism: mechanism.to_owned(),
+            mismatches,
+            rows: Vec::new(),
+            asks: Vec::new(),
+            progress_ms,
+            frames: if terminal.stdin_is_tty() { frames(trace) } else { Vec::new() },
+            lanes,
+        };
+        for row in shown.iter().take(ROWS_MAX) {
+            let event = row.event.map(|place| &trace.events[place]);
+            let lane = event.and_then(|event| {
+                let name = lane_of(&event.who, &event.what);
+                page.lanes.iter().position(|lane| lane.name == name)
+            });
+            if let Some(What::Fact(fact)) = event.map(|event| &event.what) {
+                page.ask(fact);
+            }
+            page.rows.push(RowPage { t: row.t.0, lane, text: cut(&row.what, TEXT_COLUMNS) });
+        }
+        if shown.len() > ROWS_MAX {
+            let text = format!("… and {} rows more: `rehang show` has them all", shown.len() - ROWS_MAX);
+            page.rows.push(RowPage { t: shown.last().map_or(0, |row| row.t.0), lane: None, text });
+        }
+        page
+    }
+
+    /// Opens or closes a bar at the row that comes next.
+    fn ask(&mut self, fact: &Fact) {
+        let at = self.rows.len();
+        match fact {
+            Fact::Asked { id, questions, permission, .. } => {
+                let what = questions.first().map_or(permission.as_str(), |q| q.question.as_str());
+                self.asks.push(Bar { label: format!("{id}: {}", cut(what, 60)), from: at, to: None });
+            }
+            Fact::AskEnded { id, .. } => {
+                let prefix = format!("{id}: ");
+                let open = self.asks.iter_mut().find(|bar| bar.to.is_none() && bar.label.starts_with(&prefix));
+                if let Some(bar) = open {
+                    bar.to = Some(at);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The lane of an event: what comes from or goes to the model has its own, as has the wire.
+fn lane_of(who: &str, what: &What) -> String {
+    match what {
+        What::Fact(Fact::ModelAsked { .. } | Fact::ModelSaid { .. } | Fact::ModelDone { .. }) => "model".to_owned(),
+        What::Request { .. } | What::Response { .. } | What::RequestFailed { .. } | What::Sse(_) | What::SseEnd => {
+            "wire".to_owned()
+        }
+        What::Out { fd: 0, .. } | What::OutEnd { fd: 0 } => "terminal".to_owned(),
+        What::Fact(Fact::Acted { strategy, .. } | Fact::Policy { strategy, .. }) => strategy.clone(),
+        _ => who.to_owned(),
+    }
+}
+
+/// The lanes in the order model, agent, its processes, terminal, wire, strategies, people, the rest.
+fn lanes(trace: &Trace, stack: &str) -> Vec<Lane> {
+    let mut lanes: Vec<Lane> = Vec::new();
+    for event in &trace.events {
+        let name = lane_of(&event.who, &event.what);
+        let ends = matches!(event.what, What::Ended(_));
+        if !name.is_empty() && !ends && !lanes.iter().any(|lane| lane.name == name) {
+            let kind = kind(&name, stack);
+            lanes.push(Lane { name, kind });
+        }
+    }
+    let order = ["model", "agent", "tool", "terminal", "wire", "strategy", "person", "outside"];
+    lanes.sort_by_key(|lane| order.iter().position(|kind| *kind == lane.kind));
+    lanes
+}
+
+fn kind(name: &str, stack: &str) -> &'static str {
+    match name {
+        "model" => "model",
+        "agent" => "agent",
+        "wire" => "wire",
+        "terminal" => "terminal",
+        _ if name.starts_with("agent.") => "tool",
+        _ if name.starts_with("person") => "person",
+        _ if stack.split('+').any(|member| member == name || member.starts_with(&format!("{name}("))) => "strategy",
+        "wrapper" | "client" => "outside",
+        _ => "strategy",
+    }
+}

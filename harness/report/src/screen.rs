@@ -1,0 +1,41 @@
+//! A terminal's screens over time, from what the agent wrote there.
+//!
+//! Invariant: a frame is text: what a trace holds can steer the emulator and nothing else.
+
+use rehang_judge::Trace;
+use rehang_judge::trace::What;
+use serde::Serialize;
+
+/// Rows and columns of the terminals that agents run on.
+pub const SIZE: (u16, u16) = (24, 80);
+/// Frames of one cell.
+const FRAMES_MAX: usize = 500;
+
+/// A screen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Frame {
+    /// Since when, in virtual milliseconds.
+    pub t: u64,
+    /// Its lines, without blanks at their ends and empty lines at the end.
+    pub text: String,
+}
+
+/// The screens of a trace, each as long as it stood.
+pub fn frames(trace: &Trace) -> Vec<Frame> {
+    let mut parser = vt100::Parser::new(SIZE.0, SIZE.1, 0);
+    let mut frames: Vec<Frame> = Vec::new();
+    for event in &trace.events {
+        let What::Out { fd: 0, text } = &event.what else { continue };
+        parser.process(text.as_bytes());
+        let screen = parser.screen().contents();
+        let text = screen.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim_end().to_owned();
+        let full = frames.len() >= FRAMES_MAX;
+        match frames.last_mut() {
+            Some(last) if last.text == text => {}
+            Some(last) if last.t == event.t.0 => last.text = text,
+            _ if full => break,
+            _ => frames.push(Frame { t: event.t.0, text }),
+        }
+    }
+    frames
+}
