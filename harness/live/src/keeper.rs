@@ -9,7 +9,7 @@ use crate::plan::{MODEL_PORT, Order};
 use crate::processes::Look;
 use crate::report::{Ask, Evidence, Exit, Outcome, Report, Requests, Via};
 use crate::sandbox::{self, Said, SandboxError, Started};
-use crate::serve;
+use crate::serve::Clients;
 use crate::verdict;
 use crate::watch::{Says, Stream, Watch};
 use rehang_agents::Form;
@@ -133,9 +133,10 @@ async fn watch(
     tokio::task::spawn_local(rehang_model_server::serve(model, script, events));
     read_streams(order, &mut started, &tell);
     let mut host = Host::new(order, started.stdin.take(), started.master.take(), tell.clone());
-    if order.form == Form::Serve {
-        serve::start(order, tell.clone());
-    }
+    let clients = match order.form {
+        Form::Serve => Some(Clients::start(order, &tell).await?),
+        _ => None,
+    };
     let mut watch = Watch::new(order);
     host.begin(&mut watch);
     let mut asks: Vec<Ask> = Vec::new();
@@ -152,8 +153,8 @@ async fn watch(
             Some(input) = inbox.recv() => match input {
                 Input::Output(stream, bytes) => {
                     for line in watch.output(stream, bytes.as_deref(), order) {
-                        if stream != Stream::Stderr {
-                            serve::listen(&line);
+                        if let Some(clients) = &clients {
+                            clients.hears(&line);
                         }
                         if stream == Stream::Stdout {
                             host.hears(&line, &mut watch);
