@@ -267,6 +267,15 @@ impl Engine {
         Some(())
     }
 
+    /// The instance is disposed of: whoever is asked a question is asked no longer (PawWork 2837fabbb).
+    pub(super) fn dispose(&mut self) {
+        let asked: Vec<String> = self.asks.iter().filter(|ask| ask.is_question()).map(|ask| ask.id.clone()).collect();
+        let by = By { who: "shutdown".to_owned(), cause: Cause::Shutdown };
+        for id in asked {
+            self.reject_question(&id, Some("shutdown"), &by);
+        }
+    }
+
     fn permission_over(&mut self, ask: &Ask, reply: Permit, by: &By) {
         let old = self.release.dialect == Dialect::V1_0;
         self.publish("permission.replied", Some(ask.session), About::Other, |engine, out| {

@@ -88,6 +88,16 @@ impl Engine {
                 }
             }
             ("POST", ["session", _, "permissions", id]) => self.permission_reply(ticket, id, body, "response"),
+            // An instance a directory: another one has asks of its own, and here there is no other.
+            ("GET", ["question" | "permission" | "blocker" | "external-result"])
+                if target.query("directory").is_some_and(|of| of != render::DIRECTORY) =>
+            {
+                self.respond(ticket, 200, "[]".to_owned());
+            }
+            ("POST", ["instance", "dispose"]) if self.release.flavour == Flavour::Pawwork => {
+                self.dispose();
+                self.respond(ticket, 200, "true".to_owned());
+            }
             ("GET", ["question"]) if self.has_questions() => {
                 let list = self.list_asks(true);
                 self.respond(ticket, 200, list);

@@ -130,6 +130,8 @@ pub fn word(does: &Does) -> &'static str {
         Does::Dismiss => "dismiss",
         Does::Stop => "stop",
         Does::SoftStop => "soft-stop",
+        Does::Dispose => "dispose",
+        Does::Leave(_) => "leave",
         Does::HangUp => "hang-up",
         Does::Malformed(_) => "malformed",
         Does::Type(_) => "type",

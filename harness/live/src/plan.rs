@@ -151,7 +151,7 @@ fn person_cannot(via: Via, does: &Does, form: Form, terminal: Terminal) -> Optio
         (Via::Tty, Does::Type(_) | Does::Stop | Does::HangUp) if terminal == Terminal::Tty => None,
         (Via::Tty, Does::Type(_) | Does::Stop | Does::HangUp) => Some("nobody is at a terminal".to_owned()),
         (Via::Tty, _) => Some("how this release's screen is answered is not known".to_owned()),
-        (Via::Http, Does::SoftStop) => Some("a soft stop is PawWork's".to_owned()),
+        (Via::Http, Does::SoftStop | Does::Dispose | Does::Leave(_)) => Some("that is PawWork's".to_owned()),
         (Via::Http, _) if form == Form::Serve => None,
         (Via::Http, _) => Some("nobody reaches it over HTTP".to_owned()),
         (Via::Stdin, _) if form == Form::Stdin => None,

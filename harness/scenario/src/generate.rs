@@ -282,6 +282,7 @@ pub fn person(agent: &Agent) -> impl Strategy<Value = Person> + use<> {
     (select(via), option::of(select(sees)), 0_u32..3, span(), does).prop_map(|(via, sees, ask, after, does)| Person {
         via,
         sees,
+        directory: None,
         ask,
         after,
         does,

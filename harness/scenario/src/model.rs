@@ -566,6 +566,9 @@ pub struct Person {
     /// What their client shows them. Nobody answers what they cannot see.
     #[serde(default)]
     pub sees: Option<Sees>,
+    /// The directory that their client is open in, where it is not the agent's: it is shown the asks of that one.
+    #[serde(default)]
+    pub directory: Option<String>,
     /// Which ask they act on, from 1 in the order they see them; 0 means each.
     #[serde(default)]
     pub ask: u32,
@@ -630,6 +633,10 @@ pub enum Does {
     Dismiss,
     /// Stops the session, whatever it waits for (hard abort, interrupt, Ctrl-C).
     Stop,
+    /// Disposes of the server's instance, as a reload does (PawWork): what is asked there ends as `shutdown`.
+    Dispose,
+    /// Leaves the session in the front end, and comes back to it so much later: no request, and no ask is touched.
+    Leave(Span),
     /// Stops the session only where nothing is asked (PawWork, `mode=soft`).
     SoftStop,
     /// Hangs up the terminal or closes the connection.

@@ -55,6 +55,10 @@ pub(crate) fn impossible(scenario: &Scenario) -> Vec<Impossible> {
         if let (Some(Sees::Blocker), false) = (person.sees, matches!(scenario.agent, Agent::Pawwork(_))) {
             seen.no(format!("{path}.sees"), "only PawWork lists blockers", None);
         }
+        let front_end = matches!(person.does, Does::Dispose | Does::Leave(_));
+        if front_end && !(person.via == Via::Http && matches!(scenario.agent, Agent::Pawwork(_))) {
+            seen.no(format!("{path}.does"), "only PawWork's front end does this, with `via = \"http\"`", None);
+        }
         if let Does::Run(command) = &person.does {
             seen.word(&format!("{path}.does.run"), "command of the companion", command, &COMPANION_COMMANDS);
         }

@@ -145,7 +145,7 @@ fn candidates(main: &Scenario) -> Vec<(&'static str, Scenario)> {
         [(Via::Http, Sees::Tree), (Via::Http, Sees::List), (Via::Stdin, Sees::Messages), (Via::Tty, Sees::Screen)];
     for (via, sees) in ways {
         for does in &answers {
-            let person = Person { via, sees: Some(sees), ask: 0, after: SOON, does: does.clone() };
+            let person = Person { via, sees: Some(sees), directory: None, ask: 0, after: SOON, does: does.clone() };
             all.push(("people", Scenario { people: vec![person], ..main.clone() }));
         }
     }

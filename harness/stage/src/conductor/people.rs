@@ -10,6 +10,7 @@ use rehang_judge::{AskKind, Json, What};
 use rehang_scenario::turns::Question;
 use rehang_scenario::{Agent, Canon, Does, Malformed, Person, Sees, Span, VTime, Via};
 use rehang_strategy::Stream;
+use rehang_strategy::pawwork::recovery::{COMES_BACK, LEAVES};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 
@@ -24,6 +25,8 @@ pub struct Someone {
     /// opencode 1.0.185 has the legacy permission route alone.
     legacy: bool,
     acts_at: Option<VTime>,
+    /// When they come back to the session that they left.
+    comes_back: Option<VTime>,
     /// Asks that they have seen and will act on.
     seen: VecDeque<(VTime, Sight)>,
     known: Vec<String>,
@@ -50,7 +53,14 @@ impl Someone {
     pub fn new(person: &Person, seat: usize, _name: &str, job: &Job<'_>) -> Someone {
         let by_clock = matches!(
             person.does,
-            Does::Stop | Does::SoftStop | Does::HangUp | Does::Prompt(_) | Does::Run(_) | Does::Type(_)
+            Does::Stop
+                | Does::SoftStop
+                | Does::Dispose
+                | Does::Leave(_)
+                | Does::HangUp
+                | Does::Prompt(_)
+                | Does::Run(_)
+                | Does::Type(_)
         );
         let sees = person.sees.unwrap_or(match person.via {
             _ if by_clock => Sees::Clock,
@@ -66,6 +76,7 @@ impl Someone {
             seat,
             legacy,
             acts_at: (sees == Sees::Clock).then(|| job.begin + person.after),
+            comes_back: None,
             seen: VecDeque::new(),
             known: Vec::new(),
             looks_at: None,
@@ -93,7 +104,8 @@ impl Someone {
             _ => &["/question", "/permission"],
         };
         for path in paths {
-            self.looks.push(hub.request(name, "GET", path, &Value::Null, None)?);
+            let path = self.person.directory.as_ref().map_or((*path).to_owned(), |of| format!("{path}?directory={of}"));
+            self.looks.push(hub.request(name, "GET", &path, &Value::Null, None)?);
         }
         self.looks_at = Some(hub.now + LOOKS_EVERY);
         Ok(())
@@ -210,10 +222,23 @@ impl Someone {
         }
     }
 
+    /// The front end that they sit at is told where they go.
+    fn moves(&self, hub: &mut Hub<'_>, word: &str) -> Result<(), WorldFault> {
+        for seat in hub.strategies.clone() {
+            hub.tell(seat, Input::Command(word.to_owned()));
+        }
+        Ok(())
+    }
+
     fn over_http(&mut self, hub: &mut Hub<'_>, name: &str, sight: Option<&Sight>) -> Result<(), WorldFault> {
         let (path, body) = match (&self.person.does, sight) {
             (Does::Stop, _) => (format!("/session/{}/abort", self.session), Value::Null),
             (Does::SoftStop, _) => (format!("/session/{}/abort?mode=soft", self.session), Value::Null),
+            (Does::Dispose, _) => ("/instance/dispose".to_owned(), Value::Null),
+            (Does::Leave(away), _) => {
+                self.comes_back = Some(hub.now + *away);
+                return self.moves(hub, LEAVES);
+            }
             (Does::HangUp, _) => return hub.close_connections(self.seat),
             (Does::Prompt(text), _) => {
                 let body = json!({ "parts": [{ "type": "text", "text": text }] });
@@ -323,7 +348,7 @@ impl Someone {
 impl Actor for Someone {
     fn deadline(&self) -> Option<VTime> {
         if self.done {
-            return None;
+            return self.comes_back;
         }
         let next = self.seen.front().map(|(at, _)| *at);
         [self.acts_at, next, self.looks_at].into_iter().flatten().min()
@@ -362,6 +387,11 @@ impl Actor for Someone {
         if screen && self.sees == Sees::Screen {
             self.look_at_screen(hub);
         }
+        if self.comes_back.is_some_and(|t| t <= hub.now) {
+            self.comes_back = None;
+            hub.say(name, What::Acts("come-back".to_owned()));
+            return self.moves(hub, COMES_BACK);
+        }
         if self.acts_at.is_some_and(|t| t <= hub.now) {
             self.acts_at = None;
             self.done = true;
@@ -379,7 +409,7 @@ impl Actor for Someone {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        canon.flag(self.done).deadline(self.acts_at).deadline(self.looks_at);
+        canon.flag(self.done).deadline(self.comes_back).deadline(self.acts_at).deadline(self.looks_at);
         canon.num(self.known.len() as u64).num(self.looks.len() as u64).bytes(&self.line);
         for (at, sight) in &self.seen {
             canon.deadline(Some(*at)).text(&sight.id);
@@ -475,6 +505,8 @@ fn word(does: &Does) -> &'static str {
         Does::Skip => "skip",
         Does::Dismiss => "dismiss",
         Does::Stop => "stop",
+        Does::Dispose => "dispose",
+        Does::Leave(_) => "leave",
         Does::SoftStop => "soft-stop",
         Does::HangUp => "hang-up",
         Does::Malformed(_) => "malformed",

@@ -12,6 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const HEAL_DELAY: Span = Span::ms(3_000);
 /// How often a list that fails is asked for again (MAX_RETRIES).
 pub const MAX_RETRIES: u32 = 3;
+/// What its front end is told when its user leaves the session ([`Seen::Command`]).
+pub const LEAVES: &str = "leave";
+/// And when they come back to it.
+pub const COMES_BACK: &str = "come-back";
 /// The most parts and requests that are remembered; a front end that has more shows the first.
 const REMEMBERED_MAX: usize = 1_000;
 
@@ -25,6 +29,8 @@ pub struct Recovery {
     /// Requests that this client knows, by id.
     known: BTreeSet<String>,
     missing: bool,
+    /// Its user looks at something else: the clock is the active session's alone.
+    away: bool,
     clock: Clock,
     next_id: u32,
 }
@@ -88,7 +94,7 @@ impl Recovery {
     /// The snapshot: whether a question runs and the dock has none to show. Any known request is one to show,
     /// so which call it belongs to matters only to the look at the server's list.
     fn looks_missing(&self) -> bool {
-        !self.session.is_empty() && self.known.is_empty() && !self.running.is_empty()
+        !self.away && !self.session.is_empty() && self.known.is_empty() && !self.running.is_empty()
     }
 
     /// Whether a list has a request for each question that runs; a request without ids stands for one of them.
@@ -166,6 +172,7 @@ impl Strategy for Recovery {
         match (seen, &self.clock) {
             (Seen::Started { session, .. }, _) if self.session.is_empty() => session.clone_into(&mut self.session),
             (Seen::Event(event), _) => self.event(event),
+            (Seen::Command(word), _) => self.away = word == LEAVES || (self.away && word != COMES_BACK),
             (Seen::Tick, &Clock::Armed(at, retries)) if now >= at => {
                 self.clock = Clock::Fired;
                 if self.busy {
@@ -207,7 +214,7 @@ impl Strategy for Recovery {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        canon.text(&self.session).flag(self.busy).flag(self.missing).num(self.running.len() as u64);
+        canon.text(&self.session).flag(self.busy).flag(self.missing).flag(self.away).num(self.running.len() as u64);
         for (id, (message, call)) in &self.running {
             canon.text(id).text(message).text(call);
         }

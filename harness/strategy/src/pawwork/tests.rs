@@ -362,6 +362,19 @@ mod recovery {
     }
 
     #[test]
+    fn whoever_navigates_away_takes_the_clock_along_and_its_retries() {
+        let mut bench = missing();
+        bench.see(2_000, Seen::Command("leave".to_owned()));
+        bench.until(60_000);
+        assert_eq!(bench.requests(), [], "nobody looks at a session that is not on the screen");
+        bench.see(60_000, Seen::Command("come-back".to_owned()));
+        bench.until(62_999);
+        assert_eq!(bench.requests(), []);
+        bench.until(63_000);
+        assert_eq!(bench.requests().len(), 1);
+    }
+
+    #[test]
     fn an_event_during_the_look_makes_it_void() {
         let mut bench = missing();
         bench.until(4_000);
