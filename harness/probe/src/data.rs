@@ -171,11 +171,6 @@ impl Process {
     pub fn cpu_ns(&self) -> u64 {
         self.threads.iter().map(|thread| thread.cpu_ns).sum()
     }
-
-    /// Processor time that all threads have used or stood in line for, in nanoseconds.
-    pub fn wanted_ns(&self) -> u64 {
-        self.cpu_ns() + self.threads.iter().map(|thread| thread.waited_ns).sum::<u64>()
-    }
 }
 
 /// A process's or thread's state, as `ps` shows it.
@@ -258,6 +253,8 @@ pub struct Thread {
     pub cpu_ns: u64,
     /// Time that it was ready and waited for a processor, in nanoseconds.
     pub waited_ns: u64,
+    /// How often it gave its processor up to wait; read of running threads alone.
+    pub yields: Option<u64>,
     /// How often it was put on a processor.
     pub switches: u64,
     /// Whether its system call could be read. A running thread is in none.

@@ -5,7 +5,7 @@
 use super::Evidence;
 use super::rules::{fd_name, left, span};
 use super::view::View;
-use super::waits::{self, On, Wait};
+use super::waits::{On, Wait};
 use crate::data::{Descriptor, Object, Pid, Process, Signals, State};
 use std::collections::BTreeSet;
 
@@ -92,7 +92,7 @@ fn details(view: &View<'_>, process: &Process) -> Vec<Evidence> {
 /// The waits of all threads in words, equal ones counted, in the order of threads.
 fn grouped(view: &View<'_>, process: &Process) -> Vec<(String, usize)> {
     let mut groups: Vec<(String, usize)> = Vec::new();
-    for wait in waits::of(process) {
+    for wait in view.waits(process) {
         let Some(text) = words(view, process, &wait) else { continue };
         match groups.iter_mut().find(|(other, _)| *other == text) {
             Some((_, count)) => *count += 1,

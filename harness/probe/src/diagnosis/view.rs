@@ -3,8 +3,12 @@
 //! Invariant: what only one of the snapshots has counts as unchanged, but for processes that came or went.
 
 use super::Limits;
+use super::waits::{self, Wait};
 use crate::data::{Descriptor, End, Io, Object, Pid, Process, Snapshot, Socket, State, Thread};
 use crate::kind::{self, Kind};
+
+/// The share of a core below which a process idles: timers of its own take no more.
+const IDLES_SHARE: f64 = 0.25;
 
 /// Two snapshots.
 pub struct View<'a> {
@@ -65,6 +69,21 @@ impl<'a> View<'a> {
         .take(most)
     }
 
+    /// What a process's threads wait for. A thread that was caught running and does not work is taken as it was before: it
+    /// woke up for a moment.
+    pub fn waits(&self, process: &Process) -> Vec<Wait> {
+        let before = self.before.process(process.pid);
+        let idle = self.wants(process.pid) < IDLES_SHARE;
+        let thread = |thread: &'_ Thread| {
+            let old = before.and_then(|before| before.threads.iter().find(|old| old.tid == thread.tid));
+            match old {
+                Some(old) if idle && thread.state == State::Running => waits::of(process, old),
+                _ => waits::of(process, thread),
+            }
+        };
+        process.threads.iter().flat_map(thread).collect()
+    }
+
     /// The share of one processor that a process used within the window: 1.0 is one whole core.
     pub fn cpu(&self, pid: Pid) -> f64 {
         let used = |snapshot: &Snapshot| snapshot.process(pid).map(Process::cpu_ns);
@@ -74,13 +93,21 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The share of one processor that a process used or stood in line for: what it would use on an idle machine.
+    /// The share of one processor that a process would use on an idle machine: of the time that its threads did not stand
+    /// in line for one.
     pub fn wants(&self, pid: Pid) -> f64 {
-        let wanted = |snapshot: &Snapshot| snapshot.process(pid).map(Process::wanted_ns);
-        match (wanted(self.before), wanted(self.after)) {
-            (Some(before), Some(after)) => after.saturating_sub(before) as f64 / self.window_ns as f64,
-            _ => 0.0,
-        }
+        let (Some(before), Some(after)) = (self.before.process(pid), self.after.process(pid)) else { return 0.0 };
+        let thread = |new: &Thread| {
+            let Some(old) = before.threads.iter().find(|old| old.tid == new.tid) else { return 0.0 };
+            // ready at both times, and never asleep between: the kernel counts time in line only when it ends
+            if old.yields.is_some() && old.yields == new.yields {
+                return 1.0;
+            }
+            let used = new.cpu_ns.saturating_sub(old.cpu_ns);
+            let waited = new.waited_ns.saturating_sub(old.waited_ns);
+            used as f64 / self.window_ns.saturating_sub(waited).max(used).max(1_000_000) as f64
+        };
+        after.threads.iter().map(thread).sum()
     }
 
     /// What a process read and wrote within the window.

@@ -41,17 +41,11 @@ pub enum On {
     Hidden,
 }
 
-/// The waits of a process.
-pub fn of(process: &Process) -> Vec<Wait> {
-    process
-        .threads
-        .iter()
-        .filter(|thread| thread.state != State::Running)
-        .flat_map(|thread| thread_waits(process, thread))
-        .collect()
-}
-
-fn thread_waits(process: &Process, thread: &Thread) -> Vec<Wait> {
+/// The waits of a thread of a process.
+pub fn of(process: &Process, thread: &Thread) -> Vec<Wait> {
+    if thread.state == State::Running {
+        return Vec::new();
+    }
     let Some(call) = &thread.call else {
         return if thread.call_read { Vec::new() } else { inferred(process, thread) };
     };

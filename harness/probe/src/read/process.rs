@@ -99,6 +99,7 @@ fn thread(process: &Process, tid: Pid, reader: &Reader) -> Option<Thread> {
     let schedstat = fs::read_to_string(format!("{base}/schedstat")).unwrap_or_default();
     let mut sched = schedstat.split_whitespace().map(|n| n.parse::<u64>().unwrap_or(0));
     let (ran, waited, switches) = (sched.next(), sched.next(), sched.next());
+    let running = stat.state() == State::Running;
     let ticks_ns = 1_000_000_000 / reader.ticks_per_s.max(1);
     Some(Thread {
         tid,
@@ -108,9 +109,15 @@ fn thread(process: &Process, tid: Pid, reader: &Reader) -> Option<Thread> {
         call,
         cpu_ns: ran.unwrap_or_else(|| (stat.number(11) + stat.number(12)) as u64 * ticks_ns),
         waited_ns: waited.unwrap_or(0),
+        yields: if running { yields(&base) } else { None },
         switches: switches.unwrap_or(0),
         call_read,
     })
+}
+
+fn yields(base: &str) -> Option<u64> {
+    let text = fs::read_to_string(format!("{base}/status")).ok()?;
+    text.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?.trim().parse().ok()
 }
 
 /// /proc/PID/stat: the name in brackets may hold anything, brackets and blanks included.

@@ -8,7 +8,6 @@ use crate::data::{Agent, Ask, Object, Process, SocketState};
 use crate::diagnosis::Sure;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
-use crate::diagnosis::waits;
 use crate::kind;
 
 /// A child that began within so many nanoseconds of its agent is a helper: tools come later.
@@ -55,7 +54,7 @@ fn gate(view: &View<'_>, process: &Process, agent: &Agent) -> Option<Finding> {
     {
         return None;
     }
-    let answers = waits::of(process).into_iter().find_map(|wait| match wait.on {
+    let answers = view.waits(process).into_iter().find_map(|wait| match wait.on {
         On::Input(fd)
             if process.fd(0).is_some_and(|zero| {
                 fd == 0 || same(&zero.what, &process.fd(fd).map(|fd| fd.what.clone()).unwrap_or(Object::Null))

@@ -15,7 +15,7 @@ mod terminal;
 use super::Verdict;
 use super::finding::{Finding, rank};
 use super::view::View;
-use super::waits::{self, On, Wait};
+use super::waits::{On, Wait};
 use crate::data::{Descriptor, Object, Pid, Process, State, TimeLimit};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,7 +61,7 @@ impl<'a> Rules<'_, 'a> {
             return finding;
         }
         let mut found: Vec<Finding> = run::rule(view, process).into_iter().collect();
-        let all = waits::of(process);
+        let all = view.waits(process);
         for wait in &all {
             let finding = match &wait.on {
                 On::Input(fd) => process.fd(*fd).and_then(|fd| self.input(process, wait, fd)),
@@ -167,7 +167,7 @@ pub fn steady(view: &View<'_>, process: &Process, wait: &Wait) -> bool {
     let same = view
         .before
         .process(process.pid)
-        .is_some_and(|before| waits::of(before).iter().any(|other| other.tid == wait.tid && other.on == wait.on));
+        .is_some_and(|before| view.waits(before).iter().any(|other| other.tid == wait.tid && other.on == wait.on));
     same && (wait.polled || view.switches(process.pid, wait.tid) == 0)
 }
 
@@ -176,7 +176,7 @@ pub fn steady(view: &View<'_>, process: &Process, wait: &Wait) -> bool {
 pub fn waits_for(view: &View<'_>, waiter: Pid, for_whom: Pid) -> (bool, bool) {
     let Some(process) = view.process(waiter) else { return (false, false) };
     let (mut any, mut only) = (false, false);
-    for wait in waits::of(process) {
+    for wait in view.waits(process) {
         let hit = match &wait.on {
             On::Child(child) => view.process(for_whom).is_some_and(|other| {
                 other.ppid == waiter && (*child <= 0 || *child == other.pid || *child == other.ns_pid)
@@ -197,7 +197,7 @@ pub fn waits_for(view: &View<'_>, waiter: Pid, for_whom: Pid) -> (bool, bool) {
 /// Whether a process is in a call that reads the channel now.
 pub fn reads_now(view: &View<'_>, reader: Pid, channel: &Descriptor) -> bool {
     let Some(process) = view.process(reader) else { return false };
-    waits::of(process).iter().any(|wait| match wait.on {
+    view.waits(process).iter().any(|wait| match wait.on {
         On::Input(fd) => process.fd(fd).is_some_and(|fd| same(&fd.what, &channel.what) || peers(view, fd, channel)),
         _ => false,
     })

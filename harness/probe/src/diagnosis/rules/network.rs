@@ -67,7 +67,8 @@ fn one(view: &View<'_>, process: &Process, wait: &Wait, socket: &Socket) -> Opti
         return Some(Finding::waiting(pid, "peer-wait", rank::SILENT - 1, text).guess().ends("an answer"));
     };
     let silent = span(traffic.since_received_ms);
-    let began = traffic.since_received_ms < traffic.since_sent_ms && traffic.received_bytes > 0;
+    // the kernel's clock has steps of some milliseconds: an answer at once has the age of its request
+    let began = traffic.since_received_ms <= traffic.since_sent_ms && traffic.received_bytes > 0;
     let how = if began {
         format!("which began to answer and has been silent for {silent}")
     } else {

@@ -152,7 +152,7 @@ pub fn write(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Des
 
 fn blocked_writing_to(view: &View<'_>, writer: Pid, reader: Pid) -> bool {
     let Some(process) = view.process(writer) else { return false };
-    crate::diagnosis::waits::of(process).iter().any(|wait| match wait.on {
+    view.waits(process).iter().any(|wait| match wait.on {
         super::On::Output(fd) => process.fd(fd).is_some_and(|fd| {
             !matches!(fd.what, Object::Tty { .. }) && view.other_end(process, fd, false).contains(&reader)
         }),

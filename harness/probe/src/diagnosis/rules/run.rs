@@ -115,6 +115,10 @@ pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
         return never_ends(view, process);
     }
     if waits.is_empty() {
+        if process.threads.iter().any(|thread| view.switches(pid, thread.tid) > 0) {
+            let text = format!("{name} wakes up now and then, and was awake at both looks");
+            return Finding::waiting(pid, "polling", rank::CLOCK, text).ends("what it looks for").guess();
+        }
         let deaf = process.threads.iter().all(|thread| !thread.call_read && thread.wchan.is_empty());
         let text = if deaf { format!("{name} cannot be looked into") } else { format!("{name} runs") };
         let finding = Finding::unknown(pid, &text);

@@ -1,0 +1,35 @@
+//! Every signature on a small real process tree: the kernel's own pipes, terminals, locks and sockets, and no fake of
+//! /proc. The misbehaving processes are this very binary, started again.
+//!
+//! `REHANG_RUNS=200 cargo test -p rehang-probe --test signatures` runs each case so many times.
+//!
+//! Invariant: a look is judged once the kernel shows that the tree stands still (or, for what never does, at the second
+//! look after it said that it is ready), and the first judgement counts.
+
+mod cases;
+mod play;
+mod stage;
+
+use libtest_mimic::{Arguments, Trial};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().collect();
+    if let Some(at) = args.iter().position(|arg| arg == play::MARK) {
+        play::play(&args[at + 1..]);
+        return ExitCode::SUCCESS;
+    }
+    let runs = std::env::var("REHANG_RUNS").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
+    let mut arguments = Arguments::from_args();
+    // a descriptor of one case that leaked into another would be one more holder of an end
+    arguments.test_threads = Some(1);
+    let trials = cases::all().into_iter().map(|case| {
+        Trial::test(case.name, move || {
+            for run in 1..=runs {
+                stage::run(&case).map_err(|error| format!("run {run} of {runs}: {error}"))?;
+            }
+            Ok(())
+        })
+    });
+    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+}

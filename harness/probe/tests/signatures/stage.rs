@@ -1,0 +1,194 @@
+//! Starts the processes of a case, waits until they say that they are ready, and judges.
+//!
+//! Invariant: nothing of a case outlives it: processes die with their parent or with the end of their lifeline.
+
+use crate::play::MARK;
+use rehang_probe::data::State;
+use rehang_probe::{Limits, Look, Options, Pid, Snapshot, Verdict};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fd::OwnedFd;
+use rustix::fs::{Mode, OFlags};
+use std::any::Any;
+use std::ops::ControlFlow;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// A signature and the processes that show it.
+pub struct Case {
+    pub name: &'static str,
+    pub verdict: Verdict,
+    pub signature: &'static str,
+    pub mechanism: Option<&'static str>,
+    /// Words that the sentence must hold.
+    pub says: &'static str,
+    /// Whether the tree comes to a standstill.
+    pub still: bool,
+    /// Processes that say that they are ready once all are started.
+    pub ready: usize,
+    pub limits: Limits,
+    pub set_up: fn(&mut Stage),
+}
+
+/// The processes of a case and what they hang on.
+pub struct Stage {
+    pub folder: tempfile::TempDir,
+    ready: OwnedFd,
+    children: Vec<Child>,
+    /// Whatever must stay open.
+    pub keep: Vec<Box<dyn Any>>,
+}
+
+/// The window of one look.
+const WINDOW: Duration = Duration::from_millis(40);
+/// A case that has not settled by then never will; only an abort.
+const MOST_LOOKS: usize = 1500;
+
+impl Stage {
+    fn new() -> Result<Stage, String> {
+        let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+        let path = folder.path().join("ready");
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
+            .map_err(|e| e.to_string())?;
+        let ready =
+            rustix::fs::open(&path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).map_err(|e| e.to_string())?;
+        Ok(Stage { folder, ready, children: Vec::new(), keep: Vec::new() })
+    }
+
+    /// A command that plays `words`.
+    pub fn player(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(std::env::current_exe().expect("this binary"));
+        command.arg(MARK).args(words).env("READY", self.folder.path().join("ready"));
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir(self.folder.path());
+        command
+    }
+
+    /// A command that plays `words` under the name of an agent.
+    pub fn agent(&self, name: &str, first: &[&str], words: &[&str]) -> Command {
+        let mut command = self.player(&[]);
+        let exe = std::env::current_exe().expect("this binary");
+        let mut named = Command::new(exe);
+        named.arg0(name).args(first).arg(MARK).args(words).env("READY", self.folder.path().join("ready"));
+        named.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir(self.folder.path());
+        std::mem::swap(&mut command, &mut named);
+        command
+    }
+
+    /// Starts a command; the first one is the root that is asked about.
+    pub fn start(&mut self, mut command: Command) -> Pid {
+        let child = command.spawn().expect("a player starts");
+        let pid = child.id() as Pid;
+        self.children.push(child);
+        pid
+    }
+
+    /// Starts `first`, and once it says that it is ready, `root`, which is the one that is asked about.
+    pub fn start_behind(&mut self, first: Command, root: Command) {
+        self.start(first);
+        self.await_ready(1).expect("the first one is ready");
+        self.start(root);
+        self.children.reverse();
+    }
+
+    /// Whatever must stay open until the end.
+    pub fn keep(&mut self, thing: impl Any) {
+        self.keep.push(Box::new(thing));
+    }
+
+    /// Waits for one byte from each player that says so.
+    pub fn await_ready(&self, mut count: usize) -> Result<(), String> {
+        while count > 0 {
+            let mut fds = [PollFd::new(&self.ready, PollFlags::IN)];
+            let limit = rustix::event::Timespec { tv_sec: 60, tv_nsec: 0 };
+            if poll(&mut fds, Some(&limit)).map_err(|e| e.to_string())? == 0 {
+                return Err("a player never became ready".to_owned());
+            }
+            let mut bytes = vec![0; count];
+            count -= rustix::io::read(&self.ready, &mut bytes).map_err(|e| e.to_string())?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        for child in &mut self.children {
+            // it may have ended by itself
+            let _ = child.kill();
+        }
+        for child in &mut self.children {
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Plays a case and compares.
+pub fn run(case: &Case) -> Result<(), String> {
+    let mut stage = Stage::new()?;
+    (case.set_up)(&mut stage);
+    stage.await_ready(case.ready)?;
+    let root = stage.children.first().map(|child| child.id() as Pid).ok_or("no process")?;
+    let (mut looks, mut last) = (0, None);
+    let options = Options { ask: true };
+    rehang_probe::watch(&[root], &options, &case.limits, WINDOW, |look| {
+        looks += 1;
+        let settled =
+            if case.still { stands_still(look) && silent_enough(look, &case.limits, case) } else { looks >= 2 };
+        if settled {
+            last = Some(look.clone());
+        }
+        if settled || looks >= MOST_LOOKS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })
+    .map_err(|error| error.to_string())?;
+    let look = last.ok_or("it never stood still, or was gone")?;
+    judge(case, &look)
+}
+
+fn judge(case: &Case, look: &Look) -> Result<(), String> {
+    let found = &look.diagnosis;
+    let right = found.verdict == case.verdict
+        && found.signature == case.signature
+        && found.mechanism.as_deref() == case.mechanism
+        && found.sentence.contains(case.says);
+    if right {
+        return Ok(());
+    }
+    let json = serde_json::to_string_pretty(found).unwrap_or_default();
+    Err(format!("expected {:?} {} {:?} “{}”, got {json}", case.verdict, case.signature, case.mechanism, case.says))
+}
+
+/// No thread of the tree was on a processor within the window, and nobody came or went.
+fn stands_still(look: &Look) -> bool {
+    let still = |before: &Snapshot, after: &Snapshot| {
+        after.tree.len() == before.tree.len()
+            && after.tree.values().all(|process| {
+                let Some(old) = before.tree.get(&process.pid) else { return false };
+                let threads = process.threads.iter().zip(&old.threads);
+                old.state == process.state
+                    && process.threads.len() == old.threads.len()
+                    && process.threads.iter().all(|thread| thread.state != State::Running)
+                    && threads.into_iter().all(|(new, old)| new.tid == old.tid && new.switches == old.switches)
+            })
+    };
+    still(&look.before, &look.after)
+}
+
+/// Where a case is about silence, the kernel's own clock of the connection has reached the limit.
+fn silent_enough(look: &Look, limits: &Limits, case: &Case) -> bool {
+    if !case.signature.ends_with("-silent") {
+        return true;
+    }
+    let quiet = look
+        .after
+        .sockets
+        .values()
+        .filter_map(|socket| socket.traffic)
+        .map(|traffic| traffic.since_received_ms.min(traffic.since_sent_ms));
+    quiet.filter(|ms| *ms > 0).all(|ms| ms >= limits.silent_ms)
+}
+
+/// A FIFO, a file or a socket in the folder of the case.
+pub fn path(stage: &Stage, name: &str) -> String {
+    Path::new(stage.folder.path()).join(name).to_string_lossy().into_owned()
+}
