@@ -43,6 +43,6 @@ pub fn world(stage: Stage, fakes: &Path) -> Result<Box<dyn World>, String> {
             let kernel = lockstep::Kernel::new(fakes).map_err(|fault| fault.to_string())?;
             Ok(Box::new(kernel))
         }
-        Stage::Live => Err("the stage `live` is not built yet; use sim or lockstep".to_owned()),
+        Stage::Live => Err("real releases run under `rehang upstream`, not in a worker".to_owned()),
     }
 }

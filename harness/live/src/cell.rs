@@ -123,6 +123,14 @@ fn never_ends(bash: &Bash) -> bool {
 /// # Errors
 /// Why it could not be run.
 pub fn run(cell: &Cell<'_>) -> Result<Report, LiveError> {
+    run_telling(cell, &mut || {})
+}
+
+/// As [`run`]; `started` is called when the agent runs.
+///
+/// # Errors
+/// Why it could not be run.
+pub fn run_telling(cell: &Cell<'_>, started: &mut dyn FnMut()) -> Result<Report, LiveError> {
     let order = plan::order(cell)?;
     let mut command = Command::new(&cell.rehang);
     // a group of its own: a Ctrl-C at the user's terminal ends the runner, and that ends the cell
@@ -134,7 +142,18 @@ pub fn run(cell: &Cell<'_>) -> Result<Report, LiveError> {
         // one that ends before it has read its order says why below
         let _ = stdin.write_all(&line);
     }
-    let answer = child.stdout.take().map(BufReader::new).and_then(|out| last_answer(out));
+    let mut answer = None;
+    if let Some(out) = child.stdout.take() {
+        for line in BufReader::new(out).lines().map_while(Result::ok) {
+            match serde_json::from_str(&line) {
+                Ok(Answer::Started) => started(),
+                Ok(other) => answer = Some(other),
+                Err(error) => {
+                    return Err(LiveError::Fault(format!("a live cell said what nobody understands: {error}")));
+                }
+            }
+        }
+    }
     let output = child.wait_with_output()?;
     match answer {
         Some(Answer::Report(report)) => Ok(*report),
@@ -149,10 +168,6 @@ pub fn run(cell: &Cell<'_>) -> Result<Report, LiveError> {
             )))
         }
     }
-}
-
-fn last_answer(out: impl BufRead) -> Option<Answer> {
-    out.lines().map_while(Result::ok).filter_map(|line| serde_json::from_str(&line).ok()).last()
 }
 
 /// What the hidden command `rehang __live` does: runs one cell, given on stdin, and writes its report to stdout.

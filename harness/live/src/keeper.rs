@@ -243,7 +243,7 @@ fn report(order: &Order, watch: Watch, end: End) -> Report {
     let is_hung = matches!(outcome, Outcome::Hung { .. });
     let (now, before) = watch.looks();
     let processes = now.map(|look| look.report(before)).unwrap_or_default();
-    let hot_loop = is_hung && watch.busy_percent() >= 80;
+    let hot_loop = is_hung && watch.is_hot();
     let told = watch.ledger.told.iter().map(|told| told.text.clone()).collect();
     let requests = Requests { main: watch.ledger.main, side: watch.ledger.side };
     let (ms, startup_ms, last_progress) = (watch.ms(), watch.startup_ms(), watch.last_progress());

@@ -88,22 +88,6 @@ impl Look {
         self.agents().any(|process| process.threads.iter().any(writes))
     }
 
-    /// Whether a thread of the agent waits for its standard input.
-    pub fn reads_stdin(&self) -> bool {
-        self.agents().any(|process| {
-            let waits = |call: &data::Call| match &call.does {
-                Does::Read { fd: 0 } => true,
-                Does::Poll { on } => on.iter().any(|watch| watch.fd == 0 && watch.input),
-                Does::Epoll { fd } => match process.fd(*fd).map(|d| &d.what) {
-                    Some(Object::Epoll { on }) => on.iter().any(|watch| watch.fd == 0 && watch.input),
-                    _ => false,
-                },
-                _ => false,
-            };
-            process.threads.iter().filter_map(|thread| thread.call.as_ref()).any(waits)
-        })
-    }
-
     /// For the report; `before` is an earlier look, for the CPU time since.
     pub fn report(&self, before: Option<&Look>) -> Vec<Process> {
         let ticks = |process: &data::Process| process.cpu_ticks.0 + process.cpu_ticks.1;

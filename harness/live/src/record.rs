@@ -51,11 +51,6 @@ impl Record {
     pub fn into_parts(self) -> (Vec<Line>, u64) {
         (self.lines, self.left_out)
     }
-
-    /// The lines so far.
-    pub fn lines(&self) -> &[Line] {
-        &self.lines
-    }
 }
 
 /// Cuts a stream of bytes into lines.

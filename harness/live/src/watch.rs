@@ -11,7 +11,7 @@ use crate::plan::Order;
 use crate::processes::{Command, Look};
 use crate::record::{Lines, Record};
 use crate::report::{Exit, Via};
-use rehang_agents::{Form, Means};
+use rehang_agents::Means;
 use rehang_model_server::{Event, Happened, Kind, Ledger, State};
 use rehang_scenario::Terminal;
 use rehang_scenario::turns::Turn;
@@ -271,10 +271,20 @@ impl Watch {
     }
 
     /// The share of a processor that the agent took within the window, in percent.
-    pub fn busy_percent(&self) -> u64 {
+    fn busy_percent(&self) -> u64 {
         let (Some((from, first)), Some((to, last))) = (self.looks.front(), self.looks.back()) else { return 0 };
         let wall = to.duration_since(*from).as_nanos().max(1);
         u64::try_from(u128::from(last.cpu_ns().saturating_sub(first.cpu_ns())) * 100 / wall).unwrap_or(u64::MAX)
+    }
+
+    /// Whether somebody computed at nearly every look within the window. The share of a processor would say how busy
+    /// the machine is, not whether the agent waits.
+    pub fn is_hot(&self) -> bool {
+        self.running() * 4 >= self.looks.len() * 3 && !self.looks.is_empty()
+    }
+
+    fn running(&self) -> usize {
+        self.looks.iter().filter(|(_, look)| look.is_running()).count()
     }
 
     /// What it comes to now.
@@ -325,8 +335,7 @@ impl Watch {
     fn is_still(&self, now: Instant) -> bool {
         let whole =
             self.looks.front().is_some_and(|(at, _)| now.duration_since(*at) + Duration::from_secs(2) >= self.window);
-        let running = self.looks.iter().filter(|(_, look)| look.is_running()).count();
-        whole && running * 4 <= self.looks.len() && self.busy_percent() < 50
+        whole && self.running() * 4 <= self.looks.len() && self.busy_percent() < 50
     }
 }
 
@@ -365,9 +374,4 @@ fn word(via: Via) -> &'static str {
 
 fn ms(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// Whether a form has a host that speaks to the agent.
-pub fn is_hosted(form: Form) -> bool {
-    matches!(form, Form::Stdin | Form::Serve)
 }

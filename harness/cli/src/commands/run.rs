@@ -114,8 +114,12 @@ impl Run {
     /// A filter that nothing matches, a file that cannot be read, a worker that cannot be started.
     pub fn run(&self) -> Result<Code, CommandError> {
         if self.stage == Where::Live {
-            let why = "the stage `live` is not built yet; use --stage sim, lockstep or both";
-            return Err(CommandError::Usage(why.to_owned()));
+            let filter = self.select.filter.join(" ");
+            let why = format!(
+                "a real release stands on the stage `live`, and no strategy beside it: name the release with \
+                 `rehang upstream AGENT@VERSION {filter}`, for example `rehang upstream opencode@latest {filter}`"
+            );
+            return Err(CommandError::Usage(why));
         }
         let color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
         let style = if color { Style::Colour } else { Style::Plain };

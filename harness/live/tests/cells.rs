@@ -1,0 +1,226 @@
+//! Whole cells: a small agent of our own in its room, with the model server, the watch and the verdict.
+//!
+//! Windows and deadlines are data of the cells; nothing here asserts how long anything took. This very program is the
+//! runner, the cell's child process and the fakes' binary, by how it is started.
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use nix::errno::Errno;
+use nix::sys::wait::waitpid;
+use rehang_agents::{Agent, Installed, Version};
+use rehang_live::{Cell, Evidence, LIVE_ARG, Outcome, Report, run_telling};
+use rehang_scenario::{Scenario, Terminal};
+use std::io::BufRead;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
+
+/// A window that no test waits for.
+const FOR_EVER_MS: u64 = 600_000;
+/// Behind so many seconds a killed runner's cell is taken for one that lives on; it only aborts.
+const CEILING_S: libc::c_uint = 60;
+/// What makes this program a runner of one cell that hangs.
+const RUNNER: &str = "__runner";
+
+const AGENT: &str = r#"
+name   = "small"
+title  = "A small agent"
+source = { npm = "small" }
+
+[recipe]
+program    = ["python3"]
+dialect    = "openai-chat"
+model      = "m"
+window-ms  = 1_000
+memory-mib = 50
+
+[recipe.forms]
+run = { args = ["{root}/agent.py", "{base_url}", "{args}"] }
+
+[recipe.tools]
+bash = { name = "bash", arguments = { command = "{command}" } }
+ask  = { name = "question", arguments = { questions = "{questions}" } }
+"#;
+
+fn main() -> ExitCode {
+    if rehang_fakes::real::dispatch() {
+        return ExitCode::SUCCESS;
+    }
+    match std::env::args().nth(1).as_deref() {
+        Some(LIVE_ARG) => return if rehang_live::cell::main() == 0 { ExitCode::SUCCESS } else { 70.into() },
+        Some(RUNNER) => return runner(),
+        _ => {}
+    }
+    // what a killed runner leaves becomes this process's child
+    if let Err(error) = nix::sys::prctl::set_child_subreaper(true) {
+        eprintln!("{error}");
+        return 2.into();
+    }
+    let mut arguments = Arguments::from_args();
+    // they count this process's children
+    arguments.test_threads = Some(1);
+    let trials = vec![
+        Trial::test("an agent that does its work completes", completes),
+        Trial::test("a question that nobody answers is a hang, with evidence", question),
+        Trial::test("a command that reads stdin is what blocks its agent", reads_stdin),
+        Trial::test("a process that holds the tool's pipe is what blocks its agent", holds_the_pipe),
+        Trial::test("a hot loop is told from a wait", spins),
+        Trial::test("an agent that never asks its model is no success", never_asks),
+        Trial::test("what an agent leaves behind ends with its cell", leaves_a_daemon),
+        Trial::test("a killed runner leaves nothing", killed_runner),
+        Trial::test("what a release cannot play is said before anything runs", cannot),
+    ];
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn scenario(does: &str, turns: &str) -> Result<Scenario, Failed> {
+    let text = format!(
+        "title = \"A test\"\nmechanism = \"Q1\"\nagent = {{ opencode = {{}} }}\nturns = {turns}\n\
+         env = {{ AGENT_DOES = \"{does}\" }}\n[[expect]]\noutcome = \"completed\"\n"
+    );
+    let loaded = rehang_scenario::load("test", text.as_bytes());
+    let family = loaded.family.ok_or_else(|| format!("{:?}", loaded.problems))?;
+    Ok(family.variants[0].scenario.clone())
+}
+
+fn cell(does: &str, turns: &str, started: &mut dyn FnMut()) -> Result<Report, Failed> {
+    cell_within(does, turns, 1_000, started)
+}
+
+fn cell_within(does: &str, turns: &str, window_ms: u64, started: &mut dyn FnMut()) -> Result<Report, Failed> {
+    let scenario = scenario(does, turns)?;
+    let mut agent = Agent::load("small.toml", AGENT).map_err(|problems| format!("{problems:?}"))?;
+    // only an agent's own scenario sets its environment
+    agent.file.name = "opencode".to_owned();
+    let mut recipe = agent.at(&Version::new(1, 0, 0)).map_err(|why| why.to_string())?;
+    recipe.window_ms = window_ms;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let installed = Installed {
+        root: root.clone(),
+        program: vec!["/usr/bin/python3".to_owned()],
+        needs: Vec::new(),
+        packages: Default::default(),
+    };
+    let exe = std::env::current_exe()?;
+    let cell = Cell {
+        scenario: &scenario,
+        recipe: &recipe,
+        installed: &installed,
+        terminal: Terminal::Null,
+        deadline: Duration::from_millis(4 * window_ms),
+        rehang: exe.clone(),
+        fakes: exe,
+    };
+    let report = run_telling(&cell, started).map_err(|error| error.to_string())?;
+    is("the links", &report.links, &["lo".to_owned()])?;
+    Ok(report)
+}
+
+fn is<A: std::fmt::Debug + PartialEq<B> + ?Sized, B: std::fmt::Debug + ?Sized>(
+    what: &str,
+    got: &A,
+    expected: &B,
+) -> Result<(), Failed> {
+    if got == expected { Ok(()) } else { Err(format!("{what}: expected {expected:?}, got {got:?}").into()) }
+}
+
+fn hung(report: &Report, on: &str) -> Result<(), Failed> {
+    is("the outcome", &report.outcome, &Outcome::Hung { blocked_on: on.to_owned() })
+}
+
+const ASK: &str =
+    r#"[{ ask = [{ question = "Which?", options = [{ label = "a" }, { label = "b" }] }] }, { say = "Done." }]"#;
+
+fn completes() -> Result<(), Failed> {
+    let turns = r#"[{ bash = { command = "npm ci", does = [{ print = "it's done" }, { exit = 3 }] } }, { say = "Told: {answer}" }]"#;
+    let report = cell("", turns, &mut || {})?;
+    is("the outcome", &report.outcome, &Outcome::Completed)?;
+    is("the evidence", &report.evidence, &Evidence::Exited)?;
+    is("what it told", &report.told, &["it's done\n".to_owned()])?;
+    is("requests", &report.requests.main, &2)?;
+    is("problems", &report.problems, &Vec::<String>::new())?;
+    let said = report.lines.iter().any(|line| line.text == "Told: it's done");
+    is("what it said is in the record", &said, &true)
+}
+
+fn question() -> Result<(), Failed> {
+    let report = cell("", ASK, &mut || {})?;
+    hung(&report, "question")?;
+    is("the evidence", &report.evidence, &Evidence::Observed { window_ms: 1_000 })?;
+    is("open asks", &report.asks.iter().map(|ask| ask.about.as_str()).collect::<Vec<_>>(), &vec!["Which?"])?;
+    let agent = report.processes.first().ok_or("no process in the evidence")?;
+    is("its number in its own namespace", &agent.pid, &2)?;
+    let thread = agent.threads.first().ok_or("no thread in the evidence")?;
+    let waits = thread.syscall.as_deref().is_some_and(|name| name.contains("sleep") || name.contains("select"));
+    is("it waits for time", &waits, &true)?;
+    is("its limit is seen", &thread.limit_ms.is_some_and(|ms| ms > 100_000), &true)?;
+    is("a hot loop", &report.hot_loop, &false)
+}
+
+fn reads_stdin() -> Result<(), Failed> {
+    let turns = r#"[{ bash = { command = "npx x", timeout = "1s", does = [{ prompt = "ok? " }, "read-stdin"] } }, { say = "Done." }]"#;
+    hung(&cell("holds-stdin", turns, &mut || {})?, "stdin")?;
+    // with /dev/null the same command reads its end
+    is("the outcome", &cell("", turns, &mut || {})?.outcome, &Outcome::Completed)
+}
+
+fn holds_the_pipe() -> Result<(), Failed> {
+    let turns = r#"[{ bash = { command = "npm start &", timeout = "1s", does = [{ background = { name = "server", does = ["hold"] } }] } }, { say = "Done." }]"#;
+    hung(&cell("", turns, &mut || {})?, "pipe")
+}
+
+fn spins() -> Result<(), Failed> {
+    let report = cell("spins", ASK, &mut || {})?;
+    is("the evidence", &report.evidence, &Evidence::Deadline { deadline_ms: 4_000 })?;
+    is("a hot loop", &report.hot_loop, &true)
+}
+
+fn never_asks() -> Result<(), Failed> {
+    let report = cell("never-asks", r#"[{ say = "Done." }]"#, &mut || {})?;
+    let why = "the agent never reached the model server: not one request came".to_owned();
+    is("problems", &report.problems, &vec![why.clone()])?;
+    is("the outcome", &report.outcome, &Outcome::Failed { reason: why })
+}
+
+fn leaves_a_daemon() -> Result<(), Failed> {
+    let report = cell("leaves-a-daemon", r#"[{ say = "Done." }]"#, &mut || {})?;
+    is("the outcome", &report.outcome, &Outcome::Completed)?;
+    // whatever outlives a cell would be a child of this process now
+    is("children", &waitpid(None, None), &Err(Errno::ECHILD))
+}
+
+/// Runs a cell that hangs; says when its agent runs.
+fn runner() -> ExitCode {
+    let result = cell_within("", ASK, FOR_EVER_MS, &mut || println!("started"));
+    if result.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn killed_runner() -> Result<(), Failed> {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo")?;
+    let mut runner = Command::new(std::env::current_exe()?).arg(RUNNER).stdout(Stdio::piped()).spawn()?;
+    let mut line = String::new();
+    let out = runner.stdout.take().ok_or("no stdout")?;
+    std::io::BufReader::new(out).read_line(&mut line)?;
+    is("the runner", line.as_str(), "started\n")?;
+    runner.kill()?;
+    runner.wait()?;
+    // All that it started comes to this process, and waiting ends when the last is gone; a namespace and its mounts
+    // live as long as a process in them.
+    // SAFETY: takes no pointer.
+    unsafe { libc::alarm(CEILING_S) };
+    let mut ended = 0;
+    while waitpid(None, None).is_ok() {
+        ended += 1;
+    }
+    // SAFETY: takes no pointer.
+    unsafe { libc::alarm(0) };
+    is("the keeper and the room's first process ended", &(ended >= 2), &true)?;
+    is("mounts", &std::fs::read_to_string("/proc/self/mountinfo")?, &mounts)
+}
+
+fn cannot() -> Result<(), Failed> {
+    let turns = r#"[{ permit = { permission = "edit" } }, { say = "Done." }]"#;
+    match cell("", turns, &mut || {}) {
+        Ok(report) => Err(format!("it ran: {:?}", report.outcome).into()),
+        Err(error) => is("the reason", &error.message().unwrap_or_default().contains("permit"), &true),
+    }
+}
