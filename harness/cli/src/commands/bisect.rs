@@ -47,9 +47,10 @@ pub struct Bisect {
     /// So many runs of a release must agree.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repeat: u32,
-    /// A run is over so many seconds after its first model request at the latest.
-    #[arg(long, value_name = "SECONDS", default_value_t = 90, value_parser = clap::value_parser!(u64).range(5..=3_600))]
-    pub deadline: u64,
+    /// A run is over so many seconds after its first model request at the latest; as long as tells a hang from
+    /// a limit of the agent's own where nothing is said: one minute, five and a half with a silent model.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(5..=3_600))]
+    pub deadline: Option<u64>,
     /// What is printed on stdout.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub format: Format,
@@ -110,7 +111,7 @@ impl Bisect {
             store,
             rehang: std::env::current_exe()?,
             fakes: crate::fakes()?,
-            deadline: Duration::from_secs(self.deadline),
+            deadline: self.deadline.map(Duration::from_secs),
             repeat: self.repeat as usize,
             jobs: 1,
         };

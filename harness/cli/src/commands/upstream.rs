@@ -54,9 +54,10 @@ pub struct Upstream {
     /// So many runs of a cell must agree; where they do not, it is said to be flaky.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repeat: u32,
-    /// A cell is over so many seconds after its first model request at the latest.
-    #[arg(long, value_name = "SECONDS", default_value_t = 90, value_parser = clap::value_parser!(u64).range(5..=3_600))]
-    pub deadline: u64,
+    /// A cell is over so many seconds after its first model request at the latest; as long as tells a hang from
+    /// a limit of the agent's own where nothing is said: one minute, five and a half with a silent model.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(5..=3_600))]
+    pub deadline: Option<u64>,
     /// An earlier results file; what got worse since makes the exit code 1. A release that it does not have is held
     /// against the newest older one that it has.
     #[arg(long, value_name = "FILE")]
@@ -135,7 +136,7 @@ impl Upstream {
             store,
             rehang: std::env::current_exe()?,
             fakes: crate::fakes()?,
-            deadline: Duration::from_secs(self.deadline),
+            deadline: self.deadline.map(Duration::from_secs),
             repeat: self.repeat as usize,
             jobs: self.jobs.unwrap_or_else(default_jobs).max(1),
         };

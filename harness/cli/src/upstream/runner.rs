@@ -24,8 +24,9 @@ pub struct Runner {
     pub rehang: PathBuf,
     /// The fakes: they play what the bash tool runs.
     pub fakes: PathBuf,
-    /// From the first main model request on, a cell may take so long.
-    pub deadline: Duration,
+    /// From the first main model request on, a cell may take so long; as long as tells a hang from a limit of the
+    /// agent's own where nothing is said.
+    pub deadline: Option<Duration>,
     /// So many runs must agree; 1 takes the first.
     pub repeat: usize,
     /// How many at once.
@@ -101,7 +102,7 @@ impl Runner {
             recipe,
             installed: &installed,
             terminal: cell.terminal,
-            deadline: self.deadline,
+            deadline: self.deadline.unwrap_or_else(|| rehang_live::cell::deadline(&cell.scenario)),
             rehang: self.rehang.clone(),
             fakes: self.fakes.clone(),
         };
