@@ -36,7 +36,7 @@ mod task;
 mod tools;
 mod turn;
 
-pub use args::argv;
+pub use args::{Args, Command, argv, parse};
 pub use asks::{By, Permit, asked_title, told};
 pub use behaviours::{Behaviour, Known, behaviours};
 pub use stored::STORE;
@@ -45,7 +45,6 @@ pub use tools::{BashEnd, call_of};
 use crate::Plan;
 use crate::os::{Next, Os, Program, STDERR, STDOUT, Write};
 use crate::plan::PLAN_ENV;
-use args::{Args, Command};
 use rehang_scenario::turns::Turn;
 use rehang_scenario::{Agent, Canon, Opencode, OpencodeMode};
 use release::Release;

@@ -6,7 +6,7 @@ use super::journal::{JOURNAL_ENV, Journal, PLACE_ENV, Said};
 use super::leave;
 use super::os::{Programs, RealOs};
 use super::stand_in::StandIn;
-use crate::os::{FdKind, Next, Os, STDIN, Wait};
+use crate::os::{FdKind, Next, Os, STDIN, STDOUT, Wait};
 use crate::plan::PLAN_ENV;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -53,8 +53,9 @@ pub fn play(programs: Programs, argv: &[String]) -> ! {
     let speed = speed.and_then(|speed| speed.parse().ok()).unwrap_or(1).max(1);
     let mut os = RealOs::new(programs, None, "alone".to_owned(), env);
     if let Some(journal) = &journal {
-        let stdin = word(os.kind(STDIN)).to_owned();
-        journal.write(Said::Began { pid: std::process::id(), argv: argv.to_vec(), stdin });
+        let (stdin, stdout) = (word(os.kind(STDIN)).to_owned(), word(os.kind(STDOUT)).to_owned());
+        let file = std::fs::read_link("/proc/self/fd/0").unwrap_or_default().to_string_lossy().into_owned();
+        journal.write(Said::Began { pid: std::process::id(), argv: argv.to_vec(), stdin, file, stdout });
     }
     os.runs_alone(speed, journal);
     loop {

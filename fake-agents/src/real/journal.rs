@@ -39,6 +39,10 @@ pub enum Said {
         argv: Vec<String>,
         /// What its stdin is: `tty`, `null`, `pipe`, `socket`, `closed`.
         stdin: String,
+        /// What the kernel calls the file there: `pipe:[4711]`.
+        file: String,
+        /// What its stdout is, in the same words.
+        stdout: String,
     },
     /// It ends with this code.
     Ended(u8),

@@ -3,7 +3,8 @@
 //! Invariant: every way out of the command is an exit code of [`crate::commands::Code`].
 
 use crate::commands::{
-    Code, CommandError, agents, bench, bisect, check, explore, list, measure, path, run, select, show, upstream, why,
+    Code, CommandError, agents, bench, bisect, check, explore, list, measure, path, run, select, show, supervise,
+    upstream, why, wrapper,
 };
 use clap::{CommandFactory, Parser, Subcommand};
 use std::io::Write;
@@ -61,6 +62,8 @@ enum Command {
     Bisect(bisect::Bisect),
     Agents(agents::Agents),
     Why(why::Why),
+    Supervise(supervise::Supervise),
+    Wrapper(wrapper::Wrapper),
     /// Run the matrix again and again: one hash a cell.
     #[command(hide = true)]
     Determinism(measure::Determinism),
@@ -80,7 +83,12 @@ enum Command {
 /// The whole command: plays a fake or a worker where it was started as one, else does what the arguments say.
 pub fn main() -> ExitCode {
     crate::dispatch();
-    match command(Args::parse().command) {
+    let command = match Args::parse().command {
+        // its exit codes are its command's
+        Command::Supervise(supervise) => return supervise.run(),
+        command => command,
+    };
+    match self::command(command) {
         Ok(code) => ExitCode::from(code as u8),
         // whoever reads our output may stop reading
         Err(CommandError::Io(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
@@ -132,6 +140,8 @@ fn command(command: Command) -> Result<Code, CommandError> {
         Command::Bisect(bisect) => bisect.run(&mut out),
         Command::Agents(agents) => agents.run(&mut out),
         Command::Path(path) => path.run(&mut out),
+        Command::Wrapper(wrapper) => wrapper.run(&mut out),
+        Command::Supervise(_) => Err(CommandError::Fault("supervise runs by itself".to_owned())),
         Command::Determinism(determinism) => determinism.run(&mut out),
         Command::Bench(bench) => bench.run(&mut out),
         Command::Why(why) => why.run(&mut out),

@@ -10,9 +10,11 @@ pub mod face;
 pub mod pictures;
 pub mod pool;
 pub mod report;
+pub mod supervise;
 pub mod unit;
 pub mod upstream;
 pub mod worker;
+pub mod wrapper;
 
 use std::path::PathBuf;
 
@@ -21,9 +23,13 @@ pub fn dispatch() {
     if rehang_fakes::real::dispatch() {
         std::process::exit(0);
     }
-    let args: Vec<String> = std::env::args().collect();
+    // a command that is supervised may have any bytes
+    let args: Vec<String> = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
     if matches!(args.as_slice(), [_, first] if first == rehang_live::LIVE_ARG) {
         std::process::exit(rehang_live::cell::main());
+    }
+    if matches!(args.as_slice(), [_, first] if first == wrapper::CELL_ARG) {
+        std::process::exit(i32::from(wrapper::cell::main()));
     }
     if let [_, first, core, fakes] = args.as_slice()
         && first == pool::WORKER_ARG

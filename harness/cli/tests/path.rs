@@ -8,6 +8,7 @@ use std::process::{Command, Output, Stdio};
 
 fn rehang(cache: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rehang"));
+    command.env("REHANG_FAKES", env!("CARGO_BIN_EXE_rehang"));
     command.args(args).env("REHANG_CACHE", cache).current_dir(env!("CARGO_MANIFEST_DIR"));
     command.output().expect("rehang runs")
 }

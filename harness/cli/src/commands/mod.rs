@@ -13,8 +13,10 @@ pub mod path;
 pub mod run;
 pub mod select;
 pub mod show;
+pub mod supervise;
 pub mod upstream;
 pub mod why;
+pub mod wrapper;
 
 /// Exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

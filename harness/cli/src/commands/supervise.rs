@@ -1,0 +1,115 @@
+//! `rehang supervise`: a real command under a strategy.
+//!
+//! Invariant: the exit code is the command's own where it ended by itself, whatever the strategy thinks of it.
+
+use super::CommandError;
+use crate::supervise::{CANNOT_RUN, NOT_FOUND, Order, SuperviseError, supervise};
+use clap::Args;
+use rehang_scenario::Span;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Run a command for real under a strategy: what hangs is ended, with its evidence kept.
+///
+/// The default, `guard`, harms none of the healthy runs that look hung: a silent build is left alone for hours. Beside its
+/// clocks, which it has from the strategy, it looks at the processes: a command that waits for a pipe that nobody writes is
+/// ended after a minute. What a finished command leaves on its pipe is ended half a minute later.
+///
+/// Exit codes: the command's own where it ended by itself or was taken as over (128 + N for a signal) · 123 a hang was
+/// ended · 124 the wall clock ended it · 125 rehang could not · 126 the command cannot be run · 127 there is no such
+/// command · 2 usage.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "Examples:
+  rehang supervise -- claude -p 'fix the tests'
+  rehang supervise --wall 30m --evidence ./hang -- ./ci.sh
+  rehang supervise --strategy 'idle@f54b32f(timeout=10m)' -- make")]
+pub struct Supervise {
+    /// The stack; `rehang strategies` lists those that sit around a process.
+    #[arg(long, value_name = "STACK", default_value = "guard")]
+    pub strategy: String,
+    /// The longest that the command may run: `30m`, `4h`.
+    #[arg(long, value_name = "SPAN", value_parser = span)]
+    pub wall: Option<Span>,
+    /// How long a state that no healthy run stays in must stand before it is ended.
+    #[arg(long, value_name = "SPAN", default_value = "1m", value_parser = span)]
+    pub patience: Span,
+    /// Do not look at the processes: the strategy's clocks alone.
+    #[arg(long)]
+    pub no_look: bool,
+    /// From SIGTERM to SIGKILL.
+    #[arg(long, value_name = "SPAN", default_value = "5s", value_parser = span)]
+    pub grace: Span,
+    /// Where output and evidence are kept; without it, in rehang's cache, and only of what was ended.
+    #[arg(long, value_name = "DIR")]
+    pub evidence: Option<PathBuf>,
+    /// Lets the strategy's clock run so many times as fast as the wall clock: for tests.
+    #[arg(long, value_name = "N", default_value_t = 1, hide = true)]
+    pub pace: u32,
+    /// The command.
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub command: Vec<String>,
+}
+
+/// rehang itself could not supervise.
+const FAULT: u8 = 125;
+
+fn span(text: &str) -> Result<Span, String> {
+    Span::parse(text).map_err(|error| error.to_string())
+}
+
+impl Supervise {
+    /// Runs it; the exit code by this command's own table.
+    pub fn run(&self) -> ExitCode {
+        match self.supervise() {
+            Ok(code) => ExitCode::from(code),
+            Err(error) => {
+                anstream::eprintln!("error: {error}");
+                ExitCode::from(error.code() as u8)
+            }
+        }
+    }
+
+    fn supervise(&self) -> Result<u8, CommandError> {
+        let stack = |spec: &str| rehang_strategy::stack(spec).map_err(|e| CommandError::Usage(e.to_string()));
+        let mut stacks = vec![stack(&self.strategy)?];
+        if let Some(wall) = self.wall {
+            stacks.push(stack(&format!("wall(cap={wall})"))?);
+        }
+        let real = |span: Span| Duration::from_millis(span.as_ms());
+        // whoever names a stack gets that stack; `guard` has eyes as well
+        let looks = !self.no_look && self.strategy == "guard";
+        let report = supervise(Order {
+            argv: self.command.clone(),
+            stacks,
+            pace: self.pace,
+            patience: looks.then(|| real(self.patience)),
+            grace: real(self.grace),
+            evidence: self.evidence.clone(),
+        });
+        match report {
+            Ok(report) => {
+                if let Some(reason) = &report.reason {
+                    let place = report.evidence.map(|e| format!("; evidence in {}", e.display())).unwrap_or_default();
+                    anstream::eprintln!("rehang: {reason}{place}");
+                }
+                if !report.left.is_empty() {
+                    anstream::eprintln!("rehang: could not end {}", report.left.join(", "));
+                }
+                Ok(report.code)
+            }
+            Err(SuperviseError::Start { program, error }) => {
+                anstream::eprintln!("rehang: {program}: {error}");
+                Ok(if error.kind() == ErrorKind::NotFound { NOT_FOUND } else { CANNOT_RUN })
+            }
+            Err(SuperviseError::Stack(why)) => {
+                Err(CommandError::Usage(format!("--strategy '{}': {why}", self.strategy)))
+            }
+            Err(SuperviseError::Io(error)) => {
+                anstream::eprintln!("rehang: {error}");
+                Ok(FAULT)
+            }
+        }
+    }
+}

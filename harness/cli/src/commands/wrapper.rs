@@ -1,0 +1,314 @@
+//! `rehang wrapper`: which hangs a user's own wrapper ends, and which healthy runs it harms.
+//!
+//! Invariant: what is printed is in the order of the cells' names, whatever order they ran in.
+
+use super::{Code, CommandError};
+use crate::corpus::{Corpus, files};
+use crate::fakes;
+use crate::wrapper::{Cell, Fitting, Judged, TERMINALS, Wrapper as Tested, WrapperError, name_of};
+use clap::{Args, ValueEnum};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
+use rehang_judge::score::{Score, Scoreboard};
+use rehang_judge::{Row, timeline};
+use rehang_scenario::{Arm, Scenario, Span, Terminal};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Test a wrapper of your own: the fakes stand on its PATH, and it is the strategy.
+///
+/// CMD must start the agent that PATH names (`claude`, `opencode`, …) with a prompt, and end with 0 only if the agent's run
+/// was completed. It is run once with an agent that says hello, to see how it calls it; then once for every scenario that
+/// fits, on the wall clock, until it ends or --deadline has come.
+///
+/// A scenario's times are real here. What takes more than half of the deadline before it ends or hangs is left out, and
+/// counted. --speed lets the fakes' own clock run faster: a wrapper whose limits are scaled alike is then tested on hours.
+///
+/// Exit codes: 0 nothing missed, harmed or told wrongly · 1 something harmed or told wrongly · 3 a hang was missed.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "Examples:
+  rehang wrapper --deadline 30s -- ./run-agent.sh 'fix the tests'
+  rehang wrapper bash/ F1 --name our-runner --speed 60 -- node runner.js go
+  rehang wrapper --list -- ./run-agent.sh go")]
+pub struct Wrapper {
+    /// Words of scenario names, or mechanisms (`F1`). None: all.
+    #[arg(value_name = "FILTER")]
+    pub filter: Vec<String>,
+    /// What it is called on the scoreboard; its program's name where nothing is said.
+    #[arg(long)]
+    pub name: Option<String>,
+    /// How long a cell may take.
+    #[arg(long, value_name = "SPAN", default_value = "60s", value_parser = span)]
+    pub deadline: Span,
+    /// How many times as fast as the wall clock the fakes' clock runs.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub speed: u32,
+    /// Only these terminals of the wrapper: null, pipe, closed, tty.
+    #[arg(long, value_name = "TERMINAL")]
+    pub terminal: Vec<Word>,
+    /// Scenario files and folders; the folder `scenarios` here or above where none is named.
+    #[arg(long, value_name = "PATH")]
+    pub scenarios: Vec<PathBuf>,
+    /// How many cells at once: they mostly wait.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub jobs: usize,
+    /// What is printed on stdout.
+    #[arg(long, value_enum, default_value_t = crate::report::Format::Human)]
+    pub format: crate::report::Format,
+    /// Show the timeline of each cell that is missed, harmed or told wrongly.
+    #[arg(long)]
+    pub timelines: bool,
+    /// Name the cells that fit, and what is left out, without running them.
+    #[arg(long)]
+    pub list: bool,
+    /// The wrapper's command.
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub command: Vec<String>,
+}
+
+/// A terminal of a wrapper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs)]
+pub enum Word {
+    Null,
+    Pipe,
+    Closed,
+    Tty,
+}
+
+fn span(text: &str) -> Result<Span, String> {
+    Span::parse(text).map_err(|error| error.to_string())
+}
+
+type Out = (usize, Result<Judged, WrapperError>);
+
+impl Wrapper {
+    /// Runs the cells and prints them.
+    ///
+    /// # Errors
+    /// A wrapper that starts no agent, a filter that nothing matches, a file that cannot be read.
+    pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        let tested = Tested {
+            command: self.command.clone(),
+            name: self.name.clone().unwrap_or_else(|| name_of(&self.command)),
+            deadline: Duration::from_millis(self.deadline.as_ms().max(1)),
+            speed: self.speed,
+            fakes: fakes()?.canonicalize()?,
+        };
+        let corpus = Corpus::read(&self.paths()?)?;
+        let wanted = |name: &str, scenario: &Scenario| {
+            let named = |filter: &String| name.contains(filter.as_str()) || scenario.mechanism == *filter;
+            self.filter.is_empty() || self.filter.iter().any(named)
+        };
+        let terminals: Vec<Terminal> = match self.terminal.is_empty() {
+            true => TERMINALS.to_vec(),
+            false => self.terminal.iter().map(|word| TERMINALS[*word as usize]).collect(),
+        };
+        let Fitting { mut cells, left_out, rehearsals } =
+            tested.cells(&corpus.families, wanted, &terminals).map_err(command_error)?;
+        cells.sort_by(|a, b| (&a.name, a.arm, a.terminal).cmp(&(&b.name, b.arm, b.terminal)));
+        if self.format == crate::report::Format::Human {
+            for (terminal, rehearsal) in &rehearsals {
+                let whose =
+                    if rehearsal.inherits { "its own stdin".to_owned() } else { rehearsal.stdin.name().to_owned() };
+                writeln!(
+                    out,
+                    "on {}: starts {}; the agent's stdin is {whose}",
+                    terminal.name(),
+                    rehearsal.call.describe()
+                )?;
+            }
+        }
+        if self.list {
+            for cell in &cells {
+                writeln!(out, "{}  {}", id(cell), cell.baseline.outcome.describe())?;
+            }
+            say_left_out(&left_out, out)?;
+            return Ok(Code::Expected);
+        }
+        if cells.is_empty() {
+            say_left_out(&left_out, out)?;
+            return Err(CommandError::Usage("no scenario fits this wrapper and filter".to_owned()));
+        }
+        let done = self.play(&tested, &cells);
+        self.report(&tested, &cells, &done, &left_out, out)
+    }
+
+    fn paths(&self) -> Result<Vec<PathBuf>, CommandError> {
+        let folders = match self.scenarios.is_empty() {
+            true => vec![crate::corpus::default_folder()],
+            false => self.scenarios.clone(),
+        };
+        let mut paths = Vec::new();
+        for path in folders {
+            match path.is_dir() {
+                true => paths.extend(files(&path)?),
+                false => paths.push(path),
+            }
+        }
+        Ok(paths)
+    }
+
+    fn play(&self, tested: &Tested, cells: &[Cell]) -> Vec<Out> {
+        let target =
+            if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(cells.len() as u64), target);
+        let style = ProgressStyle::with_template("{elapsed:>4} [{bar:32}] {pos}/{len} cells {msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let next = AtomicUsize::new(0);
+        let done: Mutex<Vec<Out>> = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for _ in 0..self.jobs.clamp(1, cells.len()) {
+                scope.spawn(|| {
+                    while let Some((at, cell)) = {
+                        let at = next.fetch_add(1, Ordering::Relaxed);
+                        cells.get(at).map(|cell| (at, cell))
+                    } {
+                        bar.set_message(cell.name.clone());
+                        let judged = tested.judge(cell);
+                        bar.inc(1);
+                        done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((at, judged));
+                    }
+                });
+            }
+        });
+        bar.finish_and_clear();
+        let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        done.sort_by_key(|(at, _)| *at);
+        done
+    }
+
+    fn report(
+        &self,
+        tested: &Tested,
+        cells: &[Cell],
+        done: &[Out],
+        left_out: &BTreeMap<String, usize>,
+        out: &mut dyn Write,
+    ) -> Result<Code, CommandError> {
+        let (mut board, mut code) = (Scoreboard::new(), Code::Expected);
+        let mut suite = TestSuite::new(tested.name.as_str());
+        for (at, judged) in done {
+            let cell = &cells[*at];
+            let judged = match judged {
+                Ok(judged) => judged,
+                Err(error) => {
+                    anstream::eprintln!("{}: {error}", id(cell));
+                    code = code.max(Code::Fault);
+                    continue;
+                }
+            };
+            board.add(&judged.facts, &judged.verdict, &cell.baseline);
+            code = code.max(match judged.score {
+                Score::Missed => Code::Hang,
+                Score::Wrongly | Score::Harmed => Code::Unexpected,
+                Score::Untouched | Score::Resolved | Score::Stopped => Code::Expected,
+            });
+            let bad = matches!(judged.score, Score::Missed | Score::Wrongly | Score::Harmed);
+            match self.format {
+                crate::report::Format::Human => {
+                    writeln!(out, "{:<9} {:<58} {}", word(judged.score), id(cell), told(cell, judged))?;
+                    if bad && self.timelines {
+                        for line in timeline(&judged.trace, 100).lines() {
+                            writeln!(out, "          {line}")?;
+                        }
+                    }
+                }
+                crate::report::Format::Json => {
+                    let wall_us = judged.ran.ended_ms.saturating_sub(judged.ran.began_ms).saturating_mul(1_000);
+                    let mut row = Row::new(&judged.facts, &judged.verdict, judged.sha256(), wall_us, !bad);
+                    if cell.arm == Arm::Control {
+                        row.scenario.push_str("::control");
+                    }
+                    let mut row = serde_json::to_value(row).map_err(std::io::Error::other)?;
+                    row["score"] = json!(judged.score);
+                    row["baseline"] = json!(cell.baseline.outcome.describe());
+                    row["exit"] = json!(judged.ran.exit);
+                    writeln!(out, "{row}")?;
+                }
+                crate::report::Format::Junit => {
+                    let mut status = TestCaseStatus::success();
+                    if bad {
+                        status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+                        status.set_message(format!("{}: {}", word(judged.score), told(cell, judged)));
+                        status.set_description(timeline(&judged.trace, 100));
+                    }
+                    suite.add_test_case(TestCase::new(id(cell), status));
+                }
+            }
+        }
+        match self.format {
+            crate::report::Format::Human => {
+                writeln!(out, "\n{}\n{}", board.grid(100), board.table())?;
+                say_left_out(left_out, out)?;
+            }
+            crate::report::Format::Json => {
+                let rows: Vec<_> = board.rows().into_iter().filter(|row| row.mechanism.is_empty()).collect();
+                writeln!(
+                    out,
+                    "{}",
+                    json!({ "summary": { "cells": done.len(), "score": rows, "left_out": left_out } })
+                )?;
+            }
+            crate::report::Format::Junit => {
+                let mut report = Junit::new("rehang wrapper");
+                report.add_test_suite(suite);
+                report.serialize(out).map_err(std::io::Error::other)?;
+            }
+        }
+        Ok(code)
+    }
+}
+
+fn command_error(error: WrapperError) -> CommandError {
+    match error {
+        WrapperError::Io(error) => CommandError::Fault(error.to_string()),
+        other => CommandError::Usage(other.to_string()),
+    }
+}
+
+fn id(cell: &Cell) -> String {
+    let control = if cell.arm == Arm::Control { "::control" } else { "" };
+    format!("{}::{}{control}", cell.name, cell.terminal.name())
+}
+
+fn word(score: Score) -> &'static str {
+    match score {
+        Score::Untouched => "untouched",
+        Score::Resolved => "resolved",
+        Score::Stopped => "stopped",
+        Score::Missed => "MISSED",
+        Score::Wrongly => "WRONGLY",
+        Score::Harmed => "HARMED",
+    }
+}
+
+/// Without it, with it, and what of it is not true.
+fn told(cell: &Cell, judged: &Judged) -> String {
+    let secs = judged.ran.ended_ms.saturating_sub(judged.ran.began_ms) as f64 / 1_000.0;
+    let broken: Vec<&str> = judged.verdict.broken().into_iter().map(rehang_scenario::Invariant::name).collect();
+    let broken = if broken.is_empty() { String::new() } else { format!(" — breaks {}", broken.join(", ")) };
+    let with = match judged.ran.exit {
+        None => "still there at the deadline".to_owned(),
+        Some(_) => format!("{} after {secs:.1} s", judged.verdict.outcome.describe()),
+    };
+    format!("{} → {with}{broken}", cell.baseline.outcome.describe())
+}
+
+fn say_left_out(left_out: &BTreeMap<String, usize>, out: &mut dyn Write) -> std::io::Result<()> {
+    if left_out.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "left out:")?;
+    let mut reasons: Vec<_> = left_out.iter().collect();
+    reasons.sort_by_key(|(reason, n)| (std::cmp::Reverse(**n), reason.as_str()));
+    for (reason, n) in reasons {
+        writeln!(out, "  {n:>6}  {reason}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,494 @@
+//! A real command under the state machines that the matrix tests: what hangs is ended, all else is left as it is.
+//!
+//! One thread, one `poll`: the command's output, our terminal, signals, and the next deadline of whoever has one.
+//! Invariants: what the command writes reaches the caller, in order, before anything is said about it; a run that ends by
+//! itself ends with its own code; what is ended is ended with all below it, wherever it has escaped to.
+
+mod evidence;
+mod host;
+mod look;
+mod start;
+pub mod tree;
+
+use evidence::Evidence;
+use host::{Deed, Host};
+use look::Looks;
+use nix::sys::signal::{SigSet, SigmaskHow, Signal as Sig, sigprocmask};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use rehang_strategy::{Seen, Settled, Stack, Stream};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use start::{Raw, Running};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use tree::Below;
+
+/// The exit code where the wall clock ended the command (as `timeout` has it).
+pub const WALL: u8 = 124;
+/// The exit code where a hang was ended.
+pub const HUNG: u8 = 123;
+/// The exit code where the command is there and cannot be run, as in a shell.
+pub const CANNOT_RUN: u8 = 126;
+/// The exit code where there is no such command, as in a shell.
+pub const NOT_FOUND: u8 = 127;
+
+/// How much is read at once; also what is written at once, so that a pipe with any room takes it whole.
+const CHUNK: usize = 4_096;
+/// How long processes that were killed may take to be gone.
+const GONE_WITHIN: Duration = Duration::from_secs(5);
+
+/// A command to supervise, and by whom.
+pub struct Order {
+    /// The command.
+    pub argv: Vec<String>,
+    /// The stacks whose outer members sit around it.
+    pub stacks: Vec<Stack>,
+    /// How many times as fast as the wall clock the strategies' clock runs.
+    pub pace: u32,
+    /// How long a state that no healthy run stays in must stand before it is ended; none: nobody looks.
+    pub patience: Option<Duration>,
+    /// From SIGTERM to SIGKILL.
+    pub grace: Duration,
+    /// Where evidence is kept.
+    pub evidence: Option<PathBuf>,
+}
+
+/// How a supervised run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// The exit code.
+    pub code: u8,
+    /// Why it was ended, in one line; none where it ended by itself.
+    pub reason: Option<String>,
+    /// Where its output and the evidence are kept.
+    pub evidence: Option<PathBuf>,
+    /// What could not be ended.
+    pub left: Vec<String>,
+}
+
+/// Why a command could not be supervised.
+#[derive(Debug, thiserror::Error)]
+pub enum SuperviseError {
+    /// A stack that does not fit.
+    #[error("{0}")]
+    Stack(String),
+    /// The command could not be started.
+    #[error("{program}: {error}")]
+    Start {
+        /// Its name.
+        program: String,
+        /// The kernel's word.
+        error: io::Error,
+    },
+    /// A descriptor or a file of ours.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Runs a command to its end, or to ours.
+///
+/// # Errors
+/// A stack that does not fit, a command that cannot be started, a folder that cannot be written.
+pub fn supervise(order: Order) -> Result<Report, SuperviseError> {
+    let mut host = Host::new(order.stacks, order.pace).map_err(SuperviseError::Stack)?;
+    tree::adopt()?;
+    let (signals, mask) = Signals::block()?;
+    let evidence = Evidence::open(order.evidence.as_deref())?;
+    let program = order.argv.first().cloned().unwrap_or_default();
+    let run = match start::start(&order.argv, mask) {
+        Ok(run) => run,
+        Err(error) => {
+            evidence.drop_it();
+            return Err(SuperviseError::Start { program, error });
+        }
+    };
+    let raw = run.master.is_some().then(Raw::set).transpose()?;
+    let deeds = host.begin(run.terminal, run.outputs[1].is_none());
+    let mut supervisor = Supervisor {
+        looks: order.patience.map(|patience| Looks::at(run.pid, patience)),
+        argv: order.argv,
+        host,
+        run,
+        signals,
+        evidence,
+        began: Instant::now(),
+        exit: None,
+        unsaid: [Vec::new(), Vec::new()],
+        typed: Vec::new(),
+        typing: true,
+        grace: order.grace,
+    };
+    supervisor.carry_out(&deeds);
+    let end = supervisor.drive()?;
+    let report = supervisor.conclude(end)?;
+    // the terminal is itself again before a word is said
+    drop(raw);
+    start::take_back_the_foreground();
+    Ok(report)
+}
+
+/// Signals as a descriptor.
+struct Signals(SignalFd);
+
+/// Those that are passed on to the command.
+const PASSED_ON: [Sig; 6] = [Sig::SIGHUP, Sig::SIGINT, Sig::SIGQUIT, Sig::SIGTERM, Sig::SIGUSR1, Sig::SIGUSR2];
+
+impl Signals {
+    /// From here on they come out here. Also what was blocked before: children inherit that and no more.
+    fn block() -> io::Result<(Signals, SigSet)> {
+        let mut set = SigSet::empty();
+        for signal in PASSED_ON.into_iter().chain([Sig::SIGCHLD, Sig::SIGWINCH]) {
+            set.add(signal);
+        }
+        let mut before = SigSet::empty();
+        sigprocmask(SigmaskHow::SIG_BLOCK, Some(&set), Some(&mut before))?;
+        Ok((Signals(SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?), before))
+    }
+
+    fn next(&mut self) -> Option<Sig> {
+        let info = self.0.read_signal().ok().flatten()?;
+        Sig::try_from(info.ssi_signo.cast_signed()).ok()
+    }
+}
+
+/// How it came to an end.
+enum End {
+    /// By itself: all streams ended and it exited.
+    Itself,
+    /// A strategy holds it to be over.
+    Settled(String, Settled),
+    /// A look found a state that no healthy run stays in.
+    Found(Box<rehang_probe::Diagnosis>),
+}
+
+struct Supervisor {
+    argv: Vec<String>,
+    host: Host,
+    run: Running,
+    signals: Signals,
+    evidence: Evidence,
+    looks: Option<Looks>,
+    began: Instant,
+    /// Its code, or -signal.
+    exit: Option<i32>,
+    /// Output that the caller has not taken yet.
+    unsaid: [Vec<u8>; 2],
+    /// Keys that the command's terminal has not taken yet.
+    typed: Vec<u8>,
+    /// Our terminal still gives keys.
+    typing: bool,
+    grace: Duration,
+}
+
+impl Supervisor {
+    fn drive(&mut self) -> io::Result<End> {
+        loop {
+            if let Some((who, settled)) = self.host.settled.take() {
+                return Ok(End::Settled(who, settled));
+            }
+            let said = self.unsaid.iter().all(Vec::is_empty);
+            if self.exit.is_some() && self.run.outputs.iter().all(Option::is_none) && said {
+                return Ok(End::Itself);
+            }
+            let rests = [self.host.rest(), self.looks.as_ref().filter(|_| self.exit.is_none()).map(Looks::rest)];
+            self.pump(rests.into_iter().flatten().min())?;
+            let deeds = self.host.tick();
+            self.carry_out(&deeds);
+            if self.exit.is_none()
+                && let Some(found) = self.looks.as_mut().and_then(Looks::look)
+            {
+                return Ok(End::Found(Box::new(found)));
+            }
+        }
+    }
+
+    fn carry_out(&mut self, deeds: &[Deed]) {
+        for deed in deeds {
+            match *deed {
+                Deed::Signal(name, group) => {
+                    let signal = match name {
+                        "KILL" => Sig::SIGKILL,
+                        "INT" => Sig::SIGINT,
+                        _ => Sig::SIGTERM,
+                    };
+                    self.send(signal, group);
+                }
+                // stdin is the caller's, and nobody else can end it; that somebody waits for it is for a look to say
+                Deed::CloseStdin => {}
+            }
+        }
+    }
+
+    /// Sends a signal to the command or its group. Not once it has been reaped: the number may be another's by then.
+    fn send(&self, signal: Sig, group: bool) {
+        let pid = nix::unistd::Pid::from_raw(self.run.pid);
+        if self.exit.is_none() {
+            let _ = if group { nix::sys::signal::killpg(pid, signal) } else { nix::sys::signal::kill(pid, signal) };
+        }
+    }
+
+    /// Waits for whatever comes first, and takes all of it in.
+    fn pump(&mut self, rest: Option<Duration>) -> io::Result<()> {
+        let ready = self.wait(rest)?;
+        if ready.signals {
+            while let Some(signal) = self.signals.next() {
+                self.caught(signal);
+            }
+        }
+        for at in [0, 1] {
+            if ready.said[at] {
+                let to: BorrowedFd<'_> = if at == 0 { rustix::stdio::stdout() } else { rustix::stdio::stderr() };
+                let end = self.unsaid[at].len().min(CHUNK);
+                match rustix::io::write(to, &self.unsaid[at][..end]) {
+                    Ok(n) => drop(self.unsaid[at].drain(..n)),
+                    Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => {}
+                    // the caller reads no more: the command is told so as it would be without us
+                    Err(_) => {
+                        self.unsaid[at].clear();
+                        self.ended(at);
+                    }
+                }
+            }
+            if ready.output[at] {
+                self.read(at);
+            }
+        }
+        if ready.keys {
+            let mut keys = [0; CHUNK];
+            match rustix::io::read(rustix::stdio::stdin(), &mut keys) {
+                Ok(0) | Err(_) => self.typing = false,
+                Ok(n) => {
+                    self.typed.extend_from_slice(&keys[..n]);
+                    let deeds = self.host.see(&Seen::Wrote(keys[..n].to_vec()));
+                    self.carry_out(&deeds);
+                }
+            }
+        }
+        if ready.typed
+            && let Some(master) = &self.run.master
+        {
+            match rustix::io::write(master, &self.typed) {
+                Ok(n) => drop(self.typed.drain(..n)),
+                Err(_) => self.typed.clear(),
+            }
+        }
+        Ok(())
+    }
+
+    fn wait(&self, rest: Option<Duration>) -> io::Result<Ready> {
+        let limit = rest.map(|rest| Timespec {
+            tv_sec: i64::try_from(rest.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(rest.subsec_nanos()),
+        });
+        let (stdin, stdout, stderr) = (rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr());
+        let mut polled = vec![(What::Signals, PollFd::from_borrowed_fd(self.signals.0.as_fd(), PollFlags::IN))];
+        for (at, ours) in [stdout, stderr].into_iter().enumerate() {
+            match &self.run.outputs[at] {
+                // what the caller does not take the command may not write: it is held up as it would be without us
+                _ if !self.unsaid[at].is_empty() => {
+                    polled.push((What::Said(at), PollFd::from_borrowed_fd(ours, PollFlags::OUT)));
+                }
+                Some(fd) => polled.push((What::Output(at), PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN))),
+                None => {}
+            }
+        }
+        if let Some(master) = &self.run.master {
+            match self.typed.is_empty() {
+                true if self.typing => polled.push((What::Keys, PollFd::from_borrowed_fd(stdin, PollFlags::IN))),
+                true => {}
+                false => polled.push((What::Typed, PollFd::from_borrowed_fd(master.as_fd(), PollFlags::OUT))),
+            }
+        }
+        let mut fds: Vec<PollFd<'_>> = polled.iter().map(|(_, fd)| fd.clone()).collect();
+        match poll(&mut fds, limit.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let mut ready = Ready::default();
+        let due = polled.iter().zip(&fds).filter(|(_, fd)| !fd.revents().is_empty());
+        for ((what, _), _) in due {
+            match *what {
+                What::Signals => ready.signals = true,
+                What::Said(at) => ready.said[at] = true,
+                What::Output(at) => ready.output[at] = true,
+                What::Keys => ready.keys = true,
+                What::Typed => ready.typed = true,
+            }
+        }
+        Ok(ready)
+    }
+
+    fn read(&mut self, at: usize) {
+        let Some(fd) = &self.run.outputs[at] else { return };
+        let mut bytes = [0; CHUNK];
+        match rustix::io::read(fd, &mut bytes) {
+            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
+            // EIO: nobody has the terminal open any more
+            Ok(0) | Err(_) => self.ended(at),
+            Ok(n) => {
+                let bytes = &bytes[..n];
+                self.evidence.output(at, bytes);
+                self.unsaid[at].extend_from_slice(bytes);
+                if let Some(looks) = &mut self.looks {
+                    looks.moved();
+                }
+                let deeds = self.host.see(&Seen::Output(STREAMS[at], bytes.to_vec()));
+                self.carry_out(&deeds);
+            }
+        }
+    }
+
+    fn ended(&mut self, at: usize) {
+        self.run.outputs[at] = None;
+        let deeds = self.host.see(&Seen::OutputEnd(STREAMS[at]));
+        self.carry_out(&deeds);
+    }
+
+    fn caught(&mut self, signal: Sig) {
+        match signal {
+            Sig::SIGCHLD => {
+                let own = tree::reap().into_iter().find(|(pid, _)| *pid == self.run.pid);
+                if let Some((_, end)) = own {
+                    self.exit = Some(end);
+                    let deeds = self.host.see(&Seen::Exited(end));
+                    self.carry_out(&deeds);
+                }
+            }
+            Sig::SIGWINCH => {
+                // the kernel tells the processes of that terminal
+                if let Some(master) = &self.run.master {
+                    start::copy_window(master);
+                }
+            }
+            passed_on => self.send(passed_on, true),
+        }
+    }
+
+    fn conclude(mut self, end: End) -> io::Result<Report> {
+        let after = span(self.began.elapsed());
+        let found = self.looks.as_mut().and_then(Looks::take);
+        let policy = self.host.report.take();
+        let (code, what, settled) = match &end {
+            End::Itself => {
+                self.evidence.drop_it();
+                let code = own_code(self.exit.unwrap_or_default());
+                return Ok(Report { code, reason: None, evidence: None, left: Vec::new() });
+            }
+            End::Found(found) => (HUNG, format!("{} [{}]", found.sentence, found.signature), json!("stopped")),
+            End::Settled(who, Settled::Stopped(cause, text)) => {
+                let code = if cause == "wall" { WALL } else { HUNG };
+                (code, format!("{text} [{cause}, {who}]"), json!("stopped"))
+            }
+            End::Settled(who, settled) => {
+                let ok = matches!(settled, Settled::Completed(_));
+                let why = policy.as_ref().and_then(|(_, policy)| policy.text.clone());
+                let why = why.unwrap_or_else(|| "it is over".to_owned());
+                let cause = policy.as_ref().and_then(|(_, policy)| policy.detected.clone()).unwrap_or_default();
+                let code = self.exit.map_or(u8::from(!ok), own_code);
+                (code, format!("{why} [{cause}, {who}]"), json!(if ok { "completed" } else { "failed" }))
+            }
+        };
+        let over = matches!(&end, End::Settled(_, Settled::Completed(_) | Settled::Failed(_)));
+        let all = tree::below();
+        // of a run that is over only those are ended that keep its streams open; others were left on purpose
+        let chosen = if over { tree::holders(&all, &self.run.files) } else { all };
+        let names: Vec<String> = chosen.iter().map(called).collect();
+        let left = self.end(over)?;
+        let why = json!({
+            "command": self.argv,
+            "after_ms": u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            "settled": settled,
+            "code": code,
+            "reason": what,
+            "ended": names,
+            "left": left.iter().map(called).collect::<Vec<_>>(),
+            "policy": policy.map(|(who, policy)| json!({ "strategy": who, "policy": policy })),
+            "diagnosis": match &end {
+                End::Found(found) => serde_json::to_value(found)?,
+                _ => found.as_ref().map_or(Ok(Value::Null), |(_, diagnosis)| serde_json::to_value(diagnosis))?,
+            },
+            "snapshot": found.as_ref().map_or(Ok(Value::Null), |(snapshot, _)| serde_json::to_value(snapshot))?,
+        });
+        let evidence = self.evidence.keep(&why)?.to_owned();
+        let who = if names.is_empty() { String::new() } else { format!("; ended {}", names.join(", ")) };
+        let verb = if over { "took as over" } else { "ended" };
+        let reason = Some(format!("{verb} after {after}: {what}{who}"));
+        Ok(Report { code, reason, evidence: Some(evidence), left: left.iter().map(called).collect() })
+    }
+
+    /// Ends all below, or only those who hold its streams: TERM, after the grace KILL, until nobody is left. Who is left
+    /// all the same. What they still say is passed on.
+    fn end(&mut self, holders: bool) -> io::Result<Vec<Below>> {
+        let files = self.run.files.clone();
+        let chosen = move || {
+            let all = tree::below();
+            if holders { tree::holders(&all, &files) } else { all }
+        };
+        tree::signal(&chosen(), Signal::TERM);
+        // one that is stopped takes its signal when it goes on
+        tree::signal(&chosen(), Signal::CONT);
+        self.until(self.grace, || chosen().is_empty())?;
+        let began = Instant::now();
+        while !chosen().is_empty() && began.elapsed() < GONE_WITHIN {
+            // whoever is killed may have had a child meanwhile
+            tree::signal(&chosen(), Signal::KILL);
+            self.until(Duration::from_millis(100), || chosen().is_empty())?;
+        }
+        // the last words
+        self.until(Duration::from_millis(500), || false)?;
+        Ok(chosen())
+    }
+
+    /// Passes output on until something is so, all streams have ended, or a time is over.
+    fn until(&mut self, limit: Duration, so: impl Fn() -> bool) -> io::Result<()> {
+        let began = Instant::now();
+        loop {
+            let nothing = self.run.outputs.iter().all(Option::is_none) && self.unsaid.iter().all(Vec::is_empty);
+            let rest = limit.saturating_sub(began.elapsed());
+            if so() || rest.is_zero() || (nothing && tree::below().is_empty()) {
+                return Ok(());
+            }
+            self.pump(Some(rest.min(Duration::from_millis(50))))?;
+        }
+    }
+}
+
+const STREAMS: [Stream; 2] = [Stream::Stdout, Stream::Stderr];
+
+/// What a descriptor was polled for.
+#[derive(Clone, Copy)]
+enum What {
+    Signals,
+    Said(usize),
+    Output(usize),
+    Keys,
+    Typed,
+}
+
+#[derive(Default)]
+struct Ready {
+    signals: bool,
+    said: [bool; 2],
+    output: [bool; 2],
+    keys: bool,
+    typed: bool,
+}
+
+fn called(process: &Below) -> String {
+    format!("{} ({})", process.name, process.pid)
+}
+
+/// What a shell makes of a command's end: its code, or 128 and the signal.
+fn own_code(end: i32) -> u8 {
+    u8::try_from(if end < 0 { 128 - end } else { end }).unwrap_or(1)
+}
+
+fn span(time: Duration) -> String {
+    match time.as_secs() {
+        0..=119 => format!("{:.1} s", time.as_secs_f64()),
+        secs => format!("{} min {} s", secs / 60, secs % 60),
+    }
+}

@@ -1,0 +1,114 @@
+//! The processes below this one: who they are, who of them holds a stream, and how they are ended.
+//!
+//! Invariant: a signal goes to a process only while it is known to be the one that was looked at: by its pidfd, and
+//! after its parent was read again. Whoever loses its parent comes to us, since we are the subreaper.
+
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, pidfd_send_signal, wait};
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+/// A process below this one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Below {
+    /// Its id.
+    pub pid: i32,
+    /// Its parent's.
+    pub parent: i32,
+    /// Its name.
+    pub name: String,
+}
+
+/// Takes over whoever loses its parent.
+///
+/// # Errors
+/// The kernel's: Linux 3.4 or later is needed.
+pub fn adopt() -> std::io::Result<()> {
+    Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
+}
+
+/// Everybody below this process who has not ended, parents before children.
+pub fn below() -> Vec<Below> {
+    let mut by_parent: BTreeMap<i32, Vec<Below>> = BTreeMap::new();
+    let Ok(all) = std::fs::read_dir("/proc") else { return Vec::new() };
+    for entry in all.flatten() {
+        let pid = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok());
+        if let Some((state, found)) = pid.and_then(read)
+            && !matches!(state, 'Z' | 'X')
+        {
+            by_parent.entry(found.parent).or_default().push(found);
+        }
+    }
+    let mut found = Vec::new();
+    let mut parents = vec![std::process::id().cast_signed()];
+    while let Some(parent) = parents.pop() {
+        for child in by_parent.remove(&parent).unwrap_or_default() {
+            parents.push(child.pid);
+            found.push(child);
+        }
+    }
+    found
+}
+
+/// A process's state and what we say of it; none where there is no such process.
+fn read(pid: i32) -> Option<(char, Below)> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // the name stands in brackets and may hold any
+    let (head, tail) = stat.rsplit_once(") ")?;
+    let name = head.split_once('(')?.1.to_owned();
+    let mut fields = tail.split(' ');
+    let state = fields.next()?.chars().next()?;
+    Some((state, Below { pid, parent: fields.next()?.parse().ok()?, name }))
+}
+
+/// Those who hold one of these files open (pipes by inode, terminals by path).
+pub fn holders(of: &[Below], files: &BTreeSet<PathBuf>) -> Vec<Below> {
+    let holds = |pid: i32| {
+        let fds = std::fs::read_dir(format!("/proc/{pid}/fd"));
+        fds.is_ok_and(|fds| fds.flatten().any(|fd| std::fs::read_link(fd.path()).is_ok_and(|to| files.contains(&to))))
+    };
+    of.iter().filter(|process| holds(process.pid)).cloned().collect()
+}
+
+/// Those above this process, the parent first.
+pub fn above() -> Vec<i32> {
+    let mut all = Vec::new();
+    let mut at = std::process::id().cast_signed();
+    while let Some((_, found)) = read(at).filter(|(_, found)| found.parent > 0 && !all.contains(&found.parent)) {
+        at = found.parent;
+        all.push(at);
+    }
+    all
+}
+
+/// Sends a signal to each of them who is still the one that was looked at.
+pub fn signal(all: &[Below], signal: Signal) {
+    for process in all {
+        if let Some(fd) = still(process) {
+            // one that has ended meanwhile needs no signal
+            let _ = pidfd_send_signal(&fd, signal);
+        }
+    }
+}
+
+fn still(process: &Below) -> Option<OwnedFd> {
+    let pid = Pid::from_raw(process.pid)?;
+    let fd = pidfd_open(pid, PidfdFlags::empty()).ok()?;
+    // behind the pidfd: it is the same as long as its parent is, or as it has become ours
+    let own = std::process::id().cast_signed();
+    let (_, now) = read(process.pid)?;
+    (now.parent == process.parent || now.parent == own).then_some(fd)
+}
+
+/// Reaps all children that have ended: their pids, and their code or -signal.
+pub fn reap() -> Vec<(i32, i32)> {
+    let mut all = Vec::new();
+    while let Ok(Some((pid, status))) = rustix::io::retry_on_intr(|| wait(WaitOptions::NOHANG)) {
+        match (status.exit_status(), status.terminating_signal()) {
+            (Some(code), _) => all.push((pid.as_raw_nonzero().get(), code)),
+            (_, Some(signal)) => all.push((pid.as_raw_nonzero().get(), -signal)),
+            _ => {}
+        }
+    }
+    all
+}

@@ -1,0 +1,207 @@
+//! One run of a wrapper, in a process of its own: `rehang __wrapped`, a job in on stdin, what became of it out on stdout.
+//!
+//! Invariant: whoever the wrapper leaves comes to this process, is named and is ended before it answers. It ends with the
+//! runner that started it, and takes the wrapper with it.
+
+use crate::supervise::tree;
+use rehang_fakes::real::journal::monotonic_ms;
+use rehang_scenario::Terminal;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The most that is kept of what a wrapper says, in bytes.
+const SAID_BYTES: u64 = 64 * 1_024;
+/// How long what has just been ended may take to be gone, before it counts as left.
+const SETTLES_WITHIN: Duration = Duration::from_secs(1);
+/// How long what is killed here may take.
+const GONE_WITHIN: Duration = Duration::from_secs(5);
+
+/// A run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Job {
+    /// The wrapper's command.
+    pub command: Vec<String>,
+    /// The folder in front of `PATH`.
+    pub bin: PathBuf,
+    /// Where its output goes.
+    pub scratch: PathBuf,
+    /// How its streams are connected.
+    pub terminal: Terminal,
+    /// How long it may take, in milliseconds.
+    pub deadline_ms: u64,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Ran {
+    /// When it was started, in milliseconds of the monotonic clock.
+    pub began_ms: u64,
+    /// When it was over, or given up.
+    pub ended_ms: u64,
+    /// Its code, or -signal; none where it was still there at the deadline.
+    pub exit: Option<i32>,
+    /// Who was left: pid and name.
+    pub left: Vec<(i32, String)>,
+    /// The file that was its stdin, as the kernel calls it.
+    pub stdin: String,
+    /// The end of what it said.
+    pub said: String,
+}
+
+/// Does a job from stdin; the exit code.
+pub fn main() -> u8 {
+    let mut text = String::new();
+    let read = io::stdin().take(16 * 1_024 * 1_024).read_to_string(&mut text);
+    let ran = read.and_then(|_| serde_json::from_str(&text).map_err(io::Error::other)).and_then(|job| run(&job));
+    match ran.and_then(|ran| serde_json::to_string(&ran).map_err(io::Error::other)) {
+        Ok(answer) => {
+            println!("{answer}");
+            0
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            2
+        }
+    }
+}
+
+fn run(job: &Job) -> io::Result<Ran> {
+    tree::adopt()?;
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    let output = job.scratch.join("output");
+    let mut command = Command::new(job.command.first().map_or("", String::as_str));
+    command.args(job.command.get(1..).unwrap_or_default());
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::iter::once(job.bin.clone()).chain(std::env::split_paths(&path)));
+    command.env("PATH", path.map_err(io::Error::other)?);
+    // the rest of what is connected has to live as long as the wrapper
+    let mut held: Vec<Box<dyn Send>> = Vec::new();
+    let mut on_terminal = false;
+    let called = |fd: &dyn std::os::fd::AsRawFd| {
+        let link = std::fs::read_link(format!("/proc/self/fd/{}", fd.as_raw_fd())).unwrap_or_default();
+        link.to_string_lossy().into_owned()
+    };
+    let stdin;
+    match job.terminal {
+        Terminal::Tty => {
+            on_terminal = true;
+            let (master, slave) = terminal()?;
+            stdin = called(&slave);
+            command.stdin(slave.try_clone()?).stdout(slave.try_clone()?).stderr(slave);
+            let (mut screen, mut log) = (master.try_clone()?, File::create(&output)?);
+            std::thread::spawn(move || io::copy(&mut screen, &mut log));
+            held.push(Box::new(master));
+        }
+        other => {
+            let log = File::create(&output)?;
+            command.stdout(log.try_clone()?).stderr(log);
+            match other {
+                Terminal::Pipe => {
+                    let (read, write) = io::pipe()?;
+                    stdin = called(&read);
+                    command.stdin(read);
+                    held.push(Box::new(write));
+                }
+                Terminal::Closed => {
+                    let read = io::pipe()?.0;
+                    stdin = called(&read);
+                    command.stdin(read);
+                }
+                _ => {
+                    stdin = "/dev/null".to_owned();
+                    command.stdin(Stdio::null());
+                }
+            }
+        }
+    }
+    // SAFETY: system calls alone between fork and exec; none allocates.
+    unsafe {
+        command.pre_exec(move || {
+            rustix::process::setsid()?;
+            if on_terminal {
+                rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
+            }
+            rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+            Ok(())
+        });
+    }
+    let began_ms = monotonic_ms();
+    let child = command.spawn().map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", job.command[0])))?;
+    drop(command);
+    let pid = child.id().cast_signed();
+    let exit = wait(pid, Duration::from_millis(job.deadline_ms))?;
+    let ended_ms = monotonic_ms();
+    let left = leave(exit.is_some());
+    drop(held);
+    Ok(Ran { began_ms, ended_ms, exit, left, stdin, said: tail(&output) })
+}
+
+fn terminal() -> io::Result<(File, File)> {
+    use rustix::fs::OFlags;
+    let flags = rustix::pty::OpenptFlags::RDWR | rustix::pty::OpenptFlags::NOCTTY | rustix::pty::OpenptFlags::CLOEXEC;
+    let master = rustix::pty::openpt(flags)?;
+    rustix::pty::grantpt(&master)?;
+    rustix::pty::unlockpt(&master)?;
+    let size = rustix::termios::Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+    rustix::termios::tcsetwinsize(&master, size)?;
+    let path = rustix::pty::ptsname(&master, Vec::new())?;
+    let slave = rustix::fs::open(&path, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, 0o600.into())?;
+    Ok((File::from(master), File::from(slave)))
+}
+
+/// Waits for the wrapper's end, and reaps whoever comes to us meanwhile.
+fn wait(pid: i32, limit: Duration) -> io::Result<Option<i32>> {
+    let child = Pid::from_raw(pid).ok_or_else(|| io::Error::other("no pid"))?;
+    let fd = pidfd_open(child, PidfdFlags::empty())?;
+    let began = Instant::now();
+    loop {
+        let rest = limit.saturating_sub(began.elapsed());
+        let time = Timespec { tv_sec: rest.as_secs().cast_signed(), tv_nsec: i64::from(rest.subsec_nanos()) };
+        let mut polled = [PollFd::new(&fd, PollFlags::IN)];
+        match poll(&mut polled, Some(&time)) {
+            Ok(0) => return Ok(None),
+            Ok(_) => {
+                let mut ended = tree::reap().into_iter().filter(|(of, _)| *of == pid);
+                if let Some((_, end)) = ended.next() {
+                    return Ok(Some(end));
+                }
+            }
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Names who is left and ends them. Where the wrapper is over, whoever is about to end may do so first.
+fn leave(over: bool) -> Vec<(i32, String)> {
+    let began = Instant::now();
+    while over && !tree::below().is_empty() && began.elapsed() < SETTLES_WITHIN {
+        std::thread::sleep(Duration::from_millis(10));
+        tree::reap();
+    }
+    let left = tree::below();
+    let began = Instant::now();
+    while !tree::below().is_empty() && began.elapsed() < GONE_WITHIN {
+        tree::signal(&tree::below(), Signal::KILL);
+        std::thread::sleep(Duration::from_millis(5));
+        tree::reap();
+    }
+    left.into_iter().map(|process| (process.pid, process.name)).collect()
+}
+
+fn tail(path: &std::path::Path) -> String {
+    use std::io::Seek;
+    let Ok(mut file) = File::open(path) else { return String::new() };
+    let length = file.metadata().map_or(0, |data| data.len());
+    let _ = file.seek(io::SeekFrom::Start(length.saturating_sub(SAID_BYTES)));
+    let mut bytes = Vec::new();
+    let _ = file.take(SAID_BYTES).read_to_end(&mut bytes);
+    String::from_utf8_lossy(&bytes).into_owned()
+}

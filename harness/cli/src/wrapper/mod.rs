@@ -1,0 +1,371 @@
+//! A user's own wrapper as the strategy under test: the fakes stand on its `PATH`, it runs on the wall clock, and the judge
+//! reads what the fakes state of themselves.
+//!
+//! Invariant: a wrapper is judged beside `none` on the simulated kernel, with the agent called just as the wrapper calls
+//! it; so every hang that it is measured by is proved, and every healthy run is one.
+
+pub mod call;
+pub mod cell;
+mod told;
+
+use call::Call;
+use cell::{Job, Ran};
+use rehang_fakes::Plan;
+use rehang_fakes::real::journal::{self, Line, Said};
+use rehang_fakes::real::stand_in::StandIn;
+use rehang_judge::{CellFacts, Score, Trace, Verdict, classify, judge, ndjson};
+use rehang_scenario::file::Family;
+use rehang_scenario::turns::Turn;
+use rehang_scenario::{Agent, Arm, Claude, ClaudeMode, Scenario, Span, Stage, Terminal, VTime};
+use rehang_stage::judged::{Setting, facts, judged};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// The hidden word under which this binary runs one cell.
+pub const CELL_ARG: &str = "__wrapped";
+/// The terminals that a wrapper is put on.
+pub const TERMINALS: [Terminal; 4] = [Terminal::Null, Terminal::Pipe, Terminal::Closed, Terminal::Tty];
+
+/// The pace of an agent that says hello: what it waits for by itself (3 s for a word on its stdin) is no wait.
+const HURRIED: u32 = 1_000;
+
+/// A wrapper under test.
+#[derive(Debug, Clone)]
+pub struct Wrapper {
+    /// Its command.
+    pub command: Vec<String>,
+    /// What it is called on the scoreboard.
+    pub name: String,
+    /// How long a cell may take on the wall clock.
+    pub deadline: Duration,
+    /// How many times as fast as the wall clock the fakes' clock runs.
+    pub speed: u32,
+    /// The fakes' binary.
+    pub fakes: PathBuf,
+}
+
+/// How a wrapper uses its agent on one terminal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rehearsal {
+    /// How it calls it.
+    pub call: Call,
+    /// Whether the agent's stdin is the wrapper's own.
+    pub inherits: bool,
+    /// What the agent's stdin is then.
+    pub stdin: Terminal,
+    /// Whether its stdout is a terminal.
+    pub shows: bool,
+}
+
+/// A cell.
+#[derive(Debug, Clone)]
+pub struct Cell {
+    /// The scenario's name.
+    pub name: String,
+    /// The scenario as it is played.
+    pub scenario: Scenario,
+    /// The same, as the wrapper meets it.
+    pub met: Scenario,
+    /// Its arm.
+    pub arm: Arm,
+    /// The wrapper's terminal.
+    pub terminal: Terminal,
+    /// What the agent's streams are.
+    pub agents: Terminal,
+    /// The verdict without the wrapper.
+    pub baseline: Verdict,
+}
+
+/// What fits a wrapper.
+#[derive(Debug, Clone)]
+pub struct Fitting {
+    /// The cells.
+    pub cells: Vec<Cell>,
+    /// How many cells do not fit, by reason.
+    pub left_out: BTreeMap<String, usize>,
+    /// How it uses its agent, by its own terminal.
+    pub rehearsals: Vec<(Terminal, Rehearsal)>,
+}
+
+/// What came out of a cell.
+#[derive(Debug, Clone)]
+pub struct Judged {
+    /// What the judge knew.
+    pub facts: CellFacts,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What the wrapper made of it.
+    pub score: Score,
+    /// The trace.
+    pub trace: Trace,
+    /// The run.
+    pub ran: Ran,
+}
+
+impl Judged {
+    /// The hash of its trace.
+    pub fn sha256(&self) -> String {
+        ndjson::sha256(&self.trace)
+    }
+}
+
+/// What cannot be done with a wrapper.
+#[derive(Debug, thiserror::Error)]
+pub enum WrapperError {
+    /// The wrapper did not run.
+    #[error("{0}")]
+    Start(String),
+    /// It started no agent.
+    #[error(
+        "in a rehearsal with an agent that says hello, `{command}` started none of {agents} from PATH; its output: {said}"
+    )]
+    NoAgent {
+        /// The command.
+        command: String,
+        /// The names that were there.
+        agents: String,
+        /// What it said.
+        said: String,
+    },
+    /// It does not get along with a healthy agent.
+    #[error(
+        "in a rehearsal with an agent that says hello, `{command}` {what}; there is nothing to measure. Its output: {said}"
+    )]
+    Unwell {
+        /// The command.
+        command: String,
+        /// How it ended.
+        what: String,
+        /// What it said.
+        said: String,
+    },
+    /// A file or a process of ours.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl Wrapper {
+    /// Runs the wrapper once on a terminal with an agent that says hello.
+    ///
+    /// # Errors
+    /// It starts no agent, or does not end well with a healthy one.
+    pub fn rehearse(&self, terminal: Terminal) -> Result<Rehearsal, WrapperError> {
+        let turns = vec![Turn::Say("Hello from a scripted model.".to_owned())];
+        // a release that does not wait for an input that never ends
+        let agent = Agent::Claude(Claude { release: "2.1.329".to_owned(), mode: Default::default() });
+        let plan = Plan { agent, turns, faults: Vec::new(), inside: Vec::new(), model_port: None, stored: None };
+        let stand_in = StandIn { plan, env: BTreeMap::new(), args: Vec::new(), journal: None, speed: HURRIED };
+        let (ran, lines) = self.run(stand_in, terminal)?;
+        let command = format!("{} on {}", self.command.join(" "), terminal.name());
+        let said = ran.said.trim().to_owned();
+        let began = lines.iter().find_map(|line| match &line.said {
+            Said::Began { argv, stdin, file, stdout, .. } => {
+                Some((Call::of(argv)?, stdin.clone(), file.clone(), stdout == "tty"))
+            }
+            _ => None,
+        });
+        let Some((call, stdin, file, shows)) = began else {
+            return Err(WrapperError::NoAgent {
+                command,
+                agents: "claude, opencode, altimate, pawwork".to_owned(),
+                said,
+            });
+        };
+        let serves = matches!(&call, Call::Opencode(_, _) | Call::Pawwork(_) | Call::Altimate(..));
+        match ran.exit {
+            Some(0) => {}
+            Some(code) => {
+                let what = format!("ends with {code}");
+                return Err(WrapperError::Unwell { command, what, said });
+            }
+            None => {
+                let hint = if serves {
+                    " (opencode reads a stdin that is no terminal to its end: is it left open?)"
+                } else {
+                    ""
+                };
+                let what = format!("does not end within {} s{hint}", self.deadline.as_secs());
+                return Err(WrapperError::Unwell { command, what, said });
+            }
+        }
+        let inherits = file == ran.stdin;
+        let stdin = match stdin.as_str() {
+            _ if inherits => terminal,
+            "tty" => Terminal::Tty,
+            "null" => Terminal::Null,
+            // its own pipe, and one that ends: a healthy agent would not have come to its end otherwise
+            _ => Terminal::Closed,
+        };
+        Ok(Rehearsal { call, inherits, stdin, shows })
+    }
+
+    /// The cells of some scenarios that fit, and how many do not, by reason.
+    ///
+    /// # Errors
+    /// A rehearsal that fails.
+    pub fn cells(
+        &self,
+        families: &[Family],
+        wanted: impl Fn(&str, &Scenario) -> bool,
+        terminals: &[Terminal],
+    ) -> Result<Fitting, WrapperError> {
+        let mut rehearsals = Vec::new();
+        for &terminal in terminals {
+            rehearsals.push((terminal, self.rehearse(terminal)?));
+        }
+        // on /dev/null nobody can tell its own from another
+        let inherits = rehearsals.iter().all(|(_, rehearsal): &(Terminal, Rehearsal)| rehearsal.inherits);
+        for (_, rehearsal) in &mut rehearsals {
+            rehearsal.inherits = inherits;
+        }
+        let (mut cells, mut left_out) = (Vec::new(), BTreeMap::new());
+        let mut world = rehang_stage::sim::Kernel::new();
+        for family in families {
+            for variant in &family.variants {
+                let name = crate::commands::path::named(&family.name, &variant.name);
+                let arms = [(Arm::Main, Some(&variant.scenario)), (Arm::Control, variant.control.as_ref())];
+                for (arm, scenario) in arms.into_iter().filter_map(|(arm, s)| Some((arm, s?))) {
+                    if !wanted(&name, scenario) {
+                        continue;
+                    }
+                    for terminal in &scenario.terminals {
+                        match self.fits(&mut world, &name, scenario, arm, *terminal, &rehearsals) {
+                            Ok(cell) => cells.push(cell),
+                            Err(why) => *left_out.entry(why).or_default() += 1,
+                        }
+                    }
+                }
+            }
+        }
+        Ok(Fitting { cells, left_out, rehearsals })
+    }
+
+    fn fits(
+        &self,
+        world: &mut rehang_stage::sim::Kernel,
+        name: &str,
+        scenario: &Scenario,
+        arm: Arm,
+        terminal: Terminal,
+        rehearsals: &[(Terminal, Rehearsal)],
+    ) -> Result<Cell, String> {
+        let Some((_, rehearsal)) = rehearsals.iter().find(|(on, _)| *on == terminal) else {
+            return Err(format!("its terminal {} was not asked for, or is none for a wrapper", terminal.name()));
+        };
+        let mut met = rehearsal.call.meets(scenario)?;
+        StandIn::of(scenario)?;
+        if !scenario.people.is_empty() {
+            return Err("somebody acts in it, and on the wall clock nobody plays people".to_owned());
+        }
+        if rehearsal.stdin == Terminal::Tty && !rehearsal.shows {
+            let text =
+                "the wrapper leaves its agent the terminal as stdin and not as stdout: no scenario speaks of that";
+            return Err(text.to_owned());
+        }
+        let messages = matches!(rehearsal.call, Call::Claude(ClaudeMode::StreamJson, _));
+        // what an agent's stdin is may be the very point: then `none` is a wrapper that hands its own on
+        let about_stdin = !messages && scenario.mechanism.starts_with('S');
+        let first = rehearsals.iter().map(|(on, _)| *on).find(|on| scenario.terminals.contains(on));
+        if !rehearsal.inherits && !about_stdin && Some(terminal) != first {
+            let text =
+                "the wrapper connects its agent itself: one terminal stands for all, but where stdin is the point";
+            return Err(text.to_owned());
+        }
+        let agents = match () {
+            () if messages => Terminal::Pipe,
+            () if about_stdin => terminal,
+            () => rehearsal.stdin,
+        };
+        met.terminals = vec![agents];
+        let job = job(&met, agents);
+        let setting = Setting { name, stage: Stage::Sim, arm, healthy: Span::ZERO };
+        let baseline = judged(world, &job, &setting, None)?.verdict;
+        let last = if baseline.outcome.is_hung() { baseline.last_progress } else { baseline.ended };
+        let limit = u64::try_from(self.deadline.as_millis()).unwrap_or(u64::MAX).saturating_mul(u64::from(self.speed));
+        // what takes half of the time and more leaves the wrapper none to show what it does
+        if last.0.saturating_mul(2) > limit {
+            let text = "it takes too long on the wall clock: more than half of --deadline (times --speed) before it ends or hangs";
+            return Err(text.to_owned());
+        }
+        Ok(Cell { name: name.to_owned(), scenario: scenario.clone(), met, arm, terminal, agents, baseline })
+    }
+
+    /// Runs a cell and judges it.
+    ///
+    /// # Errors
+    /// A process of ours that fails, facts that contradict each other: rehang's own fault.
+    pub fn judge(&self, cell: &Cell) -> Result<Judged, WrapperError> {
+        let mut stand_in = StandIn::of(&cell.scenario).map_err(|why| WrapperError::Start(why.to_owned()))?;
+        // its arguments are the wrapper's business
+        stand_in.args.clear();
+        stand_in.speed = self.speed;
+        let (ran, lines) = self.run(stand_in, cell.terminal)?;
+        let trace = told::trace(&lines, &ran, &self.name, self.speed);
+        let job = job(&cell.met, cell.terminal);
+        let setting = Setting { name: &cell.name, stage: Stage::Live, arm: cell.arm, healthy: Span::ZERO };
+        let mut facts = facts(&job, &setting);
+        facts.strategy.clone_from(&self.name);
+        let mut verdict = judge(&trace, &facts, Some(&cell.baseline)).map_err(|e| io::Error::other(e.to_string()))?;
+        verdict.breaches.extend(told::unfinished(&trace, &verdict, facts.server));
+        let score = classify(&verdict, &cell.baseline);
+        Ok(Judged { facts, verdict, score, trace, ran })
+    }
+
+    fn run(&self, mut stand_in: StandIn, terminal: Terminal) -> Result<(Ran, Vec<Line>), WrapperError> {
+        let scratch = tempfile::tempdir()?;
+        let bin = scratch.path().join("bin");
+        let written = scratch.path().join("journal");
+        stand_in.journal = Some(written.clone());
+        stand_in.lay_out(&bin, &self.fakes)?;
+        let job = Job {
+            command: self.command.clone(),
+            bin,
+            scratch: scratch.path().to_owned(),
+            terminal,
+            deadline_ms: u64::try_from(self.deadline.as_millis()).unwrap_or(u64::MAX),
+        };
+        let ran = in_a_process(&job)?;
+        Ok((ran, journal::read(&written)?))
+    }
+}
+
+fn in_a_process(job: &Job) -> Result<Ran, WrapperError> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg(CELL_ARG).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(&serde_json::to_vec(job).map_err(io::Error::other)?)?;
+    }
+    let out = child.wait_with_output()?;
+    if !out.status.success() {
+        return Err(WrapperError::Start(String::from_utf8_lossy(&out.stderr).trim().to_owned()));
+    }
+    Ok(serde_json::from_slice(&out.stdout).map_err(io::Error::other)?)
+}
+
+/// A cell under `none`.
+fn job(scenario: &Scenario, terminal: Terminal) -> rehang_stage::Job<'_> {
+    let steps_max = rehang_stage::STEPS_MAX;
+    rehang_stage::Job { scenario, stack: "none", terminal, seed: 1, begin: VTime::ZERO, steps_max }
+}
+
+/// The name that a command has where none was given: its program, or the script that an interpreter runs.
+pub fn name_of(command: &[String]) -> String {
+    let base = |word: &String| Path::new(word).file_name().map(|name| name.to_string_lossy().into_owned());
+    let interpreters = BTreeSet::from(["python", "python3", "node", "sh", "bash", "ruby", "perl", "bun", "deno"]);
+    let words: Vec<String> = command.iter().filter_map(base).collect();
+    let first = words.first().cloned().unwrap_or_else(|| "wrapper".to_owned());
+    let script = words.iter().skip(1).find(|word| !word.starts_with('-'));
+    let name = match script {
+        Some(script) if interpreters.contains(first.as_str()) => script.clone(),
+        _ => first,
+    };
+    // names that mean somebody else in a trace
+    match name.as_str() {
+        "agent" | "wrapper" | "client" | "model" | "user" | "none" => format!("my-{name}"),
+        _ => name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.@".contains(c) { c } else { '-' }).collect(),
+    }
+}

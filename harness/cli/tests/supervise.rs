@@ -1,0 +1,262 @@
+//! `rehang supervise` around real commands: what hangs is ended with the right reason, what is silent is left alone.
+//!
+//! Invariant: outcomes and order alone are asserted. Limits are parameters, small ones; a ceiling only aborts. What
+//! shall outlast them waits for a word from the test, not for time.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+struct Run {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+fn supervise(cache: &Path, args: &[&str], command: &[&str]) -> Command {
+    let mut all = Command::new(env!("CARGO_BIN_EXE_rehang"));
+    all.arg("supervise").args(args).arg("--").args(command).env("REHANG_CACHE", cache);
+    all.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    all
+}
+
+fn end(mut child: Child) -> Run {
+    // whoever holds its own stdin must not close it before it has ended
+    let stdin = child.stdin.take();
+    let (mut out, mut err) = (String::new(), String::new());
+    child.stdout.take().expect("a pipe").read_to_string(&mut out).expect("text");
+    child.stderr.take().expect("a pipe").read_to_string(&mut err).expect("text");
+    let status = child.wait().expect("a child");
+    drop(stdin);
+    assert_eq!(status.signal(), None);
+    Run { code: status.code(), out, err }
+}
+
+fn run(args: &[&str], command: &[&str]) -> Run {
+    let cache = tempfile::tempdir().expect("a folder");
+    end(supervise(cache.path(), args, command).spawn().expect("rehang"))
+}
+
+fn why(folder: &Path) -> serde_json::Value {
+    let text = std::fs::read_to_string(folder.join("why.json")).expect("evidence");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+#[test]
+fn a_run_that_ends_by_itself_is_as_it_would_be_without_us() {
+    let plain = run(&[], &["sh", "-c", "echo out; echo err >&2; exit 7"]);
+    assert_eq!((plain.code, plain.out.as_str(), plain.err.as_str()), (Some(7), "out\n", "err\n"));
+    assert_eq!(run(&[], &["sh", "-c", "kill -KILL $$"]).code, Some(137));
+    let gone = run(&[], &["no-such-command"]);
+    assert!(gone.code == Some(127) && gone.err.contains("no-such-command"), "{}", gone.err);
+    assert_eq!(run(&[], &["/etc/passwd"]).code, Some(126));
+}
+
+#[test]
+fn stdin_is_the_callers() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let mut child = supervise(cache.path(), &[], &["cat"]).stdin(Stdio::piped()).spawn().expect("rehang");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let text: String = (0..20_000).map(|n| format!("{n}\n")).collect();
+    let writer = std::thread::spawn({
+        let text = text.clone();
+        move || stdin.write_all(text.as_bytes())
+    });
+    let ended = end(child);
+    writer.join().expect("a thread").expect("it is read");
+    assert!(ended.out == text && ended.code == Some(0));
+    assert!(!cache.path().join("supervised").read_dir().is_ok_and(|mut left| left.next().is_some()), "nothing is kept");
+}
+
+#[test]
+fn a_stdin_that_nobody_writes_is_found_and_ended() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let kept = cache.path().join("kept");
+    let args = ["--patience", "300ms", "--grace", "1s", "--evidence", &kept.to_string_lossy()];
+    // the shell's own child waits: what is ended is the whole tree
+    let mut command = supervise(cache.path(), &args, &["sh", "-c", "cat; echo never"]);
+    let ended = end(command.stdin(Stdio::piped()).spawn().expect("rehang"));
+    assert_eq!(ended.code, Some(123), "{}", ended.err);
+    assert!(ended.err.contains("stdin-open") && ended.err.lines().count() == 1, "{}", ended.err);
+    assert_eq!(ended.out, "");
+    let why = why(&kept);
+    assert_eq!(why["diagnosis"]["signature"], "stdin-open");
+    assert!(why["snapshot"]["tree"].is_object() && why["left"] == serde_json::json!([]), "{why:#}");
+}
+
+#[test]
+fn one_that_has_spoken_may_wait_for_the_next_word() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let args = ["--patience", "60ms"];
+    let script = "echo ready; read line; echo got $line";
+    let mut child =
+        supervise(cache.path(), &args, &["sh", "-c", script]).stdin(Stdio::piped()).spawn().expect("rehang");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut line = String::new();
+    out.read_line(&mut line).expect("text");
+    assert_eq!(line, "ready\n");
+    // far more looks than the patience takes: the command itself says when they are over
+    let clock = Command::new("sleep").arg("1").status().expect("a clock");
+    assert!(clock.success());
+    stdin.write_all(b"it\n").expect("it still reads");
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).expect("text");
+    assert_eq!((rest.as_str(), child.wait().expect("a child").code()), ("got it\n", Some(0)));
+}
+
+#[test]
+fn what_a_finished_command_leaves_on_the_pipe_is_ended() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let kept = cache.path().join("kept");
+    let args = ["--pace", "200", "--evidence", &kept.to_string_lossy()];
+    // one in the group, one that has left it; and one that let go of the streams, which is nobody's hang
+    let free = cache.path().join("free");
+    let script = format!(
+        "sleep 1000 & setsid sleep 1001 & (sleep 1002 </dev/null >/dev/null 2>&1 & echo $! >{}); echo done; exit 3",
+        free.display()
+    );
+    let ended = end(supervise(cache.path(), &args, &["sh", "-c", &script]).spawn().expect("rehang"));
+    assert_eq!((ended.code, ended.out.as_str()), (Some(3), "done\n"), "{}", ended.err);
+    assert!(ended.err.contains("pipe-held"), "{}", ended.err);
+    let ended_ones = why(&kept)["ended"].as_array().map(Vec::len);
+    assert_eq!(ended_ones, Some(2), "{:#}", why(&kept));
+    let pid = std::fs::read_to_string(free).expect("a pid");
+    let pid = nix::unistd::Pid::from_raw(pid.trim().parse().expect("a pid"));
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).expect("the one that let go is still there");
+}
+
+#[test]
+fn a_silent_build_is_left_alone() {
+    // three minutes of the strategy's clock and more, without a word, on a stdin that nobody writes: one that waits for
+    // a child, one that computes
+    let cache = tempfile::tempdir().expect("a folder");
+    let builds = ["sleep 2; echo built", "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; echo built"];
+    for script in builds {
+        let args = ["--pace", "120", "--patience", "100ms"];
+        let mut command = supervise(cache.path(), &args, &["sh", "-c", script]);
+        let ended = end(command.stdin(Stdio::piped()).spawn().expect("rehang"));
+        let all = (ended.code, ended.out.as_str(), ended.err.as_str());
+        assert_eq!(all, (Some(0), "built\n", ""), "{script}");
+    }
+}
+
+#[test]
+fn the_wall_ends_everybody_wherever_they_are() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let kept = cache.path().join("kept");
+    let args = ["--wall", "500ms", "--grace", "100ms", "--evidence", &kept.to_string_lossy()];
+    let script = "trap '' TERM; setsid sh -c \"trap '' TERM; echo $$; sleep 1000\" & (setsid sleep 1001 &); sleep 1002";
+    let ended = end(supervise(cache.path(), &args, &["sh", "-c", script]).spawn().expect("rehang"));
+    assert!(ended.code == Some(124) && ended.err.contains("[wall"), "{}", ended.err);
+    let why = why(&kept);
+    assert_eq!(why["left"], serde_json::json!([]));
+    let pids = why["ended"].as_array().expect("a list").iter().map(|name| {
+        let name = name.as_str().expect("a name");
+        PathBuf::from(name.rsplit_once('(').expect("a pid").1.trim_end_matches(')'))
+    });
+    for pid in pids {
+        assert!(!Path::new("/proc").join(&pid).exists(), "{} is left", pid.display());
+    }
+    assert!(why["ended"].as_array().is_some_and(|all| !all.is_empty()));
+}
+
+#[test]
+fn signals_reach_the_command() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let script = "trap 'echo told; exit 9' TERM; echo ready; while :; do sleep 0.05; done";
+    let mut child = supervise(cache.path(), &[], &["sh", "-c", script]).spawn().expect("rehang");
+    let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut line = String::new();
+    out.read_line(&mut line).expect("text");
+    let pid = nix::unistd::Pid::from_raw(child.id().cast_signed());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).expect("it runs");
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).expect("text");
+    assert_eq!((rest.as_str(), child.wait().expect("a child").code()), ("told\n", Some(9)));
+}
+
+#[test]
+fn a_stack_that_sits_elsewhere_is_refused() {
+    let refused = run(&["--strategy", "watcher@pr3"], &["true"]);
+    assert!(refused.code == Some(2) && refused.err.contains("does not sit around a process"), "{}", refused.err);
+    assert_eq!(run(&["--strategy", "no-such"], &["true"]).code, Some(2));
+    let idle = run(&["--strategy", "idle@f54b32f(timeout=1s)", "--pace", "10"], &["sleep", "1000"]);
+    assert!(idle.code == Some(123) && idle.err.contains("idle"), "{}", idle.err);
+}
+
+/// Somebody before a terminal on which `rehang supervise` runs.
+struct Person {
+    master: std::fs::File,
+    child: Child,
+}
+
+impl Person {
+    fn before(cache: &Path, script: &str) -> Person {
+        use rustix::pty::OpenptFlags;
+        use std::os::unix::process::CommandExt;
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let master = std::fs::File::from(rustix::pty::openpt(flags).expect("a terminal"));
+        rustix::pty::grantpt(&master).expect("a terminal of one's own");
+        rustix::pty::unlockpt(&master).expect("a terminal of one's own");
+        let size = rustix::termios::Winsize { ws_row: 33, ws_col: 99, ws_xpixel: 0, ws_ypixel: 0 };
+        rustix::termios::tcsetwinsize(&master, size).expect("a terminal has a size");
+        let path = rustix::pty::ptsname(&master, Vec::new()).expect("it has a name");
+        let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NOCTTY;
+        let slave = std::fs::File::from(rustix::fs::open(&path, flags, 0o600.into()).expect("its other side"));
+        let mut command = supervise(cache, &[], &["sh", "-c", script]);
+        let stream = || slave.try_clone().expect("a descriptor");
+        command.stdin(stream()).stdout(stream()).stderr(stream());
+        // SAFETY: two system calls between fork and exec; neither allocates.
+        unsafe {
+            command.pre_exec(|| {
+                rustix::process::setsid()?;
+                rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
+                Ok(())
+            });
+        }
+        Person { master, child: command.spawn().expect("rehang") }
+    }
+
+    /// Reads until this stands there.
+    fn sees(&mut self, text: &str) {
+        let (mut seen, mut byte) = (Vec::new(), [0]);
+        while !String::from_utf8_lossy(&seen).contains(text) {
+            match self.master.read(&mut byte) {
+                Ok(1..) => seen.push(byte[0]),
+                _ => panic!("{text:?} is not seen in {:?}", String::from_utf8_lossy(&seen)),
+            }
+        }
+    }
+
+    fn types(&mut self, keys: &str) {
+        self.master.write_all(keys.as_bytes()).expect("a terminal takes keys");
+    }
+}
+
+#[test]
+fn a_terminal_stays_one() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let script = "test -t 0 && test -t 1 && test -t 2 && stty size; read x; echo got $x; exit 5";
+    let mut person = Person::before(cache.path(), script);
+    person.sees("33 99");
+    person.types("it\n");
+    person.sees("got it");
+    assert_eq!(person.child.wait().expect("a child").code(), Some(5));
+}
+
+#[test]
+fn a_person_interrupts_and_resizes() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let script =
+        "trap 'stty size' WINCH; trap 'echo interrupted; exit 6' INT; echo ready; while :; do sleep 0.05; done";
+    let mut person = Person::before(cache.path(), script);
+    person.sees("ready");
+    let size = rustix::termios::Winsize { ws_row: 20, ws_col: 60, ws_xpixel: 0, ws_ypixel: 0 };
+    rustix::termios::tcsetwinsize(&person.master, size).expect("a terminal has a size");
+    person.sees("20 60");
+    person.types("\x03");
+    person.sees("interrupted");
+    assert_eq!(person.child.wait().expect("a child").code(), Some(6));
+}
