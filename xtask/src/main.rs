@@ -3,6 +3,7 @@
 //! Invariant: light, so that it builds in seconds; whatever needs the house calls the `rehang` binary.
 
 mod ci;
+mod clients;
 mod mutate;
 mod tools;
 
@@ -58,6 +59,18 @@ enum Command {
         #[arg(long, default_value_t = 20)]
         runs: u32,
     },
+    /// Runs real clients of npm and PyPI against the fakes: @opencode-ai/sdk, both Claude agent SDKs, little-loops.
+    ///
+    /// They are installed into rehang's cache (`REHANG_CACHE`, else ~/.cache/rehang). What cannot be installed is not run,
+    /// and named.
+    Clients {
+        /// Installs them anew, in the versions that the registries have now.
+        #[arg(long)]
+        fresh: bool,
+        /// Also measures those that wrap an agent, and writes their rows to tests/clients/ROWS.md.
+        #[arg(long)]
+        rows: bool,
+    },
     /// What CI runs.
     Ci,
 }
@@ -87,6 +100,7 @@ fn run(args: &Args) -> xshell::Result<u8> {
             let runs = runs.to_string();
             tools::rehang(&sh, &["determinism", "--runs", &runs], &[], false)
         }
+        Command::Clients { fresh, rows } => clients::clients(&sh, *fresh, *rows),
         Command::Ci => {
             cmd!(sh, "cargo --version").run()?;
             ci::ci(&sh)
