@@ -26,8 +26,8 @@ struct Client {
     script: &'static str,
     scenario: &'static str,
     runs: &'static [&'static [&'static str]],
-    /// The arguments under which it is a wrapper with a row of its own.
-    row: Option<&'static [&'static str]>,
+    /// The argument under which it is a wrapper with a row of its own, and the terminal that it is put on.
+    row: Option<(&'static str, &'static str)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,7 +58,7 @@ const CLIENTS: [Client; 4] = [
         script: "claude.mjs",
         scenario: "claude.toml",
         runs: &[&["answers"], &["denies"], &["never"]],
-        row: Some(&["answers"]),
+        row: Some(("answers", "pipe")),
     },
     Client {
         registry: Registry::PyPI,
@@ -66,7 +66,7 @@ const CLIENTS: [Client; 4] = [
         script: "claude_sdk.py",
         scenario: "claude.toml",
         runs: &[&["answers"], &["denies"], &["never"]],
-        row: Some(&["answers"]),
+        row: Some(("answers", "pipe")),
     },
     Client {
         registry: Registry::PyPI,
@@ -74,7 +74,7 @@ const CLIENTS: [Client; 4] = [
         script: "run_little_loops.py",
         scenario: "little-loops.toml",
         runs: &[&["completes"], &["runs-out-of-time"]],
-        row: Some(&["wraps"]),
+        row: Some(("wraps", "null")),
     },
 ];
 
@@ -119,8 +119,8 @@ fn run(rehang: &Path, fresh: bool, rows: bool) -> io::Result<u8> {
                 }
             }
         }
-        if let Some(args) = client.row.filter(|_| rows) {
-            table.push(row(rehang, client, &installed, args, &alone)?);
+        if let Some(of) = client.row.filter(|_| rows) {
+            table.push(row(rehang, client, &installed, of, &alone)?);
         }
     }
     if rows && !table.is_empty() {
@@ -202,15 +202,21 @@ fn drive(
 }
 
 /// The row of a client that is a wrapper.
-fn row(rehang: &Path, client: &Client, installed: &Installed, args: &[&str], alone: &[String]) -> io::Result<String> {
+fn row(
+    rehang: &Path,
+    client: &Client,
+    installed: &Installed,
+    (argument, terminal): (&str, &str),
+    alone: &[String],
+) -> io::Result<String> {
     let room = Room::new()?;
     let name = format!("{}@{}", client.package.trim_start_matches('@').replace('/', "-"), installed.version);
     say(&format!("measuring {name}"));
     let mut command = room.command(alone, installed, None);
     let scenarios = tools::root().join("scenarios");
-    let options = ["--deadline", "20s", "--speed", SPEED, "--name", &name, "--scenarios"];
-    command.arg(rehang).arg("wrapper").args(options).arg(scenarios);
-    let out = command.arg("--").arg(&installed.program).arg(&installed.script).args(args).output()?;
+    let options = ["--deadline", "20s", "--speed", SPEED, "--jobs", "24", "--terminal", terminal, "--name", &name];
+    command.arg(rehang).arg("wrapper").args(options).arg("--scenarios").arg(scenarios);
+    let out = command.arg("--").arg(&installed.program).arg(&installed.script).arg(argument).output()?;
     let text = String::from_utf8_lossy(&out.stdout);
     if !text.contains("strategy") {
         return Err(io::Error::other(format!("{name}: {}", failure(&out))));
@@ -219,9 +225,9 @@ fn row(rehang: &Path, client: &Client, installed: &Installed, args: &[&str], alo
     let told: String =
         text.lines().filter(|line| !line.starts_with("untouched")).map(|line| format!("{line}\n")).collect();
     let program = installed.program.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let call = format!("{program} tests/clients/{} {}", client.script, args.join(" "));
+    let call = format!("--terminal {terminal} -- {program} tests/clients/{} {argument}", client.script);
     Ok(format!(
-        "## {} {}\n\n    rehang wrapper --deadline 20s --speed {SPEED} -- {call}\n\n```text\n{}\n```\n",
+        "## {} {}\n\n    rehang wrapper --deadline 20s --speed {SPEED} {call}\n\n```text\n{}\n```\n",
         client.package,
         installed.version,
         told.trim_end()
