@@ -22,7 +22,7 @@ pub struct Bench {
     /// How often each ratio is measured.
     #[arg(long, default_value_t = 300)]
     pub rounds: u32,
-    /// Only these: `cell`, `polls`, `sim`, `matrix`.
+    /// Only these: `cell`, `polls`, `sim`, `matrix`, `why`.
     #[arg(value_name = "WHAT")]
     pub only: Vec<String>,
 }
@@ -40,6 +40,9 @@ impl Bench {
         let wanted = |what: &str| self.only.is_empty() || self.only.iter().any(|only| only == what);
         if wanted("matrix") {
             matrix(out)?;
+        }
+        if wanted("why") {
+            why(out)?;
         }
         // as a worker is, and the bare processes with it
         rehang_stage::worker::pin(0);
@@ -192,6 +195,34 @@ fn sim(out: &mut dyn Write) -> Result<(), CommandError> {
         "    {rate:.0} cells/s of {wire} wire events, {} in all; {bytes} bytes of hashes",
         trace.events.len()
     )?;
+    Ok(())
+}
+
+/// Two looks at a tree of 100 processes and what they mean, without the window between.
+fn why(out: &mut dyn Write) -> Result<(), CommandError> {
+    let mut children = Vec::new();
+    for _ in 0..99 {
+        // ends with its standard input, and so with this process
+        let mut command = std::process::Command::new("cat");
+        children.push(command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null()).spawn()?);
+    }
+    let own = [std::process::id() as rehang_probe::Pid];
+    let (options, limits) = (rehang_probe::Options { ask: true }, rehang_probe::Limits::default());
+    let (mut figures, mut processes) = (Vec::new(), 0);
+    for _ in 0..21 {
+        let began = Instant::now();
+        let look = rehang_probe::look(&own, &options, &limits, Duration::ZERO);
+        let look = look.map_err(|error| CommandError::Fault(error.to_string()))?;
+        figures.push(began.elapsed());
+        processes = look.after.tree.len();
+    }
+    let figure = us(median(&mut figures)) / 1_000.0;
+    let what = format!("rehang why, a tree of {processes} processes, no window");
+    line(out, &what, &format!("{figure:.1} ms"), "≤ 100 ms", figure <= 100.0)?;
+    for child in &mut children {
+        drop(child.stdin.take());
+        child.wait()?;
+    }
     Ok(())
 }
 

@@ -99,11 +99,12 @@ impl<'a> View<'a> {
         let (Some(before), Some(after)) = (self.before.process(pid), self.after.process(pid)) else { return 0.0 };
         let thread = |new: &Thread| {
             let Some(old) = before.threads.iter().find(|old| old.tid == new.tid) else { return 0.0 };
-            // ready at both times, and never asleep between: the kernel counts time in line only when it ends
-            if old.yields.is_some() && old.yields == new.yields {
-                return 1.0;
-            }
             let used = new.cpu_ns.saturating_sub(old.cpu_ns);
+            // ready at both times, and never asleep between: the kernel counts time in line only when it ends. One that was
+            // not let on a processor at all tells nothing
+            if old.yields.is_some() && old.yields == new.yields {
+                return if used >= 1_000_000 { 1.0 } else { 0.0 };
+            }
             let waited = new.waited_ns.saturating_sub(old.waited_ns);
             used as f64 / self.window_ns.saturating_sub(waited).max(used).max(1_000_000) as f64
         };

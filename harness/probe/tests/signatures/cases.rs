@@ -112,11 +112,14 @@ pub fn all() -> Vec<Case> {
         }),
         hung("never-ends", "never-ends", "B5", "without an end", |s| plain(s, &["wait-for", "sleep-for-ever"])),
         hung("thread-deadlock", "thread-deadlock", "", "each other", |s| plain(s, &["deadlock"])),
-        hung("question-on-a-server", "question-open", "Q1", "Which database?", |s| opencode(s, QUESTION, "[]", "{}")),
-        hung("question-of-a-subagent", "question-open", "Q2", "subagent", |s| {
+        // our own GET requests keep these awake
+        moves("question-on-a-server", Hung, "question-open", Some("Q1"), "Which database?", |s| {
+            opencode(s, QUESTION, "[]", "{}")
+        }),
+        moves("question-of-a-subagent", Hung, "question-open", Some("Q2"), "subagent", |s| {
             opencode(s, QUESTION, "[]", r#"{"id":"ses_1","parentID":"ses_0"}"#)
         }),
-        hung("permission-on-a-server", "permission-open", "P1", "bash: rm -r build", |s| {
+        moves("permission-on-a-server", Hung, "permission-open", Some("P1"), "bash: rm -r build", |s| {
             opencode(s, "[]", PERMISSION, "{}")
         }),
         // what is no hang

@@ -4,7 +4,7 @@
 //! `REHANG_RUNS=200 cargo test -p rehang-probe --test signatures` runs each case so many times.
 //!
 //! Invariant: a look is judged once the kernel shows that the tree stands still (or, for what never does, at the second
-//! look after it said that it is ready), and the first judgement counts.
+//! look after it said that it is ready in which it was let run), and the first judgement counts.
 
 mod cases;
 mod play;

@@ -133,8 +133,11 @@ pub fn run(case: &Case) -> Result<(), String> {
     let options = Options { ask: true };
     rehang_probe::watch(&[root], &options, &case.limits, WINDOW, |look| {
         looks += 1;
-        let settled =
-            if case.still { stands_still(look) && silent_enough(look, &case.limits, case) } else { looks >= 2 };
+        let settled = if case.still {
+            stands_still(look) && silent_enough(look, &case.limits, case)
+        } else {
+            looks >= 2 && moved(look, case)
+        };
         if settled {
             last = Some(look.clone());
         }
@@ -172,6 +175,19 @@ fn stands_still(look: &Look) -> bool {
             })
     };
     still(&look.before, &look.after)
+}
+
+/// The kernel let the tree run within the window: a spin for a millisecond at least, anything else at all.
+fn moved(look: &Look, case: &Case) -> bool {
+    let threads = |snapshot: &Snapshot, f: fn(&rehang_probe::data::Thread) -> u64| -> u64 {
+        snapshot.processes().flat_map(|process| &process.threads).map(f).sum()
+    };
+    let grew = |f| threads(&look.after, f).saturating_sub(threads(&look.before, f));
+    if case.signature.ends_with("spin") {
+        grew(|thread| thread.cpu_ns) >= 1_000_000
+    } else {
+        grew(|thread| thread.switches) > 0
+    }
 }
 
 /// Where a case is about silence, the kernel's own clock of the connection has reached the limit.

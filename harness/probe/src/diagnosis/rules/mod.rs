@@ -134,6 +134,12 @@ impl<'a> Rules<'_, 'a> {
     fn rest(&mut self, process: &'a Process, all: &[Wait]) -> Finding {
         let view = self.view;
         let pid = process.pid;
+        // between two naps of a busy handler it was caught awake
+        if all.is_empty()
+            && let Some(finding) = file::sqlite(self, process)
+        {
+            return finding;
+        }
         if let Some(finding) = agent::idle(view, process, all) {
             return finding;
         }

@@ -120,7 +120,11 @@ pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
             return Finding::waiting(pid, "polling", rank::CLOCK, text).ends("what it looks for").guess();
         }
         let deaf = process.threads.iter().all(|thread| !thread.call_read && thread.wchan.is_empty());
-        let text = if deaf { format!("{name} cannot be looked into") } else { format!("{name} runs") };
+        let text = if deaf {
+            format!("{name} cannot be looked into")
+        } else {
+            format!("{name} is ready to run and was given no processor")
+        };
         let finding = Finding::unknown(pid, &text);
         return if deaf {
             finding
