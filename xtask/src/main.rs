@@ -44,7 +44,7 @@ enum Command {
     ///
     /// Example: `cargo xtask fuzz scenario --runs 1000000 --seed 1`
     Fuzz {
-        /// What to feed: `scenario`.
+        /// What to feed: `scenario`, or an importer: `import-claude`, `import-opencode-events`, …
         target: String,
         /// How many inputs.
         #[arg(long, default_value_t = 100_000)]

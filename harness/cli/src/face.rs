@@ -3,8 +3,8 @@
 //! Invariant: every way out of the command is an exit code of [`crate::commands::Code`].
 
 use crate::commands::{
-    Code, CommandError, agents, bench, bisect, check, explore, list, measure, path, run, select, show, supervise,
-    upstream, why, wrapper,
+    Code, CommandError, agents, bench, bisect, check, explore, import, list, measure, path, run, select, show,
+    supervise, upstream, why, wrapper,
 };
 use clap::{CommandFactory, Parser, Subcommand};
 use std::io::Write;
@@ -44,6 +44,10 @@ enum Command {
     Check(check::Check),
     /// Search random scenarios and faults for what breaks an invariant.
     Explore(explore::Explore),
+    /// Make a scenario of a log: of Claude Code, opencode, Codex, an agent SDK, a terminal.
+    Import(import::Import),
+    /// Write a trace as a log of its agent.
+    Export(import::Export),
     /// Print the JSON Schema of scenario files.
     Schema,
     /// Print the scoreboard: which strategy ends which hang, and which does harm.
@@ -115,6 +119,8 @@ fn command(command: Command) -> Result<Code, CommandError> {
             drop(out);
             explore.run(&mut anstream::stdout())
         }
+        Command::Import(import) => import.run(&mut out),
+        Command::Export(export) => export.run(&mut out),
         Command::Schema => {
             writeln!(out, "{:#}", rehang_scenario::schema())?;
             Ok(Code::Expected)

@@ -1,1 +1,157 @@
 //! Logs in, scenarios out, and back: importers, exporters, masking.
+//!
+//! [`import`] reads a log of any of the formats of [`Format`], puts together what happened ([`story`]), guesses how it ended
+//! and why ([`guess`]), and drafts a scenario that does the same ([`draft`]). [`export()`] writes a trace as such a log.
+//!
+//! Pure but for the reader that comes in as an argument. Invariants: memory is bounded whatever the log; nothing that is
+//! given out holds a secret that [`mask`] knows; no bytes whatever make it panic.
+
+pub mod commands;
+pub mod detect;
+pub mod draft;
+pub mod export;
+pub mod fuzz;
+pub mod guess;
+pub mod limits;
+pub mod lines;
+pub mod mask;
+pub mod note;
+pub mod open;
+pub mod program;
+pub mod read;
+pub mod report;
+pub mod story;
+
+pub use detect::Format;
+pub use draft::Draft;
+pub use export::{LogForm, export};
+pub use guess::{End, Guess, Sure};
+pub use mask::Mask;
+pub use report::Took;
+pub use story::Story;
+
+use lines::{Elements, Lines};
+use rehang_scenario::to_toml;
+use std::io::{self, BufRead, Cursor, Read};
+
+/// What a user says of a log beside the log.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The format, where it is not to be detected.
+    pub format: Option<Format>,
+    /// The most turns of the drafted scenario; [`limits::TURNS`] where nothing is said.
+    pub turns: Option<usize>,
+    /// Whether it hung, whatever its end says.
+    pub hung: Option<bool>,
+    /// The typescript of a timing file of `script`.
+    pub typescript: Vec<u8>,
+}
+
+/// A log, imported.
+#[derive(Debug, Clone)]
+pub struct Imported {
+    /// The format that it was read as.
+    pub format: Format,
+    /// What happened, unmasked: not to be written anywhere.
+    pub story: Story,
+    /// How it ended, and why.
+    pub guess: Guess,
+    /// The scenario.
+    pub draft: Draft,
+    /// What was masked.
+    pub mask: Mask,
+}
+
+/// Why a log could not be imported.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// It could not be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// Nothing is in it.
+    #[error(
+        "nothing is in it; an agent that prints nothing may still read its stdin: see scenarios/stdin/open-pipe.toml"
+    )]
+    Empty,
+    /// It is no text.
+    #[error("no log: it holds bytes that no text has; --format names one of {}", names())]
+    NoText,
+    /// rehang's own fault.
+    #[error("no scenario could be drafted")]
+    Undrafted,
+    /// Nothing of it could be used.
+    #[error("read as {format}, and nothing of it could be used: {why}; --format names one of {}", names())]
+    Nothing {
+        /// The format.
+        format: &'static str,
+        /// The most frequent trouble.
+        why: String,
+    },
+}
+
+fn names() -> String {
+    Format::ALL.map(Format::name).join(", ")
+}
+
+/// Imports a log. `progress` is told how many bytes were read.
+///
+/// # Errors
+/// A source that cannot be read, or one with nothing in it that can be used.
+pub fn import(
+    mut from: impl BufRead,
+    options: &Options,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Imported, ImportError> {
+    let mut head = Vec::new();
+    from.by_ref().take(detect::PROBE_BYTES as u64).read_to_end(&mut head)?;
+    if head.iter().all(u8::is_ascii_whitespace) {
+        return Err(ImportError::Empty);
+    }
+    let format = options.format.or_else(|| detect::detect(&head)).ok_or(ImportError::NoText)?;
+    let skip = if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    let first = head[skip..].iter().copied().find(|b| !b.is_ascii_whitespace());
+    let document = format == Format::OpencodeExport
+        || first == Some(b'[') && !matches!(format, Format::Plain | Format::Asciicast | Format::Script);
+    let mut head = Cursor::new(head);
+    head.set_position(skip as u64);
+    let whole = head.chain(from);
+    let mut story = Story::default();
+    let mut reader = read::Reader::of(format);
+    if let read::Reader::Script(timing) = &mut reader {
+        timing.typescript.clone_from(&options.typescript);
+    }
+    if document {
+        let mut elements = Elements::new(whole);
+        while let Some(piece) = elements.next_piece()? {
+            reader.piece(&piece, &mut story);
+            progress(story.took.bytes);
+        }
+    } else {
+        let mut lines = Lines::new(whole);
+        while let Some(piece) = lines.next_piece()? {
+            reader.piece(&piece, &mut story);
+            progress(story.took.bytes);
+        }
+    }
+    reader.end(&mut story);
+    if story.took.total() == 0 {
+        let why = story.took.unusable.iter().max_by_key(|(_, t)| t.count);
+        let why = why.map_or_else(
+            || "no event of that format is in it".to_owned(),
+            |(why, t)| format!("{why} (line {})", t.first_line),
+        );
+        return Err(ImportError::Nothing { format: format.about(), why });
+    }
+    let guess = guess::guess(&story, options.hung);
+    let mut mask = Mask::default();
+    let draft = draft::draft(&story, &guess, &mut mask, options.turns.unwrap_or(limits::TURNS))
+        .ok_or(ImportError::Undrafted)?;
+    Ok(Imported { format, story, guess, draft, mask })
+}
+
+impl Imported {
+    /// The scenario as a file.
+    pub fn toml(&self) -> String {
+        to_toml(&self.draft.scenario, self.draft.control.as_ref())
+    }
+}

@@ -8,9 +8,11 @@ use super::{Code, CommandError};
 use crate::pool::Pool;
 use crate::workers;
 use clap::Args;
+use rehang_logs::Format;
 use rehang_scenario::problem::Style;
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// Runs the matrix again and again: one hash a cell over all runs.
@@ -102,7 +104,7 @@ pub fn burn() -> ! {
 /// Feeds random input to a parser.
 #[derive(Debug, Clone, Args)]
 pub struct Fuzz {
-    /// What to feed: `scenario`.
+    /// What to feed: `scenario`, or an importer: `import-claude`, `import-recording`, …
     pub target: String,
     /// How many inputs.
     #[arg(long, default_value_t = 100_000)]
@@ -118,22 +120,13 @@ impl Fuzz {
     /// # Errors
     /// An unknown target.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
-        if self.target != "scenario" {
-            return Err(CommandError::Usage(format!(
-                "nothing to fuzz is called `{}`; there is: scenario",
-                self.target
-            )));
-        }
-        let mut corpus: Vec<Vec<u8>> = Vec::new();
-        for path in crate::corpus::files(&crate::corpus::default_folder())? {
-            corpus.push(std::fs::read(path)?);
-        }
+        let (corpus, one) = self.target()?;
         let files: Vec<&[u8]> = corpus.iter().map(Vec::as_slice).collect();
         let mut right = 0_u64;
         let began = std::time::Instant::now();
         for at in 0..self.runs {
             let input = rehang_scenario::fuzz::mutate(self.seed.wrapping_add(at), &files);
-            let outcome = std::panic::catch_unwind(|| rehang_scenario::fuzz::one(&input));
+            let outcome = std::panic::catch_unwind(|| one(&input));
             match outcome {
                 Ok(loads) => right += u64::from(loads),
                 Err(_) => {
@@ -143,10 +136,46 @@ impl Fuzz {
                 }
             }
             if at % 50_000 == 49_999 {
-                writeln!(out, "{:>9} inputs, {right} of them scenarios, {} s", at + 1, began.elapsed().as_secs())?;
+                writeln!(out, "{:>9} inputs, {right} of them came through, {} s", at + 1, began.elapsed().as_secs())?;
             }
         }
-        writeln!(out, "{} inputs, {right} of them scenarios: no panic, no hang", self.runs)?;
+        writeln!(out, "{} inputs, {right} of them came through: no panic, no hang", self.runs)?;
         Ok(Code::Expected)
     }
+
+    /// What inputs are made of, and what is fed with them.
+    fn target(&self) -> Result<(Vec<Vec<u8>>, Feed), CommandError> {
+        if self.target == "scenario" {
+            let files = crate::corpus::files(&crate::corpus::default_folder())?;
+            let corpus = files.into_iter().map(std::fs::read).collect::<Result<_, _>>()?;
+            return Ok((corpus, Box::new(rehang_scenario::fuzz::one)));
+        }
+        let Some(format) = self.target.strip_prefix("import-").and_then(Format::named) else {
+            let importers = Format::ALL.map(|format| format!("import-{}", format.name())).join(", ");
+            let why = format!("nothing to fuzz is called `{}`; there are: scenario, {importers}", self.target);
+            return Err(CommandError::Usage(why));
+        };
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fake-agents/tests/golden");
+        let mut recordings = Vec::new();
+        for name in RECORDINGS {
+            recordings.push(std::fs::read(golden.join(name))?);
+        }
+        let seeds = rehang_logs::fuzz::seeds(format, &recordings);
+        Ok((seeds, Box::new(move |data| rehang_logs::fuzz::one(format, data))))
+    }
 }
+
+/// What is fed; says whether the input came through.
+type Feed = Box<dyn Fn(&[u8]) -> bool + std::panic::RefUnwindSafe>;
+
+/// Recordings that inputs of importers are made of: small ones, of all kinds.
+const RECORDINGS: [&str; 8] = [
+    "claude-1.0.128/io-bash-ppt-deny.jsonl",
+    "claude-2.0.77/io-ask-ppt-answer.jsonl",
+    "claude-2.0.77/interrupt-bash.jsonl",
+    "claude-2.1.329/bash-deny-null.jsonl",
+    "claude-2.1.329/drop.jsonl",
+    "opencode-1.2.15/09_question_unanswered_then_abort.jsonl",
+    "opencode-1.18.33/04_bash_perm_reject.jsonl",
+    "opencode-1.18.33/06_question_reply.jsonl",
+];

@@ -7,6 +7,7 @@ pub mod bench;
 pub mod bisect;
 pub mod check;
 pub mod explore;
+pub mod import;
 pub mod list;
 pub mod measure;
 pub mod path;

@@ -1,0 +1,447 @@
+//! `rehang import` and `rehang export`: a log becomes a scenario, a trace becomes a log.
+//!
+//! Invariants: nothing is written that was not masked; what the scenario is said to do has been tried on sim, and where it
+//! does something else, that is said and the exit code is 1.
+
+use super::{Code, CommandError};
+use crate::unit::{self, Unit, Wanted};
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rehang_judge::{Row, Trace, ndjson};
+use rehang_logs::{End, Format, Imported, LogForm, Options, limits};
+use rehang_scenario::{Arm, Scenario, Stage, VTime, to_toml};
+use rehang_stage::sim::Kernel;
+use serde_json::json;
+use std::fs::File;
+use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// Makes a scenario of a log.
+///
+/// Reads Claude Code's stream-json output and session transcripts, message logs of the agent SDKs, opencode's events, exports
+/// and `run --format json`, Codex's `--json` events, asciicasts, timing files of `script`, recorded exchanges, and lines of
+/// `timestamp<TAB>text`. Secrets and personal data are masked. Exit code 1: the scenario does not do what the log did.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "Examples:
+  rehang import hung.jsonl                               what happened, and the scenario
+  rehang import hung.jsonl --out hung.toml               the scenario into a file; then
+  rehang run --scenarios hung.toml --strategy none       it hangs
+  rehang import session.json --turns 40                  more of what came before
+  opencode export ses_123 | rehang import - --out x.toml
+  rehang import typescript.timing --typescript typescript
+  script(1) writes both with: script --log-out typescript --log-timing typescript.timing")]
+pub struct Import {
+    /// The log; `-` is stdin.
+    pub file: PathBuf,
+    /// Writes the scenario into this file; else it is printed.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// The log's format, where it is not found out: claude, claude-transcript, sdk, opencode-events, opencode-export,
+    /// opencode-run, codex, recording, asciicast, script, plain.
+    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    pub format: Option<Format>,
+    /// The most turns of the scenario; the oldest that the hang does not need go first.
+    #[arg(long, value_name = "N", default_value_t = limits::TURNS)]
+    pub turns: usize,
+    /// It hung, though the log's end looks like one.
+    #[arg(long, conflicts_with = "completed")]
+    pub hung: bool,
+    /// It completed, though the log shows no end.
+    #[arg(long)]
+    pub completed: bool,
+    /// The typescript of a timing file of `script`; beside it by its name where nothing is said.
+    #[arg(long, value_name = "FILE")]
+    pub typescript: Option<PathBuf>,
+    /// The report as one JSON object; the scenario is in it.
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn format(word: &str) -> Result<Format, String> {
+    Format::named(word).ok_or_else(|| format!("one of {}", Format::ALL.map(Format::name).join(", ")))
+}
+
+/// What a run of the scenario on sim showed.
+#[derive(Debug, Clone, Default)]
+pub struct Tried {
+    /// Of the scenario.
+    pub main: Option<Row>,
+    /// Of its control arm.
+    pub control: Option<Row>,
+    /// Why it could not be tried.
+    pub fault: Option<String>,
+}
+
+impl Tried {
+    /// Whether the scenario does what the log did, and its control arm completes.
+    pub fn holds(&self, end: End) -> bool {
+        let Some(main) = &self.main else { return false };
+        let word = match end {
+            End::Completed => "completed",
+            End::Failed => "failed",
+            End::Stopped => "stopped",
+            End::Hung => "hung",
+        };
+        let proved = end != End::Hung || main.proof.as_deref().is_some_and(|proof| proof != "horizon");
+        main.outcome == word && proved && self.control.as_ref().is_none_or(|row| row.outcome == "completed")
+    }
+}
+
+/// Reads a log and tries its scenario on sim; the rule for `none` names what the run was blocked on.
+///
+/// # Errors
+/// A log that cannot be read or used.
+pub fn import(path: &Path, options: &Options) -> Result<(Imported, Tried), CommandError> {
+    let named = |e: &dyn std::fmt::Display| CommandError::Usage(format!("{}: {e}", path.display()));
+    let (from, length): (Box<dyn Read>, u64) = if path == Path::new("-") {
+        (Box::new(std::io::stdin()), 0)
+    } else {
+        let file = File::open(path).map_err(|e| named(&e))?;
+        let meta = file.metadata().map_err(|e| named(&e))?;
+        if meta.is_dir() {
+            return Err(named(&"is a folder; name the log in it"));
+        }
+        (Box::new(file), meta.len())
+    };
+    let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
+    let style = "{elapsed:>4} [{bar:32}] {bytes}/{total_bytes} {bytes_per_sec}";
+    bar.set_style(ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()));
+    if !std::io::stderr().is_terminal() || length < LARGE_BYTES {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
+    let from = BufReader::with_capacity(256 << 10, from);
+    let imported = rehang_logs::import(from, options, &mut |bytes| {
+        if bytes.wrapping_sub(bar.position()) > LARGE_BYTES / 16 {
+            bar.set_position(bytes);
+        }
+    });
+    bar.finish_and_clear();
+    let mut imported = imported.map_err(|e| named(&e))?;
+    let tried = tried(&imported);
+    if let Some(row) = tried.main.as_ref().filter(|row| row.outcome == "hung") {
+        let blocked_on = row.blocked_on.clone().unwrap_or_default();
+        let rules = rehang_logs::draft::expect(&imported.guess, &imported.draft.scenario, &blocked_on);
+        imported.draft.scenario.expect.clone_from(&rules);
+        if let Some(control) = &mut imported.draft.control {
+            control.expect = rules;
+        }
+    }
+    Ok((imported, tried))
+}
+
+/// From this size on a log is read with a progress bar.
+const LARGE_BYTES: u64 = 16 << 20;
+
+/// Runs both arms on sim under `none`.
+pub fn tried(imported: &Imported) -> Tried {
+    let draft = &imported.draft;
+    let loaded = rehang_scenario::load("imported.toml", to_toml(&draft.scenario, draft.control.as_ref()).as_bytes());
+    let problems = rehang_scenario::check(&loaded, &crate::catalogue::Strategies::default());
+    if loaded.family.is_none() || !problems.is_empty() {
+        let why = problems.render(rehang_scenario::Style::Plain);
+        return Tried { fault: Some(why), ..Tried::default() };
+    }
+    let row = |scenario: &Scenario| -> Result<Row, String> {
+        let terminal = scenario.terminals.first().copied().unwrap_or(rehang_scenario::Terminal::Null);
+        let expect = scenario.expect.first().cloned().ok_or("no rule")?;
+        let wanted = Wanted { id: "imported".to_owned(), strategy: "none".to_owned(), arm: Arm::Main, expect };
+        let unit = Unit {
+            name: "imported".to_owned(),
+            main: scenario.clone(),
+            control: None,
+            terminal,
+            seed: 1,
+            stages: vec![Stage::Sim],
+            cells: vec![wanted],
+            keep_traces: false,
+            begin: VTime::ZERO,
+        };
+        let answer = unit::run(&unit, &mut |_| Ok(Box::new(Kernel::new())));
+        let cell = answer.cells.into_iter().next().ok_or("no cell ran")?;
+        cell.row.ok_or_else(|| cell.fault.unwrap_or_default())
+    };
+    let mut tried = Tried::default();
+    match row(&draft.scenario) {
+        Ok(found) => tried.main = Some(found),
+        Err(why) => tried.fault = Some(why),
+    }
+    if let Some(control) = &draft.control {
+        match row(control) {
+            Ok(found) => tried.control = Some(found),
+            Err(why) => tried.fault = Some(why),
+        }
+    }
+    tried
+}
+
+impl Import {
+    /// Imports and reports.
+    ///
+    /// # Errors
+    /// A log that cannot be read or used; a file that cannot be written.
+    pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        let options = Options {
+            format: self.format,
+            turns: Some(self.turns.max(1)),
+            hung: if self.hung { Some(true) } else { self.completed.then_some(false) },
+            typescript: self.typescript()?,
+        };
+        let (mut imported, tried) = import(&self.file, &options)?;
+        let toml = imported.toml();
+        if let Some(path) = &self.out {
+            std::fs::write(path, &toml).map_err(|e| CommandError::Usage(format!("{}: {e}", path.display())))?;
+        }
+        let report = Report::new(&mut imported, &tried);
+        if self.json {
+            let mut object = report.json();
+            object["scenario"] = json!(toml);
+            writeln!(out, "{object}")?;
+        } else if self.out.is_some() {
+            report.print(out)?;
+        } else {
+            // the scenario is the output; what is said about it goes beside it
+            report.print(&mut anstream::stderr())?;
+            out.write_all(toml.as_bytes())?;
+        }
+        Ok(if tried.holds(imported.guess.end) { Code::Expected } else { Code::Unexpected })
+    }
+
+    fn typescript(&self) -> Result<Vec<u8>, CommandError> {
+        let beside = || {
+            let stem = self.file.with_extension("");
+            let known = ["", "typescript", "log", "out", "script"]
+                .map(|e| if e.is_empty() { stem.clone() } else { stem.with_extension(e) });
+            known.into_iter().find(|path| path.is_file() && *path != self.file)
+        };
+        let timing = self.format == Some(Format::Script)
+            || self.file.extension().is_some_and(|e| ["timing", "tm", "time"].iter().any(|t| e == *t));
+        let Some(path) = self.typescript.clone().or_else(|| beside().filter(|_| timing)) else { return Ok(Vec::new()) };
+        let mut bytes = Vec::new();
+        let file = File::open(&path).map_err(|e| CommandError::Usage(format!("{}: {e}", path.display())))?;
+        file.take(TYPESCRIPT_BYTES).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+/// The most of a typescript that is read.
+const TYPESCRIPT_BYTES: u64 = 64 << 20;
+
+/// Writes a trace as a log of its agent.
+///
+/// The trace is one that `rehang run --traces` or `rehang show --trace` wrote; of several in one file the first is taken.
+/// Such a log can be imported again. What a process waits for is in no log, so a few hangs come back as another one.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "Examples:
+  rehang show 'question/row-diff::none::null::1' --trace > t.ndjson
+  rehang export t.ndjson                                 as its agent would have been logged
+  rehang export t.ndjson --format sse --out events.txt   as SSE text
+  rehang export t.ndjson | rehang import -               and back")]
+pub struct Export {
+    /// The trace; `-` is stdin.
+    pub trace: PathBuf,
+    /// Writes the log into this file; else it is printed.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// The log's form, where it is not to be the agent's own: recording, stream-json, opencode-events, sse, asciicast,
+    /// plain.
+    #[arg(long, value_name = "FORM", value_parser = form)]
+    pub format: Option<LogForm>,
+}
+
+fn form(word: &str) -> Result<LogForm, String> {
+    LogForm::named(word).ok_or_else(|| format!("one of {}", LogForm::NAMES.map(|(name, _)| name).join(", ")))
+}
+
+impl Export {
+    /// Reads the trace and writes the log.
+    ///
+    /// # Errors
+    /// A trace that cannot be read; a form that holds nothing of it; a file that cannot be written.
+    pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        let named = |e: &dyn std::fmt::Display| CommandError::Usage(format!("{}: {e}", self.trace.display()));
+        let from: Box<dyn Read> = match self.trace == Path::new("-") {
+            true => Box::new(std::io::stdin()),
+            false => Box::new(File::open(&self.trace).map_err(|e| named(&e))?),
+        };
+        let (_, trace) = first_trace(BufReader::new(from)).map_err(|e| named(&e))?;
+        let form = self.format.unwrap_or_else(|| LogForm::of(&trace));
+        let mut log = Vec::new();
+        rehang_logs::export(&trace, form, &mut log)?;
+        if log.is_empty() {
+            return Err(named(&"such a log of it would be empty; --format names another form"));
+        }
+        match &self.out {
+            Some(path) => {
+                std::fs::write(path, &log).map_err(|e| CommandError::Usage(format!("{}: {e}", path.display())))?
+            }
+            None => out.write_all(&log)?,
+        }
+        Ok(Code::Expected)
+    }
+}
+
+/// The first trace of a file that holds several one behind the other.
+fn first_trace(mut from: impl BufRead) -> Result<(ndjson::Header, Trace), ndjson::ReadError> {
+    let mut text = Vec::new();
+    let mut line = Vec::new();
+    while from.by_ref().take(ndjson::LINE_MAX_BYTES as u64 + 2).read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
+        if !text.is_empty() && line.starts_with(b"{\"rehang_trace\"") || text.len() > ndjson::TOTAL_MAX_BYTES {
+            break;
+        }
+        text.append(&mut line);
+    }
+    ndjson::read(text.as_slice())
+}
+
+/// What is said of an import; every text in it is masked.
+struct Report {
+    object: serde_json::Value,
+}
+
+impl Report {
+    fn new(imported: &mut Imported, tried: &Tried) -> Report {
+        let (story, guess) = (&imported.story, &imported.guess);
+        let mask = &mut imported.mask;
+        let begin = story.first.unwrap_or(0);
+        let mut unusable = Vec::new();
+        for (why, trouble) in &story.took.unusable {
+            let excerpt = mask.shown(&trouble.excerpt, 60);
+            unusable.push(
+                json!({"why": why, "count": trouble.count, "first_line": trouble.first_line, "excerpt": excerpt}),
+            );
+        }
+        let open: Vec<_> = rehang_logs::open::asks(story, mask);
+        let running: Vec<_> = rehang_logs::open::calls(story, mask);
+        let row = |row: &Option<Row>| {
+            row.as_ref().map(|row| json!({"outcome": row.outcome, "blocked_on": row.blocked_on, "proof": row.proof, "virtual_ms": row.virtual_ms}))
+        };
+        let others: Vec<_> = guess.others.iter().map(|(id, why)| json!({"mechanism": id, "why": why})).collect();
+        let mut object = json!({
+            "format": imported.format.name(),
+            "pieces": story.took.pieces,
+            "bytes": story.took.bytes,
+            "taken": story.took.taken,
+            "passed_over": story.took.passed_over,
+            "unusable": unusable,
+            "release": story.release,
+            "sessions": story.sessions.len(),
+            "timed": story.timed,
+            "length_ms": story.length_ms(),
+            "progress_ended_ms": story.material.saturating_sub(begin),
+            "progress_ended_with": story.material_is,
+            "end": guess.end,
+            "mechanism": guess.mechanism,
+            "sure": guess.sure,
+            "why": guess.why,
+            "others": others,
+            "open_asks": open,
+            "running": running,
+            "left_out_steps": imported.draft.left_out,
+            "tried": {"main": row(&tried.main), "control": row(&tried.control), "fault": tried.fault},
+            "does_the_same": tried.holds(guess.end),
+        });
+        masked(&mut object, mask);
+        object["masked"] = json!(mask.found);
+        Report { object }
+    }
+
+    fn json(&self) -> serde_json::Value {
+        self.object.clone()
+    }
+
+    fn print(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        let o = &self.object;
+        let text = |key: &str| o[key].as_str().unwrap_or_default();
+        let list = |key: &str| o[key].as_array().cloned().unwrap_or_default();
+        let counts = |key: &str| -> String {
+            let all = o[key].as_object().into_iter().flatten();
+            all.map(|(k, n)| format!("{n} {k}")).collect::<Vec<_>>().join(", ")
+        };
+        let format = Format::named(text("format")).map_or("", Format::about);
+        writeln!(out, "read as {format}: {} lines or elements, {} bytes", o["pieces"], o["bytes"])?;
+        writeln!(out, "  taken        {}", counts("taken"))?;
+        if !counts("passed_over").is_empty() {
+            writeln!(out, "  passed over  {}", counts("passed_over"))?;
+        }
+        for trouble in list("unusable") {
+            let (why, line) = (trouble["why"].as_str().unwrap_or_default(), &trouble["first_line"]);
+            writeln!(
+                out,
+                "  unusable     {} {why}, the first on line {line}: {}",
+                trouble["count"], trouble["excerpt"]
+            )?;
+        }
+        let (end, mechanism) = (text("end"), text("mechanism"));
+        let name = rehang_scenario::mechanism::mechanism(mechanism).map_or("", |m| m.name);
+        let sure = match text("sure") {
+            "yes" => "the log says so",
+            "likely" => "likely",
+            _ => "perhaps",
+        };
+        writeln!(out, "{end}; {mechanism} {name} ({sure})")?;
+        for why in list("why") {
+            writeln!(out, "  since        {}", why.as_str().unwrap_or_default())?;
+        }
+        for other in list("others") {
+            writeln!(
+                out,
+                "  or           {}: {}",
+                other["mechanism"].as_str().unwrap_or_default(),
+                other["why"].as_str().unwrap_or_default()
+            )?;
+        }
+        let ms = |key: &str| rehang_logs::guess::span(o[key].as_u64().unwrap_or(0));
+        if o["timed"] == true {
+            writeln!(
+                out,
+                "  progress     ended after {} of {}, with {}",
+                ms("progress_ended_ms"),
+                ms("length_ms"),
+                text("progress_ended_with")
+            )?;
+        }
+        for (key, word) in [("open_asks", "open ask"), ("running", "running")] {
+            for open in list(key) {
+                writeln!(out, "  {word:12} {}", open.as_str().unwrap_or_default())?;
+            }
+        }
+        if o["left_out_steps"] != 0 {
+            writeln!(out, "  left out     {} earlier steps (--turns N keeps more)", o["left_out_steps"])?;
+        }
+        let masked = counts("masked");
+        if !masked.is_empty() {
+            writeln!(out, "  masked       {masked}")?;
+        }
+        let row = |row: &serde_json::Value| {
+            let mut text = row["outcome"].as_str().unwrap_or("could not be tried").to_owned();
+            for (key, word) in [("blocked_on", ", on "), ("proof", ", by ")] {
+                if let Some(value) = row[key].as_str() {
+                    text.push_str(word);
+                    text.push_str(value);
+                }
+            }
+            text
+        };
+        writeln!(out, "tried on sim: {}", row(&o["tried"]["main"]))?;
+        if o["tried"]["control"].is_object() {
+            writeln!(out, "control arm:  {}", row(&o["tried"]["control"]))?;
+        }
+        if let Some(fault) = o["tried"]["fault"].as_str() {
+            writeln!(out, "{fault}")?;
+        }
+        if o["does_the_same"] != true {
+            writeln!(out, "NOT the same: the log {end}; --format, --turns, --hung or --completed may help")?;
+        }
+        out.flush()
+    }
+}
+
+/// Masks every text of a JSON value.
+fn masked(value: &mut serde_json::Value, mask: &mut rehang_logs::Mask) {
+    match value {
+        serde_json::Value::String(text) => *text = mask.text(text),
+        serde_json::Value::Array(list) => list.iter_mut().for_each(|value| masked(value, mask)),
+        serde_json::Value::Object(map) => map.values_mut().for_each(|value| masked(value, mask)),
+        _ => {}
+    }
+}

@@ -1,0 +1,210 @@
+//! Which format a log is in.
+//!
+//! Invariant: decided by the first [`PROBE_BYTES`] alone; what fits nothing is plain text, or is refused.
+
+use crate::read::cast;
+use serde_json::Value;
+
+/// How much of a log is looked at.
+pub const PROBE_BYTES: usize = 256 << 10;
+
+/// A format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Format {
+    /// Claude Code's `--output-format stream-json`, with its control protocol.
+    Claude,
+    /// A session transcript of Claude Code (JSONL below `projects/`).
+    ClaudeTranscript,
+    /// Messages of an agent SDK, logged by its host.
+    Sdk,
+    /// `/event` or `/global/event` of an opencode server: SSE text or NDJSON.
+    OpencodeEvents,
+    /// `opencode export`.
+    OpencodeExport,
+    /// `opencode run --format json`.
+    OpencodeRun,
+    /// `codex exec --json`.
+    Codex,
+    /// A recorded exchange, with both directions (`fake-agents/tests/golden`).
+    Recording,
+    /// asciicast v2 or v3.
+    Asciicast,
+    /// A timing file of `script`, with its typescript.
+    Script,
+    /// `timestamp<TAB>text`.
+    Plain,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Format; 11] = [
+        Format::Claude,
+        Format::ClaudeTranscript,
+        Format::Sdk,
+        Format::OpencodeEvents,
+        Format::OpencodeExport,
+        Format::OpencodeRun,
+        Format::Codex,
+        Format::Recording,
+        Format::Asciicast,
+        Format::Script,
+        Format::Plain,
+    ];
+
+    /// Its word on a command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Claude => "claude",
+            Format::ClaudeTranscript => "claude-transcript",
+            Format::Sdk => "sdk",
+            Format::OpencodeEvents => "opencode-events",
+            Format::OpencodeExport => "opencode-export",
+            Format::OpencodeRun => "opencode-run",
+            Format::Codex => "codex",
+            Format::Recording => "recording",
+            Format::Asciicast => "asciicast",
+            Format::Script => "script",
+            Format::Plain => "plain",
+        }
+    }
+
+    /// The format of this name.
+    pub fn named(name: &str) -> Option<Format> {
+        Format::ALL.into_iter().find(|format| format.name() == name)
+    }
+
+    /// What it is, for people.
+    pub fn about(self) -> &'static str {
+        match self {
+            Format::Claude => "Claude Code's stream-json output",
+            Format::ClaudeTranscript => "a session transcript of Claude Code",
+            Format::Sdk => "messages of an agent SDK",
+            Format::OpencodeEvents => "events of an opencode server",
+            Format::OpencodeExport => "an export of an opencode session",
+            Format::OpencodeRun => "the output of `opencode run --format json`",
+            Format::Codex => "the events of `codex exec --json`",
+            Format::Recording => "a recorded exchange",
+            Format::Asciicast => "an asciicast",
+            Format::Script => "a timing file of `script`",
+            Format::Plain => "lines of text",
+        }
+    }
+}
+
+/// The format of a log that begins like this; none where it is no text.
+pub fn detect(head: &[u8]) -> Option<Format> {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let mut lines = head.split(|b| *b == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+    let first = lines.clone().next()?;
+    if first.contains(&0) {
+        return None;
+    }
+    let mut votes = [0_u32; Format::ALL.len()];
+    for line in lines.by_ref().take(50) {
+        if let Some(format) = of_line(line) {
+            votes[format as usize] += 1;
+            // a header decides
+            if format == Format::Asciicast && std::ptr::eq(line, first) {
+                return Some(format);
+            }
+        }
+    }
+    let best = (0..votes.len()).rev().max_by_key(|&at| votes[at]).filter(|&at| votes[at] > 0);
+    if let Some(best) = best {
+        return Some(Format::ALL[best]);
+    }
+    // one large document, on one line or many
+    let has = |needle: &[u8]| memchr::memmem::find(head, needle).is_some();
+    if first.starts_with(b"{") && has(b"\"messages\"") || first.starts_with(b"{") && has(b"\"info\"") && has(b"\"ses_")
+    {
+        return Some(Format::OpencodeExport);
+    }
+    if first.starts_with(b"[") && has(b"\"type\"") {
+        return Some(Format::Sdk);
+    }
+    Some(Format::Plain)
+}
+
+fn of_line(line: &[u8]) -> Option<Format> {
+    if line.starts_with(b"data:") || line.starts_with(b"event:") {
+        return Some(Format::OpencodeEvents);
+    }
+    if !line.starts_with(b"{") {
+        let text = std::str::from_utf8(&line[..line.len().min(200)]).ok()?;
+        if text.contains('\t') && crate::read::time::parse(text.split('\t').next()?).is_some() {
+            return Some(Format::Plain);
+        }
+        if text.contains("Reading additional input from stdin") || text.contains("Reading prompt from stdin") {
+            return Some(Format::Codex);
+        }
+        let mut words = text.split_ascii_whitespace();
+        let first = words.next()?;
+        let first = if matches!(first, "O" | "I" | "H" | "S") { words.next()? } else { first };
+        let timing = first.contains('.') && first.parse::<f64>().is_ok() && words.next()?.parse::<u64>().is_ok();
+        return (timing && words.next().is_none()).then_some(Format::Script);
+    }
+    if crate::read::too_deep(line) {
+        return None;
+    }
+    of_value(&serde_json::from_slice(line).ok()?)
+}
+
+/// The format that a JSON line is of.
+pub fn of_value(value: &Value) -> Option<Format> {
+    let kind = value["type"].as_str().unwrap_or_default();
+    let has = |key: &str| !value[key].is_null();
+    if cast::is_header(value) {
+        return Some(Format::Asciicast);
+    }
+    if has("dir") && has("msg") || has("kind") && (has("ev") || has("method")) {
+        return Some(Format::Recording);
+    }
+    if has("messages") && has("info") {
+        return Some(Format::OpencodeExport);
+    }
+    if value["properties"].is_object() || value["payload"]["properties"].is_object() {
+        return Some(Format::OpencodeEvents);
+    }
+    if has("sessionID") && (value["part"].is_object() || has("error")) {
+        return Some(Format::OpencodeRun);
+    }
+    if kind.starts_with("thread.") || kind.starts_with("turn.") || kind.starts_with("item.") {
+        return Some(Format::Codex);
+    }
+    match kind {
+        "user" | "assistant" | "system" | "summary" | "file-history-snapshot" | "queue-operation"
+            if has("uuid") && has("sessionId") || has("leafUuid") || has("messageId") =>
+        {
+            return Some(Format::ClaudeTranscript);
+        }
+        "system"
+        | "assistant"
+        | "user"
+        | "result"
+        | "control_request"
+        | "control_response"
+        | "stream_event"
+        | "control_cancel_request"
+        | "rate_limit_event" => return Some(Format::Claude),
+        _ => {}
+    }
+    let envelopes = ["message", "msg", "event", "data", "payload", "ev"].iter().map(|key| &value[key]);
+    for inner in envelopes.filter(|inner| inner.is_object()) {
+        match of_value_of(inner) {
+            Some(Format::Claude) => return Some(Format::Sdk),
+            Some(format) => return Some(format),
+            None => {}
+        }
+    }
+    let classes = value["content"].is_array() || has("num_turns") && has("duration_ms");
+    classes.then_some(Format::Sdk)
+}
+
+fn of_value_of(inner: &Value) -> Option<Format> {
+    let kind = inner["type"].as_str()?;
+    if inner["properties"].is_object() {
+        return Some(Format::OpencodeEvents);
+    }
+    let message = inner["message"].is_object() || inner["subtype"].is_string();
+    (message && matches!(kind, "user" | "assistant" | "system" | "result")).then_some(Format::Claude)
+}

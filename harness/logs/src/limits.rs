@@ -1,0 +1,30 @@
+//! How much is kept of a log. A log has no limit: whatever its size, memory is bounded by what stands here.
+//!
+//! Invariant: what a reader keeps is the product of these, about 40 MiB at the very most.
+
+/// The longest line, or element of a JSON document, that is read; a longer one is skipped and counted.
+pub const RECORD_BYTES: usize = 4 << 20;
+/// JSON values inside each other; deeper ones are not looked into.
+pub const NESTING: usize = 64;
+/// Sessions of an agent that are kept.
+pub const SESSIONS: usize = 128;
+/// The latest steps of a session that are kept.
+pub const STEPS: usize = 48;
+/// Asks that are kept; open ones go last.
+pub const ASKS: usize = 128;
+/// Bytes of one text that are kept. They are masked before they are cut to what is shown.
+pub const TEXT_BYTES: usize = 4 << 10;
+/// Characters of one text in what is written.
+pub const SHOWN_CHARS: usize = 400;
+/// Options of a question, questions of an ask, patterns of a permission.
+pub const LIST: usize = 24;
+/// Output lines of a plain program that are kept.
+pub const LINES: usize = 256;
+/// Kinds of events, and kinds of trouble, that are counted by name; the rest is counted together.
+pub const KINDS: usize = 64;
+/// The turns of a drafted scenario, where nobody says how many.
+pub const TURNS: usize = 5;
+/// Gaps between events below this are not written down, in milliseconds.
+pub const GAP_MS: u64 = 100;
+/// The longest gap that is written down: 30 days. Beyond it two clocks were read.
+pub const GAP_MAX_MS: u64 = 30 * 24 * 3_600_000;

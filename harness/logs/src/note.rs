@@ -1,0 +1,278 @@
+//! What a log says, in one vocabulary for all formats.
+//!
+//! Invariant: a note says what stands in the log; what it means is decided later, from all of them.
+
+use rehang_scenario::turns::Question;
+
+/// Who wrote the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Kind {
+    /// Nobody that is known: a plain program.
+    #[default]
+    Program,
+    /// Claude Code.
+    Claude,
+    /// opencode or a fork of it.
+    Opencode,
+    /// Codex.
+    Codex,
+}
+
+/// How the agent was used, as far as the log shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Form {
+    /// Its output alone: `-p`, `run`.
+    #[default]
+    Once,
+    /// Text out, nothing else.
+    Text,
+    /// Messages both ways.
+    Host,
+    /// A server and its clients.
+    Server,
+    /// A session's transcript, written beside it; nobody knows where its user sat.
+    Transcript,
+    /// A terminal.
+    Screen,
+}
+
+/// One thing that a log says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Note {
+    /// The agent, its release, its form.
+    Agent {
+        /// Who.
+        kind: Kind,
+        /// Release, if said.
+        release: Option<String>,
+        /// Form.
+        form: Form,
+    },
+    /// The permission mode (Claude Code).
+    Mode(String),
+    /// Somebody can be asked over the control protocol.
+    PromptTool,
+    /// A session, and the session or call that it belongs to.
+    Session {
+        /// Its id.
+        id: String,
+        /// Its parent's id.
+        parent: Option<String>,
+        /// The tool call that it does the work of.
+        call: Option<String>,
+        /// It began within this log.
+        created: bool,
+    },
+    /// Somebody prompts it.
+    Prompt {
+        /// The session.
+        session: String,
+        /// The text is not kept.
+        by_client: bool,
+    },
+    /// The model says something.
+    Text {
+        /// The session.
+        session: String,
+        /// The response that it is of.
+        message: String,
+        /// The part of it; a later note with the same part replaces it.
+        part: String,
+        /// The text.
+        text: String,
+        /// It adds to the part instead.
+        delta: bool,
+    },
+    /// The model thinks: progress without words.
+    Thinks {
+        /// The session.
+        session: String,
+    },
+    /// The model calls a tool; a later note with the same call adds what it knows.
+    Call {
+        /// The session.
+        session: String,
+        /// The response that it is of.
+        message: String,
+        /// Its id.
+        call: String,
+        /// What it calls.
+        does: Calls,
+    },
+    /// A call's output so far: material progress.
+    Output {
+        /// The call.
+        call: String,
+    },
+    /// A call ended, and the model is told this.
+    Told {
+        /// The call.
+        call: String,
+        /// An error.
+        error: bool,
+        /// The text.
+        text: String,
+        /// The command's exit code.
+        code: Option<i64>,
+    },
+    /// A call was denied without asking anybody.
+    Denied {
+        /// The call.
+        call: String,
+    },
+    /// Something is asked of a person.
+    Asked {
+        /// Its id.
+        id: String,
+        /// The session.
+        session: String,
+        /// The call that asks.
+        call: Option<String>,
+        /// What is asked.
+        asks: Asks,
+    },
+    /// An ask ended.
+    AskEnded {
+        /// Its id.
+        id: String,
+        /// How.
+        how: Reply,
+    },
+    /// A response ended.
+    Finish {
+        /// The session.
+        session: String,
+        /// The response.
+        message: String,
+        /// `stop`, `tool-calls`, `unknown`, …
+        reason: String,
+    },
+    /// A session is busy, or idle.
+    Busy {
+        /// The session.
+        session: String,
+        /// Whether.
+        busy: bool,
+    },
+    /// Somebody stops a session, or interrupts.
+    Stop {
+        /// The session; empty for the root.
+        session: String,
+    },
+    /// The model's server refuses, and is asked again.
+    Retry {
+        /// The session.
+        session: String,
+        /// Its HTTP status.
+        status: Option<u16>,
+    },
+    /// A response was cut off, and the model is asked to go on.
+    CutOff {
+        /// The session.
+        session: String,
+    },
+    /// A session failed.
+    Failed {
+        /// The session.
+        session: String,
+        /// How.
+        why: String,
+        /// It was stopped by somebody.
+        aborted: bool,
+    },
+    /// The context is compacted.
+    Compacted {
+        /// The session.
+        session: String,
+    },
+    /// The agent's own result.
+    Result {
+        /// It says that it went well.
+        ok: bool,
+        /// It was stopped by somebody.
+        aborted: bool,
+        /// What it says of it.
+        text: String,
+    },
+    /// A client's prompt request has no response, or a whole one.
+    Post {
+        /// Whether one came.
+        answered: bool,
+        /// The client waits for events instead (`prompt_async`).
+        events: bool,
+    },
+    /// A sign of life without progress.
+    Alive,
+    /// A plain program prints.
+    Prints {
+        /// To stderr.
+        stderr: bool,
+        /// What; need not be a whole line.
+        text: String,
+    },
+    /// Somebody types.
+    Types,
+    /// The program exits.
+    Exit(i64),
+}
+
+/// What a tool call does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Calls {
+    /// Asks questions.
+    Ask(Vec<Question>),
+    /// Runs a command.
+    Bash {
+        /// The command line.
+        command: String,
+        /// The limit that the model set, in milliseconds.
+        timeout_ms: Option<u64>,
+    },
+    /// Starts a subagent.
+    Task {
+        /// What it is to do.
+        description: String,
+        /// Its session.
+        child: Option<String>,
+    },
+    /// Another tool.
+    Tool {
+        /// Its name.
+        name: String,
+        /// What it is called with, in short.
+        on: String,
+    },
+}
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Asks {
+    /// Questions.
+    Questions(Vec<Question>),
+    /// A permission.
+    Permission {
+        /// Its name.
+        permission: String,
+        /// What for.
+        patterns: Vec<String>,
+    },
+}
+
+/// How an ask ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reply {
+    /// Answered: labels for each question.
+    Answers(Vec<Vec<String>>),
+    /// Allowed.
+    Allowed,
+    /// Allowed for ever.
+    Always,
+    /// Denied.
+    Denied,
+    /// An empty answer.
+    Skipped,
+    /// Dismissed.
+    Dismissed,
+    /// Taken back by the agent.
+    Withdrawn,
+}

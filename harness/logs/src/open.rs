@@ -1,0 +1,61 @@
+//! What was open when progress ended: asks and running calls, subagents' included, in words.
+//!
+//! Invariant: masked, a line each.
+
+use crate::guess::{span, words};
+use crate::limits;
+use crate::mask::Mask;
+use crate::note::Asks;
+use crate::story::{Story, What};
+
+/// Open asks of the tree that the log is of.
+pub fn asks(story: &Story, mask: &mut Mask) -> Vec<String> {
+    let root = story.root().unwrap_or_default();
+    let open = story.asks.iter().filter(|ask| ask.end.is_none() && story.root_of(&ask.session) == root);
+    let open = open.filter(|ask| story.sessions.get(&ask.session).is_none_or(|s| s.busy != Some(false)));
+    open.take(limits::LIST)
+        .map(|ask| {
+            let what = match &ask.asks {
+                Asks::Questions(questions) => {
+                    let options = |q: &rehang_scenario::turns::Question| {
+                        let labels: Vec<&str> = q.options.iter().map(|o| o.label.as_str()).collect();
+                        format!("{} [{}]", q.question, labels.join(", "))
+                    };
+                    questions.iter().map(options).collect::<Vec<_>>().join("; ")
+                }
+                Asks::Permission { permission, patterns } => {
+                    format!("permission {permission}: {}", patterns.join(", "))
+                }
+            };
+            let of = depth(story, &ask.session);
+            let what = mask.shown(&what.replace('\n', " "), limits::SHOWN_CHARS);
+            format!("{what}{of}, open for {}", span(story.last.saturating_sub(ask.at)))
+        })
+        .collect()
+}
+
+/// Running calls of the tree that the log is of.
+pub fn calls(story: &Story, mask: &mut Mask) -> Vec<String> {
+    let root = story.root().unwrap_or_default();
+    let mut found = Vec::new();
+    for (id, session) in &story.sessions {
+        if story.root_of(id) != root || session.busy == Some(false) || story.result.is_some() {
+            continue;
+        }
+        for step in &session.steps {
+            let What::Called(call) = &step.what else { continue };
+            if call.told.is_none() && found.len() < limits::LIST {
+                let what = mask.shown(&words(&call.does).replace('\n', " "), limits::SHOWN_CHARS);
+                found.push(format!("{what}{}, for {}", depth(story, id), span(story.last.saturating_sub(step.at))));
+            }
+        }
+    }
+    found
+}
+
+fn depth(story: &Story, session: &str) -> String {
+    match story.depth(session) {
+        0 => String::new(),
+        depth => format!(" (in a session {depth} below the root)"),
+    }
+}

@@ -1,0 +1,206 @@
+//! Terminals: asciicast v2 and v3, and the timing files of `script`.
+//!
+//! Invariant: what came out is kept as text, escape sequences left out but for those that ask the terminal something.
+
+use super::Sink;
+use crate::limits;
+use crate::note::{Form, Kind, Note};
+use serde_json::Value;
+
+/// Reader of asciicast: a header, then `[time, code, data]` a line; in v3 times are spans since the event before.
+#[derive(Default)]
+pub struct Cast {
+    version: u64,
+    now_ms: f64,
+}
+
+impl Cast {
+    /// Takes a line.
+    pub fn line(&mut self, bytes: &[u8], sink: &mut Sink<'_>) {
+        if self.version == 3 && bytes.starts_with(b"#") {
+            return sink.pass("comment");
+        }
+        super::json(bytes, sink, |value, sink| {
+            if value.is_object() && self.version == 0 {
+                self.version = value["version"].as_u64().unwrap_or(2);
+                sink.take("header");
+                sink.at = Some(0);
+                let form = if self.version >= 3 { Form::Screen } else { Form::Text };
+                return sink.note(Note::Agent { kind: Kind::Program, release: None, form });
+            }
+            let (Some(time), Some(code)) = (value[0].as_f64(), value[1].as_str()) else {
+                return sink.trouble("no event of an asciicast", value.to_string().as_bytes());
+            };
+            if time.is_finite() && time >= 0.0 {
+                self.now_ms = if self.version >= 3 { self.now_ms + time * 1e3 } else { time * 1e3 };
+            }
+            sink.at = Some(self.now_ms.min(1e15).round() as u64);
+            match code {
+                "o" => sink.note(Note::Prints { stderr: false, text: plain(value[2].as_str().unwrap_or_default()) }),
+                "i" => sink.note(Note::Types),
+                "x" => {
+                    let code = value[2].as_i64().or_else(|| value[2].as_str().and_then(|c| c.trim().parse().ok()));
+                    sink.note(Note::Exit(code.unwrap_or(0)));
+                }
+                other => return sink.pass(other),
+            }
+            sink.take(code);
+        });
+    }
+}
+
+/// Reader of a `script` timing file, with the bytes of its typescript: `0.125 18`, or `O 0.125 18`.
+#[derive(Default)]
+pub struct Timing {
+    /// What is left of the typescript.
+    pub typescript: Vec<u8>,
+    /// How far it was read.
+    pub at: usize,
+    /// Its header was passed over.
+    pub begun: bool,
+    now_ms: f64,
+}
+
+impl Timing {
+    /// Takes a line of the timing file.
+    pub fn line(&mut self, bytes: &[u8], sink: &mut Sink<'_>) {
+        if !self.begun {
+            self.begun = true;
+            sink.note(Note::Agent { kind: Kind::Program, release: None, form: Form::Text });
+            if self.typescript.starts_with(b"Script started") {
+                self.at = memchr::memchr(b'\n', &self.typescript).map_or(self.typescript.len(), |at| at + 1);
+            }
+        }
+        let line = String::from_utf8_lossy(&bytes[..bytes.len().min(300)]);
+        let mut words = line.split_ascii_whitespace();
+        let mut first = words.next().unwrap_or_default();
+        let mut stream = "O";
+        if first.len() == 1 && first.bytes().all(|b| b.is_ascii_uppercase()) {
+            stream = match first {
+                "O" => "O",
+                "I" => "I",
+                _ => "",
+            };
+            first = words.next().unwrap_or_default();
+        }
+        let Some(seconds) = first.parse::<f64>().ok().filter(|s| s.is_finite() && *s >= 0.0) else {
+            return sink.trouble("no line of a timing file", bytes);
+        };
+        self.now_ms = (self.now_ms + seconds * 1e3).min(1e15);
+        sink.at = Some(self.now_ms.round() as u64);
+        if stream == "I" {
+            sink.take("input");
+            return sink.note(Note::Types);
+        }
+        if stream.is_empty() {
+            let rest: Vec<&str> = words.collect();
+            if let ["EXIT_CODE", code] = rest.as_slice() {
+                sink.note(Note::Exit(code.parse().unwrap_or(0)));
+            }
+            return sink.pass("header or signal");
+        }
+        let count = words.next().and_then(|n| n.parse::<usize>().ok()).unwrap_or(0);
+        let end = self.at.saturating_add(count).min(self.typescript.len());
+        let text = String::from_utf8_lossy(&self.typescript[self.at..end]);
+        sink.take("output");
+        sink.note(Note::Prints { stderr: false, text: plain(&text) });
+        self.at = end;
+        if let Some(code) = end_of_script(&self.typescript[end..]) {
+            sink.note(Note::Exit(code));
+        }
+    }
+}
+
+/// The exit code in the last line of a typescript, where it begins here.
+pub fn end_of_script(rest: &[u8]) -> Option<i64> {
+    let rest = rest.strip_prefix(b"\n").unwrap_or(rest);
+    if rest.len() > 500 || !rest.starts_with(b"Script done") {
+        return None;
+    }
+    let text = String::from_utf8_lossy(rest);
+    let code = text.split_once("COMMAND_EXIT_CODE=\"").map(|(_, code)| code);
+    Some(code.and_then(|code| code.split('"').next()?.parse().ok()).unwrap_or(0))
+}
+
+/// A terminal's text without escape sequences; those that ask the terminal something become `<asks the terminal: …>`,
+/// and a carriage return or a move of the cursor to another line begins a line.
+pub fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len().min(limits::TEXT_BYTES));
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '\u{1b}' => match rest.next() {
+                Some('[') => {
+                    let mut args = String::new();
+                    let end = loop {
+                        match rest.next() {
+                            Some(c @ '\u{40}'..='\u{7e}') => break c,
+                            Some(c) if args.len() < 16 => args.push(c),
+                            Some(_) => {}
+                            None => break ' ',
+                        }
+                    };
+                    match (end, args.as_str()) {
+                        ('n', "6" | "5") => out.push_str("<asks the terminal: where is the cursor>"),
+                        ('c', "" | "0" | ">" | ">0") => out.push_str("<asks the terminal: what is it>"),
+                        ('H' | 'f' | 'E' | 'F', _) if !out.is_empty() && !out.ends_with('\n') => out.push('\n'),
+                        ('C', _) => out.push(' '),
+                        _ => {}
+                    }
+                }
+                Some(']') => {
+                    let mut args = String::new();
+                    while let Some(c) = rest.next() {
+                        if c == '\u{7}' || c == '\u{1b}' {
+                            if c == '\u{1b}' && rest.peek() == Some(&'\\') {
+                                rest.next();
+                            }
+                            break;
+                        }
+                        if args.len() < 16 {
+                            args.push(c);
+                        }
+                    }
+                    if args.ends_with(";?") {
+                        out.push_str("<asks the terminal: its colours>");
+                    }
+                }
+                Some('(' | ')' | '#') => drop(rest.next()),
+                _ => {}
+            },
+            '\r' if rest.peek() == Some(&'\n') => {}
+            '\r' if out.is_empty() || out.ends_with('\n') => {}
+            '\r' => out.push('\n'),
+            '\u{8}' => drop(out.pop()),
+            '\n' | '\t' => out.push(c),
+            c if c.is_control() => {}
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Whether a value is an asciicast header.
+pub fn is_header(value: &Value) -> bool {
+    matches!(value["version"].as_u64(), Some(1..=3)) && (value["width"].is_u64() || value["term"].is_object())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_go_and_questions_to_the_terminal_stay() {
+        assert_eq!(plain("\u{1b}[1;32mok\u{1b}[0m\r\nPassword: "), "ok\nPassword: ");
+        assert_eq!(plain("a\u{1b}[6n"), "a<asks the terminal: where is the cursor>");
+        assert_eq!(plain("a\u{1b}]0;title\u{7}b\u{1b}]11;?\u{1b}\\"), "ab<asks the terminal: its colours>");
+        assert_eq!(plain("\u{1b}"), "");
+        assert_eq!(plain("\u{1b}[999999999999999999999999"), "");
+    }
+
+    #[test]
+    fn the_end_of_a_typescript_names_the_exit_code() {
+        assert_eq!(end_of_script(b"\nScript done on 2026-11-20 [COMMAND_EXIT_CODE=\"3\"]\n"), Some(3));
+        assert_eq!(end_of_script(b"and more output"), None);
+    }
+}

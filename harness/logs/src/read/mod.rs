@@ -1,0 +1,204 @@
+//! Readers: a format's pieces in, notes out.
+//!
+//! Invariant: a reader keeps little state of its own, bounded; it never fails. What it cannot use it says to [`crate::Took`].
+
+pub mod cast;
+pub mod claude;
+pub mod codex;
+pub mod opencode;
+pub mod plain;
+pub mod recording;
+pub mod time;
+
+use crate::lines::{Broken, Piece};
+use crate::note::Note;
+use crate::story::Story;
+use crate::{Format, limits};
+use serde_json::Value;
+
+/// Where notes go.
+pub struct Sink<'a> {
+    /// What happened.
+    pub story: &'a mut Story,
+    /// The line that is read.
+    pub line: u64,
+    /// The instant of what is read, in milliseconds, where it has one.
+    pub at: Option<u64>,
+}
+
+impl Sink<'_> {
+    /// A note of this instant.
+    pub fn note(&mut self, note: Note) {
+        let at = self.at;
+        self.story.note(at, note);
+    }
+
+    /// Counts an event that was taken.
+    pub fn take(&mut self, kind: &str) {
+        self.story.took.take(kind);
+    }
+
+    /// Counts an event that says nothing about the run.
+    pub fn pass(&mut self, kind: &str) {
+        self.story.took.pass(kind);
+    }
+
+    /// Counts what could not be used.
+    pub fn trouble(&mut self, why: &str, bytes: &[u8]) {
+        let line = self.line;
+        self.story.took.trouble(why, line, bytes);
+    }
+}
+
+/// A reader of one format.
+pub enum Reader {
+    /// Claude Code and its SDKs.
+    Claude(Box<claude::Claude>),
+    /// opencode, all its forms.
+    Opencode(Box<opencode::Opencode>),
+    /// Codex.
+    Codex(codex::Codex),
+    /// Recordings of exchanges.
+    Recording(Box<recording::Recording>),
+    /// asciicast.
+    Cast(cast::Cast),
+    /// `script` timing files.
+    Script(cast::Timing),
+    /// `timestamp<TAB>text`.
+    Plain(Box<plain::Plain>),
+}
+
+impl Reader {
+    /// A reader of a format.
+    pub fn of(format: Format) -> Reader {
+        match format {
+            Format::Claude | Format::ClaudeTranscript | Format::Sdk => {
+                Reader::Claude(Box::new(claude::Claude::new(format)))
+            }
+            Format::OpencodeEvents | Format::OpencodeExport | Format::OpencodeRun => {
+                Reader::Opencode(Box::new(opencode::Opencode::new(format)))
+            }
+            Format::Codex => Reader::Codex(codex::Codex::default()),
+            Format::Recording => Reader::Recording(Box::default()),
+            Format::Asciicast => Reader::Cast(cast::Cast::default()),
+            Format::Script => Reader::Script(cast::Timing::default()),
+            Format::Plain => Reader::Plain(Box::default()),
+        }
+    }
+
+    /// Takes a piece.
+    pub fn piece(&mut self, piece: &Piece<'_>, story: &mut Story) {
+        story.took.pieces += 1;
+        story.took.bytes += piece.bytes.len() as u64;
+        let sink = &mut Sink { story, line: piece.line, at: None };
+        match piece.broken {
+            Some(Broken::Long) => return sink.trouble("longer than 4 MiB", piece.bytes),
+            Some(Broken::Cut) => return sink.trouble("the log ends in the middle of it", piece.bytes),
+            None => {}
+        }
+        match self {
+            Reader::Claude(reader) => json(piece.bytes, sink, |value, sink| reader.message(&value, None, sink)),
+            Reader::Opencode(reader) => reader.piece(piece, sink),
+            Reader::Codex(reader) => reader.line(piece.bytes, sink),
+            Reader::Recording(reader) => json(piece.bytes, sink, |value, sink| reader.exchange(&value, sink)),
+            Reader::Cast(reader) => reader.line(piece.bytes, sink),
+            Reader::Script(reader) => reader.line(piece.bytes, sink),
+            Reader::Plain(reader) => reader.line(piece.bytes, sink),
+        }
+    }
+
+    /// The log is over.
+    pub fn end(&mut self, story: &mut Story) {
+        if let Reader::Claude(reader) = self {
+            reader.end(story);
+        }
+    }
+}
+
+/// Reads a piece as JSON.
+pub fn json(bytes: &[u8], sink: &mut Sink<'_>, then: impl FnOnce(Value, &mut Sink<'_>)) {
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return sink.pass("empty line");
+    }
+    if too_deep(bytes) {
+        return sink.trouble("JSON too deep", bytes);
+    }
+    match serde_json::from_slice::<Value>(bytes) {
+        Ok(value) => then(value, sink),
+        Err(_) => sink.trouble("no JSON", bytes),
+    }
+}
+
+/// Whether brackets lie deeper than [`limits::NESTING`], strings left out.
+pub(crate) fn too_deep(bytes: &[u8]) -> bool {
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for &byte in bytes {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => {
+                depth += 1;
+                if depth > limits::NESTING {
+                    return true;
+                }
+            }
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    false
+}
+
+/// A member as text; empty where there is none.
+pub fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_default()
+}
+
+/// A member as text, none where it is absent or empty.
+pub fn some(value: &Value, key: &str) -> Option<String> {
+    value[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+/// The questions of a question tool's input or of an event.
+pub fn questions(list: &Value) -> Vec<rehang_scenario::turns::Question> {
+    use rehang_scenario::turns::{Choice, Question};
+    let of = |question: &Value| Question {
+        question: text(question, "question").to_owned(),
+        header: text(question, "header").to_owned(),
+        options: question["options"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .take(limits::LIST)
+            .map(|option| {
+                let label = option.as_str().unwrap_or_else(|| text(option, "label")).to_owned();
+                Choice { label, description: text(option, "description").to_owned() }
+            })
+            .collect(),
+        multiple: question["multiple"].as_bool().or(question["multiSelect"].as_bool()).unwrap_or(false),
+        custom: question["custom"].as_bool(),
+    };
+    list.as_array().into_iter().flatten().take(limits::LIST).map(of).collect()
+}
+
+/// What a tool is called with, in short: its most telling argument.
+pub fn on(input: &Value) -> String {
+    const TELLING: [&str; 12] = [
+        "command",
+        "file_path",
+        "filePath",
+        "path",
+        "url",
+        "pattern",
+        "query",
+        "description",
+        "prompt",
+        "skill",
+        "name",
+        "id",
+    ];
+    let named = TELLING.iter().find_map(|key| input[key].as_str());
+    let first = || input.as_object().and_then(|map| map.values().find_map(Value::as_str));
+    named.or_else(first).unwrap_or_default().to_owned()
+}

@@ -1,0 +1,422 @@
+//! opencode: events of `/event` and `/global/event` (SSE text or NDJSON), REST exchanges, `opencode export`, and the lines
+//! of `opencode run --format json`.
+//!
+//! Invariant: one meaning for a message part, whether it came as an event, in an export or on a run's output.
+
+use super::time::{self, instant};
+use super::{Sink, json, on, questions, some, text};
+use crate::Format;
+use crate::limits;
+use crate::lines::Piece;
+use crate::note::{Asks, Calls, Form, Kind, Note, Reply};
+use serde_json::Value;
+use std::collections::VecDeque;
+
+/// The reader.
+pub struct Opencode {
+    format: Format,
+    /// Lines of `data:` that belong to one event.
+    data: Vec<u8>,
+    /// The latest messages of users: their parts are no words of the model's.
+    users: VecDeque<String>,
+    greeted: bool,
+}
+
+impl Opencode {
+    /// A reader of one of its formats.
+    pub fn new(format: Format) -> Opencode {
+        Opencode { format, data: Vec::new(), users: VecDeque::new(), greeted: false }
+    }
+
+    /// Takes a line or an element.
+    pub fn piece(&mut self, piece: &Piece<'_>, sink: &mut Sink<'_>) {
+        match self.format {
+            Format::OpencodeExport => json(piece.bytes, sink, |value, sink| match piece.key {
+                "info" => self.info(&value, sink),
+                _ => self.exported(&value, sink),
+            }),
+            _ => self.line(piece.bytes, sink),
+        }
+    }
+
+    fn line(&mut self, bytes: &[u8], sink: &mut Sink<'_>) {
+        let mut bytes = bytes;
+        if let Some(at) = memchr::memmem::find(bytes, b"data:").filter(|at| *at <= 48 && !bytes[..*at].contains(&b'{'))
+        {
+            // a logger may have put an instant before it
+            sink.at = std::str::from_utf8(&bytes[..at]).ok().and_then(time::parse);
+            bytes = &bytes[at + 5..];
+            let whole = serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok();
+            if !whole || !self.data.is_empty() {
+                if self.data.len() + bytes.len() > limits::RECORD_BYTES {
+                    self.data.clear();
+                    return sink.trouble("an event longer than 4 MiB", bytes);
+                }
+                self.data.extend_from_slice(bytes);
+                let whole = serde_json::from_slice::<serde::de::IgnoredAny>(&self.data).is_ok();
+                if whole {
+                    let data = std::mem::take(&mut self.data);
+                    json(&data, sink, |value, sink| self.event(&value, sink));
+                }
+                return;
+            }
+        } else if bytes.is_empty() {
+            if !self.data.is_empty() {
+                let data = std::mem::take(&mut self.data);
+                sink.trouble("no JSON", &data);
+            }
+            return;
+        } else if bytes.starts_with(b":")
+            || bytes.starts_with(b"event:")
+            || bytes.starts_with(b"id:")
+            || bytes.starts_with(b"retry:")
+        {
+            sink.pass("SSE field");
+            return sink.note(Note::Alive);
+        }
+        json(bytes, sink, |value, sink| self.event(&value, sink));
+    }
+
+    /// Takes an event, in whatever envelope.
+    pub fn event(&mut self, value: &Value, sink: &mut Sink<'_>) {
+        sink.at = sink.at.or_else(|| time::of_event(value));
+        if !value["properties"].is_object() && value["part"].is_null() {
+            let inner = ["payload", "ev", "event", "data", "message"].iter().map(|key| &value[key]);
+            if let Some(inner) =
+                inner.into_iter().find(|inner| inner["type"].is_string() || inner["payload"].is_object())
+            {
+                return self.event(inner, sink);
+            }
+        }
+        if self.format == Format::OpencodeRun || value["part"].is_object() && value["sessionID"].is_string() {
+            return self.run_line(value, sink);
+        }
+        let kind = text(value, "type").to_owned();
+        let p = &value["properties"];
+        if !self.greeted {
+            self.greeted = true;
+            sink.note(Note::Agent { kind: Kind::Opencode, release: None, form: Form::Server });
+        }
+        // without a clock of the log's own, the events' own
+        let own = [
+            &p["time"],
+            &p["part"]["time"]["end"],
+            &p["part"]["time"]["start"],
+            &p["part"]["state"]["time"]["end"],
+            &p["part"]["state"]["time"]["start"],
+            &p["info"]["time"]["completed"],
+            &p["info"]["time"]["updated"],
+            &p["info"]["time"]["created"],
+        ];
+        sink.at = sink.at.or_else(|| own.into_iter().find_map(instant));
+        let session = text(p, "sessionID").to_owned();
+        match kind.as_str() {
+            "session.created" | "session.updated" => self.session(&p["info"], kind == "session.created", sink),
+            "session.status" => match text(&p["status"], "type") {
+                "retry" => {
+                    let said = text(&p["status"], "message");
+                    sink.note(Note::Retry {
+                        session,
+                        status: said
+                            .split(|c: char| !c.is_ascii_digit())
+                            .find_map(|n| n.parse().ok().filter(|n| (400..600).contains(n))),
+                    });
+                }
+                status => sink.note(Note::Busy { session, busy: status == "busy" }),
+            },
+            "session.idle" => sink.note(Note::Busy { session, busy: false }),
+            "session.error" => {
+                let name = text(&p["error"], "name");
+                let why = some(&p["error"]["data"], "message").unwrap_or_else(|| name.to_owned());
+                sink.note(Note::Failed { session, why, aborted: name == "MessageAbortedError" });
+            }
+            "session.compacted" => sink.note(Note::Compacted { session }),
+            "message.updated" => self.message(&p["info"], sink),
+            "message.part.updated" => self.part(&p["part"], p["delta"].as_str(), sink),
+            "message.part.delta" => {
+                let (message, part) = (text(p, "messageID").to_owned(), text(p, "partID").to_owned());
+                match text(p, "field") {
+                    "text" => {
+                        let text = text(p, "delta").to_owned();
+                        sink.note(Note::Text { session, message, part, text, delta: true });
+                    }
+                    _ => sink.note(Note::Thinks { session }),
+                }
+            }
+            "question.asked" | "permission.asked" | "permission.updated" => Self::asked(&kind, p, sink),
+            "question.replied" => {
+                sink.note(Note::AskEnded { id: text(p, "requestID").to_owned(), how: answers(&p["answers"]) })
+            }
+            "question.rejected" => {
+                sink.note(Note::AskEnded { id: text(p, "requestID").to_owned(), how: Reply::Dismissed })
+            }
+            "permission.replied" => {
+                let id = some(p, "requestID").or_else(|| some(p, "permissionID")).unwrap_or_default();
+                let how = some(p, "reply").or_else(|| some(p, "response")).unwrap_or_default();
+                sink.note(Note::AskEnded { id, how: reply(&how) });
+            }
+            "server.heartbeat" | "server.connected" => {
+                sink.note(Note::Alive);
+                return sink.pass(&kind);
+            }
+            "" => return sink.trouble("JSON, but no event", value.to_string().as_bytes()),
+            _ => return sink.pass(&kind),
+        }
+        sink.take(&kind);
+    }
+
+    /// A request of a client's, and what came back.
+    pub fn exchange(
+        &mut self,
+        method: &str,
+        path: &str,
+        body: &Value,
+        status: Option<u64>,
+        response: &Value,
+        sink: &mut Sink<'_>,
+    ) {
+        let path = path.split('?').next().unwrap_or_default();
+        let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+        match (method, parts.as_slice()) {
+            ("POST", ["session"]) => self.session(response, true, sink),
+            ("POST", ["session", id, way @ ("message" | "prompt_async")]) => {
+                let events = *way == "prompt_async";
+                sink.note(Note::Session { id: (*id).to_owned(), parent: None, call: None, created: true });
+                sink.note(Note::Post { answered: status.is_some_and(|s| s < 400), events });
+                if status.is_some_and(|s| s >= 400) {
+                    let why = format!("the prompt got status {}", status.unwrap_or_default());
+                    sink.note(Note::Failed { session: (*id).to_owned(), why, aborted: false });
+                }
+            }
+            ("POST", ["session", id, "abort"]) => sink.note(Note::Stop { session: (*id).to_owned() }),
+            ("POST", ["question", id, "reply"]) if body["answers"].is_array() && status.is_none_or(|s| s < 400) => {
+                sink.note(Note::AskEnded { id: (*id).to_owned(), how: answers(&body["answers"]) });
+            }
+            ("POST", ["question", id, "reject"]) => {
+                sink.note(Note::AskEnded { id: (*id).to_owned(), how: Reply::Dismissed })
+            }
+            ("POST", ["permission", id, "reply"]) => {
+                sink.note(Note::AskEnded { id: (*id).to_owned(), how: reply(text(body, "reply")) });
+            }
+            ("POST", ["session", _, "permissions", id]) => {
+                sink.note(Note::AskEnded { id: (*id).to_owned(), how: reply(text(body, "response")) });
+            }
+            ("GET", ["question" | "permission"]) => {
+                for ask in response.as_array().into_iter().flatten().take(limits::LIST) {
+                    let kind = if parts[0] == "question" { "question.asked" } else { "permission.asked" };
+                    // what a list shows of a session that this log knows nothing of is another run's
+                    if sink.story.sessions.contains_key(text(ask, "sessionID")) {
+                        Self::asked(kind, ask, sink);
+                    }
+                }
+            }
+            _ => return sink.pass(&format!("{method} {}", if parts.len() > 2 { parts[2] } else { parts[0] })),
+        }
+        sink.take(&format!("{method} {}", if parts.len() > 2 { parts[2] } else { parts[0] }));
+    }
+
+    fn session(&mut self, info: &Value, created: bool, sink: &mut Sink<'_>) {
+        let Some(id) = some(info, "id") else { return };
+        if let Some(release) = some(info, "version") {
+            let form = if self.format == Format::OpencodeExport { Form::Transcript } else { Form::Server };
+            sink.note(Note::Agent { kind: Kind::Opencode, release: Some(release), form });
+        }
+        sink.note(Note::Session { id, parent: some(info, "parentID"), call: None, created });
+    }
+
+    fn message(&mut self, info: &Value, sink: &mut Sink<'_>) {
+        let (session, id) = (text(info, "sessionID").to_owned(), text(info, "id").to_owned());
+        if text(info, "role") == "user" {
+            if !self.users.contains(&id) {
+                if self.users.len() >= limits::SESSIONS {
+                    self.users.pop_front();
+                }
+                self.users.push_back(id);
+                sink.note(Note::Prompt { session, by_client: false });
+            }
+            return;
+        }
+        if let Some(reason) = some(info, "finish") {
+            sink.note(Note::Finish { session: session.clone(), message: id, reason });
+        }
+        let error = &info["error"];
+        if let Some(name) = some(error, "name") {
+            let why = some(&error["data"], "message").unwrap_or_else(|| name.clone());
+            sink.note(Note::Failed { session, why, aborted: name == "MessageAbortedError" });
+        }
+    }
+
+    fn part(&mut self, part: &Value, delta: Option<&str>, sink: &mut Sink<'_>) {
+        let (session, message) = (text(part, "sessionID").to_owned(), text(part, "messageID").to_owned());
+        if self.users.contains(&message) {
+            return;
+        }
+        match text(part, "type") {
+            "text" => {
+                let said = text(part, "text");
+                // an empty part announces one, and is no word yet
+                if !said.is_empty() || delta.is_some() {
+                    let part = text(part, "id").to_owned();
+                    sink.note(Note::Text { session, message, part, text: said.to_owned(), delta: false });
+                }
+            }
+            "reasoning" => sink.note(Note::Thinks { session }),
+            "tool" => Self::tool(part, session, message, sink),
+            "step-finish" => {
+                sink.note(Note::Finish { session, message, reason: text(part, "reason").to_owned() });
+            }
+            "retry" => {
+                let status = part["error"]["data"]["statusCode"].as_u64().and_then(|s| u16::try_from(s).ok());
+                sink.note(Note::Retry { session, status });
+            }
+            "compaction" => sink.note(Note::Compacted { session }),
+            _ => {}
+        }
+    }
+
+    fn tool(part: &Value, session: String, message: String, sink: &mut Sink<'_>) {
+        let call = some(part, "callID").or_else(|| some(part, "id")).unwrap_or_default();
+        let (tool, state) = (text(part, "tool"), &part["state"]);
+        let input = &state["input"];
+        let does = match tool {
+            "question" => Calls::Ask(questions(&input["questions"])),
+            "bash" => Calls::Bash { command: text(input, "command").to_owned(), timeout_ms: input["timeout"].as_u64() },
+            "task" => {
+                let child = some(&state["metadata"], "sessionId").or_else(|| some(&state["metadata"], "sessionID"));
+                if let Some(child) = &child {
+                    let (parent, call) = (Some(session.clone()), Some(call.clone()));
+                    sink.note(Note::Session { id: child.clone(), parent, call, created: false });
+                }
+                Calls::Task { description: text(input, "description").to_owned(), child }
+            }
+            other => Calls::Tool { name: other.to_owned(), on: on(input) },
+        };
+        sink.note(Note::Call { session, message, call: call.clone(), does });
+        match text(state, "status") {
+            "running" if !text(&state["metadata"], "output").is_empty() => sink.note(Note::Output { call }),
+            "completed" => {
+                let code = state["metadata"]["exit"].as_i64();
+                let error = code.is_some_and(|code| code != 0);
+                sink.note(Note::Told { call, error, text: text(state, "output").to_owned(), code });
+            }
+            "error" => {
+                let said = text(state, "error");
+                if said.contains("rejected permission") {
+                    sink.note(Note::Denied { call: call.clone() });
+                }
+                sink.note(Note::Told { call, error: true, text: said.to_owned(), code: None });
+            }
+            _ => {}
+        }
+    }
+
+    fn asked(kind: &str, p: &Value, sink: &mut Sink<'_>) {
+        let asks = if kind == "question.asked" {
+            Asks::Questions(questions(&p["questions"]))
+        } else {
+            let list = p["patterns"].as_array().or(p["pattern"].as_array());
+            let patterns = list.into_iter().flatten().filter_map(|v| v.as_str().map(str::to_owned)).collect();
+            let permission = some(p, "permission").or_else(|| some(p, "type")).unwrap_or_default();
+            Asks::Permission { permission, patterns }
+        };
+        let call = some(&p["tool"], "callID").or_else(|| some(p, "callID"));
+        sink.note(Note::Asked { id: text(p, "id").to_owned(), session: text(p, "sessionID").to_owned(), call, asks });
+    }
+
+    /// A line of `run --format json`.
+    fn run_line(&mut self, value: &Value, sink: &mut Sink<'_>) {
+        let kind = text(value, "type").to_owned();
+        let session = text(value, "sessionID").to_owned();
+        if !self.greeted {
+            self.greeted = true;
+            sink.note(Note::Agent { kind: Kind::Opencode, release: None, form: Form::Once });
+            sink.note(Note::Session { id: session.clone(), parent: None, call: None, created: true });
+            sink.note(Note::Prompt { session: session.clone(), by_client: true });
+        }
+        match kind.as_str() {
+            "step_start" => sink.note(Note::Busy { session, busy: true }),
+            "text" | "tool_use" | "step_finish" | "reasoning" => self.part(&value["part"], None, sink),
+            "error" => {
+                let why = some(&value["error"]["data"], "message")
+                    .unwrap_or_else(|| text(&value["error"], "name").to_owned());
+                sink.note(Note::Failed { session, why, aborted: false });
+            }
+            "done" => {}
+            "" => return sink.trouble("JSON, but no event", value.to_string().as_bytes()),
+            _ => return sink.pass(&kind),
+        }
+        sink.take(&kind);
+    }
+
+    fn info(&mut self, info: &Value, sink: &mut Sink<'_>) {
+        sink.take("session");
+        self.greeted = true;
+        sink.at = instant(&info["time"]["created"]);
+        sink.note(Note::Agent { kind: Kind::Opencode, release: some(info, "version"), form: Form::Transcript });
+        sink.note(Note::Session {
+            id: text(info, "id").to_owned(),
+            parent: some(info, "parentID"),
+            call: None,
+            created: true,
+        });
+    }
+
+    /// A message of an export, with its parts.
+    fn exported(&mut self, value: &Value, sink: &mut Sink<'_>) {
+        let info = &value["info"];
+        if !info.is_object() {
+            return sink.trouble("no message", value.to_string().as_bytes());
+        }
+        sink.take("message");
+        sink.at = instant(&info["time"]["created"]);
+        let (user, session) = (text(info, "role") == "user", text(info, "sessionID").to_owned());
+        if user {
+            self.message(info, sink);
+        } else {
+            sink.note(Note::Busy { session: session.clone(), busy: true });
+        }
+        for part in value["parts"].as_array().into_iter().flatten() {
+            let began = [&part["time"]["start"], &part["state"]["time"]["start"]].into_iter().find_map(instant);
+            let ended = [&part["state"]["time"]["end"], &part["time"]["end"]].into_iter().find_map(instant);
+            sink.at = began.or(ended).or(sink.at);
+            if let Some(ended) = ended.filter(|_| text(part, "type") == "tool") {
+                // its begin and its end are two events
+                let mut running = part.clone();
+                running["state"]["status"] = Value::from("running");
+                self.part(&running, None, sink);
+                sink.at = Some(ended);
+            }
+            self.part(part, None, sink);
+            sink.take("part");
+        }
+        if user {
+            return;
+        }
+        sink.at = instant(&info["time"]["completed"]).or(sink.at);
+        self.message(info, sink);
+        let over = info["time"]["completed"].is_number() && !matches!(text(info, "finish"), "tool-calls" | "unknown");
+        if over {
+            sink.note(Note::Busy { session, busy: false });
+        }
+    }
+}
+
+fn answers(list: &Value) -> Reply {
+    let labels = |answer: &Value| match answer {
+        Value::String(label) => vec![label.clone()],
+        Value::Array(labels) => {
+            labels.iter().filter_map(|l| l.as_str().map(str::to_owned)).take(limits::LIST).collect()
+        }
+        _ => Vec::new(),
+    };
+    let answers: Vec<Vec<String>> = list.as_array().into_iter().flatten().take(limits::LIST).map(labels).collect();
+    if answers.iter().all(Vec::is_empty) { Reply::Skipped } else { Reply::Answers(answers) }
+}
+
+fn reply(word: &str) -> Reply {
+    match word {
+        "always" => Reply::Always,
+        "reject" | "deny" => Reply::Denied,
+        _ => Reply::Allowed,
+    }
+}

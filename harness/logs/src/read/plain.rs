@@ -1,0 +1,69 @@
+//! `timestamp<TAB>text`: for everything else. Where the text is an event of an agent that is known, it is read as one.
+//!
+//! Invariant: the text `[exit N]` alone on a line is the program's end; a line without a timestamp has the time of the
+//! line before.
+
+use super::claude::Claude;
+use super::codex::Codex;
+use super::opencode::Opencode;
+use super::{Sink, cast, time};
+use crate::Format;
+use crate::detect::of_value;
+use crate::note::{Form, Kind, Note};
+use serde_json::Value;
+
+/// The reader.
+pub struct Plain {
+    claude: Claude,
+    opencode: Opencode,
+    codex: Codex,
+    greeted: bool,
+}
+
+impl Default for Plain {
+    fn default() -> Plain {
+        Plain {
+            claude: Claude::new(Format::Claude),
+            opencode: Opencode::new(Format::OpencodeEvents),
+            codex: Codex::default(),
+            greeted: false,
+        }
+    }
+}
+
+impl Plain {
+    /// Takes a line.
+    pub fn line(&mut self, bytes: &[u8], sink: &mut Sink<'_>) {
+        let line = String::from_utf8_lossy(bytes);
+        let (at, text) = match line.split_once('\t') {
+            Some((stamp, text)) => match time::parse(stamp) {
+                Some(at) => (Some(at), text),
+                None => (None, &*line),
+            },
+            None => (None, &*line),
+        };
+        sink.at = at;
+        if text.trim_start().starts_with('{')
+            && let Ok(value) = serde_json::from_str::<Value>(text)
+        {
+            match of_value(&value) {
+                Some(Format::Claude | Format::ClaudeTranscript | Format::Sdk) => {
+                    return self.claude.message(&value, None, sink);
+                }
+                Some(Format::OpencodeEvents | Format::OpencodeRun) => return self.opencode.event(&value, sink),
+                Some(Format::Codex) => return self.codex.event(&value, sink),
+                _ => {}
+            }
+        }
+        if !self.greeted {
+            self.greeted = true;
+            sink.note(Note::Agent { kind: Kind::Program, release: None, form: Form::Screen });
+        }
+        let code = text.strip_prefix("[exit ").and_then(|rest| rest.strip_suffix(']')?.parse().ok());
+        sink.take(if at.is_some() { "line" } else { "line without a timestamp" });
+        match code {
+            Some(code) => sink.note(Note::Exit(code)),
+            None => sink.note(Note::Prints { stderr: false, text: format!("{}\n", cast::plain(text)) }),
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! Logs become scenarios that do what the log did.
+//!
+//! Shown: every recording of a real release imports, and its scenario does the same on sim and in lockstep; a trace of each
+//! shipped scenario, written as a log and imported again, gives the same verdict, but for those that no log can carry,
+//! which are named; a capture of 20,000 events becomes five turns; no planted secret is in any output.
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use rehang::commands::import::{Import, import, tried};
+use rehang::commands::select::Select;
+use rehang::pool::{Pool, Workers};
+use rehang::unit::{self, Unit, Wanted};
+use rehang_judge::{Row, ndjson};
+use rehang_logs::{LogForm, Options, export};
+use rehang_scenario::turns::Turn;
+use rehang_scenario::{Arm, Scenario, Stage, Style, VTime};
+use rehang_stage::sim::Kernel;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+fn main() -> ExitCode {
+    rehang::dispatch();
+    let args = Arguments::from_args();
+    let exe = std::env::current_exe().expect("a test knows its own binary");
+    let fakes = PathBuf::from(env!("CARGO_BIN_EXE_rehang-test-fakes"));
+    let pool = Arc::new(Pool::new(Workers { exe, fakes, jobs: 1 }));
+    let mut trials = vec![
+        Trial::test("a_trace_comes_back_from_its_log", round_trip),
+        Trial::test("twenty_thousand_events_become_five_turns", many_events),
+        Trial::test("no_planted_secret_is_in_any_output", secrets),
+        Trial::test("each_format_is_detected_and_hangs", formats),
+    ];
+    for folder in ["claude-1.0.128", "claude-2.0.77", "claude-2.1.329", "opencode-1.2.15", "opencode-1.18.33"] {
+        let pool = pool.clone();
+        trials.push(Trial::test(format!("recordings_of_{folder}"), move || recordings(&pool, folder)));
+    }
+    libtest_mimic::run(&args, trials).exit_code()
+}
+
+fn golden() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fake-agents/tests/golden")
+}
+
+/// What a recording shows, read off by people: the README of the recordings, and what was sent in them.
+fn shown(name: &str) -> &'static str {
+    match name {
+        name if name.ends_with("-noanswer") => "hung on permission",
+        // 1.2 leaves the prompt's request open behind an abort: it was given up after 20 s
+        "opencode-1.2.15/08_question_abort" | "opencode-1.2.15/09_question_unanswered_then_abort" => "hung on post",
+        name if name.contains("abort") => "stopped",
+        "claude-2.0.77/interrupt-bash" => "stopped",
+        "claude-2.1.329/drop" => "failed",
+        _ => "completed",
+    }
+}
+
+fn outcome(row: &Row) -> String {
+    match &row.blocked_on {
+        Some(on) if row.outcome == "hung" => format!("hung on {on}"),
+        _ => row.outcome.clone(),
+    }
+}
+
+fn recordings(pool: &Pool, folder: &str) -> Result<(), Failed> {
+    let mut wrong = Vec::new();
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(golden().join(folder))?.map(|e| e.map(|e| e.path())).collect::<Result<_, _>>()?;
+    files.sort();
+    assert!(files.len() >= 8, "there are recordings");
+    for path in files {
+        let name = format!("{folder}/{}", path.file_stem().unwrap_or_default().to_string_lossy());
+        let (imported, tried) = import(&path, &Options::default()).map_err(|e| e.to_string())?;
+        let expected = shown(&name);
+        let sim = tried.main.as_ref().map(outcome).or(tried.fault.clone()).unwrap_or_default();
+        if sim != expected || !tried.holds(imported.guess.end) {
+            wrong.push(format!("{name}: {sim}, and the recording shows {expected}\n{}", imported.toml()));
+            continue;
+        }
+        let draft = &imported.draft;
+        let unit = unit_of(&draft.scenario, draft.control.as_ref());
+        let answer: unit::Answer = pool.submit(&unit).map_err(|e| e.to_string())?;
+        for cell in &answer.cells {
+            let row = cell.row.as_ref().ok_or_else(|| cell.fault.clone().unwrap_or_default())?;
+            let proved = row.outcome != "hung" || matches!(row.proof.as_deref(), Some("deadlock" | "lasso"));
+            if cell.differs.is_some() || !cell.mismatches.is_empty() || !proved {
+                wrong.push(format!("{name} in lockstep: {} {:?}", outcome(row), cell.differs));
+            }
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
+}
+
+fn unit_of(scenario: &Scenario, control: Option<&Scenario>) -> Unit {
+    let wanted = Wanted {
+        id: "imported".to_owned(),
+        strategy: "none".to_owned(),
+        arm: Arm::Main,
+        expect: scenario.expect[0].clone(),
+    };
+    Unit {
+        name: "imported".to_owned(),
+        main: scenario.clone(),
+        control: control.cloned(),
+        terminal: scenario.terminals[0],
+        seed: 1,
+        stages: vec![Stage::Sim, Stage::Lockstep],
+        cells: vec![wanted],
+        keep_traces: false,
+        begin: VTime::ZERO,
+    }
+}
+
+/// What no log can carry: the beginning of the cells' names, and why.
+const NOT_CARRIED: &[(&str, &str)] = &[];
+
+fn round_trip() -> Result<(), Failed> {
+    let select = Select { strategy: vec!["none".to_owned()], ..Select::default() };
+    let selected = select.select(&[Stage::Sim], Style::Plain).map_err(|e| e.to_string())?;
+    let (mut same, mut wrong) = (0, Vec::new());
+    let mut needed: BTreeMap<&str, usize> = BTreeMap::new();
+    for mut unit in selected.units {
+        unit.keep_traces = true;
+        unit.cells.retain(|wanted| wanted.strategy == "none");
+        for cell in unit::run(&unit, &mut |_| Ok(Box::new(Kernel::new()))).cells {
+            let row = cell.row.as_ref().ok_or_else(|| format!("{}: {:?}", cell.id, cell.fault))?;
+            let (_, trace) =
+                ndjson::read(cell.trace.as_deref().unwrap_or_default().as_bytes()).map_err(|e| e.to_string())?;
+            let mut log = Vec::new();
+            export(&trace, LogForm::of(&trace), &mut log)?;
+            let again = match rehang_logs::import(log.as_slice(), &Options::default(), &mut |_| {}) {
+                Ok(imported) => tried(&imported).main.as_ref().map_or_else(|| "not tried".to_owned(), outcome),
+                Err(error) => error.to_string(),
+            };
+            let known = NOT_CARRIED.iter().find(|(name, _)| cell.id.starts_with(name));
+            match (again == outcome(row), known) {
+                (true, _) => same += 1,
+                (false, Some((name, _))) => *needed.entry(name).or_default() += 1,
+                (false, None) => wrong.push(format!("{}: {} became {again}", cell.id, outcome(row))),
+            }
+        }
+    }
+    let idle: Vec<&str> = NOT_CARRIED.iter().map(|(name, _)| *name).filter(|name| !needed.contains_key(name)).collect();
+    let lost: usize = needed.values().sum();
+    println!("{same} cells came back the same; {lost} cannot be carried by a log");
+    if wrong.is_empty() && idle.is_empty() {
+        return Ok(());
+    }
+    Err(format!("{} of {}:\n{}\nnot needed: {idle:?}", wrong.len(), same + wrong.len() + lost, wrong.join("\n")).into())
+}
+
+fn many_events() -> Result<(), Failed> {
+    let log = capture(20_000);
+    let imported = rehang_logs::import(log.as_bytes(), &Options::default(), &mut |_| {}).map_err(|e| e.to_string())?;
+    let count = turns(&imported.draft.scenario.turns);
+    let tried = tried(&imported);
+    let row = tried.main.as_ref().ok_or("not tried")?;
+    assert_eq!((imported.guess.mechanism, outcome(row).as_str()), ("Q2", "hung on question"), "{}", imported.toml());
+    assert!(tried.holds(imported.guess.end), "{:?}", tried.control);
+    assert!(count <= 5, "{count} turns:\n{}", imported.toml());
+    assert!(imported.story.took.total() >= 19_000, "{:?}", imported.story.took);
+    Ok(())
+}
+
+fn turns(turns: &[Turn]) -> usize {
+    let of = |turn: &Turn| match turn {
+        Turn::Task(task) => 1 + self::turns(&task.turns),
+        Turn::Together(calls) => 1 + self::turns(calls),
+        _ => 1,
+    };
+    turns.iter().map(of).sum()
+}
+
+/// A capture of an opencode server: many commands, in the end a subagent that asks.
+fn capture(events: usize) -> String {
+    use serde_json::json;
+    let mut log = String::new();
+    let mut at = 0;
+    let mut put = |kind: &str, properties: serde_json::Value| {
+        at += 250;
+        let event = json!({"t": f64::from(at) / 1e3, "event": {"type": kind, "properties": properties}});
+        log.push_str(&format!("{event}\n"));
+    };
+    put("session.created", json!({"info": {"id": "ses_a", "version": "1.2.27"}}));
+    put("message.updated", json!({"info": {"id": "msg_u", "sessionID": "ses_a", "role": "user"}}));
+    put("session.status", json!({"sessionID": "ses_a", "status": {"type": "busy"}}));
+    for n in 0..events / 6 {
+        let message = format!("msg_{n}");
+        let part = |state: serde_json::Value| json!({"part": {"id": format!("prt_{n}"), "sessionID": "ses_a", "messageID": message, "type": "tool", "callID": format!("call_{n}"), "tool": "bash", "state": state}});
+        put("message.updated", json!({"info": {"id": message, "sessionID": "ses_a", "role": "assistant"}}));
+        put(
+            "message.part.updated",
+            json!({"part": {"id": format!("t_{n}"), "sessionID": "ses_a", "messageID": message, "type": "text", "text": format!("Step {n}.")}}),
+        );
+        put("message.part.updated", part(json!({"status": "running", "input": {"command": format!("make step{n}")}})));
+        put(
+            "message.part.updated",
+            part(json!({"status": "completed", "input": {"command": format!("make step{n}")}, "output": "ok"})),
+        );
+        put(
+            "message.part.updated",
+            json!({"part": {"id": format!("f_{n}"), "sessionID": "ses_a", "messageID": message, "type": "step-finish", "reason": "tool-calls"}}),
+        );
+        put("server.heartbeat", json!({}));
+    }
+    let task = |state: serde_json::Value| json!({"part": {"id": "prt_t", "sessionID": "ses_a", "messageID": "msg_t", "type": "tool", "callID": "call_t", "tool": "task", "state": state}});
+    put("message.part.updated", task(json!({"status": "running", "input": {"description": "look"}})));
+    put("session.created", json!({"info": {"id": "ses_b", "parentID": "ses_a", "version": "1.2.27"}}));
+    put(
+        "message.part.updated",
+        task(json!({"status": "running", "input": {"description": "look"}, "metadata": {"sessionId": "ses_b"}})),
+    );
+    put("session.status", json!({"sessionID": "ses_b", "status": {"type": "busy"}}));
+    put(
+        "message.part.updated",
+        json!({"part": {"id": "prt_b", "sessionID": "ses_b", "messageID": "msg_b", "type": "text", "text": "I look."}}),
+    );
+    let questions = json!([{"question": "Which database?", "header": "DB", "options": [{"label": "sqlite", "description": ""}, {"label": "postgres", "description": ""}]}]);
+    put(
+        "question.asked",
+        json!({"id": "que_1", "sessionID": "ses_b", "questions": questions, "tool": {"messageID": "msg_b", "callID": "call_q"}}),
+    );
+    put(
+        "message.part.updated",
+        json!({"part": {"id": "prt_q", "sessionID": "ses_b", "messageID": "msg_b", "type": "tool", "callID": "call_q", "tool": "question", "state": {"status": "running", "input": {"questions": questions}}}}),
+    );
+    for _ in 0..20 {
+        put("server.heartbeat", json!({}));
+    }
+    log
+}
+
+/// Secrets, by kind; made up, in the shape of real ones. They are put together here, so that no scanner takes this file
+/// for a leak.
+fn planted() -> Vec<(&'static str, String)> {
+    let letters = |n: usize, from: usize| -> String {
+        let all = b"aB3dE5gH7jK9mN1pQ2sT4vW6yZ8cF0hJ";
+        (0..n).map(|i| char::from(all[(from + i * 7) % all.len()])).collect()
+    };
+    let hex = |n: usize, from: usize| -> String {
+        (0..n).map(|i| char::from(b"0123456789abcdef"[(from * 3 + i * 5) % 16])).collect()
+    };
+    let upper = |n: usize, from: usize| letters(n, from).to_uppercase();
+    let mut all = Vec::new();
+    for i in 0..3 {
+        all.push(("anthropic key", format!("sk{}-api03-{}", "-ant", letters(40, i))));
+        all.push(("openai key", format!("sk{}{}", "-proj-", letters(40, i + 5))));
+        all.push(("github token", format!("gh{}_{}", ["p", "o", "s"][i], letters(36, i))));
+        all.push(("aws key", format!("{}{}", ["AKIA", "ASIA", "AROA"][i], upper(16, i))));
+        all.push(("slack token", format!("xox{}-{}-{}", ["b", "p", "a"][i], "123456789012", letters(24, i))));
+        all.push(("json web token", format!("eyJ{}.eyJ{}.{}", letters(20, i), letters(30, i + 1), letters(27, i + 2))));
+        all.push(("bearer", letters(32, i + 11)));
+        all.push(("url password", format!("hunter{}{}", i, letters(8, i))));
+        all.push(("mail", format!("jane.doe{i}@corp-{i}.example.com")));
+        all.push(("home", format!("janedoe{i}")));
+        all.push(("ip", format!("10.20.{}.{}", 30 + i, 40 + i)));
+        all.push(("assigned", format!("correct-horse-{i}-battery")));
+        all.push(("gitlab token", format!("glpat-{}", letters(20, i))));
+        all.push(("npm token", format!("npm_{}", letters(36, i))));
+        all.push(("google key", format!("AIza{}", letters(35, i))));
+        all.push(("stripe key", format!("sk_{}_{}", "live", letters(24, i))));
+    }
+    all.push(("private key", format!("MIIEow{}", letters(50, 3))));
+    all.push(("hugging face", format!("hf_{}", letters(34, 4))));
+    all.push(("mac", "3c:22:fb:1a:9e:07".to_owned()));
+    all.push(("sendgrid", format!("SG.{}.{}", letters(22, 1), hex(43, 2))));
+    all
+}
+
+/// How a secret stands in a log.
+fn in_words(kind: &str, secret: &str) -> String {
+    match kind {
+        "bearer" => format!("curl -H 'Authorization: Bearer {secret}' https://api.example.com/v1"),
+        "url password" => format!("git clone https://deploy:{secret}@git.example.com/app.git"),
+        "home" => format!("cat /home/{secret}/notes.txt /Users/{secret}/x"),
+        "assigned" => format!("export DB_PASSWORD={secret} && ./run"),
+        "private key" => format!("-----BEGIN RSA PRIVATE KEY-----\n{secret}\n-----END RSA PRIVATE KEY-----"),
+        _ => format!("use {secret} now"),
+    }
+}
+
+fn secrets() -> Result<(), Failed> {
+    use serde_json::json;
+    let planted = planted();
+    let kinds: std::collections::BTreeSet<&str> = planted.iter().map(|(kind, _)| *kind).collect();
+    assert!(planted.len() >= 50 && kinds.len() >= 12, "{} secrets of {} kinds", planted.len(), kinds.len());
+    let folder = tempfile::tempdir()?;
+    let mut leaks = Vec::new();
+    let mut masked = 0;
+    for (i, chunk) in planted.chunks(4).enumerate() {
+        // in a message, a command, its output, a question, an option, a permission, a broken line, a file's name
+        let words: Vec<String> = chunk.iter().map(|(kind, secret)| in_words(kind, secret)).collect();
+        let all = words.join(" ; ");
+        let lines = [
+            json!({"type": "system", "subtype": "init", "session_id": "s", "claude_code_version": "2.0.77", "cwd": "/home/agent"}).to_string(),
+            json!({"type": "assistant", "message": {"id": "m1", "content": [{"type": "text", "text": all}, {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": all}}]}}).to_string(),
+            json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "t1", "content": all, "is_error": true}]}}).to_string(),
+            format!("{{broken {all}").replace('\n', " "),
+            json!({"type": "assistant", "message": {"id": "m2", "content": [{"type": "tool_use", "id": "t2", "name": "AskUserQuestion", "input": {"questions": [{"question": all, "header": words[0], "options": [{"label": all, "description": all}, {"label": "no", "description": ""}]}]}}]}}).to_string(),
+            json!({"type": "control_request", "request_id": "r", "request": {"subtype": "can_use_tool", "tool_name": "AskUserQuestion", "tool_use_id": "t2", "input": {"questions": [{"question": all, "header": words[0], "options": [{"label": all, "description": all}, {"label": "no", "description": ""}]}]}}}).to_string(),
+        ];
+        let plain: String = words.iter().map(|w| format!("12.5\t{}\n", w.replace('\n', "\n12.5\t"))).collect();
+        let hung_in_bash = lines[..2].join("\n");
+        for (n, log) in [lines.join("\n"), hung_in_bash, plain].into_iter().enumerate() {
+            let path = folder.path().join(format!("log-{i}-{n}"));
+            std::fs::write(&path, log)?;
+            let out = folder.path().join(format!("out-{i}-{n}.toml"));
+            let mut outputs = Vec::new();
+            for json in [true, false] {
+                let run = Import {
+                    file: path.clone(),
+                    out: Some(out.clone()),
+                    format: None,
+                    turns: 40,
+                    hung: false,
+                    completed: false,
+                    typescript: None,
+                    json,
+                };
+                let mut printed = Vec::new();
+                run.run(&mut printed).map_err(|e| e.to_string())?;
+                outputs.push(String::from_utf8_lossy(&printed).into_owned());
+            }
+            let report: serde_json::Value = serde_json::from_str(&outputs[0])?;
+            masked += report["masked"].as_object().map_or(0, |found| found.len());
+            outputs.push(std::fs::read_to_string(&out)?);
+            for (kind, secret) in chunk {
+                for (which, text) in ["json", "report", "toml"].iter().zip(&outputs) {
+                    if text.contains(secret.as_str()) {
+                        let at = text.find(secret.as_str()).unwrap_or(0);
+                        leaks.push(format!(
+                            "{kind} {secret} in the {which}: …{}",
+                            &text[at.saturating_sub(60)..(at + 40).min(text.len())]
+                        ));
+                    }
+                }
+            }
+        }
+    }
+    assert!(masked > 50, "the lists name what was masked: {masked}");
+    if leaks.is_empty() { Ok(()) } else { Err(format!("{} leaks:\n{}", leaks.len(), leaks.join("\n")).into()) }
+}
+
+fn formats() -> Result<(), Failed> {
+    use rehang_logs::fuzz::{CAST, CAST_2, CODEX, EXPORT, PLAIN, RUN, TRANSCRIPT};
+    let sdk = TRANSCRIPT.lines().skip(1).map(|l| format!("{{\"ts\":\"x\",\"message\":{l}}}\n")).collect::<String>();
+    let sdk = sdk.replace("\"sessionId\":\"s\",", "").replace("\"uuid\"", "\"n\"");
+    for (text, format, shows) in [
+        (TRANSCRIPT, "claude-transcript", "hung on question"),
+        (EXPORT, "opencode-export", "hung on question"),
+        (RUN, "opencode-run", "completed"),
+        (CODEX, "codex", "hung on child"),
+        (CAST, "asciicast", "hung on stdin"),
+        (CAST_2, "asciicast", "completed"),
+        (PLAIN, "plain", "hung on stdin"),
+        ("Reading additional input from stdin...\n", "codex", "hung on stdin"),
+        (sdk.as_str(), "sdk", "completed"),
+    ] {
+        let imported = rehang_logs::import(text.as_bytes(), &Options::default(), &mut |_| {})
+            .map_err(|e| format!("{format}: {e}"))?;
+        assert_eq!(imported.format.name(), format, "{text}");
+        let tried = tried(&imported);
+        let row = tried.main.as_ref().ok_or_else(|| format!("{format}: {:?}\n{}", tried.fault, imported.toml()))?;
+        assert_eq!(outcome(row), shows, "{format}\n{}", imported.toml());
+        assert!(tried.holds(imported.guess.end), "{format}: {:?}\n{}", tried.control, imported.toml());
+    }
+    Ok(())
+}
