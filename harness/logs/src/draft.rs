@@ -51,6 +51,10 @@ fn rule(strategies: &[&str], outcome: Expected) -> Option<Expect> {
     made(json!({"strategies": strategies, "outcome": outcome}))
 }
 
+fn person(via: Via, sees: Option<Sees>, ask: u32, after: Span, does: Does) -> Option<Person> {
+    made(json!({"via": via, "sees": sees, "ask": ask, "after": after, "does": does}))
+}
+
 fn model_fault(scenario: &mut Scenario, response: u32, after: u32, does: ModelDoes) {
     let fault = json!({"model": {"response": response, "after": after, "does": does}});
     scenario.faults.extend(made::<Fault>(fault));
@@ -114,6 +118,10 @@ fn blocked(guess: &Guess, scenario: &Scenario) -> &'static str {
         },
         Hang::Model { .. } => "model",
         Hang::Idle => "event",
+        Hang::NoTurn => match &scenario.agent {
+            Agent::Opencode(opencode) if opencode.client == Client::Post => "post",
+            _ => "event",
+        },
         Hang::Post { .. } => "post",
         Hang::Program => program::blocked(scenario),
         Hang::None | Hang::Failed { .. } => "unknown",
@@ -157,6 +165,7 @@ fn title(story: &Story, guess: &Guess, mask: &mut Mask) -> String {
             format!("{of} asks its model again and again, and gets {status}")
         }
         (Hang::Model { .. }, _) => format!("{of} waits for its model, which is silent"),
+        (Hang::NoTurn, _) => format!("{of} takes a prompt, and no turn begins"),
         (Hang::Idle, _) => format!("{of} is done and never says that it is idle"),
         (Hang::Post { .. }, _) => format!("{of} is idle, and the prompt's request has no response"),
         (Hang::Program, _) => {
@@ -500,7 +509,7 @@ impl<'a> Drafter<'a> {
             if let Some((end, does)) = ask.end.as_ref().and_then(|(end, how)| Some((*end, self.does(ask, how)?))) {
                 let after = Span::ms(end.saturating_sub(ask.at).min(limits::GAP_MAX_MS));
                 let ask = if self.asks.len() > 1 { u32::try_from(number + 1).unwrap_or(1) } else { 0 };
-                people.push(Person { via, sees, ask, after, does });
+                people.extend(person(via, sees, ask, after, does));
             }
         }
         let of_root = |session: &str| session.is_empty() || self.story.root_of(session) == self.root;
@@ -508,25 +517,20 @@ impl<'a> Drafter<'a> {
             let open = self.asks.iter().position(|&ask| {
                 self.story.asks[ask].end.as_ref().is_none_or(|(end, how)| *end >= *at && *how == Reply::Withdrawn)
             });
-            let person = match open {
+            let stops = match open {
                 Some(place) => {
                     let asked = self.story.asks[self.asks[place]].at;
                     let ask = if self.asks.len() > 1 { u32::try_from(place + 1).unwrap_or(1) } else { 0 };
-                    Person {
-                        via,
-                        sees,
-                        ask,
-                        after: Span::ms(at.saturating_sub(asked).min(limits::GAP_MAX_MS)),
-                        does: Does::Stop,
-                    }
+                    let after = Span::ms(at.saturating_sub(asked).min(limits::GAP_MAX_MS));
+                    person(via, sees, ask, after, Does::Stop)
                 }
                 None => {
                     let after =
                         Span::ms(at.saturating_sub(self.story.first.unwrap_or(*at)).clamp(1, limits::GAP_MAX_MS));
-                    Person { via, sees: Some(Sees::Clock), ask: 0, after, does: Does::Stop }
+                    person(via, Some(Sees::Clock), 0, after, Does::Stop)
                 }
             };
-            people.push(person);
+            people.extend(stops);
         }
         people
     }
@@ -634,10 +638,10 @@ impl<'a> Drafter<'a> {
                 let sees = (via == Via::Http).then_some(if child { Sees::Tree } else { Sees::Events });
                 let answered = control.people.len();
                 let ask = if answered > 0 { u32::try_from(self.asks.len()).unwrap_or(1) } else { 0 };
-                control.people.push(Person { via, sees, ask, after: Span::secs(2), does });
+                control.people.extend(person(via, sees, ask, Span::secs(2), does));
                 if via == Via::Tty {
                     let does = Does::Type("\u{4}".to_owned());
-                    control.people.push(Person { via, sees: Some(Sees::Clock), ask: 0, after: Span::mins(1), does });
+                    control.people.extend(person(via, Some(Sees::Clock), 0, Span::mins(1), does));
                 }
                 if run {
                     control.args.extend(["--port".to_owned(), "0".to_owned()]);
@@ -675,6 +679,9 @@ impl<'a> Drafter<'a> {
                     }));
                 }
             }
+            Hang::NoTurn => {
+                scenario.faults.push(Fault::Post(PostFault { nth: 1, does: PostDoes::Ignored }));
+            }
             // a stop leaves it open by itself
             Hang::Post { stopped: true } => {
                 if let Agent::Opencode(opencode) = &mut control.agent {
@@ -692,7 +699,7 @@ impl<'a> Drafter<'a> {
                 };
                 if !self.asks.is_empty() {
                     let after = Span::secs(2);
-                    control.people.push(Person { via, sees: Some(Sees::Tree), ask: 0, after, does });
+                    control.people.extend(person(via, Some(Sees::Tree), 0, after, does));
                 }
             }
             Hang::Post { stopped: false } => {

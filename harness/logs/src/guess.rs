@@ -86,6 +86,8 @@ pub enum Hang {
     },
     /// The idle event.
     Idle,
+    /// The turn: it never began.
+    NoTurn,
     /// The prompt's response. Whether a stop came before.
     Post {
         /// A stop came before.
@@ -129,8 +131,11 @@ fn agent(story: &Story, root: &str, hung: Option<bool>) -> Guess {
         .filter(|(id, session)| story.root_of(id) == root && session.busy != Some(false))
         .map(|(id, session)| (id.as_str(), session))
         .collect();
-    let found =
-        ask(story, &tree).or_else(|| call(story, &tree)).or_else(|| model(story, &tree)).or_else(|| idle(story, root));
+    let found = ask(story, &tree)
+        .or_else(|| call(story, &tree))
+        .or_else(|| no_turn(story, root))
+        .or_else(|| model(story, &tree))
+        .or_else(|| idle(story, root));
     let mut found =
         found.unwrap_or_else(|| stall(story, root, Sure::Perhaps, "nothing came after the prompt".to_owned()));
     if hung == Some(false) {
@@ -173,7 +178,9 @@ fn over(story: &Story, root: &str) -> Option<Guess> {
         && (matches!(session.finished.as_deref(), Some("stop" | "length" | "content-filter"))
             || rejected
             || session.failed.is_some());
-    if !at_rest && !run_over {
+    // a prompt that was refused begins no turn
+    let refused = session.failed.is_some() && session.busy.is_none();
+    if !at_rest && !run_over && !refused {
         return None;
     }
     let stopped = story.stopped.as_ref().is_some_and(|(_, of)| of.is_empty() || story.root_of(of) == root);
@@ -377,6 +384,17 @@ fn stall(story: &Story, session: &str, sure: Sure, why: String) -> Guess {
     }
     let hang = Hang::Model { session: session.to_owned(), refuses: None };
     Guess { end: End::Hung, mechanism: "M1", sure, why: vec![why], others, hang }
+}
+
+fn no_turn(story: &Story, root: &str) -> Option<Guess> {
+    let session = story.sessions.get(root)?;
+    let none = session.steps.is_empty() && session.before == 0 && session.busy.is_none() && session.prompts == 0;
+    if !none || story.kind != Kind::Opencode || story.post == Post::Unknown {
+        return None;
+    }
+    let why = vec!["the prompt was sent, and no event says that a turn began".to_owned()];
+    let others = vec![("E2", "the events may have been lost on their way".to_owned())];
+    Some(Guess { end: End::Hung, mechanism: "E5", sure: Sure::Likely, why, others, hang: Hang::NoTurn })
 }
 
 fn idle(story: &Story, root: &str) -> Option<Guess> {
