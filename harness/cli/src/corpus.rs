@@ -17,12 +17,32 @@ pub struct Corpus {
     pub broken: Vec<(PathBuf, Problems)>,
 }
 
-/// Where scenarios lie if nobody says: the folder `scenarios` here or above, else that of the sources.
+mod built_in {
+    include!(concat!(env!("OUT_DIR"), "/corpus.rs"));
+}
+
+/// What a path begins with for the scenarios inside this binary, where no file is called so.
+pub const BUILT_IN: &str = "built-in";
+
+/// Where scenarios lie if nobody says: the folder `scenarios` here or above, else [`BUILT_IN`].
+///
+/// A folder of that name that holds no scenario file is somebody else's.
 pub fn default_folder() -> PathBuf {
     let here = std::env::current_dir().unwrap_or_default();
-    let above = here.ancestors().map(|folder| folder.join("scenarios")).find(|folder| folder.is_dir());
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
-    above.unwrap_or_else(|| sources.canonicalize().unwrap_or(sources))
+    let holds = |folder: &PathBuf| files(folder).is_ok_and(|files| !files.is_empty());
+    let above = here.ancestors().map(|folder| folder.join("scenarios")).filter(|folder| folder.is_dir()).find(holds);
+    above.unwrap_or_else(|| PathBuf::from(BUILT_IN))
+}
+
+/// The scenario files that a path means: itself, all below it, or those inside this binary.
+///
+/// # Errors
+/// A folder that cannot be read.
+pub fn paths(path: &Path) -> io::Result<Vec<PathBuf>> {
+    match path.is_dir() || is_built_in(path) {
+        true => files(path),
+        false => Ok(vec![path.to_owned()]),
+    }
 }
 
 /// All scenario files below a folder, in the order of their paths. A folder `agents` is passed over: it holds
@@ -31,6 +51,12 @@ pub fn default_folder() -> PathBuf {
 /// # Errors
 /// A folder that cannot be read.
 pub fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    if is_built_in(folder) {
+        let all = built_in::FILES.iter().map(|(name, _)| Path::new(BUILT_IN).join("scenarios").join(name));
+        let below = folder.strip_prefix(BUILT_IN).unwrap_or(folder);
+        let inside = Path::new(BUILT_IN).join("scenarios").join(below.strip_prefix("scenarios").unwrap_or(below));
+        return Ok(all.filter(|path| path.starts_with(&inside)).collect());
+    }
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -51,8 +77,27 @@ pub fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
+fn is_built_in(path: &Path) -> bool {
+    path.starts_with(BUILT_IN) && !path.exists()
+}
+
+/// A folder of the shipped scenarios, such as `upstream`: below the default folder, or inside this binary.
+pub fn shipped(below: &str) -> PathBuf {
+    let folder = default_folder().join(below);
+    if folder.is_dir() { folder } else { Path::new(BUILT_IN).join(below) }
+}
+
 /// The bytes of a file, up to one more than a scenario may have: then the limit is what is wrong with it.
-fn read(path: &Path) -> io::Result<Vec<u8>> {
+///
+/// # Errors
+/// A file that cannot be read, or is no file.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    if is_built_in(path) {
+        // `scenarios` stands in it, since a scenario is named by what comes behind that
+        let inside = Path::new(BUILT_IN).join("scenarios");
+        let found = built_in::FILES.iter().find(|(name, _)| inside.join(name) == path);
+        return found.map(|(_, text)| text.as_bytes().to_vec()).ok_or_else(|| io::ErrorKind::NotFound.into());
+    }
     if !path.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }

@@ -3,7 +3,7 @@
 //! Invariant: one bad file hides no other; the exit code is 2 if there is any.
 
 use super::{Code, CommandError};
-use crate::corpus::{Corpus, default_folder, files};
+use crate::corpus::{self, Corpus, default_folder};
 use clap::Args;
 use rehang_scenario::problem::Style;
 use std::io::{IsTerminal, Write};
@@ -26,10 +26,7 @@ impl Check {
         let mut paths = Vec::new();
         let named = if self.paths.is_empty() { vec![default_folder()] } else { self.paths.clone() };
         for path in named {
-            match path.is_dir() {
-                true => paths.extend(files(&path)?),
-                false => paths.push(path),
-            }
+            paths.extend(corpus::paths(&path)?);
         }
         if paths.is_empty() {
             return Err(CommandError::Usage("no scenario file (*.toml) there".to_owned()));

@@ -4,7 +4,7 @@
 
 use super::CommandError;
 use crate::catalogue::Strategies;
-use crate::corpus::{Corpus, default_folder, files};
+use crate::corpus::{self, Corpus, default_folder};
 use crate::unit::{Unit, units};
 use clap::Args;
 use rehang_scenario::cells::{Catalogue, CellId, Cells, cells};
@@ -78,10 +78,7 @@ impl Select {
         let folders = if self.scenarios.is_empty() { vec![default_folder()] } else { self.scenarios.clone() };
         let mut paths = Vec::new();
         for path in folders {
-            match path.is_dir() {
-                true => paths.extend(files(&path)?),
-                false => paths.push(path),
-            }
+            paths.extend(corpus::paths(&path)?);
         }
         if paths.is_empty() {
             return Err(CommandError::Usage("no scenario file (*.toml) there".to_owned()));

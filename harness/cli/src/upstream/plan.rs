@@ -48,7 +48,7 @@ pub fn scenarios(filters: &[String], paths: &[PathBuf]) -> Result<Vec<Named>, Co
     let mut all = Vec::new();
     let roots: Vec<PathBuf> = match paths {
         [] if whole => vec![folder],
-        [] => vec![folder.join("upstream")],
+        [] => vec![crate::corpus::shipped("upstream")],
         paths => paths.to_vec(),
     };
     for root in &roots {
