@@ -61,6 +61,16 @@ pub struct Why {
     pub snapshots: bool,
 }
 
+/// The draft of a scenario that hangs as this process does, as TOML.
+///
+/// # Errors
+/// No such process; it does not hang; the fakes cannot play what it hangs on.
+pub fn drafted(pid: Pid) -> Result<String, CommandError> {
+    let limits = Limits { silent_ms: Span::secs(60).as_ms() };
+    let look = rehang_probe::look(&[pid], &Options { ask: true }, &limits, Duration::from_secs(1)).map_err(usage)?;
+    draft::draft(&look).map_err(CommandError::Usage)
+}
+
 fn span(text: &str) -> Result<Span, String> {
     Span::parse(text).map_err(|error| error.to_string())
 }

@@ -1,0 +1,368 @@
+//! `rehang reproduce` and `rehang shrink`: from a log, a process or a file to the smallest scenario that does the same.
+//!
+//! Invariant: what is printed was run. The small scenario was found on the simulated kernel and then played on real
+//! processes; where the two differ, that is said and the exit code is 70.
+
+use super::run::{Where, run};
+use super::select::Select;
+use super::{Code, CommandError};
+use crate::corpus::default_folder;
+use crate::pool::Pool;
+use crate::workers;
+use anstyle::{AnsiColor, Style};
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget};
+use rehang_judge::Outcome;
+use rehang_scenario::{Invariant, Scenario, load};
+use rehang_search::file::{Did, Written, write as write_file};
+use rehang_search::{Case, Limits, Property, Shrunk, shrink};
+use serde_json::json;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const BOLD: Style = Style::new().bold();
+const BAD: Style = AnsiColor::Red.on_default().bold();
+const GOOD: Style = AnsiColor::Green.on_default().bold();
+
+/// Makes a hang happen again, small: from a log, a process, or a scenario file.
+///
+/// Imports the log (or explains the process), plays the scenario under `none`, makes it small for as long as it hangs
+/// on the same thing, plays it under every strategy, and then on real processes. Exit code 1: it does not hang.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "Examples:
+  rehang reproduce hung.jsonl                  a log of Claude Code, opencode, Codex, … (see `rehang import --help`)
+  rehang reproduce 4711                        a process on this machine that hangs now
+  rehang reproduce my-hang.toml                a scenario file
+  rehang reproduce hung.jsonl --keep           and put it into scenarios/reported/")]
+pub struct Reproduce {
+    /// A log, the number of a process, or a scenario file.
+    pub what: String,
+    /// Puts the scenario into the folder `scenarios/reported`, here or above.
+    #[arg(long)]
+    pub keep: bool,
+    /// Writes the scenario into this file.
+    #[arg(long, value_name = "FILE", conflicts_with = "keep")]
+    pub out: Option<PathBuf>,
+    /// What it must go on to show instead of its hang: `breaks:harm`, `stopped:idle`, … (see `rehang shrink --help`).
+    #[arg(long, value_name = "PROPERTY")]
+    pub shows: Option<Property>,
+    /// The strategy under which it shows that.
+    #[arg(long, value_name = "STACK", default_value = "none", value_parser = stack)]
+    pub strategy: String,
+    /// One JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Makes a scenario small.
+///
+/// Takes away turns, faults, people, options and texts, and makes times round, for as long as the scenario shows what
+/// it shows; then plays it on real processes.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "PROPERTY is one of
+  hangs, hangs:WHAT              it hangs, or hangs on that: hangs:question
+  completed, failed, stopped:CAUSE
+  breaks:INVARIANT               it breaks what `none` does not break there: breaks:harm
+  rescued                        it hangs under `none` and ends under the strategy
+  differs                        sim and lockstep give different traces
+
+Examples:
+  rehang shrink big.toml                                       for as long as it shows what it shows first
+  rehang shrink big.toml --strategy idle@f54b32f --shows breaks:harm --out small.toml")]
+pub struct Shrink {
+    /// The scenario file.
+    pub file: PathBuf,
+    /// The strategy under which it shows what it shows.
+    #[arg(long, value_name = "STACK", default_value = "none", value_parser = stack)]
+    pub strategy: String,
+    /// What it must go on to show; what it shows first where nothing is said.
+    #[arg(long, value_name = "PROPERTY")]
+    pub shows: Option<String>,
+    /// Writes the scenario into this file; else it is printed.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+fn stack(text: &str) -> Result<String, String> {
+    rehang_strategy::stack(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
+}
+
+/// Where a scenario came from.
+struct Origin {
+    scenario: Scenario,
+    title: String,
+    about: String,
+}
+
+impl Reproduce {
+    /// Reproduces and prints.
+    ///
+    /// # Errors
+    /// A log, a process or a file that cannot be used; a file that cannot be written.
+    pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        let origin = self.origin()?;
+        let case = Case::of(origin.scenario, &self.strategy);
+        let shown = case.play().map_err(CommandError::Fault)?;
+        let property = match &self.shows {
+            Some(property) => property.clone(),
+            None => match &shown.verdict().outcome {
+                Outcome::Hung { blocked_on, .. } => Property::Hangs(Some(blocked_on.clone())),
+                other => {
+                    writeln!(out, "it does not hang: {}", other.describe())?;
+                    writeln!(out, "`--shows` names something else that it is to show; `rehang import` says what it took")?;
+                    return Ok(Code::Unexpected);
+                }
+            },
+        };
+        if !property.holds(&shown) {
+            let is = shown.verdict().outcome.describe();
+            return Err(CommandError::Usage(format!("it does not show `{property}` under {}: {is}", self.strategy)));
+        }
+        let small = smaller(&case, &property);
+        let written = write_file(&small.case, &origin.title, Some(&origin.about)).map_err(CommandError::Fault)?;
+        let path = self.place(&origin.title)?;
+        let (file, _guard) = store(path.as_deref(), &written.text)?;
+        let differs = on_real_processes(&file)?;
+        match self.json {
+            true => self.print_json(out, &property, &small, &written, path.as_deref(), &differs)?,
+            false => self.print(out, &property, &small, &written, path.as_deref(), &differs)?,
+        }
+        Ok(if differs.is_empty() { Code::Expected } else { Code::Fault })
+    }
+
+    fn origin(&self) -> Result<Origin, CommandError> {
+        if let Ok(pid) = self.what.parse::<rehang_probe::Pid>() {
+            let text = super::why::drafted(pid)?;
+            let (scenario, about) = first(&text, "the drafted scenario")?;
+            return Ok(Origin { title: scenario.title.clone(), scenario, about });
+        }
+        let path = Path::new(&self.what);
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            let text = std::fs::read_to_string(path).map_err(|e| CommandError::Usage(format!("{}: {e}", self.what)))?;
+            let (scenario, about) = first(&text, &self.what)?;
+            return Ok(Origin { title: scenario.title.clone(), scenario, about });
+        }
+        let (imported, _) = super::import::import(path, &rehang_logs::Options::default())?;
+        let scenario = imported.draft.scenario;
+        let about = scenario.about.clone().unwrap_or_default();
+        Ok(Origin { title: scenario.title.clone(), about, scenario })
+    }
+
+    /// Where the scenario goes; none: it is only printed.
+    fn place(&self, title: &str) -> Result<Option<PathBuf>, CommandError> {
+        if !self.keep {
+            return Ok(self.out.clone());
+        }
+        let folder = default_folder();
+        let folder = if folder.is_dir() { folder } else { PathBuf::from("scenarios") }.join("reported");
+        std::fs::create_dir_all(&folder)?;
+        let words: String = title.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        let name = words.split('-').filter(|word| !word.is_empty()).take(8).collect::<Vec<_>>().join("-");
+        let name = if name.is_empty() { "reported".to_owned() } else { name };
+        let nth = |n: u32| folder.join(if n == 1 { format!("{name}.toml") } else { format!("{name}-{n}.toml") });
+        Ok((1..1_000).map(nth).find(|path| !path.exists()))
+    }
+
+    fn print(
+        &self,
+        out: &mut dyn Write,
+        property: &Property,
+        small: &Shrunk,
+        written: &Written,
+        path: Option<&Path>,
+        differs: &[String],
+    ) -> std::io::Result<()> {
+        let none = written.stacks.first().map(|none| none.outcome.describe()).unwrap_or_default();
+        writeln!(out, "{BOLD}under none: {none}{BOLD:#}, on sim and on real processes")?;
+        for line in differs {
+            writeln!(out, "{BAD}not the same on real processes:{BAD:#} {line}")?;
+        }
+        let minimal = if small.minimal { "nothing more can be taken away" } else { "the limit of tries was met" };
+        writeln!(out, "smallest scenario that shows {property} under {}: {minimal}\n", small.case.stack)?;
+        let end = written.text.find("\n[[expect]]").unwrap_or(written.text.len());
+        writeln!(out, "{}", written.text[..end].trim_end())?;
+        let (ends, worse, leaves) = sorted(&written.stacks);
+        let line = |did: &&Did| match did.broken.is_empty() {
+            true => format!("{} ({}, after {})", did.stack, did.outcome.describe(), did.took),
+            false => format!("{} ({}; breaks {})", did.stack, did.outcome.describe(), names(&did.broken)),
+        };
+        let mut list = |title: String, dids: &[&Did]| -> std::io::Result<()> {
+            if !dids.is_empty() {
+                writeln!(out, "\n{title}")?;
+                for did in dids {
+                    writeln!(out, "    {}", line(did))?;
+                }
+            }
+            Ok(())
+        };
+        list(format!("{GOOD}what ends it{GOOD:#}"), &ends)?;
+        list(format!("{BAD}what makes it worse{BAD:#}"), &worse)?;
+        list("what leaves it as it is".to_owned(), &leaves)?;
+        match path {
+            Some(path) => writeln!(out, "\nin CI: rehang run --scenarios {}", path.display()),
+            None => writeln!(out, "\n--keep puts it into scenarios/reported; then in CI: rehang run reported/"),
+        }
+    }
+
+    fn print_json(
+        &self,
+        out: &mut dyn Write,
+        property: &Property,
+        small: &Shrunk,
+        written: &Written,
+        path: Option<&Path>,
+        differs: &[String],
+    ) -> std::io::Result<()> {
+        let stacks = written.stacks.iter().map(|did| {
+            json!({ "strategy": did.stack, "outcome": did.outcome.word(), "broken": names(&did.broken), "virtual_ms": did.took.as_ms() })
+        });
+        let object = json!({
+            "shows": property.to_string(),
+            "strategy": small.case.stack,
+            "minimal": small.minimal,
+            "plays": small.plays,
+            "strategies": stacks.collect::<Vec<_>>(),
+            "differs": differs,
+            "file": path,
+            "scenario": written.text,
+        });
+        writeln!(out, "{object}")
+    }
+}
+
+impl Shrink {
+    /// Shrinks and prints.
+    ///
+    /// # Errors
+    /// A file that cannot be read or written; a property that it does not show.
+    pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        let name = self.file.display().to_string();
+        let text = std::fs::read_to_string(&self.file).map_err(|e| CommandError::Usage(format!("{name}: {e}")))?;
+        let (scenario, about) = first(&text, &name)?;
+        let case = Case::of(scenario, &self.strategy);
+        let small = if self.shows.as_deref() == Some("differs") {
+            let pool = Pool::new(workers(Some(1))?);
+            let mut differs = |case: &Case| differs(&pool, case).is_some();
+            if !differs(&case) {
+                return Err(CommandError::Usage(format!("{name}: sim and lockstep give the same trace")));
+            }
+            shrink(&case, Limits { plays: 500 }, &mut differs)
+        } else {
+            let shown = case.play().map_err(CommandError::Fault)?;
+            let property = match &self.shows {
+                Some(text) => text.parse().map_err(|e| CommandError::Usage(format!("{e}, or differs")))?,
+                None => Property::of(&shown),
+            };
+            if !property.holds(&shown) {
+                let is = shown.verdict().outcome.describe();
+                return Err(CommandError::Usage(format!("{name} does not show `{property}`: {is}")));
+            }
+            anstream::eprintln!("it shows {property} under {}", self.strategy);
+            smaller(&case, &property)
+        };
+        let title = small.case.scenario.title.clone();
+        let about = Some(about.as_str()).filter(|about| !about.is_empty());
+        let written = write_file(&small.case, &title, about).map_err(CommandError::Fault)?;
+        let (file, _guard) = store(self.out.as_deref(), &written.text)?;
+        if self.out.is_none() {
+            out.write_all(written.text.as_bytes())?;
+        }
+        let minimal = if small.minimal { "nothing more can be taken away" } else { "the limit of tries was met" };
+        anstream::eprintln!("{} plays; {minimal}", small.plays);
+        let differs = on_real_processes(&file)?;
+        for line in &differs {
+            anstream::eprintln!("not the same on real processes: {line}");
+        }
+        let found = self.shows.as_deref() == Some("differs");
+        Ok(if differs.is_empty() || found { Code::Expected } else { Code::Fault })
+    }
+}
+
+/// The first scenario of a file.
+///
+/// # Errors
+/// A file that cannot be read, or is not right.
+pub fn first_of(file: &Path) -> Result<Scenario, CommandError> {
+    let name = file.display().to_string();
+    let text = std::fs::read_to_string(file).map_err(|e| CommandError::Usage(format!("{name}: {e}")))?;
+    Ok(first(&text, &name)?.0)
+}
+
+/// The first variant of a file, and what it says about itself.
+fn first(text: &str, name: &str) -> Result<(Scenario, String), CommandError> {
+    let loaded = load(name, text.as_bytes()).into_result();
+    let family = loaded.map_err(|p| CommandError::Usage(p.render(rehang_scenario::Style::Plain)))?;
+    let variant = family.variants.into_iter().next();
+    let scenario = variant.ok_or_else(|| CommandError::Usage(format!("{name}: no scenario in it")))?.scenario;
+    let about = scenario.about.clone().unwrap_or_default();
+    Ok((scenario, about))
+}
+
+fn smaller(case: &Case, property: &Property) -> Shrunk {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    bar.enable_steady_tick(Duration::from_millis(200));
+    let small = shrink(case, Limits::default(), &mut |case| {
+        bar.inc(1);
+        bar.set_message(format!("making it small: {} tries", bar.position()));
+        property.shown_by(case)
+    });
+    bar.finish_and_clear();
+    small
+}
+
+/// Writes the file where it goes, or to a temporary place that lives as long as the guard.
+fn store(path: Option<&Path>, text: &str) -> Result<(PathBuf, Option<tempfile::TempDir>), CommandError> {
+    if let Some(path) = path {
+        std::fs::write(path, text).map_err(|e| CommandError::Usage(format!("{}: {e}", path.display())))?;
+        return Ok((path.to_owned(), None));
+    }
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("reproduced.toml");
+    std::fs::write(&file, text)?;
+    Ok((file, Some(folder)))
+}
+
+/// Plays all cells of a file on sim and on real processes; what is not as the file says.
+fn on_real_processes(file: &Path) -> Result<Vec<String>, CommandError> {
+    let select = Select { scenarios: vec![file.to_owned()], ..Select::default() };
+    let selected = select.select(Where::Both.stages(), rehang_scenario::Style::Plain)?;
+    rehang_stage::worker::adopt_orphans();
+    let outcome = run(&Pool::new(workers(None)?), &selected.units, true)?;
+    let bad = outcome.cells.iter().filter(|cell| !crate::report::why(cell).is_empty());
+    let lines = bad.map(|cell| format!("{}: {}", cell.id, crate::report::why(cell).join("; ")));
+    Ok(selected.problems.iter().cloned().chain(lines).collect())
+}
+
+/// The first difference of a case between sim and lockstep.
+fn differs(pool: &Pool, case: &Case) -> Option<String> {
+    use crate::unit::{Unit, Wanted};
+    let (terminal, seed) = (*case.scenario.terminals.first()?, *case.scenario.seeds.first()?);
+    let expect = case.scenario.expect.first()?.clone();
+    let cell = Wanted { id: "case".to_owned(), strategy: case.stack.clone(), arm: rehang_scenario::Arm::Main, expect };
+    let unit = Unit {
+        name: "case".to_owned(),
+        main: case.scenario.clone(),
+        control: None,
+        terminal,
+        seed,
+        stages: Where::Both.stages().to_vec(),
+        cells: vec![cell],
+        keep_traces: false,
+        begin: rehang_scenario::VTime::ZERO,
+    };
+    pool.submit::<Unit, crate::unit::Answer>(&unit).ok()?.cells.into_iter().find_map(|cell| cell.differs)
+}
+
+/// What ends a hang truthfully, what does harm or lies, and what leaves it; `none` aside.
+fn sorted(stacks: &[Did]) -> (Vec<&Did>, Vec<&Did>, Vec<&Did>) {
+    let before = stacks.first().map(|none| none.broken.clone()).unwrap_or_default();
+    let others = stacks.iter().skip(1);
+    let (worse, rest): (Vec<&Did>, Vec<&Did>) = others.partition(|did| did.broken.iter().any(|i| !before.contains(i)));
+    let (leaves, ends) = rest.into_iter().partition(|did| did.outcome.is_hung());
+    (ends, worse, leaves)
+}
+
+fn names(broken: &[Invariant]) -> String {
+    broken.iter().map(|invariant| invariant.name()).collect::<Vec<_>>().join(", ")
+}
