@@ -8,7 +8,8 @@ fn main() -> std::io::Result<()> {
     let mut files = Vec::new();
     collect(&folder, &mut files)?;
     files.sort();
-    let mut text = String::from("/// The scenario files that were there when this was built: path below `scenarios`, text.\n");
+    let mut text =
+        String::from("/// The scenario files that were there when this was built: path below `scenarios`, text.\n");
     text.push_str("pub const FILES: &[(&str, &str)] = &[\n");
     for path in &files {
         let name = path.strip_prefix(&folder).unwrap_or(path).display().to_string();

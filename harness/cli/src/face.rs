@@ -3,8 +3,8 @@
 //! Invariant: every way out of the command is an exit code of [`crate::commands::Code`].
 
 use crate::commands::{
-    Code, CommandError, agents, bench, bisect, check, explore, import, list, measure, path, run, select, show,
-    supervise, upstream, why, wrapper,
+    Code, CommandError, agents, bench, bisect, check, explore, import, list, measure, path, reproduce, run, select,
+    show, supervise, tune, upstream, why, wrapper,
 };
 use clap::{CommandFactory, Parser, Subcommand};
 use std::io::Write;
@@ -42,6 +42,12 @@ enum Command {
     Replay(show::Replay),
     /// Show every error of scenario files, with file, line and caret.
     Check(check::Check),
+    /// Make a hang happen again, small: from a log, a process, or a file.
+    Reproduce(reproduce::Reproduce),
+    /// Make a scenario small for as long as it shows what it shows.
+    Shrink(reproduce::Shrink),
+    /// Try a strategy's parameter on one's own logs.
+    Tune(tune::Tune),
     /// Search random scenarios and faults for what breaks an invariant.
     Explore(explore::Explore),
     /// Make a scenario of a log: of Claude Code, opencode, Codex, an agent SDK, a terminal.
@@ -77,6 +83,14 @@ enum Command {
     /// Feed random input to a parser.
     #[command(hide = true)]
     Fuzz(measure::Fuzz),
+    /// Print the manual page, or write those of all commands into a folder.
+    ///
+    /// Example: `rehang man --dir ~/.local/share/man/man1`, then `man rehang-why`.
+    Man {
+        /// The folder.
+        #[arg(long, value_name = "DIR")]
+        dir: Option<std::path::PathBuf>,
+    },
     /// Print shell completions.
     Completions {
         /// For which shell.
@@ -103,6 +117,17 @@ pub fn main() -> ExitCode {
     }
 }
 
+fn man(dir: Option<&std::path::Path>, out: &mut dyn Write) -> Result<Code, CommandError> {
+    match dir {
+        Some(dir) => {
+            std::fs::create_dir_all(dir)?;
+            clap_mangen::generate_to(Args::command(), dir)?;
+        }
+        None => clap_mangen::Man::new(Args::command()).render(out)?,
+    }
+    Ok(Code::Expected)
+}
+
 fn command(command: Command) -> Result<Code, CommandError> {
     let mut out = anstream::stdout().lock();
     match command {
@@ -120,6 +145,16 @@ fn command(command: Command) -> Result<Code, CommandError> {
             explore.run(&mut anstream::stdout())
         }
         Command::Import(import) => import.run(&mut out),
+        Command::Reproduce(reproduce) => {
+            drop(out);
+            reproduce.run(&mut anstream::stdout())
+        }
+        Command::Shrink(shrink) => {
+            drop(out);
+            shrink.run(&mut anstream::stdout())
+        }
+        Command::Tune(tune) => tune.run(&mut out),
+        Command::Man { dir } => man(dir.as_deref(), &mut out),
         Command::Export(export) => export.run(&mut out),
         Command::Schema => {
             writeln!(out, "{:#}", rehang_scenario::schema())?;

@@ -147,7 +147,7 @@ impl Fuzz {
     fn target(&self) -> Result<(Vec<Vec<u8>>, Feed), CommandError> {
         if self.target == "scenario" {
             let files = crate::corpus::files(&crate::corpus::default_folder())?;
-            let corpus = files.into_iter().map(std::fs::read).collect::<Result<_, _>>()?;
+            let corpus = files.iter().map(|path| crate::corpus::read(path)).collect::<Result<_, _>>()?;
             return Ok((corpus, Box::new(rehang_scenario::fuzz::one)));
         }
         let Some(format) = self.target.strip_prefix("import-").and_then(Format::named) else {

@@ -110,7 +110,10 @@ impl Reproduce {
                 Outcome::Hung { blocked_on, .. } => Property::Hangs(Some(blocked_on.clone())),
                 other => {
                     writeln!(out, "it does not hang: {}", other.describe())?;
-                    writeln!(out, "`--shows` names something else that it is to show; `rehang import` says what it took")?;
+                    writeln!(
+                        out,
+                        "`--shows` names something else that it is to show; `rehang import` says what it took"
+                    )?;
                     return Ok(Code::Unexpected);
                 }
             },
@@ -157,7 +160,8 @@ impl Reproduce {
         let folder = default_folder();
         let folder = if folder.is_dir() { folder } else { PathBuf::from("scenarios") }.join("reported");
         std::fs::create_dir_all(&folder)?;
-        let words: String = title.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        let words: String =
+            title.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
         let name = words.split('-').filter(|word| !word.is_empty()).take(8).collect::<Vec<_>>().join("-");
         let name = if name.is_empty() { "reported".to_owned() } else { name };
         let nth = |n: u32| folder.join(if n == 1 { format!("{name}.toml") } else { format!("{name}-{n}.toml") });

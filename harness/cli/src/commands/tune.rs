@@ -97,7 +97,11 @@ impl Tune {
         };
         let Some(param) = entry.params.iter().find(|param| param.name == name) else {
             let names: Vec<&str> = entry.params.iter().map(|param| param.name).collect();
-            return Err(CommandError::Usage(format!("{} has no parameter `{name}`; it has {}", self.strategy, names.join(", "))));
+            return Err(CommandError::Usage(format!(
+                "{} has no parameter `{name}`; it has {}",
+                self.strategy,
+                names.join(", ")
+            )));
         };
         let values: Vec<String> = match (&param.default, values.is_empty()) {
             (_, false) => values,
@@ -108,14 +112,17 @@ impl Tune {
         if values.len() > VALUES_MAX {
             return Err(CommandError::Usage(format!("at most {VALUES_MAX} values")));
         }
-        values.into_iter().map(|value| {
-            let mut with = spec.clone();
-            with.params.retain(|(other, _)| other != name);
-            with.params.push((name.to_owned(), value.clone()));
-            let stack = with.to_string();
-            rehang_strategy::stack(&stack).map_err(|e| usage(&e))?;
-            Ok((value, stack))
-        }).collect()
+        values
+            .into_iter()
+            .map(|value| {
+                let mut with = spec.clone();
+                with.params.retain(|(other, _)| other != name);
+                with.params.push((name.to_owned(), value.clone()));
+                let stack = with.to_string();
+                rehang_strategy::stack(&stack).map_err(|e| usage(&e))?;
+                Ok((value, stack))
+            })
+            .collect()
     }
 
     /// The logs that can be used; the others are named on stderr.
@@ -124,8 +131,10 @@ impl Tune {
         for path in &self.logs {
             match path.is_dir() {
                 true => {
-                    let mut inside: Vec<PathBuf> =
-                        std::fs::read_dir(path)?.filter_map(|entry| Some(entry.ok()?.path())).filter(|p| p.is_file()).collect();
+                    let mut inside: Vec<PathBuf> = std::fs::read_dir(path)?
+                        .filter_map(|entry| Some(entry.ok()?.path()))
+                        .filter(|p| p.is_file())
+                        .collect();
                     inside.sort();
                     files.extend(inside);
                 }
@@ -146,7 +155,14 @@ impl Tune {
     }
 
     fn print(&self, out: &mut dyn Write, rows: &[Row], logs: usize, hung: usize) -> std::io::Result<()> {
-        writeln!(out, "{} of {logs} logs hang, {} are healthy; {} under {}", hung, logs - hung, self.param, self.strategy)?;
+        writeln!(
+            out,
+            "{} of {logs} logs hang, {} are healthy; {} under {}",
+            hung,
+            logs - hung,
+            self.param,
+            self.strategy
+        )?;
         writeln!(out, "\n{:>12}  ended  missed  wrongly  harmed   median     longest", "value")?;
         let longest = rows.iter().filter_map(|row| row.took_ms.last()).max().copied().unwrap_or(0).max(1);
         for row in rows {
@@ -155,8 +171,13 @@ impl Tune {
             writeln!(
                 out,
                 "{:>12}  {:>5}  {:>6}  {:>7}  {:>6}   {:<9}  {}",
-                row.value, row.took_ms.len(), row.missed.len(), row.wrongly.len(), row.harmed.len(),
-                time(median), time(row.took_ms.last()),
+                row.value,
+                row.took_ms.len(),
+                row.missed.len(),
+                row.wrongly.len(),
+                row.harmed.len(),
+                time(median),
+                time(row.took_ms.last()),
             )?;
         }
         writeln!(out, "\n{:>12}  time to the end (=), logs harmed (x)", "value")?;
@@ -210,7 +231,9 @@ fn around(default: u64) -> impl Iterator<Item = u64> {
 fn sample(file: &std::path::Path, strategy: &str) -> Result<Sample, String> {
     let scenario = match file.extension().is_some_and(|extension| extension == "toml") {
         true => super::reproduce::first_of(file).map_err(|e| e.to_string())?,
-        false => super::import::import(file, &rehang_logs::Options::default()).map_err(|e| e.to_string())?.0.draft.scenario,
+        false => {
+            super::import::import(file, &rehang_logs::Options::default()).map_err(|e| e.to_string())?.0.draft.scenario
+        }
     };
     let seat = rehang_strategy::stack(strategy).map_err(|e| e.to_string())?;
     seat.seat_in(&scenario.agent)?;
@@ -232,7 +255,9 @@ fn row(value: &str, stack: &str, samples: &[Sample]) -> Result<Row, CommandError
             Score::Harmed => row.harmed.push(sample.name.clone()),
             Score::Wrongly => row.wrongly.push(sample.name.clone()),
             Score::Missed => row.missed.push(sample.name.clone()),
-            Score::Resolved | Score::Stopped => row.took_ms.push(verdict.ended.since(sample.none.last_progress).as_ms()),
+            Score::Resolved | Score::Stopped => {
+                row.took_ms.push(verdict.ended.since(sample.none.last_progress).as_ms())
+            }
             Score::Untouched => {}
         }
     }
