@@ -53,6 +53,7 @@ pub struct Watch {
     commands: BTreeSet<(i32, String)>,
     looks: VecDeque<(Instant, Look)>,
     called: bool,
+    asked: BTreeSet<String>,
 }
 
 /// What the watch says.
@@ -105,6 +106,7 @@ impl Watch {
             commands: BTreeSet::new(),
             looks: VecDeque::new(),
             called: false,
+            asked: BTreeSet::new(),
         }
     }
 
@@ -145,11 +147,8 @@ impl Watch {
                     Kind::Main { path, response } => {
                         self.first_main.get_or_insert_with(Instant::now);
                         let told: Vec<&str> = request.told.iter().map(|told| told.text.as_str()).collect();
-                        if self
-                            .novelty
-                            .is_new(&format!("model request {}", path.replace(|c: char| c.is_ascii_digit(), "d")))
-                            || self.is_next(path)
-                        {
+                        // a retry asks for the same again, and is no progress
+                        if self.asked.insert(path.clone()) {
                             self.progress(format!("model request {path}"));
                         }
                         serde_json::json!({"path": path, "response": response, "told": told})
@@ -176,13 +175,6 @@ impl Watch {
                 self.record.note(Via::Model, &line.to_string());
             }
         }
-    }
-
-    /// Whether a path was not asked for before; a retry asks for the same again.
-    fn is_next(&mut self, path: &str) -> bool {
-        // letters only count as new, so that the path is spelled
-        let spelled: String = path.bytes().map(|b| char::from(b'a' + b % 26)).collect();
-        self.novelty.is_new(&format!("asked {spelled}"))
     }
 
     /// Takes bytes of a stream; none is its end. Gives the lines of stdout that are whole now.

@@ -6,7 +6,7 @@
 use libtest_mimic::{Arguments, Failed, Trial};
 use nix::errno::Errno;
 use nix::sys::wait::waitpid;
-use rehang_agents::{Agent, Installed, Version};
+use rehang_agents::{Agent, Form, Installed, Start, Version};
 use rehang_live::{Cell, Evidence, LIVE_ARG, Outcome, Report, run_telling};
 use rehang_scenario::{Scenario, Terminal};
 use std::io::BufRead;
@@ -67,16 +67,20 @@ fn main() -> ExitCode {
         Trial::test("an agent that never asks its model is no success", never_asks),
         Trial::test("what an agent leaves behind ends with its cell", leaves_a_daemon),
         Trial::test("a killed runner leaves nothing", killed_runner),
+        Trial::test("somebody answers over HTTP, and the client has the end", answered),
+        Trial::test("a client that reconnects has missed the question", missed),
+        Trial::test("a session that somebody stops is stopped", aborted),
         Trial::test("what a release cannot play is said before anything runs", cannot),
     ];
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
 fn scenario(does: &str, turns: &str) -> Result<Scenario, Failed> {
-    let text = format!(
-        "title = \"A test\"\nmechanism = \"Q1\"\nagent = {{ opencode = {{}} }}\nturns = {turns}\n\
-         env = {{ AGENT_DOES = \"{does}\" }}\n[[expect]]\noutcome = \"completed\"\n"
-    );
+    parse(&format!("agent = {{ opencode = {{}} }}\nturns = {turns}\nenv = {{ AGENT_DOES = \"{does}\" }}"))
+}
+
+fn parse(body: &str) -> Result<Scenario, Failed> {
+    let text = format!("title = \"A test\"\nmechanism = \"Q1\"\n{body}\n[[expect]]\noutcome = \"completed\"\n");
     let loaded = rehang_scenario::load("test", text.as_bytes());
     let family = loaded.family.ok_or_else(|| format!("{:?}", loaded.problems))?;
     Ok(family.variants[0].scenario.clone())
@@ -215,6 +219,71 @@ fn killed_runner() -> Result<(), Failed> {
     unsafe { libc::alarm(0) };
     is("the keeper and the room's first process ended", &(ended >= 2), &true)?;
     is("mounts", &std::fs::read_to_string("/proc/self/mountinfo")?, &mounts)
+}
+
+/// A cell of a server: the fake opencode, alone on the wall clock, plays it behind the proxy.
+fn served(more: &str) -> Result<Report, Failed> {
+    let agent = "agent = { opencode = { as = \"1.2.15\", mode = \"serve\", client = \"events\" } }";
+    let mut scenario = parse(&format!("{agent}\nturns = {ASK}\n{more}"))?;
+    let plan = rehang_fakes::Plan {
+        agent: scenario.agent.clone(),
+        turns: scenario.turns.clone(),
+        faults: Vec::new(),
+        inside: Vec::new(),
+        model_port: None,
+        stored: None,
+    };
+    scenario.env.insert(rehang_fakes::plan::PLAN_ENV.to_owned(), serde_json::to_string(&plan)?);
+    let mut agent = Agent::load("small.toml", AGENT).map_err(|problems| format!("{problems:?}"))?;
+    agent.file.name = "opencode".to_owned();
+    let mut recipe = agent.at(&Version::new(1, 2, 15)).map_err(|why| why.to_string())?;
+    recipe.window_ms = 3_000;
+    let start = Start { args: ["serve", "--port", "{port}"].map(str::to_owned).to_vec(), ..Start::default() };
+    recipe.forms.insert(Form::Serve, start);
+    // this very program, under the fake's name
+    let folder = tempfile::tempdir()?;
+    let program = folder.path().join("fake-opencode");
+    let exe = std::env::current_exe()?;
+    std::os::unix::fs::symlink(&exe, &program)?;
+    let installed = Installed {
+        root: Path::new(env!("CARGO_MANIFEST_DIR")).join("tests"),
+        program: vec![program.to_string_lossy().into_owned()],
+        needs: vec![program],
+        packages: Default::default(),
+    };
+    let cell = Cell {
+        scenario: &scenario,
+        recipe: &recipe,
+        installed: &installed,
+        terminal: Terminal::Null,
+        deadline: Duration::from_secs(30),
+        rehang: exe.clone(),
+        fakes: exe,
+    };
+    run_telling(&cell, &mut || {}).map_err(|error| error.to_string().into())
+}
+
+const ANSWERS: &str = r#"people = [{ via = "http", sees = "events", after = "1s", does = { answer = ["b"] } }]"#;
+
+fn answered() -> Result<(), Failed> {
+    let report = served(ANSWERS)?;
+    is("the outcome", &report.outcome, &Outcome::Completed)?;
+    is("the evidence", &report.evidence, &Evidence::Settled)?;
+    let replied = |line: &rehang_live::Line| line.text.contains("question.replied") && line.text.contains(r#"[["b"]]"#);
+    is("the reply is among the server's events", &report.lines.iter().any(replied), &true)
+}
+
+fn missed() -> Result<(), Failed> {
+    let cut = r#"faults = [{ event = { type = "question.asked", does = { cut = "1s" } } }]"#;
+    let report = served(&format!("{ANSWERS}\n{cut}"))?;
+    hung(&report, "question")?;
+    let known: Vec<&str> = report.asks.iter().map(|ask| ask.known_by.as_str()).collect();
+    is("how the open ask is known", &known, &vec!["event"])
+}
+
+fn aborted() -> Result<(), Failed> {
+    let report = served(r#"people = [{ via = "http", sees = "clock", after = "1s", does = "stop" }]"#)?;
+    is("the outcome", &report.outcome, &Outcome::Stopped { cause: "stop".to_owned() })
 }
 
 fn cannot() -> Result<(), Failed> {

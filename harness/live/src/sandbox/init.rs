@@ -60,12 +60,11 @@ pub fn start(room: &Room) -> Result<Started, SandboxError> {
     let (ours, theirs) = step("a socket", UnixStream::pair())?;
     let mut streams = Streams::open(room.terminal)?;
     let kept = streams.ours.take();
-    let keeper = std::process::id();
     // SAFETY: this process has one thread.
     match step("the room's first process", unsafe { fork_first() })? {
         ForkResult::Child => {
             drop((ours, kept));
-            first(room, streams, theirs, keeper)
+            first(room, streams, theirs)
         }
         ForkResult::Parent { child } => {
             drop((theirs, streams));
@@ -150,11 +149,11 @@ fn first_word(socket: &UnixStream) -> Result<(Said, Option<OwnedFd>), SandboxErr
     Ok((said.unwrap_or_else(|_| Said::Failed("the room's first process ended".to_owned())), master))
 }
 
-fn first(room: &Room, streams: Streams, mut socket: UnixStream, keeper: u32) -> ! {
+fn first(room: &Room, streams: Streams, mut socket: UnixStream) -> ! {
     let result = (|| {
+        // A keeper that ended before this shows as a closed socket below: from inside of a PID namespace its number
+        // cannot be asked for.
         step("dying with the keeper", nix::sys::prctl::set_pdeathsig(Signal::SIGKILL))?;
-        // from inside of a PID namespace the keeper's number reads 0: its end shows as a closed socket below
-        debug_assert_ne!(keeper, 0);
         step("hiding from the agent", nix::sys::prctl::set_dumpable(false))?;
         root::make(room)?;
         detach_own_streams()?;
@@ -172,6 +171,7 @@ fn first(room: &Room, streams: Streams, mut socket: UnixStream, keeper: u32) -> 
     if say(&socket, &Said::Started, pty.as_ref().map(|pty| &pty.master)).is_err() {
         leave(1);
     }
+    // whoever reads the agent's streams shall see their ends
     drop((pty, streams));
     loop {
         match waitpid(None, None) {

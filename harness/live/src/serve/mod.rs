@@ -10,7 +10,7 @@ mod someone;
 
 use crate::keeper::Input;
 use crate::people::Sight;
-use crate::plan::{Order, PROXY_PORT, SERVE_PORT};
+use crate::plan::{Order, PROXY_PORT};
 use crate::report::Via;
 use crate::sandbox::{SandboxError, step};
 use serde_json::Value;
@@ -20,7 +20,8 @@ use tokio::sync::{mpsc, watch};
 /// All that speaks to a server, waiting for it to listen.
 #[derive(Debug)]
 pub struct Clients {
-    listens: watch::Sender<bool>,
+    /// The server's port; 0 until it listens.
+    port: watch::Sender<u16>,
     words: String,
 }
 
@@ -43,14 +44,14 @@ impl Clients {
     pub async fn start(order: &Order, tell: &mpsc::Sender<Input>) -> Result<Clients, SandboxError> {
         let listener = tokio::net::TcpListener::bind(("127.0.0.1", PROXY_PORT)).await;
         let listener = step("the proxy's port", listener)?;
-        let (listens, listening) = watch::channel(false);
+        let (port, listening) = watch::channel(0);
         let wire = Wire {
             order: Arc::new(order.clone()),
             tell: tell.clone(),
             session: watch::Sender::new(String::new()),
             stopped: watch::Sender::new(false),
         };
-        tokio::task::spawn_local(proxy::serve(listener, order.scenario.faults.clone()));
+        tokio::task::spawn_local(proxy::serve(listener, listening.clone(), order.scenario.faults.clone()));
         let (seen, events) = tokio::sync::broadcast::channel(1_024);
         for person in order.scenario.people.iter().filter(|person| person.via == rehang_scenario::Via::Http) {
             tokio::task::spawn_local(someone::live(wire.clone(), person.clone(), events.resubscribe()));
@@ -58,27 +59,34 @@ impl Clients {
         drop(events);
         let mut listening = listening;
         tokio::task::spawn_local(async move {
-            if listening.wait_for(|listens| *listens).await.is_ok() {
-                let observer = observe(wire.clone());
-                let client = client::drive(wire.clone(), seen);
-                let ((), settled) = tokio::join!(observer, client);
+            let port = listening.wait_for(|port| *port != 0).await.map_or(0, |port| *port);
+            if port != 0 {
+                observe(wire.clone(), port).await;
+                let settled = client::drive(wire.clone(), seen).await;
                 let _ = wire.tell.send(Input::Settled(settled)).await;
             }
         });
-        Ok(Clients { listens, words: order.listening.clone() })
+        Ok(Clients { port, words: order.listening.clone() })
     }
 
     /// Hears a line of the server's output.
     pub fn hears(&self, line: &str) {
-        if line.contains(&self.words) {
-            self.listens.send_replace(true);
+        if let Some(port) = port_behind(line, &self.words) {
+            self.port.send_replace(port);
         }
     }
 }
 
+/// The port of the address that stands behind these words.
+fn port_behind(line: &str, words: &str) -> Option<u16> {
+    let (_, address) = line.split_once(words)?;
+    let (_, port) = address.split_whitespace().next()?.rsplit_once(':')?;
+    port.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok().filter(|port| *port != 0)
+}
+
 /// Follows the server's events where no fault touches them, in the background, from before the session is made.
-async fn observe(wire: Wire) {
-    let Ok(mut events) = http::Events::open(SERVE_PORT).await else {
+async fn observe(wire: Wire, port: u16) {
+    let Ok(mut events) = http::Events::open(port).await else {
         let _ = wire.tell.send(Input::Problem("the server has no /event".to_owned())).await;
         return;
     };
@@ -123,5 +131,19 @@ pub(crate) fn asked(event: &Value) -> Option<Sight> {
         "question.asked" => Some(Sight::of_server(&event["properties"], true)),
         "permission.asked" | "permission.updated" => Some(Sight::of_server(&event["properties"], false)),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::port_behind;
+
+    #[test]
+    fn the_port_stands_behind_the_words() {
+        let line = "opencode server listening on http://127.0.0.1:4097";
+        assert_eq!(port_behind(line, "listening on"), Some(4_097));
+        assert_eq!(port_behind("listening on http://[::1]:80/ now", "listening on"), Some(80));
+        assert_eq!(port_behind("Warning: no password", "listening on"), None);
+        assert_eq!(port_behind("listening on a socket", "listening on"), None);
     }
 }

@@ -4,7 +4,6 @@
 //! been taken from the server all the same.
 
 use super::http;
-use crate::plan::SERVE_PORT;
 use rehang_scenario::{EventDoes, Fault, GetFault, PostDoes, Span};
 use rehang_wire::http as wire;
 use rehang_wire::http::{Piece, Request, RequestReader, ResponseReader};
@@ -16,6 +15,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// As much as is read at once.
@@ -31,16 +31,18 @@ struct Faults {
 }
 
 /// Passes connections on until it is dropped.
-pub async fn serve(listener: TcpListener, faults: Vec<Fault>) {
+///
+/// `port` is the server's, 0 until it listens.
+pub async fn serve(listener: TcpListener, port: watch::Receiver<u16>, faults: Vec<Fault>) {
     let all = Faults { all: faults, prompts: 0, calls: BTreeMap::new(), events: BTreeMap::new() };
     let faults = Rc::new(RefCell::new(all));
     while let Ok((stream, _)) = listener.accept().await {
-        tokio::task::spawn_local(pass(stream, faults.clone()));
+        tokio::task::spawn_local(pass(stream, *port.borrow(), faults.clone()));
     }
 }
 
 /// One connection: one request, one response.
-async fn pass(mut client: TcpStream, faults: Rc<RefCell<Faults>>) -> Option<()> {
+async fn pass(mut client: TcpStream, port: u16, faults: Rc<RefCell<Faults>>) -> Option<()> {
     let mut reader = RequestReader::new();
     let mut buffer = vec![0; READ_BYTES];
     let request = loop {
@@ -72,26 +74,26 @@ async fn pass(mut client: TcpStream, faults: Rc<RefCell<Faults>>) -> Option<()> 
         }
         Fate::NeverCloses => {
             let (method, target) = (request.head.method.clone(), request.head.target.clone());
-            let _ = http::call(SERVE_PORT, &method, &target, Some(&request.body)).await;
+            let _ = http::call(port, &method, &target, Some(&request.body)).await;
             return std::future::pending().await;
         }
         Fate::Cut(span) => {
             let (method, target) = (request.head.method.clone(), request.head.target.clone());
             tokio::task::spawn_local(async move {
-                let _ = http::call(SERVE_PORT, &method, &target, Some(&request.body)).await;
+                let _ = http::call(port, &method, &target, Some(&request.body)).await;
             });
             tokio::time::sleep(duration(span)).await;
             return None;
         }
     }
-    let mut server = TcpStream::connect(("127.0.0.1", SERVE_PORT)).await.ok()?;
-    server.write_all(&again(&request)).await.ok()?;
+    let mut server = TcpStream::connect(("127.0.0.1", port)).await.ok()?;
+    server.write_all(&again(&request, port)).await.ok()?;
     respond(&mut client, &mut server, &faults).await
 }
 
 /// The request once more, for the server.
-fn again(request: &Request) -> Vec<u8> {
-    let host = format!("127.0.0.1:{SERVE_PORT}");
+fn again(request: &Request, port: u16) -> Vec<u8> {
+    let host = format!("127.0.0.1:{port}");
     let dropped = ["host", "connection", "content-length", "transfer-encoding", "expect"];
     let kept = request.head.headers.0.iter().filter(|(name, _)| !dropped.contains(&name.to_ascii_lowercase().as_str()));
     let mut headers: Vec<(&str, &str)> = kept.map(|(name, value)| (name.as_str(), value.as_str())).collect();
