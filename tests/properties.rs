@@ -197,8 +197,8 @@ fn rows(answer: Answer) -> Result<Vec<Row>, TestCaseError> {
     Ok(answer.cells.into_iter().filter_map(|cell| cell.row).collect())
 }
 
-/// Whether a model's stream may break for ever behind a subagent's call: each retry starts a new one, so no state
-/// ever comes back, and `horizon` is all that can be said.
+/// Whether a model's stream may break for ever behind a subagent's call: each retry leaves a subagent that runs on, so no
+/// state ever comes back, and `horizon` is all that can be said.
 fn grows(scenario: &Scenario) -> bool {
     let breaks = |fault: &Fault| matches!(fault, Fault::Model(_));
     let task = |turn: &Turn| matches!(turn, Turn::Task(_));

@@ -93,7 +93,7 @@ impl Ask {
     }
 
     pub(super) fn canon(&self, canon: &mut Canon) {
-        canon.text(&self.id).num(self.session as u64).num(self.tool.into()).flag(self.is_question());
+        canon.text(&self.id).flag(self.is_question());
     }
 }
 

@@ -392,10 +392,33 @@ impl Engine {
 
     /// Writes all of the state that a later input can read.
     pub fn canon(&self, canon: &mut Canon) {
-        canon.list(&self.sessions, |canon, session| session.canon(canon));
-        canon.list(&self.runs, |canon, run| run.canon(canon));
-        canon.list(&self.tools, |canon, tool| tool.canon(canon));
-        canon.list(&self.asks, |canon, ask| ask.canon(canon));
+        // Runs, tools and subagents' sessions go by their place among those that matter: each retry makes new ones.
+        let matters = |at: &usize| {
+            self.sessions[*at].parent.is_none()
+                || self.runs.iter().any(|run| run.session == *at)
+                || self.tools.iter().any(|tool| tool.session == *at || tool.child() == Some(*at))
+                || self.asks.iter().any(|ask| ask.session == *at)
+        };
+        let sessions: Vec<usize> = (0..self.sessions.len()).filter(matters).collect();
+        let session = |at: usize| sessions.iter().position(|&one| one == at).map_or(0, |place| place as u64 + 1);
+        let run = |id: u32| self.run_at(id).map_or(0, |place| place as u64 + 1);
+        let tool = |id: u32| self.tools.iter().position(|tool| tool.id == id).map_or(0, |place| place as u64 + 1);
+        canon.list(&sessions, |canon, &at| {
+            let of = &self.sessions[at];
+            of.canon(of.parent.map_or(0, session), canon);
+        });
+        canon.list(&self.runs, |canon, of| {
+            canon.num(session(of.session)).num(of.parent_tool.map_or(0, tool));
+            of.canon(canon);
+        });
+        canon.list(&self.tools, |canon, of| {
+            canon.num(run(of.run)).num(of.child().map_or(0, session));
+            of.canon(canon);
+        });
+        canon.list(&self.asks, |canon, ask| {
+            canon.num(session(ask.session)).num(tool(ask.tool));
+            ask.canon(canon);
+        });
         canon.list(&self.approved, |canon, (permission, pattern)| {
             canon.text(permission).text(pattern);
         });

@@ -91,6 +91,8 @@ pub struct Reply {
     pub error: Option<(&'static str, String)>,
     /// The tokens, where the model said so.
     pub usage: Option<Usage>,
+    /// How many parts earlier attempts at this step left.
+    pub tried: usize,
 }
 
 /// Tokens of one response.
@@ -183,8 +185,8 @@ pub enum ToolState {
 impl Session {
     /// Writes what decides how it goes on: its prompts and its newest message, without instants, since nothing here
     /// compares them. Older replies decide nothing; a loop that only adds replies is a loop.
-    pub fn canon(&self, canon: &mut Canon) {
-        canon.num(self.parent.map_or(0, |p| p as u64 + 1)).num(self.cursor as u64);
+    pub fn canon(&self, parent: u64, canon: &mut Canon) {
+        canon.num(parent).num(self.cursor as u64);
         canon.num(self.messages.iter().filter(|message| matches!(message.role, Role::User)).count() as u64);
         if let Some(message) = self.messages.last() {
             message.canon(canon);
@@ -211,6 +213,13 @@ impl Message {
         }
     }
 
+    fn reply(&self) -> Option<&Reply> {
+        match &self.role {
+            Role::Assistant(reply) => Some(reply),
+            Role::User => None,
+        }
+    }
+
     fn canon(&self, canon: &mut Canon) {
         match &self.role {
             Role::User => canon.num(0),
@@ -219,7 +228,9 @@ impl Message {
                 canon.text(reply.error.as_ref().map_or("", |e| e.1.as_str()))
             }
         };
-        canon.list(&self.parts, |canon, part| match &part.body {
+        // What earlier attempts at this step left decides nothing, and each retry leaves more of it.
+        let left = self.reply().map_or(0, |reply| reply.tried).min(self.parts.len());
+        canon.list(&self.parts[left..], |canon, part| match &part.body {
             Body::Prompt(text) => {
                 canon.num(0).text(text);
             }
@@ -233,7 +244,8 @@ impl Message {
                 canon.num(3).text(reason);
             }
             Body::Tool(tool) => {
-                canon.num(4).text(&tool.call).text(&tool.metadata);
+                // ids are new ones each time: the call's, and the session's that a task's metadata names
+                canon.num(4).text(tool.name.as_ref()).text(if tool.name == "task" { "" } else { &tool.metadata });
                 match &tool.state {
                     ToolState::Pending => canon.num(0),
                     ToolState::Running => canon.num(1),

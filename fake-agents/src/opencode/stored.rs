@@ -84,6 +84,7 @@ fn message(stored: &Value) -> Option<Message> {
             finish: info["finish"].as_str().and_then(reason),
             error: info["error"]["data"]["message"].as_str().map(|text| ("MessageAbortedError", text.to_owned())),
             usage: None,
+            tried: 0,
         }),
     };
     let parts = stored["parts"].as_array().into_iter().flatten().filter_map(part).collect();

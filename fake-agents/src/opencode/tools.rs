@@ -60,17 +60,25 @@ pub enum BashEnd {
 }
 
 impl ToolRun {
+    /// The session of the subagent that it waits for.
+    pub(super) fn child(&self) -> Option<usize> {
+        match &self.kind {
+            Kind::Task { child, .. } => *child,
+            _ => None,
+        }
+    }
+
     pub(super) fn is_bash(&self) -> bool {
         matches!(self.kind, Kind::Bash { spawned: true, .. })
     }
 
     pub(super) fn canon(&self, canon: &mut Canon) {
-        canon.text(&self.call).num(self.run.into());
         match &self.kind {
-            Kind::Question(_) => canon.num(0),
+            // an external result is answered by its call's id
+            Kind::Question(_) => canon.num(0).text(&self.call),
             Kind::Bash { spawned, .. } => canon.num(1).flag(*spawned),
             Kind::Permit(_) => canon.num(2),
-            Kind::Task { child, .. } => canon.num(3).num(child.map_or(0, |c| c as u64 + 1)),
+            Kind::Task { .. } => canon.num(3),
             Kind::Other => canon.num(4),
         };
     }

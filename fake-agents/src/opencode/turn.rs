@@ -71,7 +71,7 @@ impl Run {
     }
 
     pub(super) fn canon(&self, canon: &mut Canon) {
-        canon.num(self.session as u64).flag(self.live).flag(self.stream.is_some());
+        canon.flag(self.live).flag(self.stream.is_some());
         canon.list(&self.waiters, |canon, w| {
             canon.num((*w).into());
         });
@@ -81,7 +81,7 @@ impl Run {
         canon.flag(self.began).num(self.called as u64).text(self.finish.map_or("", |f| f.0));
         canon.flag(self.blocked).flag(self.lost).capped(self.attempt.into(), 5);
         canon.deadline(self.lags_until).num(self.lag.map_or(0, Span::as_ms));
-        canon.deadline(self.retry_at).deadline(self.settle_at).num(self.parent_tool.unwrap_or(0).into());
+        canon.deadline(self.retry_at).deadline(self.settle_at);
         canon.text(&self.answer);
     }
 }
@@ -456,6 +456,13 @@ impl Engine {
     fn ask_model(&mut self, id: u32) {
         let Some(at) = self.run_at(id) else { return };
         let session = self.runs[at].session;
+        let reply = self.runs[at].reply;
+        if let Some(message) = self.sessions[session].messages.get_mut(reply) {
+            let tried = message.parts.len();
+            if let Some(reply) = message.reply_mut() {
+                reply.tried = tried;
+            }
+        }
         self.next.stream += 1;
         self.next.response += 1;
         let stream = self.next.stream;

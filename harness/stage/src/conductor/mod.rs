@@ -34,6 +34,9 @@ const SPIN_STEPS: u32 = 2_000;
 const SPIN_SAMPLE: u32 = 64;
 /// Steps at one instant behind which the cell is given up.
 const SPIN_MAX: u32 = 200_000;
+/// Instants of a cell behind which repeating states are looked for whatever is said between them. No run that comes to
+/// an end by itself comes that far, and what has not repeated by the end of them grows.
+const LOOP_INSTANTS: std::ops::Range<u32> = 6_000..6_500;
 /// Steps of a cell behind which it is given up, where a job does not say less.
 pub const STEPS_MAX: u64 = 2_000_000;
 /// How long a server has to go away after SIGTERM.
@@ -156,6 +159,9 @@ impl<'w, 'j> Conductor<'w, 'j> {
         // within an instant it does not matter what is said: a state that comes back comes back for ever
         let mut spin = Proof::default();
         let mut at_instant = 0_u32;
+        // Nor does it behind very many instants: a retry that says its half of an answer again is no progress.
+        let mut loops = Proof::default();
+        let mut instants = 0_u32;
         while !self.hub.is_over() {
             if self.step()? {
                 if self.hub.run_over {
@@ -184,6 +190,12 @@ impl<'w, 'j> Conductor<'w, 'j> {
                 return self.hang(Ended::Deadlock(self.waits()));
             };
             if let Some(cycle) = proof.repeats_if_due(self.hub.material, self.hub.now, || self.state())? {
+                return self.hang(Ended::Lasso { waits: self.waits(), cycle_ms: cycle.as_ms() });
+            }
+            instants = instants.saturating_add(1);
+            if LOOP_INSTANTS.contains(&instants)
+                && let Some(cycle) = loops.repeats(self.state()?, 0, self.hub.now)
+            {
                 return self.hang(Ended::Lasso { waits: self.waits(), cycle_ms: cycle.as_ms() });
             }
             if next.since(self.hub.begin) > HORIZON {

@@ -1,6 +1,6 @@
 //! The proof of a lasso: the whole state repeats exactly and nothing material happened in between.
 //!
-//! Invariant: flat memory (Brent's algorithm: one state is kept, and replaced at powers of two). Sound because
+//! Invariant: flat memory (Brent's algorithm: one state is kept, and replaced ever more rarely). Sound because
 //! transitions are deterministic and do not depend on absolute time.
 
 use rehang_scenario::{Span, VTime};
@@ -50,7 +50,8 @@ impl Proof {
             Some(_) => {
                 self.length += 1;
                 if self.length >= self.power {
-                    self.power = self.power.saturating_mul(2);
+                    // not twice as long, so that what is kept is not the same phase of every short cycle
+                    self.power = self.power.saturating_mul(2).saturating_add(1);
                     self.length = 0;
                     self.kept = Some((state, now));
                 }

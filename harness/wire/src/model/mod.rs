@@ -107,7 +107,8 @@ impl Canonical for ModelEvent {
         match self {
             ModelEvent::Start => canon.num(0),
             ModelEvent::TextDelta(text) => canon.num(1).text(text),
-            ModelEvent::ToolCall(call) => canon.num(2).text(&call.id).text(&call.name).text(&call.input.to_string()),
+            // Its id is a new one that nobody holds before the call is out.
+            ModelEvent::ToolCall(call) => canon.num(2).text(&call.name).text(&call.input.to_string()),
             ModelEvent::Finish(finish) => canon.num(3).num(*finish as u64),
             ModelEvent::Error { status, message } => canon.num(4).num((*status).into()).text(message),
             ModelEvent::KeepAlive => canon.num(5),
