@@ -3,12 +3,17 @@
 //! Invariant: a verdict rests on facts that the wire bears out. An ask that a client saw and that no
 //! process stated, or one whose end on the wire is not the stated one, is a fault of the fake and so
 //! rehang's own (exit 70), never a verdict. A delayed or doubled event is none; a stated ask that no
-//! client saw is none either, since events may be lost.
+//! client saw is none either, since events may be lost. Claude Code's control requests are lines of its
+//! stdout: what it asks a host for is a stated ask, and what it takes back has ended.
 
 use crate::index::{Ask, View};
 use crate::trace::{AskEnd, What};
 use rehang_scenario::VTime;
 use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// A line longer than this is none of the protocol's, in bytes: what a tool's input may hold, and as much again.
+const LINE_MAX_BYTES: usize = 1 << 20;
 
 /// What does not fit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -31,8 +36,12 @@ pub fn crosscheck(view: &View<'_>) -> Result<(), Inconsistent> {
             why: format!("{who} states the end of ask `{id}`, which it never stated to open"),
         });
     }
+    let mut lines = Lines::default();
     for event in &view.trace.events {
         let checked = match &event.what {
+            What::Out { fd: 1, text } if speaks_control(view, &event.who) => {
+                lines.take(&event.who, text, |message| control(view, event.t, message))
+            }
             What::Sse(value) if value.kind().contains("question.") || value.kind().contains("permission.") => {
                 sse(view, event.t, value)
             }
@@ -63,8 +72,7 @@ fn sse(view: &View<'_>, t: VTime, value: &Value) -> Result<(), String> {
     let id = text("requestID").or(text("permissionID")).ok_or_else(|| format!("sees {kind} without an id"))?;
     let ask = stated(view, id, t).ok_or_else(|| format!("sees {kind} for `{id}`, which no process stated"))?;
     let fits = ask.ends.iter().any(|end| end.at.t <= t && ends.contains(&end.end));
-    let said = || ask.ends.first().map_or("open".to_owned(), |end| format!("{:?}", end.end).to_lowercase());
-    if fits { Ok(()) } else { Err(format!("sees {kind} for `{id}`, which by its process is {}", said())) }
+    if fits { Ok(()) } else { Err(format!("sees {kind} for `{id}`, which by its process is {}", so_far(ask))) }
 }
 
 fn listed(view: &View<'_>, request: u32, t: VTime, body: &Value) -> Result<(), String> {
@@ -83,6 +91,71 @@ pub(crate) fn listed_ids<'a>(view: &View<'_>, request: u32, body: &'a Value) -> 
     let rows = body.as_array().filter(|_| lists);
     let id = |row: &'a Value| row.get("requestID").or(row.get("id")).and_then(Value::as_str);
     rows.into_iter().flatten().filter_map(id).collect()
+}
+
+/// Whether this process speaks the control protocol on its stdout.
+fn speaks_control(view: &View<'_>, who: &str) -> bool {
+    // a restarted agent is `agent~1`, and the same agent
+    let role = who.split('~').next().unwrap_or(who);
+    let argv = view.index.processes.get(role).map(|process| process.argv);
+    argv.and_then(<[String]>::first).is_some_and(|name| name.ends_with("claude"))
+}
+
+/// What a host was asked, or is asked no longer.
+fn control(view: &View<'_>, t: VTime, message: &Value) -> Result<(), String> {
+    let text = |at: &str| message.pointer(at).and_then(Value::as_str);
+    let asks = text("/type") == Some("control_request") && text("/request/subtype") == Some("can_use_tool");
+    let cancels = text("/type") == Some("control_cancel_request");
+    if !asks && !cancels {
+        return Ok(());
+    }
+    let says = if asks { "asks by can_use_tool" } else { "takes back" };
+    let id = text("/request_id").ok_or_else(|| format!("{says} without an id"))?;
+    let ask = stated(view, id, t).ok_or_else(|| format!("{says} `{id}`, which no process stated"))?;
+    let gone = |end: &crate::index::End<'_>| end.at.t <= t && matches!(end.end, AskEnd::Rejected | AskEnd::Dropped);
+    match asks || ask.ends.iter().any(gone) {
+        true => Ok(()),
+        false => Err(format!("takes back `{id}`, which by its process is {}", so_far(ask))),
+    }
+}
+
+/// Chunks of output, joined into lines; a line is a message where it is a JSON object.
+#[derive(Default)]
+struct Lines<'a> {
+    begun: BTreeMap<&'a str, String>,
+}
+
+impl<'a> Lines<'a> {
+    fn take(
+        &mut self,
+        who: &'a str,
+        text: &str,
+        mut check: impl FnMut(&Value) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let begun = self.begun.entry(who).or_default();
+        for piece in text.split_inclusive('\n') {
+            if begun.len() <= LINE_MAX_BYTES {
+                begun.push_str(piece);
+            }
+            if !piece.ends_with('\n') {
+                continue;
+            }
+            let line = std::mem::take(begun);
+            // most lines are no control messages, and need not be read
+            if line.starts_with('{')
+                && line.contains("\"control_")
+                && let Ok(message) = serde_json::from_str(&line)
+            {
+                check(&message)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How an ask stands, in a word.
+fn so_far(ask: &Ask<'_>) -> String {
+    ask.ends.first().map_or("open".to_owned(), |end| format!("{:?}", end.end).to_lowercase())
 }
 
 fn stated<'v>(view: &'v View<'_>, id: &str, t: VTime) -> Option<&'v Ask<'v>> {
@@ -143,6 +216,39 @@ mod tests {
         expect!["at 1ms: person1 finds `que_9` in a list, which no process stated"]
             .assert_eq(&list("/question?directory=x"));
         expect!["fits"].assert_eq(&list("/session"));
+    }
+
+    #[test]
+    fn what_a_host_is_asked_must_have_been_stated() {
+        let claude = || {
+            let argv = vec!["fake-claude".to_owned(), "-p".to_owned()];
+            Cell::new().add("agent", What::Spawn { parent: String::new(), argv })
+        };
+        let out = |cell: Cell, text: &str| cell.add("agent", What::Out { fd: 1, text: text.into() });
+        let request = |id: &str| {
+            let request = json!({"subtype": "can_use_tool", "tool_name": "Bash", "input": {}});
+            format!("{}\n", json!({"type": "control_request", "request_id": id, "request": request}))
+        };
+        let cancel = |id: &str| format!("{}\n", json!({"type": "control_cancel_request", "request_id": id}));
+        expect!["at 0ms: agent asks by can_use_tool `req_1`, which no process stated"]
+            .assert_eq(&check(out(claude(), &request("req_1"))));
+        let asked = || out(claude().permit("req_1"), &request("req_1"));
+        expect!["fits"].assert_eq(&check(asked()));
+        // a line comes in any chunks, behind other lines
+        let whole = format!("hello\n{{}}\n{}", request("req_2"));
+        let in_chunks = whole.split_inclusive([',', 'o']).fold(claude(), out);
+        expect!["at 0ms: agent asks by can_use_tool `req_2`, which no process stated"].assert_eq(&check(in_chunks));
+        // the stated end is the one that the host is told
+        expect!["at 9ms: agent takes back `req_1`, which by its process is open"]
+            .assert_eq(&check(out(asked().at(9), &cancel("req_1"))));
+        let end = |end| asked().end("req_1", end, Cause::Stop, "user", &[]).at(9);
+        expect!["fits"].assert_eq(&check(out(end(AskEnd::Rejected), &cancel("req_1"))));
+        expect!["at 9ms: agent takes back `req_1`, which by its process is replied"]
+            .assert_eq(&check(out(end(AskEnd::Replied), &cancel("req_1"))));
+        expect!["at 9ms: agent takes back `req_2`, which no process stated"]
+            .assert_eq(&check(out(end(AskEnd::Rejected), &cancel("req_2"))));
+        // another program may print what it likes
+        expect!["fits"].assert_eq(&check(out(Cell::new().spawn("agent"), &request("req_1"))));
     }
 
     #[test]
