@@ -23,6 +23,12 @@ use std::os::fd::{FromRawFd, OwnedFd};
 pub const NAMES: [&str; 8] =
     ["fake-tool", "fake-claude", "fake-opencode", "fake-altimate", "fake-pawwork", "claude", "opencode", "altimate"];
 
+/// What this build of the fakes is: a digest of its sources.
+pub const BUILD: &str = env!("REHANG_FAKES_BUILD");
+
+/// The argument by which the binary of the fakes says its [`BUILD`].
+pub const BUILD_ARG: &str = "--build";
+
 /// The session's leader of a terminal whose foreground is not the agent's: a shell that started it with `&`.
 pub const SHELL: &str = "fake-shell";
 

@@ -16,7 +16,9 @@ pub mod upstream;
 pub mod worker;
 pub mod wrapper;
 
+use rehang_fakes::real::{BUILD, BUILD_ARG};
 use std::path::PathBuf;
+use std::process::Stdio;
 
 /// Plays a fake, a worker or a busy loop, where that is what this process was started as; never returns then.
 pub fn dispatch() {
@@ -44,14 +46,20 @@ pub fn dispatch() {
     }
 }
 
-/// The binary of the fakes: `REHANG_FAKES`, or `rehang-fakes` beside this binary, or this binary itself.
+/// The binary of the fakes: `REHANG_FAKES`, or `rehang-fakes` beside this binary, or this binary itself. One of another
+/// build is not taken: it would play what sim does not, and `cargo build --package rehang` leaves an old one there.
+///
+/// # Errors
+/// This binary cannot be found.
 pub fn fakes() -> std::io::Result<PathBuf> {
     if let Some(path) = std::env::var_os("REHANG_FAKES") {
         return Ok(path.into());
     }
     let own = std::env::current_exe()?;
     let beside = own.with_file_name("rehang-fakes");
-    Ok(if beside.is_file() { beside } else { own })
+    let said = std::process::Command::new(&beside).arg(BUILD_ARG).stdin(Stdio::null()).output();
+    let same = said.is_ok_and(|said| said.stdout.trim_ascii() == BUILD.as_bytes());
+    Ok(if same { beside } else { own })
 }
 
 /// Workers made of this binary, a core each.

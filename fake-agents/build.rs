@@ -1,0 +1,37 @@
+//! Names the build of the fakes: a digest of the sources that they are made of.
+//!
+//! Invariant: two binaries with the same name play and announce the same. `cargo build --package rehang` builds no
+//! binary of this package, so a fakes binary of an older build may lie beside a new `rehang`.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// This package and those that it is made of.
+const SOURCES: [&str; 5] =
+    ["src", "../harness/scenario/src", "../harness/wire/src", "../harness/strategy/src", "../harness/judge/src"];
+
+fn main() -> io::Result<()> {
+    let mut hasher = DefaultHasher::new();
+    for folder in SOURCES {
+        println!("cargo::rerun-if-changed={folder}");
+        digest(Path::new(folder), &mut hasher)?;
+    }
+    println!("cargo::rustc-env=REHANG_FAKES_BUILD={:016x}", hasher.finish());
+    Ok(())
+}
+
+fn digest(folder: &Path, hasher: &mut DefaultHasher) -> io::Result<()> {
+    let mut entries: Vec<PathBuf> =
+        fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>()?;
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            digest(&path, hasher)?;
+        } else {
+            path.hash(hasher);
+            fs::read(&path)?.hash(hasher);
+        }
+    }
+    Ok(())
+}
