@@ -51,7 +51,7 @@ impl Engine {
                     self.respond(ticket, 200, "true".to_owned());
                 }
                 self.stop_below(id);
-                let waits = |tool: &ToolRun| tool.run == id && !tool.is_bash();
+                let waits = |tool: &ToolRun| tool.holds(id) && !tool.is_bash();
                 if !self.tools.iter().any(waits) {
                     self.settle(id);
                 }
@@ -87,9 +87,13 @@ impl Engine {
         };
         let children: Vec<usize> = self.tools.iter().filter_map(child).collect();
         for session in children {
-            if self.busy(session) {
-                self.stop_session(session, None);
-            }
+            self.stop_child(session);
+        }
+    }
+
+    pub(super) fn stop_child(&mut self, session: usize) {
+        if self.busy(session) {
+            self.stop_session(session, None);
         }
     }
 

@@ -65,6 +65,13 @@ const BEHAVIOURS: &[Behaviour] = &[
     b("run: child sessions are followed, a done line ends the output", &["1.18.33"], Read, "cli/cmd/run.ts @00f9806c"),
     b("one reply route, permission.updated, no question tool", &["1.0.185"], Read, "OpenAPI of 1.0.185"),
     b("a failed model request is sent again after 2, 4, … 30 s", ALL, Read, "session/retry.ts"),
+    b(
+        "the tools of a broken stream run on behind its retry; the step's end shows them as aborted",
+        &["1.0.185", "1.2.15", "1.3.2"],
+        Read,
+        "session/processor.ts",
+    ),
+    b("the tools of a broken stream are stopped with it, subagents too", &["1.18.33"], Read, "session/llm.ts"),
     b("bash: 120 s, then TERM to the group, then KILL after 200 ms", ALL, Read, "tool/bash.ts, shell.ts"),
     b("a reply to an unknown ask: true, or 404", ALL, Read, "question/index.ts; routes"),
     b("reject and always reach further asks of the session", ALL, Read, "permission/index.ts"),

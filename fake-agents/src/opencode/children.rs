@@ -153,10 +153,10 @@ impl Children {
         self.running.iter().flat_map(|running| [running.term_at, running.kill_at]).flatten().min()
     }
 
-    /// Writes the state.
-    pub fn canon(&self, canon: &mut Canon) {
+    /// Writes the state; a tool goes by its place, since each retry makes a new one.
+    pub fn canon(&self, place: impl Fn(u32) -> u64, canon: &mut Canon) {
         canon.list(&self.running, |canon, running| {
-            canon.num(running.tool.into()).flag(running.exited.is_some()).flag(running.given_up);
+            canon.num(place(running.tool)).flag(running.exited.is_some()).flag(running.given_up);
             canon.flag(running.pipes[0].is_some()).flag(running.pipes[1].is_some()).flag(running.timed_out);
             canon.bytes(&running.carry[0]).bytes(&running.carry[1]);
             canon.deadline(running.term_at).deadline(running.kill_at);

@@ -288,7 +288,7 @@ impl Engine {
 
     /// What the engine waits for, in a word: the most telling of all.
     pub fn waits_on(&self) -> Option<&'static str> {
-        let live = |ask: &&Ask| self.tools.iter().any(|tool| tool.id == ask.tool);
+        let live = |ask: &&Ask| self.tools.iter().any(|tool| tool.id == ask.tool && !tool.orphan);
         let asks = || self.asks.iter().filter(live);
         if asks().any(|ask| ask.is_question()) {
             return Some("question");
@@ -296,7 +296,7 @@ impl Engine {
         if asks().next().is_some() {
             return Some("permission");
         }
-        if self.tools.iter().any(ToolRun::is_bash) {
+        if self.tools.iter().any(|tool| tool.is_bash() && !tool.orphan) {
             return Some("bash");
         }
         if self.runs.iter().any(|run| run.lost) {
@@ -390,6 +390,11 @@ impl Engine {
         })
     }
 
+    /// The place of a tool among those that have not ended, from 1; 0 where it has.
+    pub fn place_of_tool(&self, id: u32) -> u64 {
+        self.tools.iter().position(|tool| tool.id == id).map_or(0, |place| place as u64 + 1)
+    }
+
     /// Writes all of the state that a later input can read.
     pub fn canon(&self, canon: &mut Canon) {
         // Runs, tools and subagents' sessions go by their place among those that matter: each retry makes new ones.
@@ -402,17 +407,21 @@ impl Engine {
         let sessions: Vec<usize> = (0..self.sessions.len()).filter(matters).collect();
         let session = |at: usize| sessions.iter().position(|&one| one == at).map_or(0, |place| place as u64 + 1);
         let run = |id: u32| self.run_at(id).map_or(0, |place| place as u64 + 1);
-        let tool = |id: u32| self.tools.iter().position(|tool| tool.id == id).map_or(0, |place| place as u64 + 1);
+        let tool = |id: u32| self.place_of_tool(id);
+        let faulty = |nth: u32, of: u32| u64::from(nth.min(of.saturating_add(1)));
+        let last_tool = self.tool_faults.iter().map(|(nth, _)| *nth).max().unwrap_or(0);
         canon.list(&sessions, |canon, &at| {
             let of = &self.sessions[at];
             of.canon(of.parent.map_or(0, session), canon);
         });
         canon.list(&self.runs, |canon, of| {
             canon.num(session(of.session)).num(of.parent_tool.map_or(0, tool));
+            let behind = self.sessions[of.session].messages.iter().skip(of.user + 1);
+            canon.flag({ behind }.any(|message| matches!(message.role, Role::User)));
             of.canon(canon);
         });
         canon.list(&self.tools, |canon, of| {
-            canon.num(run(of.run)).num(of.child().map_or(0, session));
+            canon.num(run(of.run)).num(of.child().map_or(0, session)).num(faulty(of.nth, last_tool));
             of.canon(canon);
         });
         canon.list(&self.asks, |canon, ask| {
@@ -422,8 +431,6 @@ impl Engine {
         canon.list(&self.approved, |canon, (permission, pattern)| {
             canon.text(permission).text(pattern);
         });
-        let faulty = |nth: u32, of: u32| u64::from(nth.min(of.saturating_add(1)));
-        let last_tool = self.tool_faults.iter().map(|(nth, _)| *nth).max().unwrap_or(0);
         let last_post = self.setup.faults.iter().map(|f| if let Fault::Post(p) = f { p.nth } else { 0 }).max();
         canon.num(self.cursor as u64).num(faulty(self.next.call, last_tool));
         canon.num(faulty(self.next.prompt, last_post.unwrap_or(0))).flag(self.withheld.is_some()).flag(self.live);

@@ -206,7 +206,7 @@ impl Host {
     /// Writes the state.
     pub fn canon(&self, canon: &mut Canon) {
         self.engine.canon(canon);
-        self.children.canon(canon);
+        self.children.canon(|tool| self.engine.place_of_tool(tool), canon);
         self.models.canon(canon);
         self.stderr.canon(canon);
         canon.list(&self.strip, |canon, name| {

@@ -73,6 +73,9 @@ pub struct Release {
     pub unknown_ask_is_404: bool,
     /// What becomes of waiting tools on abort.
     pub abort: Abort,
+    /// A model's broken stream takes the tools that it began with it (newest `session/llm.ts`: the stream's scope holds
+    /// their signal). In older ones they run on behind the retry, and nobody takes their results (`session/processor.ts`).
+    pub retry_stops_tools: bool,
     /// The period of heartbeats on an event stream, in milliseconds.
     pub heartbeat_ms: Option<u64>,
 }
@@ -133,6 +136,7 @@ impl Release {
             run_says_done: newest,
             unknown_ask_is_404: newest,
             abort: if newest { Abort::Settles } else { Abort::Leaves },
+            retry_stops_tools: newest,
             heartbeat_ms: (dialect > Dialect::V1_0).then_some(HEARTBEAT_MS),
         })
     }
@@ -147,6 +151,7 @@ impl Release {
             version: version.to_owned(),
             unknown_ask_is_404: true,
             abort: Abort::Rejects,
+            retry_stops_tools: true,
             ..Release::fork()
         }
     }
@@ -164,6 +169,7 @@ impl Release {
             run_says_done: false,
             unknown_ask_is_404: false,
             abort: Abort::Leaves,
+            retry_stops_tools: false,
             heartbeat_ms: Some(HEARTBEAT_MS),
         }
     }

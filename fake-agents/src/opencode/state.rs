@@ -186,7 +186,8 @@ impl Session {
     /// Writes what decides how it goes on: its prompts and its newest message, without instants, since nothing here
     /// compares them. Older replies decide nothing; a loop that only adds replies is a loop.
     pub fn canon(&self, parent: u64, canon: &mut Canon) {
-        canon.num(parent).num(self.cursor as u64);
+        // a subagent's script is told by its place in the plan
+        canon.num(parent).text(&self.path).num(self.cursor as u64);
         canon.num(self.messages.iter().filter(|message| matches!(message.role, Role::User)).count() as u64);
         if let Some(message) = self.messages.last() {
             message.canon(canon);

@@ -14,6 +14,9 @@ use rehang_scenario::{Canon, ToolDoes};
 use rehang_strategy::{Act, Seen};
 use rehang_wire::model::ToolCall;
 
+/// What a tool that was cut short says (`session/processor.ts`).
+pub(super) const ABORTED_TOOL: &str = "Tool execution aborted";
+
 /// A tool call that has not ended.
 #[derive(Debug, Clone)]
 pub(super) struct ToolRun {
@@ -26,6 +29,8 @@ pub(super) struct ToolRun {
     pub(super) message: usize,
     pub(super) part: usize,
     pub(super) kind: Kind,
+    /// The stream that called it broke and is asked for again: nobody takes its result.
+    pub(super) orphan: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -72,12 +77,18 @@ impl ToolRun {
         matches!(self.kind, Kind::Bash { spawned: true, .. })
     }
 
+    /// Whether the step of this run waits for it.
+    pub(super) fn holds(&self, run: u32) -> bool {
+        self.run == run && !self.orphan
+    }
+
     pub(super) fn canon(&self, canon: &mut Canon) {
+        canon.flag(self.orphan);
         match &self.kind {
             // an external result is answered by its call's id
             Kind::Question(_) => canon.num(0).text(&self.call),
-            Kind::Bash { spawned, .. } => canon.num(1).flag(*spawned),
-            Kind::Permit(_) => canon.num(2),
+            Kind::Bash { bash, spawned, .. } => canon.num(1).text(&bash.command).flag(*spawned),
+            Kind::Permit(permit) => canon.num(2).text(&permit.permission).text(&permit.output),
             Kind::Task { .. } => canon.num(3),
             Kind::Other => canon.num(4),
         };
@@ -176,7 +187,7 @@ impl Engine {
     #[expect(clippy::too_many_arguments, reason = "one place, and each is needed")]
     fn push_tool(&mut self, id: u32, nth: u32, run: u32, session: usize, message: usize, call: &ToolCall, kind: Kind) {
         let part = self.sessions[session].messages[message].parts.len() - 1;
-        self.tools.push(ToolRun { id, call: call.id.clone(), nth, run, session, message, part, kind });
+        self.tools.push(ToolRun { id, call: call.id.clone(), nth, run, session, message, part, kind, orphan: false });
     }
 
     pub(super) fn tool(&self, id: u32) -> Option<&ToolRun> {
@@ -229,6 +240,12 @@ impl Engine {
         let call = tool.call.clone();
         let fault = self.tool_faults.iter().find(|(of, _)| *of == nth).map(|(_, does)| *does);
         if fault == Some(ToolDoes::NeverFlips) {
+            return;
+        }
+        if tool.orphan {
+            let text = ABORTED_TOOL.to_owned();
+            self.tools.retain(|tool| tool.id != id);
+            self.fact(Fact::ToolEnded { call, error: true, text });
             return;
         }
         let live = self.run_at(run).is_some_and(|at| self.runs[at].live);

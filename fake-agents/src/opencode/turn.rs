@@ -8,6 +8,7 @@ use super::engine::{About, Effect, Engine};
 use super::json::{field, next_field, number};
 use super::release::{Abort, Dialect};
 use super::state::{Body, Model, Reply, Role, ToolState, Usage};
+use super::tools::{ABORTED_TOOL, ToolRun};
 use rehang_judge::Fact;
 use rehang_scenario::turns::{Finish, Response, Turn};
 use rehang_scenario::{Canon, Span, VTime};
@@ -224,7 +225,11 @@ impl Engine {
         if status != 0 && status != 429 && status < 500 {
             self.fail_run(id, "APIError", message);
         } else {
-            self.abort_tools(id);
+            if self.release.retry_stops_tools {
+                self.abort_tools(id);
+            } else {
+                self.tools.iter_mut().filter(|tool| tool.run == id).for_each(|tool| tool.orphan = true);
+            }
             self.closed(session);
             let run = &mut self.runs[at];
             run.attempt += 1;
@@ -267,7 +272,7 @@ impl Engine {
     pub(super) fn step_over(&mut self, id: u32) {
         let Some(at) = self.run_at(id) else { return };
         let run = &self.runs[at];
-        if run.stream.is_some() || run.lost || self.tools.iter().any(|tool| tool.run == id) {
+        if run.stream.is_some() || run.lost || self.tools.iter().any(|tool| tool.holds(id)) {
             return;
         }
         if !run.live {
@@ -295,6 +300,7 @@ impl Engine {
             self.touched(session);
             self.message_event(session, user, true);
         }
+        self.show_orphans_aborted(id);
         if let Some(said) = self.reply_mut(session, reply) {
             said.completed_ms = Some(now_ms);
         }
@@ -323,6 +329,8 @@ impl Engine {
 
     /// The loop ends. A loop that looks once more for work before it ends says busy once more.
     pub(super) fn end_run(&mut self, id: u32, looked: bool) {
+        // the loop's own signal ends what has outlived its step
+        self.abort_tools(id);
         let Some(at) = self.run_at(id) else { return };
         let session = self.runs[at].session;
         let user = self.runs[at].user;
@@ -535,24 +543,43 @@ impl Engine {
         }
     }
 
-    /// Ends every tool of a run that has not ended, as a stream's end does.
+    /// A step's end shows those whose result nobody took as aborted, though they run on.
+    fn show_orphans_aborted(&mut self, id: u32) {
+        let orphan = |tool: &&ToolRun| tool.run == id && tool.orphan;
+        let shown: Vec<_> =
+            self.tools.iter().filter(orphan).map(|tool| (tool.session, tool.message, tool.part)).collect();
+        for (session, message, part) in shown {
+            self.show_aborted(session, message, part);
+        }
+    }
+
+    fn show_aborted(&mut self, session: usize, message: usize, part: usize) {
+        let (now_ms, interrupted) = (self.now.0, self.release.abort == Abort::Settles);
+        let Body::Tool(shown) = &mut self.sessions[session].messages[message].parts[part].body else { return };
+        if matches!(shown.state, ToolState::Error { .. }) {
+            return;
+        }
+        shown.state = ToolState::Error { error: ABORTED_TOOL.to_owned(), end_ms: now_ms };
+        if interrupted {
+            shown.metadata = "\"interrupted\":true".to_owned();
+        }
+        self.part_event(session, message, part);
+    }
+
+    /// Ends every tool of a run that has not ended, and what it started: a bash's processes, a task's subagent.
     pub(super) fn abort_tools(&mut self, id: u32) {
-        let interrupted = self.release.abort == Abort::Settles;
+        let mut children = Vec::new();
         while let Some(at) = self.tools.iter().position(|tool| tool.run == id) {
             let tool = self.tools.remove(at);
             if tool.is_bash() {
                 self.effect(Effect::Kill { tool: tool.id });
             }
-            let now_ms = self.now.0;
-            let error = "Tool execution aborted".to_owned();
-            self.fact(Fact::ToolEnded { call: tool.call.clone(), error: true, text: error.clone() });
-            if let Body::Tool(shown) = &mut self.sessions[tool.session].messages[tool.message].parts[tool.part].body {
-                shown.state = ToolState::Error { error, end_ms: now_ms };
-                if interrupted {
-                    shown.metadata = "\"interrupted\":true".to_owned();
-                }
-            }
-            self.part_event(tool.session, tool.message, tool.part);
+            children.extend(tool.child());
+            self.fact(Fact::ToolEnded { call: tool.call, error: true, text: ABORTED_TOOL.to_owned() });
+            self.show_aborted(tool.session, tool.message, tool.part);
+        }
+        for child in children {
+            self.stop_child(child);
         }
     }
 }
