@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{FileFailurePersistence, RngSeed, TestCaseError, TestError, TestRunner};
 use rehang::pool::{Pool, Workers};
 use rehang::unit::{Answer, CellAnswer, Unit, Wanted, run};
+use rehang_fakes::opencode::release::Release;
 use rehang_judge::Row;
 use rehang_scenario::generate::scenario;
 use rehang_scenario::turns::Turn;
@@ -77,7 +78,8 @@ fn is_unharmed(scenario: &Scenario) -> Result<(), TestCaseError> {
     let rows = rows(on_sim(&unit(scenario, &stacks(scenario)))?)?;
     let (none, ours) = rows.split_first().ok_or_else(|| TestCaseError::fail("no cell ran"))?;
     for row in ours {
-        let excused = |name: &String| none.broken.contains(name) || (name == "left-behind" && leaves(scenario));
+        let unseen = none.outcome == "hung" && leaves(scenario);
+        let excused = |name: &String| none.broken.contains(name) || (name == "left-behind" && unseen);
         let broken: Vec<&String> = row.broken.iter().filter(|name| !excused(name)).collect();
         prop_assert!(broken.is_empty(), "{} breaks {broken:?}; none: {}", row.strategy, none.outcome);
         prop_assert!(none.outcome != "completed" || row.outcome == "completed", "{}: {}", row.strategy, row.outcome);
@@ -197,12 +199,13 @@ fn rows(answer: Answer) -> Result<Vec<Row>, TestCaseError> {
     Ok(answer.cells.into_iter().filter_map(|cell| cell.row).collect())
 }
 
-/// Whether a model's stream may break for ever behind a subagent's call: each retry leaves a subagent that runs on, so no
-/// state ever comes back, and `horizon` is all that can be said.
+/// Whether a model's stream may break for ever behind a subagent's call in a release that leaves what the broken stream
+/// began: each retry adds a subagent that runs on, so no state ever comes back, and `horizon` is all that can be said.
 fn grows(scenario: &Scenario) -> bool {
+    let leaves = Release::of(&scenario.agent).is_ok_and(|release| !release.retry_stops_tools);
     let breaks = |fault: &Fault| matches!(fault, Fault::Model(_));
     let task = |turn: &Turn| matches!(turn, Turn::Task(_));
-    scenario.faults.iter().any(breaks) && scenario.turns.iter().any(task)
+    leaves && scenario.faults.iter().any(breaks) && scenario.turns.iter().any(task)
 }
 
 /// Whether a program of the scenario is left in the background by whoever ends well: where `none` hangs, nobody looks.
