@@ -99,7 +99,7 @@ fn say(answer: &Answer) -> std::io::Result<()> {
 fn keep(order: &Order) -> Result<Report, SandboxError> {
     sandbox::die_with_parent(order.parent)?;
     sandbox::enter()?;
-    // new namespaces are new credentials, which clear it
+    // new namespaces are new credentials, and some kernels clear it with those
     sandbox::die_with_parent(order.parent)?;
     let links = sandbox::step("reading links", sandbox::links())?;
     let model = sandbox::step("the model's port", std::net::TcpListener::bind(("127.0.0.1", MODEL_PORT)))?;
