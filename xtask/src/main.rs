@@ -6,6 +6,7 @@ mod ci;
 mod clients;
 mod mutate;
 mod tools;
+mod upstream;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -71,6 +72,22 @@ enum Command {
         #[arg(long)]
         rows: bool,
     },
+    /// Runs real releases: `rehang upstream`. Without a word, the newest of each agent, held against `UPSTREAM.ndjson`.
+    ///
+    /// Example: `cargo xtask upstream opencode@1.2.27 question`
+    Upstream {
+        /// Arguments of `rehang upstream`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<String>,
+    },
+    /// Fills `UPSTREAM.md`; a run that was stopped goes on where it was.
+    ///
+    /// Example: `cargo xtask upstream-table --jobs 8`
+    UpstreamTable {
+        /// Further arguments of `rehang upstream`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<String>,
+    },
     /// What CI runs.
     Ci,
 }
@@ -101,6 +118,8 @@ fn run(args: &Args) -> xshell::Result<u8> {
             tools::rehang(&sh, &["determinism", "--runs", &runs], &[], false)
         }
         Command::Clients { fresh, rows } => clients::clients(&sh, *fresh, *rows),
+        Command::Upstream { rest } => upstream::upstream(&sh, rest),
+        Command::UpstreamTable { rest } => upstream::table(&sh, rest),
         Command::Ci => {
             cmd!(sh, "cargo --version").run()?;
             ci::ci(&sh)

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a row is either something seen (an outcome with its evidence) or a reason why nothing could be.
 
-use rehang_live::{Exit, Report};
+use rehang_live::{Exit, Line, Report, Via};
 use serde::{Deserialize, Serialize};
 
 /// A row of a results file.
@@ -95,8 +95,11 @@ impl Row {
         }
     }
 
-    /// The row of a report.
+    /// The row of a report. An agent that ended before it asked its model has played no scenario: no outcome.
     pub fn seen(key: &Key, of: &str, report: &Report) -> Row {
+        if report.requests.main == 0 && report.outcome.word() != "hung" {
+            return Row { ms: report.ms, ..Row::unrun(key, of, clip(&never_asked(report))) };
+        }
         let exit = report.exit.map(|exit| match exit {
             Exit::Code(code) => code,
             Exit::Signal(signal) => -signal,
@@ -168,6 +171,19 @@ impl Key {
         let quote = if scenario.contains(['[', ' ']) { "'" } else { "" };
         format!("rehang upstream {agent}@{version} {quote}{scenario}{quote} --terminal {terminal}")
     }
+}
+
+fn never_asked(report: &Report) -> String {
+    let how = match report.exit {
+        Some(Exit::Code(code)) => format!("exit code {code}"),
+        Some(Exit::Signal(signal)) => format!("signal {signal}"),
+        None => report.outcome.word().to_owned(),
+    };
+    let said = |line: &&Line| matches!(line.via, Via::Stderr | Via::Screen | Via::Stdout) && !line.text.trim().is_empty();
+    let errors = report.lines.iter().filter(|line| line.via == Via::Stderr && !line.text.trim().is_empty()).next_back();
+    let last = errors.or_else(|| report.lines.iter().rfind(said));
+    let last = last.map(|line| format!(": {}", line.text.trim())).unwrap_or_default();
+    format!("it ended before it asked its model ({how}){last}")
 }
 
 fn waits(report: &Report) -> Vec<String> {

@@ -1,0 +1,64 @@
+//! Real releases in CI, and the table of them.
+//!
+//! Invariant: which releases the table has stands here and nowhere else.
+
+use crate::tools;
+use xshell::Shell;
+
+/// The releases of `UPSTREAM.md`.
+const TABLE: [&str; 23] = [
+    "opencode@1.0.185",
+    "opencode@1.1.53",
+    "opencode@1.2.15",
+    "opencode@1.2.27",
+    "opencode@1.3.0",
+    "opencode@1.3.2",
+    "opencode@1.14.41",
+    "opencode@1.18.33",
+    "claude@1.0.128",
+    "claude@2.0.77",
+    "claude@2.1.20",
+    "claude@2.1.113",
+    "claude@2.1.329",
+    "codex@0.58.0",
+    "codex@0.80.0",
+    "codex@0.98.0",
+    "codex@0.116.0",
+    "codex@0.169.0",
+    "gemini@0.29.0",
+    "gemini@0.61.0",
+    "qwen@0.24.4",
+    "copilot@1.0.102",
+    "aider@0.86.2",
+];
+/// The newest of each, for the nightly run.
+const NEWEST: [&str; 7] = [
+    "opencode@latest",
+    "claude@latest",
+    "codex@latest",
+    "gemini@latest",
+    "qwen@latest",
+    "copilot@latest",
+    "aider@latest",
+];
+/// The whole rows of the table.
+const RESULTS: &str = "UPSTREAM.ndjson";
+
+/// Runs `rehang upstream`; without any word, the newest release of each agent against the table's rows.
+pub fn upstream(sh: &Shell, rest: &[String]) -> xshell::Result<u8> {
+    if !rest.is_empty() {
+        return tools::rehang(sh, &["upstream"], rest, false);
+    }
+    let mut args = vec!["upstream"];
+    args.extend(NEWEST);
+    args.extend(["--baseline", RESULTS]);
+    tools::rehang(sh, &args, &[], false)
+}
+
+/// Fills `UPSTREAM.md` from where it was.
+pub fn table(sh: &Shell, rest: &[String]) -> xshell::Result<u8> {
+    let mut args = vec!["upstream"];
+    args.extend(TABLE);
+    args.extend(["--results", RESULTS, "--table", "UPSTREAM.md"]);
+    tools::rehang(sh, &args, rest, false)
+}
