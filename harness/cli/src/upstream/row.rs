@@ -179,7 +179,8 @@ fn never_asked(report: &Report) -> String {
         Some(Exit::Signal(signal)) => format!("signal {signal}"),
         None => report.outcome.word().to_owned(),
     };
-    let said = |line: &&Line| matches!(line.via, Via::Stderr | Via::Screen | Via::Stdout) && !line.text.trim().is_empty();
+    let said =
+        |line: &&Line| matches!(line.via, Via::Stderr | Via::Screen | Via::Stdout) && !line.text.trim().is_empty();
     let errors = report.lines.iter().filter(|line| line.via == Via::Stderr && !line.text.trim().is_empty()).next_back();
     let last = errors.or_else(|| report.lines.iter().rfind(said));
     let last = last.map(|line| format!(": {}", line.text.trim())).unwrap_or_default();
