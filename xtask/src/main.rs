@@ -60,6 +60,14 @@ enum Command {
         #[arg(long, default_value_t = 20)]
         runs: u32,
     },
+    /// Makes a hang happen again, small: from a log, a process, or a scenario file.
+    ///
+    /// Example: `cargo xtask reproduce hung.jsonl`
+    Reproduce {
+        /// What, and further arguments of `rehang reproduce`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+        rest: Vec<String>,
+    },
     /// Runs real clients of npm and PyPI against the fakes: @opencode-ai/sdk, both Claude agent SDKs, little-loops.
     ///
     /// They are installed into rehang's cache (`REHANG_CACHE`, else ~/.cache/rehang). What cannot be installed is not run,
@@ -117,6 +125,7 @@ fn run(args: &Args) -> xshell::Result<u8> {
             let runs = runs.to_string();
             tools::rehang(&sh, &["determinism", "--runs", &runs], &[], false)
         }
+        Command::Reproduce { rest } => tools::rehang(&sh, &["reproduce"], rest, false),
         Command::Clients { fresh, rows } => clients::clients(&sh, *fresh, *rows),
         Command::Upstream { rest } => upstream::upstream(&sh, rest),
         Command::UpstreamTable { rest } => upstream::table(&sh, rest),
