@@ -52,7 +52,9 @@ const PLACES_MAX: usize = 12;
 
 /// The smallest parts of two values that differ, with their JSON pointers.
 fn unlike(recorded: &Value, fake: &Value, at: String, all: &mut Vec<(String, Option<Value>, Option<Value>)>) {
-    if all.len() >= PLACES_MAX || recorded.to_string() == fake.to_string() {
+    // as text: the order of keys counts too
+    let (recorded_text, fake_text) = (recorded.to_string(), fake.to_string());
+    if all.len() >= PLACES_MAX || recorded_text == fake_text {
         return;
     }
     let mut inside = |key: &str, recorded: Option<&Value>, fake: Option<&Value>| {

@@ -418,7 +418,7 @@ impl<'a> Drafter<'a> {
                 match &call.told {
                     Some(told) if told.stopped => bash.does.push(Step::Hold),
                     Some(told) if !denied => {
-                        if ran >= limits::GAP_MS && ran <= limits::GAP_MAX_MS {
+                        if (limits::GAP_MS..=limits::GAP_MAX_MS).contains(&ran) {
                             bash.does.push(Step::Sleep(Span::ms(ran)));
                         }
                         bash.does.extend(self.printed(&output, told.error));

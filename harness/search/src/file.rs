@@ -180,8 +180,8 @@ fn quiet(turn: &mut Turn) -> bool {
             bash.does = vec![Step::Print("done".to_owned())];
             true
         }
-        Turn::Task(task) => task.turns.iter_mut().fold(false, |any, turn| quiet(turn) || any),
-        Turn::Together(calls) => calls.iter_mut().fold(false, |any, turn| quiet(turn) || any),
+        Turn::Task(task) => task.turns.iter_mut().map(quiet).filter(|quiet| *quiet).count() > 0,
+        Turn::Together(calls) => calls.iter_mut().map(quiet).filter(|quiet| *quiet).count() > 0,
         _ => false,
     }
 }

@@ -308,8 +308,7 @@ fn drop_privileges() -> Result<(), SandboxError> {
     step("its user", nix::unistd::setresuid(user, user, user))?;
     step("dropping capabilities", drop_capabilities())?;
     step("no new privileges", nix::sys::prctl::set_no_new_privs())?;
-    let (soft, _) = nix::sys::resource::getrlimit(nix::sys::resource::Resource::RLIMIT_CORE).unwrap_or((0, 0));
-    step("no core files", nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_CORE, 0, soft.min(0)))
+    step("no core files", nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_CORE, 0, 0))
 }
 
 fn drop_capabilities() -> std::io::Result<()> {
