@@ -79,8 +79,7 @@ fn setup() -> Setup {
         task,
         said(),
     ];
-    let setup = Setup { turns, question_registered: true, ..Setup::default() };
-    setup
+    Setup { turns, question_registered: true, ..Setup::default() }
 }
 
 fn read(version: &str, file: &str) -> Vec<Value> {
