@@ -13,6 +13,8 @@ use serde::Serialize;
 const ROWS_MAX: usize = 600;
 /// Columns of one row's text.
 const TEXT_COLUMNS: usize = 300;
+/// Characters of what was said with it.
+const SAID_MAX: usize = 600;
 
 /// A cell, as a page shows it.
 #[derive(Debug, Clone, Serialize)]
@@ -58,6 +60,9 @@ pub struct RowPage {
     pub lane: Option<usize>,
     /// What.
     pub text: String,
+    /// What was said or written with it, as it was: see [`plain`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said: Option<String>,
 }
 
 /// An ask as a bar.
@@ -87,7 +92,7 @@ impl CellPage {
             row,
             control,
             mechanism: mechanism.to_owned(),
-            mismatches,
+            mismatches: mismatches.iter().map(|line| plain(line, SAID_MAX)).collect(),
             rows: Vec::new(),
             asks: Vec::new(),
             progress_ms,
@@ -103,11 +108,13 @@ impl CellPage {
             if let Some(What::Fact(fact)) = event.map(|event| &event.what) {
                 page.ask(fact);
             }
-            page.rows.push(RowPage { t: row.t.0, lane, text: cut(&row.what, TEXT_COLUMNS) });
+            let (text, said) = event.and_then(|event| words(&event.what)).unwrap_or((row.what.clone(), ""));
+            let said = (!said.is_empty()).then(|| plain(said.trim_end_matches('\n'), SAID_MAX));
+            page.rows.push(RowPage { t: row.t.0, lane, text: cut(&text, TEXT_COLUMNS), said });
         }
         if shown.len() > ROWS_MAX {
             let text = format!("… and {} rows more: `rehang show` has them all", shown.len() - ROWS_MAX);
-            page.rows.push(RowPage { t: shown.last().map_or(0, |row| row.t.0), lane: None, text });
+            page.rows.push(RowPage { t: shown.last().map_or(0, |row| row.t.0), lane: None, text, said: None });
         }
         page
     }
@@ -130,6 +137,42 @@ impl CellPage {
             _ => {}
         }
     }
+}
+
+/// What happens and what is said with it, where an event says something: a timeline of one line an event quotes it, a
+/// page shows it as it is.
+fn words(what: &What) -> Option<(String, &str)> {
+    Some(match what {
+        What::Out { fd, text } => (["screen", "stdout", "stderr"].get(usize::from(*fd))?.to_string(), text),
+        What::In { text } => ("writes".to_owned(), text),
+        What::Says(text) => ("says".to_owned(), text),
+        What::Fact(Fact::ModelSaid { text, .. }) if !text.is_empty() => ("model says".to_owned(), text),
+        What::Fact(Fact::ToolEnded { call, error, text }) => {
+            (format!("{call} {}", if *error { "fails" } else { "ends" }), text)
+        }
+        What::Fact(Fact::Asked { id, questions, .. }) => (format!("asks {id}"), questions.first()?.question.as_str()),
+        What::Fact(Fact::Result { ok, text }) => (if *ok { "result" } else { "result (error)" }.to_owned(), text),
+        _ => return None,
+    })
+}
+
+/// A text of at most `most` characters as it is, lines and tabs kept; other control characters become their pictures,
+/// and what reorders or hides text becomes U+FFFD.
+pub fn plain(text: &str, most: usize) -> String {
+    let shown = |c: char| match c {
+        '\n' | '\t' => c,
+        '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}'),
+        '\x7f' => '\u{2421}',
+        '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => '\u{fffd}',
+        c if c.is_control() => '\u{fffd}',
+        c => c,
+    };
+    let text = text.replace("\r\n", "\n");
+    let mut out: String = text.chars().take(most).map(shown).collect();
+    if out.len() < text.len() && text.chars().nth(most).is_some() {
+        out.push('…');
+    }
+    out
 }
 
 /// The lane of an event: what comes from or goes to the model has its own, as has the wire.

@@ -1,17 +1,24 @@
 //! The report: one HTML file that needs no network.
 //!
-//! The page's frame is written here, its data stands in it as JSON, and `page/report.js` draws it. Cells come in
-//! chunks that are parsed when they are opened, so that a report of 5,000 cells opens as fast as one of 50.
+//! The page's frame is written here, its data stands in it as compressed JSON, and `page/report.js` draws it. Cells come
+//! in chunks that are unpacked when they are opened, so that a report of 5,000 cells opens as fast as one of 50.
 //!
-//! Invariants: data cannot leave its script element (`<` is escaped); scripts put it into the page as text.
+//! Invariants: data cannot leave its script element (base64 has no `<`); the script puts it into the page as text; the
+//! page's policy lets no other script run and nothing be fetched.
 
-use crate::cell::CellPage;
+use crate::cell::{CellPage, plain};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use rehang_judge::score::ScoreRow;
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 
+const SCRIPT: &str = include_str!("page/report.js");
+const STYLE: &str = include_str!("page/report.css");
+/// Characters of a title or a command.
+const TITLE_MAX: usize = 2_000;
+/// Of 10: a whole matrix is packed in seconds, and more than this gains little.
+const COMPRESSION: u8 = 7;
 /// Cells of one chunk.
-/// `page/report.js` divides by the same number.
 const CHUNK: usize = 40;
 
 /// What a report holds.
@@ -67,33 +74,24 @@ fn entry(cell: &CellPage) -> Entry<'_> {
 }
 
 fn document(page: &Page, entries: &[Entry<'_>]) -> Markup {
+    let head = head(&page.title, Some(SCRIPT));
     html! {
         (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { "rehang: " (page.title) }
-                style { (PreEscaped(include_str!("page/report.css"))) }
-            }
+        html lang="en" data-chunk=(CHUNK) {
+            (head)
             body {
                 a.skip href="#main" { "Skip to the content" }
-                header {
-                    h1 { a href="#" { "rehang" } }
-                    p.what { (page.title) }
-                    p.summary { (page.summary) }
-                }
+                (banner(&page.title, &page.summary))
                 main id="main" tabindex="-1" {
-                    noscript { p { "This report draws its pictures with a script; the data is in the page's source." } }
+                    noscript { p { "This report draws its pictures with a script." } }
                     section id="board" aria-labelledby="board-title" {
                         h2 id="board-title" { "Which strategy ends which hang, and which does harm" }
                         p { "A square opens its cells. Letters: r resolved, s stopped truthfully, m missed, "
                             "W stopped wrongly, H harmed, · untouched; the number counts the cells of the worst letter." }
-                        div.scroll id="heat" tabindex="0" role="region" aria-label="Scoreboard" {}
+                        div.scroll id="heat" {}
                     }
                     section id="list" aria-labelledby="list-title" {
-                        h2 id="list-title" { "Cells" }
+                        h2 id="list-title" tabindex="-1" { "Cells" }
                         form id="filter" role="search" {
                             label { "Filter " input id="words" type="search" autocomplete="off" spellcheck="false"; }
                             label { input id="bad" type="checkbox"; " only what is not as expected" }
@@ -102,22 +100,90 @@ fn document(page: &Page, entries: &[Entry<'_>]) -> Markup {
                         div.scroll id="cells" {}
                         nav id="pages" aria-label="Pages" {}
                     }
-                    section id="cell" hidden aria-live="polite" {}
+                    section id="cell" hidden aria-labelledby="cell-title" {}
                 }
-                footer { p { "Made by " code { (page.command) } } }
+                (footer(&page.command))
                 (data("score", &page.score))
                 (data("entries", entries))
                 @for (place, chunk) in page.cells.chunks(CHUNK).enumerate() {
                     (data(&format!("chunk-{place}"), chunk))
                 }
-                script { (PreEscaped(include_str!("page/report.js"))) }
+                script { (PreEscaped(SCRIPT)) }
             }
         }
     }
 }
 
-/// Data in a script element that is not run. `<` cannot end it or begin a comment.
+/// The head of a page: it may run this script and no other, and fetch nothing.
+pub(crate) fn head(title: &str, script: Option<&str>) -> Markup {
+    let script = script.map_or("'none'".to_owned(), |script| format!("'sha256-{}'", base64(&Sha256::digest(script))));
+    let policy = format!("default-src 'none'; style-src 'unsafe-inline'; script-src {script}");
+    html! {
+        head {
+            meta charset="utf-8";
+            meta http-equiv="Content-Security-Policy" content=(policy);
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            title { "rehang: " (plain(title, TITLE_MAX)) }
+            style { (PreEscaped(STYLE)) }
+        }
+    }
+}
+
+/// What stands at the top of a page.
+pub(crate) fn banner(title: &str, summary: &str) -> Markup {
+    html! {
+        header {
+            h1 { a href="#" { "rehang" } }
+            p.what { (plain(title, TITLE_MAX)) }
+            p.summary { (plain(summary, TITLE_MAX)) }
+        }
+    }
+}
+
+/// What stands at its end.
+pub(crate) fn footer(command: &str) -> Markup {
+    html! { footer { p { "Made by " code { (plain(command, TITLE_MAX)) } } } }
+}
+
+/// Data in a script element that is not run: JSON, deflated (zlib), in base64.
 fn data<T: Serialize + ?Sized>(id: &str, value: &T) -> Markup {
-    let text = serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned()).replace('<', "\\u003c");
-    html! { script type="application/json" id=(id) { (PreEscaped(text)) } }
+    let text = serde_json::to_vec(value).unwrap_or_else(|_| b"null".to_vec());
+    let packed = base64(&miniz_oxide::deflate::compress_to_vec_zlib(&text, COMPRESSION));
+    html! { script type="text/plain" id=(id) { (PreEscaped(packed)) } }
+}
+
+/// RFC 4648, section 4.
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let of = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));
+        let all = of(0) << 16 | of(1) << 8 | of(2);
+        for place in 0..4 {
+            let digit = DIGITS[(all >> (18 - 6 * place) & 63) as usize];
+            out.push(if place <= three.len() { char::from(digit) } else { '=' });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_of_the_rfc() {
+        let told = ["", "f", "fo", "foo", "foob", "fooba", "foobar"].map(|text| base64(text.as_bytes()));
+        assert_eq!(told, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"]);
+    }
+
+    #[test]
+    fn nothing_of_the_data_is_markup() {
+        let evil = "</script><img src=x onerror=alert(1)>\u{202e}";
+        let page = Page { title: evil.into(), command: evil.into(), summary: evil.into(), ..Page::default() };
+        let text = html(&page);
+        assert!(!text.contains("<img") && !text.contains('\u{202e}'), "{text}");
+        assert_eq!(text.matches("</script>").count(), 3, "score, entries, the page's own");
+    }
 }

@@ -1,6 +1,7 @@
 //! Pictures: the HTML report, terminal recordings, summaries for CI jobs.
 //!
-//! [`Page`] is what a report holds; [`html()`] writes it as one file that needs no network. [`cast()`] is a cell's
+//! [`Page`] is what a report holds; [`html()`] writes it as one file that needs no network; [`table()`]
+//! writes a simpler one, of verdicts whose cells open, for what has no traces. [`cast()`] is a cell's
 //! terminal as asciicast v3, [`markdown()`] a summary for a CI job.
 //!
 //! Invariant: pure. What a trace holds is untrusted: it reaches a page as data and is put there as text, never as
@@ -11,9 +12,11 @@ mod cell;
 mod html;
 mod markdown;
 mod screen;
+mod table;
 
 pub use cast::cast;
 pub use cell::{CellPage, Lane, RowPage};
 pub use html::{Page, html};
 pub use markdown::markdown;
 pub use screen::{Frame, frames};
+pub use table::{Colour, Detail, Square, Table, table};

@@ -28,7 +28,8 @@ pub fn frames(trace: &Trace) -> Vec<Frame> {
         let What::Out { fd: 0, text } = &event.what else { continue };
         parser.process(text.as_bytes());
         let screen = parser.screen().contents();
-        let text = screen.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim_end().to_owned();
+        let text = screen.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+        let text = crate::cell::plain(text.trim_end(), usize::from(SIZE.0 + 1) * usize::from(SIZE.1 + 1) * 4);
         let full = frames.len() >= FRAMES_MAX;
         match frames.last_mut() {
             Some(last) if last.text == text => {}

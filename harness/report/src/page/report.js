@@ -1,21 +1,26 @@
 "use strict";
-(() => {
-  const CHUNK = 40, PAGE = 100;
-  const read = (id) => JSON.parse(document.getElementById(id).textContent);
-  const score = read("score"), entries = read("entries");
+(async () => {
+  const CHUNK = Number(document.documentElement.dataset.chunk), PAGE = 100, GAP = 1000;
+  const byId = (id) => document.getElementById(id);
+
+  /* Data stands in the page compressed (deflate) and in base64. */
+  const read = async (id) => {
+    const bytes = Uint8Array.from(atob(byId(id).textContent), (c) => c.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+  };
   const chunks = new Map();
-  const cellAt = (place) => {
+  const cellAt = async (place) => {
     const chunk = Math.floor(place / CHUNK);
     if (!chunks.has(chunk)) chunks.set(chunk, read("chunk-" + chunk));
-    return chunks.get(chunk)[place % CHUNK];
+    return (await chunks.get(chunk))[place % CHUNK];
   };
-  const byId = (id) => document.getElementById(id);
 
   /* Everything from the data goes through here: as text or an attribute, never as markup. */
   const el = (tag, attributes, ...children) => {
     const element = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes || {})) {
       if (name === "on") for (const [event, act] of Object.entries(value)) element.addEventListener(event, act);
+      else if (name === "height") element.style.height = value + "px";
       else if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : value);
     }
     element.append(...children.filter((child) => child !== null && child !== undefined));
@@ -27,50 +32,69 @@
     const m = Math.floor(s / 60) % 60, h = Math.floor(s / 3600);
     return h ? `${h}h${m}m${seconds}` : m ? `${m}m${seconds}` : seconds;
   };
+  /* Roles are written out, since a narrow page lays tables out as lists, and a browser then forgets them. */
+  const table = (attributes, caption, head, body) => el("table", { role: "table", ...attributes },
+    el("caption", { class: "dim" }, caption), el("thead", { role: "rowgroup" }, head), el("tbody", { role: "rowgroup" }, ...body));
+  const tr = (attributes, ...cells) => el("tr", { role: "row", ...attributes }, ...cells);
+  const th = (attributes, ...children) => el("th", { role: "columnheader", scope: "col", ...attributes }, ...children);
+  const td = (attributes, ...children) => el("td", { role: "cell", ...attributes }, ...children);
 
   /* ---- the scoreboard ---- */
   const CLASSES = [["harmed", "H"], ["wrongly", "W"], ["missed", "m"], ["stopped", "s"], ["resolved", "r"], ["untouched", "u"]];
   const worst = (row) => CLASSES.find(([name]) => row[name] > 0) || CLASSES[5];
   const natural = (a, b) => a.localeCompare(b, "en", { numeric: true });
-  const board = () => {
+  const squareHash = (strategy, mechanism) => "#s=" + encodeURIComponent(strategy) + "&m=" + encodeURIComponent(mechanism);
+  const board = (score) => {
     const mechanisms = [...new Set(score.map((row) => row.mechanism))].filter(Boolean).sort(natural);
     const strategies = [...new Set(score.map((row) => row.strategy))];
     const at = new Map(score.map((row) => [row.strategy + "\n" + row.mechanism, row]));
-    const head = el("tr", {}, el("td"), ...mechanisms.map((m) => el("th", { scope: "col" }, el("span", {}, m))));
-    const body = strategies.map((strategy) => el("tr", {},
-      el("th", { scope: "row" }, strategy),
+    const head = tr({}, td({ role: "columnheader" }, "strategy"), ...mechanisms.map((m) => th({}, el("span", {}, m))));
+    const body = strategies.map((strategy) => tr({},
+      th({ role: "rowheader", scope: "row" }, strategy),
       ...mechanisms.map((mechanism) => {
         const row = at.get(strategy + "\n" + mechanism);
-        if (!row) return el("td");
+        if (!row) return td({ role: "gridcell" });
         const [name, letter] = worst(row);
         const told = CLASSES.filter(([name]) => row[name]).map(([name]) => `${row[name]} ${name}`).join(", ");
-        return el("td", {}, el("button", {
-          type: "button", class: "k-" + letter, title: `${strategy} on ${mechanism}: ${told}`,
-          "aria-label": `${strategy} on ${mechanism}: ${told}`,
-          on: { click: () => { location.hash = "s=" + encodeURIComponent(strategy) + "&m=" + encodeURIComponent(mechanism); } },
+        const hash = squareHash(strategy, mechanism);
+        return td({ role: "gridcell" }, el("button", {
+          type: "button", class: "k-" + letter, tabindex: "-1", "data-hash": hash, title: `${strategy} on ${mechanism}: ${told}`,
+          "aria-label": `${strategy} on ${mechanism}: ${told}`, on: { click: () => { location.hash = hash; } },
         }, (letter === "u" ? "·" : letter) + row[name]));
       })));
-    byId("heat").replaceChildren(el("table", {}, el("thead", {}, head), el("tbody", {}, ...body)));
-    arrows(byId("heat"), "button");
+    byId("heat").replaceChildren(table({ role: "grid", "aria-labelledby": "board-title" }, "arrow keys move, Enter opens", head, body));
+    grid(byId("heat"));
   };
-  /* Arrow keys move between the buttons of a grid. */
-  const arrows = (root, what) => root.addEventListener("keydown", (event) => {
-    const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
-    const cell = event.target.closest("td");
-    if (!move || !cell) return;
-    let row = cell.parentElement, column = cell.cellIndex;
-    for (;;) {
-      if (move[0]) row = move[0] < 0 ? row.previousElementSibling : row.nextElementSibling;
-      column += move[1];
-      const next = row && row.cells[column];
-      if (!next) return;
-      const button = next.querySelector(what);
-      if (button) { button.focus(); event.preventDefault(); return; }
-    }
-  });
+  /* One stop of the Tab key for a grid of buttons; arrow keys, Home and End move in it. */
+  const grid = (root) => {
+    const stop = (button) => {
+      root.querySelectorAll('button[tabindex="0"]').forEach((other) => other.setAttribute("tabindex", "-1"));
+      button.setAttribute("tabindex", "0");
+    };
+    const first = root.querySelector("button");
+    if (first) stop(first);
+    root.addEventListener("focusin", (event) => { if (event.target.matches("button")) stop(event.target); });
+    root.addEventListener("keydown", (event) => {
+      const cell = event.target.closest("td");
+      if (!cell) return;
+      const ends = { Home: "button", End: "td:last-child button" }[event.key];
+      const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+      let next = ends ? cell.parentElement.querySelector(ends) : null;
+      if (move) {
+        let row = cell.parentElement, column = cell.cellIndex;
+        while (!next) {
+          if (move[0]) row = move[0] < 0 ? row.previousElementSibling : row.nextElementSibling;
+          column += move[1];
+          if (!row || !row.cells[column]) return;
+          next = row.cells[column].querySelector("button");
+        }
+      }
+      if (next) { next.focus(); event.preventDefault(); }
+    });
+  };
 
   /* ---- the list ---- */
-  let page = 0, only = { strategy: null, mechanism: null };
+  let entries = [], page = 0, only = { strategy: null, mechanism: null };
   const chosen = () => {
     const words = byId("words").value.toLowerCase().split(/\s+/).filter(Boolean), bad = byId("bad").checked;
     const places = [];
@@ -78,8 +102,8 @@
       const mechanism = entry.control ? "control" : entry.mechanism;
       if (only.strategy !== null && (entry.strategy !== only.strategy || mechanism !== only.mechanism)) return;
       if (bad && entry.expected) return;
-      const text = (entry.id + " " + entry.outcome + " " + (entry.why || "") + " " + entry.broken.join(" ") + " " + entry.mechanism).toLowerCase();
-      if (words.every((word) => text.includes(word))) places.push(place);
+      entry.text ??= [entry.id, entry.outcome, entry.why || "", ...entry.broken, entry.mechanism].join(" ").toLowerCase();
+      if (words.every((word) => entry.text.includes(word))) places.push(place);
     });
     return places;
   };
@@ -89,19 +113,19 @@
     const shown = places.slice(page * PAGE, page * PAGE + PAGE);
     const told = only.strategy === null ? "" : ` of ${only.strategy} on ${only.mechanism}`;
     byId("count").textContent = `${places.length} cells${told}`;
-    const head = ["cell", "mechanism", "outcome", "time", "breaks", ""].map((name) => el("th", { scope: "col" }, name));
+    const head = tr({}, ...["cell", "mechanism", "outcome", "time", "breaks", "expected"].map((name) => th({}, name)));
     const rows = shown.map((place) => {
       const entry = entries[place];
-      return el("tr", {},
-        el("td", {}, el("a", { href: "#cell=" + encodeURIComponent(entry.id) }, entry.id)),
-        el("td", {}, entry.mechanism),
-        el("td", {}, entry.outcome + (entry.why ? ": " + entry.why.slice(0, 60) : "")),
-        el("td", { class: "mono" }, clock(entry.virtual_ms)),
-        el("td", {}, entry.broken.join(", ")),
-        el("td", { class: entry.expected ? "good" : "bad" }, entry.expected ? "as expected" : "NOT as expected"));
+      return tr({},
+        td({}, el("a", { href: "#cell=" + encodeURIComponent(entry.id) }, entry.id)),
+        td({}, entry.mechanism),
+        td({}, entry.outcome + (entry.why ? ": " + entry.why.slice(0, 60) : "")),
+        td({ class: "mono" }, clock(entry.virtual_ms)),
+        td({}, entry.broken.join(", ")),
+        td({ class: entry.expected ? "good" : "bad" }, entry.expected ? "as expected" : "NOT as expected"));
     });
-    byId("cells").replaceChildren(el("table", {}, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows)));
-    const turn = (by, text, can) => el("button", { type: "button", disabled: !can, on: { click: () => { page += by; list(); byId("list-title").scrollIntoView(); } } }, text);
+    byId("cells").replaceChildren(table({ class: "list" }, pages < 2 ? "each opens as a picture" : `page ${page + 1} of ${pages}; each opens as a picture`, head, rows));
+    const turn = (by, text, can) => el("button", { type: "button", disabled: !can, on: { click: () => { page += by; list(); byId("list-title").scrollIntoView(); byId("list-title").focus(); } } }, text);
     byId("pages").replaceChildren(...(pages < 2 ? [] : [
       turn(-1, "Previous", page > 0), el("span", {}, `page ${page + 1} of ${pages}`), turn(1, "Next", page < pages - 1)]));
     if (only.strategy !== null) byId("pages").append(el("a", { href: "#" }, "all cells"));
@@ -109,72 +133,73 @@
 
   /* ---- a cell ---- */
   let scaled = false;
-  const GAP = 1000;
-  const lanes = (cell) => {
-    const rows = cell.rows, columns = cell.lanes.length, depth = [];
-    /* each ask gets the first free column of bars */
+  const ended = (cell) => `${cell.outcome}${cell.cause ? ": " + cell.cause : ""}${cell.blocked_on ? " on " + cell.blocked_on : ""}`;
+  const lanes = (cell, name) => {
+    const rows = cell.rows, columns = Math.max(1, cell.lanes.length), until = [];
+    /* each ask gets the first column of bars that is free */
     const bars = cell.asks.map((ask) => {
       const to = ask.to === null ? rows.length - 1 : Math.min(ask.to, rows.length - 1);
-      let column = depth.findIndex((until) => until < ask.from);
-      if (column < 0) column = depth.length;
-      depth[column] = to;
+      let column = until.findIndex((end) => end < ask.from);
+      if (column < 0) column = until.length;
+      until[column] = to;
       return { ...ask, to, column, open: ask.to === null };
     });
-    const head = el("tr", {}, el("th", { scope: "col" }, "time"),
-      ...cell.lanes.map((lane) => el("th", { scope: "col", class: "l-" + lane.kind }, lane.name)),
-      ...depth.map(() => el("th", { scope: "col" }, "ask")));
-    const body = [];
-    /* extra rows (gaps, marks) stand between rows: bars must span them too */
-    const place = new Map();
+    const head = tr({}, th({}, "time"), ...cell.lanes.map((lane) => th({ class: "l-" + lane.kind }, lane.name)),
+      until.length ? th({ colspan: until.length }, until.length > 1 ? "asks" : "ask") : null);
+    /* gaps and marks stand between rows, and bars span them too */
+    const body = [], place = [], total = Math.max(1, cell.virtual_ms);
     let last = null, marked = false;
-    const wide = (kind, text, style) => {
-      const row = el("tr", { class: kind }, el("td", { class: "t" }), el("td", { colspan: columns, class: "wide", style }, text));
-      body.push(row);
-    };
-    const total = Math.max(1, cell.virtual_ms);
+    const wide = (kind, text, height) =>
+      body.push(tr({ class: kind, height }, td({ class: "t" }), td({ colspan: columns, class: "wide" }, text)));
+    const mark = () => { marked = true; wide("mark", `last material progress at ${clock(cell.progress_ms)}`, 0); };
     rows.forEach((row, index) => {
-      if (!marked && row.t > cell.progress_ms && index > 0) { marked = true; wide("mark", `last material progress at ${clock(cell.progress_ms)}`); }
-      if (last !== null && row.t - last >= GAP) {
-        const height = scaled ? `height:${Math.max(20, Math.round(((row.t - last) / total) * 1600))}px` : null;
-        wide("gap", "⋮ " + clock(row.t - last), height);
-      }
-      const lane = row.lane === null ? null : cell.lanes[row.lane];
-      const cells = lane === null
-        ? [el("td", { colspan: columns, class: "wide dim" }, row.text)]
-        : cell.lanes.map((each, at) => at === row.lane ? el("td", { class: "on l-" + each.kind, "data-lane": each.name }, el("span", {}, row.text)) : el("td"));
-      place.set(index, body.length);
-      body.push(el("tr", { tabindex: "-1" }, el("td", { class: "t" }, row.t === last ? "" : clock(row.t)), ...cells));
+      if (!marked && row.t > cell.progress_ms && index > 0) mark();
+      if (last !== null && row.t - last >= GAP) wide("gap", "⋮ " + clock(row.t - last), scaled ? Math.max(20, Math.round(((row.t - last) / total) * 1600)) : 0);
+      const said = row.said === undefined ? null : el("span", { class: "said" }, row.said);
+      const cells = row.lane === null
+        ? [td({ colspan: columns, class: "wide dim" }, row.text)]
+        : cell.lanes.map((each, at) => at !== row.lane ? td({})
+          : td({ class: "on l-" + each.kind, "data-lane": each.name }, el("div", { class: "fold" }, row.text + (said ? " " : ""), said)));
+      place[index] = body.length;
+      body.push(tr({ tabindex: "-1" }, td({ class: "t" }, row.t === last ? "" : clock(row.t)), ...cells));
       last = row.t;
     });
-    bars.forEach((bar) => { bar.begin = place.get(bar.from); bar.end = place.get(bar.to); });
-    body.forEach((row, at) => {
-      for (let column = 0; column < depth.length; column++) {
-        const bar = bars.find((bar) => bar.column === column && bar.begin <= at && at <= bar.end);
-        if (!bar) row.append(el("td"));
-        else if (bar.begin === at) row.append(el("td", {
-          class: "ask" + (bar.open ? " open" : ""), rowspan: bar.end - bar.begin + 1,
-          title: bar.label + (bar.open ? " (never ends)" : ""), "aria-label": "ask " + bar.label + (bar.open ? ", never ends" : ""),
-        }, el("span", {}, bar.label.split(":")[0])));
-      }
-    });
-    const verdict = `${cell.outcome}${cell.cause ? ": " + cell.cause : ""}${cell.blocked_on ? " on " + cell.blocked_on : ""}${cell.proof ? ", proved by " + cell.proof : ""}`;
-    body.push(el("tr", { class: "end" }, el("td", { class: "t" }, clock(cell.virtual_ms)), el("td", { colspan: columns + depth.length, class: "wide" }, verdict)));
-    const table = el("table", { class: "lanes" }, el("caption", { class: "dim" }, "time runs down; a lane for everybody"), el("thead", {}, head), el("tbody", {}, ...body));
-    table.addEventListener("keydown", (event) => {
+    if (!marked && rows.length) mark();
+    const at = until.map(() => new Map());
+    bars.forEach((bar) => { for (let row = place[bar.from]; row <= place[bar.to]; row++) at[bar.column].set(row, bar); });
+    body.forEach((row, index) => at.forEach((column) => {
+      const bar = column.get(index);
+      if (!bar) return row.append(td({}));
+      row.classList.add("asking");
+      if (bar.open) row.classList.add("never");
+      if (place[bar.from] !== index) return undefined;
+      const told = bar.label + (bar.open ? " (never ends)" : "");
+      return row.append(td({ class: "ask" + (bar.open ? " open" : ""), rowspan: place[bar.to] - index + 1, title: told, "aria-label": "ask " + told },
+        el("span", {}, bar.label.split(":")[0])));
+    }));
+    const end = ended(cell) + (cell.proof ? ", proved by " + cell.proof : "");
+    body.push(tr({ class: "end" }, td({ class: "t" }, clock(cell.virtual_ms)), td({ colspan: columns + until.length, class: "wide" }, end)));
+    const drawn = table({ class: "lanes" }, "time runs down; a lane for everybody", head, body);
+    const stop = (row) => {
+      drawn.querySelectorAll('tr[tabindex="0"]').forEach((other) => other.setAttribute("tabindex", "-1"));
+      row.setAttribute("tabindex", "0");
+    };
+    drawn.addEventListener("keydown", (event) => {
       const row = event.target.closest("tr");
       if (!row || (event.key !== "ArrowDown" && event.key !== "ArrowUp")) return;
       let next = row;
       do next = event.key === "ArrowDown" ? next.nextElementSibling : next.previousElementSibling; while (next && !next.hasAttribute("tabindex"));
-      if (next) { next.focus(); event.preventDefault(); }
+      if (next) { stop(next); next.focus(); event.preventDefault(); }
     });
-    const first = table.querySelector("tbody tr[tabindex]");
-    if (first) first.setAttribute("tabindex", "0");
-    return el("div", { class: "scroll" }, table);
+    const first = drawn.querySelector("tbody tr[tabindex]");
+    if (first) stop(first);
+    return el("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "timeline of " + name }, drawn);
   };
+  let timer = null;
   const player = (cell) => {
     if (!cell.frames.length) return null;
-    let at = 0, timer = null;
-    const screen = el("pre", { class: "screen", tabindex: "0", "aria-label": "terminal" });
+    let at = 0;
+    const screen = el("pre", { class: "screen", tabindex: "0", role: "region", "aria-label": "terminal" });
     const time = el("span", { class: "mono" });
     const range = el("input", { type: "range", min: "0", max: String(cell.frames.length - 1), value: "0", "aria-label": "screen" });
     const show = (next) => {
@@ -182,61 +207,91 @@
       screen.textContent = cell.frames[at].text;
       time.textContent = `${clock(cell.frames[at].t)} · ${at + 1} of ${cell.frames.length}`;
       range.value = String(at);
+      range.setAttribute("aria-valuetext", time.textContent);
     };
     const stop = () => { clearInterval(timer); timer = null; play.textContent = "Play"; };
-    const play = el("button", { type: "button", on: { click: () => {
+    const play = el("button", { type: "button", class: "play", on: { click: () => {
       if (timer) return stop();
       if (at === cell.frames.length - 1) show(0);
       play.textContent = "Stop";
       timer = setInterval(() => { if (at + 1 < cell.frames.length) show(at + 1); else stop(); }, 600);
+      return undefined;
     } } }, "Play");
     range.addEventListener("input", () => { stop(); show(Number(range.value)); });
     show(0);
     return el("div", {}, el("h3", {}, "Terminal"), el("div", { class: "player" }, play, range, time), screen);
   };
-  const arm = (cell, name) => el("div", {},
-    el("h3", {}, name + cell.id),
+  const arm = (cell, title) => el("div", { class: "arm" },
+    el("h3", {}, title),
     el("p", { class: "verdict " + cell.outcome },
-      `${cell.outcome}${cell.cause ? ": " + cell.cause : ""}${cell.blocked_on ? " on " + cell.blocked_on : ""} after ${clock(cell.virtual_ms)}` +
-      (cell.proof ? `; proved by ${cell.proof}` : "") + `; last material progress at ${clock(cell.progress_ms)}` +
-      (cell.broken.length ? `; breaks ${cell.broken.join(", ")}` : "")),
+      `${ended(cell)} after ${clock(cell.virtual_ms)}` + (cell.proof ? `; proved by ${cell.proof}` : "") +
+      `; last material progress at ${clock(cell.progress_ms)}` + (cell.broken.length ? `; breaks ${cell.broken.join(", ")}` : "")),
     cell.mismatches.length ? el("ul", { class: "bad" }, ...cell.mismatches.map((line) => el("li", {}, line))) : null,
-    lanes(cell), player(cell));
-  const cell = (id) => {
+    lanes(cell, title), player(cell));
+  const cell = async (id) => {
+    const section = byId("cell"), back = el("a", { href: lastList || "#" }, "← all cells");
+    clearInterval(timer);
+    timer = null;
+    const title = el("h2", { id: "cell-title", tabindex: "-1" }, id);
     const place = entries.findIndex((entry) => entry.id === id);
-    const section = byId("cell");
-    if (place < 0) { section.replaceChildren(el("p", {}, "There is no cell " + id + " in this report. "), el("a", { href: "#" }, "All cells")); return; }
-    const main = cellAt(place), other = main.control ? id.replace(/::control$/, "") : id + "::control";
+    if (place < 0) return section.replaceChildren(title, el("p", {}, "There is no such cell in this report."), back);
+    const main = await cellAt(place), other = main.control ? id.replace(/::control$/, "") : id + "::control";
     const beside = entries.findIndex((entry) => entry.id === other);
+    const second = beside < 0 ? null : await cellAt(beside);
+    if (new URLSearchParams(location.hash.slice(1)).get("cell") !== id) return undefined;
     const quoted = "'" + id.replace(/'/g, "'\\''") + "'";
     const commands = [`rehang show --stage ${main.stage} ${quoted}`, `rehang run --exact --stage ${main.stage} ${quoted}`];
-    const scale = el("button", { type: "button", "aria-pressed": String(scaled), on: { click: () => { scaled = !scaled; cell(id); byId("scale").focus(); } }, id: "scale" }, "gaps to scale");
-    section.replaceChildren(
-      el("h2", { id: "cell-title", tabindex: "-1" }, "One cell"),
-      el("div", { class: "bar-row" }, el("a", { href: "#" }, "← all cells"), scale),
-      el("div", { class: "arms" }, arm(main, ""), beside < 0 ? null : arm(cellAt(beside), "beside it: ")),
-      el("h3", {}, "Again, and the same"),
-      ...commands.map((command) => el("pre", { class: "mono" }, command)));
+    const scale = el("button", { type: "button", id: "scale", "aria-pressed": String(scaled), on: { click: async () => { scaled = !scaled; await cell(id); byId("scale").focus(); } } }, "gaps to scale");
+    const [mine, others] = main.control ? ["this control arm", "beside it: the main arm"] : ["this cell", "beside it: its control arm"];
+    const arms = el("div", { class: "arms" }, arm(main, mine), second && arm(second, others));
+    /* two arms stand side by side where all their lanes have room */
+    arms.style.setProperty("--arm", Math.max(30, 8.5 * Math.max(main.lanes.length, second ? second.lanes.length : 0) + 8) + "rem");
+    return section.replaceChildren(title, el("div", { class: "bar-row" }, back, scale), arms,
+      el("h3", {}, "Again, and the same"), ...commands.map((command) => el("pre", { class: "mono wrap" }, command)));
   };
 
   /* ---- where we are ---- */
-  const route = () => {
+  let lastList = "", seen = null;
+  const route = async () => {
     const hash = new URLSearchParams(location.hash.slice(1));
-    const id = hash.get("cell");
+    const id = hash.get("cell"), from = seen;
+    seen = location.hash;
     byId("board").hidden = byId("list").hidden = id !== null;
     byId("cell").hidden = id === null;
-    if (id !== null) { cell(id); const title = byId("cell-title"); if (title) title.focus({ preventScroll: true }); window.scrollTo(0, 0); return; }
+    if (id !== null) {
+      await cell(id);
+      const title = byId("cell-title");
+      if (title) title.focus({ preventScroll: true });
+      window.scrollTo(0, 0);
+      document.documentElement.dataset.shown = location.hash;
+      return;
+    }
     byId("cell").replaceChildren();
+    clearInterval(timer);
+    timer = null;
+    const other = lastList !== location.hash || from === null;
+    lastList = location.hash;
     only = { strategy: hash.get("s"), mechanism: hash.get("m") };
-    page = 0;
+    if (other) page = 0;
     list();
-    if (only.strategy !== null) byId("list-title").scrollIntoView();
+    /* the focus goes back to where it came from */
+    const all = (what, key) => [...document.querySelectorAll(what)].find((each) => key(each) === from);
+    const opener = from && (all("#cells a", (a) => a.getAttribute("href")) || all("#heat button", (b) => b.dataset.hash));
+    if (opener) opener.focus();
+    else if (only.strategy !== null) { byId("list-title").scrollIntoView(); byId("list-title").focus(); }
+    document.documentElement.dataset.shown = location.hash;
   };
   byId("filter").addEventListener("submit", (event) => event.preventDefault());
   byId("words").addEventListener("input", () => { page = 0; list(); });
   byId("bad").addEventListener("change", () => { page = 0; list(); });
-  document.addEventListener("keydown", (event) => { if (event.key === "Escape" && location.hash.startsWith("#cell=")) location.hash = ""; });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || event.target.matches("input[type=search]")) return;
+    if (location.hash.startsWith("#cell=")) location.hash = lastList;
+    else if (only.strategy !== null) location.hash = "";
+  });
+  board(await read("score"));
+  entries = await read("entries");
   window.addEventListener("hashchange", route);
-  board();
-  route();
+  await route();
+  document.documentElement.dataset.ready = "";
 })();
