@@ -1,6 +1,6 @@
-//! What CI runs: formatting, lints, the tests, the main job.
+//! What CI runs: formatting, lints, the tests, the main job, the pictures.
 
-use crate::tools;
+use crate::{chromium, pictures, tools};
 use xshell::{Shell, cmd};
 
 /// Runs all of it; 1 where the main job is not as expected.
@@ -8,5 +8,10 @@ pub fn ci(sh: &Shell) -> xshell::Result<u8> {
     cmd!(sh, "cargo fmt --all --check").run()?;
     cmd!(sh, "cargo clippy --workspace --all-targets --quiet -- -D warnings").run()?;
     cmd!(sh, "cargo test --workspace").run()?;
-    tools::rehang(sh, &["run", "--stage", "both"], &[], false)
+    let code = tools::rehang(sh, &["run", "--stage", "both"], &[], false)?;
+    if chromium::find().is_none() {
+        eprintln!("{}", pictures::MISSING);
+        return Ok(code);
+    }
+    Ok(code.max(pictures::pictures(sh, None)?))
 }

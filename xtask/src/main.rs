@@ -1,10 +1,12 @@
-//! The repository's own commands: `cargo xtask scenarios`, `bench`, `mutate`, `fuzz`, `ci`.
+//! The repository's own commands: `cargo xtask scenarios`, `bench`, `mutate`, `fuzz`, `pictures`, `ci`.
 //!
 //! Invariant: light, so that it builds in seconds; whatever needs the house calls the `rehang` binary.
 
+mod chromium;
 mod ci;
 mod clients;
 mod mutate;
+mod pictures;
 mod tools;
 mod upstream;
 
@@ -96,6 +98,12 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         rest: Vec<String>,
     },
+    /// Looks at reports in a real headless Chromium: boxes, contrast, keys, mouse; leaves screenshots in target/pictures.
+    Pictures {
+        /// A folder with reports that an earlier run made, instead of making them again.
+        #[arg(long, value_name = "DIR")]
+        made: Option<std::path::PathBuf>,
+    },
     /// What CI runs.
     Ci,
 }
@@ -129,6 +137,7 @@ fn run(args: &Args) -> xshell::Result<u8> {
         Command::Clients { fresh, rows } => clients::clients(&sh, *fresh, *rows),
         Command::Upstream { rest } => upstream::upstream(&sh, rest),
         Command::UpstreamTable { rest } => upstream::table(&sh, rest),
+        Command::Pictures { made } => pictures::pictures(&sh, made.as_deref()),
         Command::Ci => {
             cmd!(sh, "cargo --version").run()?;
             ci::ci(&sh)

@@ -20,7 +20,7 @@
     const element = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes || {})) {
       if (name === "on") for (const [event, act] of Object.entries(value)) element.addEventListener(event, act);
-      else if (name === "height") element.style.height = value + "px";
+      else if (name === "height") { if (value) element.style.height = value + "px"; }
       else if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : value);
     }
     element.append(...children.filter((child) => child !== null && child !== undefined));

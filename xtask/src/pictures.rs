@@ -1,0 +1,381 @@
+//! `cargo xtask pictures`: the report in a real headless Chromium.
+//!
+//! It makes reports of real cells, opens them, goes through them with a mouse and with keys alone, measures every label
+//! in both themes at both widths, and leaves screenshots behind.
+//!
+//! Invariants: nothing is installed; a page asks for nothing but its own file; a time that is measured is printed, and
+//! fails nothing but at a ceiling.
+
+use crate::chromium::{self, Chromium};
+use crate::tools;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::io;
+use std::path::{Path, PathBuf};
+use xshell::Shell;
+
+const CHECKS: &str = include_str!("pictures/checks.js");
+/// Wide and narrow: a laptop's window, a phone.
+const WIDTHS: [(u32, u32); 2] = [(1_280, 900), (390, 844)];
+const THEMES: [&str; 2] = ["light", "dark"];
+/// One cell of each kind: its name for the screenshot, and the words that find it in the list.
+const KINDS: [(&str, &str); 7] = [
+    ("question", "question/row-diff none"),
+    ("terminal", "::tty:: claude"),
+    ("watcher", "watcher@pr5 long-and-lively"),
+    ("little-loops", "little-loops idle@f54b32f"),
+    ("several-asks", "two-at-once"),
+    ("many-events", "companion/monitor"),
+    ("stdin", "stdin/ hung"),
+];
+/// Ceilings in milliseconds, for a machine under load; what is measured is printed.
+const OPEN_MAX_MS: f64 = 60_000.0;
+/// A report of the whole matrix is a few MB.
+const WHOLE_MAX_BYTES: u64 = 12 * 1024 * 1024;
+
+/// What CI prints where there is no Chromium.
+pub const MISSING: &str = "pictures: NOT RUN: chromium is missing (apt install chromium, or name one in $CHROMIUM)";
+
+/// Makes the reports, or takes those of `made`, and checks them; 1 where something is wrong.
+///
+/// # Errors
+/// No Chromium; a report that cannot be made.
+pub fn pictures(sh: &Shell, made: Option<&Path>) -> xshell::Result<u8> {
+    let Some(program) = chromium::find() else {
+        eprintln!("{MISSING}");
+        return Ok(2);
+    };
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| tools::root().join("target"), PathBuf::from);
+    let folder = target.join("pictures");
+    sh.create_dir(&folder)?;
+    let reports = match made {
+        Some(reports) => reports.to_owned(),
+        None => make(sh, &folder)?,
+    };
+    let shots = folder.join("screenshots");
+    sh.create_dir(&shots)?;
+    let profile = folder.join(format!("profile-{}", std::process::id()));
+    let mut visit = match Chromium::start(&program, profile) {
+        Ok(browser) => Visit { browser, shots, wrong: Vec::new() },
+        Err(error) => {
+            eprintln!("error: {}: {error}", program.display());
+            return Ok(2);
+        }
+    };
+    if let Err(error) = visit.all(&reports) {
+        visit.wrong.push(format!("broke off: {error}"));
+    }
+    for line in &visit.wrong {
+        println!("WRONG {line}");
+    }
+    println!("pictures: {} complaints; screenshots in {}", visit.wrong.len(), visit.shots.display());
+    Ok(u8::from(!visit.wrong.is_empty()))
+}
+
+/// Reports of a few cells, of the whole matrix, and of a scenario that means harm and is not as it says.
+fn make(sh: &Shell, folder: &Path) -> xshell::Result<PathBuf> {
+    let hostile = folder.join("hostile.toml");
+    sh.write_file(&hostile, self::hostile())?;
+    let at = |name: &str| folder.join(name).display().to_string();
+    let hostile = hostile.display().to_string();
+    for (name, rest) in
+        [("few", vec!["question/row-diff"]), ("many", vec![]), ("hostile", vec!["--scenarios", hostile.as_str()])]
+    {
+        println!("pictures: making the report `{name}`");
+        let rest: Vec<String> = rest.into_iter().map(str::to_owned).collect();
+        let out = at(name);
+        // the hostile one is not as expected, on purpose
+        tools::rehang(sh, &["run", "--stage", "sim", "--format", "json", "--report", &out], &rest, false)?;
+    }
+    Ok(folder.to_owned())
+}
+
+/// A scenario whose texts are markup, control characters, bidi overrides, and long; its expectation is wrong.
+fn hostile() -> String {
+    let evil = "</script><img src=x onerror=\\\"document.title='owned'\\\"><!-- & <b>bold</b>";
+    let (control, long) = ("\\u001b[2J\\u0007\\b", "long ".repeat(50_000));
+    let mut text =
+        format!("title = \"{evil}\"\nmechanism = \"Q1\"\nagent = {{ opencode = {{}} }}\nterminals = [\"null\"]\n");
+    let turns = format!(
+        "{{ bash = {{ command = \"{evil}\", does = [{{ print = \"{evil}{control}\" }}] }} }}, {{ say = \"{long}\" }}"
+    );
+    let ask = format!("{{ ask = [{{ question = \"{evil}\", options = [{{ label = \"{evil}\" }}] }}] }}");
+    let _ = writeln!(text, "turns = [{ask}, {turns}]\n\n[control]\nturns = [{turns}]");
+    let _ = writeln!(text, "\n[[expect]]\nstrategies = [\"none\"]\noutcome = \"completed\"");
+    text
+}
+
+/// The address of the first cell that the list shows for some words.
+fn first(words: &str) -> String {
+    format!(
+        "(() => {{ const i = document.getElementById('words'); i.value = {words:?}; i.dispatchEvent(new Event('input')); \
+         const a = document.querySelector('#cells a'); return a && a.getAttribute('href'); }})()"
+    )
+}
+
+struct Visit {
+    browser: Chromium,
+    shots: PathBuf,
+    wrong: Vec<String>,
+}
+
+impl Visit {
+    fn all(&mut self, reports: &Path) -> io::Result<()> {
+        let url = |name: &str| format!("file://{}", reports.join(name).join("index.html").display());
+        self.figures(reports, &[("few", url("few")), ("many", url("many"))])?;
+        self.looks(&url("many"))?;
+        self.mouse(&url("many"))?;
+        self.keys(&url("many"))?;
+        self.hostile(&url("hostile"))
+    }
+
+    /// How fast pages are; the figures are the answer.
+    fn figures(&mut self, reports: &Path, pages: &[(&str, String)]) -> io::Result<()> {
+        for (name, url) in pages {
+            self.browser.look(1_280, 900, "light")?;
+            self.open(url, "")?;
+            let told = self.browser.eval(
+                "(async () => { const paint = performance.getEntriesByName('first-contentful-paint')[0]; \
+                 const ready = performance.getEntriesByType('navigation')[0].loadEventEnd; const links = [...document.querySelectorAll('#cells a')].map((a) => a.getAttribute('href')); const took = []; \
+                 for (let n = 0; n < 9; n++) { const began = performance.now(); location.hash = links[Math.floor(n * links.length / 9)]; \
+                 while (document.documentElement.dataset.shown !== location.hash) await new Promise((r) => setTimeout(r, 1)); \
+                 took.push(performance.now() - began); } took.sort((a, b) => a - b); \
+                 return [paint ? paint.startTime : 0, ready, took[4]]; })()",
+            )?;
+            let count = "document.getElementById('count').textContent";
+            let (count, bytes) =
+                (self.browser.eval(count)?, std::fs::metadata(reports.join(name).join("index.html"))?.len());
+            let ms: Vec<f64> = (0..3).map(|at| told[at].as_f64().unwrap_or(f64::MAX)).collect();
+            println!(
+                "pictures: {name}: {count}, {bytes} bytes; first paint {:.0} ms, loaded {:.0} ms, a cell opens in {:.0} ms (median of 9)",
+                ms[0], ms[1], ms[2]
+            );
+            if ms.iter().any(|ms| *ms > OPEN_MAX_MS) {
+                self.wrong.push(format!("{name}: slower than any ceiling: {ms:?}"));
+            }
+            if bytes > WHOLE_MAX_BYTES {
+                self.wrong.push(format!("{name}: {bytes} bytes"));
+            }
+        }
+        Ok(())
+    }
+
+    /// All kinds of pages in both themes at both widths.
+    fn looks(&mut self, url: &str) -> io::Result<()> {
+        self.open(url, "")?;
+        let mut hashes = vec![("list".to_owned(), String::new())];
+        for (kind, words) in KINDS {
+            match self.browser.eval(&first(words))?.as_str() {
+                Some(hash) => hashes.push((kind.to_owned(), hash.to_owned())),
+                None => self.wrong.push(format!("the report has no cell of the kind {kind} ({words})")),
+            }
+        }
+        for (name, hash) in hashes {
+            self.in_all_looks(&name, url, &hash)?;
+        }
+        Ok(())
+    }
+
+    fn in_all_looks(&mut self, name: &str, url: &str, hash: &str) -> io::Result<()> {
+        for (width, height) in WIDTHS {
+            for theme in THEMES {
+                self.browser.look(width, height, theme)?;
+                self.open(url, hash)?;
+                self.measure(&format!("{name}-{width}-{theme}"))?;
+            }
+        }
+        self.browser.look(1_280, 900, "light")
+    }
+
+    /// Boxes, contrast, names; a screenshot.
+    fn measure(&mut self, name: &str) -> io::Result<()> {
+        let told = self.browser.eval(CHECKS)?;
+        let complaints = told["complaints"].as_array().cloned().unwrap_or_default();
+        self.wrong.extend(complaints.iter().filter_map(Value::as_str).map(|line| format!("{name}: {line}")));
+        if told["labels"].as_u64().unwrap_or(0) < 10 {
+            self.wrong.push(format!("{name}: hardly a label: the page is empty"));
+        }
+        self.quiet(name);
+        let shot = self.browser.screenshot()?;
+        // a shell's own decoder: one dependency less for a file to look at
+        let file = self.shots.join(format!("{name}.png"));
+        std::fs::write(file.with_extension("b64"), shot)?;
+        let decode = format!("base64 -d '{0}.b64' > '{0}.png' && rm '{0}.b64'", file.with_extension("").display());
+        std::process::Command::new("sh").args(["-c", &decode]).status().map(|_| ())
+    }
+
+    /// A square, the filter, a cell, its gaps to scale, its terminal.
+    fn mouse(&mut self, url: &str) -> io::Result<()> {
+        self.open(url, "")?;
+        let all = self.number("document.getElementById('count').textContent")?;
+        self.browser.click("#heat button")?;
+        self.until(
+            "a square opens its cells",
+            "location.hash.startsWith('#s=') && document.documentElement.dataset.shown === location.hash",
+        )?;
+        let some = self.number("document.getElementById('count').textContent")?;
+        self.demand("a square's cells are some of all", some > 0.0 && some < all);
+        self.open(url, "")?;
+        self.browser.click("#words")?;
+        for key in ["h", "u", "n", "g"] {
+            self.browser.press(key)?;
+        }
+        let hung = "[...document.querySelectorAll('#cells tbody tr')].every((row) => row.textContent.includes('hung'))";
+        self.until("the filter filters", hung)?;
+        self.browser.click("#bad")?;
+        self.until("a whole matrix is as expected", "document.getElementById('count').textContent.startsWith('0 ')")?;
+        self.browser.click("#bad")?;
+        self.until("and all come back", "document.querySelectorAll('#cells a').length > 0")?;
+        self.browser.click("#cells a")?;
+        self.until("a click opens a cell", "!!document.querySelector('.lanes tbody tr')")?;
+        let (_, watcher) = KINDS[2];
+        self.open(url, "")?;
+        self.open_first(watcher)?;
+        self.until("a watcher's cell has gaps", "!!document.querySelector('.lanes .gap')")?;
+        let height = "document.querySelector('.lanes').offsetHeight";
+        let before = self.number(height)?;
+        self.browser.click("#scale")?;
+        self.until(
+            "gaps are drawn to scale",
+            "document.querySelector('#scale').getAttribute('aria-pressed') === 'true'",
+        )?;
+        let after = self.number(height)?;
+        self.demand("gaps to scale are taller", after > before);
+        let (_, words) = KINDS[1];
+        self.open(url, "")?;
+        self.open_first(words)?;
+        self.until("a cell with a terminal has a player", "!!document.querySelector('.play')")?;
+        self.browser.eval(
+            "(() => { const r = document.querySelector('input[type=range]'); r.value = r.max; \
+             r.dispatchEvent(new Event('input')); })()",
+        )?;
+        self.until("the last screen shows something", "document.querySelector('.screen').textContent.trim() !== ''")?;
+        self.browser.click(".play")?;
+        self.until("it plays", "document.querySelector('.play').textContent === 'Stop'")?;
+        self.quiet("mouse");
+        Ok(())
+    }
+
+    /// The same without a mouse.
+    fn keys(&mut self, url: &str) -> io::Result<()> {
+        self.open(url, "")?;
+        self.tab_to("the scoreboard", "document.activeElement.matches('#heat button')")?;
+        let at = "document.activeElement.getAttribute('aria-label')";
+        let first = self.browser.eval(at)?;
+        for key in ["ArrowDown", "ArrowRight"] {
+            self.browser.press(key)?;
+        }
+        let moved = self.browser.eval(at)?;
+        self.demand("arrow keys move in the scoreboard", moved != first && moved.is_string());
+        let outline = "(() => { const s = getComputedStyle(document.activeElement); return s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 2; })()";
+        self.until("the focus is seen", outline)?;
+        self.browser.press("Enter")?;
+        self.until("Enter opens a square", "document.documentElement.dataset.shown.startsWith('#s=')")?;
+        self.until("the focus is on the list's title", "document.activeElement.id === 'list-title'")?;
+        self.tab_to("a cell", "document.activeElement.matches('#cells a')")?;
+        let opened = self.browser.eval("document.activeElement.getAttribute('href')")?;
+        self.browser.press("Enter")?;
+        self.until("Enter opens a cell", "document.documentElement.dataset.shown.startsWith('#cell=')")?;
+        self.until("the focus is on its title", "document.activeElement.id === 'cell-title'")?;
+        self.tab_to("a row of the timeline", "document.activeElement.matches('.lanes tr')")?;
+        let row = "document.activeElement.rowIndex";
+        let before = self.number(row)?;
+        self.browser.press("ArrowDown")?;
+        let after = self.number(row)?;
+        self.demand("arrow keys move in the timeline", after > before);
+        self.browser.press("Escape")?;
+        self.until(
+            "Escape goes back to the square's cells",
+            "document.documentElement.dataset.shown.startsWith('#s=')",
+        )?;
+        let back = self.browser.eval("document.activeElement.getAttribute('href')")?;
+        self.demand("the focus is back where the cell was opened", back == opened);
+        self.browser.press("Escape")?;
+        self.until("Escape goes back to all", "document.documentElement.dataset.shown === ''")?;
+        let square = self.browser.eval(at)?;
+        self.demand("the focus is back on the square", square == moved);
+        self.quiet("keys");
+        Ok(())
+    }
+
+    /// Markup, control characters, bidi and length stay text.
+    fn hostile(&mut self, url: &str) -> io::Result<()> {
+        self.open(url, "")?;
+        let hash = self.browser.eval("document.querySelector('#cells a').getAttribute('href')")?;
+        let hash = hash.as_str().unwrap_or_default().to_owned();
+        self.in_all_looks("hostile", url, &hash)?;
+        self.open(url, &hash)?;
+        self.until(
+            "the markup is shown as text",
+            "document.querySelector('#cell').textContent.includes('<img src=x')",
+        )?;
+        self.until("it is not as expected, and says so", "!!document.querySelector('#cell .bad li')")?;
+        let whole =
+            "document.images.length === 0 && !document.title.includes('owned') && !document.querySelector('#cell b')";
+        self.until("nothing of it is markup", whole)?;
+        let controls = "!/[\\u0000-\\u0008\\u000b-\\u001f\\u202a-\\u202e\\u2066-\\u2069]/.test(document.querySelector('#cell').textContent)";
+        self.until("no control character, no bidi override", controls)?;
+        self.quiet("hostile");
+        Ok(())
+    }
+
+    fn open_first(&mut self, words: &str) -> io::Result<()> {
+        self.browser.eval(&format!("location.hash = {}", first(words)))?;
+        self.until("a cell opens", "document.documentElement.dataset.shown === location.hash")
+    }
+
+    fn open(&mut self, url: &str, hash: &str) -> io::Result<()> {
+        self.browser.open(&format!("{url}{hash}"))?;
+        self.until("the page is ready", "document.documentElement.dataset.ready === ''")
+    }
+
+    /// Waits for an expression to hold, as long as the browser may live; a frame between two looks.
+    fn until(&mut self, what: &str, expression: &str) -> io::Result<()> {
+        let wait = format!(
+            "(async () => {{ const end = performance.now() + {OPEN_MAX_MS}; while (!({expression})) {{ \
+             if (performance.now() > end) return false; await new Promise((r) => setTimeout(r, 5)); }} return true; }})()"
+        );
+        let held = self.browser.eval(&wait)? == json!(true);
+        self.demand(what, held);
+        Ok(())
+    }
+
+    fn tab_to(&mut self, what: &str, expression: &str) -> io::Result<()> {
+        for _ in 0..40 {
+            self.browser.press("Tab")?;
+            if self.browser.eval(expression)? == json!(true) {
+                return Ok(());
+            }
+        }
+        Err(io::Error::other(format!("Tab does not reach {what}")))
+    }
+
+    fn number(&mut self, expression: &str) -> io::Result<f64> {
+        Ok(self.browser.eval(&format!("parseFloat({expression})"))?.as_f64().unwrap_or(f64::NAN))
+    }
+
+    fn demand(&mut self, what: &str, held: bool) {
+        if !held {
+            self.wrong.push(format!("not so: {what}"));
+        }
+    }
+
+    /// No error on the console, no request but for the file itself.
+    fn quiet(&mut self, name: &str) {
+        for event in std::mem::take(&mut self.browser.events) {
+            let params = &event["params"];
+            let wrong = match event["method"].as_str().unwrap_or_default() {
+                "Runtime.exceptionThrown" => Some(params["exceptionDetails"].to_string()),
+                "Runtime.consoleAPICalled" if params["type"] == "error" => Some(params["args"].to_string()),
+                "Log.entryAdded" => Some(params["entry"].to_string()),
+                "Network.requestWillBeSent" => {
+                    let url = params["request"]["url"].as_str().unwrap_or_default();
+                    let own = url.starts_with("file://") && params["type"] == "Document" || url.starts_with("about:");
+                    (!own).then(|| format!("a request to {url}"))
+                }
+                _ => None,
+            };
+            self.wrong.extend(wrong.map(|what| format!("{name}: {what}")));
+        }
+    }
+}
