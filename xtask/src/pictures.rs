@@ -78,9 +78,11 @@ fn make(sh: &Shell, folder: &Path) -> xshell::Result<PathBuf> {
     sh.write_file(&hostile, self::hostile())?;
     let at = |name: &str| folder.join(name).display().to_string();
     let hostile = hostile.display().to_string();
-    for (name, rest) in
-        [("few", vec!["question/row-diff"]), ("many", vec![]), ("hostile", vec!["--scenarios", hostile.as_str()])]
-    {
+    for (name, rest) in [
+        ("few", vec!["question/row-diff"]),
+        ("many", vec![]),
+        ("hostile", vec!["--strategy", "none", "--scenarios", hostile.as_str()]),
+    ] {
         println!("pictures: making the report `{name}`");
         let rest: Vec<String> = rest.into_iter().map(str::to_owned).collect();
         let out = at(name);
@@ -101,7 +103,10 @@ fn hostile() -> String {
     );
     let ask = format!("{{ ask = [{{ question = \"{evil}\", options = [{{ label = \"{evil}\" }}] }}] }}");
     let _ = writeln!(text, "turns = [{ask}, {turns}]\n\n[control]\nturns = [{turns}]");
-    let _ = writeln!(text, "\n[[expect]]\nstrategies = [\"none\"]\noutcome = \"completed\"");
+    let _ = writeln!(
+        text,
+        "\n[[expect]]\nstrategies = [\"none\"]\noutcome = \"completed\"\n\n[[expect]]\noutcome = \"as none\""
+    );
     text
 }
 
@@ -137,7 +142,7 @@ impl Visit {
             let told = self.browser.eval(
                 "(async () => { const paint = performance.getEntriesByName('first-contentful-paint')[0]; \
                  const ready = performance.getEntriesByType('navigation')[0].loadEventEnd; const links = [...document.querySelectorAll('#cells a')].map((a) => a.getAttribute('href')); const took = []; \
-                 for (let n = 0; n < 9; n++) { const began = performance.now(); location.hash = links[Math.floor(n * links.length / 9)]; \
+                 for (let n = 0; n < 9; n++) { const began = performance.now(); location.hash = links[n * 5 % links.length]; \
                  while (document.documentElement.dataset.shown !== location.hash) await new Promise((r) => setTimeout(r, 1)); \
                  took.push(performance.now() - began); } took.sort((a, b) => a - b); \
                  return [paint ? paint.startTime : 0, ready, took[4]]; })()",

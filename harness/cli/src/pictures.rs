@@ -5,8 +5,9 @@
 use crate::commands::CommandError;
 use crate::commands::run::Outcome;
 use crate::unit::CellAnswer;
+use crate::upstream::row::Row;
 use rehang_judge::{Trace, ndjson};
-use rehang_report::{CellPage, Page, cast, html, markdown};
+use rehang_report::{CellPage, Colour, Detail, Page, Square, Table, cast, html, markdown, table};
 use std::path::Path;
 
 /// Writes `index.html` and, for cells with a terminal, asciicast recordings into a folder. The cells must have kept
@@ -35,6 +36,67 @@ pub fn report(folder: &Path, title: &str, command: &str, outcome: &Outcome) -> R
         cells,
     };
     Ok(std::fs::write(folder.join("index.html"), html(&page))?)
+}
+
+/// Writes `index.html` for rows of real releases: a row a scenario and terminal, a column a release.
+///
+/// # Errors
+/// A folder that cannot be written.
+pub fn upstream(folder: &Path, command: &str, rows: &[Row]) -> Result<(), CommandError> {
+    std::fs::create_dir_all(folder)?;
+    let mut columns: Vec<String> = Vec::new();
+    let mut lines: Vec<(String, Vec<Option<Square>>)> = Vec::new();
+    for row in rows {
+        let (column, line) = (format!("{} {}", row.agent, row.version), format!("{} {}", row.scenario, row.terminal));
+        let x = columns.iter().position(|name| *name == column).unwrap_or_else(|| {
+            columns.push(column);
+            columns.len() - 1
+        });
+        let y = lines.iter().position(|(name, _)| *name == line).unwrap_or_else(|| {
+            lines.push((line, Vec::new()));
+            lines.len() - 1
+        });
+        let squares = &mut lines[y].1;
+        squares.resize(squares.len().max(x + 1), None);
+        squares[x] = Some(square(row));
+    }
+    lines.iter_mut().for_each(|(_, squares)| squares.resize(columns.len(), None));
+    let hung = rows.iter().filter(|row| row.outcome.as_deref() == Some("hung")).count();
+    let page = Table {
+        title: "real releases against a scripted model".to_owned(),
+        command: command.to_owned(),
+        summary: format!("{} cells, {hung} hung", rows.len()),
+        corner: "scenario".to_owned(),
+        columns,
+        rows: lines,
+    };
+    Ok(std::fs::write(folder.join("index.html"), table(&page))?)
+}
+
+fn square(row: &Row) -> Square {
+    let colour = match row.outcome.as_deref() {
+        _ if !row.flaky.is_empty() => Colour::Odd,
+        Some("hung") => Colour::Bad,
+        Some("completed") => Colour::Good,
+        Some(_) => Colour::Odd,
+        None => Colour::Plain,
+    };
+    let exit = row.exit.map(|code| format!("exit {code}"));
+    let how = [Some(row.evidence.clone()), exit, Some(format!("{} ms", row.ms)), Some(row.day.clone())];
+    let how: Vec<String> = how.into_iter().flatten().filter(|part| !part.is_empty()).collect();
+    let details = [
+        ("why", vec![row.detail.clone()]),
+        ("how it is known", vec![how.join(", ")]),
+        ("open asks", row.asks.clone()),
+        ("where its threads waited", row.waits.clone()),
+        ("what it told its model", row.told.clone()),
+        ("problems", row.problems.clone()),
+        ("runs differ", row.flaky.clone()),
+        ("again", vec![row.command.clone()]),
+    ];
+    let filled = |texts: Vec<String>| texts.into_iter().filter(|text| !text.is_empty()).collect();
+    let details = details.into_iter().map(|(name, texts)| Detail { name: name.to_owned(), texts: filled(texts) });
+    Square { verdict: row.verdict().to_string(), colour, details: details.collect() }
 }
 
 /// Appends a summary in Markdown to a file, as CI jobs want it (`$GITHUB_STEP_SUMMARY`).

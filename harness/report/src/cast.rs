@@ -27,3 +27,28 @@ pub fn cast(trace: &Trace, title: &str) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use expect_test::expect;
+
+    #[test]
+    fn a_recording_in_asciicast_v3() {
+        expect![[""]].assert_eq(&cast(&testing::trace(), "made/up"));
+    }
+
+    #[test]
+    fn each_line_is_what_the_format_says() {
+        let text = cast(&testing::trace(), "t");
+        let mut lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+        let header = lines.next().expect("a header");
+        assert!(header["version"] == 3 && header["term"]["cols"] == 80 && header["term"]["rows"] == 24, "{header}");
+        for event in lines {
+            let [interval, code, data] = event.as_array().expect("an array").as_slice() else { panic!("{event}") };
+            assert!(interval.as_f64().is_some_and(|interval| interval >= 0.0), "{event}");
+            assert!(["o", "i"].contains(&code.as_str().expect("a code")) && data.is_string(), "{event}");
+        }
+    }
+}

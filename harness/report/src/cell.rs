@@ -217,3 +217,37 @@ fn kind(name: &str, stack: &str) -> &'static str {
         _ => "strategy",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use expect_test::expect;
+    use std::fmt::Write;
+
+    #[test]
+    fn lanes_rows_and_bars_of_a_cell() {
+        let page = testing::page("hangs");
+        let mut shown = String::new();
+        for lane in &page.lanes {
+            let _ = writeln!(shown, "{} is a {}", lane.name, lane.kind);
+        }
+        for (place, row) in page.rows.iter().enumerate() {
+            let lane = row.lane.map_or("", |lane| page.lanes[lane].name.as_str());
+            let _ = writeln!(shown, "{place} {:>4} {lane}: {} {:?}", row.t, row.text, row.said);
+        }
+        for bar in &page.asks {
+            let _ = writeln!(shown, "{} from {} to {:?}", bar.label, bar.from, bar.to);
+        }
+        expect![[""]].assert_eq(&shown);
+    }
+
+    #[test]
+    fn a_text_is_shown_as_it_is_and_steers_nothing() {
+        assert_eq!(plain("a \"b\"\r\n\tc", 99), "a \"b\"\n\tc");
+        assert_eq!(plain("\u{1b}[2J\0\u{7f}\u{9b}", 99), "\u{241b}[2J\u{2400}\u{2421}\u{fffd}");
+        assert_eq!(plain("\u{202e}live\u{2066}\u{200b}", 99), "\u{fffd}live\u{fffd}\u{fffd}");
+        assert_eq!(plain("many words", 4), "many…");
+        assert_eq!(plain("four", 4), "four");
+    }
+}

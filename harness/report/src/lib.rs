@@ -13,6 +13,8 @@ mod html;
 mod markdown;
 mod screen;
 mod table;
+#[cfg(test)]
+mod testing;
 
 pub use cast::cast;
 pub use cell::{CellPage, Lane, RowPage};

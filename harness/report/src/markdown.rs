@@ -40,3 +40,21 @@ fn code(text: &str) -> String {
     let plain: String = text.chars().map(|c| if c.is_control() || c == '|' { ' ' } else { c }).collect();
     format!("`{}`", plain.replace('`', "'"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use expect_test::expect;
+
+    #[test]
+    fn a_summary_of_a_run_that_is_not_as_expected() {
+        let cells = [testing::page("hung | where `completed`\nis expected <b>")];
+        expect![[""]].assert_eq(&markdown(&Scoreboard::new(), &cells, 12));
+    }
+
+    #[test]
+    fn a_summary_of_a_run_that_is() {
+        assert!(markdown(&Scoreboard::new(), &[], 12).starts_with("### rehang: 12 cells, all as expected\n"));
+    }
+}

@@ -40,3 +40,14 @@ pub fn frames(trace: &Trace) -> Vec<Frame> {
     }
     frames
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_screen_is_what_stands_there() {
+        let frames = frames(&crate::testing::trace());
+        assert_eq!(frames, [Frame { t: 10, text: "Allow?".to_owned() }]);
+    }
+}

@@ -160,7 +160,7 @@ impl Run {
 }
 
 /// The command as it was given, quoted for a shell.
-fn command_line() -> String {
+pub fn command_line() -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=@,:+".contains(c);
     let quoted = |word: String| match !word.is_empty() && word.chars().all(plain) {
         true => word,

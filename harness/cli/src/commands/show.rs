@@ -1,12 +1,14 @@
 //! `rehang show CELL` and `rehang replay TRACE`: one cell as a timeline; again, and the same.
 //!
-//! Invariant: a replay runs the cell that the trace's header names and compares every event.
+//! Invariants: no line of a timeline is wider than the terminal, or than 80 columns where there is none; a replay runs
+//! the cell that the trace's header names and compares every event.
 
 use super::run::{Where, code};
 use super::select::Select;
 use super::{Code, CommandError};
 use crate::pool::Pool;
 use crate::report::why;
+use crate::unit::CellAnswer;
 use crate::workers;
 use clap::Args;
 use rehang_judge::{ndjson, timeline};
@@ -14,8 +16,15 @@ use rehang_scenario::problem::Style;
 use std::io::{BufReader, Write};
 use std::path::PathBuf;
 
+/// Columns of a timeline that goes to no terminal.
+const WIDTH: usize = 80;
+
 /// Shows cells as timelines.
 #[derive(Debug, Clone, Args)]
+#[command(after_help = "Examples:
+  rehang show question/row-diff::none::null          both arms of a cell
+  rehang show --exact --cast hang.cast 'question/terminal::none::tty::1'
+  asciinema play hang.cast")]
 pub struct Show {
     /// Which cells.
     #[command(flatten)]
@@ -26,6 +35,9 @@ pub struct Show {
     /// The trace itself, NDJSON, instead of the timeline.
     #[arg(long)]
     pub trace: bool,
+    /// Writes the terminal of one cell into this file, as an asciicast v3 recording in virtual time.
+    #[arg(long, value_name = "FILE", conflicts_with = "trace")]
+    pub cast: Option<PathBuf>,
 }
 
 impl Show {
@@ -43,37 +55,95 @@ impl Show {
         }
         let pool = Pool::new(workers(None)?);
         let outcome = super::run::run(&pool, &selected.units, true)?;
+        if let Some(file) = &self.cast {
+            write_cast(file, &outcome.cells)?;
+            return Ok(code(&selected, &outcome, false));
+        }
+        let width = width();
         for cell in &outcome.cells {
             if self.trace {
                 write!(out, "{}", cell.trace.as_deref().unwrap_or_default())?;
-                continue;
+            } else {
+                write!(out, "{}", shown(cell, width))?;
             }
-            let Some(row) = &cell.row else {
-                writeln!(out, "{}: {}", cell.id, why(cell).join("; "))?;
-                continue;
-            };
-            writeln!(out, "{} on {}", cell.id, row.stage)?;
-            writeln!(out)?;
-            writeln!(out, "{}", cell.timeline.as_deref().unwrap_or_default())?;
-            let words = [
-                row.cause.as_deref().map(|cause| format!("cause {cause}")),
-                row.blocked_on.as_deref().map(|on| format!("blocked on {on}")),
-                row.proof.as_deref().map(|proof| format!("proved by {proof}")),
-                (!row.broken.is_empty()).then(|| format!("breaks {}", row.broken.join(", "))),
-            ];
-            let words: Vec<String> = words.into_iter().flatten().collect();
-            writeln!(out, "{} after {} ms of virtual time{}", row.outcome, row.virtual_ms, join(&words))?;
-            for line in why(cell) {
-                writeln!(out, "NOT as expected: {line}")?;
-            }
-            writeln!(out)?;
         }
         Ok(code(&selected, &outcome, false))
     }
 }
 
-fn join(words: &[String]) -> String {
-    words.iter().map(|word| format!("; {word}")).collect()
+/// The terminal's columns; 80 where stdout is none.
+fn width() -> usize {
+    rustix::termios::tcgetwinsize(std::io::stdout())
+        .map(|size| usize::from(size.ws_col))
+        .ok()
+        .filter(|columns| *columns > 0)
+        .unwrap_or(WIDTH)
+        .max(timeline::WIDTH_MIN)
+}
+
+/// A cell in lines of at most `width` columns: its name, its timeline, how it ends.
+fn shown(cell: &CellAnswer, width: usize) -> String {
+    let Some(row) = &cell.row else {
+        return fold(&format!("{}: {}", cell.id, why(cell).join("; ")), width);
+    };
+    let mut out = fold(&format!("{} on {}", cell.id, row.stage), width);
+    out.push('\n');
+    match cell.trace.as_deref().map(|trace| ndjson::read(trace.as_bytes())) {
+        Some(Ok((_, trace))) => out.push_str(&timeline::timeline(&trace, width)),
+        Some(Err(error)) => out.push_str(&fold(&format!("no timeline: {error}"), width)),
+        None => {}
+    }
+    out.push('\n');
+    let words = [
+        row.cause.as_deref().map(|cause| format!("; cause {cause}")),
+        row.blocked_on.as_deref().map(|on| format!("; blocked on {on}")),
+        row.proof.as_deref().map(|proof| format!("; proved by {proof}")),
+        (!row.broken.is_empty()).then(|| format!("; breaks {}", row.broken.join(", "))),
+    ];
+    let words: String = words.into_iter().flatten().collect();
+    out.push_str(&fold(&format!("{} after {} ms of virtual time{words}", row.outcome, row.virtual_ms), width));
+    for line in why(cell) {
+        out.push_str(&fold(&format!("NOT as expected: {line}"), width));
+    }
+    out.push('\n');
+    out
+}
+
+/// A text in lines of at most `width` columns, broken at blanks where that can be. What is not ASCII counts two.
+fn fold(text: &str, width: usize) -> String {
+    let wide = |c: char| if c.is_ascii() { 1 } else { 2 };
+    let (mut out, mut used) = (String::new(), 0);
+    for word in timeline::cut(text, 4_000).split_inclusive(' ') {
+        let columns: usize = word.trim_end().chars().map(wide).sum();
+        if used > 0 && used + columns > width {
+            out.truncate(out.trim_end().len());
+            out.push('\n');
+            used = 0;
+        }
+        for c in word.chars() {
+            if used + wide(c) > width && c != ' ' {
+                out.push('\n');
+                used = 0;
+            }
+            out.push(c);
+            used += wide(c);
+        }
+    }
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+    out
+}
+
+/// Writes the recording of the one cell there is.
+fn write_cast(file: &std::path::Path, cells: &[CellAnswer]) -> Result<(), CommandError> {
+    let [cell] = cells else {
+        let what = format!("a recording is of one cell, and these are {}; name one with --exact", cells.len());
+        return Err(CommandError::Usage(what));
+    };
+    let trace = cell.trace.as_deref().ok_or_else(|| CommandError::Fault(why(cell).join("; ")))?;
+    let (_, trace) = ndjson::read(trace.as_bytes()).map_err(|e| CommandError::Fault(e.to_string()))?;
+    let text = rehang_report::cast(&trace, &cell.id);
+    std::fs::write(file, text).map_err(|e| CommandError::Usage(format!("{}: {e}", file.display())))
 }
 
 /// Runs the cell of a trace again.
@@ -117,7 +187,25 @@ impl Replay {
         let at = again.events.iter().zip(&trace.events).position(|(a, b)| a != b);
         let at = at.unwrap_or(again.events.len().min(trace.events.len()));
         writeln!(out, "{id}: NOT the same from event {} on; this time:", at + 1)?;
-        writeln!(out, "{}", timeline::timeline(&again, 100))?;
+        writeln!(out, "{}", timeline::timeline(&again, width()))?;
         Ok(Code::Nondeterministic)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folded_lines_fit_and_lose_nothing_but_blanks() {
+        let id = "companion/asked-before-spawn[external-directory]::watcher@pr5(misses=2, for=10m)::null::1::control";
+        let text = format!("{id} on lockstep with ä and 字 in it");
+        for width in [40, 41, 80] {
+            let lines = fold(&text, width);
+            assert!(lines.lines().all(|line| line.chars().count() <= width), "{lines}");
+            let solid = |text: &str| text.split_whitespace().collect::<String>();
+            assert_eq!(solid(&lines), solid(&text));
+        }
+        assert_eq!(fold("a b", 40), "a b\n");
     }
 }

@@ -4,6 +4,7 @@
 //! the cells, whatever order they ran in.
 
 use super::{Code, CommandError};
+use crate::pictures;
 use crate::report::Format;
 use crate::upstream::agents::{self, Shown as Bar};
 use crate::upstream::baseline::compare;
@@ -71,6 +72,9 @@ pub struct Upstream {
     /// Writes a table of the whole results file; without releases, only that.
     #[arg(long, value_name = "FILE", requires = "results")]
     pub table: Option<PathBuf>,
+    /// Writes a page into this folder, `index.html`: releases × scenarios, each square with its evidence.
+    #[arg(long, value_name = "DIR")]
+    pub report: Option<PathBuf>,
     /// A hang makes the exit code 3.
     #[arg(long)]
     pub deny_hangs: bool,
@@ -150,6 +154,9 @@ impl Upstream {
             .print(self.format, out)?;
         if self.table.is_some() {
             self.write_table()?;
+        }
+        if let Some(folder) = &self.report {
+            pictures::upstream(folder, &super::run::command_line(), &rows)?;
         }
         if let Some(stop) = stop {
             return Err(CommandError::Usage(stop));

@@ -1,0 +1,60 @@
+//! A small cell for the tests of this crate.
+//!
+//! Invariant: two asks overlap, one of them never ends; there is a terminal, and a gap.
+
+use crate::cell::CellPage;
+use rehang_judge::trace::{AskEnd, AskKind, Cause, Ended, Event, Fact, What};
+use rehang_judge::{Row, Trace};
+use rehang_scenario::VTime;
+
+fn asked(id: &str) -> What {
+    let (id, session, permission) = (id.to_owned(), "ses_1".to_owned(), "bash".to_owned());
+    What::Fact(Fact::Asked { id, kind: AskKind::Permission, session, questions: Vec::new(), permission })
+}
+
+/// The trace.
+pub fn trace() -> Trace {
+    let said = |text: &str| What::Fact(Fact::ModelSaid { session: "ses_1".to_owned(), text: text.to_owned() });
+    let ended = What::Fact(Fact::AskEnded {
+        id: "per_1".to_owned(),
+        end: AskEnd::Replied,
+        cause: Cause::Answer,
+        by: "user".to_owned(),
+        answers: Vec::new(),
+    });
+    let events = [
+        (0, "agent", What::Spawn { parent: String::new(), argv: vec!["fake".to_owned()] }),
+        (0, "agent", said("I look \"around\".\nThen I ask.")),
+        (10, "agent.1", What::Out { fd: 1, text: "{\"type\":\"x\"}\n".to_owned() }),
+        (10, "agent", What::Out { fd: 0, text: "\u{1b}[1mAllow?\u{1b}[0m ".to_owned() }),
+        (20, "agent", asked("per_1")),
+        (20, "agent", asked("per_2")),
+        (5_020, "person1", What::In { text: "y\r".to_owned() }),
+        (5_020, "agent", ended),
+        (9_000, "", What::Ended(Ended::Deadlock(vec![("agent".to_owned(), "permission".to_owned())]))),
+    ];
+    Trace { events: events.map(|(t, who, what)| Event { t: VTime(t), who: who.to_owned(), what }).into() }
+}
+
+/// The page of the cell, with one complaint.
+pub fn page(complaint: &str) -> CellPage {
+    let row = Row {
+        scenario: "made/up".to_owned(),
+        strategy: "none".to_owned(),
+        terminal: "tty".to_owned(),
+        stage: "sim".to_owned(),
+        seed: 1,
+        outcome: "hung".to_owned(),
+        cause: None,
+        blocked_on: Some("permission".to_owned()),
+        proof: Some("deadlock".to_owned()),
+        policy: None,
+        rejected: 0,
+        virtual_ms: 9_000,
+        wall_us: 0,
+        trace_sha256: String::new(),
+        broken: vec!["ask-without-end".to_owned()],
+        expected: false,
+    };
+    CellPage::new("made/up::none::tty::1", row, false, "Q3", vec![complaint.to_owned()], &trace())
+}
