@@ -36,7 +36,13 @@ mod tests {
 
     #[test]
     fn a_recording_in_asciicast_v3() {
-        expect![[""]].assert_eq(&cast(&testing::trace(), "made/up"));
+        expect![[r#"
+            {"version":3,"term":{"cols":80,"rows":24},"title":"made/up"}
+            [0.01,"o","{\"type\":\"x\"}\r\n"]
+            [0.0,"o","\u001b[1mAllow?\u001b[0m "]
+            [5.01,"i","y\r"]
+        "#]]
+        .assert_eq(&cast(&testing::trace(), "made/up"));
     }
 
     #[test]

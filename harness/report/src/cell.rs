@@ -239,7 +239,24 @@ mod tests {
         for bar in &page.asks {
             let _ = writeln!(shown, "{} from {} to {:?}", bar.label, bar.from, bar.to);
         }
-        expect![[""]].assert_eq(&shown);
+        expect![[r#"
+            model is a model
+            agent is a agent
+            agent.1 is a tool
+            terminal is a terminal
+            person1 is a person
+            0    0 agent: is started: fake None
+            1    0 model: model says Some("I look \"around\".\nThen I ask.")
+            2   10 agent.1: stdout Some("{\"type\":\"x\"}")
+            3   10 terminal: screen Some("␛[1mAllow?␛[0m ")
+            4   20 agent: asks per_1: may I bash? None
+            5   20 agent: asks per_2: may I bash? None
+            6 5020 person1: writes Some("y␍")
+            7 5020 agent: per_1 replied (answer by user) None
+            per_1: bash from 4 to Some(7)
+            per_2: bash from 5 to None
+        "#]]
+        .assert_eq(&shown);
     }
 
     #[test]

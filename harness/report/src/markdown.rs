@@ -50,7 +50,17 @@ mod tests {
     #[test]
     fn a_summary_of_a_run_that_is_not_as_expected() {
         let cells = [testing::page("hung | where `completed`\nis expected <b>")];
-        expect![[""]].assert_eq(&markdown(&Scoreboard::new(), &cells, 12));
+        expect![[r#"
+            ### rehang: 12 cells, not as expected
+
+            | cell | outcome | breaks | why |
+            |---|---|---|---|
+            | `made/up::none::tty::1` | hung | ask-without-end | `hung   where 'completed' is expected <b>` |
+
+            | strategy | cells | resolved | stopped | missed | wrongly | harmed | untouched |
+            |---|--:|--:|--:|--:|--:|--:|--:|
+        "#]]
+        .assert_eq(&markdown(&Scoreboard::new(), &cells, 12));
     }
 
     #[test]
