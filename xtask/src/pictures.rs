@@ -33,6 +33,9 @@ const OPEN_MAX_MS: f64 = 60_000.0;
 /// A report of the whole matrix is a few MB.
 const WHOLE_MAX_BYTES: u64 = 12 * 1024 * 1024;
 
+/// What `rehang run` says to the hostile scenario, which hangs and says that it does not.
+const HANG: u8 = 3;
+
 /// What CI prints where there is no Chromium.
 pub const MISSING: &str = "pictures: NOT RUN: chromium is missing (apt install chromium, or name one in $CHROMIUM)";
 
@@ -45,8 +48,7 @@ pub fn pictures(sh: &Shell, made: Option<&Path>) -> xshell::Result<u8> {
         eprintln!("{MISSING}");
         return Ok(2);
     };
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| tools::root().join("target"), PathBuf::from);
-    let folder = target.join("pictures");
+    let folder = tools::target().join("pictures");
     sh.create_dir(&folder)?;
     let reports = match made {
         Some(reports) => reports.to_owned(),
@@ -76,18 +78,20 @@ pub fn pictures(sh: &Shell, made: Option<&Path>) -> xshell::Result<u8> {
 fn make(sh: &Shell, folder: &Path) -> xshell::Result<PathBuf> {
     let hostile = folder.join("hostile.toml");
     sh.write_file(&hostile, self::hostile())?;
-    let at = |name: &str| folder.join(name).display().to_string();
     let hostile = hostile.display().to_string();
-    for (name, rest) in [
-        ("few", vec!["question/row-diff"]),
-        ("many", vec![]),
-        ("hostile", vec!["--strategy", "none", "--scenarios", hostile.as_str()]),
-    ] {
+    let rehang = tools::built(sh, false)?;
+    let hostile = ["--strategy", "none", "--scenarios", hostile.as_str()];
+    for (name, rest, wanted) in [("few", &["question/row-diff"][..], 0), ("many", &[], 0), ("hostile", &hostile, HANG)]
+    {
         println!("pictures: making the report `{name}`");
-        let rest: Vec<String> = rest.into_iter().map(str::to_owned).collect();
-        let out = at(name);
-        // the hostile one is not as expected, on purpose
-        tools::rehang(sh, &["run", "--stage", "sim", "--format", "json", "--report", &out], &rest, false)?;
+        let mut run = std::process::Command::new(&rehang);
+        run.args(["run", "--stage", "sim", "--report"]).arg(folder.join(name)).args(rest);
+        let code = tools::code(run.current_dir(tools::root()).stdout(std::process::Stdio::null()).status());
+        if code != wanted {
+            println!(
+                "pictures: `rehang run` for `{name}` says {code}, not {wanted}; its report is looked at all the same"
+            );
+        }
     }
     Ok(folder.to_owned())
 }

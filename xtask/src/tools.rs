@@ -20,9 +20,25 @@ pub fn build(sh: &Shell, release: bool) -> xshell::Result<PathBuf> {
 
 /// Builds `rehang` and its fakes and runs it; its exit code.
 pub fn rehang(sh: &Shell, args: &[&str], rest: &[String], release: bool) -> xshell::Result<u8> {
-    let rehang = build(sh, release)?;
+    let rehang = built(sh, release)?;
     let output = cmd!(sh, "{rehang} {args...} {rest...}").quiet().ignore_status();
-    let status = std::process::Command::from(output).status();
+    Ok(code(std::process::Command::from(output).status()))
+}
+
+/// Builds `rehang` and its fakes; where it is.
+pub fn built(sh: &Shell, release: bool) -> xshell::Result<PathBuf> {
+    let profile: &[&str] = if release { &["--release"] } else { &[] };
+    cmd!(sh, "cargo build --quiet {profile...} --package rehang --package rehang-fakes").quiet().run()?;
+    Ok(target().join(if release { "release" } else { "debug" }).join("rehang"))
+}
+
+/// The folder for what is built.
+pub fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
+/// The exit code of a command; 70, a fault, where it has none.
+pub fn code(status: std::io::Result<std::process::ExitStatus>) -> u8 {
     let code = status.ok().and_then(|status| status.code()).and_then(|code| u8::try_from(code).ok());
-    Ok(code.unwrap_or(70))
+    code.unwrap_or(70)
 }
