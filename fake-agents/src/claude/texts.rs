@@ -195,6 +195,12 @@ pub fn suggestions(release: Release, command: &str) -> (Value, Option<Value>) {
     (Value::from(all), changes.then(|| Value::from(CWD)))
 }
 
+/// Whether a command line is one command: then the request says why it asks, of a chain it says nothing (recorded for
+/// 2.0.77 and 2.1.329).
+pub fn is_one_command(command: &str) -> bool {
+    !command.contains([';', '&', '|', '\n'])
+}
+
 /// A tool call's questions in the order of the tool's schema, and nothing else of its input.
 pub fn schema_order(input: &Value) -> Value {
     let Some(questions) = input["questions"].as_array() else { return input.clone() };

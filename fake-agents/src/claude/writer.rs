@@ -164,8 +164,15 @@ impl Writer {
         if let Some(command) = input["command"].as_str().filter(|_| tool == "Bash") {
             let (suggestions, blocked) = texts::suggestions(self.release, command);
             add(&mut r, json!({"permission_suggestions": suggestions}));
-            if let Some(path) = blocked {
-                add(&mut r, json!({"blocked_path": path}));
+            match blocked {
+                Some(path) => add(&mut r, json!({"blocked_path": path})),
+                None if texts::is_one_command(command) => {
+                    add(&mut r, json!({"decision_reason": "This command requires approval"}));
+                    if newest {
+                        add(&mut r, json!({"decision_reason_type": "other"}));
+                    }
+                }
+                None => {}
             }
         }
         if self.release > Release::V1_0_128 {

@@ -3,7 +3,7 @@
 //! Invariant: every way out of the command is an exit code of [`crate::commands::Code`].
 
 use crate::commands::{
-    Code, CommandError, agents, bench, bisect, check, explore, import, list, measure, path, reproduce, run, select,
+    Code, CommandError, agents, bench, bisect, check, drift, explore, import, list, measure, path, reproduce, run, select,
     show, supervise, tune, upstream, why, wrapper,
 };
 use clap::{CommandFactory, Parser, Subcommand};
@@ -71,6 +71,7 @@ enum Command {
     Upstream(upstream::Upstream),
     Bisect(bisect::Bisect),
     Agents(agents::Agents),
+    Drift(drift::Drift),
     Why(why::Why),
     Supervise(supervise::Supervise),
     Wrapper(wrapper::Wrapper),
@@ -179,6 +180,7 @@ fn command(command: Command) -> Result<Code, CommandError> {
         }
         Command::Upstream(upstream) => upstream.run(&mut out),
         Command::Bisect(bisect) => bisect.run(&mut out),
+        Command::Drift(drift) => drift.run(&mut out),
         Command::Agents(agents) => agents.run(&mut out),
         Command::Path(path) => path.run(&mut out),
         Command::Wrapper(wrapper) => wrapper.run(&mut out),

@@ -7,6 +7,7 @@
 use crate::Compared;
 use crate::session::{Session, Setup};
 use rehang_fakes::os::Exit;
+use rehang_scenario::Agent;
 use serde_json::{Map, Value, json};
 
 /// What the fake leaves out on purpose: a pattern of keys from the message's top (`*` is any one), and why.
@@ -70,9 +71,14 @@ pub fn read(text: &str) -> Result<Vec<Line>, serde_json::Error> {
     Ok(lines)
 }
 
-/// Plays an exchange and compares.
+/// The most deadlines that a fake is taken over.
+const TICKS_MAX: u32 = 1_000;
+
+/// Plays an exchange and compares. The lines that `opencode run --format json` prints are compared as those of
+/// [`crate::opencode`] are.
 pub fn compare(setup: Setup, lines: &[Line], ends: &Ends) -> Compared {
     let mut compared = Compared::default();
+    let is_claude = matches!(setup.agent, Agent::Claude(_));
     let mut run = Run { session: setup.run(), answered: 0 };
     let mut said = 0;
     for line in lines {
@@ -81,6 +87,7 @@ pub fn compare(setup: Setup, lines: &[Line], ends: &Ends) -> Compared {
             continue;
         }
         // The host waited for what it had read by then, and the fake has said it without being told more.
+        run.wait(said);
         let early = run.session.messages().len();
         if early < said {
             compared.differ("messages before the host's next", said, early);
@@ -91,8 +98,13 @@ pub fn compare(setup: Setup, lines: &[Line], ends: &Ends) -> Compared {
             return compared;
         }
     }
+    run.wait(lines.iter().filter(|l| !l.sent).count());
     let recorded: Vec<Value> = lines.iter().filter(|l| !l.sent).map(|l| l.message.clone()).collect();
-    compared.lists("messages", &normal(&recorded), &normal(&run.session.messages()));
+    let said = run.session.messages();
+    match is_claude {
+        true => compared.lists("messages", &normal(&recorded), &normal(&said)),
+        false => compared.lists("lines", &crate::opencode::normal(&recorded), &crate::opencode::normal(&said)),
+    }
     run.ended(ends, &mut compared);
     compared
 }
@@ -121,10 +133,24 @@ impl Run {
         Ok(())
     }
 
+    /// Lets time pass until so much was said, or nothing more will be.
+    fn wait(&mut self, said: usize) {
+        for _ in 0..TICKS_MAX {
+            if self.session.messages().len() >= said || !self.session.tick() {
+                return;
+            }
+        }
+    }
+
     /// Those that ended did, those that hung do.
     fn ended(&mut self, ends: &Ends, compared: &mut Compared) {
         match ends {
             Ends::Exit(code) => {
+                for _ in 0..TICKS_MAX {
+                    if self.session.exit.is_some() || !self.session.tick() {
+                        break;
+                    }
+                }
                 if self.session.exit != Some(Exit::Code(*code)) {
                     compared.differ("its end", format!("exit {code}"), format!("{:?}", self.session.exit));
                 }

@@ -41,7 +41,7 @@ impl Mask {
         folders.sort_by_key(|(from, _)| std::cmp::Reverse(from.len()));
         let compiled = |pattern: &str| Regex::new(pattern).expect("a pattern of ours");
         let patterns = Patterns {
-            id: compiled(r"\b(ses|msg|prt|que|per|evt|req)_[0-9A-Za-z]{4,}"),
+            id: compiled(r"\b(ses|msg|prt|que|per|evt|req)_[0-9A-Za-z]{20,}"),
             uuid: compiled(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"),
             instant: compiled(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"),
         };
@@ -115,7 +115,7 @@ mod tests {
             "next": "ses_e0713b32cffe5hTDP3rJZOKgMu", "slug": "cosmic-comet", "pid": 4711,
             "uuid": "dc52d07a-d36c-42e4-9df7-fe98665bf8fd", "at": "2026-11-21T02:36:45.846Z", "in": "/tmp/x/work/a",
             "home": "/tmp/x/.config", "agents": ["Explore"], "time": {"created": 1_795_177_598_164_i64, "end": 1_795_177_598_200_i64},
-            "said": "sessions and messages", "n": 7,
+            "said": "sessions and messages", "per_turn_effort_active": 7,
         });
         let masked = mask.value(&real);
         let wanted = json!({
@@ -123,7 +123,7 @@ mod tests {
             "uuid": "00000000-0000-4000-8000-000000000001", "at": "2023-11-14T00:00:00.000Z",
             "in": "/home/agent/project/a", "home": "/home/agent/.config", "agents": [],
             "time": {"created": 1_700_000_000_000_i64, "end": 1_700_000_000_036_i64},
-            "said": "sessions and messages", "n": 7,
+            "said": "sessions and messages", "per_turn_effort_active": 7,
         });
         assert_eq!(masked, wanted);
         let again = Mask::new(&[("/tmp/x", "/home/agent")]).value(&masked);

@@ -257,6 +257,12 @@ impl Pair {
     }
 }
 
+/// Lines of `opencode run --format json`, with their ids named, their instants taken out and their folders made one.
+pub(crate) fn normal(lines: &[Value]) -> Vec<Value> {
+    let mut names = Names::default();
+    lines.iter().map(|line| names.normal(line.clone())).collect()
+}
+
 impl Names {
     /// A value with its ids named, its instants and slugs taken out, its folders made one.
     fn normal(&mut self, value: Value) -> Value {
@@ -268,7 +274,11 @@ impl Names {
                 let event = fields.iter().any(|(k, _)| k == "properties");
                 for (key, value) in fields {
                     let value = match key.as_str() {
-                        "created" | "updated" | "completed" | "start" | "end" | "time" if value.is_number() => json!(0),
+                        "created" | "updated" | "completed" | "start" | "end" | "time" | "timestamp"
+                            if value.is_number() =>
+                        {
+                            json!(0)
+                        }
                         "slug" => json!("slug"),
                         "id" if event => json!("event"),
                         _ => self.normal(value),

@@ -1,4 +1,4 @@
-//! One `fake-claude` on the simulated kernel, with the ends of its streams in the caller's hands.
+//! One fake on the simulated kernel, with the ends of its streams in the caller's hands.
 //!
 //! Invariant: it runs whenever it can; what it wrote is taken before anything is written to it.
 //! A simulated kernel that fails is a fault of the house and panics: this drives comparisons and tests alone.
@@ -14,8 +14,8 @@ use serde_json::Value;
 
 /// What to start.
 pub struct Setup {
-    /// The release.
-    pub version: String,
+    /// Who is played, and as which release.
+    pub agent: Agent,
     /// Its arguments.
     pub args: Vec<String>,
     /// What the model does.
@@ -33,33 +33,31 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// A run of this release with these arguments, separated by spaces.
+    /// A run of this release of Claude Code with these arguments, separated by spaces.
     pub fn new(version: &str, args: &str, turns: Vec<Turn>, terminal: Terminal) -> Setup {
         let args = args.split_whitespace().map(str::to_owned).collect();
-        let (faults, inside) = (Vec::new(), Vec::new());
-        Setup {
-            version: version.to_owned(),
-            args,
-            turns,
-            faults,
-            inside,
-            terminal,
-            model_port: None,
-            start: VTime::ZERO,
-        }
+        let agent = Agent::Claude(Claude { release: version.to_owned(), mode: ClaudeMode::Print });
+        Setup { args, ..Setup::of(agent, turns, terminal) }
+    }
+
+    /// A run of this agent, without arguments.
+    pub fn of(agent: Agent, turns: Vec<Turn>, terminal: Terminal) -> Setup {
+        let (args, faults, inside) = Default::default();
+        Setup { agent, args, turns, faults, inside, terminal, model_port: None, start: VTime::ZERO }
     }
 
     /// What the kernel is asked to start.
     pub fn launch(&self) -> Launch {
         let plan = Plan {
-            agent: Agent::Claude(Claude { release: self.version.clone(), mode: ClaudeMode::Print }),
+            agent: self.agent.clone(),
             turns: self.turns.clone(),
             faults: self.faults.clone(),
             inside: self.inside.clone(),
             model_port: self.model_port,
             stored: None,
         };
-        let argv = std::iter::once("fake-claude".to_owned()).chain(self.args.iter().cloned()).collect();
+        let program = if matches!(self.agent, Agent::Claude(_)) { "fake-claude" } else { "fake-opencode" };
+        let argv = std::iter::once(program.to_owned()).chain(self.args.iter().cloned()).collect();
         Launch { role: "agent".to_owned(), argv, env: Vec::new(), plan, terminal: self.terminal }
     }
 

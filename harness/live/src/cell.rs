@@ -5,7 +5,7 @@
 use crate::keeper::Answer;
 use crate::plan;
 use crate::report::Report;
-use rehang_agents::{Installed, Recipe};
+use rehang_agents::{Form, Installed, Recipe};
 use rehang_scenario::turns::{Bash, Step, Turn};
 use rehang_scenario::{Fault, ModelDoes, Scenario, Terminal};
 use std::io::{BufRead, BufReader, Write};
@@ -115,6 +115,34 @@ fn never_ends(bash: &Bash) -> bool {
         Step::Background(left) => left.stdout != Some(false) || left.stderr != Some(false),
         Step::Every(every) => every.times == 0,
         _ => false,
+    })
+}
+
+/// What a cell comes to for its agent: what a fake needs to play the same.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Played {
+    /// The arguments, without the program.
+    pub args: Vec<String>,
+    /// What the model does; bash commands are those of the room.
+    pub turns: Vec<Turn>,
+    /// Whether its stdin is a host's.
+    pub is_driven: bool,
+    /// Whether it is a server.
+    pub is_server: bool,
+}
+
+/// What a cell comes to for its agent.
+///
+/// # Errors
+/// The release cannot play it.
+pub fn played(cell: &Cell<'_>) -> Result<Played, LiveError> {
+    let order = plan::order(cell)?;
+    let args = order.room.argv.into_iter().skip(cell.installed.program.len()).collect();
+    Ok(Played {
+        args,
+        turns: order.scenario.turns,
+        is_driven: order.form == Form::Stdin,
+        is_server: order.form == Form::Serve,
     })
 }
 

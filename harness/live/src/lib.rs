@@ -18,5 +18,5 @@ mod serve;
 mod verdict;
 mod watch;
 
-pub use cell::{Cell, LIVE_ARG, LiveError, cannot, deadline, run, run_telling};
+pub use cell::{Cell, LIVE_ARG, LiveError, Played, cannot, deadline, played, run, run_telling};
 pub use report::{Ask, Evidence, Exit, Line, Outcome, Process, Report, Requests, Thread, Via};

@@ -114,6 +114,7 @@ impl Bisect {
             deadline: self.deadline.map(Duration::from_secs),
             repeat: self.repeat as usize,
             jobs: 1,
+            record: None,
         };
         let mut looks = Looks { runner, cells: &cells, rows: vec![None; cells.len()], format: self.format, out };
         let good_first = self.good < self.bad;

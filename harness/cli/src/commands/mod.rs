@@ -6,6 +6,7 @@ pub mod agents;
 pub mod bench;
 pub mod bisect;
 pub mod check;
+pub mod drift;
 pub mod explore;
 pub mod import;
 pub mod list;

@@ -75,6 +75,10 @@ pub struct Upstream {
     /// Writes a page into this folder, `index.html`: releases × scenarios, each square with its evidence.
     #[arg(long, value_name = "DIR")]
     pub report: Option<PathBuf>,
+    /// Writes what went over each cell's wires to DIR/AGENT-VERSION/SCENARIO-TERMINAL.jsonl, without real ids, instants and
+    /// folders: the form in which a fake is held to a release.
+    #[arg(long, value_name = "DIR")]
+    pub record: Option<PathBuf>,
     /// A hang makes the exit code 3.
     #[arg(long)]
     pub deny_hangs: bool,
@@ -143,6 +147,7 @@ impl Upstream {
             deadline: self.deadline.map(Duration::from_secs),
             repeat: self.repeat as usize,
             jobs: self.jobs.unwrap_or_else(default_jobs).max(1),
+            record: self.record.clone(),
         };
         let keeper = Keeper::new(kept, cells.len());
         let todo: Vec<Cell> = cells.iter().filter(|cell| self.again || !keeper.has(cell)).cloned().collect();

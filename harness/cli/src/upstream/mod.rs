@@ -9,6 +9,7 @@ pub mod bisect;
 pub mod day;
 pub mod memory;
 pub mod plan;
+pub mod record;
 pub mod results;
 pub mod row;
 pub mod runner;

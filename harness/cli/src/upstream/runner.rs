@@ -7,9 +7,10 @@ use super::agents::Shown;
 use super::bisect::{Sure, sure};
 use super::memory::Gate;
 use super::plan::Cell;
+use super::record;
 use super::row::{Row, Verdict};
 use rehang_agents::{Progress, Store, StoreError};
-use rehang_live::LiveError;
+use rehang_live::{LiveError, Report};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -31,6 +32,8 @@ pub struct Runner {
     pub repeat: usize,
     /// How many at once.
     pub jobs: usize,
+    /// Where a recording of each cell is written.
+    pub record: Option<PathBuf>,
 }
 
 /// Why a cell has no row.
@@ -116,12 +119,24 @@ impl Runner {
             }
             let _place = gate.enter(recipe.memory_mib);
             match rehang_live::run(&live) {
-                Ok(report) => rows.push(Row::seen(&cell.key, &cell.of, &report)),
+                Ok(report) => {
+                    self.keep(cell, &report).map_err(|error| Stop::Machine(format!("the recording: {error}")))?;
+                    rows.push(Row::seen(&cell.key, &cell.of, &report));
+                }
                 Err(LiveError::Cannot(why)) => return Ok(Row::unrun(&cell.key, &cell.of, why)),
                 Err(LiveError::Sandbox(why)) => return Err(Stop::Machine(why)),
                 Err(error) => return Err(Stop::Fault(format!("{}: {error}", cell.key.command()))),
             }
         }
+    }
+}
+
+impl Runner {
+    fn keep(&self, cell: &Cell, report: &Report) -> std::io::Result<()> {
+        let Some(folder) = &self.record else { return Ok(()) };
+        let lines = record::recording(&cell.scenario.agent, report);
+        let name = format!("{}-{}", cell.key.scenario, cell.key.terminal);
+        record::write(folder, &format!("{}-{}", cell.key.agent, cell.key.version), &name, &lines).map(drop)
     }
 }
 

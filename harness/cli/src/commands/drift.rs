@@ -1,0 +1,286 @@
+//! `rehang drift`: the fakes held to fresh recordings of the releases that they play.
+//!
+//! Invariant: a cell that could not be recorded or compared is named with its reason and never counts as the same.
+
+use super::{Code, CommandError};
+use crate::report::Format;
+use crate::upstream::agents::{self, Shown};
+use crate::upstream::plan::{self, Cell};
+use crate::upstream::record;
+use clap::Args;
+use indicatif::ProgressBar;
+use rehang_agents::{Installed, Recipe};
+use rehang_drift::claude::{self, Ends, Line};
+use rehang_drift::session::Setup;
+use rehang_drift::{Compared, opencode};
+use rehang_fakes::opencode::engine;
+use rehang_live::{Exit, Outcome, Played, Report};
+use rehang_model_server::Script;
+use rehang_scenario::turns::Response;
+use rehang_scenario::{Agent, Fault, Scenario, Terminal};
+use rehang_wire::model::ModelEvent;
+use rehang_wire::model::script::Chunk;
+use serde_json::{Value, json};
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The releases that the fakes play.
+const RELEASES: [&str; 7] = [
+    "opencode@1.0.185",
+    "opencode@1.2.15",
+    "opencode@1.3.2",
+    "opencode@1.18.33",
+    "claude@1.0.128",
+    "claude@2.0.77",
+    "claude@2.1.329",
+];
+
+/// The scenarios whose every event is compared where none is named: each way in which an agent is driven, each ask, each
+/// answer. In the others more is left to chance than an order of events, or nothing new comes up.
+const SCENARIOS: [&str; 4] = ["drift/", "upstream/text", "upstream/question", "upstream/bash-permission"];
+
+/// Runs releases and their fakes on the same scenarios and shows where they differ, event by event.
+///
+/// Each release is recorded in its sandbox; its fake gets the same requests at the same points and the same words of the
+/// model. Ids, instants and folders are named; what else is not compared stands in the lists of `rehang-drift`, each entry with
+/// its reason.
+///
+/// Exit codes: 0 the same · 1 there are differences · 2 usage, no network, no sandbox · 70 rehang's own fault.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "Examples:
+  rehang drift                                  every release that a fake plays
+  rehang drift opencode@1.18.33 --record fresh  one release; its recordings are kept
+  rehang drift claude@2.0.77 claude/ask-host    one scenario")]
+pub struct Drift {
+    /// Releases and scenarios; those that fakes play, and a choice of scenarios, where none is named.
+    #[arg(value_name = "AGENT@VERSION|SCENARIO")]
+    pub words: Vec<String>,
+    /// Keeps the recordings in DIR/AGENT-VERSION/SCENARIO-TERMINAL.jsonl.
+    #[arg(long, value_name = "DIR")]
+    pub record: Option<PathBuf>,
+    /// What is printed on stdout.
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    pub format: Format,
+    /// Scenario files and folders.
+    #[arg(long, value_name = "PATH")]
+    pub scenarios: Vec<PathBuf>,
+}
+
+impl Drift {
+    /// Records, compares, prints.
+    ///
+    /// # Errors
+    /// Words that do not fit, a registry that cannot be asked, a machine that gives no sandbox.
+    pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        let all = agents::all(None)?;
+        let (mut specs, mut filters) = agents::specs(&all, &self.words, None)?;
+        let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        if specs.is_empty() {
+            specs = agents::specs(&all, &words(&RELEASES), None)?.0;
+        }
+        if filters.is_empty() {
+            filters = words(&SCENARIOS);
+        }
+        let scenarios = plan::scenarios(&filters, &self.scenarios)?;
+        let store = agents::store()?;
+        let cells = plan::cells(&agents::recipes(&store, &specs)?, &scenarios, &[]);
+        let bar =
+            if std::io::stderr().is_terminal() { ProgressBar::new(cells.len() as u64) } else { ProgressBar::hidden() };
+        let mut totals = Totals::default();
+        for cell in cells.iter().filter(|cell| fits(cell)) {
+            bar.set_message(cell.key.command());
+            let came = match &cell.recipe {
+                Err(why) => Err(Why::Cannot(why.clone())),
+                Ok(recipe) => match store.install(recipe, &Shown::on(&bar)) {
+                    Err(error) => return Err(CommandError::Usage(error.to_string())),
+                    Ok(installed) => self.cell(cell, recipe, &installed),
+                },
+            };
+            totals.note(cell, came, self.format, out)?;
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        totals.print(self.format, out)
+    }
+
+    fn cell(&self, cell: &Cell, recipe: &Recipe, installed: &Installed) -> Result<Compared, Why> {
+        let scenario =
+            Scenario { agent: played_as(&cell.scenario.agent, &cell.key.version), ..(*cell.scenario).clone() };
+        let live = rehang_live::Cell {
+            scenario: &scenario,
+            recipe,
+            installed,
+            terminal: cell.terminal,
+            deadline: rehang_live::deadline(&scenario).min(DEADLINE_MAX),
+            rehang: std::env::current_exe().map_err(|e| Why::Fault(e.to_string()))?,
+            fakes: crate::fakes().map_err(|e| Why::Fault(e.to_string()))?,
+        };
+        let played = rehang_live::played(&live).map_err(|error| Why::Cannot(error.to_string()))?;
+        let report = rehang_live::run(&live).map_err(|error| Why::Fault(error.to_string()))?;
+        let lines = record::recording(&scenario.agent, &report);
+        if let Some(folder) = &self.record {
+            let name = format!("{}-{}", cell.key.scenario, cell.key.terminal);
+            let release = format!("{}-{}", cell.key.agent, cell.key.version);
+            record::write(folder, &release, &name, &lines).map_err(|e| Why::Fault(format!("the recording: {e}")))?;
+        }
+        if let Some(problem) = report.problems.first() {
+            return Err(Why::Fault(format!("the recording is of no use: {problem}")));
+        }
+        Ok(match played.is_server {
+            true => server(&scenario, recipe, &played, &lines)?,
+            false => streams(&scenario, &played, cell.terminal, &report, &lines),
+        })
+    }
+}
+
+/// No recording takes longer from its first model request on: what comes later says nothing new.
+const DEADLINE_MAX: Duration = Duration::from_secs(30);
+
+/// Why a cell was not compared.
+enum Why {
+    /// This release cannot play it.
+    Cannot(String),
+    /// It could not be recorded.
+    Fault(String),
+}
+
+/// Whether a cell says something: its scenario speaks of this very agent, and its streams are pipes, whose bytes are the
+/// agent's alone. One terminal a scenario is enough.
+fn fits(cell: &Cell) -> bool {
+    let persona = match &cell.scenario.agent {
+        Agent::Claude(_) => "claude",
+        Agent::Opencode(_) => "opencode",
+        _ => return false,
+    };
+    let first = cell.scenario.terminals.iter().find(|t| matches!(t, Terminal::Null | Terminal::Pipe));
+    cell.key.agent == persona && first == Some(&cell.terminal)
+}
+
+fn played_as(agent: &Agent, version: &str) -> Agent {
+    let mut agent = agent.clone();
+    match &mut agent {
+        Agent::Claude(claude) => version.clone_into(&mut claude.release),
+        Agent::Opencode(opencode) => version.clone_into(&mut opencode.release),
+        _ => {}
+    }
+    agent
+}
+
+/// What went over standard streams.
+fn streams(scenario: &Scenario, played: &Played, terminal: Terminal, report: &Report, lines: &[Value]) -> Compared {
+    let line = |line: &Value| Line { sent: line["dir"] == "IN", message: line["msg"].clone() };
+    let lines: Vec<Line> = lines.iter().filter(|l| !l["dir"].is_null() && l["dir"] != "ERR").map(line).collect();
+    let ends = match (&report.outcome, report.exit) {
+        (_, Some(Exit::Code(code))) => Ends::Exit(u8::try_from(code).unwrap_or(u8::MAX)),
+        (Outcome::Hung { blocked_on }, _) => Ends::Hangs(blocked_on.clone()),
+        (other, _) => Ends::Hangs(other.word().to_owned()),
+    };
+    let terminal = if played.is_driven { Terminal::Pipe } else { terminal };
+    let setup = Setup {
+        args: played.args.clone(),
+        faults: scenario.faults.clone(),
+        ..Setup::of(scenario.agent.clone(), played.turns.clone(), terminal)
+    };
+    claude::compare(setup, &lines, &ends)
+}
+
+/// What went between a server and its client.
+fn server(scenario: &Scenario, recipe: &Recipe, played: &Played, lines: &[Value]) -> Result<Compared, Why> {
+    let Agent::Opencode(agent) = &scenario.agent else { return Err(Why::Cannot("no fake serves it".to_owned())) };
+    if scenario.faults.iter().any(|fault| matches!(fault, Fault::Model(_))) {
+        return Err(Why::Cannot("a fault of the model's is not compared event by event on a server".to_owned()));
+    }
+    let script = Script::new(recipe, &played.turns, &[]);
+    let mut number = 0;
+    let mut model = |path: &str, response: &Response, answer: &str| {
+        number += 1;
+        let (chunks, _) = script.chunks(response, path, number, answer);
+        let event = |chunk| if let Chunk::Event(event) = chunk { Some(event) } else { None };
+        std::iter::once(ModelEvent::Start).chain(chunks.into_iter().filter_map(event)).collect()
+    };
+    let setup = engine::Setup { turns: played.turns.clone(), question_registered: true, ..engine::Setup::default() };
+    let pair = opencode::Pair::new(&agent.release, setup);
+    let mut pair = pair.ok_or_else(|| Why::Cannot(format!("no fake plays opencode {}", agent.release)))?;
+    Ok(pair.play("exchange", lines, &mut model))
+}
+
+#[derive(Default)]
+struct Totals {
+    same: usize,
+    events: usize,
+    differ: usize,
+    unrun: usize,
+    faults: usize,
+}
+
+impl Totals {
+    fn note(
+        &mut self,
+        cell: &Cell,
+        came: Result<Compared, Why>,
+        format: Format,
+        out: &mut dyn Write,
+    ) -> Result<(), CommandError> {
+        let key = &cell.key;
+        let name = format!("{}@{} {} {}", key.agent, key.version, key.scenario, key.terminal);
+        let mut row = json!({ "kind": "drift", "agent": key.agent, "version": key.version, "scenario": key.scenario,
+            "terminal": key.terminal });
+        let said = match came {
+            Ok(compared) if compared.differences.is_empty() && compared.events > 0 => {
+                self.same += 1;
+                self.events += compared.events;
+                row["same"] = json!(true);
+                row["events"] = json!(compared.events);
+                format!("same    {name}: {} events", compared.events)
+            }
+            Ok(compared) => {
+                self.differ += 1;
+                self.events += compared.events;
+                row["same"] = json!(false);
+                row["events"] = json!(compared.events);
+                let all: Vec<String> = compared.differences.iter().map(ToString::to_string).collect();
+                let all = if all.is_empty() { vec!["nothing was recorded".to_owned()] } else { all };
+                row["differences"] = json!(all);
+                format!("DIFFERS {name}\n{}", all.join("\n"))
+            }
+            Err(Why::Cannot(why)) => {
+                self.unrun += 1;
+                row["not-run"] = json!(why);
+                format!("not run {name}: {why}")
+            }
+            Err(Why::Fault(why)) => {
+                self.faults += 1;
+                row["fault"] = json!(why);
+                format!("FAULT   {name}: {why}")
+            }
+        };
+        match format {
+            Format::Json => writeln!(out, "{row}")?,
+            _ => writeln!(out, "{said}")?,
+        }
+        Ok(out.flush()?)
+    }
+
+    fn print(&self, format: Format, out: &mut dyn Write) -> Result<Code, CommandError> {
+        let Totals { same, events, differ, unrun, faults } = self;
+        match format {
+            Format::Json => {
+                let summary = json!({ "kind": "summary", "same": same, "events": events, "differ": differ,
+                    "not-run": unrun, "faults": faults });
+                writeln!(out, "{summary}")?;
+            }
+            _ => {
+                let what =
+                    format!("{same} the same ({events} events), {differ} differ, {unrun} not run, {faults} faults");
+                writeln!(out, "{what}")?;
+            }
+        }
+        Ok(match (differ, faults, same) {
+            (_, 1.., _) => Code::Fault,
+            (1.., ..) => Code::Unexpected,
+            (0, 0, 0) => return Err(CommandError::Usage("nothing was compared".to_owned())),
+            _ => Code::Expected,
+        })
+    }
+}
