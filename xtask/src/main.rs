@@ -1,4 +1,4 @@
-//! The repository's own commands: `cargo xtask scenarios`, `bench`, `mutate`, `fuzz`, `pictures`, `ci`.
+//! The repository's own commands: `cargo xtask scenarios`, `drift`, `bench`, `mutate`, `fuzz`, `pictures`, `ci`.
 //!
 //! Invariant: light, so that it builds in seconds; whatever needs the house calls the `rehang` binary.
 
@@ -35,6 +35,14 @@ enum Command {
     /// Measures what the design gives budgets for, and prints both.
     Bench {
         /// Further arguments of `rehang bench`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<String>,
+    },
+    /// Runs the releases that the fakes play and the fakes on the same scenarios: where do they differ?
+    ///
+    /// Example: `cargo xtask drift opencode@1.18.33`
+    Drift {
+        /// Further arguments of `rehang drift`: releases, scenarios and flags.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         rest: Vec<String>,
     },
@@ -124,6 +132,7 @@ fn run(args: &Args) -> xshell::Result<u8> {
     match &args.command {
         Command::Scenarios { rest } => tools::rehang(&sh, &["run", "--stage", "both"], rest, false),
         Command::Bench { rest } => tools::rehang(&sh, &["bench"], rest, true),
+        Command::Drift { rest } => tools::rehang(&sh, &["drift"], rest, false),
         Command::Mutate { filter } => mutate::mutate(&sh, filter.as_deref()),
         Command::Fuzz { target, runs, seed } => {
             let (runs, seed) = (runs.to_string(), seed.to_string());

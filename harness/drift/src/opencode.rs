@@ -96,6 +96,8 @@ pub struct Pair {
     fake_names: Names,
     known: Vec<String>,
     compared: Compared,
+    /// What a prompt that names no model gets: the release's configuration says it, which the fake has none of.
+    model: Option<(String, String)>,
 }
 
 /// Names for ids, in the order in which they are met.
@@ -118,7 +120,15 @@ impl Pair {
             fake_names: Names::default(),
             known: Vec::new(),
             compared: Compared::default(),
+            model: None,
         })
+    }
+
+    /// With this provider and model for a prompt that names none, as the release's configuration has them.
+    #[must_use]
+    pub fn with_model(mut self, provider: &str, model: &str) -> Pair {
+        self.model = Some((provider.to_owned(), model.to_owned()));
+        self
     }
 
     /// Plays an exchange and compares. `lines` are those of a recording: `{t, kind, …}`.
@@ -136,7 +146,11 @@ impl Pair {
                 self.compared.differ(format!("{name}: a request"), rest["path"].clone(), "has no such id yet");
                 break;
             };
-            let body = if rest["body"].is_null() { Vec::new() } else { rest["body"].to_string().into_bytes() };
+            let mut body = rest["body"].clone();
+            if let (Some((provider, model)), true, true) = (&self.model, body["parts"].is_array(), body["model"].is_null()) {
+                body["model"] = json!({ "providerID": provider, "modelID": model });
+            }
+            let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
             self.tickets += 1;
             self.now = self.now + Span(1);
             self.engine.request(self.now, self.tickets, rest["method"].as_str().unwrap_or_default(), &path, &body);

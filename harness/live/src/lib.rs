@@ -19,4 +19,5 @@ mod verdict;
 mod watch;
 
 pub use cell::{Cell, LIVE_ARG, LiveError, Played, cannot, deadline, played, run, run_telling};
+pub use plan::PROMPT;
 pub use report::{Ask, Evidence, Exit, Line, Outcome, Process, Report, Requests, Thread, Via};

@@ -17,7 +17,7 @@ use rehang_fakes::opencode::engine;
 use rehang_live::{Exit, Outcome, Played, Report};
 use rehang_model_server::Script;
 use rehang_scenario::turns::Response;
-use rehang_scenario::{Agent, Fault, Scenario, Terminal};
+use rehang_scenario::{Agent, Fault, Scenario, Span, Terminal};
 use rehang_wire::model::ModelEvent;
 use rehang_wire::model::script::Chunk;
 use serde_json::{Value, json};
@@ -38,7 +38,18 @@ const RELEASES: [&str; 7] = [
 
 /// The scenarios whose every event is compared where none is named: each way in which an agent is driven, each ask, each
 /// answer. In the others more is left to chance than an order of events, or nothing new comes up.
-const SCENARIOS: [&str; 4] = ["drift/", "upstream/text", "upstream/question", "upstream/bash-permission"];
+const SCENARIOS: [&str; 8] = [
+    "upstream/text",
+    "upstream/question",
+    "upstream/bash-permission",
+    "upstream/subagent-permission",
+    "claude/ask-host",
+    "permission/claude-host",
+    "permission/opencode-people",
+    "question/server-nobody",
+];
+/// People act so soon: when they do is not compared.
+const AFTER_MAX: Span = Span::secs(1);
 
 /// Runs releases and their fakes on the same scenarios and shows where they differ, event by event.
 ///
@@ -105,8 +116,9 @@ impl Drift {
     }
 
     fn cell(&self, cell: &Cell, recipe: &Recipe, installed: &Installed) -> Result<Compared, Why> {
-        let scenario =
-            Scenario { agent: played_as(&cell.scenario.agent, &cell.key.version), ..(*cell.scenario).clone() };
+        let agent = played_as(&cell.scenario.agent, &cell.key.version);
+        let mut scenario = Scenario { agent, ..(*cell.scenario).clone() };
+        scenario.people.iter_mut().for_each(|person| person.after = person.after.min(AFTER_MAX));
         let live = rehang_live::Cell {
             scenario: &scenario,
             recipe,
@@ -202,6 +214,8 @@ fn server(scenario: &Scenario, recipe: &Recipe, played: &Played, lines: &[Value]
     let setup = engine::Setup { turns: played.turns.clone(), question_registered: true, ..engine::Setup::default() };
     let pair = opencode::Pair::new(&agent.release, setup);
     let mut pair = pair.ok_or_else(|| Why::Cannot(format!("no fake plays opencode {}", agent.release)))?;
+    // The provider that the agent's file configures.
+    pair = pair.with_model("fake", &recipe.model);
     Ok(pair.play("exchange", lines, &mut model))
 }
 

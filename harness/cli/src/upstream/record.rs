@@ -4,7 +4,7 @@
 
 use rehang_drift::mask::Mask;
 use rehang_live::{Report, Via, sandbox};
-use rehang_scenario::Agent;
+use rehang_scenario::{Agent, Client};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -34,7 +34,29 @@ pub fn recording(agent: &Agent, report: &Report) -> Vec<Value> {
             Via::Screen | Via::Model | Via::Person => continue,
         });
     }
+    if let Agent::Opencode(opencode) = agent
+        && opencode.client == Client::Post
+    {
+        with_the_prompt(&mut lines);
+    }
     lines
+}
+
+/// A request is recorded when it is answered. A prompt's that never was is put where it was sent, with status 0.
+fn with_the_prompt(lines: &mut Vec<Value>) {
+    let posts = |line: &Value, end: &str| {
+        line["method"] == "POST" && line["path"].as_str().is_some_and(|path| path.ends_with(end))
+    };
+    let Some(made) = lines.iter().position(|line| posts(line, "/session")) else { return };
+    if lines.iter().any(|line| posts(line, "/message")) {
+        return;
+    }
+    let Some(session) = lines[made]["response"]["id"].as_str() else { return };
+    let body = json!({ "parts": [{ "type": "text", "text": rehang_live::PROMPT }] });
+    let path = format!("/session/{session}/message");
+    let sent = json!({ "t": lines[made]["t"], "kind": "rest", "method": "POST", "path": path, "body": body,
+        "status": 0, "response": null });
+    lines.insert(made + 1, sent);
 }
 
 /// Writes a recording to `DIR/AGENT-VERSION/SCENARIO-TERMINAL.jsonl`; where it was written.
