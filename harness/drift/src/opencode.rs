@@ -147,7 +147,9 @@ impl Pair {
                 break;
             };
             let mut body = rest["body"].clone();
-            if let (Some((provider, model)), true, true) = (&self.model, body["parts"].is_array(), body["model"].is_null()) {
+            if let (Some((provider, model)), true, true) =
+                (&self.model, body["parts"].is_array(), body["model"].is_null())
+            {
                 body["model"] = json!({ "providerID": provider, "modelID": model });
             }
             let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };

@@ -14,6 +14,9 @@ use std::collections::BTreeMap;
 #[error("the agent's file has no tool for `{0:?}`")]
 pub struct NoShape(pub Call);
 
+/// The head of a question that has none: every agent's own schema wants one, and a scenario may leave it out.
+pub const NO_HEAD: &str = "Question";
+
 /// The mark in a subagent's prompt that tells its requests from all others: its place among the turns.
 pub(crate) fn mark(place: &str) -> String {
     format!("[task {place}]")
@@ -92,8 +95,7 @@ fn question_words(question: &Question, nth: u32, shape: &ToolShape) -> Words {
         }
     };
     let options: Vec<Value> = question.options.iter().filter_map(option).collect();
-    // Every agent's own schema wants a head; a scenario may leave it out.
-    let header = if question.header.is_empty() { "Question" } else { &question.header };
+    let header = if question.header.is_empty() { NO_HEAD } else { &question.header };
     Words::from([
         ("index", json!(nth)),
         ("question", json!(question.question)),

@@ -16,7 +16,7 @@ use rehang_drift::{Compared, opencode};
 use rehang_fakes::opencode::engine;
 use rehang_live::{Exit, Outcome, Played, Report};
 use rehang_model_server::Script;
-use rehang_scenario::turns::Response;
+use rehang_scenario::turns::{Response, Turn};
 use rehang_scenario::{Agent, Fault, Scenario, Span, Terminal};
 use rehang_wire::model::ModelEvent;
 use rehang_wire::model::script::Chunk;
@@ -128,7 +128,8 @@ impl Drift {
             rehang: std::env::current_exe().map_err(|e| Why::Fault(e.to_string()))?,
             fakes: crate::fakes().map_err(|e| Why::Fault(e.to_string()))?,
         };
-        let played = rehang_live::played(&live).map_err(|error| Why::Cannot(error.to_string()))?;
+        let mut played = rehang_live::played(&live).map_err(|error| Why::Cannot(error.to_string()))?;
+        with_heads(&mut played.turns);
         let report = rehang_live::run(&live).map_err(|error| Why::Fault(error.to_string()))?;
         let lines = record::recording(&scenario.agent, &report);
         if let Some(folder) = &self.record {
@@ -177,6 +178,21 @@ fn played_as(agent: &Agent, version: &str) -> Agent {
         _ => {}
     }
     agent
+}
+
+/// The model server gives a question without a head one, since the tools want it: the fake's model says the same.
+fn with_heads(turns: &mut [Turn]) {
+    for turn in turns {
+        match turn {
+            Turn::Ask(questions) => {
+                let without = questions.iter_mut().filter(|question| question.header.is_empty());
+                without.for_each(|question| rehang_model_server::NO_HEAD.clone_into(&mut question.header));
+            }
+            Turn::Task(task) => with_heads(&mut task.turns),
+            Turn::Together(calls) => with_heads(calls),
+            _ => {}
+        }
+    }
 }
 
 /// What went over standard streams.
