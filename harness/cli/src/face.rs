@@ -3,8 +3,8 @@
 //! Invariant: every way out of the command is an exit code of [`crate::commands::Code`].
 
 use crate::commands::{
-    Code, CommandError, agents, bench, bisect, check, drift, explore, import, list, measure, path, reproduce, run, select,
-    show, supervise, tune, upstream, why, wrapper,
+    Code, CommandError, agents, bench, bisect, check, drift, explore, import, list, measure, path, reproduce, run,
+    select, show, supervise, tune, upstream, why, wrapper,
 };
 use clap::{CommandFactory, Parser, Subcommand};
 use std::io::Write;

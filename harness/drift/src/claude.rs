@@ -214,7 +214,7 @@ fn left_out(at: &[String]) -> bool {
 }
 
 fn is_path(text: &str) -> bool {
-    let inside = ["/home/agent", "/tmp/"].iter().any(|folder| text.starts_with(folder));
+    let inside = ["/home/agent", "/tmp/", "/run/"].iter().any(|folder| text.starts_with(folder));
     inside && !text.contains(char::is_whitespace)
 }
 

@@ -14,7 +14,7 @@ use rehang_scenario::turns::Response;
 use rehang_scenario::{Span, VTime};
 use rehang_wire::model::ModelEvent;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Events that the fake leaves out on purpose, and why.
 fn left_out(event: &Value, known: &[String]) -> bool {
@@ -138,7 +138,7 @@ impl Pair {
             lines.iter().filter(|line| line["kind"] == "sse:event").map(|line| line["ev"].clone()).collect();
         self.known.extend(sse.iter().filter(|e| e["type"] == "session.created").filter_map(session_of));
         let recorded: Vec<Value> = sse.into_iter().filter(|event| !left_out(event, &self.known)).collect();
-        let chunks = bash_chunks(&recorded);
+        let mut chunks = bash_chunks(&recorded);
 
         let mut asked: Vec<(&Value, u32)> = Vec::new();
         for rest in in_the_order_sent(rests) {
@@ -157,11 +157,11 @@ impl Pair {
             self.now = self.now + Span(1);
             self.engine.request(self.now, self.tickets, rest["method"].as_str().unwrap_or_default(), &path, &body);
             asked.push((rest, self.tickets));
-            self.settle(&chunks, model);
+            self.settle(&mut chunks, model);
             if path.ends_with("/abort") {
                 self.now = self.now + Span(1_000);
                 self.engine.tick(self.now);
-                self.settle(&chunks, model);
+                self.settle(&mut chunks, model);
             }
         }
 
@@ -196,7 +196,7 @@ impl Pair {
     }
 
     /// Does what the engine wants, as the recorded world did.
-    fn settle(&mut self, chunks: &[String], model: &mut Model<'_>) {
+    fn settle(&mut self, chunks: &mut VecDeque<Vec<String>>, model: &mut Model<'_>) {
         loop {
             let out = self.engine.take();
             if out.is_empty() {
@@ -216,8 +216,8 @@ impl Pair {
                         self.engine.model_ended(self.now, stream);
                     }
                     Out::Effect(Effect::Spawn { tool, .. }) => {
-                        for chunk in chunks {
-                            self.engine.bash_output(self.now, tool, chunk);
+                        for chunk in chunks.pop_front().unwrap_or_default() {
+                            self.engine.bash_output(self.now, tool, &chunk);
                         }
                         self.engine.bash_over(self.now, tool, BashEnd::Exit(Some(0)));
                     }
@@ -347,19 +347,27 @@ fn session_of(event: &Value) -> Option<String> {
     places.iter().find_map(|place| properties.pointer(place)?.as_str()).map(str::to_owned)
 }
 
-/// What the recorded bash printed, chunk by chunk: it came in one or in two.
-fn bash_chunks(events: &[Value]) -> Vec<String> {
-    let mut so_far = String::new();
-    let mut chunks = Vec::new();
-    for event in events {
-        let state = &event["properties"]["part"]["state"];
-        if state["status"] == "running"
-            && let Some(output) = state["metadata"]["output"].as_str()
+/// What each recorded bash printed, chunk by chunk, in the order of the calls: it came in one or in two.
+fn bash_chunks(events: &[Value]) -> VecDeque<Vec<String>> {
+    let mut calls: Vec<(String, String, Vec<String>)> = Vec::new();
+    for part in events.iter().map(|event| &event["properties"]["part"]) {
+        let state = &part["state"];
+        if part["tool"] != "bash" || state["status"] != "running" {
+            continue;
+        }
+        let id = part["callID"].as_str().unwrap_or_default();
+        let at = calls.iter().position(|(call, ..)| call == id).unwrap_or_else(|| {
+            calls.push((id.to_owned(), String::new(), Vec::new()));
+            calls.len() - 1
+        });
+        let (_, so_far, chunks) = &mut calls[at];
+        if let Some(output) = state["metadata"]["output"].as_str()
             && let Some(more) = output.strip_prefix(so_far.as_str()).filter(|more| !more.is_empty())
         {
             chunks.push(more.to_owned());
-            output.clone_into(&mut so_far);
+            output.clone_into(so_far);
         }
     }
-    chunks
+    // A call that was never allowed has printed nothing, and none of it is spawned.
+    calls.into_iter().map(|(_, _, chunks)| chunks).filter(|chunks| !chunks.is_empty()).collect()
 }

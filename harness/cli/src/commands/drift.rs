@@ -17,7 +17,7 @@ use rehang_fakes::opencode::engine;
 use rehang_live::{Exit, Outcome, Played, Report};
 use rehang_model_server::Script;
 use rehang_scenario::turns::{Response, Turn};
-use rehang_scenario::{Agent, Fault, Scenario, Span, Terminal};
+use rehang_scenario::{Agent, Does, Fault, Person, Scenario, Sees, Span, Terminal};
 use rehang_wire::model::ModelEvent;
 use rehang_wire::model::script::Chunk;
 use serde_json::{Value, json};
@@ -48,7 +48,7 @@ const SCENARIOS: [&str; 8] = [
     "permission/opencode-people",
     "question/server-nobody",
 ];
-/// People act so soon: when they do is not compared.
+/// People who act on an ask do so as soon as this: when they do is not compared. Those who act by the clock keep to it.
 const AFTER_MAX: Span = Span::secs(1);
 
 /// Runs releases and their fakes on the same scenarios and shows where they differ, event by event.
@@ -118,7 +118,9 @@ impl Drift {
     fn cell(&self, cell: &Cell, recipe: &Recipe, installed: &Installed) -> Result<Compared, Why> {
         let agent = played_as(&cell.scenario.agent, &cell.key.version);
         let mut scenario = Scenario { agent, ..(*cell.scenario).clone() };
-        scenario.people.iter_mut().for_each(|person| person.after = person.after.min(AFTER_MAX));
+        for person in scenario.people.iter_mut().filter(|person| !acts_by_clock(person)) {
+            person.after = person.after.min(AFTER_MAX);
+        }
         let live = rehang_live::Cell {
             scenario: &scenario,
             recipe,
@@ -168,6 +170,10 @@ fn fits(cell: &Cell) -> bool {
     };
     let first = cell.scenario.terminals.iter().find(|t| matches!(t, Terminal::Null | Terminal::Pipe));
     cell.key.agent == persona && first == Some(&cell.terminal)
+}
+
+fn acts_by_clock(person: &Person) -> bool {
+    person.sees == Some(Sees::Clock) || matches!(person.does, Does::Stop | Does::HangUp | Does::Prompt(_))
 }
 
 fn played_as(agent: &Agent, version: &str) -> Agent {

@@ -17,6 +17,9 @@ use serde_json::Value;
 use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
 
+/// How long events are heard behind the last answer: the last one of opencode comes within 100 ms of it.
+const BEHIND_THE_END: std::time::Duration = std::time::Duration::from_millis(500);
+
 /// All that speaks to a server, waiting for it to listen.
 #[derive(Debug)]
 pub struct Clients {
@@ -63,6 +66,8 @@ impl Clients {
             if port != 0 {
                 observe(wire.clone(), port).await;
                 let settled = client::drive(wire.clone(), seen).await;
+                // What the server tells behind its last answer belongs to the record.
+                tokio::time::sleep(BEHIND_THE_END).await;
                 let _ = wire.tell.send(Input::Settled(settled)).await;
             }
         });
