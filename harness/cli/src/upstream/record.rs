@@ -13,7 +13,12 @@ use std::path::{Path, PathBuf};
 pub fn recording(agent: &Agent, report: &Report) -> Vec<Value> {
     // The golden recordings call the folder so, and the comparisons with them.
     let project = if matches!(agent, Agent::Claude(_)) { "/home/agent/project" } else { "/home/agent/proj" };
-    let mut mask = Mask::new(&[(sandbox::CWD, project), (sandbox::HOME, "/home/agent")]);
+    let mut folders = vec![(sandbox::CWD, project), (sandbox::HOME, "/home/agent")];
+    if !matches!(agent, Agent::Claude(_)) {
+        // 1.18.33 tells a session's folder from the root on, too.
+        folders.push((sandbox::CWD.trim_start_matches('/'), project));
+    }
+    let mut mask = Mask::new(&folders);
     let json = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_else(|_| Value::from(text));
     let mut lines = Vec::new();
     for line in &report.lines {
