@@ -134,6 +134,7 @@ const NOT_CARRIED: &[(&str, &str)] = &[
     ("question/terminal", "a screen shows a menu, not which tool drew it"),
     ("upstream/alive-after-result", "the result is there; that the process lives on is in no such log"),
     // a log could carry these: the importer or the exporter does not yet
+    ("upstream/stdin-eof-while-asking", "the end of stdin is written to no log"),
     ("altimate/serve-env", "0.8.10 is taken for opencode 1.0.185, which has no question tool"),
     ("altimate/snowflake", "0.8.10 is taken for opencode 1.0.185, which has no question tool"),
     ("claude/ask-host", "a reply that does not fit is not drawn as one"),

@@ -101,13 +101,13 @@ fn play(signature: &str, mechanism: Option<&str>, agent: Option<&Agent>) -> Opti
 }
 
 fn permission_of_claude() -> Play {
-    let turns = |asks: &str| format!("[{{ bash = {{ command = \"touch out.txt\", {asks}does = [{{ print = \"made\" }}] }} }}, {{ say = \"Told: {{answer}}\" }}]");
+    let turns = r#"[{ bash = { command = "touch out.txt", asks = "bash", does = [{ print = "made" }] } }, { say = "Told: {answer}" }]"#;
     Play {
         agent: r#"{ claude = { as = "2.0.77", mode = "stream-json" } }"#.to_owned(),
-        more: format!("args      = [\"--permission-prompt-tool\", \"stdio\"]\nturns     = {}\n", turns("asks = \"bash\", ")),
+        more: format!("args      = [\"--permission-prompt-tool\", \"stdio\"]\nturns     = {turns}\n"),
         terminal: "pipe",
         hung: "permission",
-        control: format!("turns = {}\nargs  = []", turns("")),
+        control: r#"people = [{ via = "stdin", sees = "messages", after = "2s", does = "allow" }]"#.to_owned(),
     }
 }
 
@@ -115,7 +115,8 @@ fn question(ask: Option<&Ask>, nested: bool) -> Play {
     let text = ask.map(|ask| ask.text.as_str()).filter(|text| !text.is_empty()).unwrap_or("Shall I go on?");
     let options = ask.map(|ask| ask.options.as_slice()).filter(|options| !options.is_empty());
     let both = ["Yes".to_owned(), "No".to_owned()];
-    let options: Vec<String> = options.unwrap_or(&both).iter().map(|label| format!("{{ label = {} }}", quoted(label))).collect();
+    let options: Vec<String> =
+        options.unwrap_or(&both).iter().map(|label| format!("{{ label = {} }}", quoted(label))).collect();
     let asks = format!("{{ ask = [{{ question = {}, options = [{}] }}] }}", quoted(text), options.join(", "));
     let turns = if nested { below(&asks) } else { asks };
     Play {
@@ -193,7 +194,8 @@ mod tests {
             diagnosis.signature = signature.to_owned();
             diagnosis.mechanism = Some(mechanism.to_owned());
             diagnosis.sentence = "it hangs “so” \"quoted\" \\ here".to_owned();
-            let ask = Ask { text: "Which \"database\"?".to_owned(), options: vec!["sqlite".to_owned()], ..Ask::default() };
+            let ask =
+                Ask { text: "Which \"database\"?".to_owned(), options: vec!["sqlite".to_owned()], ..Ask::default() };
             let agent = Agent { name: agent.to_owned(), asks: vec![ask], ..Agent::default() };
             let text = text(&diagnosis, Some(&agent)).expect("it can be drafted");
             let file = folder.path().join(format!("{signature}-{mechanism}-{}.toml", agent.name));
@@ -205,7 +207,7 @@ mod tests {
             for unit in &selected.units {
                 for cell in crate::unit::run(unit, &mut world).cells {
                     let row = cell.row.unwrap_or_else(|| panic!("{signature}: {:?}\n{text}", cell.fault));
-                    assert_eq!(row.expected, true, "{signature} {mechanism}: {} {:?}\n{text}", row.outcome, row.blocked_on);
+                    assert!(row.expected, "{signature} {mechanism}: {} {:?}\n{text}", row.outcome, row.blocked_on);
                 }
             }
         }
