@@ -181,7 +181,7 @@ fn never_asked(report: &Report) -> String {
     };
     let said =
         |line: &&Line| matches!(line.via, Via::Stderr | Via::Screen | Via::Stdout) && !line.text.trim().is_empty();
-    let errors = report.lines.iter().filter(|line| line.via == Via::Stderr && !line.text.trim().is_empty()).next_back();
+    let errors = report.lines.iter().rfind(|line| line.via == Via::Stderr && !line.text.trim().is_empty());
     let last = errors.or_else(|| report.lines.iter().rfind(said));
     let last = last.map(|line| format!(": {}", line.text.trim())).unwrap_or_default();
     format!("it ended before it asked its model ({how}){last}")
