@@ -14,7 +14,7 @@ use rehang_fakes::opencode::release::Release;
 use rehang_judge::Row;
 use rehang_scenario::generate::scenario;
 use rehang_scenario::turns::Turn;
-use rehang_scenario::{Arm, Expect, Expected, Fault, ModelDoes, ModelFault, Scenario, Span, Stage, VTime, to_toml};
+use rehang_scenario::{Arm, Expect, Fault, ModelDoes, ModelFault, Scenario, Span, Stage, VTime, to_toml};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -132,31 +132,13 @@ fn playable(mut scenario: Scenario) -> Scenario {
     scenario.stages = None;
     scenario.skip.clear();
     scenario.survives.clear();
-    scenario.expect = vec![any_end()];
+    scenario.expect = vec![Expect::completes(Arm::Main)];
     for fault in &mut scenario.faults {
         if let Fault::Model(ModelFault { does: ModelDoes::KeepAlive(every), .. }) = fault {
             *every = KEEP_ALIVE.max(*every);
         }
     }
     scenario
-}
-
-fn any_end() -> Expect {
-    Expect {
-        arm: Arm::Main,
-        strategies: Vec::new(),
-        terminals: Vec::new(),
-        seeds: Vec::new(),
-        outcome: Expected::Completed,
-        proof: None,
-        within: None,
-        not_before: None,
-        breaks: Vec::new(),
-        policy: None,
-        told: Vec::new(),
-        says: Vec::new(),
-        gets: Vec::new(),
-    }
 }
 
 /// `none` and those of ours that have a seat in this agent.
@@ -170,7 +152,7 @@ fn unit(scenario: &Scenario, stacks: &[&str]) -> Unit {
         id: format!("random::{stack}"),
         strategy: (*stack).to_owned(),
         arm: Arm::Main,
-        expect: any_end(),
+        expect: Expect::completes(Arm::Main),
     };
     Unit {
         name: "random".to_owned(),

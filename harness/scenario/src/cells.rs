@@ -5,11 +5,10 @@
 
 use crate::file::{Family, Variant};
 use crate::limits;
-use crate::model::{Agent, Arm, Expect, Expected, Scenario, Terminal};
+use crate::model::{Agent, Arm, Expect, Scenario, Terminal};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::LazyLock;
 
 /// What this crate must know of strategies, and no more.
 pub trait Catalogue {
@@ -103,21 +102,7 @@ pub struct Cells<'a> {
 
 /// What a control cell must do where no rule speaks of it.
 pub fn control_expect() -> &'static Expect {
-    static COMPLETES: LazyLock<Expect> = LazyLock::new(|| Expect {
-        arm: Arm::Control,
-        strategies: Vec::new(),
-        terminals: Vec::new(),
-        seeds: Vec::new(),
-        outcome: Expected::Completed,
-        proof: None,
-        within: None,
-        not_before: None,
-        breaks: Vec::new(),
-        policy: None,
-        told: Vec::new(),
-        says: Vec::new(),
-        gets: Vec::new(),
-    });
+    static COMPLETES: Expect = Expect::completes(Arm::Control);
     &COMPLETES
 }
 

@@ -714,6 +714,27 @@ pub struct Expect {
     pub gets: Vec<u16>,
 }
 
+impl Expect {
+    /// A rule for all cells of an arm: they complete with nothing broken.
+    pub const fn completes(arm: Arm) -> Expect {
+        Expect {
+            arm,
+            strategies: Vec::new(),
+            terminals: Vec::new(),
+            seeds: Vec::new(),
+            outcome: Expected::Completed,
+            proof: None,
+            within: None,
+            not_before: None,
+            breaks: Vec::new(),
+            policy: None,
+            told: Vec::new(),
+            says: Vec::new(),
+            gets: Vec::new(),
+        }
+    }
+}
+
 /// The scenario itself, or the same with the one change under which it does not hang.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -4,7 +4,7 @@
 //! is a file that `rehang check` takes.
 
 use rehang_judge::Verdict;
-use rehang_scenario::{Arm, Expect, Expected, Scenario, Span, Stage, VTime, load, to_toml};
+use rehang_scenario::{Arm, Expect, Scenario, Span, Stage, VTime, load, to_toml};
 use rehang_stage::sim::Kernel;
 use rehang_stage::{Job, Played, Setting, judged};
 
@@ -93,19 +93,5 @@ impl Shown {
 
 /// A rule that every cell matches, so that a file is whole; what it expects is not looked at.
 pub fn any_end() -> Expect {
-    Expect {
-        arm: Arm::Main,
-        strategies: Vec::new(),
-        terminals: Vec::new(),
-        seeds: Vec::new(),
-        outcome: Expected::Completed,
-        proof: None,
-        within: None,
-        not_before: None,
-        breaks: Vec::new(),
-        policy: None,
-        told: Vec::new(),
-        says: Vec::new(),
-        gets: Vec::new(),
-    }
+    Expect::completes(Arm::Main)
 }
