@@ -30,7 +30,7 @@ const ROUND: u64 = 50;
   rehang run --scenarios rehang-findings    plays what was found, on real processes")]
 pub struct Explore {
     /// How long: `30s`, `10m`.
-    #[arg(long = "for", value_name = "SPAN", default_value = "1m", value_parser = span)]
+    #[arg(long = "for", value_name = "SPAN", default_value = "1m", value_parser = crate::commands::span)]
     pub how_long: Span,
     /// How many steps of each search at most, whatever the clock says.
     #[arg(long, value_name = "N")]
@@ -47,10 +47,6 @@ pub struct Explore {
     /// NDJSON: one object a finding, then a summary.
     #[arg(long)]
     pub json: bool,
-}
-
-fn span(text: &str) -> Result<Span, String> {
-    Span::parse(text).map_err(|error| error.to_string())
 }
 
 /// What all searches found together.

@@ -22,6 +22,14 @@ pub mod upstream;
 pub mod why;
 pub mod wrapper;
 
+/// A span on the command line: `30s`, `10m`.
+///
+/// # Errors
+/// What is wrong with it, in words that fit behind the argument.
+pub fn span(text: &str) -> Result<rehang_scenario::Span, String> {
+    rehang_scenario::Span::parse(text).map_err(|error| error.to_string())
+}
+
 /// Exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]

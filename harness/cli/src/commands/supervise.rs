@@ -30,16 +30,16 @@ pub struct Supervise {
     #[arg(long, value_name = "STACK", default_value = "guard")]
     pub strategy: String,
     /// The longest that the command may run: `30m`, `4h`.
-    #[arg(long, value_name = "SPAN", value_parser = span)]
+    #[arg(long, value_name = "SPAN", value_parser = crate::commands::span)]
     pub wall: Option<Span>,
     /// How long a state that no healthy run stays in must stand before it is ended.
-    #[arg(long, value_name = "SPAN", default_value = "1m", value_parser = span)]
+    #[arg(long, value_name = "SPAN", default_value = "1m", value_parser = crate::commands::span)]
     pub patience: Span,
     /// Do not look at the processes: the strategy's clocks alone.
     #[arg(long)]
     pub no_look: bool,
     /// From SIGTERM to SIGKILL.
-    #[arg(long, value_name = "SPAN", default_value = "5s", value_parser = span)]
+    #[arg(long, value_name = "SPAN", default_value = "5s", value_parser = crate::commands::span)]
     pub grace: Span,
     /// Where output and evidence are kept; without it, in rehang's cache, and only of what was ended.
     #[arg(long, value_name = "DIR")]
@@ -54,10 +54,6 @@ pub struct Supervise {
 
 /// rehang itself could not supervise.
 const FAULT: u8 = 125;
-
-fn span(text: &str) -> Result<Span, String> {
-    Span::parse(text).map_err(|error| error.to_string())
-}
 
 impl Supervise {
     /// Runs it; the exit code by this command's own table.

@@ -43,7 +43,7 @@ pub struct Wrapper {
     #[arg(long)]
     pub name: Option<String>,
     /// How long a cell may take.
-    #[arg(long, value_name = "SPAN", default_value = "60s", value_parser = span)]
+    #[arg(long, value_name = "SPAN", default_value = "60s", value_parser = crate::commands::span)]
     pub deadline: Span,
     /// How many times as fast as the wall clock the fakes' clock runs.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -79,10 +79,6 @@ pub enum Word {
     Pipe,
     Closed,
     Tty,
-}
-
-fn span(text: &str) -> Result<Span, String> {
-    Span::parse(text).map_err(|error| error.to_string())
 }
 
 type Out = (usize, Result<Judged, WrapperError>);

@@ -48,10 +48,10 @@ pub struct Why {
     #[arg(long, value_name = "FILE")]
     pub scenario: Option<PathBuf>,
     /// How long to look.
-    #[arg(long, default_value = "1s", value_parser = span)]
+    #[arg(long, default_value = "1s", value_parser = crate::commands::span)]
     pub window: Span,
     /// From when on a connection without a byte counts as silent.
-    #[arg(long, default_value = "60s", value_parser = span)]
+    #[arg(long, default_value = "60s", value_parser = crate::commands::span)]
     pub silent: Span,
     /// Ask no agent's server and read no agent's own records.
     #[arg(long)]
@@ -69,10 +69,6 @@ pub fn drafted(pid: Pid) -> Result<String, CommandError> {
     let limits = Limits { silent_ms: Span::secs(60).as_ms() };
     let look = rehang_probe::look(&[pid], &Options { ask: true }, &limits, Duration::from_secs(1)).map_err(usage)?;
     draft::draft(&look).map_err(CommandError::Usage)
-}
-
-fn span(text: &str) -> Result<Span, String> {
-    Span::parse(text).map_err(|error| error.to_string())
 }
 
 impl Why {
