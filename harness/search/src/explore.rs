@@ -122,15 +122,15 @@ impl Explorer {
         self.cells += 1;
         cover::features(agent, NONE, &none.verdict, &none.trace, &mut self.features);
         cover::states(&none.verdict, &none.trace, &mut self.states);
-        let alone = Shown { none, under: None };
-        self.note(&case, NONE, &alone);
-        let healthy = Span(alone.none.verdict.virtual_ms());
-        let healthy = if alone.none.verdict.outcome.word() == "completed" { healthy } else { Span::ZERO };
+        let mut shown = Shown { none, under: None };
+        self.note(&case, NONE, &shown);
+        let healthy = Span(shown.none.verdict.virtual_ms());
+        let healthy = if shown.none.verdict.outcome.word() == "completed" { healthy } else { Span::ZERO };
         for stack in rehang_strategy::catalogue::matrix(&case.scenario.agent) {
             if stack == NONE {
                 continue;
             }
-            let played = match case.play_as(&stack, healthy, Some(&alone.none.verdict)) {
+            let played = match case.play_as(&stack, healthy, Some(&shown.none.verdict)) {
                 Ok(played) => played,
                 Err(fault) => {
                     self.faults.entry(fault).or_insert_with(|| Case { stack, ..case.clone() });
@@ -140,7 +140,7 @@ impl Explorer {
             self.cells += 1;
             cover::features(agent, &stack, &played.verdict, &played.trace, &mut self.features);
             cover::states(&played.verdict, &played.trace, &mut self.states);
-            let shown = Shown { none: alone.none.clone(), under: Some(played) };
+            shown.under = Some(played);
             self.note(&case, &stack, &shown);
             self.look_for_findings(&case, &stack, agent, &shown);
         }
@@ -175,12 +175,12 @@ impl Explorer {
             return;
         }
         for invariant in verdict.broken().into_iter().filter(|i| !before.contains(i)) {
-            let key = (stack.to_owned(), invariant, agent, cover::class(&verdict.outcome));
+            let class = cover::class(&verdict.outcome);
+            let key = (stack.to_owned(), invariant, agent, class.clone());
             if let Some(finding) = self.findings.get_mut(&key) {
                 finding.met += 1;
                 continue;
             }
-            let class = cover::class(&verdict.outcome);
             let property = Property::Breaks(invariant);
             let same = |shown: &Shown| property.holds(shown) && cover::class(&shown.verdict().outcome) == class;
             let large = Case { stack: stack.to_owned(), ..case.clone() };
