@@ -87,4 +87,10 @@ const BEHAVIOURS: &[Behaviour] = &[
         Read,
         "Astro-Han/pawwork 2837fabbb, dc1e9b82c, 6ab984202",
     ),
+    b(
+        "with the ledger: events of asks and sessions are told again behind Last-Event-ID, 2,048 of them, for 5 min",
+        &["pawwork"],
+        Read,
+        "Astro-Han/pawwork 2837fabbb, server/event-replay.ts",
+    ),
 ];

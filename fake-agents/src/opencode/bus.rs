@@ -45,7 +45,7 @@ impl Engine {
             properties(self, &mut json);
             json.push_str("}}");
         }
-        self.out.push(Out::Event(Event { kind, session, json, about }));
+        self.out.push(Out::Event(Event { kind, session, json, about, id: None }));
     }
 
     /// Publishes an event with a session's info.

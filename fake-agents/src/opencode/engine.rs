@@ -57,6 +57,8 @@ pub struct Event {
     pub json: String,
     /// What `run` needs of it.
     pub about: About,
+    /// Its id on the streams of a server that can tell it again.
+    pub id: Option<String>,
 }
 
 /// What an event is about, for the one who prints it.

@@ -118,7 +118,7 @@ mod tests {
     use rehang_scenario::Span;
 
     fn event(kind: &'static str) -> Event {
-        Event { kind, session: None, json: String::new(), about: About::Other }
+        Event { kind, session: None, json: String::new(), about: About::Other, id: None }
     }
 
     fn faults(kind: &str, nth: u32, does: EventDoes) -> EventFaults {

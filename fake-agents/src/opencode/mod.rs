@@ -25,6 +25,7 @@ mod json;
 mod models;
 pub mod release;
 mod render;
+mod replay;
 mod routes;
 mod run;
 mod serve;

@@ -91,7 +91,7 @@ impl Run {
         if self.args.listens
             && let Ok((listener, port)) = os.listen()
         {
-            self.server = Some(Server::new(listener, &[]));
+            self.server = Some(Server::new(listener, &[], None));
             self.host.say(&format!("opencode server listening on http://127.0.0.1:{port}"));
             self.state = State::Listens(text, os.now() + Span(LISTENS_MS));
             return;

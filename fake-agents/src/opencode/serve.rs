@@ -3,6 +3,7 @@
 use super::engine::Out;
 use super::host::{Host, Outgoing};
 use super::release::Release;
+use super::replay::Replay;
 use super::server::Server;
 use super::stored::STORE;
 use crate::os::{Next, Os, Program, STDERR, STDOUT, Wait};
@@ -48,7 +49,10 @@ impl Serve {
         }
         self.host.boot(os, false);
         self.host.engine.wants_json = false;
-        self.server = Some(Server::new(listener, &self.plan.faults));
+        let engine = &self.host.engine;
+        let replays = engine.external || engine.inside.has("ledger");
+        let replay = replays.then(|| Replay::new(os.now()));
+        self.server = Some(Server::new(listener, &self.plan.faults, replay));
         self.out.push(format!("opencode server listening on http://127.0.0.1:{port}\n").as_bytes());
         Ok(())
     }

@@ -1,11 +1,13 @@
 //! The HTTP side: connections, requests to the engine, answers, event streams.
 //!
 //! Invariants: one request at a time a connection, answered in order; a client that goes away takes nothing with it,
-//! the turn goes on; an event reaches the streams that were open when it was published, and is never replayed.
+//! the turn goes on; an event reaches the streams that were open when it was published, and is told again to none but
+//! the client of a [`Replay`].
 
 use super::engine::{Answer, Event};
 use super::faults::{EventFaults, Passed};
 use super::host::{Host, Outgoing};
+use super::replay::{Replay, Welcome};
 use crate::os::{Fd, Os, Read, Wait};
 use rehang_scenario::{Canon, Canonical, Fault, Span, VTime};
 use rehang_wire::http::{CONTINUE, RequestReader, Target, chunk, response, streaming_head};
@@ -22,6 +24,7 @@ pub struct Server {
     listener: Fd,
     connections: Vec<Connection>,
     faults: EventFaults,
+    replay: Option<Replay>,
     tickets: u32,
     /// Somebody asked for the list of open asks: they could answer.
     listed: bool,
@@ -51,12 +54,13 @@ struct EventStream {
 }
 
 impl Server {
-    /// A server on this listener.
-    pub fn new(listener: Fd, faults: &[Fault]) -> Server {
+    /// A server on this listener; with a store of events, where its release has one.
+    pub fn new(listener: Fd, faults: &[Fault], replay: Option<Replay>) -> Server {
         Server {
             listener,
             connections: Vec::new(),
             faults: EventFaults::new(faults),
+            replay,
             tickets: 0,
             listed: false,
             detached: false,
@@ -96,7 +100,7 @@ impl Server {
         }
         self.flush(os);
         let streams = self.connections.iter().filter(|connection| connection.stream.is_some()).count();
-        host.engine.wants_json = streams > 0;
+        host.engine.wants_json = streams > 0 || self.replay.is_some();
         host.engine.live = self.listed || streams > usize::from(self.detached);
         worked
     }
@@ -105,7 +109,7 @@ impl Server {
     pub fn clock(&mut self, os: &mut dyn Os, host: &mut Host) {
         let due_by = host.due_by(os.now());
         for event in self.faults.due(due_by) {
-            self.send(&event.json);
+            self.send(&event);
         }
         for connection in &mut self.connections {
             if connection.cut_at.is_some_and(|at| at <= due_by) {
@@ -118,17 +122,18 @@ impl Server {
             stream.beat_at = Some(beat_at + Span(period * (missed + 1)));
             if !stream.muted {
                 let beat = host.engine.server_event("server.heartbeat");
-                connection.say(&beat);
+                connection.say(None, &beat);
             }
         }
         self.flush(os);
     }
 
     /// An event of the bus goes to the streams.
-    pub fn event(&mut self, os: &mut dyn Os, event: Event) {
+    pub fn event(&mut self, os: &mut dyn Os, mut event: Event) {
+        event.id = self.replay.as_mut().and_then(|replay| replay.keep(os.now(), &event));
         for passed in self.faults.pass(os.now(), event) {
             match passed {
-                Passed::Event(event) => self.send(&event.json),
+                Passed::Event(event) => self.send(&event),
                 Passed::Cut => {
                     for connection in self.connections.iter_mut().filter(|c| c.stream.is_some()) {
                         connection.out = Outgoing::default();
@@ -176,6 +181,9 @@ impl Server {
     /// Writes the state.
     pub fn canon(&self, canon: &mut Canon) {
         self.faults.canon(canon);
+        if let Some(replay) = &self.replay {
+            replay.canon(canon);
+        }
         canon.flag(self.listed).flag(self.detached);
         canon.list(&self.connections, |canon, connection| {
             connection.reader.canon(canon);
@@ -215,8 +223,18 @@ impl Server {
             connection.last = false;
             connection.stream = Some(EventStream { global, muted: false, beat_at });
             connection.out.push(&streaming_head(200, EVENTS));
-            let hello = host.engine.server_event("server.connected");
-            connection.say(&hello);
+            let cursor = request.head.headers.get("last-event-id");
+            match self.replay.as_mut().map(|replay| replay.welcome(now, cursor)) {
+                Some(Welcome::Missed(missed)) => missed.iter().for_each(|(id, json)| connection.say(Some(id), json)),
+                other => {
+                    let id = match &other {
+                        Some(Welcome::Connected(id)) => Some(id.as_str()),
+                        _ => None,
+                    };
+                    let hello = host.engine.server_event("server.connected");
+                    connection.say(id, &hello);
+                }
+            }
             return true;
         }
         self.detached |= path.last() == Some(&"prompt_async");
@@ -227,10 +245,10 @@ impl Server {
         true
     }
 
-    fn send(&mut self, json: &str) {
+    fn send(&mut self, event: &Event) {
         for connection in &mut self.connections {
             if connection.stream.as_ref().is_some_and(|stream| !stream.muted) {
-                connection.say(json);
+                connection.say(event.id.as_deref(), &event.json);
             }
         }
     }
@@ -267,13 +285,13 @@ impl Connection {
         }
     }
 
-    fn say(&mut self, json: &str) {
+    fn say(&mut self, id: Option<&str>, json: &str) {
         let global = self.stream.as_ref().is_some_and(|stream| stream.global);
-        let bytes = if global {
-            sse::data(&format!("{{\"directory\":\"{}\",\"payload\":{json}}}", super::render::DIRECTORY))
-        } else {
-            sse::data(json)
+        let data = match global {
+            true => format!("{{\"directory\":\"{}\",\"payload\":{json}}}", super::render::DIRECTORY),
+            false => json.to_owned(),
         };
-        self.out.push(&chunk(&bytes));
+        let event = sse::Event { id: id.map(str::to_owned), data, ..sse::Event::default() };
+        self.out.push(&chunk(&sse::event(&event)));
     }
 }

@@ -365,7 +365,8 @@ pub enum EventDoes {
     Reorder,
     /// It arrives late.
     Delay(Span),
-    /// The stream is closed before it; the client reconnects after so long, and it is not replayed.
+    /// The stream is closed before it; clients reconnect after so long, and nothing is told again but by PawWork
+    /// where it has a ledger or its successor.
     Cut(Span),
     /// From it on the stream is open and silent.
     Mute,

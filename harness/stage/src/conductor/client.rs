@@ -34,6 +34,18 @@ pub fn actor(job: &Job<'_>, sends_prompt: bool) -> Box<dyn Actor> {
     }
 }
 
+/// How long after a cut of this scenario a client opens its event stream again.
+pub fn reconnect(job: &Job<'_>) -> Span {
+    let cut = job.scenario.faults.iter().find_map(|fault| match fault {
+        Fault::Event(event) => match event.does {
+            EventDoes::Cut(after) => Some(after),
+            _ => None,
+        },
+        _ => None,
+    });
+    cut.unwrap_or(RECONNECT)
+}
+
 fn http_client(job: &Job<'_>, sends_prompt: bool) -> HttpClient {
     let agent = &job.scenario.agent;
     let client = match agent {
@@ -42,17 +54,10 @@ fn http_client(job: &Job<'_>, sends_prompt: bool) -> HttpClient {
         Agent::Pawwork(a) => a.client,
         Agent::Claude(_) | Agent::Program(_) => Client::Post,
     };
-    let cut = job.scenario.faults.iter().find_map(|fault| match fault {
-        Fault::Event(event) => match event.does {
-            EventDoes::Cut(after) => Some(after),
-            _ => None,
-        },
-        _ => None,
-    });
     HttpClient {
         kind: client,
         title: job.scenario.title.clone(),
-        reconnect: cut.unwrap_or(RECONNECT),
+        reconnect: reconnect(job),
         sends: !sends_prompt,
         state: State::Waits,
         session: String::new(),

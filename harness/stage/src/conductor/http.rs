@@ -1,7 +1,8 @@
 //! The conductor's connections to the agent's server: requests with a time limit, and event streams.
 //!
 //! Invariant: a request is one connection, closed by a reset once its response is whole, so that nothing lingers
-//! in TIME_WAIT; its number counts the cell's requests from 1.
+//! in TIME_WAIT; its number counts the cell's requests from 1. Who opens an event stream again says which event it has
+//! seen last, where events have ids (WHATWG HTML, 9.2).
 
 use super::hub::{Hub, Input};
 use crate::world::{Handle, WorldFault};
@@ -11,6 +12,7 @@ use rehang_scenario::{Canon, Span, VTime};
 use rehang_wire::http::{Piece, ResponseReader, request};
 use rehang_wire::sse;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// The host that requests name: without a port, which differs from run to run.
 const HOST: &str = "localhost";
@@ -20,6 +22,8 @@ const HOST: &str = "localhost";
 pub struct Net {
     open: Vec<Connection>,
     requests: u32,
+    /// The last event's id, by the seat that has seen it.
+    last_ids: BTreeMap<usize, String>,
 }
 
 #[derive(Debug)]
@@ -65,6 +69,11 @@ impl Net {
                 Kind::Events { .. } => canon.num(u64::MAX),
             };
         }
+        // whoever listens has the newest
+        let listens = |seat| self.open.iter().any(|c| c.seat == seat && matches!(c.what, Kind::Events { .. }));
+        for (_, id) in self.last_ids.iter().filter(|(seat, _)| !listens(**seat)) {
+            canon.text(id);
+        }
     }
 }
 
@@ -103,8 +112,17 @@ impl Hub<'_> {
         self.net.requests += 1;
         let (id, path) = (self.net.requests, "/event".to_owned());
         self.say(who, What::Request { id, method: "GET".to_owned(), path, body: Value::Null.into() });
-        let bytes = request("GET", "/event", HOST, &[("accept", "text/event-stream")], b"");
+        let mut headers = vec![("accept", "text/event-stream")];
+        if let Some(id) = self.net.last_ids.get(&self.actor) {
+            headers.push(("last-event-id", id));
+        }
+        let bytes = request("GET", "/event", HOST, &headers, b"");
         self.open_connection(who, bytes, Kind::Events { decoder: sse::Decoder::new() })
+    }
+
+    /// Whether the actor whose turn it is says on its next event stream what it has seen last.
+    pub fn has_seen_events(&self) -> bool {
+        self.net.last_ids.contains_key(&self.actor)
     }
 
     /// Gives a request up.
@@ -237,12 +255,15 @@ fn take_pieces(hub: &mut Hub<'_>, at: usize) -> Came {
             (Kind::Events { decoder }, Piece::Body(bytes)) => {
                 decoder.feed(&bytes);
                 let mut events = Vec::new();
+                let mut last_id = None;
                 while let Ok(Some(item)) = decoder.next_item() {
                     if let sse::Item::Event(event) = item {
                         events.push(Json::of_text(&event.data));
+                        last_id = event.id.or(last_id);
                     }
                 }
                 let (seat, who) = (connection.seat, connection.who.clone());
+                hub.net.last_ids.extend(last_id.map(|id| (seat, id)));
                 for event in events {
                     hub.say(&who, What::Sse(event.clone()));
                     hub.tell(seat, Input::Event(event));

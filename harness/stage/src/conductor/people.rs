@@ -4,6 +4,7 @@
 //! it; at a terminal, the question's text must stand on the screen.
 
 use super::Job;
+use super::client::reconnect;
 use super::hub::{Actor, Hub, Input};
 use crate::world::WorldFault;
 use rehang_judge::{AskKind, Json, What};
@@ -34,6 +35,11 @@ pub struct Someone {
     looks: Vec<u32>,
     session: String,
     line: Vec<u8>,
+    /// How long after a cut their client opens its event stream again, and when it does.
+    reconnect: Span,
+    reopen: Option<VTime>,
+    /// It has said what it saw last: told that it is connected, it has missed too much, and looks at the lists.
+    resumed: bool,
     done: bool,
 }
 
@@ -83,6 +89,9 @@ impl Someone {
             looks: Vec::new(),
             session: String::new(),
             line: Vec::new(),
+            reconnect: reconnect(job),
+            reopen: None,
+            resumed: false,
             done: false,
         }
     }
@@ -107,7 +116,18 @@ impl Someone {
             let path = self.person.directory.as_ref().map_or((*path).to_owned(), |of| format!("{path}?directory={of}"));
             self.looks.push(hub.request(name, "GET", &path, &Value::Null, None)?);
         }
-        self.looks_at = Some(hub.now + LOOKS_EVERY);
+        let again = matches!(self.sees, Sees::List | Sees::Blocker);
+        self.looks_at = again.then(|| hub.now + LOOKS_EVERY);
+        Ok(())
+    }
+
+    /// Opens the event stream again.
+    fn listen_again(&mut self, hub: &mut Hub<'_>, name: &str) -> Result<(), WorldFault> {
+        self.reopen = None;
+        self.resumed = hub.has_seen_events();
+        if !hub.listen_to_events(name)? && hub.agent_alive() {
+            self.reopen = Some(hub.now + self.reconnect);
+        }
         Ok(())
     }
 
@@ -153,12 +173,15 @@ impl Someone {
 
     fn take_list(&mut self, hub: &Hub<'_>, body: &Value) {
         for entry in body.as_array().map_or(&[][..], Vec::as_slice) {
-            if entry.get("questions").is_some() {
-                self.sees_ask(hub, question_in(entry));
+            let sight = if entry.get("questions").is_some() {
+                question_in(entry)
             } else if entry.get("request").is_some() {
-                self.sees_ask(hub, question_in(&entry["request"]));
+                question_in(&entry["request"])
             } else {
-                self.sees_ask(hub, permission_in(entry));
+                permission_in(entry)
+            };
+            if self.sees != Sees::Events || sight.session == self.session {
+                self.sees_ask(hub, sight);
             }
         }
     }
@@ -351,7 +374,7 @@ impl Actor for Someone {
             return self.comes_back;
         }
         let next = self.seen.front().map(|(at, _)| *at);
-        [self.acts_at, next, self.looks_at].into_iter().flatten().min()
+        [self.acts_at, next, self.looks_at, self.reopen].into_iter().flatten().min()
     }
 
     fn act(&mut self, hub: &mut Hub<'_>, name: &str, inbox: VecDeque<Input>) -> Result<(), WorldFault> {
@@ -370,7 +393,12 @@ impl Actor for Someone {
                     Sees::List | Sees::Blocker => self.looks_at = Some(hub.now + LOOKS_EVERY),
                     Sees::Screen | Sees::Messages | Sees::Clock => {}
                 },
+                Input::Event(event) if self.resumed && event.kind() == "server.connected" => {
+                    self.resumed = false;
+                    self.look(hub, name)?;
+                }
                 Input::Event(event) => self.take_event(hub, &event),
+                Input::EventsEnd => self.reopen = hub.agent_alive().then(|| hub.now + self.reconnect),
                 Input::Response { id, body, .. } if self.looks.contains(&id) => {
                     self.looks.retain(|look| *look != id);
                     self.take_list(hub, &body);
@@ -405,11 +433,20 @@ impl Actor for Someone {
         if self.looks_at.is_some_and(|t| t <= hub.now) {
             self.look(hub, name)?;
         }
+        if self.reopen.is_some_and(|t| t <= hub.now) {
+            self.listen_again(hub, name)?;
+        }
         Ok(())
     }
 
     fn canon(&self, canon: &mut Canon) {
-        canon.flag(self.done).deadline(self.comes_back).deadline(self.acts_at).deadline(self.looks_at);
+        canon
+            .flag(self.done)
+            .flag(self.resumed)
+            .deadline(self.reopen)
+            .deadline(self.comes_back)
+            .deadline(self.acts_at)
+            .deadline(self.looks_at);
         canon.num(self.known.len() as u64).num(self.looks.len() as u64).bytes(&self.line);
         for (at, sight) in &self.seen {
             canon.deadline(Some(*at)).text(&sight.id);
