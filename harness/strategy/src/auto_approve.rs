@@ -1,7 +1,8 @@
 //! Clive's approval of permissions over the agent's stdin.
 //!
 //! Invariant: what is taken for a denied permission is any tool_result with `is_error`, of which a failing command
-//! has one too; at most one block a message is seen. A second tool_result for the same id is what it writes.
+//! has one too; at most one block a message is seen. A second tool_result for the same id is what it writes. Of its
+//! user's answers v2 sends one a call, and none to a call that it has not seen (`SendToolResult`).
 
 use crate::lines::{Lines, blocks, text};
 use crate::{Act, Entry, Facts, Params, Seat, Seen, Strategy, Stream, Wire};
@@ -10,6 +11,8 @@ use serde_json::{Value, json};
 
 /// The name of Claude Code's question tool.
 const QUESTION_TOOL: &str = "AskUserQuestion";
+/// Calls without an answer that are remembered; of a conversation with more, its user answers the first.
+const CALLS_MAX: usize = 10_000;
 
 /// The versions.
 pub const ENTRIES: &[Entry] = &[
@@ -39,18 +42,23 @@ struct AutoApprove {
     lines: Lines,
     /// Ids of the question tool's calls (v2: `handledQuestionIDs`).
     questions: Vec<String>,
+    /// Calls that have no answer of its user's yet (v2: `pendingToolUses`); a denial leaves them there.
+    pending: Vec<String>,
     over: bool,
 }
 
 impl AutoApprove {
     fn new(v2: bool) -> AutoApprove {
-        AutoApprove { v2, lines: Lines::default(), questions: Vec::new(), over: false }
+        AutoApprove { v2, lines: Lines::default(), questions: Vec::new(), pending: Vec::new(), over: false }
     }
 
     fn message(&mut self, message: &Value, acts: &mut Vec<Act>) {
         match text(message, "type") {
             "user" => self.user(message, acts),
-            "assistant" if self.v2 => blocks(message).iter().for_each(|block| self.note_question(block)),
+            "assistant" if self.v2 => blocks(message).iter().for_each(|block| {
+                self.note_question(block);
+                self.note_call(block);
+            }),
             "stream_event" if self.v2 => self.note_question(&message["event"]["content_block"]),
             _ => {}
         }
@@ -61,6 +69,32 @@ impl AutoApprove {
             let id = text(block, "id").to_owned();
             if !self.questions.contains(&id) {
                 self.questions.push(id);
+            }
+        }
+    }
+
+    fn note_call(&mut self, block: &Value) {
+        let id = text(block, "id");
+        if text(block, "type") == "tool_use" && !id.is_empty() && self.pending.len() < CALLS_MAX {
+            self.pending.push(id.to_owned());
+        }
+    }
+
+    /// What its user wants to be sent: an answer takes its call off the list before it goes out.
+    fn typed(&mut self, bytes: &[u8], acts: &mut Vec<Act>) {
+        for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
+            // what is no line of JSON goes through as it is
+            let line: Value = serde_json::from_slice(piece).unwrap_or_default();
+            let results = blocks(&line).iter().filter(|block| text(block, "type") == "tool_result");
+            let ids: Vec<&str> = results.map(|block| text(block, "tool_use_id")).collect();
+            match ids.iter().find(|id| self.pending.iter().all(|pending| pending != *id)) {
+                Some(id) => {
+                    acts.push(Act::Say(format!("tool_use_id {id} not found in conversation (stale or invalid)")));
+                }
+                None => {
+                    self.pending.retain(|pending| !ids.contains(&pending.as_str()));
+                    acts.push(Act::Write(piece.to_vec()));
+                }
             }
         }
     }
@@ -101,6 +135,7 @@ impl Strategy for AutoApprove {
                     self.message(&message, acts);
                 }
             }
+            Seen::Typed(bytes) => self.typed(bytes, acts),
             Seen::Exited(_) => self.over = true,
             _ => {}
         }
@@ -116,9 +151,16 @@ impl Strategy for AutoApprove {
 
     fn canon(&self, canon: &mut Canon) {
         self.lines.canon(canon);
-        canon.flag(self.over).list(&self.questions, |canon, id| {
-            canon.text(id);
-        });
+        canon.flag(self.over);
+        for ids in [&self.questions, &self.pending] {
+            canon.list(ids, |canon, id| {
+                canon.text(id);
+            });
+        }
+    }
+
+    fn relays(&self) -> bool {
+        self.v2
     }
 }
 

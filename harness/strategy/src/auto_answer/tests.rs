@@ -160,3 +160,14 @@ fn at_the_ask_layer_it_replies_to_questions_alone() {
     assert!(acts.contains(&reply), "{acts:?}");
     assert_eq!(bench.see(Seen::Pending(ask(Vec::new()))), [], "a permission is no question");
 }
+
+/// v0.8.8's adversarial test: as many questions as a model may send, and each as long as it may be.
+#[test]
+fn twenty_long_questions_are_told_whole() {
+    let long = |at: usize| format!("{at}{}", "?".repeat(50_000));
+    let seen = boot(&[(NON_INTERACTIVE, "1")], true, false);
+    let (text, answers) =
+        told("auto-answer@r3", &seen, (0..20).map(|at| question(&long(at), &[])).collect()).expect("an answer");
+    assert_eq!(answers.len(), 20);
+    assert!((0..20).all(|at| text.contains(&format!("\"{}\"=\"Unanswered\"", long(at)))));
+}

@@ -87,3 +87,39 @@ fn v2_writes_nothing_to_a_dead_process() {
     bench.see(Seen::Exited(0));
     assert_eq!(bench.out(&denial("toolu_1", "no")), []);
 }
+
+fn answer(ids: &[&str]) -> Seen {
+    let blocks: Vec<String> = ids
+        .iter()
+        .map(|id| format!("{{\"type\":\"tool_result\",\"tool_use_id\":\"{id}\",\"content\":\"yes\"}}"))
+        .collect();
+    let line = format!("{{\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":[{}]}}}}\n", blocks.join(","));
+    Seen::Typed(line.into_bytes())
+}
+
+/// Clive's duplicate_tool_result_test.go.
+#[test]
+fn v2_sends_one_answer_a_call_and_none_that_is_stale() {
+    let mut bench = Bench::started("auto-approve@v2");
+    bench.out(QUESTION);
+    bench.out(&QUESTION.replace("toolu_1", "toolu_2"));
+    let stale = |id| Act::Say(format!("tool_use_id {id} not found in conversation (stale or invalid)"));
+    assert_eq!(bench.see(answer(&["toolu_9"])), [stale("toolu_9")]);
+    assert_eq!(writes(&bench.see(answer(&["toolu_1"]))).len(), 1);
+    for _ in 0..3 {
+        assert_eq!(bench.see(answer(&["toolu_1"])), [stale("toolu_1")]);
+    }
+    assert_eq!(bench.see(answer(&["toolu_2", "toolu_1"])), [stale("toolu_1")], "a line with one of both is kept back");
+    assert_eq!(writes(&bench.see(answer(&["toolu_2"]))).len(), 1);
+}
+
+/// IntegrationWithAskUserQuestion and PreservesToolUseTracking: a denial takes no call off the list.
+#[test]
+fn v2_still_sends_the_answer_to_a_denied_question() {
+    let mut bench = Bench::started("auto-approve@v2");
+    bench.out(QUESTION);
+    bench.out(&denial("toolu_1", "Answer questions?"));
+    assert_eq!(writes(&bench.see(answer(&["toolu_1"]))).len(), 1);
+    let prompt = Seen::Typed(b"{\"type\":\"user\",\"message\":{\"content\":\"go on\"}}\n".to_vec());
+    assert_eq!(writes(&bench.see(prompt)).len(), 1);
+}
