@@ -14,7 +14,7 @@
 //! | `bash` | another running bash tool; or one that has ended, and its result is not taken up |
 //! | `stdin`, `tty`, `pipe` | the agent itself waits for it; or it waits for a child, and what that one started does |
 //! | `pipe` | the agent is over, and its wrapper still waits for the end of its output: a process that it left holds the pipe, or nobody reads it |
-//! | `model` | a request to the model has no end |
+//! | `model` | a request to the model has no end, or it failed and a busy session is about to ask again |
 //! | `tool` | another tool runs that neither asks nor starts an agent |
 //! | `worker` | somebody waits for the companion's worker |
 //! | `post` | a client's prompt has no response, though the server is idle or its last step ended regularly |
@@ -136,7 +136,9 @@ fn held(index: &Index<'_>, wrapper: Option<&str>) -> Option<&'static str> {
 }
 
 fn asks_model(session: &crate::index::Session<'_>, index: &Index<'_>) -> bool {
-    index.alive(session.who) && session.steps.last().is_some_and(|(_, step)| step.is_none())
+    let busy = session.busy.last().is_some_and(|&(_, busy)| busy);
+    let asks = |step: &Option<&str>| step.is_none_or(|finish| finish == "error" && busy);
+    index.alive(session.who) && session.steps.last().is_some_and(|(_, step)| asks(step))
 }
 
 fn client(index: &Index<'_>, waits: &[(&str, &str)]) -> Option<&'static str> {

@@ -7,7 +7,7 @@ use crate::commands::Waits;
 use crate::guess::{End, Guess, Hang, span, words};
 use crate::limits;
 use crate::mask::Mask;
-use crate::note::{Asks, Calls, Form, Kind, Reply};
+use crate::note::{Asks, Calls, Fork, Form, Kind, Reply};
 use crate::program;
 use crate::story::{Ask, Call, Post, Story, What};
 use rehang_scenario::mechanism::mechanism;
@@ -16,8 +16,9 @@ use rehang_scenario::turns::{
     Bash, BashTool, ChildStdin, Choice, Finish, Kills, Permit, Question, Step, Task, Turn, WaitsFor, responses,
 };
 use rehang_scenario::{
-    Agent, Claude, ClaudeMode, Client, Does, EventDoes, EventFault, Expect, Expected, Fault, ModelDoes, Opencode,
-    OpencodeMode, Person, PostDoes, PostFault, Scenario, Sees, Span, Terminal, ToolDoes, ToolFault, Via,
+    Agent, Altimate, Claude, ClaudeMode, Client, Does, EventDoes, EventFault, Expect, Expected, Fault, Malformed,
+    ModelDoes, Opencode, OpencodeMode, Pawwork, Person, PostDoes, PostFault, ProcessDoes, Scenario, Sees, Span,
+    Terminal, ToolDoes, ToolFault, Via,
 };
 
 use serde::de::DeserializeOwned;
@@ -117,7 +118,7 @@ fn blocked(guess: &Guess, scenario: &Scenario) -> &'static str {
             _ => "bash",
         },
         Hang::Model { .. } => "model",
-        Hang::Idle => "event",
+        Hang::Idle | Hang::Restart { .. } => "event",
         Hang::NoTurn => match &scenario.agent {
             Agent::Opencode(opencode) if opencode.client == Client::Post => "post",
             _ => "event",
@@ -164,7 +165,11 @@ fn title(story: &Story, guess: &Guess, mask: &mut Mask) -> String {
         (Hang::Model { refuses: Some(status), .. }, _) => {
             format!("{of} asks its model again and again, and gets {status}")
         }
+        (Hang::Model { cuts: true, .. }, _) => {
+            format!("{of} asks its model again and again, and its answers break off")
+        }
         (Hang::Model { .. }, _) => format!("{of} waits for its model, which is silent"),
+        (Hang::Restart { .. }, End::Hung) => format!("{of} is started anew, and what it asked is lost"),
         (Hang::NoTurn, _) => format!("{of} takes a prompt, and no turn begins"),
         (Hang::Idle, _) => format!("{of} is done and never says that it is idle"),
         (Hang::Post { .. }, _) => format!("{of} is idle, and the prompt's request has no response"),
@@ -172,9 +177,9 @@ fn title(story: &Story, guess: &Guess, mask: &mut Mask) -> String {
             let last = story.printed.iter().rev().map(|l| l.text.trim()).find(|l| !l.is_empty()).unwrap_or("nothing");
             format!("{of} says no more behind: {}", short(last))
         }
-        (Hang::None, End::Completed) => format!("{of} completes, as its log shows"),
+        (Hang::None | Hang::Restart { .. }, End::Completed) => format!("{of} completes, as its log shows"),
         (Hang::Failed { .. }, _) | (Hang::None, End::Failed) => format!("{of} fails, as its log shows"),
-        (Hang::None, _) => format!("{of} is stopped, as its log shows"),
+        (Hang::None | Hang::Restart { .. }, _) => format!("{of} is stopped, as its log shows"),
     }
 }
 
@@ -223,6 +228,10 @@ struct Group<'a> {
 impl<'a> Drafter<'a> {
     fn draft(mut self, turns: usize) -> Option<Draft> {
         let mut groups = self.groups(self.root, 0);
+        if matches!(self.guess.hang, Hang::Model { cuts: true, .. }) {
+            // those that say nothing are what the fault makes of them
+            groups.retain(|group| !group.said.is_empty() || !group.calls.is_empty());
+        }
         self.shrink(&mut groups, turns.max(1));
         let gaps = count(&groups, true) <= turns;
         let (agent, terminals) = self.agent();
@@ -512,6 +521,7 @@ impl<'a> Drafter<'a> {
                 people.extend(person(via, sees, ask, after, does));
             }
         }
+        people.extend(self.breaks_off(via));
         let of_root = |session: &str| session.is_empty() || self.story.root_of(session) == self.root;
         if let Some((at, _)) = self.story.stopped.as_ref().filter(|(_, session)| of_root(session)) {
             let open = self.asks.iter().position(|&ask| {
@@ -533,6 +543,21 @@ impl<'a> Drafter<'a> {
             people.extend(stops);
         }
         people
+    }
+
+    /// Whoever closed the agent's stdin, or sent what is no message, while something was asked.
+    fn breaks_off(&self, via: Via) -> Option<Person> {
+        let story = self.story;
+        let (at, does) = match (story.misfit, story.input_ended) {
+            (Some(at), _) => (at, Does::Malformed(Malformed::Syntax)),
+            (None, Some(at)) => (at, Does::HangUp),
+            (None, None) => return None,
+        };
+        let place = self.asks.iter().position(|&ask| story.asks[ask].at <= at && story.asks[ask].open_until(at))?;
+        let asked = story.asks[self.asks[place]].at;
+        let ask = if self.asks.len() > 1 { u32::try_from(place + 1).unwrap_or(1) } else { 0 };
+        let after = Span::ms(at.saturating_sub(asked).min(limits::GAP_MAX_MS));
+        (via == Via::Stdin).then(|| person(via, None, ask, after, does)).flatten()
     }
 
     fn does(&mut self, ask: &Ask, how: &Reply) -> Option<Does> {
@@ -564,9 +589,7 @@ impl<'a> Drafter<'a> {
                 _ if self.interactive() => (ClaudeMode::Interactive, Terminal::Tty),
                 Form::Host => (ClaudeMode::StreamJson, Terminal::Pipe),
                 Form::Text => (ClaudeMode::Print, Terminal::Null),
-                _ if story.prompt_tool && matches!(self.guess.hang, Hang::Ask(_)) => {
-                    (ClaudeMode::StreamJson, Terminal::Pipe)
-                }
+                _ if self.waits_for_host() => (ClaudeMode::StreamJson, Terminal::Pipe),
                 _ => (ClaudeMode::Json, Terminal::Null),
             };
             let tty = matches!(self.guess.hang, Hang::Bash { waits: Waits::Tty, .. });
@@ -575,11 +598,34 @@ impl<'a> Drafter<'a> {
         }
         let mode = if story.form == Form::Once { OpencodeMode::Run } else { OpencodeMode::Serve };
         let events = story.post == Post::Events || self.guess.hang == Hang::Idle;
-        let client = if events && mode == OpencodeMode::Serve { Client::Events } else { Client::Post };
+        let client = match events && mode == OpencodeMode::Serve {
+            true if story.resyncs => Client::Resync,
+            true => Client::Events,
+            false => Client::Post,
+        };
         let tty = matches!(self.guess.hang, Hang::Bash { waits: Waits::Tty, .. });
         let terminal = if tty { Terminal::Tty } else { Terminal::Null };
+        match story.fork() {
+            Some(Fork::Altimate) => {
+                return (Agent::Altimate(Altimate { mode, client, ..Altimate::default() }), vec![terminal]);
+            }
+            Some(Fork::Pawwork) => {
+                return (Agent::Pawwork(Pawwork { client, ..Pawwork::default() }), vec![terminal]);
+            }
+            None => {}
+        }
         let release = release(&OPENCODE_RELEASES, "1.2.15");
         (Agent::Opencode(Opencode { release, mode, client }), vec![terminal])
+    }
+
+    /// Whether the agent waits for a program that answers its asks: without one it would have refused them itself.
+    fn waits_for_host(&self) -> bool {
+        let asks = match self.guess.hang {
+            Hang::Ask(_) => self.story.prompt_tool,
+            Hang::Call { .. } => true,
+            _ => false,
+        };
+        asks && self.story.kind == Kind::Claude && self.story.form == Form::Once
     }
 
     fn args(&self) -> Vec<String> {
@@ -588,7 +634,7 @@ impl<'a> Drafter<'a> {
         if story.kind != Kind::Claude {
             return args;
         }
-        if story.prompt_tool && story.form == Form::Host {
+        if story.prompt_tool && story.form == Form::Host || self.waits_for_host() {
             args.extend(["--permission-prompt-tool".to_owned(), "stdio".to_owned()]);
         }
         match story.mode.as_deref() {
@@ -601,11 +647,23 @@ impl<'a> Drafter<'a> {
         args
     }
 
+    /// The time between the last two responses of a session, in milliseconds.
+    fn ends_every(&self, session: &str) -> u64 {
+        let steps = self.story.sessions.get(session).into_iter().flat_map(|s| s.steps.iter().rev());
+        let mut ends = steps.filter(|step| matches!(step.what, What::Ended(_))).map(|step| step.at);
+        let last = ends.next().unwrap_or_default();
+        ends.next().map_or(0, |before| last.saturating_sub(before))
+    }
+
     /// Makes the main arm hang, and the control arm not.
     fn hang(&mut self, scenario: &mut Scenario, control: &mut Scenario, groups: &[Group<'a>]) {
         let run = matches!(&scenario.agent, Agent::Opencode(o) if o.mode == OpencodeMode::Run);
         let via = self.via();
         match &self.guess.hang {
+            Hang::None if self.guess.end == End::Stopped && self.story.stopped_at_model => {
+                let (response, after) = stalled(&scenario.turns, false);
+                model_fault(scenario, response, after, ModelDoes::Stall);
+            }
             Hang::None => {}
             Hang::Failed { cut: true, .. } => {
                 let words = scenario.turns.iter().filter(|turn| matches!(turn, Turn::Say(_))).count().max(1);
@@ -619,26 +677,13 @@ impl<'a> Drafter<'a> {
                 model_fault(scenario, response, 0, does);
             }
             Hang::Ask(_) | Hang::Call { .. } => {
-                let last = last_call(&scenario.turns).cloned();
-                let does = match &last {
-                    Some(Turn::Ask(questions)) => Does::Answers(
-                        questions
-                            .iter()
-                            .map(|q| vec![q.options.first().map_or_else(|| "Yes".to_owned(), |o| o.label.clone())])
-                            .collect(),
-                    ),
-                    _ => Does::Allow,
-                };
-                let does = match does {
-                    Does::Answers(labels) => Does::Answer(labels.into_iter().flatten().collect()),
-                    does => does,
-                };
+                let does = first_answer(&scenario.turns);
                 let child = matches!(&self.guess.hang, Hang::Ask(at) if self.story.depth(&self.story.asks[*at].session) > 0)
                     || scenario.turns.iter().any(|turn| matches!(turn, Turn::Task(_)));
                 let sees = (via == Via::Http).then_some(if child { Sees::Tree } else { Sees::Events });
                 let answered = control.people.len();
                 let ask = if answered > 0 { u32::try_from(self.asks.len()).unwrap_or(1) } else { 0 };
-                control.people.extend(person(via, sees, ask, Span::secs(2), does));
+                control.people.extend(person(via, sees, ask, ANSWERS_AFTER, does));
                 if via == Via::Tty {
                     let does = Does::Type("\u{4}".to_owned());
                     control.people.extend(person(via, Some(Sees::Clock), 0, Span::mins(1), does));
@@ -658,7 +703,24 @@ impl<'a> Drafter<'a> {
                 let nth = calls_before_last(&scenario.turns);
                 scenario.faults.push(Fault::Tool(ToolFault { nth, does: ToolDoes::NeverFlips }));
             }
-            Hang::Model { session, refuses } => {
+            Hang::Restart { at } => {
+                let fault = json!({"process": {"at": Span::ms(*at), "does": ProcessDoes::Restart}});
+                scenario.faults.extend(made::<Fault>(fault));
+                // somebody answers behind it: too late in the one arm alone
+                let does = first_answer(&scenario.turns);
+                let late = person(via, Some(Sees::Tree), 0, Span::ms(at + ANSWERS_AFTER.as_ms()), does);
+                control.people.clone_from(&scenario.people);
+                control.people.extend(late.clone());
+                scenario.people.extend(late);
+            }
+            Hang::Model { session, cuts: true, .. } => {
+                let every = self.ends_every(session);
+                if every >= limits::GAP_MS {
+                    model_fault(scenario, 0, 0, ModelDoes::Pause(Span::ms(every.min(limits::GAP_MAX_MS))));
+                }
+                model_fault(scenario, 0, 0, ModelDoes::Truncate);
+            }
+            Hang::Model { session, refuses, .. } => {
                 if let Some(status) = refuses {
                     let status = (*status).clamp(400, 599);
                     model_fault(scenario, 0, 0, ModelDoes::Status(status));
@@ -688,18 +750,9 @@ impl<'a> Drafter<'a> {
                     opencode.client = Client::Post;
                 }
                 control.people.clear();
-                let does = match last_call(&scenario.turns) {
-                    Some(Turn::Ask(questions)) => Does::Answer(
-                        questions
-                            .iter()
-                            .map(|q| q.options.first().map_or_else(|| "Yes".to_owned(), |o| o.label.clone()))
-                            .collect(),
-                    ),
-                    _ => Does::Allow,
-                };
                 if !self.asks.is_empty() {
-                    let after = Span::secs(2);
-                    control.people.extend(person(via, Some(Sees::Tree), 0, after, does));
+                    let does = first_answer(&scenario.turns);
+                    control.people.extend(person(via, Some(Sees::Tree), 0, ANSWERS_AFTER, does));
                 }
             }
             Hang::Post { stopped: false } => {
@@ -707,6 +760,18 @@ impl<'a> Drafter<'a> {
             }
             Hang::Program => {}
         }
+    }
+}
+
+/// How long the one who answers in a control arm takes. A choice.
+const ANSWERS_AFTER: Span = Span::secs(2);
+
+/// What ends the last ask: the first label of each question, or leave.
+fn first_answer(turns: &[Turn]) -> Does {
+    let first = |q: &Question| q.options.first().map_or_else(|| "Yes".to_owned(), |o| o.label.clone());
+    match last_call(turns) {
+        Some(Turn::Ask(questions)) => Does::Answer(questions.iter().map(first).collect()),
+        _ => Does::Allow,
     }
 }
 

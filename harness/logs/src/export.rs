@@ -6,7 +6,7 @@
 use crate::read::cast;
 use rehang_judge::trace::{AskEnd, AskKind, Event, Fact, Trace, What};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 /// The form of a log.
@@ -228,7 +228,10 @@ fn exchanges(trace: &Trace) -> Vec<Value> {
 
 /// The events that a server publishes.
 struct Server {
-    version: &'static str,
+    version: String,
+    /// Requests to the model that failed for good: the how-manieth error of a session.
+    final_errors: BTreeSet<(String, u32)>,
+    errors: BTreeMap<String, u32>,
     commands: Vec<String>,
     responses: BTreeMap<String, u32>,
     parts: u32,
@@ -246,10 +249,16 @@ impl Server {
             What::Response { body, .. } => body["version"].as_str().map(str::to_owned),
             _ => None,
         };
-        let version = trace.events.iter().find_map(text).unwrap_or_default();
-        let known = ["1.0.185", "1.2.15", "1.3.2", "1.18.33"];
+        // without a client nobody was told its version: that of its name (fake-agents/src/opencode/release.rs)
+        let by_name = || match argv(trace).first().map_or("", String::as_str) {
+            name if name.contains("altimate") => "0.8.10".to_owned(),
+            name if name.contains("pawwork") => "1.0.0".to_owned(),
+            _ => "1.2.15".to_owned(),
+        };
         let mut server = Server {
-            version: known.into_iter().find(|known| **known == version).unwrap_or("1.2.15"),
+            version: trace.events.iter().find_map(text).unwrap_or_else(by_name),
+            final_errors: BTreeSet::new(),
+            errors: BTreeMap::new(),
             commands: Vec::new(),
             responses: BTreeMap::new(),
             parts: 0,
@@ -268,8 +277,23 @@ impl Server {
         let mut asks: BTreeMap<String, Vec<(String, AskKind, Value)>> = BTreeMap::new();
         let mut waiting: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut tasks: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut errors: BTreeMap<String, u32> = BTreeMap::new();
+        let mut failing: BTreeSet<String> = BTreeSet::new();
         for event in &trace.events {
             match &event.what {
+                What::Fact(Fact::ModelDone { session, finish }) if finish == "error" && event.who == "agent" => {
+                    *errors.entry(session.clone()).or_default() += 1;
+                    failing.insert(session.clone());
+                }
+                What::Fact(Fact::ModelAsked { session, .. }) if event.who == "agent" => {
+                    failing.remove(session);
+                }
+                What::Fact(Fact::Busy { session, busy: false }) if event.who == "agent" => {
+                    if failing.remove(session) {
+                        let nth = errors.get(session).copied().unwrap_or_default();
+                        self.final_errors.insert((session.clone(), nth));
+                    }
+                }
                 What::Spawn { argv, .. } if event.who.starts_with("agent.") && event.who.matches('.').count() == 1 => {
                     let command = argv.iter().position(|arg| arg == "--").and_then(|at| argv.get(at + 1));
                     self.commands.extend(command.cloned());
@@ -375,8 +399,9 @@ impl Server {
                 "error" | "aborted" => {
                     let name = if finish == "aborted" { "MessageAbortedError" } else { "APIError" };
                     let error = json!({"name": name, "data": {"message": finish}});
-                    if finish == "error" {
-                        // it is asked again; a failure for good comes as the session's end
+                    let nth = self.errors.entry(session.clone()).or_default();
+                    *nth += u32::from(finish == "error");
+                    if finish == "error" && !self.final_errors.contains(&(session.clone(), *nth)) {
                         return vec![event(
                             "session.status",
                             json!({"sessionID": session, "status": {"type": "retry", "message": "error"}}),

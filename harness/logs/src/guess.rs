@@ -83,6 +83,13 @@ pub enum Hang {
         session: String,
         /// It refuses with this status, again and again.
         refuses: Option<u16>,
+        /// Its streams end without a finish reason, again and again.
+        cuts: bool,
+    },
+    /// The server was started anew, and an ask was lost with it.
+    Restart {
+        /// When, in milliseconds from the log's begin.
+        at: u64,
     },
     /// The idle event.
     Idle,
@@ -122,7 +129,10 @@ fn ended(end: End, mechanism: &'static str, why: &str) -> Guess {
 
 fn agent(story: &Story, root: &str, hung: Option<bool>) -> Guess {
     let over = if hung == Some(true) { None } else { over(story, root) };
-    if let Some(over) = over {
+    if let Some(mut over) = over {
+        if let (End::Completed, Some(at)) = (over.end, story.restarted_at()) {
+            over.hang = Hang::Restart { at };
+        }
         return over;
     }
     let tree: Vec<(&str, &Session)> = story
@@ -131,10 +141,12 @@ fn agent(story: &Story, root: &str, hung: Option<bool>) -> Guess {
         .filter(|(id, session)| story.root_of(id) == root && session.busy != Some(false))
         .map(|(id, session)| (id.as_str(), session))
         .collect();
-    let found = ask(story, &tree)
+    let found = restart(story)
+        .or_else(|| ask(story, &tree))
         .or_else(|| call(story, &tree))
         .or_else(|| no_turn(story, root))
         .or_else(|| model(story, &tree))
+        .or_else(|| cut_off(&tree))
         .or_else(|| idle(story, root));
     let mut found =
         found.unwrap_or_else(|| stall(story, root, Sure::Perhaps, "nothing came after the prompt".to_owned()));
@@ -201,6 +213,10 @@ fn over(story: &Story, root: &str) -> Option<Guess> {
 
 fn failed(story: &Story, root: &str, why: &str) -> Guess {
     let cut = story.sessions.get(root).is_some_and(|session| session.cut_off > 0);
+    let asked = |at: u64| story.asks.iter().any(|ask| ask.at <= at && ask.open_until(at));
+    if story.misfit.is_some_and(asked) {
+        return ended(End::Failed, "P4", &format!("what it was sent is no message, and {why}"));
+    }
     let mechanism = if cut { "M3" } else { "M4" };
     let mut found = ended(End::Failed, mechanism, why);
     found.hang = Hang::Failed { cut, status: status(why) };
@@ -280,6 +296,7 @@ fn call(story: &Story, tree: &[(&str, &Session)]) -> Option<Guess> {
                     .is_some_and(|s| s.busy == Some(false) || s.finished.as_deref() == Some("stop"))
             })
         })?;
+    let host = story.form == Form::Once && story.kind == Kind::Claude;
     let screen = story.form == Form::Transcript && story.kind == Kind::Claude;
     let id = call.id.clone();
     Some(match &call.does {
@@ -340,10 +357,17 @@ fn call(story: &Story, tree: &[(&str, &Session)]) -> Option<Guess> {
                 _ if asks && screen => {
                     ("P1", Sure::Likely, "a tool that needs a permission has no result, and takes no time by itself")
                 }
+                // its messages alone are in the log of an SDK: the request to its callback is not
+                _ if asks && host => {
+                    ("P3", Sure::Likely, "a tool that needs a permission has no result: a host was asked and is silent")
+                }
                 _ => ("E4", Sure::Perhaps, "a tool that ends by itself has no result"),
             };
-            let hang =
-                if mechanism == "P1" { Hang::Call { call: id, permission: true } } else { Hang::Tool { call: id } };
+            let hang = if matches!(mechanism, "P1" | "P3") {
+                Hang::Call { call: id, permission: true }
+            } else {
+                Hang::Tool { call: id }
+            };
             let others = vec![("B13", "the result may be there and not be taken up".to_owned())];
             Guess { end: End::Hung, mechanism, sure, why: vec![text.to_owned()], others, hang }
         }
@@ -360,7 +384,7 @@ fn model(story: &Story, tree: &[(&str, &Session)]) -> Option<Guess> {
             Some(status) => format!("the model's server refused {times} times, lastly with {status}"),
             None => format!("the model was asked again {times} times"),
         }];
-        let hang = Hang::Model { session: (*id).to_owned(), refuses: Some(status.unwrap_or(500)) };
+        let hang = Hang::Model { session: (*id).to_owned(), refuses: Some(status.unwrap_or(500)), cuts: false };
         return Some(Guess { end: End::Hung, mechanism: "M5", sure: Sure::Likely, why, others: Vec::new(), hang });
     }
     if session.compacted >= 3 {
@@ -376,13 +400,38 @@ fn model(story: &Story, tree: &[(&str, &Session)]) -> Option<Guess> {
     Some(stall(story, id, Sure::Likely, why.to_owned()))
 }
 
+/// A session whose responses end without a reason and without a word, again and again; the deepest.
+fn cut_off(tree: &[(&str, &Session)]) -> Option<Guess> {
+    let cut =
+        |what: &What| matches!(what, What::Ended(reason) if matches!(reason.as_str(), "unknown" | "none" | "other"));
+    let times = |session: &Session| session.steps.iter().rev().take_while(|step| cut(&step.what)).count();
+    let (id, session) = tree.iter().rev().find(|(_, session)| times(session) >= CUT_OFF)?;
+    let why = vec![format!("the latest {} responses ended without a finish reason and without a word", times(session))];
+    let hang = Hang::Model { session: (*id).to_owned(), refuses: None, cuts: true };
+    Some(Guess { end: End::Hung, mechanism: "M3", sure: Sure::Likely, why, others: Vec::new(), hang })
+}
+
+/// So many responses without a finish reason are more than one broken connection. A choice.
+const CUT_OFF: usize = 3;
+
+fn restart(story: &Story) -> Option<Guess> {
+    let at = story.restarted_at()?;
+    let why = vec![
+        "the event stream began anew while something was asked".to_owned(),
+        "the server then knew nothing of the ask".to_owned(),
+    ];
+    let others = vec![("E2", "the ask may have ended while nobody listened".to_owned())];
+    let hang = Hang::Restart { at };
+    Some(Guess { end: End::Hung, mechanism: "E4", sure: Sure::Likely, why, others, hang })
+}
+
 fn stall(story: &Story, session: &str, sure: Sure, why: String) -> Guess {
     let mut others = vec![("M2", "keep-alives on the model's stream would not be in this log".to_owned())];
     let silent = story.sessions.get(session).is_none_or(|s| s.steps.is_empty() && s.before == 0);
     if silent && story.form != Form::Server {
         others.push(("S1", "an agent that still reads its stdin says nothing either".to_owned()));
     }
-    let hang = Hang::Model { session: session.to_owned(), refuses: None };
+    let hang = Hang::Model { session: session.to_owned(), refuses: None, cuts: false };
     Guess { end: End::Hung, mechanism: "M1", sure, why: vec![why], others, hang }
 }
 

@@ -24,6 +24,8 @@ pub const LINES: usize = 256;
 pub const KINDS: usize = 64;
 /// The turns of a drafted scenario, where nobody says how many.
 pub const TURNS: usize = 5;
+/// What ends so shortly before a stop ended by it, in milliseconds: the events come before the request's response.
+pub const STOP_TAKES_MS: u64 = 1_000;
 /// Gaps between events below this are not written down, in milliseconds.
 pub const GAP_MS: u64 = 100;
 /// The longest gap that is written down: 30 days. Beyond it two clocks were read.

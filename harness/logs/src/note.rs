@@ -18,6 +18,15 @@ pub enum Kind {
     Codex,
 }
 
+/// A fork of opencode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fork {
+    /// altimate-code.
+    Altimate,
+    /// PawWork.
+    Pawwork,
+}
+
 /// How the agent was used, as far as the log shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Form {
@@ -154,6 +163,21 @@ pub enum Note {
         /// Whether.
         busy: bool,
     },
+    /// A server shows what only a fork of opencode has.
+    Fork(Fork),
+    /// Somebody closes the agent's stdin.
+    InputEnds,
+    /// Somebody sends what is no message.
+    Misfit,
+    /// A reply came to an ask that the server no longer knows.
+    Unknown {
+        /// The ask.
+        id: String,
+    },
+    /// A client looks at the status of sessions.
+    Resyncs,
+    /// A client's event stream begins, or begins again.
+    Connected,
     /// Somebody stops a session, or interrupts.
     Stop {
         /// The session; empty for the root.

@@ -4,7 +4,7 @@
 //! since a hang is at the end.
 
 use crate::limits;
-use crate::note::{Asks, Calls, Form, Kind, Note, Reply};
+use crate::note::{Asks, Calls, Fork, Form, Kind, Note, Reply};
 use crate::report::Took;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -39,6 +39,14 @@ pub struct Story {
     pub result: Option<Final>,
     /// Somebody stopped it: when, and the session.
     pub stopped: Option<(u64, String)>,
+    /// A model owed something when it was stopped.
+    pub stopped_at_model: bool,
+    /// Somebody closed its stdin, before its result.
+    pub input_ended: Option<u64>,
+    /// Somebody sent what is no message.
+    pub misfit: Option<u64>,
+    /// The server was started anew with an ask open: it knows nothing of it any more.
+    pub restarted: Option<u64>,
     /// The instants of the first and the last event, and of the last that carried the task forward, in milliseconds.
     pub first: Option<u64>,
     /// See `first`.
@@ -53,6 +61,12 @@ pub struct Story {
     pub forgotten: u64,
     /// What was read.
     pub took: Took,
+    /// Its client asked for the sessions' status.
+    pub resyncs: bool,
+    /// It did what only this fork does.
+    fork: Option<Fork>,
+    /// When the latest event stream began.
+    connected: Option<u64>,
     order: u64,
 }
 
@@ -207,6 +221,13 @@ pub struct Final {
     pub text: String,
 }
 
+impl Ask {
+    /// Whether nobody ended it up to this instant.
+    pub fn open_until(&self, at: u64) -> bool {
+        self.end.as_ref().is_none_or(|(end, how)| *end >= at && *how == Reply::Withdrawn)
+    }
+}
+
 impl Story {
     /// Takes a note.
     pub fn note(&mut self, at: Option<u64>, note: Note) {
@@ -245,7 +266,7 @@ impl Story {
                 session.failed = None;
                 session.cut_off = 0;
                 self.result = None;
-                self.stopped = None;
+                (self.stopped, self.stopped_at_model) = (None, false);
             }
             Note::Text { session, message, part, text, delta } => self.said(at, &session, &message, part, text, delta),
             Note::Thinks { session } => self.session(at, &session).retries = (0, None),
@@ -285,7 +306,36 @@ impl Story {
                     session.model = None;
                 }
             }
-            Note::Stop { session } => self.stopped = Some((at, kept(&session))),
+            Note::Fork(fork) => self.fork = Some(fork),
+            Note::InputEnds => {
+                if self.result.is_none() {
+                    self.input_ended.get_or_insert(at);
+                }
+            }
+            Note::Misfit => _ = self.misfit.get_or_insert(at),
+            Note::Unknown { id } => {
+                let connected = self.connected;
+                if let Some(ask) = self.asks.iter_mut().find(|ask| ask.id == id && ask.end.is_none())
+                    && let Some(connected) = connected.filter(|connected| *connected > ask.at)
+                {
+                    ask.end = Some((connected, Reply::Withdrawn));
+                    self.restarted.get_or_insert(connected);
+                }
+            }
+            Note::Resyncs => self.resyncs = true,
+            Note::Connected => self.connected = Some(at),
+            Note::Stop { session } => {
+                // a stop takes what is asked with it: nobody dismissed that
+                for ask in &mut self.asks {
+                    if let Some((end, how @ Reply::Dismissed)) = &mut ask.end
+                        && at.saturating_sub(*end) <= limits::STOP_TAKES_MS
+                    {
+                        *how = Reply::Withdrawn;
+                    }
+                }
+                self.stopped_at_model |= self.sessions.values().any(|session| session.model.is_some());
+                self.stopped = Some((at, kept(&session)));
+            }
             Note::Retry { session, status } => {
                 let session = self.session(at, &session);
                 session.retries = (session.retries.0 + 1, status.or(session.retries.1));
@@ -299,6 +349,7 @@ impl Story {
             }
             Note::Failed { session, why, aborted } => {
                 if aborted {
+                    self.stopped_at_model |= self.sessions.get(&session).is_some_and(|session| session.model.is_some());
                     self.stopped.get_or_insert((at, session.clone()));
                 } else {
                     self.session(at, &session).failed = Some(kept(&why));
@@ -325,9 +376,30 @@ impl Story {
         }
     }
 
+    /// When the server was started anew, in milliseconds from the log's begin.
+    pub fn restarted_at(&self) -> Option<u64> {
+        Some(self.restarted?.saturating_sub(self.first.unwrap_or_default()))
+    }
+
     /// How long it took, in milliseconds.
     pub fn length_ms(&self) -> u64 {
         self.last.saturating_sub(self.first.unwrap_or(self.last))
+    }
+
+    /// The fork of opencode that it is of. Releases of opencode ask questions from 1.1 on (1.1.11 is the first that does);
+    /// an older one that asks is a fork with a numbering of its own: altimate-code counts from 0.1, PawWork from 1.0.
+    pub fn fork(&self) -> Option<Fork> {
+        let asks = |step: &Step| matches!(&step.what, What::Called(call) if matches!(call.does, Calls::Ask(_)));
+        let asks = self.asks.iter().any(|ask| matches!(ask.asks, Asks::Questions(_)))
+            || self.sessions.values().flat_map(|session| &session.steps).any(asks);
+        let mut numbers = self.release.as_deref().unwrap_or_default().split('.').map(str::parse::<u32>);
+        let by_number = match (numbers.next(), numbers.next()) {
+            (Some(Ok(0)), Some(Ok(_))) => Some(Fork::Altimate),
+            (Some(Ok(1)), Some(Ok(0))) => Some(Fork::Pawwork),
+            _ => None,
+        };
+        let opencode = self.kind == Kind::Opencode;
+        self.fork.or(by_number.filter(|_| asks)).filter(|_| opencode)
     }
 
     /// The root session that the log is of: one that began or was prompted in it, with an open ask if one has, else the

@@ -8,7 +8,8 @@ use super::{Sink, json, on, questions, some, text};
 use crate::Format;
 use crate::limits;
 use crate::lines::Piece;
-use crate::note::{Asks, Calls, Form, Kind, Note, Reply};
+use crate::note::{Asks, Calls, Fork, Form, Kind, Note, Reply};
+use crate::story::Ask;
 use serde_json::Value;
 use std::collections::VecDeque;
 
@@ -155,10 +156,12 @@ impl Opencode {
                 let how = some(p, "reply").or_else(|| some(p, "response")).unwrap_or_default();
                 sink.note(Note::AskEnded { id, how: reply(&how) });
             }
-            "server.heartbeat" | "server.connected" => {
+            "server.heartbeat" => {
                 sink.note(Note::Alive);
                 return sink.pass(&kind);
             }
+            "server.connected" => sink.note(Note::Connected),
+            "session.blocker.upserted" | "session.blocker.removed" => sink.note(Note::Fork(Fork::Pawwork)),
             "" => return sink.trouble("JSON, but no event", value.to_string().as_bytes()),
             _ => return sink.pass(&kind),
         }
@@ -175,7 +178,7 @@ impl Opencode {
         response: &Value,
         sink: &mut Sink<'_>,
     ) {
-        let path = path.split('?').next().unwrap_or_default();
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
         let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
         match (method, parts.as_slice()) {
             ("POST", ["session"]) => self.session(response, true, sink),
@@ -188,10 +191,18 @@ impl Opencode {
                     sink.note(Note::Failed { session: (*id).to_owned(), why, aborted: false });
                 }
             }
+            // PawWork's: a stop that does not stop where something is asked
+            ("POST", ["session", _, "abort"]) if query.contains("mode=soft") && *response == false => {
+                sink.note(Note::Fork(Fork::Pawwork));
+            }
             ("POST", ["session", id, "abort"]) => sink.note(Note::Stop { session: (*id).to_owned() }),
             ("POST", ["question", id, "reply"]) if body["answers"].is_array() && status.is_none_or(|s| s < 400) => {
                 sink.note(Note::AskEnded { id: (*id).to_owned(), how: answers(&body["answers"]) });
             }
+            ("POST", ["question" | "permission", id, _]) if status == Some(404) => {
+                sink.note(Note::Unknown { id: (*id).to_owned() });
+            }
+            ("GET", ["blocker"]) => sink.note(Note::Fork(Fork::Pawwork)),
             ("POST", ["question", id, "reject"]) => {
                 sink.note(Note::AskEnded { id: (*id).to_owned(), how: Reply::Dismissed })
             }
@@ -201,13 +212,33 @@ impl Opencode {
             ("POST", ["session", _, "permissions", id]) => {
                 sink.note(Note::AskEnded { id: (*id).to_owned(), how: reply(text(body, "response")) });
             }
+            ("GET", ["session", "status"]) => {
+                sink.note(Note::Resyncs);
+                let busy = |id: &String| response[id.as_str()].is_object();
+                let idle: Vec<String> = sink.story.sessions.keys().filter(|id| !busy(id)).cloned().collect();
+                for session in idle.into_iter().filter(|_| response.is_object()) {
+                    sink.note(Note::Busy { session, busy: false });
+                }
+            }
             ("GET", ["question" | "permission"]) => {
+                let mut listed = Vec::new();
                 for ask in response.as_array().into_iter().flatten().take(limits::LIST) {
                     let kind = if parts[0] == "question" { "question.asked" } else { "permission.asked" };
+                    listed.push(text(ask, "id"));
                     // what a list shows of a session that this log knows nothing of is another run's
                     if sink.story.sessions.contains_key(text(ask, "sessionID")) {
                         Self::asked(kind, ask, sink);
                     }
+                }
+                let question = |asks: &Asks| matches!(asks, Asks::Questions(_));
+                let missing = |ask: &&Ask| {
+                    ask.end.is_none()
+                        && question(&ask.asks) == (parts[0] == "question")
+                        && !listed.contains(&ask.id.as_str())
+                };
+                let missing: Vec<String> = sink.story.asks.iter().filter(missing).map(|ask| ask.id.clone()).collect();
+                for id in missing.into_iter().filter(|_| response.is_array() && !query.contains("directory=")) {
+                    sink.note(Note::Unknown { id });
                 }
             }
             _ => return sink.pass(&format!("{method} {}", if parts.len() > 2 { parts[2] } else { parts[0] })),

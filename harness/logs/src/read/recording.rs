@@ -55,7 +55,14 @@ impl Recording {
 
     fn message(&mut self, dir: &str, msg: &Value, sink: &mut Sink<'_>) {
         match (dir, msg) {
-            ("IN", Value::String(said)) if said == "<close>" => sink.take("stdin closed"),
+            ("IN", Value::String(said)) if said == "<close>" => {
+                sink.take("stdin closed");
+                sink.note(Note::InputEnds);
+            }
+            ("IN", Value::String(said)) if said.trim_start().starts_with('{') => {
+                sink.take("no message");
+                sink.note(Note::Misfit);
+            }
             ("IN", Value::String(_)) => {
                 sink.take("input");
                 sink.note(Note::Types);
