@@ -288,11 +288,9 @@ impl Server {
                 What::Fact(Fact::ModelAsked { session, .. }) if event.who == "agent" => {
                     failing.remove(session);
                 }
-                What::Fact(Fact::Busy { session, busy: false }) if event.who == "agent" => {
-                    if failing.remove(session) {
-                        let nth = errors.get(session).copied().unwrap_or_default();
-                        self.final_errors.insert((session.clone(), nth));
-                    }
+                What::Fact(Fact::Busy { session, busy: false }) if event.who == "agent" && failing.remove(session) => {
+                    let nth = errors.get(session).copied().unwrap_or_default();
+                    self.final_errors.insert((session.clone(), nth));
                 }
                 What::Spawn { argv, .. } if event.who.starts_with("agent.") && event.who.matches('.').count() == 1 => {
                     let command = argv.iter().position(|arg| arg == "--").and_then(|at| argv.get(at + 1));
