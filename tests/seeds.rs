@@ -5,7 +5,7 @@
 use rehang::commands::select::Select;
 use rehang::unit::run;
 use rehang_judge::Row;
-use rehang_scenario::{Arm, Stage, Style};
+use rehang_scenario::{Stage, Style};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -64,7 +64,6 @@ fn every_cell_that_is_named_plays_as_it_is_said() {
     let mut played = BTreeMap::new();
     for unit in &selected.units {
         for cell in run(unit, &mut |stage| rehang::worker::world(stage, Path::new(""))).cells {
-            assert_eq!(cell.arm, Arm::Main, "{}: a control arm shows no defect", cell.id);
             played.insert(cell.id.clone(), cell.row.as_ref().map_or(format!("{:?}", cell.fault), plays));
         }
     }

@@ -231,8 +231,12 @@ pub struct Param {
 pub enum Value {
     /// A span.
     Span(Span),
+    /// A span of which zero stands for the default, as in `Number(env) || default`.
+    SpanOr(Span),
     /// A count.
     Count(u32),
+    /// A count of which zero stands for the default.
+    CountOr(u32),
     /// One of these words; the first is the default.
     Word(&'static [&'static str]),
     /// A text, such as a label.
@@ -243,8 +247,8 @@ pub enum Value {
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Value::Span(span) => span.fmt(f),
-            Value::Count(count) => count.fmt(f),
+            Value::Span(span) | Value::SpanOr(span) => span.fmt(f),
+            Value::Count(count) | Value::CountOr(count) => count.fmt(f),
             Value::Word(words) => f.write_str(&words.join("|")),
             Value::Text(text) => write!(f, "\"{text}\""),
         }
@@ -270,8 +274,8 @@ impl Params {
         let mut all = Params::default();
         for param in params {
             match param.default {
-                Value::Span(span) => drop(all.spans.insert(param.name, span)),
-                Value::Count(count) => drop(all.counts.insert(param.name, count)),
+                Value::Span(span) | Value::SpanOr(span) => drop(all.spans.insert(param.name, span)),
+                Value::Count(count) | Value::CountOr(count) => drop(all.counts.insert(param.name, count)),
                 Value::Word(words) => drop(all.words.insert(param.name, words.first().copied().unwrap_or_default())),
                 Value::Text(text) => drop(all.texts.insert(param.name, text.to_owned())),
             }

@@ -275,15 +275,21 @@ fn ticks(names: &[&str]) -> String {
 fn set_param(params: &mut Params, param: &Param, value: &str) -> Result<(), Why> {
     let bad = |reason: String| Why::BadValue { name: param.name, value: value.to_owned(), reason };
     match param.default {
-        Value::Span(_) => {
+        Value::Span(_) | Value::SpanOr(_) => {
             let span = Span::parse(value).map_err(|e| bad(e.to_string()))?;
-            params.spans.insert(param.name, span);
+            match param.default {
+                Value::SpanOr(default) if span == Span::ZERO => params.spans.insert(param.name, default),
+                _ => params.spans.insert(param.name, span),
+            };
         }
-        Value::Count(_) => {
+        Value::Count(_) | Value::CountOr(_) => {
             let digits = value.bytes().all(|b| b.is_ascii_digit());
             let count =
                 value.parse().ok().filter(|_| digits).ok_or_else(|| bad("a whole number is wanted".to_owned()))?;
-            params.counts.insert(param.name, count);
+            match param.default {
+                Value::CountOr(default) if count == 0 => params.counts.insert(param.name, default),
+                _ => params.counts.insert(param.name, count),
+            };
         }
         Value::Word(words) => {
             let word = words.iter().find(|w| **w == value).ok_or_else(|| bad(format!("one of {}", ticks(words))))?;

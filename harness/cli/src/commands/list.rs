@@ -70,8 +70,8 @@ impl Strategies {
                 .iter()
                 .map(|param| {
                     let default = match param.default {
-                        Value::Span(span) => span.to_string(),
-                        Value::Count(count) => count.to_string(),
+                        Value::Span(span) | Value::SpanOr(span) => span.to_string(),
+                        Value::Count(count) | Value::CountOr(count) => count.to_string(),
                         Value::Word(words) => words.join("|"),
                         Value::Text(text) => text.to_owned(),
                     };

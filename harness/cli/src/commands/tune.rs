@@ -105,8 +105,12 @@ impl Tune {
         };
         let values: Vec<String> = match (&param.default, values.is_empty()) {
             (_, false) => values,
-            (Value::Span(default), true) => around(default.as_ms()).map(|ms| Span::ms(ms).to_string()).collect(),
-            (Value::Count(default), true) => around(u64::from(*default)).map(|n| n.to_string()).collect(),
+            (Value::Span(default) | Value::SpanOr(default), true) => {
+                around(default.as_ms()).map(|ms| Span::ms(ms).to_string()).collect()
+            }
+            (Value::Count(default) | Value::CountOr(default), true) => {
+                around(u64::from(*default)).map(|n| n.to_string()).collect()
+            }
             _ => return Err(CommandError::Usage(format!("name the values: --param {name}=…,…"))),
         };
         if values.len() > VALUES_MAX {

@@ -53,6 +53,16 @@ fn parameters_are_checked_and_shown_as_they_are_read() {
 }
 
 #[test]
+fn zero_is_the_default_where_the_original_says_so() {
+    let spans = |text: &str| member(text).expect("a spec").spec.resolve().expect("a strategy").1.spans;
+    assert_eq!(spans("watcher@pr3(idle=0ms, poll=0ms)"), spans("watcher@pr3"));
+    assert_eq!(spans("ledger@v0(silent=0ms)"), spans("ledger@v0"));
+    assert_ne!(spans("idle@f54b32f(timeout=0ms)"), spans("idle@f54b32f"), "there it is off");
+    let counts = |text: &str| member(text).expect("a spec").spec.resolve().expect("a strategy").1.counts;
+    assert_eq!(counts("watcher@pr3(misses=0)"), counts("watcher@pr3"));
+}
+
+#[test]
 fn a_name_with_several_versions_needs_one() {
     assert_eq!(said("idle"), "`idle` has several versions; name one of `idle@f54b32f`, `idle@off`, `idle@grace`");
     assert_eq!(said("idle@f54"), "there is no `idle@f54`; there is `idle@f54b32f`, `idle@off`, `idle@grace`");

@@ -160,22 +160,22 @@ const POLL_DEFAULT: Span = Span::secs(5);
 const PROMPT_TIMEOUT_DEFAULT: Span = Span::hours(4);
 
 const IDLE_DOC: &str = "how long one signature of the last message may stand (OPENCODE_IDLE_TIMEOUT_MS)";
-const IDLE_PR3: Param = Param { name: "idle", default: Value::Span(IDLE_DEFAULT_PR3), doc: IDLE_DOC };
-const IDLE_PR5: Param = Param { name: "idle", default: Value::Span(IDLE_DEFAULT_PR5), doc: IDLE_DOC };
-const IDLE_DESC: Param = Param { name: "idle", default: Value::Span(IDLE_DEFAULT_DESC), doc: IDLE_DOC };
+const IDLE_PR3: Param = Param { name: "idle", default: Value::SpanOr(IDLE_DEFAULT_PR3), doc: IDLE_DOC };
+const IDLE_PR5: Param = Param { name: "idle", default: Value::SpanOr(IDLE_DEFAULT_PR5), doc: IDLE_DOC };
+const IDLE_DESC: Param = Param { name: "idle", default: Value::SpanOr(IDLE_DEFAULT_DESC), doc: IDLE_DOC };
 const MISSES: Param = Param {
     name: "misses",
-    default: Value::Count(MISSES_DEFAULT),
+    default: Value::CountOr(MISSES_DEFAULT),
     doc: "polls in a row that see a running bash and no child (OPENCODE_PGREP_MISS_THRESHOLD)",
 };
 const POLL: Param = Param {
     name: "poll",
-    default: Value::Span(POLL_DEFAULT),
+    default: Value::SpanOr(POLL_DEFAULT),
     doc: "between two polls (OPENCODE_COMPLETION_POLL_MS); the first comes 5 s after the prompt",
 };
 const PROMPT_TIMEOUT: Param = Param {
     name: "prompt_timeout",
-    default: Value::Span(PROMPT_TIMEOUT_DEFAULT),
+    default: Value::SpanOr(PROMPT_TIMEOUT_DEFAULT),
     doc: "the longest prompt (OPENCODE_PROMPT_TIMEOUT_MS, 4 h since PR 3)",
 };
 const TERMINAL: Param = Param {
@@ -190,15 +190,16 @@ const WORKER: Param = Param {
 };
 const HEARTBEAT: Param = Param {
     name: "heartbeat",
-    default: Value::Count(monitor::HEARTBEAT_POLLS),
+    default: Value::CountOr(monitor::HEARTBEAT_POLLS),
     doc: "unchanged polls before a heartbeat (OPENCODE_MONITOR_HEARTBEAT_POLLS)",
 };
 const MAX_POLLS: Param = Param {
     name: "max_polls",
-    default: Value::Count(monitor::MAX_POLLS),
+    default: Value::CountOr(monitor::MAX_POLLS),
     doc: "polls before the monitor gives up (OPENCODE_MONITOR_MAX_POLLS)",
 };
 
+/// A strategy that lacks a parameter runs with its revision's default.
 fn rules(version: Version, params: &Params) -> Rules {
     let span = |name, default: Span| match params.span(name) {
         Span::ZERO => default,
@@ -229,13 +230,6 @@ fn watcher(version: Version, params: &Params) -> Box<dyn Strategy> {
 
 fn monitor(version: Version, params: &Params) -> Box<dyn Strategy> {
     let companion = Companion::new(rules(version, params), params.word("worker") == "watcher");
-    let heartbeat = match params.count("heartbeat") {
-        0 => monitor::HEARTBEAT_POLLS,
-        polls => polls,
-    };
-    let max_polls = (version != Version::Pr3).then(|| match params.count("max_polls") {
-        0 => monitor::MAX_POLLS,
-        polls => polls,
-    });
-    Box::new(Monitor::new(companion, heartbeat, max_polls))
+    let max_polls = (version != Version::Pr3).then(|| params.count("max_polls"));
+    Box::new(Monitor::new(companion, params.count("heartbeat"), max_polls))
 }

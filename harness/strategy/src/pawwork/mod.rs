@@ -74,7 +74,7 @@ pub const ENTRIES: &[Entry] = &[
         summary: "knows who is asked, so that the silent-stream timeout arms again instead of killing the question",
         speaks: &[Wire::PawworkHttp],
         params: &[SILENT, CONNECT_OFF],
-        build: |params| Box::new(ledger::Ledger::new(silent(params.span("silent")), params.span("connect"))),
+        build: |params| Box::new(ledger::Ledger::new(params.span("silent"), params.span("connect"))),
     },
     Entry {
         name: "recovery@430",
@@ -92,22 +92,18 @@ pub const ENTRIES: &[Entry] = &[
         summary: "a question is a call whose result comes by HTTP: what does not fit gets 422 and stays open",
         speaks: &[Wire::PawworkHttp],
         params: &[SILENT, CONNECT_ON],
-        build: |params| Box::new(external::ExternalResult::new(silent(params.span("silent")), params.span("connect"))),
+        build: |params| Box::new(external::ExternalResult::new(params.span("silent"), params.span("connect"))),
     },
 ];
 
 const SILENT: Param = Param {
     name: "silent",
-    default: Value::Span(clock::SILENT),
+    default: Value::SpanOr(clock::SILENT),
     doc: "how long a model's stream may be silent (SILENT_STREAM_TIMEOUT_MS; streamTimeoutMs where that is above 0)",
 };
 const CONNECT_DOC: &str = "how long the first progress may take, 0ms for no limit (CONNECT_STREAM_TIMEOUT_MS, 54c7661d2); 120 s if it reasons";
 const CONNECT_OFF: Param = Param { name: "connect", default: Value::Span(Span::ZERO), doc: CONNECT_DOC };
 const CONNECT_ON: Param = Param { name: "connect", default: Value::Span(clock::CONNECT), doc: CONNECT_DOC };
-
-fn silent(span: Span) -> Span {
-    if span == Span::ZERO { clock::SILENT } else { span }
-}
 
 /// The variable in `Boot`'s environment that says that the model reasons: `1`.
 pub const REASONING: &str = "PAWWORK_REASONING";
