@@ -3,16 +3,18 @@
 //! Invariant: nobody answers what they cannot see. What an ask is about is known from the wire by which they see
 //! it; at a terminal, the question's text must stand on the screen.
 
+mod sight;
+
 use super::Job;
 use super::client::reconnect;
 use super::hub::{Actor, Hub, Input};
 use crate::world::WorldFault;
 use rehang_judge::{AskKind, Json, What};
-use rehang_scenario::turns::Question;
 use rehang_scenario::{Agent, Canon, Does, Malformed, Person, Sees, Span, VTime, Via};
 use rehang_strategy::Stream;
 use rehang_strategy::pawwork::recovery::{COMES_BACK, LEAVES};
 use serde_json::{Value, json};
+use sight::{Sight, answers, external_in, external_reply, permission_in, question_in, questions_of};
 use std::collections::VecDeque;
 
 /// How often somebody looks at a list.
@@ -41,17 +43,6 @@ pub struct Someone {
     /// It has said what it saw last: told that it is connected, it has missed too much, and looks at the lists.
     resumed: bool,
     done: bool,
-}
-
-/// An ask as somebody sees it.
-#[derive(Debug, Clone, PartialEq)]
-struct Sight {
-    id: String,
-    kind: AskKind,
-    session: String,
-    questions: Vec<Question>,
-    /// What an external result needs, and what a control request held.
-    extra: Value,
 }
 
 impl Someone {
@@ -452,84 +443,6 @@ impl Actor for Someone {
             canon.deadline(Some(*at)).text(&sight.id);
         }
     }
-}
-
-fn question_in(request: &Value) -> Sight {
-    Sight {
-        id: request["id"].as_str().unwrap_or_default().to_owned(),
-        kind: AskKind::Question,
-        session: request["sessionID"].as_str().unwrap_or_default().to_owned(),
-        questions: questions_of(&request["questions"]),
-        extra: Value::Null,
-    }
-}
-
-fn permission_in(request: &Value) -> Sight {
-    Sight { kind: AskKind::Permission, questions: Vec::new(), ..question_in(request) }
-}
-
-fn external_in(part: &Value) -> Sight {
-    let call = part["callID"].as_str().unwrap_or_default();
-    Sight {
-        id: call.to_owned(),
-        kind: AskKind::Question,
-        session: part["sessionID"].as_str().unwrap_or_default().to_owned(),
-        questions: questions_of(&part["state"]["input"]["questions"]),
-        extra: json!({ "messageID": part["messageID"], "callID": call }),
-    }
-}
-
-fn external_reply(does: &Does, sight: &Sight) -> Option<Value> {
-    let mut body = sight.extra.clone();
-    match answers(does, &sight.questions) {
-        Some(answers) => {
-            body["action"] = json!("submit");
-            body["answers"] = json!(answers);
-        }
-        None => body["action"] = json!("dismiss"),
-    }
-    Some(body)
-}
-
-/// Questions as they stand on the wire: fields that a scenario does not know are passed over.
-fn questions_of(value: &Value) -> Vec<Question> {
-    let text = |v: &Value| v.as_str().unwrap_or_default().to_owned();
-    let all = value.as_array().map_or(&[][..], Vec::as_slice);
-    let options = |v: &Value| {
-        let all = v.as_array().map_or(&[][..], Vec::as_slice);
-        let choice = |o: &Value| rehang_scenario::turns::Choice {
-            label: text(&o["label"]),
-            description: text(&o["description"]),
-        };
-        all.iter().map(choice).collect()
-    };
-    let question = |q: &Value| Question {
-        question: text(&q["question"]),
-        header: text(&q["header"]),
-        options: options(&q["options"]),
-        multiple: q["multiple"] == true || q["multiSelect"] == true,
-        custom: q["custom"].as_bool(),
-    };
-    all.iter().map(question).collect()
-}
-
-/// The answers that somebody gives; none where they refuse.
-fn answers(does: &Does, questions: &[Question]) -> Option<Vec<Vec<String>>> {
-    let first = |q: &Question| q.options.first().map(|o| o.label.clone()).unwrap_or_default();
-    Some(match does {
-        Does::Answer(labels) => labels.iter().map(|l| vec![l.clone()]).collect(),
-        Does::Answers(all) => all.clone(),
-        Does::Skip => questions.iter().map(|_| Vec::new()).collect(),
-        Does::Malformed(Malformed::Count | Malformed::Syntax) => {
-            questions.iter().skip(1).map(|q| vec![first(q)]).collect()
-        }
-        Does::Malformed(Malformed::Multi) => {
-            questions.iter().map(|q| q.options.iter().take(2).map(|o| o.label.clone()).collect()).collect()
-        }
-        Does::Malformed(Malformed::Label) => questions.iter().map(|_| vec!["none of these".to_owned()]).collect(),
-        Does::Allow | Does::Always => questions.iter().map(|q| vec![first(q)]).collect(),
-        _ => return None,
-    })
 }
 
 /// What somebody does, in the scenario's word.
