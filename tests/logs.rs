@@ -50,8 +50,9 @@ fn shown(name: &str) -> &'static str {
         // 1.2 leaves the prompt's request open behind an abort: it was given up after 20 s
         "opencode-1.2.15/08_question_abort" | "opencode-1.2.15/09_question_unanswered_then_abort" => "hung on post",
         name if name.contains("abort") => "stopped",
-        "claude-2.0.77/interrupt-bash" => "stopped",
-        "claude-2.1.329/drop" => "failed",
+        name if name.ends_with("-interrupt") || name == "claude-2.0.77/interrupt-bash" => "stopped",
+        // the host is gone, and its question with it: the turn ends in an error
+        "claude-2.1.329/drop" | "claude-2.1.329/io-ask-ppt-bypass-eof" => "failed",
         _ => "completed",
     }
 }

@@ -140,6 +140,21 @@ fn stdin_that_ends_while_asked_ends_the_ask() {
 }
 
 #[test]
+fn stdin_that_ends_while_asked_ends_the_turn_of_a_question_in_the_newest() {
+    for together in [false, true] {
+        let ask = || Turn::Ask(vec![color()]);
+        let asks = if together { Turn::Together(vec![ask(), ask()]) } else { ask() };
+        let mut session = prompted("2.1.329", HOST, vec![asks, say("never")]);
+        session.close();
+        let ends = ask_end(&session);
+        assert_eq!(ends.len(), 1 + usize::from(together));
+        assert!(ends.iter().all(|(end, cause, _)| (*end, *cause) == (AskEnd::Rejected, Cause::Shutdown)));
+        assert_eq!(session.messages().iter().filter(|m| m["type"] == "result").count(), 1);
+        assert_eq!((&session.last()["terminal_reason"], session.exit), (&json!("aborted_tools"), Some(Exit::Code(1))));
+    }
+}
+
+#[test]
 fn a_reply_that_does_not_fit_is_an_error_to_the_model() {
     let mut session = prompted("2.1.329", HOST, vec![Turn::Ask(vec![color()]), say("{answer}")]);
     let reply = json!({"type": "control_response", "response": {"subtype": "success", "request_id": session.asked(),
@@ -171,12 +186,12 @@ fn two_questions_of_one_response_wait_side_by_side() {
 }
 
 #[test]
-fn bypass_answers_with_nothing_and_asks_nobody() {
+fn bypass_asks_a_host_all_the_same() {
     let args = format!("{HOST} --dangerously-skip-permissions");
-    let session = prompted("2.0.77", &args, vec![Turn::Ask(vec![color()]), say("{answer}")]);
-    let told = "User has answered your questions: . You can now continue with the user's answers in mind.";
-    assert_eq!(session.last()["result"], told);
-    assert!(session.facts.iter().all(|fact| !matches!(fact, Fact::Asked { .. })));
+    for version in ["2.0.77", "2.1.329"] {
+        let mut session = prompted(version, &args, vec![Turn::Ask(vec![color()]), say("{answer}")]);
+        assert!(session.waits_for("question") && !session.tick(), "{version}");
+    }
 }
 
 #[test]
@@ -204,6 +219,31 @@ fn dont_ask_denies_without_asking() {
 }
 
 // --- the bash tool ---
+
+/// Subtypes of `system` messages behind the first, and when each came.
+fn tasks(version: &'static str, does: Vec<Step>) -> Vec<(u64, String)> {
+    let mut session = prompted(version, BOTH, vec![Turn::Bash(bash(false, does)), say("ok")]);
+    let mut all = Vec::new();
+    loop {
+        let told = |m: &Value| m["type"] == "system" && m["subtype"] != "init";
+        let word = |m: &Value| m["status"].as_str().or(m["subtype"].as_str()).unwrap_or_default().to_owned();
+        let so_far: Vec<String> = session.messages().iter().filter(|m| told(m)).map(word).collect();
+        all.extend(so_far[all.len()..].iter().map(|word| (session.now.0, word.clone())).collect::<Vec<_>>());
+        if !session.tick() {
+            return all;
+        }
+    }
+}
+
+#[test]
+fn the_newest_calls_a_command_a_task_after_three_seconds() {
+    let runs = |secs: u64, code: u8| vec![Step::Sleep(Span::secs(secs)), Step::Exit(code)];
+    let started = (3_000, "task_started".to_owned());
+    assert_eq!(tasks("2.1.329", runs(5, 0)), [started.clone(), (5_000, "completed".to_owned())]);
+    assert_eq!(tasks("2.1.329", runs(5, 2)), [started.clone(), (5_000, "failed".to_owned())]);
+    assert_eq!(tasks("2.1.329", runs(2, 0)), []);
+    assert_eq!(tasks("2.0.77", runs(5, 0)), []);
+}
 
 #[test]
 fn a_failing_command_is_an_error_with_its_exit_code() {

@@ -86,15 +86,6 @@ fn run_prints_a_line_a_part_and_exits() {
 }
 
 #[test]
-fn run_says_done_in_the_newest_release_alone() {
-    for (release, says) in [("1.3.2", false), ("1.18.33", true)] {
-        let it = scenario(on(release, "run"), json!([{ "say": "Hello." }]), json!({}));
-        let record = play(&it, "none", Terminal::Null);
-        assert_eq!(out(&record, 1).contains("\"type\":\"done\""), says, "{release}");
-    }
-}
-
-#[test]
 fn a_question_hangs_run_before_1_3() {
     let record = play(&scenario(on("1.2.15", "run"), ask(), json!({})), "none", Terminal::Null);
     assert_eq!(end(&record), "deadlock: question");

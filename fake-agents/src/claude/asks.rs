@@ -3,8 +3,9 @@
 //! Invariants: every ask that was noted ends once, with its cause; a reply to an ask that is over changes nothing; what a
 //! strategy inside decides is said in its name, never in the user's.
 
-use super::calls::{Outcome, State};
+use super::calls::{Call, Outcome, State};
 use super::engine::{Answerer, Conv, Effect, Engine, Phase};
+use super::release::Release;
 use super::texts;
 use super::writer::Decision;
 use crate::inside::{Acting, noted};
@@ -102,8 +103,27 @@ impl Engine {
             let Some(call) = self.asking(&ask) else { continue };
             let by = "shutdown".to_owned();
             let ended = Ended { end: AskEnd::Rejected, cause: Cause::Shutdown, by, answers: Vec::new() };
-            self.no_reply(now, &call, texts::STREAM_CLOSED, ended);
+            if self.ends_with(&call) {
+                self.take_back(&ask);
+                self.end_ask(now, &call, ended);
+                self.abort_after_tools();
+                self.finish(now, &call, Outcome::taken_back(self.config.release));
+                self.go_on(now, &call);
+                continue;
+            }
+            let why = texts::stream_closed(self.config.release);
+            self.end_ask(now, &call, ended);
+            self.denied(&call);
+            let outcome = Outcome::error(&texts::request_failed(&why)).because(Decision::Lost);
+            self.finish(now, &call, outcome);
+            self.go_on(now, &call);
         }
+    }
+
+    /// Whether a call that its host can answer no more ends the turn: of the root's questions it is recorded.
+    fn ends_with(&self, call: &str) -> bool {
+        let questions = |c: &Call| matches!(c.turn, Some(Turn::Ask(_))) && c.conv == Conv(0);
+        self.config.release == Release::V2_1_329 && self.calls.iter().any(|c| c.id == call && questions(c))
     }
 
     /// The process is about to end: what is pending ends with it.
@@ -130,7 +150,7 @@ impl Engine {
             over.push(call);
         }
         if let Some(request) = request {
-            let done = self.writer.done(request);
+            let done = self.writer.interrupted(request);
             self.effects.push(Effect::Emit(done));
         }
         if !self.busy() || self.is_aborting() {
@@ -141,7 +161,10 @@ impl Engine {
             self.stop_conv(now, Conv(i));
         }
         match root {
-            Phase::Model | Phase::Backoff => return self.end_interrupted(now),
+            Phase::Model | Phase::Backoff => {
+                self.show_cut_short();
+                return self.end_interrupted(now);
+            }
             Phase::Lost => {
                 self.abort_after_tools();
                 return self.tools_over(now, Conv(0));
@@ -152,7 +175,15 @@ impl Engine {
         for id in open {
             let Some(call) = self.calls.iter().find(|c| c.id == id) else { continue };
             let (state, inner, bash) = (call.state.clone(), call.conv != Conv(0), call.name == "Bash");
+            let by_host = self.config.answerer == Answerer::Host;
             match state {
+                _ if over.contains(&id) && inner => self.set_state(&id, State::Done),
+                _ if over.contains(&id) && by_host => {
+                    self.denied(&id);
+                    let outcome = Outcome::taken_back(self.config.release);
+                    self.finish(now, &id, outcome);
+                }
+                _ if over.contains(&id) => self.finish(now, &id, Outcome::error(texts::CANCELLED)),
                 State::Running if bash => self.effects.push(Effect::Kill { call: id }),
                 State::Task(_) => self.finish(now, &id, Outcome::error(texts::INTERRUPTED_TOOL)),
                 State::Done => {}
@@ -199,8 +230,8 @@ impl Engine {
     pub(super) fn ask(&mut self, now: VTime, call: &str) {
         if self.config.answerer == Answerer::Host && !self.stdin_open {
             self.denied(call);
-            let text = texts::request_failed(texts::STREAM_GONE);
-            return self.finish(now, call, Outcome::error(&text).because(Decision::RefusedByUser));
+            let text = texts::request_failed(texts::stream_gone(self.config.release));
+            return self.finish(now, call, Outcome::error(&text).because(Decision::Lost));
         }
         self.counted.requests += 1;
         let id = format!("req_{}", self.counted.requests);

@@ -46,6 +46,8 @@ pub(super) struct Call {
     pub decision: Option<Decision>,
     /// Its result is on record, and the loop never takes it up.
     lost: bool,
+    /// Its number among the tasks that were told of.
+    task: Option<u32>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -78,6 +80,14 @@ impl Outcome {
     /// It went well: this is what the model is told, this what the host is shown.
     pub fn ok(text: &str, is_error: Option<bool>, shown: Value) -> Outcome {
         Outcome { content: Value::from(text), text: text.to_owned(), is_error, shown, meta: None }
+    }
+
+    /// It was taken back while somebody was asked about it.
+    pub fn taken_back(release: Release) -> Outcome {
+        match release {
+            Release::V2_1_329 => Outcome::worded(texts::TURNED_DOWN, texts::TAKEN_BACK).because(Decision::TakenBack),
+            _ => Outcome::error(&texts::request_failed(texts::ABORTED)),
+        }
     }
 
     /// With the reason why it ran or not.
@@ -152,7 +162,8 @@ impl Engine {
         let Some(at) = self.calls.iter().find(|c| c.id == call && c.state == State::Running) else { return };
         let (conv, decision) = (at.conv, at.decision);
         let mut outcome = self.bash_outcome(end);
-        outcome.meta = decision;
+        outcome.meta = outcome.meta.or(decision);
+        self.end_task(call, end);
         if end.interrupted {
             // An interrupt ends what a fault keeps, too.
             self.set_state(call, State::Stuck);
@@ -165,7 +176,7 @@ impl Engine {
         for (k, ToolCall { id, name, input }) in calls.into_iter().enumerate() {
             let (part, turn) = self.scripted(conv, k).map_or((0, None), |(part, turn)| (part, Some(turn)));
             let state = State::Waiting;
-            self.calls.push(Call { id, conv, name, input, turn, part, nth: 0, state, decision: None, lost: false });
+            self.calls.push(Call { id, conv, name, input, turn, part, nth: 0, state, decision: None, lost: false, task: None });
         }
         self.step_calls(now, conv);
     }
@@ -218,6 +229,7 @@ impl Engine {
                     return self.finish(now, id, Outcome::worded(&content, &format!("Error: {why}")));
                 }
                 match bash.asks {
+                    None if self.mode == Mode::Bypass => self.run(now, id, Decision::ByMode),
                     None => self.run(now, id, Decision::ByConfig),
                     Some(_) => self.permission(now, id, "Bash", &bash.command),
                 }
@@ -241,16 +253,11 @@ impl Engine {
         if self.asked_inside(now, id, questions) {
             return;
         }
-        let release = self.config.release;
         match self.config.answerer {
             _ if self.mode == Mode::DontAsk => self.deny(now, id, &texts::dont_ask("AskUserQuestion")),
             Answerer::Nobody => {
                 self.denied(id);
                 self.finish(now, id, Outcome::error(texts::ANSWER_QUESTIONS));
-            }
-            _ if self.mode == Mode::Bypass && release == Release::V2_0_77 => {
-                let outcome = self.answer_outcome(id, &[]);
-                self.finish(now, id, outcome);
             }
             _ => self.ask(now, id),
         }
@@ -264,7 +271,7 @@ impl Engine {
         }
         let by_mode = self.mode == Mode::Bypass || (self.mode == Mode::AcceptEdits && edits);
         if by_mode || rules(&self.config.args.allowed) {
-            return self.run(now, id, Decision::ByConfig);
+            return self.run(now, id, if by_mode { Decision::ByMode } else { Decision::ByConfig });
         }
         match self.config.answerer {
             _ if self.mode == Mode::DontAsk => self.deny(now, id, &texts::dont_ask(tool)),
@@ -280,13 +287,45 @@ impl Engine {
         call.state = State::Running;
         call.decision = Some(decision);
         match call.turn.clone() {
-            Some(Turn::Bash(bash)) => self.effects.push(Effect::Bash { call: id.to_owned(), bash: Box::new(bash) }),
+            Some(Turn::Bash(bash)) => {
+                // Only of the root's commands is it recorded.
+                if let Some(after) = self.config.release.task_after().filter(|_| call.conv == Conv(0)) {
+                    self.tasks_due.push((id.to_owned(), now + after));
+                }
+                self.effects.push(Effect::Bash { call: id.to_owned(), bash: Box::new(bash) });
+            }
             Some(Turn::Permit(permit)) => {
                 let shown = json!({"type": "text", "output": permit.output});
                 self.finish(now, id, Outcome::ok(&permit.output, None, shown).because(decision));
             }
             _ => {}
         }
+    }
+
+    /// Tells of the commands that have run long enough to be called tasks.
+    pub(super) fn begin_tasks(&mut self, now: VTime) {
+        while let Some(at) = self.tasks_due.iter().position(|(_, at)| *at <= now) {
+            let (id, _) = self.tasks_due.remove(at);
+            let Some(call) = self.calls.iter_mut().find(|c| c.id == id) else { continue };
+            self.counted.tasks += 1;
+            call.task = Some(self.counted.tasks);
+            let message = self.writer.task_started(self.counted.tasks, &id, detail(call));
+            self.effects.push(Effect::Emit(message));
+        }
+    }
+
+    /// A command is over: the task that it was called is.
+    fn end_task(&mut self, id: &str, end: &BashEnd) {
+        self.tasks_due.retain(|(call, _)| call != id);
+        let Some(call) = self.calls.iter().find(|c| c.id == id) else { return };
+        let Some(task) = call.task else { return };
+        let status = match end {
+            BashEnd { interrupted: true, .. } => "stopped",
+            BashEnd { code: 0, timed_out_ms: None, .. } => "completed",
+            _ => "failed",
+        };
+        let message = self.writer.task_over(task, id, detail(call), status);
+        self.effects.push(Effect::Emit(message));
     }
 
     /// A call is denied where nobody was asked.
@@ -375,11 +414,23 @@ impl Engine {
             }
             return Outcome::ok(&text, Some(false), shown);
         }
-        let head = format!("Exit code {}", end.code);
+        if end.interrupted && self.config.release == Release::V2_1_329 {
+            let text = format!("{}{}", texts::TURNED_DOWN, texts::STOPPED_RUNNING);
+            return Outcome::worded(&text, texts::TAKEN_BACK).because(Decision::TakenBack);
+        }
+        let head = match self.config.release {
+            Release::V1_0_128 => String::new(),
+            _ => format!("Exit code {}", end.code),
+        };
         let interrupted = if end.interrupted { texts::INTERRUPTED_TOOL } else { "" };
         let late = end.timed_out_ms.map_or_else(String::new, texts::timed_out);
         Outcome::error(&lines(&[&head, interrupted, &late, stderr, stdout]))
     }
+}
+
+/// What a call is described by: its command line.
+fn detail(call: &Call) -> &str {
+    call.input["command"].as_str().unwrap_or_default()
 }
 
 /// A rule of `--allowedTools` covers a call: `Bash`, `Bash(git diff:*)`, `Bash(ls -l)`. Of a compound command, every

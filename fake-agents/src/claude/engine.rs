@@ -107,6 +107,8 @@ pub struct Engine {
     pub(super) counted: Counted,
     pub(super) denials: Vec<Value>,
     pub(super) stdin_open: bool,
+    /// Commands that are called tasks at an instant, unless they are over by then.
+    pub(super) tasks_due: Vec<(String, VTime)>,
     queue: VecDeque<Vec<Value>>,
     initialized: bool,
     aborting: bool,
@@ -125,6 +127,7 @@ pub(super) struct Counted {
     pub results: u32,
     pub turns: u32,
     pub responses: u32,
+    pub tasks: u32,
     pub subagents: (u32, u32),
 }
 
@@ -180,6 +183,7 @@ impl Engine {
             counted: Counted::default(),
             denials: Vec::new(),
             stdin_open: true,
+            tasks_due: Vec::new(),
             queue: VecDeque::new(),
             initialized: false,
             aborting: false,
@@ -269,7 +273,8 @@ impl Engine {
 
     /// When [`Engine::tick`] is due.
     pub fn deadline(&self) -> Option<VTime> {
-        self.convs.iter().filter_map(|c| c.until).chain(self.inside.deadline()).min()
+        let tasks = self.tasks_due.iter().map(|(_, at)| *at);
+        self.convs.iter().filter_map(|c| c.until).chain(tasks).chain(self.inside.deadline()).min()
     }
 
     /// Time has passed.
@@ -280,6 +285,7 @@ impl Engine {
                 self.ask_model(now, Conv(i));
             }
         }
+        self.begin_tasks(now);
         let acts = self.inside.tick(now);
         self.act_all(now, acts);
     }
@@ -319,6 +325,9 @@ impl Engine {
             canon.deadline(*until);
             let state = (session, parent, path, nth, answer, phase, messages, tries, resumed, now);
             canon.text(&format!("{state:?}"));
+        });
+        canon.list(&self.tasks_due, |canon, (call, at)| {
+            canon.text(call).deadline(Some(*at));
         });
         let rest = (&self.calls, &self.counted, &self.denials, self.stdin_open, &self.queue, self.mode);
         canon.text(&format!("{rest:?}"));
@@ -454,12 +463,13 @@ impl Engine {
     }
 
     pub(super) fn end_turn(&mut self, now: VTime, text: Option<&str>, error: Option<(&str, Option<u16>)>) {
-        let stop_reason = match (text, error, self.convs[0].now.finish) {
-            (None, ..) => None,
-            (_, Some(_), _) => Some("stop_sequence"),
-            (_, _, Some(finish)) => Some(stop_reason(finish)),
-            _ => None,
+        let stop_reason = match (error, self.convs[0].now.finish) {
+            (Some(_), _) => Some("stop_sequence"),
+            (_, finish) => finish.map(stop_reason),
         };
+        if text.is_none() && self.config.release.counts_assistant() {
+            self.counted.turns = 0;
+        }
         let result = self.writer.result(&Ending {
             text,
             api_error: error.map(|(word, _)| word),
@@ -471,7 +481,7 @@ impl Engine {
             subagents: self.counted.subagents,
             results: self.counted.results,
         });
-        self.failed = error.is_some();
+        self.failed = error.is_some() || (text.is_none() && self.config.release.interrupt_is_error());
         self.counted.results += 1;
         self.convs[0].phase = Phase::Idle;
         self.convs[0].tries = 0;

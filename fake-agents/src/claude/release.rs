@@ -140,6 +140,21 @@ impl Release {
         (self == Release::V2_1_329).then_some(3)
     }
 
+    /// An interrupt shows the words that it cut short.
+    pub fn shows_cut_words(self) -> bool {
+        self == Release::V2_1_329
+    }
+
+    /// How long a command runs before it is called a task on the wire; none: it never is.
+    pub fn task_after(self) -> Option<Span> {
+        (self == Release::V2_1_329).then_some(Span::secs(3))
+    }
+
+    /// An interrupted turn is an error: of its result, and of a process that ends behind it.
+    pub fn interrupt_is_error(self) -> bool {
+        self == Release::V2_1_329
+    }
+
     /// `num_turns` counts the assistant's messages too.
     pub fn counts_assistant(self) -> bool {
         self == Release::V1_0_128

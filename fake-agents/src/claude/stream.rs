@@ -96,6 +96,16 @@ impl Engine {
         self.responded(now, conv);
     }
 
+    /// What the model had begun to say in the root's name when it was interrupted, where the release shows it.
+    pub(super) fn show_cut_short(&mut self) {
+        let spoken = &mut self.convs[0].now;
+        let (id, text) = (spoken.id.clone(), std::mem::take(&mut spoken.text));
+        if self.config.release.shows_cut_words() && !text.is_empty() {
+            let message = self.writer.cut_short(&id, &text);
+            self.effects.push(Effect::Emit(message));
+        }
+    }
+
     pub(super) fn stream_closed(&mut self, now: VTime, conv: Conv, finish: &str) {
         let session = self.convs[conv.0].session.clone();
         self.note(Fact::ModelDone { session: session.clone(), finish: finish.to_owned() });

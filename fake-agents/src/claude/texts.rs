@@ -97,9 +97,28 @@ pub fn request_failed(why: &str) -> String {
 }
 
 /// The reason when the host's stdin ends while a reply is awaited.
-pub const STREAM_CLOSED: &str = "Error: Tool permission stream closed before response received";
+pub fn stream_closed(release: Release) -> String {
+    let kind = if release == Release::V2_1_329 { "AbortError" } else { "Error" };
+    format!("{kind}: Tool permission stream closed before response received")
+}
+/// The reason when the turn is interrupted while a reply is awaited, up to 2.0.77.
+pub const ABORTED: &str = "AbortError";
+/// What 2.1.329 tells the model of a command that an interrupt ended, behind [`TURNED_DOWN`].
+pub const STOPPED_RUNNING: &str = " Correction to the text above: this call was stopped while running, not refused \
+    before it ran. It may have run in part or in full, and its changes may have been written. No permission prompt was \
+    involved. Work it started elsewhere (a remote command, a background process) may still be running, so check before \
+    starting the same work again. The instruction to stop and wait still stands.";
+/// The error that 2.1.329's result of an interrupted turn names.
+pub fn interrupted_diagnostic(stop_reason: Option<&str>) -> String {
+    let stop_reason = stop_reason.unwrap_or("null");
+    format!("[ede_diagnostic] result_type=user last_content_type=n/a stop_reason={stop_reason}")
+}
+/// What 2.1.329 shows its host of a call that an interrupt took back while it was asked for.
+pub const TAKEN_BACK: &str = "User rejected tool use";
 /// The reason when a reply would be needed after the host's stdin has ended.
-pub const STREAM_GONE: &str = "Error: Stream closed";
+pub fn stream_gone(release: Release) -> &'static str {
+    if release == Release::V2_1_329 { "AbortError: Stream closed" } else { "Error: Stream closed" }
+}
 
 /// What the model is told of a tool that was taken back by an interrupt while it was asked for.
 pub const CANCELLED: &str = "The user doesn't want to take this action right now. \
@@ -196,7 +215,7 @@ pub fn suggestions(release: Release, command: &str) -> (Value, Option<Value>) {
 }
 
 /// Whether a command line is one command: then the request says why it asks, of a chain it says nothing (recorded for
-/// 2.0.77 and 2.1.329).
+/// 2.0.77 and 2.1.329; 1.0.128 never says it).
 pub fn is_one_command(command: &str) -> bool {
     !command.contains([';', '&', '|', '\n'])
 }

@@ -27,7 +27,7 @@ pub struct Ending<'a> {
     pub api_error: Option<&'a str>,
     /// The HTTP status of that error.
     pub api_status: Option<u16>,
-    /// The reason of the last response.
+    /// The reason of the last response; none where it was cut short.
     pub stop_reason: Option<&'a str>,
     /// `num_turns`.
     pub turns: u32,
@@ -44,14 +44,20 @@ pub struct Ending<'a> {
 /// How a tool came to run or not: 2.1.329's `tool_result_meta`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Decision {
-    /// A rule or the mode allowed it.
+    /// A rule allowed it.
     ByConfig,
+    /// The mode allowed it.
+    ByMode,
     /// Somebody was asked and allowed it.
     ByUser,
     /// Nobody could be asked.
     RefusedByConfig,
     /// Somebody was asked and denied it.
     RefusedByUser,
+    /// Somebody was asked and can answer no more.
+    Lost,
+    /// It was taken back while somebody was asked.
+    TakenBack,
 }
 
 impl Writer {
@@ -140,6 +146,15 @@ impl Writer {
         json!({"type": "control_response", "response": response})
     }
 
+    /// The answer to an interrupt. No prompt that waits has an id here by which 2.1.329 could name it.
+    pub fn interrupted(&self, request: &str) -> Value {
+        let mut m = self.done(request);
+        if self.release == Release::V2_1_329 {
+            m["response"]["response"] = json!({"still_queued": []});
+        }
+        m
+    }
+
     /// The answer to another control request.
     pub fn done(&self, request: &str) -> Value {
         json!({"type": "control_response", "response": {"subtype": "success", "request_id": request}})
@@ -166,7 +181,7 @@ impl Writer {
             add(&mut r, json!({"permission_suggestions": suggestions}));
             match blocked {
                 Some(path) => add(&mut r, json!({"blocked_path": path})),
-                None if texts::is_one_command(command) => {
+                None if self.release > Release::V1_0_128 && texts::is_one_command(command) => {
                     add(&mut r, json!({"decision_reason": "This command requires approval"}));
                     if newest {
                         add(&mut r, json!({"decision_reason_type": "other"}));
@@ -236,16 +251,24 @@ impl Writer {
             let mut meta = json!({"id": call});
             let (kind, decision) = match decision {
                 Decision::ByConfig => (None, json!({"decision": "accept", "source": "config", "reason_type": "rule"})),
+                Decision::ByMode => (None, json!({"decision": "accept", "source": "config", "reason_type": "mode"})),
                 Decision::ByUser => (None, json!({"decision": "accept", "source": "user_temporary"})),
                 Decision::RefusedByConfig => (Some("user-rejected"), json!({"decision": "reject", "source": "config"})),
                 Decision::RefusedByUser => {
                     (Some("permission-rule"), json!({"decision": "reject", "source": "user_reject"}))
                 }
+                Decision::Lost => (
+                    Some("permission-rule"),
+                    json!({"decision": "reject", "source": "config", "reason_type": "other"}),
+                ),
+                Decision::TakenBack => (Some("user-rejected"), Value::Null),
             };
             if let Some(kind) = kind {
                 add(&mut meta, json!({"non_execution_kind": kind}));
             }
-            add(&mut meta, json!({"permission_decision": decision}));
+            if !decision.is_null() {
+                add(&mut meta, json!({"permission_decision": decision}));
+            }
             add(&mut m, json!({"tool_result_meta": [meta]}));
         }
         m
@@ -264,6 +287,29 @@ impl Writer {
     pub fn permission_denied(&mut self, tool: &str, call: &str, message: &str) -> Value {
         json!({"type": "system", "subtype": "permission_denied", "tool_name": tool, "tool_use_id": call,
             "message": message, "uuid": self.uuid(), "session_id": self.session})
+    }
+
+    /// A model's words that an interrupt cut short, which 2.1.329 shows.
+    pub fn cut_short(&mut self, id: &str, text: &str) -> Value {
+        let mut m = self.assistant(id, &json!({"type": "text", "text": text}), None, None);
+        add(&mut m, json!({"aborted": true}));
+        m
+    }
+
+    /// 2.1.329 calls a command that takes long a task: this is its `n`-th.
+    pub fn task_started(&mut self, n: u32, call: &str, description: &str) -> Value {
+        let mut m = json!({"type": "system", "subtype": "task_started", "task_id": format!("task_{n}"),
+            "run_id": format!("run_{n}"), "tool_use_id": call, "description": description});
+        add(&mut m, json!({"is_backgrounded": false, "task_type": "local_bash"}));
+        add(&mut m, json!({"uuid": self.uuid(), "session_id": self.session}));
+        m
+    }
+
+    /// A task is over: `completed`, `failed`, `stopped`.
+    pub fn task_over(&mut self, n: u32, call: &str, description: &str, status: &str) -> Value {
+        json!({"type": "system", "subtype": "task_notification", "task_id": format!("task_{n}"),
+            "run_id": format!("run_{n}"), "tool_use_id": call, "status": status, "output_file": "",
+            "summary": description, "uuid": self.uuid(), "session_id": self.session})
     }
 
     /// The context is being compacted, or is.
@@ -306,11 +352,12 @@ impl Writer {
     }
 
     fn newest_result(&mut self, ending: &Ending<'_>) -> Value {
-        let failed = ending.api_error.is_some();
+        let failed = ending.api_error.is_some() || ending.text.is_none();
         let (spawned, completed) = ending.subagents;
         let by_type = if spawned > 0 { json!({"general-purpose": spawned}) } else { json!({}) };
         let reason = match (ending.text, failed) {
-            (None, _) => "aborted",
+            (None, _) if ending.stop_reason.is_some() => "aborted_tools",
+            (None, _) => "aborted_streaming",
             (_, true) => "api_error",
             _ => "completed",
         };
@@ -335,7 +382,10 @@ impl Writer {
                 }
                 add(&mut m, json!({"result": text}));
             }
-            None => add(&mut m, json!({"subtype": "error_during_execution", "errors": []})),
+            None => {
+                let why = texts::interrupted_diagnostic(ending.stop_reason);
+                add(&mut m, json!({"subtype": "error_during_execution", "errors": [why]}));
+            }
         }
         if !failed {
             add(&mut m, json!({"ttft_ms": 0}));

@@ -62,7 +62,7 @@ const BEHAVIOURS: &[Behaviour] = &[
     b("run: permissions are rejected, exit code 0", &["1.2.15", "1.3.2", "1.18.33"], Read, "measured"),
     b("run: a permission hangs", &["1.0.185"], Read, "measured"),
     b("run: asks of child sessions are ignored", &["1.0.185", "1.2.15", "1.3.2"], Read, "anomalyco/opencode#36868"),
-    b("run: child sessions are followed, a done line ends the output", &["1.18.33"], Read, "cli/cmd/run.ts @00f9806c"),
+    b("run: asks of child sessions are rejected like the root's", &["1.18.33"], Read, "cli/cmd/run.ts @00f9806c"),
     b("one reply route, permission.updated, no question tool", &["1.0.185"], Read, "OpenAPI of 1.0.185"),
     b("a failed model request is sent again after 2, 4, … 30 s", ALL, Read, "session/retry.ts"),
     b(

@@ -50,6 +50,15 @@ pub const SIGKILL_MS: u64 = 200;
 /// What `metadata.output` of a bash tool holds at most, in bytes (`tool/bash.ts`, MAX_METADATA_LENGTH).
 pub const METADATA_MAX_BYTES: usize = 30_000;
 
+/// The tools of 1.18.33 (recorded).
+const TOOLS: &[&str] = &[
+    "bash", "edit", "glob", "grep", "invalid", "question", "read", "skill", "task", "todowrite", "webfetch", "write",
+];
+/// The tools of 1.3.2 (recorded; where the question stands among them is read), taken for those of older ones.
+const TOOLS_OLD: &[&str] = &[
+    "invalid", "question", "bash", "read", "glob", "grep", "edit", "write", "task", "webfetch", "todowrite", "skill",
+];
+
 /// One release.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Release {
@@ -67,8 +76,10 @@ pub struct Release {
     pub run_rejects_permissions: bool,
     /// `run` follows child sessions (`session.created.parentID`); older ones ignore their asks (#36868).
     pub run_follows_children: bool,
-    /// `run --format json` ends with a `done` line.
-    pub run_says_done: bool,
+    /// A tool's error reads `Error: …` (1.2.15; not in 1.3.2, which is recorded too).
+    pub errors_say_so: bool,
+    /// The tools that it offers, by name; the question where it is not withheld.
+    pub tools: &'static [&'static str],
     /// A reply to an unknown ask is a 404; older ones answer `true`.
     pub unknown_ask_is_404: bool,
     /// What becomes of waiting tools on abort.
@@ -133,7 +144,8 @@ impl Release {
             run_withholds_question: at >= (1, 3),
             run_rejects_permissions: at >= (1, 1),
             run_follows_children: newest,
-            run_says_done: newest,
+            errors_say_so: at < (1, 3),
+            tools: if newest { TOOLS } else { TOOLS_OLD },
             unknown_ask_is_404: newest,
             abort: if newest { Abort::Settles } else { Abort::Leaves },
             retry_stops_tools: newest,
@@ -166,7 +178,8 @@ impl Release {
             run_withholds_question: false,
             run_rejects_permissions: true,
             run_follows_children: false,
-            run_says_done: false,
+            errors_say_so: true,
+            tools: TOOLS_OLD,
             unknown_ask_is_404: false,
             abort: Abort::Leaves,
             retry_stops_tools: false,

@@ -35,7 +35,6 @@ pub struct Run {
     /// Its event stream is open, and not mute.
     hears: bool,
     root: usize,
-    rejected: Vec<String>,
     errors: Vec<String>,
     greeted: bool,
 }
@@ -66,7 +65,6 @@ impl Run {
             out: Outgoing::default(),
             hears: true,
             root: 0,
-            rejected: Vec::new(),
             errors: Vec::new(),
             greeted: false,
         })
@@ -140,7 +138,7 @@ impl Run {
             About::Permission { id, permission, patterns } if mine || self.follows(session) => {
                 self.permission(id, permission, &patterns.join(", "));
             }
-            About::Status(false) if mine => self.idle(now),
+            About::Status(false) if mine => self.state = State::Leaves(u8::from(!self.errors.is_empty())),
             _ => {}
         }
     }
@@ -210,21 +208,11 @@ impl Run {
             let _ = self.host.engine.reply_permission(id, Permit::Once, &by);
         } else if self.host.engine.release.run_rejects_permissions {
             self.host.say(&format!("! permission requested: {permission} ({patterns}); auto-rejecting"));
-            self.rejected.push(permission.to_owned());
             let _ = self.host.engine.reply_permission(id, Permit::Reject, &by);
         } else {
             // 1.0.185 draws a menu that nobody answers without a terminal.
             self.host.say(&format!("Permission required to run: {patterns}"));
         }
-    }
-
-    fn idle(&mut self, now: VTime) {
-        if self.host.engine.release.run_says_done && self.args.json {
-            let mut data = String::from(",\"reason\":\"idle\",\"rejected\":");
-            super::json::strings(&mut data, &self.rejected);
-            self.line(now, "done", &data);
-        }
-        self.state = State::Leaves(u8::from(!self.errors.is_empty()));
     }
 
     fn line(&mut self, now: VTime, kind: &str, data: &str) {
@@ -358,7 +346,7 @@ impl Program for Run {
         self.host.canon(canon);
         self.faults.canon(canon);
         self.out.canon(canon);
-        canon.flag(self.hears).num(self.errors.len() as u64).num(self.rejected.len() as u64);
+        canon.flag(self.hears).num(self.errors.len() as u64);
         if let Some(server) = &self.server {
             server.canon(canon);
         }

@@ -203,6 +203,18 @@ impl Session {
             _ => "",
         }
     }
+
+    /// Why its last reply failed: its own error, or that of its last tool call that failed.
+    pub fn last_error(&self) -> Option<&str> {
+        let last = self.messages.iter().rev().find(|m| matches!(m.role, Role::Assistant(_)))?;
+        if let Role::Assistant(Reply { error: Some((_, text)), .. }) = &last.role {
+            return Some(text);
+        }
+        last.parts.iter().rev().find_map(|part| match &part.body {
+            Body::Tool(Tool { state: ToolState::Error { error, .. }, .. }) => Some(error.as_str()),
+            _ => None,
+        })
+    }
 }
 
 impl Message {

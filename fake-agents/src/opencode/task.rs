@@ -56,6 +56,12 @@ impl Engine {
         let Kind::Task { description, .. } = &tool.kind else { return };
         let title = description.clone();
         let session = &self.sessions[child];
+        if self.release.dialect == Dialect::V1_18
+            && let Some(error) = session.last_error()
+        {
+            let error = format!("Subagent failed (task_id: {}): {error}", session.id);
+            return self.tool_over(id, Outcome::Failed { error });
+        }
         let text = session.last_text();
         let output = if self.release.dialect == Dialect::V1_18 {
             format!("<task id=\"{}\" state=\"completed\">\n<task_result>\n{text}\n</task_result>\n</task>", session.id)

@@ -250,7 +250,8 @@ impl Engine {
         }
         let live = self.run_at(run).is_some_and(|at| self.runs[at].live);
         let now_ms = self.now.0;
-        let old = self.release.dialect < Dialect::V1_18;
+        let says_so = self.release.errors_say_so;
+        let keeps_metadata = self.release.dialect == Dialect::V1_18 && tool.child().is_some();
         let (text, error, refused) = match &outcome {
             Outcome::Done { output, .. } => (output.clone(), false, false),
             Outcome::Failed { error } => (error.clone(), true, false),
@@ -274,8 +275,10 @@ impl Engine {
                     ToolState::Completed { output, end_ms: now_ms }
                 }
                 Outcome::Failed { error } | Outcome::Refused { error } => {
-                    let error = if old { format!("Error: {error}") } else { error };
-                    shown.metadata.clear();
+                    let error = if says_so { format!("Error: {error}") } else { error };
+                    if !keeps_metadata {
+                        shown.metadata.clear();
+                    }
                     ToolState::Error { error, end_ms: now_ms }
                 }
             };
@@ -375,7 +378,8 @@ impl Engine {
 
     /// A tool that the model was not offered: the call is turned into one of the `invalid` tool.
     fn invalid(&mut self, id: u32, nth: u32, run: u32, session: usize, message: usize, call: ToolCall) {
-        let offered = if self.question_available(session) { "bash, question, task" } else { "bash, task" };
+        let offered = self.release.tools.iter().filter(|tool| **tool != "question" || self.question_available(session));
+        let offered = offered.copied().collect::<Vec<_>>().join(", ");
         let error = format!("Model tried to call unavailable tool '{}'. Available tools: {offered}.", call.name);
         let input = serde_json::json!({ "tool": call.name, "error": error });
         let call = ToolCall { id: call.id, name: "invalid".to_owned(), input };

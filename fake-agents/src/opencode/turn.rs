@@ -170,8 +170,8 @@ impl Engine {
                 self.say(at, &text);
             }
             ModelEvent::ToolCall(call) => {
+                // A text ends with the response and not before a call (recorded: the provider closes it in its flush).
                 self.begin_step(at);
-                self.end_text(at);
                 self.fact(Fact::ModelSaid { session: self.sessions[session].id.clone(), text: String::new() });
                 let run = &mut self.runs[at];
                 let turn = run.calls.get(run.called).cloned();

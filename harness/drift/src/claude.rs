@@ -15,6 +15,8 @@ pub const LEFT_OUT: &[(&str, &str)] = &[
     ("message.content.*.input.description", DESCRIBED),
     ("request.input.description", DESCRIBED),
     ("request.description", DESCRIBED),
+    ("description", DESCRIBED),
+    ("summary", DESCRIBED),
     ("permission_denials.*.tool_input.description", DESCRIBED),
 ];
 const DESCRIBED: &str = "a scenario's bash turn has a command and no description of it";
@@ -33,10 +35,11 @@ pub const VARYING: &[&str] = &[
     "modelUsage",
     "model_usage_since_last_result",
     "pid",
+    "run_id",
 ];
 
-/// Keys under which the order of keys is the model server's, which the release passes on.
-pub const ORDERED_BY_MODEL: &[&str] = &["message"];
+/// Where the order of keys is the model server's, which the release passes on: patterns as in [`LEFT_OUT`].
+pub const ORDERED_BY_MODEL: &[&str] = &["message", "message.content.*.input", "message.content.*.input.questions.*"];
 
 /// One line of a recording.
 #[derive(Debug, Clone, PartialEq)]
@@ -176,7 +179,7 @@ fn normal_value(value: &Value, at: &mut Vec<String>, ids: &mut Vec<String>) -> V
         Value::Object(map) => {
             let mut all = Map::new();
             let mut map: Vec<_> = map.iter().collect();
-            if at.last().is_some_and(|key| ORDERED_BY_MODEL.contains(&key.as_str())) {
+            if ORDERED_BY_MODEL.contains(&at.join(".").as_str()) {
                 map.sort_by_key(|(key, _)| key.as_str());
             }
             for (key, value) in map {
@@ -220,5 +223,5 @@ fn is_path(text: &str) -> bool {
 
 fn is_id(text: &str) -> bool {
     let uuid = text.len() == 36 && text.split('-').map(str::len).eq([8, 4, 4, 4, 12]);
-    uuid || ["msg_", "toolu_", "call_", "ses_", "req_"].iter().any(|prefix| text.starts_with(prefix))
+    uuid || ["task_", "msg_", "toolu_", "call_", "ses_", "req_"].iter().any(|prefix| text.starts_with(prefix))
 }

@@ -57,6 +57,7 @@ impl Mask {
                     let value = match key.as_str() {
                         "slug" if value.is_string() => json!("slug"),
                         "pid" if value.is_number() => json!(1),
+                        "task_id" | "run_id" => self.named(key, value),
                         key if VENDOR_LISTS.contains(&key) && value.is_array() => json!([]),
                         _ => self.value(value),
                     };
@@ -75,6 +76,18 @@ impl Mask {
             },
             other => other.clone(),
         }
+    }
+
+    /// An id that has no form of its own: known by the key under which it stands.
+    fn named(&mut self, key: &str, value: &Value) -> Value {
+        let Some(id) = value.as_str() else { return self.value(value) };
+        let kind = key.trim_end_matches("_id");
+        let count = self.counts.entry(kind.to_owned()).or_default();
+        let name = self.ids.entry(id.to_owned()).or_insert_with(|| {
+            *count += 1;
+            format!("{kind}_{count:06}")
+        });
+        json!(name)
     }
 
     /// A text, masked.

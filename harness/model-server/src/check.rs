@@ -52,6 +52,9 @@ pub enum Problem {
     TooMany(u32),
 }
 
+/// The end of [`Problem::NotOffered`]'s text: the exchange that it is told of is whole all the same.
+pub const NOT_OFFERED: &str = "which the request does not offer";
+
 /// What is wrong with a conversation.
 pub(crate) fn conversation(request: &ModelRequest) -> Vec<Problem> {
     let mut problems = Vec::new();

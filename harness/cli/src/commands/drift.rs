@@ -15,7 +15,7 @@ use rehang_drift::session::Setup;
 use rehang_drift::{Compared, opencode};
 use rehang_fakes::opencode::engine;
 use rehang_live::{Exit, Outcome, Played, Report};
-use rehang_model_server::Script;
+use rehang_model_server::{NOT_OFFERED, Script};
 use rehang_scenario::turns::{Response, Turn};
 use rehang_scenario::{Agent, Does, Fault, Person, Scenario, Sees, Span, Terminal};
 use rehang_wire::model::ModelEvent;
@@ -99,7 +99,7 @@ impl Drift {
         let bar =
             if std::io::stderr().is_terminal() { ProgressBar::new(cells.len() as u64) } else { ProgressBar::hidden() };
         let mut totals = Totals::default();
-        for cell in cells.iter().filter(|cell| fits(cell)) {
+        for cell in chosen(&cells) {
             bar.set_message(cell.key.command());
             let came = match &cell.recipe {
                 Err(why) => Err(Why::Cannot(why.clone())),
@@ -116,11 +116,7 @@ impl Drift {
     }
 
     fn cell(&self, cell: &Cell, recipe: &Recipe, installed: &Installed) -> Result<Compared, Why> {
-        let agent = played_as(&cell.scenario.agent, &cell.key.version);
-        let mut scenario = Scenario { agent, ..(*cell.scenario).clone() };
-        for person in scenario.people.iter_mut().filter(|person| !acts_by_clock(person)) {
-            person.after = person.after.min(AFTER_MAX);
-        }
+        let scenario = as_run(cell);
         let live = rehang_live::Cell {
             scenario: &scenario,
             recipe,
@@ -139,7 +135,8 @@ impl Drift {
             let release = format!("{}-{}", cell.key.agent, cell.key.version);
             record::write(folder, &release, &name, &lines).map_err(|e| Why::Fault(format!("the recording: {e}")))?;
         }
-        if let Some(problem) = report.problems.first() {
+        // A release that does not offer a tool says so to its model, and its fake must say the same.
+        if let Some(problem) = report.problems.iter().find(|problem| !problem.ends_with(NOT_OFFERED)) {
             return Err(Why::Fault(format!("the recording is of no use: {problem}")));
         }
         Ok(match played.is_server {
@@ -158,6 +155,29 @@ enum Why {
     Cannot(String),
     /// It could not be recorded.
     Fault(String),
+}
+
+/// The cells that say something, each once: a variant that names another release is the same as one that names this.
+fn chosen(cells: &[Cell]) -> Vec<&Cell> {
+    let mut chosen: Vec<(&Cell, Scenario)> = Vec::new();
+    for cell in cells.iter().filter(|cell| fits(cell)) {
+        let scenario = Scenario { expect: Vec::new(), seeds: Vec::new(), ..as_run(cell) };
+        let release = |other: &Cell| (&other.key.agent, &other.key.version) == (&cell.key.agent, &cell.key.version);
+        if !chosen.iter().any(|(other, its)| release(other) && *its == scenario) {
+            chosen.push((cell, scenario));
+        }
+    }
+    chosen.into_iter().map(|(cell, _)| cell).collect()
+}
+
+/// A cell's scenario as its release plays it here.
+fn as_run(cell: &Cell) -> Scenario {
+    let agent = played_as(&cell.scenario.agent, &cell.key.version);
+    let mut scenario = Scenario { agent, ..(*cell.scenario).clone() };
+    for person in scenario.people.iter_mut().filter(|person| !acts_by_clock(person)) {
+        person.after = person.after.min(AFTER_MAX);
+    }
+    scenario
 }
 
 /// Whether a cell says something: its scenario speaks of this very agent, and its streams are pipes, whose bytes are the
