@@ -49,6 +49,7 @@ fn shown(name: &str) -> &'static str {
         name if name.ends_with("-noanswer") => "hung on permission",
         // 1.2 leaves the prompt's request open behind an abort: it was given up after 20 s
         "opencode-1.2.15/08_question_abort" | "opencode-1.2.15/09_question_unanswered_then_abort" => "hung on post",
+        name if name.ends_with("words_and_question") => "hung on question",
         name if name.contains("abort") => "stopped",
         name if name.ends_with("-interrupt") || name == "claude-2.0.77/interrupt-bash" => "stopped",
         // the host is gone, and its question with it: the turn ends in an error

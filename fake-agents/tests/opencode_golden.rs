@@ -1,4 +1,4 @@
-//! The fake opencode against recorded exchanges of 1.2.15 and 1.18.33 (`golden/README.md`).
+//! The fake opencode against recorded exchanges of 1.2.15, 1.3.2 and 1.18.33 with `serve` (tests/golden).
 //!
 //! A version's files are played in order on one engine, so 09 sees what 08 left. The recorded requests are sent at
 //! the recorded points, the scripted model says what it said then, and the answers and the events that come out are
@@ -32,6 +32,49 @@ fn v1_2_15_is_as_recorded() {
 #[test]
 fn v1_18_33_is_as_recorded() {
     play("1.18.33");
+}
+
+/// A text ends behind the calls of its response, in every release; up to 1.2 an error says that it is one.
+#[test]
+fn fresh_exchanges_are_as_recorded() {
+    let call = |id: &str, name: &str, input: Value| {
+        ModelEvent::ToolCall(ToolCall { id: id.to_owned(), name: name.to_owned(), input })
+    };
+    let options = json!([{ "label": "sqlite", "description": "" }, { "label": "postgres", "description": "" }]);
+    let question =
+        json!({ "question": "Which database?", "header": "Question", "options": options, "multiple": false });
+    let words = ModelEvent::TextDelta("Two ways lie open.".to_owned());
+    let asks = vec![
+        ModelEvent::Start,
+        words,
+        call("call_1_1", "question", json!({ "questions": [question.clone()] })),
+        ModelEvent::Finish(Finish::ToolCalls),
+    ];
+    let input = json!({ "command": "step1", "description": "Runs the scenario's command" });
+    let runs = vec![ModelEvent::Start, call("call_1_0", "bash", input), ModelEvent::Finish(Finish::ToolCalls)];
+    let question: Question = serde_json::from_value(question).expect("a question");
+    let bash = Bash {
+        command: "step1".to_owned(),
+        asks: Some("bash".to_owned()),
+        does: Vec::new(),
+        timeout: None,
+        tool: BashTool::default(),
+    };
+    let asked = || vec![Turn::Say("Two ways lie open.".to_owned()), Turn::Ask(vec![question.clone()])];
+    for (version, file, turns, said) in [
+        ("1.2.15", "serve_words_and_question", asked(), asks.clone()),
+        ("1.3.2", "serve_words_and_question", asked(), asks.clone()),
+        ("1.18.33", "serve_words_and_question", asked(), asks.clone()),
+        ("1.3.2", "serve_bash_reject", vec![Turn::Bash(bash)], runs),
+    ] {
+        let setup = Setup { turns, question_registered: true, ..Setup::default() };
+        let mut pair = Pair::new(version, setup).expect("it is played").with_model("fake", "m");
+        let mut said = Some(said);
+        let mut model = |_: &str, _: &Response, _: &str| said.take().expect("the model is asked once");
+        let compared = pair.play(file, &read(version, file), &mut model);
+        assert_eq!(compared.differences, [], "{version}/{file}");
+        assert!(compared.events > 15, "{version}/{file}: {} events", compared.events);
+    }
 }
 
 fn play(version: &str) {

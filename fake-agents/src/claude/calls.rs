@@ -176,7 +176,19 @@ impl Engine {
         for (k, ToolCall { id, name, input }) in calls.into_iter().enumerate() {
             let (part, turn) = self.scripted(conv, k).map_or((0, None), |(part, turn)| (part, Some(turn)));
             let state = State::Waiting;
-            self.calls.push(Call { id, conv, name, input, turn, part, nth: 0, state, decision: None, lost: false, task: None });
+            self.calls.push(Call {
+                id,
+                conv,
+                name,
+                input,
+                turn,
+                part,
+                nth: 0,
+                state,
+                decision: None,
+                lost: false,
+                task: None,
+            });
         }
         self.step_calls(now, conv);
     }

@@ -257,10 +257,9 @@ impl Writer {
                 Decision::RefusedByUser => {
                     (Some("permission-rule"), json!({"decision": "reject", "source": "user_reject"}))
                 }
-                Decision::Lost => (
-                    Some("permission-rule"),
-                    json!({"decision": "reject", "source": "config", "reason_type": "other"}),
-                ),
+                Decision::Lost => {
+                    (Some("permission-rule"), json!({"decision": "reject", "source": "config", "reason_type": "other"}))
+                }
                 Decision::TakenBack => (Some("user-rejected"), Value::Null),
             };
             if let Some(kind) = kind {

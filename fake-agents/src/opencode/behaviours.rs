@@ -33,6 +33,7 @@ pub fn behaviours() -> &'static [Behaviour] {
 use Known::{Read, Recorded};
 
 const TWO: &[&str] = &["1.2.15", "1.18.33"];
+const THREE: &[&str] = &["1.2.15", "1.3.2", "1.18.33"];
 const ALL: &[&str] = &["1.0.185", "1.2.15", "1.3.2", "1.18.33"];
 
 const fn b(name: &'static str, releases: &'static [&'static str], known: Known, source: &'static str) -> Behaviour {
@@ -55,14 +56,37 @@ const BEHAVIOURS: &[Behaviour] = &[
     b("a subagent's permission carries the child's id; the parent waits", TWO, Recorded, "golden 13"),
     b("a heartbeat every 10 s", TWO, Recorded, "golden 08, 09"),
     b("a stream without a finish reason is asked again", TWO, Recorded, "golden 13 (a session of another recording)"),
-    b("1.3.2 writes as 1.2.15", &["1.3.2"], Read, "measured: same table but for the question tool"),
+    b("a text ends behind the calls of its response", THREE, Recorded, "golden serve_words_and_question"),
+    b(
+        "1.3.2 writes as 1.2.15, but for `Error: ` in front of an error",
+        &["1.3.2"],
+        Recorded,
+        "golden serve_bash_reject",
+    ),
     b("run: stdin is read to its end first", ALL, Read, "measured; anomalyco/opencode#38723"),
-    b("run: a question hangs", &["1.2.15"], Read, "measured; AltimateAI/altimate-code#936"),
-    b("run: the question tool is withheld from the root session", &["1.3.2", "1.18.33"], Read, "measured"),
-    b("run: permissions are rejected, exit code 0", &["1.2.15", "1.3.2", "1.18.33"], Read, "measured"),
+    b("run: a text, line by line", THREE, Recorded, "golden run-text"),
+    b("run: a question hangs", &["1.2.15"], Recorded, "golden run-question; AltimateAI/altimate-code#936"),
+    b(
+        "run: the question tool is withheld from the root session",
+        &["1.3.2", "1.18.33"],
+        Recorded,
+        "golden run-question",
+    ),
+    b("run: permissions are rejected, exit code 0", THREE, Recorded, "golden run-bash_permission"),
     b("run: a permission hangs", &["1.0.185"], Read, "measured"),
-    b("run: asks of child sessions are ignored", &["1.0.185", "1.2.15", "1.3.2"], Read, "anomalyco/opencode#36868"),
-    b("run: asks of child sessions are rejected like the root's", &["1.18.33"], Read, "cli/cmd/run.ts @00f9806c"),
+    b(
+        "run: asks of child sessions are ignored",
+        &["1.2.15", "1.3.2"],
+        Recorded,
+        "golden run-subagent_permission; anomalyco/opencode#36868",
+    ),
+    b("run: asks of child sessions are ignored", &["1.0.185"], Read, "anomalyco/opencode#36868"),
+    b(
+        "run: asks of child sessions are rejected like the root's; a subagent whose last call failed fails",
+        &["1.18.33"],
+        Recorded,
+        "golden run-subagent_permission",
+    ),
     b("one reply route, permission.updated, no question tool", &["1.0.185"], Read, "OpenAPI of 1.0.185"),
     b("a failed model request is sent again after 2, 4, … 30 s", ALL, Read, "session/retry.ts"),
     b(

@@ -51,13 +51,11 @@ pub const SIGKILL_MS: u64 = 200;
 pub const METADATA_MAX_BYTES: usize = 30_000;
 
 /// The tools of 1.18.33 (recorded).
-const TOOLS: &[&str] = &[
-    "bash", "edit", "glob", "grep", "invalid", "question", "read", "skill", "task", "todowrite", "webfetch", "write",
-];
+const TOOLS: &[&str] =
+    &["bash", "edit", "glob", "grep", "invalid", "question", "read", "skill", "task", "todowrite", "webfetch", "write"];
 /// The tools of 1.3.2 (recorded; where the question stands among them is read), taken for those of older ones.
-const TOOLS_OLD: &[&str] = &[
-    "invalid", "question", "bash", "read", "glob", "grep", "edit", "write", "task", "webfetch", "todowrite", "skill",
-];
+const TOOLS_OLD: &[&str] =
+    &["invalid", "question", "bash", "read", "glob", "grep", "edit", "write", "task", "webfetch", "todowrite", "skill"];
 
 /// One release.
 #[derive(Debug, Clone, PartialEq, Eq)]

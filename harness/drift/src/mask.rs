@@ -129,6 +129,7 @@ mod tests {
             "uuid": "dc52d07a-d36c-42e4-9df7-fe98665bf8fd", "at": "2026-11-21T02:36:45.846Z", "in": "/tmp/x/work/a",
             "home": "/tmp/x/.config", "agents": ["Explore"], "time": {"created": 1_795_177_598_164_i64, "end": 1_795_177_598_200_i64},
             "said": "sessions and messages", "per_turn_effort_active": 7,
+            "task_id": "b3gmfvljw", "run_id": "0mwqz28yn-36100f27", "tasks": [{"task_id": "b3gmfvljw"}],
         });
         let masked = mask.value(&real);
         let wanted = json!({
@@ -137,6 +138,7 @@ mod tests {
             "in": "/home/agent/project/a", "home": "/home/agent/.config", "agents": [],
             "time": {"created": 1_700_000_000_000_i64, "end": 1_700_000_000_036_i64},
             "said": "sessions and messages", "per_turn_effort_active": 7,
+            "task_id": "task_000001", "run_id": "run_000001", "tasks": [{"task_id": "task_000001"}],
         });
         assert_eq!(masked, wanted);
         let again = Mask::new(&[("/tmp/x", "/home/agent")]).value(&masked);

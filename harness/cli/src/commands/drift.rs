@@ -139,10 +139,10 @@ impl Drift {
         if let Some(problem) = report.problems.iter().find(|problem| !problem.ends_with(NOT_OFFERED)) {
             return Err(Why::Fault(format!("the recording is of no use: {problem}")));
         }
-        Ok(match played.is_server {
-            true => server(&scenario, recipe, &played, &lines)?,
+        match played.is_server {
+            true => server(&scenario, recipe, &played, &lines),
             false => streams(&scenario, &played, cell.terminal, &report, &lines),
-        })
+        }
     }
 }
 
@@ -222,7 +222,14 @@ fn with_heads(turns: &mut [Turn]) {
 }
 
 /// What went over standard streams.
-fn streams(scenario: &Scenario, played: &Played, terminal: Terminal, report: &Report, lines: &[Value]) -> Compared {
+fn streams(
+    scenario: &Scenario,
+    played: &Played,
+    terminal: Terminal,
+    report: &Report,
+    lines: &[Value],
+) -> Result<Compared, Why> {
+    plays(&scenario.agent)?;
     let line = |line: &Value| Line { sent: line["dir"] == "IN", message: line["msg"].clone() };
     let lines: Vec<Line> = lines.iter().filter(|l| !l["dir"].is_null() && l["dir"] != "ERR").map(line).collect();
     let ends = match (&report.outcome, report.exit) {
@@ -236,7 +243,16 @@ fn streams(scenario: &Scenario, played: &Played, terminal: Terminal, report: &Re
         faults: scenario.faults.clone(),
         ..Setup::of(scenario.agent.clone(), played.turns.clone(), terminal)
     };
-    claude::compare(setup, &lines, &ends)
+    Ok(claude::compare(setup, &lines, &ends))
+}
+
+/// Whether a fake plays this release.
+fn plays(agent: &Agent) -> Result<(), Why> {
+    let played = match agent {
+        Agent::Claude(claude) => rehang_fakes::claude::Release::parse(&claude.release).map(drop),
+        _ => rehang_fakes::opencode::release::Release::of(agent).map(drop),
+    };
+    played.map_err(Why::Cannot)
 }
 
 /// What went between a server and its client.
@@ -338,5 +354,92 @@ impl Totals {
             (0, 0, 0) => return Err(CommandError::Usage("nothing was compared".to_owned())),
             _ => Code::Expected,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::upstream::plan::{Named, cells};
+    use rehang_agents::Version;
+    use rehang_drift::Difference;
+    use std::sync::Arc;
+
+    /// The cells of these releases and of a family of variants.
+    fn of(releases: &[(&str, &str)], file: &str) -> Vec<Cell> {
+        let family = rehang_scenario::load("t.toml", file.as_bytes()).into_result().unwrap_or_else(|e| panic!("{e}"));
+        let named = |v: rehang_scenario::Variant| Named { name: v.name.clone(), scenario: Arc::new(v.scenario) };
+        let scenarios: Vec<Named> = family.variants.into_iter().map(named).collect();
+        let recipe = |(agent, version): &(&str, &str)| {
+            let version = Version::parse(version).unwrap_or_else(|e| panic!("{e}"));
+            ((*agent).to_owned(), version, Err("none is needed".to_owned()))
+        };
+        cells(&releases.iter().map(recipe).collect(), &scenarios, &[])
+    }
+
+    const FAMILY: &str = r#"
+title     = "t"
+mechanism = "Q1"
+agent     = { claude = { as = "2.0.77", mode = "stream-json" } }
+terminals = ["tty", "pipe", "null"]
+turns     = [{ say = "x" }]
+expect    = [{ outcome = "completed" }]
+[[vary]]
+name = "one"
+set  = {}
+[[vary]]
+name = "two"
+set  = { "agent.claude.as" = "2.1.329" }
+[[vary]]
+name = "other"
+set  = { turns = [{ say = "y" }] }
+"#;
+
+    #[test]
+    fn each_scenario_is_recorded_once_a_release_and_by_its_own_agent() {
+        let all = of(&[("opencode", "1.2.15"), ("claude", "2.0.77"), ("claude", "2.1.329")], FAMILY);
+        let names: Vec<String> = chosen(&all)
+            .iter()
+            .map(|cell| format!("{} {} {}", cell.key.version, cell.key.scenario, cell.key.terminal))
+            .collect();
+        assert_eq!(names, ["2.0.77 one pipe", "2.0.77 other pipe", "2.1.329 one pipe", "2.1.329 other pipe"]);
+    }
+
+    #[test]
+    fn a_release_that_no_fake_plays_is_no_comparison() {
+        let all = of(&[("claude", "2.0.22")], FAMILY);
+        assert!(matches!(plays(&as_run(chosen(&all)[0]).agent), Err(Why::Cannot(why)) if why.contains("2.0.22")));
+        let all = of(&[("claude", "2.0.77")], FAMILY);
+        assert!(plays(&as_run(chosen(&all)[0]).agent).is_ok());
+    }
+
+    #[test]
+    fn what_was_not_compared_never_counts_as_the_same() {
+        let all = of(&[("claude", "2.0.77")], FAMILY);
+        let same = || Ok(Compared { events: 3, differences: Vec::new() });
+        let nothing = || Ok(Compared::default());
+        let other = || {
+            let difference = Difference { at: "message 1".to_owned(), recorded: None, fake: Some(json!("x")) };
+            Ok(Compared { events: 3, differences: vec![difference] })
+        };
+        let cannot = || Err(Why::Cannot("it cannot".to_owned()));
+        let fault = || Err(Why::Fault("it fell over".to_owned()));
+        let code = |came: Vec<Result<Compared, Why>>| {
+            let (mut totals, mut out) = (Totals::default(), Vec::new());
+            for came in came {
+                totals.note(&all[0], came, Format::Human, &mut out).unwrap_or_else(|e| panic!("{e:?}"));
+            }
+            (totals.print(Format::Human, &mut out).ok(), String::from_utf8_lossy(&out).into_owned())
+        };
+        assert_eq!(code(vec![same(), cannot()]).0, Some(Code::Expected));
+        assert_eq!(code(vec![same(), other()]).0, Some(Code::Unexpected));
+        assert_eq!(code(vec![same(), nothing()]).0, Some(Code::Unexpected), "no event was held against anything");
+        assert_eq!(code(vec![same(), other(), fault()]).0, Some(Code::Fault));
+        assert_eq!(code(vec![cannot()]).0, None, "nothing was compared");
+        assert!(
+            code(vec![same(), other(), cannot(), fault()])
+                .1
+                .ends_with("1 the same (6 events), 1 differ, 1 not run, 1 faults\n")
+        );
     }
 }

@@ -77,3 +77,83 @@ pub fn write(folder: &Path, release: &str, name: &str, lines: &[Value]) -> std::
     std::fs::write(&path, text)?;
     Ok(path)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rehang_live::{Evidence, Line, Outcome};
+    use rehang_scenario::{Claude, ClaudeMode, Opencode, OpencodeMode};
+
+    fn report(lines: &[(u64, Via, &str)]) -> Report {
+        let line = |(ms, via, text): &(u64, Via, &str)| Line { ms: *ms, via: *via, text: (*text).to_owned() };
+        Report {
+            outcome: Outcome::Completed,
+            evidence: Evidence::Exited,
+            exit: None,
+            ms: 0,
+            startup_ms: None,
+            told: Vec::new(),
+            requests: rehang_live::Requests::default(),
+            asks: Vec::new(),
+            last_progress: None,
+            processes: Vec::new(),
+            hot_loop: false,
+            problems: Vec::new(),
+            links: Vec::new(),
+            lines: lines.iter().map(line).collect(),
+            lines_left_out: 0,
+        }
+    }
+
+    #[test]
+    fn streams_keep_their_order_and_lose_what_is_of_the_machine() {
+        let agent = Agent::Claude(Claude { release: "2.1.329".to_owned(), mode: ClaudeMode::StreamJson });
+        let said = format!(
+            r#"{{"cwd":"{}","home":"{}/.claude","session_id":"dc52d07a-d36c-42e4-9df7-fe98665bf8fd","pid":4711,"agents":["Explore"]}}"#,
+            sandbox::CWD,
+            sandbox::HOME
+        );
+        let report = report(&[
+            (0, Via::Stdin, r#"{"type":"user"}"#),
+            (12, Via::Model, "the model's side is no part of it"),
+            (1_500, Via::Stdout, &said),
+            (1_600, Via::Stderr, "not JSON"),
+            (1_700, Via::Person, "a person"),
+            (1_800, Via::Stdin, "<close>"),
+        ]);
+        assert_eq!(
+            recording(&agent, &report),
+            [
+                json!({"t": 0.0, "dir": "IN", "msg": {"type": "user"}}),
+                json!({"t": 1.5, "dir": "OUT", "msg": {
+                    "cwd": "/home/agent/project", "home": "/home/agent/.claude",
+                    "session_id": "00000000-0000-4000-8000-000000000001", "pid": 1, "agents": [],
+                }}),
+                json!({"t": 1.6, "dir": "ERR", "msg": "not JSON"}),
+                json!({"t": 1.8, "dir": "IN", "msg": "<close>"}),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_prompt_that_was_never_answered_stands_where_it_was_sent() {
+        let (release, mode) = ("1.2.15".to_owned(), OpencodeMode::Serve);
+        let opencode = Opencode { release, mode, client: Client::Post };
+        let made = r#"{"method":"POST","path":"/session","body":{},"status":200,"response":{"id":"ses_e0713b32cffe5hTDP3rJZOKgMt"}}"#;
+        let asked = r#"{"type":"question.asked","properties":{"sessionID":"ses_e0713b32cffe5hTDP3rJZOKgMt"}}"#;
+        let lines = recording(&Agent::Opencode(opencode), &report(&[(1, Via::Http, made), (2, Via::Event, asked)]));
+        let paths: Vec<&Value> = lines.iter().map(|line| &line["path"]).collect();
+        assert_eq!(paths, [&json!("/session"), &json!("/session/ses_000001/message"), &Value::Null]);
+        assert_eq!((&lines[1]["status"], &lines[1]["response"]), (&json!(0), &Value::Null));
+        assert_eq!(lines[2]["ev"]["properties"]["sessionID"], "ses_000001");
+    }
+
+    #[test]
+    fn a_recordings_name_is_plain() {
+        let folder = tempfile::tempdir().unwrap_or_else(|e| panic!("{e}"));
+        let path = write(folder.path(), "claude-2.0.77", "claude/ask-host[deny]-pipe", &[json!({"t": 0.0})])
+            .unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(path, folder.path().join("claude-2.0.77/claude-ask-host-deny--pipe.jsonl"));
+        assert_eq!(std::fs::read_to_string(path).unwrap_or_default(), "{\"t\":0.0}\n");
+    }
+}
