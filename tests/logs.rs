@@ -52,8 +52,9 @@ fn shown(name: &str) -> &'static str {
         name if name.ends_with("words_and_question") => "hung on question",
         name if name.contains("abort") => "stopped",
         name if name.ends_with("-interrupt") || name == "claude-2.0.77/interrupt-bash" => "stopped",
-        // the host is gone, and its question with it: the turn ends in an error
-        "claude-2.1.329/drop" | "claude-2.1.329/io-ask-ppt-bypass-eof" => "failed",
+        // its host is gone, and with it the turn
+        "claude-2.1.329/io-ask-ppt-bypass-eof" => "stopped",
+        "claude-2.1.329/drop" => "failed",
         _ => "completed",
     }
 }

@@ -181,6 +181,9 @@ impl Claude {
     }
 
     fn assistant(&mut self, value: &Value, sink: &mut Sink<'_>) {
+        if value["aborted"] == true {
+            return sink.pass("words that an interrupt cut short");
+        }
         sink.take("assistant");
         let message = if value["message"].is_object() { &value["message"] } else { value };
         let session = self.session(value, sink);
@@ -233,11 +236,11 @@ impl Claude {
                 let said = flat(&block["content"]);
                 let error = block["is_error"] == true;
                 let code = error.then(|| exit_code(&said)).flatten();
-                if error && DENIALS.iter().any(|denial| said.contains(denial)) {
-                    sink.note(Note::Denied { call: call.clone() });
-                }
-                if said.contains("[Request interrupted by user") {
+                let interrupted = INTERRUPTED.iter().any(|words| said.contains(words));
+                if interrupted {
                     sink.note(Note::Stop { session: String::new() });
+                } else if error && DENIALS.iter().any(|denial| said.contains(denial)) {
+                    sink.note(Note::Denied { call: call.clone() });
                 }
                 sink.note(Note::Told { call, error, text: said, code });
             }
@@ -359,6 +362,9 @@ const DENIALS: [&str; 7] = [
     "The user doesn't want to take this action",
     "has been denied",
 ];
+
+/// What tool results say of a call that an interrupt ended while it ran, in all releases.
+const INTERRUPTED: [&str; 2] = ["[Request interrupted by user", "this call was stopped while running"];
 
 fn bounded<T>(list: &mut VecDeque<T>, item: T) {
     if list.len() >= limits::ASKS {
