@@ -70,7 +70,8 @@ fn the_recording_is_played_the_same() {
 #[test]
 fn a_planted_difference_is_seen() {
     type Plant = fn(&mut Value);
-    let plants: &[(&str, fn(&Value) -> bool, Plant)] = &[
+    type Which = fn(&Value) -> bool;
+    let plants: &[(&str, Which, Plant)] = &[
         ("a delta", |l| kind(l) == "message.part.delta", |l| l["ev"]["properties"]["delta"] = json!("other")),
         ("a status", |l| kind(l) == "session.status", |l| l["ev"]["properties"]["status"] = json!({"type": "idle"})),
         ("a key more", |l| kind(l) == "permission.asked", |l| l["ev"]["properties"]["more"] = json!(1)),
