@@ -52,6 +52,11 @@ impl Case {
         loaded.is_ok_and(|family| family.variants.len() == 1 && family.variants[0].scenario == self.scenario)
     }
 
+    /// How large its file is, in bytes.
+    pub fn size(&self) -> usize {
+        to_toml(&self.scenario, None).len()
+    }
+
     /// Plays it on the simulated kernel.
     ///
     /// # Errors
@@ -70,10 +75,24 @@ impl Case {
     /// # Errors
     /// As [`Case::play`].
     pub fn play_as(&self, stack: &str, healthy: Span, none: Option<&Verdict>) -> Result<Played, String> {
+        self.play_within(stack, healthy, none, STEPS_MAX)
+    }
+
+    /// As [`Case::play_as`], for so many steps at most.
+    ///
+    /// # Errors
+    /// As [`Case::play`].
+    pub fn play_within(
+        &self,
+        stack: &str,
+        healthy: Span,
+        none: Option<&Verdict>,
+        steps_max: u64,
+    ) -> Result<Played, String> {
         let (Some(&terminal), Some(&seed)) = (self.scenario.terminals.first(), self.scenario.seeds.first()) else {
             return Err("a case needs a terminal and a seed".to_owned());
         };
-        let job = Job { scenario: &self.scenario, stack, terminal, seed, begin: VTime::ZERO, steps_max: STEPS_MAX };
+        let job = Job { scenario: &self.scenario, stack, terminal, seed, begin: VTime::ZERO, steps_max };
         let setting = Setting { name: "case", stage: Stage::Sim, arm: Arm::Main, healthy };
         judged(&mut Kernel::new(), &job, &setting, none)
     }

@@ -3,11 +3,16 @@
 //! Invariant: both are functions of verdicts and traces; a feature is a number so that many fit, a state is a name
 //! that a reader understands.
 
+use crate::finding::cause;
+use crate::words::LIMITS;
+use rehang_judge::cell::actor;
 use rehang_judge::trace::{AskEnd, Cause, Ended, Fact, What};
-use rehang_judge::{Outcome, Trace, Verdict};
+use rehang_judge::{Actor, Outcome, Trace, Verdict};
 use rehang_scenario::Invariant;
 use std::collections::BTreeSet;
 
+/// Of what a strategy says, so many characters tell one thing from another.
+const SAID_MAX: usize = 80;
 /// What a hang can be blocked on: the words of [`rehang_judge::blocked`].
 const BLOCKED: [&str; 14] = [
     "stopped",
@@ -29,23 +34,72 @@ const ENDS: [AskEnd; 4] = [AskEnd::Replied, AskEnd::Skipped, AskEnd::Rejected, A
 const CAUSES: [Cause; 7] =
     [Cause::Answer, Cause::Dismiss, Cause::Stop, Cause::Shutdown, Cause::Malformed, Cause::Policy, Cause::Silence];
 
-/// The features of a run under a stack.
-pub fn features(agent: &str, stack: &str, verdict: &Verdict, trace: &Trace, all: &mut BTreeSet<u64>) {
-    let broken: Vec<&str> = verdict.broken().into_iter().map(Invariant::name).collect();
-    all.insert(hash(&[agent, stack, &class(&verdict.outcome), &broken.join(",")]));
-    if stack != crate::case::NONE {
-        return;
-    }
+/// Features of the baseline's run: which event follows which.
+pub fn path(agent: &str, trace: &Trace, features: &mut BTreeSet<u64>) {
     let mut before = String::new();
     for event in &trace.events {
         let word = word(&event.what);
-        all.insert(hash(&[agent, &before, &word]));
+        features.insert(hash(&[agent, &before, &word]));
         before = word;
     }
 }
 
+/// The named states that a run under a stack reached. What a stack does there is a feature: how it ends, how late
+/// among the limits, with what broken; each of its states; what it does, and what it did before.
+pub fn reached(
+    stack: &str,
+    verdict: &Verdict,
+    trace: &Trace,
+    features: &mut BTreeSet<u64>,
+    all: &mut BTreeSet<String>,
+) {
+    let broken: Vec<&str> = verdict.broken().into_iter().map(Invariant::name).collect();
+    let cause = match &verdict.outcome {
+        Outcome::Stopped { cause } => cause,
+        _ => "",
+    };
+    let class = class(&verdict.outcome);
+    features.insert(hash(&[stack, &class, cause, &broken.join(",")]));
+    let limits = LIMITS.iter().take_while(|limit| limit.as_ms() <= verdict.ended.0).count();
+    features.insert(hash(&[stack, &class, &limits.to_string()]));
+    let mut states = BTreeSet::new();
+    self::states(verdict, trace, &mut states);
+    for state in states {
+        features.insert(hash(&[stack, &state]));
+        all.insert(state);
+    }
+    let mut before = String::new();
+    for event in trace.events.iter().filter(|event| actor(&event.who) == Actor::Strategy) {
+        let does = does(&event.what, stack);
+        features.insert(hash(&[stack, &before, &does]));
+        before = does;
+    }
+}
+
+/// What a strategy does or is told, without what differs from run to run.
+fn does(what: &What, stack: &str) -> String {
+    match what {
+        What::Request { method, path, .. } => format!("{method} {}", path.replace(|c: char| c.is_ascii_digit(), "")),
+        What::Response { status, .. } => format!("gets {status}"),
+        What::RequestFailed { why, .. } => why.clone(),
+        What::Looked { at, saw } => {
+            format!("sees {at} {}", saw.as_u64().map_or(saw.to_string(), |n| n.min(1).to_string()))
+        }
+        What::Report(policy) => {
+            let of = |text: &Option<String>| text.clone().unwrap_or_default();
+            format!("reports {} {}", of(&policy.detected), of(&policy.cause))
+        }
+        What::Says(text) => {
+            let plain = cause(text, stack);
+            plain.chars().take(SAID_MAX).collect()
+        }
+        What::Settled { outcome, cause, .. } => format!("{outcome} {cause}"),
+        other => word(other),
+    }
+}
+
 /// The named states that a run reached.
-pub fn states(verdict: &Verdict, trace: &Trace, all: &mut BTreeSet<String>) {
+fn states(verdict: &Verdict, trace: &Trace, all: &mut BTreeSet<String>) {
     all.insert(format!("ends {}", class(&verdict.outcome)));
     all.extend(verdict.broken().into_iter().map(|invariant| format!("breaks {}", invariant.name())));
     for event in &trace.events {
@@ -117,6 +171,15 @@ pub fn class(outcome: &Outcome) -> String {
 
 /// The kind of an event, and of what it is about.
 fn word(what: &What) -> String {
+    // what is large is not written out for its kind
+    match what {
+        What::Sse(event) => return event.kind().to_string(),
+        What::Out { fd, .. } => return format!("out {fd}"),
+        What::In { .. } => return "in".to_owned(),
+        What::Request { .. } => return "request".to_owned(),
+        What::Response { .. } => return "response".to_owned(),
+        _ => {}
+    }
     let value = serde_json::to_value(what).unwrap_or_default();
     let (kind, inner) = match &value {
         serde_json::Value::String(kind) => (kind.as_str(), None),

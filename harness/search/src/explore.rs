@@ -1,63 +1,78 @@
 //! Looks for what breaks an invariant, and keeps going where something new was reached.
 //!
 //! A step plays one scenario under `none` and under every stack that has a seat in its agent. A scenario that
-//! reached something new is kept, and later ones are made from those that were kept. What breaks an invariant that
-//! `none` does not break is a finding: it is made small at once, and found once.
+//! reached something new, under whichever stack, is kept, and later ones are made from those that were kept; what gave
+//! much, costs little and was taken up seldom is taken up first. What breaks an invariant that `none` does not break is a finding: it
+//! is found once a cause ([`Key`]), and the smallest scenario that was met stands for it.
+//!
+//! Kinds of agents share the work, not the steps: a plain program's cell costs a hundredth of a server's.
 //!
 //! Invariant: what is found is a function of the seed and the number of steps.
 
 use crate::case::{Case, NONE, Shown};
 use crate::cover;
+use crate::finding::{Finding, Key, cause};
+use crate::fresh::Kind;
 use crate::known::DEFECTS;
-use crate::mutate::Source;
 use crate::property::Property;
-use crate::shrink::{Limits, shrink};
-use rehang_judge::{Outcome, Verdict};
-use rehang_scenario::{Agent, Invariant, Proof, Scenario, Span};
+use crate::source::Source;
+use rehang_judge::{Fact, Outcome, Trace, Verdict, What};
+use rehang_scenario::{Agent, Proof, Scenario, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Scenarios that are kept.
-const CORPUS_MAX: usize = 4_000;
-/// Plays for one finding.
-const SHRINK_PLAYS: usize = 1_500;
+/// Scenarios of a kind that are kept.
+const CORPUS_MAX: usize = 1_000;
 /// One step in so many starts from nothing.
-const FRESH_EVERY: usize = 5;
+const FRESH_EVERY: usize = 4;
+/// Scenarios that are looked at before one is taken up.
+const LOOKED_AT: usize = 3;
+/// Steps of a cell: a run of an hour that is polled every 5 s ends within them.
+const STEPS: u64 = 2_500;
+/// Steps of a cell where the search is patient: four hours, so polled, take 9,000. Few cells take so many, and those
+/// few would take most of the time.
+const STEPS_PATIENT: u64 = 10_000;
+/// The search is patient with one scenario in so many.
+const PATIENT_EVERY: usize = 4;
+/// Events of a scenario's cells that count as much as taking it up once more.
+const EVENTS_DEAR: usize = 4_000;
+/// Where nothing is asked, what only acts on asks is played one time in so many.
+const IDLE_EVERY: usize = 8;
+/// What only acts where something is asked.
+const ACT_ON_ASKS: [&str; 3] = ["auto-answer", "not-offered", "pending-ask"];
+/// What a step costs beside its cells' events, in events.
+const EVENTS_STEP: usize = 100;
 
-/// Something that breaks an invariant.
-#[derive(Debug, Clone)]
-pub struct Finding {
-    /// The smallest case that shows it.
-    pub case: Case,
-    /// What it shows.
-    pub property: Property,
-    /// One sentence: who, what, why.
-    pub why: String,
-    /// At which step it was found first.
-    pub step: u64,
-    /// How often it was met.
-    pub met: u64,
+/// A scenario that is kept.
+#[derive(Debug)]
+struct Kept {
+    scenario: Scenario,
+    /// How much it reached that was new.
+    gave: usize,
+    /// How often it was taken up.
+    taken: usize,
+    /// How many events its cells had: what it costs to play.
+    events: usize,
 }
-
-/// What makes two findings one: who breaks what on which agent, and how it ended.
-pub type Key = (String, Invariant, &'static str, String);
 
 /// A search.
 pub struct Explorer {
     source: Source,
-    corpus: Vec<Scenario>,
+    corpus: BTreeMap<Kind, Vec<Kept>>,
+    /// Events that the cells of each kind had: the next step is for the kind with the fewest.
+    spent: BTreeMap<Kind, usize>,
     new: Vec<Scenario>,
     features: BTreeSet<u64>,
     /// The named states that were reached.
     pub states: BTreeSet<String>,
     /// What was found, by what makes it one.
     pub findings: BTreeMap<Key, Finding>,
-    /// Known defects that were met: their place in [`DEFECTS`], and the step.
-    pub known: BTreeMap<usize, u64>,
+    /// Known defects that were met, by their place in [`DEFECTS`]: at which step, and the case that showed it.
+    pub known: BTreeMap<usize, (u64, Case)>,
     /// Cells that could not be played, each kind once.
     pub faults: BTreeMap<String, Case>,
     /// Steps taken.
     pub steps: u64,
-    /// Cells played, without those of shrinking.
+    /// Cells played.
     pub cells: u64,
 }
 
@@ -66,7 +81,8 @@ impl Explorer {
     pub fn new(seed: u64) -> Explorer {
         Explorer {
             source: Source::new(seed),
-            corpus: Vec::new(),
+            corpus: BTreeMap::new(),
+            spent: Kind::ALL.map(|kind| (kind, 0)).into(),
             new: Vec::new(),
             features: BTreeSet::new(),
             states: BTreeSet::new(),
@@ -81,14 +97,12 @@ impl Explorer {
     /// Plays one scenario.
     pub fn step(&mut self) {
         self.steps += 1;
-        let kept = self.corpus.len();
-        let case = match kept == 0 || self.source.below(FRESH_EVERY) == 0 {
-            true => self.source.fresh(),
-            false => {
-                let old = self.corpus[self.source.below(kept)].clone();
-                self.source.changed(&old)
-            }
+        let kind = self.spent.iter().min_by_key(|(_, events)| **events).map_or(Kind::Program, |(kind, _)| *kind);
+        let case = match self.take_up(kind) {
+            Some((old, other)) if !self.source.one_in(FRESH_EVERY) => self.source.changed(&old, &other),
+            _ => self.source.fresh(kind),
         };
+        *self.spent.entry(kind).or_default() += EVENTS_STEP;
         self.play(case);
     }
 
@@ -100,19 +114,38 @@ impl Explorer {
     /// Takes scenarios that another search kept.
     pub fn absorb(&mut self, scenarios: &[Scenario]) {
         for scenario in scenarios {
-            self.keep(scenario.clone());
+            self.keep(scenario.clone(), 1, 0);
         }
     }
 
     /// The size of what is kept.
     pub fn corpus_len(&self) -> usize {
-        self.corpus.len()
+        self.corpus.values().map(Vec::len).sum()
+    }
+
+    /// A kept scenario of this kind: of a few, the one that gave most for what it costs and each time that it was taken
+    /// up. And any other, to take something over from.
+    fn take_up(&mut self, kind: Kind) -> Option<(Scenario, Scenario)> {
+        let kept = self.corpus.get_mut(&kind).filter(|kept| !kept.is_empty())?;
+        let places = self.source.some(LOOKED_AT, LOOKED_AT, |s| s.below(kept.len()));
+        let worth = |place: &usize| {
+            let kept = &kept[*place];
+            1_000 * kept.gave / (1 + kept.taken + kept.events / EVENTS_DEAR)
+        };
+        let best = places.into_iter().max_by_key(worth)?;
+        kept[best].taken += 1;
+        let old = kept[best].scenario.clone();
+        let kinds: Vec<Kind> = self.corpus.keys().copied().collect();
+        let kind = if self.source.one_in(2) { kind } else { self.source.pick(&kinds) };
+        let others = self.corpus.get(&kind)?;
+        let other = others.get(self.source.below(others.len()))?.scenario.clone();
+        Some((old, other))
     }
 
     fn play(&mut self, case: Case) {
+        let steps = if self.source.one_in(PATIENT_EVERY) { STEPS_PATIENT } else { STEPS };
         let before = self.features.len();
-        let agent = agent(&case.scenario.agent);
-        let none = match case.play_as(NONE, Span::ZERO, None) {
+        let none = match case.play_within(NONE, Span::ZERO, None, steps) {
             Ok(none) => none,
             Err(fault) => {
                 self.faults.entry(fault).or_insert(case);
@@ -120,17 +153,25 @@ impl Explorer {
             }
         };
         self.cells += 1;
-        cover::features(agent, NONE, &none.verdict, &none.trace, &mut self.features);
-        cover::states(&none.verdict, &none.trace, &mut self.states);
+        let kind = Kind::of(&case.scenario.agent);
+        *self.spent.entry(kind).or_default() += none.trace.events.len();
+        // a cell that was given up says nothing, and neither does one beside it
+        if is_given_up(&none.verdict) {
+            return;
+        }
+        cover::path(agent(&case.scenario.agent), &none.trace, &mut self.features);
+        let (size, mut events) = (case.size(), none.trace.events.len());
+        let healthy = Span(none.verdict.virtual_ms());
+        let healthy = if none.verdict.outcome.word() == "completed" { healthy } else { Span::ZERO };
+        let idle = !asks(&none.trace) && !self.source.one_in(IDLE_EVERY);
         let mut shown = Shown { none, under: None };
-        self.note(&case, NONE, &shown);
-        let healthy = Span(shown.none.verdict.virtual_ms());
-        let healthy = if shown.none.verdict.outcome.word() == "completed" { healthy } else { Span::ZERO };
+        self.look(&case, NONE, &shown);
         for stack in rehang_strategy::catalogue::matrix(&case.scenario.agent) {
-            if stack == NONE {
+            let acts_on_asks = ACT_ON_ASKS.iter().any(|name| rehang_strategy::spec::covers(name, &stack));
+            if stack == NONE || (idle && acts_on_asks) {
                 continue;
             }
-            let played = match case.play_as(&stack, healthy, Some(&shown.none.verdict)) {
+            let played = match case.play_within(&stack, healthy, Some(&shown.none.verdict), steps) {
                 Ok(played) => played,
                 Err(fault) => {
                     self.faults.entry(fault).or_insert_with(|| Case { stack, ..case.clone() });
@@ -138,69 +179,84 @@ impl Explorer {
                 }
             };
             self.cells += 1;
-            cover::features(agent, &stack, &played.verdict, &played.trace, &mut self.features);
-            cover::states(&played.verdict, &played.trace, &mut self.states);
-            shown.under = Some(played);
-            self.note(&case, &stack, &shown);
-            self.look_for_findings(&case, &stack, agent, &shown);
-        }
-        if self.features.len() > before {
-            self.new.push(case.scenario.clone());
-            self.keep(case.scenario);
-        }
-    }
-
-    fn keep(&mut self, scenario: Scenario) {
-        if self.corpus.len() < CORPUS_MAX {
-            self.corpus.push(scenario);
-        } else {
-            let place = self.source.below(CORPUS_MAX);
-            self.corpus[place] = scenario;
-        }
-    }
-
-    fn note(&mut self, case: &Case, stack: &str, shown: &Shown) {
-        for (place, defect) in DEFECTS.iter().enumerate() {
-            if !self.known.contains_key(&place) && defect.shown_by(&case.scenario, stack, shown) {
-                self.known.insert(place, self.steps);
-            }
-        }
-    }
-
-    fn look_for_findings(&mut self, case: &Case, stack: &str, agent: &'static str, shown: &Shown) {
-        let before = shown.none.verdict.broken();
-        let verdict = shown.verdict();
-        // a cell that was given up is judged by what it had come to
-        if [&shown.none.verdict, verdict].into_iter().any(is_given_up) {
-            return;
-        }
-        for invariant in verdict.broken().into_iter().filter(|i| !before.contains(i)) {
-            let class = cover::class(&verdict.outcome);
-            let key = (stack.to_owned(), invariant, agent, class.clone());
-            if let Some(finding) = self.findings.get_mut(&key) {
-                finding.met += 1;
+            events += played.trace.events.len();
+            *self.spent.entry(kind).or_default() += played.trace.events.len();
+            if is_given_up(&played.verdict) {
                 continue;
             }
-            let property = Property::Breaks(invariant);
-            let same = |shown: &Shown| property.holds(shown) && cover::class(&shown.verdict().outcome) == class;
-            let large = Case { stack: stack.to_owned(), ..case.clone() };
-            let limits = Limits { plays: SHRINK_PLAYS };
-            let small = shrink(&large, limits, &mut |case| case.play().is_ok_and(|shown| same(&shown)));
-            // the bound of a strategy starts from a healthy run, which a case alone does not know: then it stays large
-            let case = if small.case.play().is_ok_and(|shown| same(&shown)) { small.case } else { large };
-            let why = why(verdict, invariant);
-            self.findings.insert(key, Finding { case, property, why, step: self.steps, met: 1 });
+            shown.under = Some(played);
+            self.look(&case, &stack, &shown);
+            self.look_for_findings(&case, size, &stack, &shown);
+        }
+        let gave = self.features.len() - before;
+        if gave > 0 {
+            self.new.push(case.scenario.clone());
+            self.keep(case.scenario, gave, events);
         }
     }
+
+    fn keep(&mut self, scenario: Scenario, gave: usize, events: usize) {
+        let all = self.corpus.entry(Kind::of(&scenario.agent)).or_default();
+        let kept = Kept { scenario, gave, taken: 0, events };
+        match all.len() < CORPUS_MAX {
+            true => all.push(kept),
+            false => {
+                let place = self.source.below(CORPUS_MAX);
+                all[place] = kept;
+            }
+        }
+    }
+
+    /// What a cell reached, and which known defects it shows.
+    fn look(&mut self, case: &Case, stack: &str, shown: &Shown) {
+        let played = shown.played();
+        cover::reached(stack, &played.verdict, &played.trace, &mut self.features, &mut self.states);
+        for (place, defect) in DEFECTS.iter().enumerate() {
+            if !self.known.contains_key(&place) && defect.shown_by(&case.scenario, stack, shown) {
+                let case = Case { stack: stack.to_owned(), ..case.clone() };
+                self.known.insert(place, (self.steps, case));
+            }
+        }
+    }
+
+    fn look_for_findings(&mut self, case: &Case, size: usize, stack: &str, shown: &Shown) {
+        let before = shown.none.verdict.broken();
+        let verdict = shown.verdict();
+        let mut seen = BTreeSet::new();
+        for breach in verdict.breaches.iter().filter(|breach| !before.contains(&breach.invariant)) {
+            let key = Key::new(stack, breach.invariant, cause(&breach.why, stack));
+            if !seen.insert(key.clone()) {
+                continue;
+            }
+            let new = Finding {
+                case: Case { stack: stack.to_owned(), ..case.clone() },
+                property: Property::Breaks(breach.invariant),
+                why: breach.why.clone(),
+                stacks: [stack.to_owned()].into(),
+                step: self.steps,
+                met: 1,
+                size,
+            };
+            match self.findings.get_mut(&key) {
+                Some(finding) => finding.join(new),
+                None => drop(self.findings.insert(key, new)),
+            }
+        }
+    }
+}
+
+/// Whether a question's tool is called, or anything is asked.
+fn asks(trace: &Trace) -> bool {
+    let question = |tool: &str| ["question", "askuserquestion"].contains(&tool.to_ascii_lowercase().as_str());
+    trace.events.iter().any(|event| match &event.what {
+        What::Fact(Fact::Asked { .. }) => true,
+        What::Fact(Fact::ToolBegan { tool, .. }) => question(tool),
+        _ => false,
+    })
 }
 
 fn is_given_up(verdict: &Verdict) -> bool {
     matches!(verdict.outcome, Outcome::Hung { proof: Proof::Horizon, .. })
-}
-
-fn why(verdict: &Verdict, invariant: Invariant) -> String {
-    let breach = verdict.breaches.iter().find(|breach| breach.invariant == invariant);
-    breach.map(|breach| breach.why.clone()).unwrap_or_default()
 }
 
 /// The word that a file uses for an agent.
@@ -229,8 +285,8 @@ mod tests {
         let (first, again) = (search(), search());
         assert!(!first.findings.is_empty() && !first.known.is_empty());
         assert!(first.faults.is_empty(), "{:?}", first.faults.keys());
-        for finding in first.findings.values() {
-            assert!(finding.property.shown_by(&finding.case), "{}", finding.why);
+        for (key, finding) in &first.findings {
+            assert!(key.shown_by(&finding.case), "{}", finding.why);
             let text = to_toml(&finding.case.scenario, None);
             assert!(load("finding.toml", text.as_bytes()).into_result().is_ok(), "{text}");
         }

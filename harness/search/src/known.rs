@@ -6,10 +6,14 @@
 //! Invariant: a predicate looks at verdict, trace and scenario alone, never at how they were found.
 
 use crate::case::Shown;
-use rehang_judge::trace::{Fact, What};
+use rehang_judge::trace::{AskEnd, AskKind, Cause, Fact, What};
+use rehang_judge::verdict::AskRow;
 use rehang_judge::{Outcome, Verdict};
 use rehang_scenario::turns::{Step, Turn};
-use rehang_scenario::{Does, Fault, Invariant, PostDoes, ProcessDoes, QueueFault, Scenario, Span, VTime};
+use rehang_scenario::{
+    Agent, Altimate, Fault, Invariant, Opencode, OpencodeMode, PostDoes, ProcessDoes, Scenario, Span, ToolDoes, VTime,
+    WorkerFault,
+};
 
 /// A defect that a version is known to have.
 #[derive(Debug)]
@@ -20,6 +24,8 @@ pub struct Defect {
     pub stack: &'static str,
     /// What it does wrong.
     pub what: &'static str,
+    /// A scenario that was written by hand and shows it: its file below `scenarios/`, without `.toml`.
+    pub file: &'static str,
     shows: fn(&Look<'_>) -> bool,
 }
 
@@ -33,15 +39,20 @@ struct Look<'a> {
 impl Defect {
     /// Whether a played case shows it.
     pub fn shown_by(&self, scenario: &Scenario, stack: &str, shown: &Shown) -> bool {
-        rehang_strategy::spec::covers(self.stack, stack) && (self.shows)(&Look { scenario, shown })
+        self.is_of(stack) && (self.shows)(&Look { scenario, shown })
+    }
+
+    /// Whether a stack is of those that have it.
+    pub fn is_of(&self, stack: &str) -> bool {
+        rehang_strategy::spec::covers(self.stack, stack)
     }
 }
 
 macro_rules! defects {
-    ($($section:literal $stack:literal $what:literal $shows:expr;)*) => {
+    ($($section:literal $stack:literal $file:literal $what:literal $shows:expr;)*) => {
         /// All of them, in the order of the sections.
         pub const DEFECTS: &[Defect] =
-            &[$(Defect { section: $section, stack: $stack, what: $what, shows: $shows }),*];
+            &[$(Defect { section: $section, stack: $stack, what: $what, file: $file, shows: $shows }),*];
     };
 }
 
@@ -50,42 +61,78 @@ use Invariant::{
 };
 
 defects! {
-    "0.1" "none" "an aborted ask stays listed" |l| l.breaks(AskWithoutEnd);
-    "0.4" "none" "run waits for the end of a stdin that nobody closes" |l| l.hung_on("stdin");
-    "0.4" "none" "run does not see a question" |l| l.hung_on("question") && l.no_bash();
-    "0.4" "none" "run does not see a subagent's ask" |l| l.hung_on("permission") && l.child_asks();
-    "1.1" "auto-answer@r1" "finds \"no\" inside a label" |l| l.breaks(DoubleOrInventedReply) && l.no_in_a_word();
-    "1.1" "auto-answer@r1" "invents an answer" |l| l.breaks(DoubleOrInventedReply);
-    "1.1" "auto-answer@r1" "answers though somebody would" |l| l.breaks(Harm);
-    "1.1" "auto-answer@r2" "answers though somebody would" |l| l.breaks(Harm);
-    "1.1" "auto-answer@r2" "says in one breath that nobody answered and that they did" |l| l.breaks(UntrueReport);
-    "1.1" "auto-answer@r3" "says that no user was available though an answer was preset" |l| l.breaks(UntrueReport);
-    "2.5a" "watcher@pr3" "takes a `tool-calls` step for the end" |l| l.breaks(Unfinished);
-    "2.5a" "heal@pr3" "takes a `tool-calls` step for the end" |l| l.breaks(Unfinished);
-    "2.5b" "watcher@pr5" "is blinded by a child that has nothing to do with it" |l| l.hung() && l.sees_children();
-    "2.5c" "watcher@pr3" "waits four hours for a server that is gone" |l| l.crashes() && l.ends_after(Span::hours(4));
-    "2.5d" "watcher@pr3" "tells a refused prompt when idle fires" |l| l.refused() && l.ends_after(Span::mins(15));
-    "2.5e" "heal@pr3" "calls a running job failed when its worker is dead" |l| l.breaks(Harm) && l.worker_dies();
-    "2.5f" "heal@pr3" "never heals a job that is queued" |l| l.hung() && l.held_in_the_queue();
-    "2.5g" "watcher@pr3" "tells the cut of the POST for the cause" |l| l.breaks(UntrueReport);
-    "2.5h" "watcher@pr5" "reports another idle limit than it has" |l| l.breaks(UntrueReport);
-    "2.5i" "watcher@pr3" "kills a long bash that streams its output" |l| l.breaks(Harm) && l.has_bash();
-    "2.5j" "watcher@pr3" "cuts off a person who answers" |l| l.breaks(Harm) && l.answers();
-    "3.4a" "idle@f54b32f" "kills a silent tool" |l| l.breaks(Harm);
-    "3.4b" "idle@off" "reads one line a wake-up: an end that was there is not seen" |l| l.breaks(UntrueReport);
-    "3.4c" "idle@f54b32f" "half a line stops both clocks" |l| l.breaks(OutOfBounds) && l.half_a_line();
-    "3.4d" "idle@f54b32f" "waits for ever for a child that has closed its pipes" |l| l.closes_output() && l.hung();
-    "3.4f" "idle@f54b32f" "noise on stderr defeats idle" |l| l.noise() && l.ends_after(Span::mins(59));
-    "3.4g" "idle@f54b32f" "leaves grandchildren behind" |l| l.breaks(LeftBehind);
-    "4.5" "auto-approve@v1" "approves a failing bash" |l| l.breaks(DoubleOrInventedReply) && l.has_bash();
-    "4.5" "auto-approve@v1" "approves a question" |l| l.breaks(DoubleOrInventedReply) && l.no_bash();
-    "4.5" "auto-approve@v2" "approves a failing bash" |l| l.breaks(DoubleOrInventedReply) && l.has_bash();
-    "5.2" "blind-timeout" "silence rejects a question" |l| l.breaks(RejectedWithoutCause);
-    "5.2" "blind-timeout" "an aborted stream drains as a success" |l| l.breaks(Unfinished);
-    "5.1" "ledger@v0" "a malformed reply loses the question" |l| l.malformed() && l.breaks(Harm);
-    "5.4" "recovery@430" "the recovery becomes the killer" |l| l.breaks(RejectedWithoutCause);
-    "5.7" "ledger@v0" "a child's question does not pause its parent's clock" |l| l.breaks(RejectedWithoutCause) && l.child_asks();
-    "5.7" "ledger@v0" "a permission does not pause the clock" |l| l.kills() && l.asks_permission();
+    "0.1" "none" "upstream/abort-while-asking" "an aborted ask stays listed"
+        |l| l.breaks(AskWithoutEnd);
+    "0.4" "none" "altimate/stdin" "run waits for the end of a stdin that nobody closes"
+        |l| l.is_run() && l.hung_on("stdin");
+    "0.4" "none" "question/row-diff" "run does not see a question"
+        |l| l.is_run() && l.hung_on("question");
+    "0.4" "none" "permission/opencode-run-child" "run does not see a subagent's ask"
+        |l| l.is_run() && l.hung_on("permission") && l.child_asks();
+    "1.1" "auto-answer@r1" "altimate/snowflake" "finds \"no\" inside a label"
+        |l| l.breaks(DoubleOrInventedReply) && l.no_in_a_word();
+    "1.1" "auto-answer@r1" "altimate/answers" "invents an answer"
+        |l| l.breaks(DoubleOrInventedReply);
+    "1.1" "auto-answer@r1" "altimate/live-answerer" "answers though somebody would"
+        |l| l.breaks(Harm) && l.user_would_answer();
+    "1.1" "auto-answer@r2" "altimate/live-answerer" "answers though somebody would"
+        |l| l.breaks(Harm) && l.user_would_answer();
+    "1.1" "auto-answer@r2" "altimate/answers" "says in one breath that nobody answered and that they did"
+        |l| l.lies("no user was available");
+    "1.1" "auto-answer@r3" "altimate/answers" "says that no user was available though an answer was preset"
+        |l| l.lies("no user was available");
+    "2.5a" "watcher@pr3" "companion/tool-calls-is-no-end" "takes a `tool-calls` step for the end"
+        |l| l.breaks_for(Unfinished, "tool-calls");
+    "2.5a" "heal@pr3" "companion/tool-calls-is-no-end" "takes a `tool-calls` step for the end"
+        |l| l.breaks_for(Unfinished, "tool-calls");
+    "2.5b" "watcher@pr5" "companion/masked-by-a-sibling" "is blinded by a child that has nothing to do with it"
+        |l| l.stopped_by("prompt-timeout") && l.bash_is_over() && l.sees_children();
+    "2.5c" "watcher@pr3" "companion/server-crash" "waits four hours for a server that is gone"
+        |l| l.crashes() && l.ends_after(Span::hours(4));
+    "2.5d" "watcher@pr3" "companion/refused-at-once" "tells a refused prompt when idle fires"
+        |l| l.refused() && l.ends_after(Span::mins(15));
+    "2.5e" "heal@pr3" "companion/false-failed" "calls a running job failed when its worker is dead"
+        |l| l.breaks(Harm) && l.stopped_by("worker-dead") && l.worker_dies();
+    "2.5f" "heal@pr3" "companion/queued-for-ever" "never heals a job that is queued"
+        |l| l.hung_on("worker") && l.never_starts();
+    "2.5g" "watcher@pr3" "companion/post-cut-hides-the-cause" "tells the cut of the POST for the cause"
+        |l| l.post_is_cut() && l.lies("settles the run by");
+    "2.5h" "watcher@pr5" "companion/model-silent" "reports another idle limit than it has"
+        |l| l.lies("reports idle_ms");
+    "2.5i" "watcher@pr3" "companion/long-and-lively" "kills a long bash that streams its output"
+        |l| l.breaks(Harm) && l.stopped_by("idle") && l.bash_streams();
+    "2.5j" "watcher@pr3" "companion/answered-late" "cuts off a person who answers"
+        |l| l.breaks(Harm) && l.user_would_answer();
+    "3.4a" "idle@f54b32f" "little-loops/silent-compile" "kills a silent tool"
+        |l| l.breaks(Harm) && l.stopped_by("idle");
+    "3.4b" "idle@grace" "little-loops/burst" "reads one line a wake-up: a result that was there is not seen"
+        |l| l.lies("had ended by itself") && l.stopped_by("wall") && l.has_result();
+    "3.4c" "idle@f54b32f" "little-loops/half-a-line" "half a line stops both clocks"
+        |l| l.breaks(OutOfBounds) && l.half_a_line() && !l.closes_output();
+    "3.4d" "idle@f54b32f" "little-loops/closed-pipes" "waits for ever for a child that has closed its pipes"
+        |l| l.breaks(OutOfBounds) && l.closes_output();
+    "3.4f" "idle@f54b32f" "little-loops/heartbeat" "noise on stderr defeats idle"
+        |l| l.noise() && l.stopped_by("wall");
+    "3.4g" "idle@f54b32f" "little-loops/grandchild" "leaves grandchildren behind"
+        |l| l.breaks(LeftBehind);
+    "4.5" "auto-approve@v1" "clive/failing-bash" "approves a failing bash"
+        |l| l.breaks(DoubleOrInventedReply) && l.bash_fails();
+    "4.5" "auto-approve@v1" "clive/question" "approves a question"
+        |l| l.breaks(DoubleOrInventedReply) && l.asks() && !l.has_bash();
+    "4.5" "auto-approve@v2" "clive/failing-bash" "approves a failing bash"
+        |l| l.breaks(DoubleOrInventedReply) && l.bash_fails();
+    "5.2" "blind-timeout" "pawwork/answered-late" "silence rejects a question"
+        |l| l.breaks(RejectedWithoutCause);
+    "5.2" "blind-timeout" "pawwork/silent-in-the-middle" "an aborted stream drains as a success"
+        |l| l.breaks(Unfinished);
+    "5.1" "ledger@v0" "pawwork/malformed-reply" "a malformed reply loses the question"
+        |l| l.breaks(Harm) && l.ask_ends(AskEnd::Rejected, Cause::Malformed);
+    "5.4" "recovery@430" "pawwork/recovery-halts" "the recovery becomes the killer"
+        |l| l.breaks(RejectedWithoutCause);
+    "5.7" "ledger@v0" "pawwork/child-question" "a child's question does not pause its parent's clock"
+        |l| l.breaks(RejectedWithoutCause) && l.child_asks();
+    "5.7" "ledger@v0" "pawwork/permission" "a permission does not pause the clock"
+        |l| l.breaks(RejectedWithoutCause) && l.permission_dies();
 }
 
 impl Look<'_> {
@@ -95,25 +142,30 @@ impl Look<'_> {
 
     /// Breaks what `none` does not break here.
     fn breaks(&self, invariant: Invariant) -> bool {
-        let before = self.shown.under.is_some() && self.shown.none.verdict.broken().contains(&invariant);
-        self.verdict().broken().contains(&invariant) && !before
+        self.breaks_for(invariant, "")
     }
 
-    fn hung(&self) -> bool {
-        self.verdict().outcome.is_hung()
+    /// As [`Look::breaks`], for a reason that says this.
+    fn breaks_for(&self, invariant: Invariant, why: &str) -> bool {
+        let before = self.shown.under.is_some() && self.shown.none.verdict.broken().contains(&invariant);
+        !before
+            && self.verdict().breaches.iter().any(|breach| breach.invariant == invariant && breach.why.contains(why))
+    }
+
+    fn lies(&self, why: &str) -> bool {
+        self.breaks_for(UntrueReport, why)
     }
 
     fn hung_on(&self, what: &str) -> bool {
         matches!(&self.verdict().outcome, Outcome::Hung { blocked_on, .. } if blocked_on == what)
     }
 
-    /// Stops a run that completes alone.
-    fn kills(&self) -> bool {
-        self.breaks(Harm) || (self.verdict().killed.is_some() && self.shown.none.verdict.outcome.word() == "completed")
+    fn stopped_by(&self, what: &str) -> bool {
+        matches!(&self.verdict().outcome, Outcome::Stopped { cause } if cause == what)
     }
 
     fn ends_after(&self, span: Span) -> bool {
-        !self.hung() && self.verdict().ended.since(VTime::ZERO) >= span
+        !self.verdict().outcome.is_hung() && self.verdict().ended.since(VTime::ZERO) >= span
     }
 
     fn facts(&self) -> impl Iterator<Item = &Fact> {
@@ -128,16 +180,30 @@ impl Look<'_> {
         let mut children = Vec::new();
         self.facts().any(|fact| match fact {
             Fact::Session { id, parent } if !parent.is_empty() => {
-                children.push(id.clone());
+                children.push(id);
                 false
             }
-            Fact::Asked { session, .. } => children.contains(session),
+            Fact::Asked { session, .. } => children.contains(&session),
             _ => false,
         })
     }
 
-    fn asks_permission(&self) -> bool {
-        self.facts().any(|fact| matches!(fact, Fact::Asked { permission, .. } if !permission.is_empty()))
+    /// An ask comes to this end.
+    fn ask_ends(&self, end: AskEnd, cause: Cause) -> bool {
+        ends(self.verdict(), |row| matches!(row.end, Some((_, e, c, _)) if (e, c) == (end, cause)))
+    }
+
+    /// A permission is rejected, and nobody did that.
+    fn permission_dies(&self) -> bool {
+        let rejected = |row: &AskRow| matches!(row.end, Some((_, AskEnd::Rejected, Cause::Silence | Cause::Stop, _)));
+        ends(self.verdict(), |row| row.kind == AskKind::Permission && rejected(row))
+    }
+
+    /// Without the stack a person answers more than with it.
+    fn user_would_answer(&self) -> bool {
+        let by_user = |row: &AskRow| matches!(&row.end, Some((_, AskEnd::Replied, Cause::Answer, by)) if by == "user");
+        let count = |verdict: &Verdict| verdict.asks.iter().filter(|row| by_user(row)).count();
+        count(&self.shown.none.verdict) > count(self.verdict())
     }
 
     /// A label was chosen for a "no" that is only a part of a word of it.
@@ -157,6 +223,15 @@ impl Look<'_> {
         self.shown.played().trace.events.iter().any(|event| saw(&event.what))
     }
 
+    /// `opencode run`, or a fork's.
+    fn is_run(&self) -> bool {
+        matches!(
+            self.scenario.agent,
+            Agent::Opencode(Opencode { mode: OpencodeMode::Run, .. })
+                | Agent::Altimate(Altimate { mode: OpencodeMode::Run, .. })
+        )
+    }
+
     fn fault(&self, is: impl Fn(&Fault) -> bool) -> bool {
         self.scenario.faults.iter().any(is)
     }
@@ -169,35 +244,45 @@ impl Look<'_> {
         self.fault(|f| matches!(f, Fault::Post(p) if matches!(p.does, PostDoes::Status(_))))
     }
 
+    fn post_is_cut(&self) -> bool {
+        self.fault(|f| matches!(f, Fault::Post(p) if matches!(p.does, PostDoes::Cut(_))))
+    }
+
     fn worker_dies(&self) -> bool {
-        self.fault(|f| matches!(f, Fault::Worker(_)))
+        self.fault(|f| matches!(f, Fault::Worker(WorkerFault::Dies(_))))
     }
 
-    fn held_in_the_queue(&self) -> bool {
-        self.fault(|f| matches!(f, Fault::Queue(QueueFault::Holds)))
+    fn never_starts(&self) -> bool {
+        self.fault(|f| matches!(f, Fault::Worker(WorkerFault::NeverStarts)))
     }
 
-    fn answers(&self) -> bool {
-        self.scenario
-            .people
-            .iter()
-            .any(|p| matches!(p.does, Does::Answer(_) | Does::Answers(_) | Does::Allow | Does::Always))
+    /// A bash's process is over and its state is not.
+    fn bash_is_over(&self) -> bool {
+        self.fault(|f| matches!(f, Fault::Tool(tool) if tool.does == ToolDoes::NeverFlips)) && self.has_bash()
     }
 
-    fn malformed(&self) -> bool {
-        self.scenario.people.iter().any(|p| matches!(p.does, Does::Malformed(_) | Does::Answers(_)))
+    fn asks(&self) -> bool {
+        any_turn(&self.scenario.turns, &|turn| matches!(turn, Turn::Ask(_)))
     }
 
     fn has_bash(&self) -> bool {
-        has_bash(&self.scenario.turns)
+        self.bash(&|_| true)
     }
 
-    fn no_bash(&self) -> bool {
-        !self.has_bash()
+    fn bash_fails(&self) -> bool {
+        self.bash(&|does| does.iter().any(|step| matches!(step, Step::Exit(code) if *code > 0)))
+    }
+
+    fn bash_streams(&self) -> bool {
+        self.bash(&|does| does.iter().any(|step| matches!(step, Step::Every(_))))
+    }
+
+    fn bash(&self, is: &dyn Fn(&[Step]) -> bool) -> bool {
+        any_turn(&self.scenario.turns, &|turn| matches!(turn, Turn::Bash(bash) if is(&bash.does)))
     }
 
     fn step(&self, is: &dyn Fn(&Step) -> bool) -> bool {
-        matches!(&self.scenario.agent, rehang_scenario::Agent::Program(steps) if steps.iter().any(is))
+        matches!(&self.scenario.agent, Agent::Program(steps) if steps.iter().any(is))
     }
 
     fn half_a_line(&self) -> bool {
@@ -211,13 +296,20 @@ impl Look<'_> {
     fn noise(&self) -> bool {
         self.step(&|step| matches!(step, Step::Every(every) if every.stderr))
     }
+
+    fn has_result(&self) -> bool {
+        self.step(&|step| matches!(step, Step::Result(result) if !result.cut))
+    }
 }
 
-fn has_bash(turns: &[Turn]) -> bool {
+fn ends(verdict: &Verdict, is: impl Fn(&AskRow) -> bool) -> bool {
+    verdict.asks.iter().any(is)
+}
+
+fn any_turn(turns: &[Turn], is: &dyn Fn(&Turn) -> bool) -> bool {
     turns.iter().any(|turn| match turn {
-        Turn::Bash(_) => true,
-        Turn::Task(task) => has_bash(&task.turns),
-        Turn::Together(calls) => has_bash(calls),
-        _ => false,
+        Turn::Task(task) => any_turn(&task.turns, is),
+        Turn::Together(calls) => any_turn(calls, is),
+        turn => is(turn),
     })
 }

@@ -1,7 +1,7 @@
 //! Searching for hangs and making them small.
 //!
 //! [`Case`] is a scenario under one stack, played on the simulated kernel. [`Property`] says what is of interest in
-//! it, [`shrink()`] makes it small, [`Explorer`] looks for new ones.
+//! it, [`shrink()`] makes it small, [`Explorer`] looks for new ones, [`SideBySide`] is several of them.
 //!
 //! Invariant: everything here is a function of its inputs and a seed. The wall clock says when to stop, never what
 //! is found.
@@ -10,12 +10,19 @@ pub mod case;
 pub mod cover;
 pub mod explore;
 pub mod file;
+pub mod finding;
+pub mod fresh;
 pub mod known;
 pub mod mutate;
 pub mod property;
 pub mod shrink;
+pub mod side_by_side;
+pub mod source;
+mod words;
 
 pub use case::{Case, Shown};
-pub use explore::{Explorer, Finding};
+pub use explore::Explorer;
+pub use finding::Finding;
 pub use property::Property;
 pub use shrink::{Limits, Shrunk, shrink};
+pub use side_by_side::SideBySide;

@@ -7,17 +7,17 @@ use super::{Code, CommandError};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rehang_scenario::Span;
-use rehang_search::explore::Key;
-use rehang_search::known::DEFECTS;
-use rehang_search::{Explorer, Finding, cover, file};
+use rehang_search::known::{DEFECTS, Defect};
+use rehang_search::side_by_side::{Found, ROUND, in_parallel};
+use rehang_search::{Finding, SideBySide, cover, file};
 use serde_json::json;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Steps of every search between two exchanges of what they keep.
-const ROUND: u64 = 50;
+/// How often a line says how far it is, where no terminal shows it all the time.
+const LINE_EVERY: Duration = Duration::from_secs(30);
 
 /// Looks for what breaks an invariant.
 ///
@@ -49,16 +49,13 @@ pub struct Explore {
     pub json: bool,
 }
 
-/// What all searches found together.
-#[derive(Default)]
-struct Found {
-    findings: BTreeMap<Key, Finding>,
+/// What came of a search.
+struct Searched {
+    found: Found,
     /// By place in [`DEFECTS`]: after how many cells over all searches, and after how long.
     known: BTreeMap<usize, (u64, Duration)>,
-    states: BTreeSet<String>,
-    faults: BTreeMap<String, rehang_search::Case>,
     cells: u64,
-    steps: u64,
+    scenarios: u64,
     took: Duration,
 }
 
@@ -68,11 +65,16 @@ impl Explore {
     /// # Errors
     /// A folder that cannot be written.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
-        let found = self.search();
         std::fs::create_dir_all(&self.out)?;
+        let searched = self.search();
+        let found = &searched.found;
+        let mut files: Vec<_> = found.findings.iter().map(|finding| (finding, Err(String::new()))).collect();
+        in_parallel(self.jobs(), &mut files, |(finding, file)| {
+            *file = file::write(&finding.case, &title(finding), Some(&finding.why));
+        });
         let mut names: BTreeMap<String, usize> = BTreeMap::new();
-        for finding in found.findings.values() {
-            let path = self.write(finding, &mut names)?;
+        for (finding, file) in files {
+            let path = self.write(finding, &file.map_err(CommandError::Fault)?.text, &mut names)?;
             self.print(out, finding, &path)?;
         }
         for (fault, case) in &found.faults {
@@ -80,70 +82,72 @@ impl Explore {
             std::fs::write(&path, rehang_scenario::to_toml(&case.scenario, None))?;
             anstream::eprintln!("rehang's own fault: {fault}: {} under {}", path.display(), case.stack);
         }
-        self.sum_up(out, &found)?;
+        self.sum_up(out, &searched)?;
         Ok(if found.faults.is_empty() { Code::Expected } else { Code::Fault })
     }
 
-    fn search(&self) -> Found {
+    fn jobs(&self) -> usize {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let jobs = self.jobs.unwrap_or(cores);
-        let mut explorers: Vec<Explorer> =
-            (0..jobs as u64).map(|job| Explorer::new(self.seed.wrapping_add(job << 32))).collect();
+        self.jobs.unwrap_or(cores)
+    }
+
+    fn search(&self) -> Searched {
+        let mut searches = SideBySide::new(self.seed, self.jobs());
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(200));
+        let say = |line: String| match bar.is_hidden() {
+            true => anstream::eprintln!("{line}"),
+            false => bar.println(line),
+        };
         let began = Instant::now();
-        let mut found = Found::default();
         let deadline = Duration::from_millis(self.how_long.as_ms());
-        let mut steps = 0;
-        while self.steps.map_or(began.elapsed() < deadline, |most| steps < most) {
-            let round = self.steps.map_or(ROUND, |most| ROUND.min(most - steps));
-            std::thread::scope(|scope| {
-                for explorer in &mut explorers {
-                    scope.spawn(move || (0..round).for_each(|_| explorer.step()));
-                }
-            });
-            steps += round;
-            exchange(&mut explorers);
-            found.cells = explorers.iter().map(|e| e.cells).sum();
-            for place in explorers.iter().flat_map(|e| e.known.keys()) {
-                found.known.entry(*place).or_insert((found.cells, began.elapsed()));
+        let (mut known, mut line_at) = (BTreeMap::new(), LINE_EVERY);
+        while self.steps.map_or(began.elapsed() < deadline, |most| searches.steps < most) {
+            searches.round(self.steps.map_or(ROUND, |most| ROUND.min(most - searches.steps)));
+            let (cells, after) = (searches.cells(), began.elapsed());
+            for place in searches.known() {
+                known.entry(place).or_insert_with(|| {
+                    say(format!("{:>7.1} s  known defect: {}", after.as_secs_f64(), called(&DEFECTS[place])));
+                    (cells, after)
+                });
             }
-            bar.set_message(format!(
-                "{} cells, {} findings, {} of {} known defects, {} scenarios kept",
-                found.cells,
-                explorers.iter().flat_map(|e| e.findings.keys()).collect::<BTreeSet<_>>().len(),
-                found.known.len(),
+            let message = format!(
+                "{cells} cells, {} causes, {} of {} known defects, {} scenarios kept",
+                searches.causes(),
+                known.len(),
                 DEFECTS.len(),
-                explorers.iter().map(Explorer::corpus_len).sum::<usize>(),
-            ));
-        }
-        bar.finish_and_clear();
-        found.took = began.elapsed();
-        for explorer in explorers {
-            found.steps += explorer.steps;
-            found.states.extend(explorer.states);
-            found.faults.extend(explorer.faults);
-            for (key, finding) in explorer.findings {
-                let met = finding.met;
-                found.findings.entry(key).and_modify(|first| first.met += met).or_insert(finding);
+                searches.kept(),
+            );
+            if bar.is_hidden() && after >= line_at {
+                say(format!("{:>7.1} s  {message}", after.as_secs_f64()));
+                line_at = after + LINE_EVERY;
             }
+            bar.set_message(message);
         }
-        found
+        let took = began.elapsed();
+        bar.set_message(format!("makes {} findings small", searches.causes()));
+        let (cells, scenarios) = (searches.cells(), searches.scenarios());
+        let found = searches.finish();
+        bar.finish_and_clear();
+        Searched { found, known, cells, scenarios, took }
     }
 
-    fn write(&self, finding: &Finding, names: &mut BTreeMap<String, usize>) -> Result<PathBuf, CommandError> {
-        let title = format!("{} {}", finding.case.stack, finding.property).replace(':', " ");
-        let written = file::write(&finding.case, &title, Some(&finding.why)).map_err(CommandError::Fault)?;
+    fn write(
+        &self,
+        finding: &Finding,
+        text: &str,
+        names: &mut BTreeMap<String, usize>,
+    ) -> Result<PathBuf, CommandError> {
         let plain = |c: char| if c.is_ascii_alphanumeric() || "@.".contains(c) { c } else { '-' };
         let agent = rehang_search::explore::agent(&finding.case.scenario.agent);
-        let name: String = format!("{agent}-{title}").chars().map(plain).collect();
+        let name: String = format!("{agent}-{}", title(finding)).chars().map(plain).collect();
         let nth = names.entry(name.clone()).or_insert(0);
         *nth += 1;
         let path = self.out.join(if *nth == 1 { format!("{name}.toml") } else { format!("{name}-{nth}.toml") });
-        std::fs::write(&path, written.text)?;
+        std::fs::write(&path, text)?;
         Ok(path)
     }
 
@@ -151,6 +155,7 @@ impl Explore {
         if self.json {
             let line = json!({
                 "strategy": finding.case.stack,
+                "strategies": finding.stacks,
                 "shows": finding.property.to_string(),
                 "why": finding.why,
                 "step": finding.step,
@@ -161,16 +166,21 @@ impl Explore {
         }
         writeln!(out, "{} {} (met {} times)", finding.case.stack, finding.property, finding.met)?;
         writeln!(out, "    {}", finding.why)?;
+        let also: Vec<&String> = finding.stacks.iter().filter(|stack| **stack != finding.case.stack).collect();
+        if !also.is_empty() {
+            writeln!(out, "    so do {}", listed(&also))?;
+        }
         writeln!(out, "    {}", path.display())
     }
 
-    fn sum_up(&self, out: &mut dyn Write, found: &Found) -> std::io::Result<()> {
+    fn sum_up(&self, out: &mut dyn Write, searched: &Searched) -> std::io::Result<()> {
+        let Searched { found, known, cells, scenarios, took } = searched;
         let universe = cover::universe();
         let never: Vec<&String> = universe.difference(&found.states).collect();
-        let seconds = found.took.as_secs_f64();
+        let (seconds, findings) = (took.as_secs_f64(), found.findings.len());
         if self.json {
             let known = DEFECTS.iter().enumerate().map(|(place, defect)| {
-                let at = found.known.get(&place);
+                let at = known.get(&place);
                 json!({
                     "section": defect.section,
                     "strategy": defect.stack,
@@ -181,45 +191,43 @@ impl Explore {
             });
             let known: Vec<_> = known.collect();
             let summary = json!({ "summary": {
-                "steps": found.steps, "cells": found.cells, "seconds": seconds,
-                "findings": found.findings.len(), "known": known, "never_reached": never,
+                "scenarios": scenarios, "cells": cells, "seconds": seconds,
+                "findings": findings, "known": known, "never_reached": never,
             } });
             return writeln!(out, "{summary}");
         }
-        writeln!(out, "\nknown defects                                                        after cells   seconds")?;
+        writeln!(out, "\n{:<88} after cells   seconds", "known defects")?;
         for (place, defect) in DEFECTS.iter().enumerate() {
-            let what = format!("{:<5} {:<16} {}", defect.section, defect.stack, defect.what);
-            match found.known.get(&place) {
-                Some((cells, after)) => writeln!(out, "{what:<86} {cells:>8} {:>9.1}", after.as_secs_f64())?,
-                None => writeln!(out, "{what:<86}      not met")?,
+            match known.get(&place) {
+                Some((cells, after)) => {
+                    writeln!(out, "{:<88} {cells:>11} {:>9.1}", called(defect), after.as_secs_f64())?;
+                }
+                None => writeln!(out, "{:<88}     not met", called(defect))?,
             }
         }
-        writeln!(out, "\nnever reached: {}", if never.is_empty() { "nothing".to_owned() } else { listed(&never) })?;
+        let states = universe.len() - never.len();
+        writeln!(out, "\nreached {states} of {} named states; never: {}", universe.len(), listed(&never))?;
         writeln!(
             out,
-            "{} cells of {} scenarios in {seconds:.1} s; {} findings in {}; {} of {} known defects",
-            found.cells,
-            found.steps,
-            found.findings.len(),
+            "{cells} cells of {scenarios} scenarios in {seconds:.1} s; {findings} findings in {}; {} of {} known defects",
             self.out.display(),
-            found.known.len(),
+            known.len(),
             DEFECTS.len()
         )
     }
 }
 
-fn listed(names: &[&String]) -> String {
-    names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ")
+fn title(finding: &Finding) -> String {
+    format!("{} {}", finding.case.stack, finding.property).replace(':', " ")
 }
 
-/// Every search gets what the others kept, in their order.
-fn exchange(explorers: &mut [Explorer]) {
-    let new: Vec<_> = explorers.iter_mut().map(Explorer::take_new).collect();
-    for (place, explorer) in explorers.iter_mut().enumerate() {
-        for (from, scenarios) in new.iter().enumerate() {
-            if from != place {
-                explorer.absorb(scenarios);
-            }
-        }
+fn called(defect: &Defect) -> String {
+    format!("{:<5} {:<16} {}", defect.section, defect.stack, defect.what)
+}
+
+fn listed(names: &[&String]) -> String {
+    match names {
+        [] => "none".to_owned(),
+        names => names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", "),
     }
 }

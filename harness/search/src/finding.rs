@@ -1,0 +1,165 @@
+//! What a search found: once a cause, the smallest case that shows it.
+//!
+//! Invariant: the cause is what the judge says, without names, numbers and texts of the run; so two runs that break an
+//! invariant for one reason are one finding, whatever else is in them.
+
+use crate::case::{Case, Shown};
+use crate::property::Property;
+use crate::shrink::{Limits, shrink};
+use rehang_scenario::Invariant;
+use std::collections::BTreeSet;
+
+/// Plays for one finding.
+const SHRINK_PLAYS: usize = 1_500;
+/// Events of all plays for one finding: a server that is polled for hours has thousands in each.
+const SHRINK_EVENTS: usize = 100_000;
+
+/// What makes two findings one: which strategy, in whatever version, breaks what, and why.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    /// The stack's strategies without versions and parameters.
+    pub family: String,
+    /// What it breaks.
+    pub invariant: Invariant,
+    /// Why, as [`cause`] says it.
+    pub cause: String,
+}
+
+/// Something that breaks an invariant.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    /// The smallest case that shows it.
+    pub case: Case,
+    /// What it shows.
+    pub property: Property,
+    /// One sentence: who, what, why.
+    pub why: String,
+    /// All stacks that showed it.
+    pub stacks: BTreeSet<String>,
+    /// At which step it was found first.
+    pub step: u64,
+    /// How often it was met.
+    pub met: u64,
+    /// How large the case's file is, in bytes.
+    pub size: usize,
+}
+
+impl Key {
+    /// The key of what a stack breaks for this cause.
+    pub fn new(stack: &str, invariant: Invariant, cause: String) -> Key {
+        let name = |member: &str| member.split(['@', '(']).next().unwrap_or_default().to_owned();
+        let family = stack.split('+').map(name).collect::<Vec<_>>().join("+");
+        Key { family, invariant, cause }
+    }
+
+    /// Whether a case shows it.
+    pub fn shown_by(&self, case: &Case) -> bool {
+        case.play().is_ok_and(|shown| self.why(case, &shown).is_some())
+    }
+
+    /// What the judge says of it, where what was played shows it.
+    fn why(&self, case: &Case, shown: &Shown) -> Option<String> {
+        if !Property::Breaks(self.invariant).holds(shown) {
+            return None;
+        }
+        let same = |breach: &&rehang_judge::Breach| {
+            breach.invariant == self.invariant && cause(&breach.why, &case.stack) == self.cause
+        };
+        shown.verdict().breaches.iter().find(same).map(|breach| breach.why.clone())
+    }
+}
+
+impl Finding {
+    /// Takes another of the same key in: the smaller case stays.
+    pub fn join(&mut self, other: Finding) {
+        self.met += other.met;
+        self.stacks.extend(other.stacks);
+        self.step = self.step.min(other.step);
+        if other.size < self.size {
+            (self.case, self.why, self.size) = (other.case, other.why, other.size);
+        }
+    }
+
+    /// Makes its case small. The bound of a strategy starts from a healthy run, which a case alone does not know: where
+    /// that is the point, it stays as it is.
+    pub fn shrink(&mut self, key: &Key) {
+        let limits = Limits { plays: SHRINK_PLAYS };
+        let mut events = 0;
+        let mut shows = |case: &Case| {
+            let Some(shown) = (events < SHRINK_EVENTS).then(|| case.play().ok()).flatten() else { return false };
+            let under = shown.under.as_ref().map_or(0, |under| under.trace.events.len());
+            events += shown.none.trace.events.len() + under;
+            key.why(case, &shown).is_some()
+        };
+        let small = shrink(&self.case, limits, &mut shows).case;
+        if let Some(why) = small.play().ok().and_then(|shown| key.why(&small, &shown)) {
+            self.size = small.size();
+            (self.case, self.why) = (small, why);
+        }
+    }
+
+    /// Whether another shows the same by the same scenario.
+    pub fn is_same(&self, other: &Finding) -> bool {
+        self.property == other.property && self.case.scenario == other.case.scenario
+    }
+}
+
+/// What a judge's sentence says without the names, numbers and texts of a run.
+pub fn cause(why: &str, stack: &str) -> String {
+    // how two transcripts differ, and what an agent says of its failure, is another thing in every run
+    let of_the_run = ["completes otherwise", "it is failed"];
+    let cut = of_the_run.iter().find_map(|until| why.find(until).map(|at| at + until.len()));
+    let mut plain = why[..cut.unwrap_or(why.len())].replace(" (deadlock)", "").replace(" (lasso)", "");
+    for (open, close) in [('"', '"'), ('[', ']')] {
+        // from the first to the last: what is quoted may quote
+        if let (Some(from), Some(to)) = (plain.find(open), plain.rfind(close))
+            && from < to
+        {
+            plain.replace_range(from..=to, "…");
+        }
+    }
+    for member in stack.split('+').chain([stack]) {
+        plain = plain.replace(member, "it");
+    }
+    let mut words = Vec::new();
+    for word in plain.split_whitespace() {
+        let is_of_a_run = word.contains('`') || word.contains(|c: char| c.is_ascii_digit());
+        words.push(if is_of_a_run { "#" } else { word });
+    }
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_has_no_names_and_numbers() {
+        let says = |why: &str| cause(why, "idle@f54b32f");
+        assert_eq!(
+            says("without idle@f54b32f it completes, with it it is stopped by idle"),
+            "without it it completes, with it it is stopped by idle"
+        );
+        assert_eq!(
+            says("idle@f54b32f bounds the run to 3601s, and it ends 1ms later"),
+            "it bounds the run to # and it ends # later"
+        );
+        assert_eq!(
+            says("`que_1` of agent is rejected by agent, and its only cause is silence"),
+            "# of agent is rejected by agent, and its only cause is silence"
+        );
+        assert_eq!(
+            says("with idle@f54b32f it completes otherwise: instead of question's result \"a\" there is another"),
+            "with it it completes otherwise"
+        );
+        assert_eq!(says("passes \"a \"b\"\" off as \"c\" of the user"), "passes … of the user");
+        assert_eq!(says("and it is hung on exit (deadlock)"), says("and it is hung on exit (lasso)"));
+        assert_eq!(says("answers [[\"A\"]] (call `call_1`)"), "answers … (call #");
+    }
+
+    #[test]
+    fn versions_and_placements_are_one_family() {
+        let key = |stack: &str| Key::new(stack, Invariant::Harm, String::new()).family;
+        assert_eq!(key("auto-answer@r1(at=tool)+watcher@pr5"), "auto-answer+watcher");
+    }
+}

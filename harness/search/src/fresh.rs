@@ -1,0 +1,548 @@
+//! Scenarios from nothing, and the pieces that they are made of.
+//!
+//! Every word of the format can be drawn. What is drawn together fits together: a person has a way that the agent
+//! has, answers what is asked, and acts at a time that some strategy's limit makes interesting. Which agent, fault,
+//! step and person meet is left to chance.
+//!
+//! Invariant: nothing here knows a defect.
+
+use crate::source::Source;
+use crate::words::*;
+use rehang_scenario::playable::{CLAUDE_RELEASES, COMPANION_COMMANDS, OPENCODE_RELEASES, SIGNALS};
+use rehang_scenario::turns::*;
+use rehang_scenario::*;
+
+/// Agents that the same strategies have a seat in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Claude Code, heard and not spoken to.
+    Claude,
+    /// Claude Code, spoken to.
+    ClaudeStream,
+    /// opencode at a terminal or in a pipe.
+    Opencode,
+    /// opencode's server.
+    OpencodeServer,
+    /// altimate-code at a terminal or in a pipe.
+    Altimate,
+    /// altimate-code's server.
+    AltimateServer,
+    /// PawWork.
+    Pawwork,
+    /// A plain program.
+    Program,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Kind; 8] = [
+        Kind::Claude,
+        Kind::ClaudeStream,
+        Kind::Opencode,
+        Kind::OpencodeServer,
+        Kind::Altimate,
+        Kind::AltimateServer,
+        Kind::Pawwork,
+        Kind::Program,
+    ];
+
+    /// The kind of an agent.
+    pub fn of(agent: &Agent) -> Kind {
+        match agent {
+            Agent::Claude(claude) if claude.mode == ClaudeMode::StreamJson => Kind::ClaudeStream,
+            Agent::Claude(_) => Kind::Claude,
+            Agent::Opencode(opencode) if opencode.mode == OpencodeMode::Serve => Kind::OpencodeServer,
+            Agent::Opencode(_) => Kind::Opencode,
+            Agent::Altimate(altimate) if altimate.mode == OpencodeMode::Serve => Kind::AltimateServer,
+            Agent::Altimate(_) => Kind::Altimate,
+            Agent::Pawwork(_) => Kind::Pawwork,
+            Agent::Program(_) => Kind::Program,
+        }
+    }
+}
+
+impl Source {
+    /// Any scenario of an agent of this kind; not all that is drawn can be played.
+    pub fn scenario(&mut self, kind: Kind) -> Scenario {
+        let agent = self.agent_of(kind);
+        let turns = match agent {
+            Agent::Program(_) => Vec::new(),
+            _ => self.some(1, 4, |s| s.turn(1)),
+        };
+        let terminals = vec![self.terminal(&agent)];
+        let faults = self.few(|s| s.fault(&agent));
+        let people = self.few(|s| s.person(&agent, &turns));
+        let mut scenario = Scenario {
+            title: String::new(),
+            about: None,
+            mechanism: "F1".to_owned(),
+            cites: Vec::new(),
+            terminals,
+            turns,
+            faults,
+            people,
+            runs: if self.one_in(12) { 2 } else { 1 },
+            afterwards: self.one_in(8).then(|| self.span()),
+            env: Default::default(),
+            args: Vec::new(),
+            seeds: vec![1 + self.below(2) as u64],
+            stages: None,
+            survives: Vec::new(),
+            skip: Vec::new(),
+            expect: Vec::new(),
+            agent,
+        };
+        if self.one_in(3) {
+            self.set_variable(&mut scenario);
+        }
+        if self.one_in(3) {
+            self.add_argument(&mut scenario);
+        }
+        scenario
+    }
+
+    /// Sets a variable to what somebody reads it for.
+    pub fn set_variable(&mut self, scenario: &mut Scenario) {
+        let (name, value) = self.pick(&ENV);
+        scenario.env.insert(name.to_owned(), value.to_owned());
+    }
+
+    /// Adds an argument with its words.
+    pub fn add_argument(&mut self, scenario: &mut Scenario) {
+        let words: &[&str] = match &scenario.agent {
+            Agent::Claude(_) => self.pick(&CLAUDE_ARGS),
+            Agent::Program(_) => return,
+            _ => self.pick(&OPENCODE_ARGS),
+        };
+        scenario.args.extend(words.iter().map(|word| (*word).to_owned()));
+    }
+
+    /// None, one or two, as often each.
+    fn few<T>(&mut self, draw: impl FnMut(&mut Source) -> T) -> Vec<T> {
+        let most = self.below(3);
+        self.some(most, most, draw)
+    }
+
+    /// Any agent.
+    pub fn agent(&mut self) -> Agent {
+        let kind = self.pick(&Kind::ALL);
+        self.agent_of(kind)
+    }
+
+    /// Any agent of this kind.
+    fn agent_of(&mut self, kind: Kind) -> Agent {
+        let client = self.pick(&[Client::Post, Client::Post, Client::Events, Client::Resync]);
+        let run = self.pick(&[OpencodeMode::Run, OpencodeMode::Run, OpencodeMode::Interactive]);
+        let claude = |source: &mut Source, modes: &[ClaudeMode]| {
+            Agent::Claude(Claude { release: source.pick(&CLAUDE_RELEASES).to_owned(), mode: source.pick(modes) })
+        };
+        let opencode = |source: &mut Source, mode| {
+            Agent::Opencode(Opencode { release: source.pick(&OPENCODE_RELEASES).to_owned(), mode, client })
+        };
+        match kind {
+            Kind::Claude => claude(self, &[ClaudeMode::Print, ClaudeMode::Json, ClaudeMode::Interactive]),
+            Kind::ClaudeStream => claude(self, &[ClaudeMode::StreamJson]),
+            Kind::Opencode => opencode(self, run),
+            Kind::OpencodeServer => opencode(self, OpencodeMode::Serve),
+            Kind::Altimate => Agent::Altimate(Altimate { mode: run, attach: self.one_in(4), client }),
+            Kind::AltimateServer => {
+                Agent::Altimate(Altimate { mode: OpencodeMode::Serve, attach: self.one_in(4), client })
+            }
+            Kind::Pawwork => Agent::Pawwork(Pawwork { client, reasoning: self.one_in(4) }),
+            Kind::Program => Agent::Program(self.some(1, 4, |s| s.step(2))),
+        }
+    }
+
+    /// A terminal; the agent's usual one more often.
+    pub fn terminal(&mut self, agent: &Agent) -> Terminal {
+        let usual = match agent {
+            Agent::Claude(Claude { mode: ClaudeMode::StreamJson, .. }) => Terminal::Pipe,
+            Agent::Claude(Claude { mode: ClaudeMode::Interactive, .. }) => Terminal::Tty,
+            _ => Terminal::Null,
+        };
+        if self.one_in(2) { usual } else { self.pick(&Terminal::ALL) }
+    }
+
+    /// Any turn; subagents so many levels deep.
+    pub fn turn(&mut self, depth: usize) -> Turn {
+        let deep = usize::from(depth > 0);
+        match self.weighted(&[10, 3, 2, 1, 1, 2 * deep, 3]) {
+            0 => self.call(),
+            1 => Turn::Say(self.text()),
+            2 => Turn::Think(self.span()),
+            3 => Turn::Compact(self.span()),
+            4 => Turn::Finish(self.pick(&[Finish::Stop, Finish::ToolCalls, Finish::Unknown, Finish::None])),
+            5 => self.task(depth - 1),
+            _ => Turn::Together(self.some(2, 3, |s| match s.one_in(4) {
+                true => s.task(0),
+                false => s.call(),
+            })),
+        }
+    }
+
+    fn task(&mut self, depth: usize) -> Turn {
+        Turn::Task(Task { description: self.text(), turns: self.some(1, 3, |s| s.turn(depth)) })
+    }
+
+    /// A tool call that is no subagent.
+    pub fn call(&mut self) -> Turn {
+        match self.weighted(&[4, 2, 4]) {
+            0 => Turn::Ask(self.some(1, 2, Source::question)),
+            1 => Turn::Permit(Permit {
+                tool: self.pick(&TOOLS).to_owned(),
+                permission: self.pick(&PERMISSIONS).to_owned(),
+                patterns: self.some(0, 1, Source::text),
+                output: self.text(),
+            }),
+            _ => Turn::Bash(self.bash()),
+        }
+    }
+
+    /// Any question.
+    pub fn question(&mut self) -> Question {
+        Question {
+            question: self.text(),
+            header: self.text(),
+            options: self.some(0, 4, Source::choice),
+            multiple: self.one_in(4),
+            custom: if self.one_in(3) { Some(self.one_in(2)) } else { None },
+        }
+    }
+
+    /// Any option of a question.
+    pub fn choice(&mut self) -> Choice {
+        let description = if self.one_in(3) { self.text() } else { String::new() };
+        Choice { label: self.text(), description }
+    }
+
+    fn bash(&mut self) -> Bash {
+        let tool = match self.one_in(4) {
+            true => BashTool {
+                stdin: self.maybe(&[ChildStdin::Null, ChildStdin::Pipe, ChildStdin::Inherit]),
+                waits_for: self.maybe(&[WaitsFor::Pipes, WaitsFor::Exit]),
+                kills: self.maybe(&[Kills::Child, Kills::Group, Kills::GroupThenKill]),
+                new_session: self.maybe(&[true, false]),
+                background_group: self.one_in(4),
+            },
+            false => BashTool::default(),
+        };
+        Bash {
+            command: self.text(),
+            asks: if self.one_in(3) { Some(self.pick(&PERMISSIONS).to_owned()) } else { None },
+            does: self.some(0, 3, |s| s.step(2)),
+            // half of them have all the time that they need
+            timeout: match self.below(4) {
+                0 => Some(self.span()),
+                1 => None,
+                _ => Some(Span::hours(10)),
+            },
+            tool,
+        }
+    }
+
+    /// Any step; processes and agents so many levels below it.
+    pub fn step(&mut self, depth: usize) -> Step {
+        let deep = usize::from(depth > 0);
+        match self.weighted(&[4, 1, 2, 5, 3, 1, 2, 2, 2, 2, 1, 1, 1, 1, 3, 2, 3, 3 * deep, deep, deep]) {
+            0 => Step::Print(self.printed()),
+            1 => Step::Warn(self.printed()),
+            2 => Step::Prompt(self.printed()),
+            3 => Step::Sleep(self.span()),
+            4 => Step::Every(Every {
+                every: self.span(),
+                print: self.printed(),
+                times: self.pick(&[0, 0, 1, 3, 20, 100]),
+                stderr: self.one_in(2),
+            }),
+            5 => Step::Fill(Fill { bytes: self.pick(&[1, 4_096, 65_536, 65_537, 200_000]), stderr: self.one_in(2) }),
+            6 => Step::Result(Final {
+                text: self.printed(),
+                bytes: self.pick(&[0, 0, 4_096, 65_537, 200_000]),
+                cut: self.one_in(4),
+            }),
+            7 => Step::CloseOutput,
+            8 => Step::ReadStdin,
+            9 => Step::ReadStdinToEnd,
+            10 => Step::AskTty(self.printed()),
+            11 => Step::SetTty,
+            12 => Step::Ignore(self.some(1, 2, |s| s.pick(&SIGNALS).to_owned())),
+            13 => Step::Raise(self.pick(&SIGNALS).to_owned()),
+            14 => Step::Hold,
+            15 => Step::Setsid,
+            16 => Step::Exit(self.pick(&[0, 1, 1, 3])),
+            17 => Step::Background(Background {
+                name: self.pick(&["dev-server", ""]).to_owned(),
+                does: self.some(1, 2, |s| s.step(depth - 1)),
+                stdout: self.maybe(&[true, false]),
+                stderr: self.maybe(&[true, false]),
+                piped: self.one_in(6),
+                setsid: self.one_in(3),
+                double_fork: self.one_in(3),
+            }),
+            18 => Step::Run(self.some(1, 3, |s| s.step(depth - 1))),
+            _ => self.nested(),
+        }
+    }
+
+    /// An agent below an agent; its own children are no agents.
+    fn nested(&mut self) -> Step {
+        let agent = match self.agent() {
+            Agent::Program(_) => Agent::Program(vec![self.step(0)]),
+            agent => agent,
+        };
+        let turns = match agent {
+            Agent::Program(_) => Vec::new(),
+            _ => self.some(1, 2, |s| match s.below(3) {
+                0 => Turn::Ask(vec![s.question()]),
+                1 => Turn::Bash(Bash { does: vec![s.step(0)], ..s.bash() }),
+                _ => Turn::Say(s.text()),
+            }),
+        };
+        Step::Agent(Nested { agent: Box::new(agent), turns, args: Vec::new() })
+    }
+
+    fn printed(&mut self) -> String {
+        if self.one_in(4) { self.pick(&LINES).to_owned() } else { self.text() }
+    }
+
+    /// Any fault that this agent can meet.
+    pub fn fault(&mut self, agent: &Agent) -> Fault {
+        let nth = self.pick(&[1, 1, 1, 2, 0]);
+        let (model, server) = match agent {
+            Agent::Program(_) => (0, 0),
+            Agent::Claude(_) => (1, 0),
+            _ => (1, 1),
+        };
+        let weights = [4, 1, 2, 4 * model, 4 * model, 4 * server, 4 * server, 2 * server, 2 * server, 2 * server];
+        match self.weighted(&weights) {
+            0 => Fault::Process(ProcessFault {
+                role: self.pick(&ROLES).to_owned(),
+                at: self.span(),
+                does: self.pick(&[
+                    ProcessDoes::Crash,
+                    ProcessDoes::Crash,
+                    ProcessDoes::Freeze,
+                    ProcessDoes::Thaw,
+                    ProcessDoes::Restart,
+                ]),
+            }),
+            1 => Fault::Pgrep(self.pick(&[PgrepFault::Unavailable, PgrepFault::NoPid])),
+            2 => Fault::Wrapper(match self.below(3) {
+                0 => WrapperFault::IgnoresStderr,
+                1 => WrapperFault::IgnoresStdout,
+                _ => WrapperFault::Vanishes(self.span()),
+            }),
+            3 => Fault::Model(self.model_fault(nth)),
+            4 => Fault::Tool(ToolFault {
+                nth,
+                does: match self.below(4 + server) {
+                    0..=2 => ToolDoes::NeverFlips,
+                    3 => ToolDoes::LosesResult,
+                    _ => ToolDoes::Lags(self.span()),
+                },
+            }),
+            5 => Fault::Event(EventFault {
+                kind: self.pick(&EVENTS).to_owned(),
+                nth,
+                does: match self.below(6) {
+                    0 => EventDoes::Delay(self.span()),
+                    1 => EventDoes::Cut(self.span()),
+                    2 => EventDoes::Duplicate,
+                    3 => EventDoes::Reorder,
+                    4 => EventDoes::Mute,
+                    _ => EventDoes::Drop,
+                },
+            }),
+            6 => Fault::Post(PostFault {
+                nth,
+                does: match self.below(4) {
+                    0 => PostDoes::NeverCloses,
+                    1 => PostDoes::Cut(self.span()),
+                    2 => PostDoes::Status(self.pick(&STATUSES)),
+                    _ => PostDoes::Ignored,
+                },
+            }),
+            7 => Fault::Get(GetFault {
+                path: self.pick(&PATHS).to_owned(),
+                times: self.pick(&[0, 0, 1, 5, 20]),
+                status: if self.one_in(3) { 0 } else { self.pick(&STATUSES) },
+            }),
+            8 => Fault::Queue(self.pick(&[QueueFault::Refuses, QueueFault::Holds])),
+            _ => Fault::Worker(match self.below(4) {
+                0 => WorkerFault::PidTaken(self.span()),
+                1 => WorkerFault::NeverStarts,
+                _ => WorkerFault::Dies(self.span()),
+            }),
+        }
+    }
+
+    fn model_fault(&mut self, response: u32) -> ModelFault {
+        let does = match self.below(8) {
+            0 => ModelDoes::Stall,
+            1 => ModelDoes::Pause(self.span()),
+            2 => ModelDoes::KeepAlive(self.span()),
+            3 => ModelDoes::Truncate,
+            4 => ModelDoes::NoFinish,
+            5 => ModelDoes::Reset,
+            6 => ModelDoes::Status(self.pick(&STATUSES)),
+            _ => ModelDoes::Slow(self.span()),
+        };
+        let retry_after = match does {
+            ModelDoes::Status(_) if self.one_in(3) => Some(self.span()),
+            _ => None,
+        };
+        ModelFault { response, after: self.below(3) as u32, does, retry_after }
+    }
+
+    /// Anybody who could act on this agent while its model does this.
+    pub fn person(&mut self, agent: &Agent, turns: &[Turn]) -> Person {
+        let pawwork = matches!(agent, Agent::Pawwork(_));
+        let via = match agent {
+            Agent::Claude(_) | Agent::Program(_) => self.pick(&[Via::Stdin, Via::Stdin, Via::Tty]),
+            _ => self.pick(&[Via::Http, Via::Http, Via::Http, Via::Companion, Via::Companion, Via::Tty, Via::Stdin]),
+        };
+        let does = match via {
+            Via::Companion => Does::Run(self.pick(&COMPANION_COMMANDS).to_owned()),
+            _ => self.deed(via == Via::Http && pawwork, turns),
+        };
+        let sees = match via {
+            _ if self.one_in(3) => None,
+            Via::Http if pawwork => Some(self.pick(&[Sees::Events, Sees::Tree, Sees::List, Sees::Blocker])),
+            Via::Http => Some(self.pick(&[Sees::Events, Sees::Tree, Sees::List])),
+            Via::Tty => Some(self.pick(&[Sees::Screen, Sees::Clock])),
+            Via::Stdin => Some(self.pick(&[Sees::Messages, Sees::Clock])),
+            Via::Companion => Some(Sees::Clock),
+        };
+        let directory = (via == Via::Http && self.one_in(12)).then(|| "/elsewhere".to_owned());
+        Person { via, sees, directory, ask: self.pick(&[0, 0, 0, 1, 2]), after: self.span(), does }
+    }
+
+    /// What somebody does who does not use the companion.
+    fn deed(&mut self, front_end: bool, turns: &[Turn]) -> Does {
+        match self.weighted(&[6, 2, 3, 1, 1, 1, 1, 1, 1, 1, 2, 1, 1, 2 * usize::from(front_end)]) {
+            0 => Does::Answer(self.answer(turns)),
+            1 => Does::Answers(self.some(1, 2, |s| s.some(0, 2, Source::text))),
+            2 => Does::Allow,
+            3 => Does::Always,
+            4 => Does::Deny,
+            5 => Does::Skip,
+            6 => Does::Dismiss,
+            7 => Does::Stop,
+            8 => Does::SoftStop,
+            9 => Does::HangUp,
+            10 => {
+                Does::Malformed(self.pick(&[Malformed::Count, Malformed::Multi, Malformed::Label, Malformed::Syntax]))
+            }
+            11 => Does::Type(self.pick(&TYPED).to_owned()),
+            12 => Does::Prompt(self.text()),
+            _ => match self.one_in(2) {
+                true => Does::Dispose,
+                false => Does::Leave(self.span()),
+            },
+        }
+    }
+
+    /// A label for each question of some ask; as often as not of those that are offered.
+    fn answer(&mut self, turns: &[Turn]) -> Vec<String> {
+        let asks = asks(turns);
+        if asks.is_empty() || self.one_in(4) {
+            return self.some(1, 2, Source::text);
+        }
+        let ask = self.pick(&asks);
+        let label = |q: &Question| match q.options.is_empty() {
+            true => self.text(),
+            false => self.pick(&q.options).label,
+        };
+        ask.iter().map(label).collect()
+    }
+}
+
+/// The questions of each ask, those of subagents too.
+fn asks(turns: &[Turn]) -> Vec<&[Question]> {
+    let mut all: Vec<&[Question]> = Vec::new();
+    for turn in turns {
+        match turn {
+            Turn::Ask(questions) => all.push(questions),
+            Turn::Task(Task { turns, .. }) | Turn::Together(turns) => all.extend(asks(turns)),
+            _ => {}
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+    use std::collections::BTreeSet;
+
+    /// What nobody draws, and why: nobody spins in a search, since that alone fills a cell's steps.
+    const NEVER: [&str; 1] = ["spin"];
+
+    /// The words of all enums that these parts of a file are made of.
+    fn vocabulary(schema: &Value, part: &Value, seen: &mut BTreeSet<String>, words: &mut BTreeSet<String>) {
+        match part {
+            Value::Object(table) => {
+                if let Some(Value::String(reference)) = table.get("$ref")
+                    && seen.insert(reference.clone())
+                {
+                    vocabulary(schema, schema.pointer(&reference[1..]).unwrap(), seen, words);
+                }
+                for variant in table.get("oneOf").and_then(Value::as_array).into_iter().flatten() {
+                    let constant = variant["const"].as_str().into_iter();
+                    let several = variant["enum"].as_array().into_iter().flatten().filter_map(Value::as_str);
+                    let tagged = variant["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+                    words.extend(constant.chain(several).chain(tagged).map(str::to_owned));
+                }
+                words.extend(
+                    table
+                        .get("enum")
+                        .and_then(Value::as_array)
+                        .into_iter()
+                        .flatten()
+                        .filter_map(Value::as_str)
+                        .map(str::to_owned),
+                );
+                table.values().for_each(|value| vocabulary(schema, value, seen, words));
+            }
+            Value::Array(list) => list.iter().for_each(|value| vocabulary(schema, value, seen, words)),
+            _ => {}
+        }
+    }
+
+    fn words_in(value: &Value, words: &mut BTreeSet<String>) {
+        match value {
+            Value::String(text) => drop(words.insert(text.clone())),
+            Value::Array(list) => list.iter().for_each(|value| words_in(value, words)),
+            Value::Object(table) => {
+                for (key, value) in table {
+                    words.insert(key.clone());
+                    words_in(value, words);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn every_word_of_the_format_is_drawn() {
+        let schema = rehang_scenario::schema();
+        let mut wanted = BTreeSet::new();
+        let mut seen = BTreeSet::new();
+        for key in ["agent", "turns", "faults", "people", "terminals"] {
+            vocabulary(&schema, &schema["properties"][key], &mut seen, &mut wanted);
+        }
+        assert!(wanted.len() > 100, "{wanted:?}");
+        let mut drawn = BTreeSet::new();
+        let mut source = Source::new(1);
+        for _ in 0..500 {
+            for kind in Kind::ALL {
+                let scenario = source.scenario(kind);
+                assert_eq!(Kind::of(&scenario.agent), kind);
+                words_in(&serde_json::to_value(scenario).unwrap(), &mut drawn);
+            }
+        }
+        let never: Vec<&String> = wanted.difference(&drawn).filter(|word| !NEVER.contains(&word.as_str())).collect();
+        assert!(never.is_empty(), "{never:?}");
+    }
+}

@@ -1,0 +1,151 @@
+//! Several searches side by side, a thread each, that share what they keep.
+//!
+//! Invariant: they meet after a number of steps, never after a time, and take each other's scenarios in their order;
+//! so seed, jobs and steps decide what is found.
+
+use crate::case::Case;
+use crate::explore::Explorer;
+use crate::finding::{Finding, Key};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+
+/// Steps of every search between two exchanges of what they keep.
+pub const ROUND: u64 = 50;
+
+/// Searches side by side.
+pub struct SideBySide {
+    explorers: Vec<Explorer>,
+    /// Steps that each has taken.
+    pub steps: u64,
+}
+
+/// What all searches found together.
+#[derive(Debug)]
+pub struct Found {
+    /// What breaks an invariant, each made small, once a cause.
+    pub findings: Vec<Finding>,
+    /// The named states that were reached.
+    pub states: BTreeSet<String>,
+    /// Cells that could not be played, each kind once.
+    pub faults: BTreeMap<String, Case>,
+}
+
+impl SideBySide {
+    /// So many searches from nothing.
+    pub fn new(seed: u64, jobs: usize) -> SideBySide {
+        let explorers = (0..jobs as u64).map(|job| Explorer::new(seed.wrapping_add(job << 32))).collect();
+        SideBySide { explorers, steps: 0 }
+    }
+
+    /// Goes on for so many steps of each, then exchanges what was kept.
+    pub fn round(&mut self, steps: u64) {
+        std::thread::scope(|scope| {
+            for explorer in &mut self.explorers {
+                scope.spawn(move || (0..steps).for_each(|_| explorer.step()));
+            }
+        });
+        self.steps += steps;
+        let new: Vec<_> = self.explorers.iter_mut().map(Explorer::take_new).collect();
+        for (place, explorer) in self.explorers.iter_mut().enumerate() {
+            for (_, scenarios) in new.iter().enumerate().filter(|(from, _)| *from != place) {
+                explorer.absorb(scenarios);
+            }
+        }
+    }
+
+    /// Cells that were played.
+    pub fn cells(&self) -> u64 {
+        self.explorers.iter().map(|e| e.cells).sum()
+    }
+
+    /// Scenarios that were played.
+    pub fn scenarios(&self) -> u64 {
+        self.explorers.iter().map(|e| e.steps).sum()
+    }
+
+    /// Scenarios that are kept, each once.
+    pub fn kept(&self) -> usize {
+        self.explorers.iter().map(Explorer::corpus_len).max().unwrap_or_default()
+    }
+
+    /// Causes that were found so far.
+    pub fn causes(&self) -> usize {
+        self.explorers.iter().flat_map(|e| e.findings.keys()).collect::<BTreeSet<_>>().len()
+    }
+
+    /// Known defects that were met so far, by their place in [`crate::known::DEFECTS`].
+    pub fn known(&self) -> BTreeSet<usize> {
+        self.explorers.iter().flat_map(|e| e.known.keys().copied()).collect()
+    }
+
+    /// Makes what was found small, a thread a search, and counts what became the same as one.
+    pub fn finish(self) -> Found {
+        let jobs = self.explorers.len().max(1);
+        let (states, faults, causes) = self.gather();
+        let mut small: Vec<(Key, Finding)> = causes.into_iter().collect();
+        in_parallel(jobs, &mut small, |(key, finding)| finding.shrink(key));
+        let mut findings: Vec<Finding> = Vec::new();
+        for (_, finding) in small {
+            match findings.iter_mut().find(|other| other.is_same(&finding)) {
+                Some(other) => other.join(finding),
+                None => findings.push(finding),
+            }
+        }
+        Found { findings, states, faults }
+    }
+
+    fn gather(self) -> (BTreeSet<String>, BTreeMap<String, Case>, BTreeMap<Key, Finding>) {
+        let (mut states, mut faults) = (BTreeSet::new(), BTreeMap::new());
+        let mut causes: BTreeMap<Key, Finding> = BTreeMap::new();
+        for explorer in self.explorers {
+            states.extend(explorer.states);
+            for (fault, case) in explorer.faults {
+                faults.entry(fault).or_insert(case);
+            }
+            for (key, finding) in explorer.findings {
+                match causes.get_mut(&key) {
+                    Some(first) => first.join(finding),
+                    None => drop(causes.insert(key, finding)),
+                }
+            }
+        }
+        (states, faults, causes)
+    }
+}
+
+/// Does something with each, on so many threads.
+pub fn in_parallel<T: Send>(jobs: usize, all: &mut [T], work: impl Fn(&mut T) + Sync) {
+    let next = Mutex::new(all.iter_mut());
+    let take = || next.lock().ok().and_then(|mut next| next.next());
+    std::thread::scope(|scope| {
+        for _ in 0..jobs {
+            scope.spawn(|| {
+                while let Some(one) = take() {
+                    work(one);
+                }
+            });
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seed_jobs_and_steps_decide_what_is_found() {
+        let search = |seed| {
+            let mut searches = SideBySide::new(seed, 2);
+            (0..3).for_each(|_| searches.round(6));
+            let (known, cells) = (searches.known(), searches.cells());
+            let (states, _, causes) = searches.gather();
+            let findings: Vec<_> =
+                causes.into_iter().map(|(key, f)| (key, f.why, f.case, f.stacks, f.step, f.met)).collect();
+            (known, cells, states, findings)
+        };
+        let first = search(11);
+        assert!(!first.3.is_empty());
+        assert_eq!(first, search(11));
+        assert_ne!(first.3, search(12).3);
+    }
+}

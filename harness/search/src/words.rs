@@ -1,0 +1,177 @@
+//! What a random scenario is made of: the words that a strategy or an agent looks for, and the times near a limit.
+//!
+//! Invariant: this is the vocabulary of the format, of the agents and of the strategies' own constants. Which of
+//! them stand together is never said here: that is for a search to find.
+
+use rehang_scenario::Span;
+use rehang_strategy::catalogue::{Params, all};
+use rehang_strategy::{companion, guard, idle, pawwork};
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+/// Labels, questions, commands, what is said and printed: what a strategy matches, and innocent words that hold it.
+pub const TEXTS: [&str; 32] = [
+    "no",
+    "No",
+    "yes",
+    "Cancel",
+    "cancel",
+    "Snowflake",
+    "Annotate",
+    "Knowledge",
+    "Profile only",
+    "skip",
+    "Stop",
+    "abort",
+    "decline",
+    "first",
+    "last",
+    "First",
+    "Approve",
+    "Deny",
+    "sqlite",
+    "postgres",
+    "make",
+    "npm ci",
+    "working",
+    "done",
+    "rate limit",
+    "429",
+    "quota exceeded",
+    "retrying",
+    "Answer questions?",
+    "Ok to proceed? (y) ",
+    "{answer}",
+    "",
+];
+/// Lines that are messages to whoever reads an agent's stdout, and what somebody types.
+pub const LINES: [&str; 7] = [
+    "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"toolu_1\",\"content\":\"Exit code 1\",\"is_error\":true}]}}",
+    "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"done\"}",
+    "{\"type\":\"system\"}",
+    "{\"type\":",
+    "{}",
+    "TERMINAL=completed",
+    "\u{1b}[2J",
+];
+/// Keys and lines that somebody types.
+pub const TYPED: [&str; 7] = ["y\n", "\n", "1\n", "\u{3}", "\u{4}", "more", "{\"type\":\"keep_alive\"}\n"];
+/// Variables that a persona, a strategy or a tool reads, with what they take.
+pub const ENV: [(&str, &str); 17] = [
+    ("ALTIMATE_NON_INTERACTIVE", "1"),
+    ("ALTIMATE_NON_INTERACTIVE", "0"),
+    ("ALTIMATE_NON_INTERACTIVE", ""),
+    ("ALTIMATE_FORCE_INTERACTIVE", "1"),
+    ("ALTIMATE_AUTO_ANSWER", "first"),
+    ("ALTIMATE_AUTO_ANSWER", "last"),
+    ("ALTIMATE_AUTO_ANSWER", "skip"),
+    ("ALTIMATE_AUTO_ANSWER", "Cancel"),
+    ("ALTIMATE_STDIN_TIMEOUT_MS", "500"),
+    ("BASH_MAX_TIMEOUT_MS", "14400000"),
+    ("BASH_MAX_TIMEOUT_MS", "36000000"),
+    ("BASH_DEFAULT_TIMEOUT_MS", "14400000"),
+    ("BASH_DEFAULT_TIMEOUT_MS", "1000"),
+    ("OPENCODE_CLIENT", "app"),
+    ("OPENCODE_CLIENT", "serve"),
+    ("OPENCODE_ENABLE_QUESTION_TOOL", "1"),
+    ("LANG", "C"),
+];
+/// Arguments of Claude Code that change who is asked.
+pub const CLAUDE_ARGS: [&[&str]; 9] = [
+    &["--permission-prompt-tool", "stdio"],
+    &["--permission-prompt-tool", "stdio"],
+    &["--dangerously-skip-permissions"],
+    &["--allowedTools", "Bash"],
+    &["--disallowedTools", "Bash"],
+    &["--disallowedTools", "AskUserQuestion"],
+    &["--permission-mode", "plan"],
+    &["--permission-mode", "dontAsk"],
+    &["--permission-mode", "acceptEdits"],
+];
+/// Arguments of opencode and its forks that change who is asked.
+pub const OPENCODE_ARGS: [&[&str]; 4] =
+    [&["--auto"], &["--dangerously-skip-permissions"], &["--port", "0"], &["--yolo"]];
+/// Events of opencode and its forks; what most wait for more than once.
+pub const EVENTS: [&str; 17] = [
+    "question.asked",
+    "question.asked",
+    "question.asked",
+    "permission.asked",
+    "permission.asked",
+    "session.idle",
+    "session.status",
+    "message.part.updated",
+    "message.updated",
+    "question.replied",
+    "question.rejected",
+    "permission.replied",
+    "session.created",
+    "session.error",
+    "server.heartbeat",
+    "session.blocker.upserted",
+    "session.blocker.removed",
+];
+/// Routes that a client or a strategy asks; what most ask more than once.
+pub const PATHS: [&str; 11] = [
+    "/question",
+    "/question",
+    "/question",
+    "/permission",
+    "/blocker",
+    "/external-result",
+    "/session/*",
+    "/session/ses_1/message*",
+    "/session/ses_1/abort",
+    "/session/status",
+    "*",
+];
+/// Processes by their roles: the agent, its children, theirs.
+pub const ROLES: [&str; 4] = ["agent", "agent.1", "agent.2", "agent.1.1"];
+/// Permissions that are asked for.
+pub const PERMISSIONS: [&str; 4] = ["bash", "external_directory", "edit", "webfetch"];
+/// Tools that start no process.
+pub const TOOLS: [&str; 3] = ["write", "edit", "webfetch"];
+/// HTTP statuses; 0 is a connection that is closed.
+pub const STATUSES: [u16; 7] = [400, 401, 404, 429, 500, 503, 529];
+
+/// Times that are short beside every limit.
+pub const SHORT: [Span; 8] = [
+    Span::ZERO,
+    Span::ms(1),
+    Span::ms(500),
+    Span::secs(1),
+    Span::secs(2),
+    Span::secs(5),
+    Span::secs(10),
+    Span::secs(20),
+];
+/// What lies between two limits: a tick, a wake-up, a poll, a minute, and the time that a heal or a look takes.
+const BEHIND: [Span; 5] = [Span::ms(1), Span::secs(1), Span::secs(5), Span::secs(30), Span::mins(1)];
+/// Beyond every limit of a seed system.
+const LONGEST: Span = Span::hours(6);
+
+/// The limits of all strategies, the least first.
+pub static LIMITS: LazyLock<Vec<Span>> = LazyLock::new(|| {
+    let mut limits: BTreeSet<u64> = all()
+        .iter()
+        .flat_map(|entry| Params::defaults(entry.params).spans.into_values())
+        .chain([companion::heal::STILL, companion::monitor::POLL, companion::watcher::STREAM_STALL])
+        .chain([companion::watcher::START_DELAY, companion::watcher::POLL_TIMEOUT])
+        .chain([pawwork::recovery::HEAL_DELAY, pawwork::clock::CONNECT_REASONING, pawwork::external::TOMBSTONE])
+        .chain([idle::SELECT, idle::REAP, guard::QUIET])
+        // The agents' own: the time limit of opencode's bash tool, and when its POST is cut.
+        .chain([Span::secs(120), Span::secs(300)])
+        .map(Span::as_ms)
+        .collect();
+    limits.remove(&0);
+    limits.into_iter().map(Span).filter(|span| *span <= LONGEST).collect()
+});
+
+/// The limits, a tick before each, and what lies a little behind it.
+pub static SPANS: LazyLock<Vec<Span>> = LazyLock::new(|| {
+    let near = |limit: &Span| {
+        let behind = BEHIND.map(|more| *limit + more);
+        [Span(limit.as_ms() - 1), *limit].into_iter().chain(behind)
+    };
+    LIMITS.iter().flat_map(near).filter(|span| *span <= LONGEST).collect()
+});
