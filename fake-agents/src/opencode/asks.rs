@@ -161,6 +161,10 @@ impl Engine {
             (false, Dialect::V1_0) => "permission.updated",
             (false, _) => "permission.asked",
         };
+        // Of 1.0.185 all recordings have the part first (seen live); of the others the golden ones have the ask first.
+        if self.release.dialect == Dialect::V1_0 {
+            self.show_running(tool);
+        }
         self.publish(kind, Some(session), about, |engine, out| {
             if let Some(ask) = engine.asks.last() {
                 engine.render_ask(out, ask);

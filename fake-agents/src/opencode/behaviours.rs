@@ -87,7 +87,13 @@ const BEHAVIOURS: &[Behaviour] = &[
         Recorded,
         "golden run-subagent_permission",
     ),
-    b("one reply route, permission.updated, no question tool", &["1.0.185"], Read, "OpenAPI of 1.0.185"),
+    b(
+        "one reply route, permission.updated, no question tool",
+        &["1.0.185"],
+        Read,
+        "OpenAPI of 1.0.185. Seen live and not played: `step1 *` for a pattern and in the metadata, a title in a \
+         message's summary, tokens without a total, a menu on stdout",
+    ),
     b("a failed model request is sent again after 2, 4, … 30 s", ALL, Read, "session/retry.ts"),
     b(
         "the tools of a broken stream run on behind its retry; the step's end shows them as aborted",

@@ -14,7 +14,9 @@ pub const DIRECTORY: &str = "/project";
 pub fn session(out: &mut String, release: &Release, session: &Session, parent: &str) {
     out.push('{');
     field(out, "id", &session.id);
-    next_field(out, "slug", &session.id);
+    if release.dialect > Dialect::V1_0 {
+        next_field(out, "slug", &session.id);
+    }
     next_field(out, "version", &release.version);
     next_field(out, "projectID", "global");
     next_field(out, "directory", DIRECTORY);
