@@ -9,6 +9,7 @@ mod mutate;
 mod pictures;
 mod tools;
 mod upstream;
+mod why;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -106,6 +107,16 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         rest: Vec<String>,
     },
+    /// Makes real releases hang, each in a room of its own, and asks `rehang why` about each: is that what it hangs on?
+    ///
+    /// Example: `cargo xtask why-real opencode --times 3`
+    WhyReal {
+        /// Only releases and scenarios whose names contain this.
+        filter: Option<String>,
+        /// How often each.
+        #[arg(long, default_value_t = 3)]
+        times: u32,
+    },
     /// Looks at reports in a real headless Chromium: boxes, contrast, keys, mouse; leaves screenshots in target/pictures.
     Pictures {
         /// A folder with reports that an earlier run made, instead of making them again.
@@ -146,6 +157,7 @@ fn run(args: &Args) -> xshell::Result<u8> {
         Command::Clients { fresh, rows } => clients::clients(&sh, *fresh, *rows),
         Command::Upstream { rest } => upstream::upstream(&sh, rest),
         Command::UpstreamTable { rest } => upstream::table(&sh, rest),
+        Command::WhyReal { filter, times } => why::real(&sh, filter.as_deref(), *times),
         Command::Pictures { made } => pictures::pictures(&sh, made.as_deref()),
         Command::Ci => {
             cmd!(sh, "cargo --version").run()?;

@@ -3,7 +3,7 @@
 //! Invariant: a cell that cannot be run is an error, never an outcome.
 
 use crate::keeper::Answer;
-use crate::plan;
+use crate::plan::{self, Order};
 use crate::report::Report;
 use rehang_agents::{Form, Installed, Recipe};
 use rehang_scenario::turns::{Bash, Step, Turn};
@@ -151,7 +151,7 @@ pub fn played(cell: &Cell<'_>) -> Result<Played, LiveError> {
 /// # Errors
 /// Why it could not be run.
 pub fn run(cell: &Cell<'_>) -> Result<Report, LiveError> {
-    run_telling(cell, &mut || {})
+    play(plan::order(cell)?, cell, &mut |_| {})
 }
 
 /// As [`run`]; `started` is called when the agent runs.
@@ -159,14 +159,46 @@ pub fn run(cell: &Cell<'_>) -> Result<Report, LiveError> {
 /// # Errors
 /// Why it could not be run.
 pub fn run_telling(cell: &Cell<'_>, started: &mut dyn FnMut()) -> Result<Report, LiveError> {
-    let order = plan::order(cell)?;
+    let mut on = |moment| {
+        if matches!(moment, Moment::Started) {
+            started();
+        }
+    };
+    play(plan::order(cell)?, cell, &mut on)
+}
+
+/// As [`run`]; where the agent hangs, `look` is called with its process, as this machine numbers it, while it still does.
+///
+/// # Errors
+/// Why it could not be run.
+pub fn run_looking(cell: &Cell<'_>, look: &mut dyn FnMut(i32)) -> Result<Report, LiveError> {
+    let order = Order { looked_at: true, ..plan::order(cell)? };
+    let mut on = |moment| {
+        if let Moment::Hangs(pid) = moment {
+            look(pid);
+        }
+    };
+    play(order, cell, &mut on)
+}
+
+/// A moment of a cell's life.
+#[derive(Debug, Clone, Copy)]
+enum Moment {
+    /// The agent runs.
+    Started,
+    /// It hangs: this process, which is kept until the call is over.
+    Hangs(i32),
+}
+
+fn play(order: Order, cell: &Cell<'_>, on: &mut dyn FnMut(Moment)) -> Result<Report, LiveError> {
     let mut command = Command::new(&cell.rehang);
     // a group of its own: a Ctrl-C at the user's terminal ends the runner, and that ends the cell
     command.arg(LIVE_ARG).env_clear().process_group(0);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let mut line = serde_json::to_vec(&order).map_err(|error| LiveError::Fault(error.to_string()))?;
     line.push(b'\n');
-    if let Some(stdin) = &mut child.stdin {
+    let mut stdin = child.stdin.take();
+    if let Some(stdin) = &mut stdin {
         // one that ends before it has read its order says why below
         let _ = stdin.write_all(&line);
     }
@@ -174,7 +206,12 @@ pub fn run_telling(cell: &Cell<'_>, started: &mut dyn FnMut()) -> Result<Report,
     if let Some(out) = child.stdout.take() {
         for line in BufReader::new(out).lines().map_while(Result::ok) {
             match serde_json::from_str(&line) {
-                Ok(Answer::Started) => started(),
+                Ok(Answer::Started) => on(Moment::Started),
+                Ok(Answer::Hangs(pid)) => {
+                    on(Moment::Hangs(pid));
+                    // its end lets the cell end
+                    drop(stdin.take());
+                }
                 Ok(other) => answer = Some(other),
                 Err(error) => {
                     return Err(LiveError::Fault(format!("a live cell said what nobody understands: {error}")));
@@ -187,7 +224,7 @@ pub fn run_telling(cell: &Cell<'_>, started: &mut dyn FnMut()) -> Result<Report,
         Some(Answer::Report(report)) => Ok(*report),
         Some(Answer::Sandbox(why)) => Err(LiveError::Sandbox(why)),
         Some(Answer::Fault(why)) => Err(LiveError::Fault(why)),
-        Some(Answer::Started) | None => {
+        Some(Answer::Started | Answer::Hangs(_)) | None => {
             let said = String::from_utf8_lossy(&output.stderr);
             Err(LiveError::Fault(format!(
                 "a live cell's process ended without a report ({}): {}",

@@ -37,6 +37,8 @@ const INBOX: usize = 256;
 pub enum Answer {
     /// The agent runs.
     Started,
+    /// It hangs: its process, as this machine numbers it. It is kept until stdin ends.
+    Hangs(i32),
     /// What came of it.
     Report(Box<Report>),
     /// This machine gives no sandbox.
@@ -199,6 +201,13 @@ async fn watch(
         watch.look(look);
     }
     asks.extend(host.asks());
+    let hangs = matches!(says, Says::Observed(_) | Says::Deadline);
+    if let Some(agent) = watch.looks().0.and_then(Look::agent).filter(|_| order.looked_at && hangs) {
+        let _ = say(&Answer::Hangs(agent));
+        // the model server and all clients live on meanwhile
+        let ended = tokio::task::spawn_blocking(|| std::io::copy(&mut std::io::stdin(), &mut std::io::sink()));
+        let _ = ended.await;
+    }
     Ok(report(order, watch, End { says, over, settled, stopped, asks, problems, links }))
 }
 

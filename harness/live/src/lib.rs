@@ -18,6 +18,6 @@ mod serve;
 mod verdict;
 mod watch;
 
-pub use cell::{Cell, LIVE_ARG, LiveError, Played, cannot, deadline, played, run, run_telling};
+pub use cell::{Cell, LIVE_ARG, LiveError, Played, cannot, deadline, played, run, run_looking, run_telling};
 pub use plan::PROMPT;
 pub use report::{Ask, Evidence, Exit, Line, Outcome, Process, Report, Requests, Thread, Via};

@@ -47,6 +47,8 @@ pub struct Order {
     pub room: Room,
     /// So long after the first main model request the cell is over.
     pub deadline_ms: u64,
+    /// Where the agent hangs it is kept, and its model with it, until stdin ends.
+    pub looked_at: bool,
 }
 
 /// Why this release cannot play this scenario on this terminal; none where it can.
@@ -203,6 +205,7 @@ pub fn order(cell: &Cell<'_>) -> Result<Order, LiveError> {
         listening: start.listening.clone().unwrap_or_else(|| "listening on".to_owned()),
         room,
         deadline_ms: u64::try_from(cell.deadline.as_millis()).unwrap_or(u64::MAX),
+        looked_at: false,
         scenario,
     })
 }

@@ -115,6 +115,7 @@ impl Bisect {
             repeat: self.repeat as usize,
             jobs: 1,
             record: None,
+            why: false,
         };
         let mut looks = Looks { runner, cells: &cells, rows: vec![None; cells.len()], format: self.format, out };
         let good_first = self.good < self.bad;

@@ -79,6 +79,9 @@ pub struct Upstream {
     /// folders: the form in which a fake is held to a release.
     #[arg(long, value_name = "DIR")]
     pub record: Option<PathBuf>,
+    /// Where a release hangs, `rehang why` looks at it from outside of its room, once a run; the rows have what it says.
+    #[arg(long)]
+    pub why: bool,
     /// A hang makes the exit code 3.
     #[arg(long)]
     pub deny_hangs: bool,
@@ -148,6 +151,7 @@ impl Upstream {
             repeat: self.repeat as usize,
             jobs: self.jobs.unwrap_or_else(default_jobs).max(1),
             record: self.record.clone(),
+            why: self.why,
         };
         let keeper = Keeper::new(kept, cells.len());
         let todo: Vec<Cell> = cells.iter().filter(|cell| self.again || !keeper.has(cell)).cloned().collect();

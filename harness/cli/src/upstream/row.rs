@@ -45,6 +45,9 @@ pub struct Row {
     /// Runs differ: the verdicts with their counts, most frequent first. The rest of the row is of a most frequent one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flaky: Vec<String>,
+    /// What `rehang why` said of each run that hung, where it was asked: `hung question-open Q1 (certain): …`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub why: Vec<String>,
     /// The day, UTC.
     pub day: String,
     /// The command that shows it again.
@@ -89,6 +92,7 @@ impl Row {
             links: Vec::new(),
             runs: 0,
             flaky: Vec::new(),
+            why: Vec::new(),
             day: super::day::today(),
             command: key.command(),
             of: of.to_owned(),

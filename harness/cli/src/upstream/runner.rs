@@ -11,7 +11,9 @@ use super::record;
 use super::row::{Row, Verdict};
 use rehang_agents::{Progress, Store, StoreError};
 use rehang_live::{LiveError, Report};
+use serde_json::Value;
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -34,6 +36,8 @@ pub struct Runner {
     pub jobs: usize,
     /// Where a recording of each cell is written.
     pub record: Option<PathBuf>,
+    /// `rehang why` looks at each run that hangs.
+    pub why: bool,
 }
 
 /// Why a cell has no row.
@@ -118,10 +122,16 @@ impl Runner {
                 Sure::Flaky(counts) => return last(rows, counts),
             }
             let _place = gate.enter(recipe.memory_mib);
-            match rehang_live::run(&live) {
+            let mut why = Vec::new();
+            let report = if self.why {
+                rehang_live::run_looking(&live, &mut |pid| why.push(self.look(pid)))
+            } else {
+                rehang_live::run(&live)
+            };
+            match report {
                 Ok(report) => {
                     self.keep(cell, &report).map_err(|error| Stop::Machine(format!("the recording: {error}")))?;
-                    rows.push(Row::seen(&cell.key, &cell.of, &report));
+                    rows.push(Row { why, ..Row::seen(&cell.key, &cell.of, &report) });
                 }
                 Err(LiveError::Cannot(why)) => return Ok(Row::unrun(&cell.key, &cell.of, why)),
                 Err(LiveError::Sandbox(why)) => return Err(Stop::Machine(why)),
@@ -132,6 +142,21 @@ impl Runner {
 }
 
 impl Runner {
+    /// What `rehang why` says of a process, in a process of its own, as a user would ask it.
+    fn look(&self, pid: i32) -> String {
+        let said = Command::new(&self.rehang).args(["why", "--json", &pid.to_string()]).output();
+        let said = match said {
+            Ok(said) => said,
+            Err(error) => return format!("rehang why: {error}"),
+        };
+        let Ok(found) = serde_json::from_slice::<Value>(&said.stdout) else {
+            return format!("rehang why: {}", String::from_utf8_lossy(&said.stderr).trim());
+        };
+        let word = |key: &str| found[key].as_str().unwrap_or("-").to_owned();
+        let [verdict, signature, mechanism, sure] = ["verdict", "signature", "mechanism", "sure"].map(word);
+        format!("{verdict} {signature} {mechanism} ({sure}): {}", word("sentence"))
+    }
+
     fn keep(&self, cell: &Cell, report: &Report) -> std::io::Result<()> {
         let Some(folder) = &self.record else { return Ok(()) };
         let lines = record::recording(&cell.scenario.agent, report);
@@ -143,9 +168,10 @@ impl Runner {
 /// The last row of the most frequent verdict, with how many runs there were and how they differ.
 fn last(rows: Vec<Row>, counts: Vec<(Verdict, usize)>) -> Result<Row, Stop> {
     let runs = rows.len();
+    let why = rows.iter().flat_map(|row| row.why.clone()).collect();
     let most = counts.first().map(|(verdict, _)| verdict.clone());
     let fits = |row: &Row| most.as_ref().is_none_or(|most| row.verdict() == *most);
     let row = rows.into_iter().rev().find(fits).ok_or_else(|| Stop::Fault("a verdict without a run".to_owned()))?;
     let flaky = counts.iter().map(|(verdict, count)| format!("{verdict} {count} of {runs}")).collect();
-    Ok(Row { runs, flaky, ..row })
+    Ok(Row { runs, flaky, why, ..row })
 }

@@ -103,6 +103,8 @@ impl Shown<'_> {
     fn hangs(&self, out: &mut dyn Write) -> io::Result<()> {
         for row in self.rows.iter().filter(|row| row.outcome.as_deref() == Some("hung") || !row.flaky.is_empty()) {
             writeln!(out, "\n{BOLD}{}@{} {} {}{BOLD:#}", row.agent, row.version, row.scenario, row.terminal)?;
+            // whole: the sentence is what was asked for
+            row.why.iter().try_for_each(|why| writeln!(out, "  why       {why}"))?;
             let mut line = |what: &str, of: &[String]| -> io::Result<()> {
                 of.iter().try_for_each(|text| writeln!(out, "  {what:9} {}", one_line(text)))
             };

@@ -69,15 +69,15 @@ impl<'a> View<'a> {
         .take(most)
     }
 
-    /// What a process's threads wait for. A thread that was caught running and does not work is taken as it was before: it
-    /// woke up for a moment.
+    /// What a process's threads wait for. A thread that was caught running, or at a file, and does not work is taken as it
+    /// was before: it woke up for a moment.
     pub fn waits(&self, process: &Process) -> Vec<Wait> {
         let before = self.before.process(process.pid);
         let idle = self.wants(process.pid) < IDLES_SHARE;
         let thread = |thread: &'_ Thread| {
             let old = before.and_then(|before| before.threads.iter().find(|old| old.tid == thread.tid));
             match old {
-                Some(old) if idle && thread.state == State::Running => waits::of(process, old),
+                Some(old) if idle && matches!(thread.state, State::Running | State::Disk) => waits::of(process, old),
                 _ => waits::of(process, thread),
             }
         };
@@ -147,6 +147,17 @@ impl<'a> View<'a> {
         };
         match (bytes(self.before), bytes(self.after)) {
             (Some(before), Some(after)) => after.saturating_sub(before),
+            _ => 0,
+        }
+    }
+
+    /// Segments with data that came on a connection within the window.
+    pub fn received_pieces(&self, socket: &Socket) -> u64 {
+        let pieces = |snapshot: &Snapshot| {
+            snapshot.sockets.get(&socket.inode).and_then(|socket| socket.traffic).map(|traffic| traffic.received_pieces)
+        };
+        match (pieces(self.before), pieces(self.after)) {
+            (Some(before), Some(after)) => after.saturating_sub(before).into(),
             _ => 0,
         }
     }

@@ -67,3 +67,24 @@ fn names(processes: &[&Process]) -> String {
     }
     names.join(", ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::add;
+    use crate::data::{Process, Reader, Snapshot, Thread};
+
+    /// Yama hides the system call of a process that is one's own, and nothing else.
+    #[test]
+    fn what_yama_hides() {
+        let thread = Thread { tid: 7, ..Thread::default() };
+        let process = Process { pid: 7, uid: 1000, fds_read: true, threads: vec![thread], ..Process::default() };
+        let reader = Reader { uid: 1000, ptrace_scope: Some(1), ..Reader::default() };
+        let mut snapshot = Snapshot { roots: vec![7], reader, ..Snapshot::default() };
+        snapshot.tree.insert(7, process);
+        add(&mut snapshot);
+        let [lack] = snapshot.lacks.as_slice() else { panic!("one lack: {:?}", snapshot.lacks) };
+        assert!(lack.what.contains("which system call 7"), "{lack:?}");
+        let both = ["sysctl kernel.yama.ptrace_scope=0", "sudo rehang why 7"];
+        assert!(both.iter().all(|words| lack.remedy.contains(words)), "{lack:?}");
+    }
+}

@@ -154,7 +154,7 @@ enum Shared {
     File(u64),
 }
 
-/// Finds the processes outside the tree that share something with it, and the ancestors.
+/// Finds the processes outside the tree that share something with it, the ancestors, and all below who holds a lock.
 fn around(snapshot: &mut Snapshot, all: &BTreeMap<Pid, Pid>, tree: &BTreeSet<Pid>) {
     let mut shared: BTreeSet<Shared> = BTreeSet::new();
     for fd in snapshot.tree.values().flat_map(|process| &process.fds) {
@@ -179,7 +179,10 @@ fn around(snapshot: &mut Snapshot, all: &BTreeMap<Pid, Pid>, tree: &BTreeSet<Pid
         }
     }
     shared.extend(snapshot.locks.iter().map(|lock| Shared::File(lock.inode)));
-    let mut wanted: BTreeSet<Pid> = snapshot.locks.iter().filter_map(|lock| lock.pid).collect();
+    // who holds a lock may wait for what works below it
+    let holders: Vec<Pid> =
+        snapshot.locks.iter().filter_map(|lock| lock.pid).filter(|pid| !tree.contains(pid)).collect();
+    let mut wanted = below(&holders, all);
     for root in &snapshot.roots {
         let mut at = all.get(root).copied().unwrap_or(0);
         while at > 0 && wanted.insert(at) {

@@ -1,10 +1,8 @@
 //! The cases: a line each says what must be found, and a function what is started.
 
-use crate::stage::{Case, Stage, path};
+use crate::set_up::*;
+use crate::stage::{Case, Stage};
 use rehang_probe::{Limits, Verdict};
-use rustix::fs::{Mode, OFlags};
-use std::io::{Read, Write};
-use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
 use std::process::Stdio;
 
@@ -25,26 +23,26 @@ pub fn all() -> Vec<Case> {
         hung("stdin-epoll", "stdin-open", "S1", "standard input", |s| piped(s, &["epoll-stdin"])),
         hung("stdin-poll", "stdin-open", "S1", "standard input", |s| piped(s, &["poll-stdin"])),
         hung("stdin-of-an-agent", "stdin-open", "S1", "Codex", |s| {
-            let mut command = s.agent("codex", &["exec"], &["read-stdin-in-thread"]);
-            command.stdin(Stdio::piped());
-            s.start(command);
+            agent_piped(s, "codex", &["exec"], &["read-stdin-in-thread"]);
         }),
         hung("stdin-of-a-child-whose-output-is-read", "stdin-open", "S1", "standard input", |s| {
             plain(s, &["read-output-of", "stdin", "read-stdin"]);
         }),
         hung("stdin-of-a-tool", "stdin-open", "B1", "opencode", |s| {
-            let command = s.agent("opencode", &["run"], &["loop-with-child", "read-stdin"]);
-            s.start(command);
+            agent(s, "opencode", &["run"], &["loop-with-child", "read-stdin"]);
         }),
         hung("stdin-of-a-tool-below-a-shell", "stdin-open", "B1", "opencode", |s| {
-            let command = s.agent("opencode", &["run"], &["loop-with-child", "wait-for", "read-stdin"]);
-            s.start(command);
+            agent(s, "opencode", &["run"], &["loop-with-child", "wait-for", "read-stdin"]);
+        }),
+        hung("stdin-of-a-hook", "stdin-open", "S3", "a hook of Claude Code", |s| {
+            agent(s, "claude", &["-p"], &["loop-with-child", "args", "/home/x/.claude/hooks/check.sh", "read-stdin"]);
         }),
         hung("tty-read", "tty-read", "B2", "waits for a key at the terminal /dev/pts/", |s| tty(s, &["read-stdin"])),
         hung("tty-read-dev-tty", "tty-read", "B2", "waits for a key at the terminal /dev/tty", |s| {
             tty(s, &["read-dev-tty"])
         }),
         hung("tty-read-of-a-tool", "tty-read", "B2", "waits for a key", |s| tty(s, &["wait-for", "read-dev-tty"])),
+        hung("terminal-query", "tty-read", "B2", "its cursor", |s| tty(s, &["wait-for", "ask-terminal"])),
         hung("pager", "pager", "B3", "shows a page", |s| tty(s, &["wait-for", "named", "less", "read-dev-tty"])),
         hung("editor", "editor", "B4", "is an editor", |s| tty(s, &["wait-for", "named", "vim", "poll-stdin"])),
         hung("editor-on-stderr", "editor-on-stderr", "B4", "its own standard error", |s| {
@@ -56,6 +54,9 @@ pub fn all() -> Vec<Case> {
         hung("tty-unread", "tty-unread", "T6", "does not read", |s| tty(s, &["fill-tty"])),
         hung("stray-holds-pipe", "stray-holds-pipe", "B6", "outlived the command", |s| stray(s, "quiet", "out")),
         hung("stray-holds-stderr-too", "stray-holds-pipe", "B6", "outlived the command", |s| stray(s, "quiet", "both")),
+        hung("stray-in-a-session-of-its-own", "stray-holds-pipe", "B6", "outlived the command", |s| {
+            stray(s, "away", "out");
+        }),
         moves("stray-writes-pipe", Hung, "stray-writes-pipe", Some("B7"), "goes on writing", |s| {
             stray(s, "noisy", "out")
         }),
@@ -73,6 +74,10 @@ pub fn all() -> Vec<Case> {
         hung("fifo-open", "fifo-open", "B12", "nobody opens it to write", |s| {
             let fifo = fifo(s, "queue");
             plain(s, &["open-fifo", &fifo]);
+        }),
+        hung("fifo-open-to-write", "fifo-open", "B12", "nobody opens it to read", |s| {
+            let fifo = fifo(s, "queue");
+            plain(s, &["open-fifo-to-write", &fifo]);
         }),
         Case {
             ready: 1,
@@ -93,7 +98,14 @@ pub fn all() -> Vec<Case> {
         },
         hung("unreaped", "unreaped", "C4", "has not noticed", |s| plain(s, &["ignore-child"])),
         moves("spin-on-eof", Hung, "eof-spin", Some("H2"), "spins", |s| plain(s, &["spin-on-eof"])),
-        moves("spin", Hung, "cpu-spin", Some("H2"), "spins or computes", |s| plain(s, &["spin"])),
+        moves("spin-on-a-broken-pipe", Hung, "eof-spin", Some("H2"), "spins", |s| plain(s, &["spin-on-broken-pipe"])),
+        Case {
+            // it is awaited where it is found
+            ready: 0,
+            ..moves("orphaned-agent-spins", Hung, "cpu-spin", Some("H2"), "whoever started it is gone", |s| {
+                orphan(s, "opencode");
+            })
+        },
         Case {
             limits: Limits { silent_ms: 50 },
             ..hung("model-silent", "model-silent", "M1", "began to answer", |s| peer(s, "claude", "ask-by-loop"))
@@ -103,40 +115,98 @@ pub fn all() -> Vec<Case> {
             ..hung("peer-silent", "peer-silent", "E2", "has been silent", |s| peer(s, "curl", "ask-by-read"))
         },
         hung("no-connection", "no-connection", "M8", "nothing under way", |s| {
-            let command = s.agent("opencode", &["run"], &["idle"]);
-            s.start(command);
+            agent(s, "opencode", &["run"], &["idle"]);
+        }),
+        hung("no-connection-but-a-timer", "no-connection", "M8", "nothing under way", |s| {
+            agent(s, "codex", &["exec"], &["timer"]);
         }),
         hung("oauth-callback", "oauth-callback", "X4", "log-in", |s| {
-            let command = s.agent("gemini", &[], &["listen"]);
-            s.start(command);
+            agent(s, "gemini", &[], &["listen"]);
         }),
         hung("never-ends", "never-ends", "B5", "without an end", |s| plain(s, &["wait-for", "sleep-for-ever"])),
+        hung("never-ends-and-ignores-term", "never-ends", "B5", "kill -KILL", |s| {
+            plain(s, &["wait-for", "deaf-to-term", "sleep-for-ever"]);
+        }),
+        hung("follows-a-file", "never-ends", "B5", "follows a file", |s| {
+            agent(s, "tail", &["-f", "x.log"], &["named", "tail", "idle"]);
+        }),
         hung("thread-deadlock", "thread-deadlock", "", "each other", |s| plain(s, &["deadlock"])),
         // our own GET requests keep these awake
         moves("question-on-a-server", Hung, "question-open", Some("Q1"), "Which database?", |s| {
-            opencode(s, QUESTION, "[]", "{}")
+            asking(s, QUESTION, "[]", "{}")
+        }),
+        moves("two-questions-on-a-server", Hung, "question-open", Some("Q1"), "(1 more are open)", |s| {
+            asking(s, &format!("[{0},{0}]", QUESTION.trim_matches(['[', ']'])), "[]", "{}");
         }),
         moves("question-of-a-subagent", Hung, "question-open", Some("Q2"), "subagent", |s| {
-            opencode(s, QUESTION, "[]", r#"{"id":"ses_1","parentID":"ses_0"}"#)
+            asking(s, QUESTION, "[]", NESTED)
         }),
         moves("permission-on-a-server", Hung, "permission-open", Some("P1"), "bash: rm -r build", |s| {
-            opencode(s, "[]", PERMISSION, "{}")
+            asking(s, "[]", PERMISSION, "{}")
+        }),
+        moves("permission-of-a-subagent", Hung, "permission-open", Some("P2"), "subagent", |s| {
+            asking(s, "[]", PERMISSION, NESTED)
+        }),
+        moves("tool-of-which-nothing-runs", Hung, "tool-lost", Some("B13"), "“bash: make”", |s| {
+            busy(s, BUSY, TOOL_RUNS);
+        }),
+        moves("busy-behind-its-answer", Hung, "busy-stuck", Some("E3"), "its session busy", |s| {
+            busy(s, BUSY, COMPLETE)
+        }),
+        hung("question-in-a-log", "question-open", "Q1", "que_1", |s| {
+            let line = "service=question id=que_1 questions=1 asking";
+            agent(s, "opencode", &["run", "go"], &["logged", line, "idle"]);
+        }),
+        hung("permission-in-a-log", "permission-open", "P1", "touch x", |s| {
+            let line = r#"service=permission id=per_1 permission=bash patterns=["touch x"] asking"#;
+            agent(s, "opencode", &["run", "go"], &["logged", line, "idle"]);
+        }),
+        hung("question-in-a-transcript", "question-open", "Q1", "Which colour?", |s| {
+            agent_piped(s, "claude", &["-p"], &["recorded", "question", "epoll-stdin"]);
+        }),
+        hung("permission-in-a-transcript", "permission-open", "P3", "“Bash: touch x”", |s| {
+            agent_piped(s, "claude", &["-p"], &["recorded", "bash", "epoll-stdin"]);
+        }),
+        hung("permission-at-a-terminal", "permission-open", "P1", "a key at the terminal", |s| {
+            agent_on_tty(s, "claude", &["recorded", "bash", "epoll-stdin"]);
+        }),
+        hung("tool-of-a-transcript-of-which-nothing-runs", "tool-lost", "B13", "“Bash: touch x”", |s| {
+            agent(s, "claude", &["-p"], &["recorded", "bash", "idle"]);
+        }),
+        hung("tool-server-owes-an-answer", "tool-lost", "X2", "which a tool server owes it", |s| {
+            agent(s, "claude", &["-p"], &["recorded", "tool-server", "idle"]);
+        }),
+        hung("alive-after-its-result", "alive-after-result", "H1", "nothing in sight keeps it", |s| {
+            agent(s, "claude", &["-p"], &["recorded", "ended", "idle"]);
+        }),
+        hung("alive-after-its-result-by-a-child", "alive-after-result", "H1", "below it lives", |s| {
+            agent(s, "claude", &["-p"], &["recorded", "ended", "loop-with-child", "sleep"]);
+        }),
+        hung("alive-after-its-result-by-its-input", "alive-after-result", "H1", "holds its standard input open", |s| {
+            agent_piped(s, "claude", &["-p"], &["recorded", "ended", "epoll-stdin"]);
         }),
         // what is no hang
         benign("sleep", Waiting, "sleep", |s| plain(s, &["sleep"])),
         benign("live-child", Waiting, "sleep", |s| plain(s, &["wait-for", "sleep"])),
         benign("live-child-whose-output-is-read", Waiting, "sleep", |s| plain(s, &["read-output-of", "out", "sleep"])),
         benign("tool-sleeps", Waiting, "sleep", |s| {
-            let command = s.agent("opencode", &["run"], &["loop-with-child", "sleep"]);
-            s.start(command);
+            agent(s, "opencode", &["run"], &["loop-with-child", "sleep"]);
         }),
+        benign("tool-of-a-transcript-sleeps", Waiting, "sleep", |s| {
+            agent(s, "claude", &["-p"], &["recorded", "bash", "loop-with-child", "sleep"]);
+        }),
+        benign("tool-server-is-mute", Waiting, "tool-server-mute", |s| {
+            agent(s, "claude", &["-p"], &["loop-with-child", "args", "mcp-server", "sleep"]);
+        }),
+        benign("model-thinks", Waiting, "peer-wait", thinking),
+        benign("agent-at-a-terminal", Waiting, "terminal-person", |s| agent_on_tty(s, "claude", &["epoll-stdin"])),
+        benign("slow-reader", Waiting, "slow-reader", |s| plain(s, &["read-slowly", "fill-stdout"])),
         benign("timer", Waiting, "timer", |s| plain(s, &["timer"])),
         benign("tool-server-idles", Waiting, "helper", |s| {
             plain(s, &["read-output-of", "stdin", "args", "mcp-server", "read-stdin"])
         }),
         benign("server-idles", Waiting, "serves", |s| {
-            let command = s.agent("codex", &["app-server"], &["listen"]);
-            s.start(command);
+            agent(s, "codex", &["app-server"], &["listen"]);
         }),
         benign("connecting", Waiting, "connecting", |s| {
             let listener = deaf();
@@ -146,7 +216,17 @@ pub fn all() -> Vec<Case> {
         }),
         moves("build", Working, "working", None, "works", |s| plain(s, &["wait-for", "build"])),
         moves("polling", Waiting, "polling", None, "polls", |s| plain(s, &["wait-for", "poll-a-file"])),
-        moves("peer-talks", Waiting, "peer-talks", None, "talks", talking),
+        moves("spin", Working, "computing", None, "computes", |s| plain(s, &["spin"])),
+        moves("peer-talks", Waiting, "peer-talks", None, "talks", |s| talking(s, None, b"data: x\n")),
+        moves("model-talks", Waiting, "peer-talks", None, "the model's answer", |s| {
+            talking(s, Some("claude"), &[b'x'; 150]);
+        }),
+        moves("model-keeps-alive", Waiting, "peer-keepalive", Some("M2"), "next to nothing", |s| {
+            talking(s, Some("claude"), b": keep-alive\n\n");
+        }),
+        moves("retry", Waiting, "retry", Some("M5"), "before it asks its model again", |s| {
+            busy(s, r#"{"ses_1":{"type":"retry","attempt":3,"message":"overloaded","next":0}}"#, "[]");
+        }),
         Case {
             ready: 1,
             ..moves("lock-holder-works", Waiting, "lock-wait", None, "and works", |s| {
@@ -157,6 +237,11 @@ pub fn all() -> Vec<Case> {
 }
 
 const QUESTION: &str = r#"[{"id":"que_1","sessionID":"ses_1","questions":[{"question":"Which database?","header":"db","options":[{"label":"sqlite","description":""}]}]}]"#;
+const BUSY: &str = r#"{"ses_1":{"type":"busy"}}"#;
+const NESTED: &str = r#"{"id":"ses_1","parentID":"ses_0"}"#;
+const TOOL_RUNS: &str = r#"[{"info":{"role":"assistant","time":{"created":1}},"parts":[{"type":"tool","tool":"bash","state":{"status":"running","input":{"command":"make"}}}]}]"#;
+const COMPLETE: &str =
+    r#"[{"info":{"role":"assistant","finish":"stop","time":{"created":1,"completed":2}},"parts":[]}]"#;
 const PERMISSION: &str =
     r#"[{"id":"per_1","sessionID":"ses_1","permission":"bash","patterns":["rm -r build"],"always":[],"metadata":{}}]"#;
 
@@ -172,7 +257,12 @@ fn hung(
 }
 
 fn benign(name: &'static str, verdict: Verdict, signature: &'static str, set_up: fn(&mut Stage)) -> Case {
-    let mechanism = (signature == "connecting").then_some("X6");
+    let mechanism = match signature {
+        "connecting" => Some("X6"),
+        "tool-server-mute" => Some("X1"),
+        "terminal-person" => Some("T3"),
+        _ => None,
+    };
     Case { name, verdict, signature, mechanism, says: "", still: true, ready: 1, limits: Limits::default(), set_up }
 }
 
@@ -185,102 +275,4 @@ fn moves(
     set_up: fn(&mut Stage),
 ) -> Case {
     Case { name, verdict, signature, mechanism, says, still: false, ready: 1, limits: Limits::default(), set_up }
-}
-
-fn plain(stage: &mut Stage, words: &[&str]) {
-    let command = stage.player(words);
-    stage.start(command);
-}
-
-/// With a standard input that we hold and never write to.
-fn piped(stage: &mut Stage, words: &[&str]) {
-    let mut command = stage.player(words);
-    command.stdin(Stdio::piped());
-    stage.start(command);
-}
-
-fn fifo(stage: &Stage, name: &str) -> String {
-    let path = path(stage, name);
-    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
-        .expect("a FIFO");
-    path
-}
-
-/// A command whose background process keeps its streams, and whose starter reads them to the end.
-fn stray(stage: &mut Stage, how: &str, streams: &str) {
-    let lifeline = fifo(stage, "lifeline");
-    let line = rustix::fs::open(&lifeline, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).expect("the lifeline");
-    stage.keep(line);
-    plain(stage, &["read-output-of", streams, "leave", "stray", how, &lifeline]);
-}
-
-/// A terminal whose master we hold and never write to or read from.
-fn tty(stage: &mut Stage, words: &[&str]) {
-    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal");
-    grantpt(&master).expect("granted");
-    unlockpt(&master).expect("unlocked");
-    let slave = ptsname(&master, Vec::new()).expect("a name").into_string().expect("text");
-    let mut all = vec!["tty", slave.as_str()];
-    all.extend(words);
-    plain(stage, &all);
-    stage.keep(master);
-}
-
-/// One process that waits for a lock (the root) and one that holds it.
-fn locked(stage: &mut Stage, kind: &str, name: &str, waiter: &[&str], holder: &[&str]) {
-    let path = path(stage, name);
-    std::fs::write(&path, b"").expect("a file");
-    let mut words = vec!["hold-lock", kind, path.as_str()];
-    words.extend(holder);
-    let holder = stage.player(&words);
-    let mut waiting: Vec<&str> = waiter.to_vec();
-    waiting.push(&path);
-    let waiter = stage.player(&waiting);
-    stage.start_behind(holder, waiter);
-}
-
-/// A peer that takes a request, sends a few bytes, and falls silent.
-fn peer(stage: &mut Stage, name: &str, how: &str) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
-    let address = listener.local_addr().expect("an address").to_string();
-    let command = stage.agent(name, &["-p"], &["connect", &address, how]);
-    stage.start(command);
-    let (mut stream, _) = listener.accept().expect("it connects");
-    stream.read_exact(&mut [0; 7]).expect("it asks");
-    stream.write_all(b"event: ping\n").expect("it listens");
-    stage.keep((listener, stream));
-}
-
-/// A peer that goes on talking.
-fn talking(stage: &mut Stage) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
-    let address = listener.local_addr().expect("an address").to_string();
-    plain(stage, &["connect", &address, "read"]);
-    let (stream, _) = listener.accept().expect("it connects");
-    std::thread::spawn(move || {
-        let mut stream = stream;
-        // ends when the other side does
-        while stream.write_all(b"data: x\n").is_ok() {
-            std::thread::sleep(std::time::Duration::from_millis(4));
-        }
-    });
-}
-
-fn opencode(stage: &mut Stage, question: &str, permission: &str, session: &str) {
-    let command = stage.agent("opencode", &["serve"], &["opencode-server", question, permission, session]);
-    stage.start(command);
-}
-
-/// A socket that listens and whose queue is full: whoever connects is not answered.
-fn deaf() -> (TcpListener, Vec<std::net::TcpStream>) {
-    use rustix::net::{AddressFamily, SocketType, bind, listen, socket};
-    let socket = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
-    bind(&socket, &std::net::SocketAddr::from(([127, 0, 0, 1], 0))).expect("loopback");
-    listen(&socket, 0).expect("it listens");
-    let listener = TcpListener::from(socket);
-    let address = listener.local_addr().expect("an address");
-    // a queue of 0 takes one connection
-    let first = std::net::TcpStream::connect(address).expect("the only place in the queue");
-    (listener, vec![first])
 }

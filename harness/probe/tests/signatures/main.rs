@@ -6,8 +6,11 @@
 //! Invariant: a look is judged once the kernel shows that the tree stands still (or, for what never does, at the second
 //! look after it said that it is ready in which it was let run), and the first judgement counts.
 
+mod agents;
 mod cases;
 mod play;
+mod rights;
+mod set_up;
 mod stage;
 
 use libtest_mimic::{Arguments, Trial};
@@ -23,13 +26,15 @@ fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     // a descriptor of one case that leaked into another would be one more holder of an end
     arguments.test_threads = Some(1);
-    let trials = cases::all().into_iter().map(|case| {
-        Trial::test(case.name, move || {
+    let again = move |name: &str, one: Box<dyn Fn() -> Result<(), String> + Send>| {
+        Trial::test(name, move || {
             for run in 1..=runs {
-                stage::run(&case).map_err(|error| format!("run {run} of {runs}: {error}"))?;
+                one().map_err(|error| format!("run {run} of {runs}: {error}"))?;
             }
             Ok(())
         })
-    });
-    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+    };
+    let cases = cases::all().into_iter().map(|case| again(case.name, Box::new(move || stage::run(&case))));
+    let rights = rights::all().map(|(name, one)| again(name, Box::new(one)));
+    libtest_mimic::run(&arguments, cases.chain(rights).collect()).exit_code()
 }

@@ -5,6 +5,7 @@
 // leaving children unreaped is what some of them are for
 #![allow(clippy::zombie_processes)]
 
+use crate::agents;
 use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
@@ -73,14 +74,41 @@ pub fn play(words: &[String]) {
             let _ = child.wait();
             drop(held);
         }
+        // reads a little, and sleeps before it reads on
+        ["read-slowly", rest @ ..] => {
+            let mut child = again(rest).stdout(Stdio::piped()).spawn().expect("a child");
+            let mut output = child.stdout.take().expect("piped");
+            let _ = output.read(&mut [0; 16]);
+            std::thread::sleep(LONG);
+            let _ = child.wait();
+        }
         // a shell that leaves something in the background
         ["leave", rest @ ..] => {
             again(rest).spawn().expect("a stray");
+        }
+        ["leave-agent", name, rest @ ..] => {
+            again(rest).arg0(name).spawn().expect("a stray");
         }
         ["stray", "quiet", lifeline] => {
             let line = open(lifeline, OFlags::RDONLY);
             ready();
             read(line.as_fd());
+        }
+        // in a session of its own, as `setsid` leaves it
+        ["stray", "away", lifeline] => {
+            setsid().expect("a session");
+            play(&["stray", "quiet", lifeline].map(str::to_owned));
+        }
+        // names itself, and computes until its lifeline ends
+        ["stray", "spin", lifeline] => {
+            let line = open(lifeline, OFlags::RDONLY);
+            let pid = std::process::id().to_string();
+            std::thread::spawn(move || {
+                read(line.as_fd());
+                std::process::exit(0);
+            });
+            std::fs::write("stray", pid).expect("a file");
+            spin();
         }
         ["stray", "noisy", lifeline] => {
             let line = open(lifeline, OFlags::RDONLY | OFlags::NONBLOCK);
@@ -167,6 +195,38 @@ pub fn play(words: &[String]) {
             ready();
             drop(open(path, OFlags::RDONLY));
         }
+        ["open-fifo-to-write", path] => {
+            ready();
+            drop(open(path, OFlags::WRONLY));
+        }
+        // asks where the cursor is, and reads the answer as a key
+        ["ask-terminal"] => {
+            let stdin = rustix::stdio::stdin();
+            let mut mode = rustix::termios::tcgetattr(stdin).expect("a terminal");
+            mode.make_raw();
+            rustix::termios::tcsetattr(stdin, rustix::termios::OptionalActions::Now, &mode).expect("raw");
+            let _ = rustix::io::write(rustix::stdio::stdout(), b"\x1b[6n");
+            ready();
+            let _ = rustix::io::read(stdin, &mut [0; 1]);
+        }
+        // throws TERM away, and what it starts does too
+        ["deaf-to-term", rest @ ..] => {
+            // SAFETY: ignoring a signal runs no code of ours
+            unsafe { libc::signal(libc::SIGTERM, libc::SIG_IGN) };
+            play(&rest.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        }
+        // nobody but root may look into it
+        ["undumpable", rest @ ..] => {
+            rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable).expect("allowed");
+            play(&rest.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        }
+        // says as JSON what it can tell of a process
+        ["look-at", pid] => {
+            let (options, limits) = (rehang_probe::Options { ask: true }, rehang_probe::Limits::default());
+            let pid = pid.parse().expect("a number");
+            let look = rehang_probe::look(&[pid], &options, &limits, Duration::from_millis(1)).expect("it lives");
+            println!("{}", serde_json::to_string(&look.diagnosis).expect("JSON"));
+        }
         ["flock", path] => {
             let file = open(path, OFlags::RDWR);
             ready();
@@ -205,18 +265,18 @@ pub fn play(words: &[String]) {
             let _ = child.wait();
         }
         ["nothing"] => {}
+        // Rust's runtime ignores SIGPIPE, as Node's does
+        ["spin-on-broken-pipe"] => {
+            let (_, broken) = std::io::pipe().expect("a pipe");
+            ready();
+            while rustix::io::write(&broken, b"x").is_err() {}
+        }
         ["spin-on-eof"] => {
             let null = open("/dev/null", OFlags::RDONLY);
             ready();
             while rustix::io::read(&null, &mut [0; 16]).is_ok() {}
         }
-        ["spin"] => {
-            ready();
-            let mut x = 1_u64;
-            loop {
-                x = std::hint::black_box(x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
-            }
-        }
+        ["spin"] => spin(),
         // a build: memory touched anew, processes that come and go
         ["build"] => {
             ready();
@@ -235,7 +295,11 @@ pub fn play(words: &[String]) {
             let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
             epoll_of(&[listener.as_fd()], true);
         }
-        ["opencode-server", question, permission, session] => serve(question, permission, session),
+        ["opencode-server", status, question, permission, session, message] => {
+            agents::serve(status, question, permission, session, message);
+        }
+        ["recorded", what, rest @ ..] => agents::recorded(what, rest),
+        ["logged", line, rest @ ..] => agents::logged(line, rest),
         ["idle"] => epoll_of(&[], true),
         ["timer"] => {
             let instance = epoll::create(epoll::CreateFlags::CLOEXEC).expect("an epoll instance");
@@ -267,8 +331,16 @@ pub fn play(words: &[String]) {
     }
 }
 
+fn spin() -> ! {
+    ready();
+    let mut x = 1_u64;
+    loop {
+        x = std::hint::black_box(x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+    }
+}
+
 /// One byte to whoever waits for it.
-fn ready() {
+pub fn ready() {
     let Some(path) = std::env::var_os("READY") else { return };
     let mut fifo = std::fs::File::options().write(true).open(path).expect("the stage waits");
     fifo.write_all(b"!").expect("the stage reads");
@@ -326,41 +398,17 @@ fn connected(mut stream: TcpStream, how: &str) {
             let _ = stream.read(&mut [0; 16]);
             epoll_of(&[stream.as_fd()], true);
         }
+        // a request, and no byte of an answer
+        "ask-and-loop" => {
+            stream.write_all(b"POST /v1/messages\r\n").expect("sent");
+            epoll_of(&[stream.as_fd()], true);
+        }
         _ => {
             stream.write_all(b"GET /\r\n").expect("sent");
             ready();
             let mut bytes = [0; 64];
             while stream.read(&mut bytes).is_ok_and(|n| n > 0) {}
         }
-    }
-}
-
-/// As much of opencode's server as a reader of open asks needs. Whatever is no GET ends it.
-fn serve(question: &str, permission: &str, session: &str) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
-    ready();
-    for stream in listener.incoming() {
-        let Ok(mut stream) = stream else { continue };
-        let mut request = Vec::new();
-        let mut part = [0; 1024];
-        while !request.ends_with(b"\r\n\r\n") {
-            match stream.read(&mut part) {
-                Ok(n) if n > 0 => request.extend_from_slice(&part[..n]),
-                _ => break,
-            }
-        }
-        let request = String::from_utf8_lossy(&request).into_owned();
-        assert!(request.starts_with("GET "), "only GET requests: {request}");
-        let path = request.split([' ', '?']).nth(1).unwrap_or_default();
-        let body = match path {
-            "/session/status" => r#"{"ses_1":{"type":"busy"}}"#,
-            "/question" => question,
-            "/permission" => permission,
-            _ => session,
-        };
-        let head =
-            format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", body.len());
-        let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes()));
     }
 }
 

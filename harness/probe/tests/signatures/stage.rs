@@ -3,7 +3,7 @@
 //! Invariant: nothing of a case outlives it: processes die with their parent or with the end of their lifeline.
 
 use crate::play::MARK;
-use rehang_probe::data::State;
+use rehang_probe::data::{Process, State};
 use rehang_probe::{Limits, Look, Options, Pid, Snapshot, Verdict};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
@@ -21,7 +21,7 @@ pub struct Case {
     pub verdict: Verdict,
     pub signature: &'static str,
     pub mechanism: Option<&'static str>,
-    /// Words that the sentence must hold.
+    /// Words that the sentence must hold, or what is said to end it.
     pub says: &'static str,
     /// Whether the tree comes to a standstill.
     pub still: bool,
@@ -36,6 +36,8 @@ pub struct Stage {
     pub folder: tempfile::TempDir,
     ready: OwnedFd,
     children: Vec<Child>,
+    /// Who is asked about, where it is not the first child.
+    pub root: Option<Pid>,
     /// Whatever must stay open.
     pub keep: Vec<Box<dyn Any>>,
 }
@@ -46,32 +48,52 @@ const WINDOW: Duration = Duration::from_millis(40);
 const MOST_LOOKS: usize = 1500;
 
 impl Stage {
-    fn new() -> Result<Stage, String> {
+    /// A stage without anybody on it.
+    ///
+    /// # Errors
+    /// No folder, no FIFO.
+    pub fn new() -> Result<Stage, String> {
         let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
         let path = folder.path().join("ready");
         rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
             .map_err(|e| e.to_string())?;
         let ready =
             rustix::fs::open(&path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).map_err(|e| e.to_string())?;
-        Ok(Stage { folder, ready, children: Vec::new(), keep: Vec::new() })
+        // whoever plays as another user says it here too
+        rustix::fs::chmod(folder.path(), Mode::from_raw_mode(0o711)).map_err(|e| e.to_string())?;
+        rustix::fs::chmod(&path, Mode::from_raw_mode(0o622)).map_err(|e| e.to_string())?;
+        Ok(Stage { folder, ready, children: Vec::new(), root: None, keep: Vec::new() })
+    }
+
+    /// The process that is asked about.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn root(&self) -> Result<Pid, String> {
+        let first = self.children.first().map(|child| child.id() as Pid);
+        self.root.or(first).ok_or_else(|| "no process".to_owned())
     }
 
     /// A command that plays `words`.
     pub fn player(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(std::env::current_exe().expect("this binary"));
-        command.arg(MARK).args(words).env("READY", self.folder.path().join("ready"));
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir(self.folder.path());
-        command
+        self.plays(&[], words)
     }
 
     /// A command that plays `words` under the name of an agent.
     pub fn agent(&self, name: &str, first: &[&str], words: &[&str]) -> Command {
-        let mut command = self.player(&[]);
-        let exe = std::env::current_exe().expect("this binary");
-        let mut named = Command::new(exe);
-        named.arg0(name).args(first).arg(MARK).args(words).env("READY", self.folder.path().join("ready"));
-        named.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir(self.folder.path());
-        std::mem::swap(&mut command, &mut named);
+        let mut command = self.plays(first, words);
+        command.arg0(name);
+        command
+    }
+
+    fn plays(&self, first: &[&str], words: &[&str]) -> Command {
+        let folder = self.folder.path();
+        // by this name another user may start it too, wherever it lies
+        let mut command = Command::new("/proc/self/exe");
+        command.arg0(std::env::current_exe().expect("this binary"));
+        command.args(first).arg(MARK).args(words).current_dir(folder);
+        command.env("READY", folder.join("ready")).env("CLAUDE_CONFIG_DIR", folder);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command
     }
 
@@ -128,7 +150,7 @@ pub fn run(case: &Case) -> Result<(), String> {
     let mut stage = Stage::new()?;
     (case.set_up)(&mut stage);
     stage.await_ready(case.ready)?;
-    let root = stage.children.first().map(|child| child.id() as Pid).ok_or("no process")?;
+    let root = stage.root()?;
     let (mut looks, mut last) = (0, None);
     let options = Options { ask: true };
     rehang_probe::watch(&[root], &options, &case.limits, WINDOW, |look| {
@@ -153,7 +175,7 @@ fn judge(case: &Case, look: &Look) -> Result<(), String> {
     let right = found.verdict == case.verdict
         && found.signature == case.signature
         && found.mechanism.as_deref() == case.mechanism
-        && found.sentence.contains(case.says);
+        && [&found.sentence, &found.ends].iter().any(|text| text.contains(case.says));
     if right {
         return Ok(());
     }
@@ -161,7 +183,7 @@ fn judge(case: &Case, look: &Look) -> Result<(), String> {
     Err(format!("expected {:?} {} {:?} “{}”, got {json}", case.verdict, case.signature, case.mechanism, case.says))
 }
 
-/// No thread of the tree was on a processor within the window, and nobody came or went.
+/// No thread of the tree was on a processor, or on its way to one, at any moment of the window, and nobody came or went.
 fn stands_still(look: &Look) -> bool {
     let still = |before: &Snapshot, after: &Snapshot| {
         after.tree.len() == before.tree.len()
@@ -170,8 +192,12 @@ fn stands_still(look: &Look) -> bool {
                 let threads = process.threads.iter().zip(&old.threads);
                 old.state == process.state
                     && process.threads.len() == old.threads.len()
-                    && process.threads.iter().all(|thread| thread.state != State::Running)
-                    && threads.into_iter().all(|(new, old)| new.tid == old.tid && new.switches == old.switches)
+                    && threads.into_iter().all(|(new, old)| {
+                        // caught running at first, it may have come to its wait only then; a page that is read is no wait
+                        let runs = |state| matches!(state, State::Running | State::Disk);
+                        let same = new.tid == old.tid && new.switches == old.switches && new.cpu_ns == old.cpu_ns;
+                        same && !runs(new.state) && !runs(old.state)
+                    })
             })
     };
     still(&look.before, &look.after)
@@ -179,11 +205,17 @@ fn stands_still(look: &Look) -> bool {
 
 /// The kernel let the tree run within the window: a spin for a millisecond at least, anything else at all.
 fn moved(look: &Look, case: &Case) -> bool {
-    let threads = |snapshot: &Snapshot, f: fn(&rehang_probe::data::Thread) -> u64| -> u64 {
-        snapshot.processes().flat_map(|process| &process.threads).map(f).sum()
+    type Count = fn(&rehang_probe::data::Thread) -> u64;
+    let sum = |process: &Process, f: Count| -> u64 { process.threads.iter().map(f).sum() };
+    let grew = |f: Count| -> u64 {
+        let played = look.after.processes().filter(|process| process.args.iter().any(|arg| arg == MARK));
+        let grown = |process: &Process| {
+            let before = look.before.process(process.pid)?;
+            Some(sum(process, f).saturating_sub(sum(before, f)))
+        };
+        played.filter_map(grown).max().unwrap_or(0)
     };
-    let grew = |f| threads(&look.after, f).saturating_sub(threads(&look.before, f));
-    if case.signature.ends_with("spin") {
+    if case.signature.ends_with("spin") || case.signature == "computing" {
         grew(|thread| thread.cpu_ns) >= 1_000_000
     } else {
         grew(|thread| thread.switches) > 0

@@ -4,7 +4,7 @@
 
 use super::network::connections;
 use super::{On, Wait, end_it, left, same};
-use crate::data::{Agent, Ask, Object, Process, SocketState};
+use crate::data::{Agent, Ask, Object, Pid, Process, SocketState};
 use crate::diagnosis::Sure;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
@@ -15,9 +15,17 @@ const BESIDE_NS: u64 = 3_000_000_000;
 
 /// What an agent says of itself.
 pub fn says(view: &View<'_>, process: &Process) -> Option<Finding> {
-    let agent = view.after.agents.iter().find(|agent| agent.pid == process.pid)?;
-    let Some(ask) = agent.asks.first() else { return gate(view, process, agent) };
+    let agent = record(view, process.pid)?;
     let pid = process.pid;
+    let Some(ask) = agent.asks.first() else {
+        if agent.turn == "retrying" {
+            let text = format!("{} waits before it asks its model again", view.name(pid));
+            let finding = Finding::waiting(pid, "retry", rank::TALKS, text).ends("an answer of the model");
+            let because = format!("it says so itself: {}", agent.sources.join(", "));
+            return Some(Finding { mechanism: Some("M5"), sure: Sure::Certain, ..finding }.because(because));
+        }
+        return gate(view, process, agent);
+    };
     let more = if agent.asks.len() > 1 { format!(" ({} more are open)", agent.asks.len() - 1) } else { String::new() };
     let (signature, what) = if ask.kind == "permission" {
         ("permission-open", format!("the permission {}", quoted(ask)))
@@ -95,6 +103,92 @@ fn gate(view: &View<'_>, process: &Process, agent: &Agent) -> Option<Finding> {
     Some(Finding::hung(pid, signature, mechanism, text).ends(ends).because(because).rank(rank::SAID))
 }
 
+fn record<'a>(view: &View<'a>, pid: Pid) -> Option<&'a Agent> {
+    view.after.agents.iter().find(|agent| agent.pid == pid)
+}
+
+/// A run without a person whose turn is over by its own record, and which is still there.
+pub fn lingers(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Finding> {
+    let agent = view.agent(process.pid)?;
+    let record = record(view, process.pid).filter(|record| record.turn == "ended" && record.asks.is_empty())?;
+    if !kind::headless(agent, process) || kind::serves(process) {
+        return None;
+    }
+    let pid = process.pid;
+    let name = view.name(pid);
+    let children: Vec<Pid> = view.living_children(pid).map(|child| child.pid).collect();
+    let input = waits.iter().find_map(|wait| match wait.on {
+        On::Input(0) => process.fd(0).filter(|fd| matches!(fd.what, Object::Pipe { .. } | Object::Socket { .. })),
+        _ => None,
+    });
+    let (kept, ends) = if let Some(fd) = input {
+        let who = view.names(&view.other_end(process, fd, true));
+        (format!("{who} holds its standard input open and writes nothing"), format!("{who} closes it"))
+    } else if !children.is_empty() {
+        let who = view.names(&children);
+        (format!("{who} below it lives"), format!("the end of {who}"))
+    } else if let Some((_, socket)) = connections(view, process).first() {
+        (format!("its connection to {} stands", socket.remote), "the end of that connection".to_owned())
+    } else {
+        ("nothing in sight keeps it".to_owned(), "nothing in sight".to_owned())
+    };
+    let text = format!("{name} has finished its turn and does not exit: {kept}");
+    let ends = format!("{ends}; from outside: {} (its result is out)", end_it(view, pid));
+    let because = format!("its own record ends with a finished turn: {}", record.sources.join(", "));
+    Some(Finding::hung(pid, "alive-after-result", "H1", text).ends(ends).because(because).rank(rank::LIKELY + 1))
+}
+
+/// A tool server, known by its name, that does not read what its agent asks, while the agent has nothing else: it is busy
+/// with something else, or never comes up (anthropics/claude-code#93087).
+pub fn mute_server(view: &View<'_>, process: &Process) -> Option<Finding> {
+    view.agent(process.pid)?;
+    if !connections(view, process).is_empty() {
+        return None;
+    }
+    let ours = |child: &Process, number: i32, reads: bool| {
+        child.fd(number).is_some_and(|fd| view.other_end(child, fd, reads).contains(&process.pid))
+    };
+    let server = view.living_children(process.pid).filter(|child| kind::helper(child)).find(|child| {
+        let asked = child.fd(0).filter(|_| ours(child, 0, true) && ours(child, 1, false));
+        asked.is_some_and(|fd| !super::reads_now(view, child.pid, fd)) && view.wants(child.pid) < 0.25
+    })?;
+    let (name, other) = (view.name(process.pid), view.name(server.pid));
+    let text = format!("{name} has a tool server, {other}, that does not read what it is asked");
+    let ends =
+        format!("{other} reads, or ends: {}; next time, a limit on its start and on calls", end_it(view, server.pid));
+    let finding = Finding::waiting(process.pid, "tool-server-mute", rank::CLOCK + 1, text).ends(ends);
+    let because =
+        "both its streams lead to the agent, and none of its threads reads them: it may be busy, or never come up";
+    Some(Finding { mechanism: Some("X1"), ..finding.because(because) })
+}
+
+/// What an agent that is idle by its processes calls under way: a tool of which nothing runs, a turn that is complete.
+fn lost(view: &View<'_>, process: &Process, record: &Agent) -> Option<Finding> {
+    let pid = process.pid;
+    let name = view.name(pid);
+    let ends = format!("nothing in sight; from outside: {}", end_it(view, pid));
+    let sources = record.sources.join(", ");
+    if let Some(tool) = record.running.first() {
+        let server = tool.starts_with("mcp__");
+        let (mechanism, why) = match server {
+            true => ("X2", "which a tool server owes it".to_owned()),
+            false => ("B13", "of which nothing runs: no command, no connection".to_owned()),
+        };
+        let text = format!("{name} waits for the result of its tool “{tool}”, {why}");
+        let finding = Finding::hung(pid, "tool-lost", mechanism, text).ends(ends);
+        return Some(finding.because(format!("its own record has that call without a result: {sources}")));
+    }
+    if record.turn == "ended" && record.busy.is_some_and(|busy| busy > 0) {
+        let text = format!("{name} calls its session busy, and that session's last answer is complete");
+        return Some(
+            Finding::hung(pid, "busy-stuck", "E3", text)
+                .ends(format!("an abort of that session; {ends}"))
+                .because(format!("it says so itself: {sources}")),
+        );
+    }
+    None
+}
+
 fn quoted(ask: &Ask) -> String {
     if ask.text.is_empty() { ask.id.clone() } else { format!("“{}”", ask.text) }
 }
@@ -104,7 +198,7 @@ pub fn idle(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Findin
     let agent = view.agent(process.pid)?;
     let pid = process.pid;
     let name = view.name(pid);
-    let record = view.after.agents.iter().find(|agent| agent.pid == pid);
+    let record = record(view, pid);
     let ours = process.fds.iter().filter_map(|fd| view.socket(fd));
     let port = ours
         .filter(|socket| socket.state == SocketState::Listening && !socket.local.is_empty())
@@ -134,21 +228,18 @@ pub fn idle(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Findin
     if !connections(view, process).is_empty() {
         return None;
     }
+    if let Some(lost) = record.and_then(|record| lost(view, process, record)) {
+        return Some(lost);
+    }
     let timer = waits.iter().filter(|wait| wait.on == On::Clock).find_map(|wait| left(wait.limit));
-    let timer = timer.map(|left| format!(", its nearest timer {left}")).unwrap_or_default();
     let text = format!("{name} has nothing under way: no connection to a model, no child, no input that it waits for");
     let ends = format!("nothing in sight; {}", end_it(view, pid));
-    let ended = record.is_some_and(|record| record.turn == "ended");
-    if ended {
-        let text = format!("{name} has finished its turn and does not exit");
-        return Some(
-            Finding::hung(pid, "alive-after-result", "H1", text)
-                .ends(ends)
-                .because("its own record ends with a finished turn"),
-        );
-    }
     let finding = Finding::hung(pid, "no-connection", "M8", text).ends(ends);
-    Some(finding.because(format!(
-        "it waits inside itself{timer}: an answer that nobody gives, or an event that got lost, look like this"
-    )))
+    Some(match timer {
+        // a pause between two tries ends by itself; the timers of a runtime look no different
+        Some(left) => finding.guess().because(format!(
+            "it waits inside itself, its nearest timer {left}: an answer that nobody gives, an event that got lost, or a pause before it tries again look like this"
+        )),
+        None => finding.because("it waits inside itself: an answer that nobody gives, or an event that got lost, look like this"),
+    })
 }

@@ -3,7 +3,7 @@
 //! Invariant: a lock's waiter is explained by its holder, and a holder that works makes it a mere wait.
 
 use super::{Rules, Wait, end_it, steady, waits_for};
-use crate::data::{Lock, Object, Pid, Process};
+use crate::data::{Lock, Object, Pid, Process, Snapshot, State};
 use crate::diagnosis::Verdict;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
@@ -35,7 +35,7 @@ pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) 
     }
     let why = rules.explain(holder);
     let text = format!("{name} waits for the lock on {path}, which {} holds", view.name(holder));
-    if why.verdict == Verdict::Working {
+    if why.verdict == Verdict::Working || works_below(rules, holder, pid) {
         return Finding::waiting(pid, "lock-wait", rank::CLOCK, format!("{text} and works")).ends("the holder's work");
     }
     let ends = format!("{} lets it go or ends: {}", view.name(holder), end_it(view, holder));
@@ -45,6 +45,21 @@ pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) 
     let finding = finding.because(format!("/proc/locks names both{does}"));
     // a holder that hangs never lets go; one that sleeps or waits may
     if circle || (steady(view, process, wait) && why.verdict == Verdict::Hung) { finding.certain() } else { finding }
+}
+
+/// Whether something below a holder works, the waiter left out: a build's own process waits for its compilers.
+fn works_below(rules: &mut Rules<'_, '_>, holder: Pid, waiter: Pid) -> bool {
+    let view = rules.view;
+    let (before, after) = (below(view.before, holder, waiter), below(view.after, holder, waiter));
+    before != after || after.into_iter().any(|pid| rules.explain(pid).verdict == Verdict::Working)
+}
+
+fn below(snapshot: &Snapshot, holder: Pid, waiter: Pid) -> Vec<Pid> {
+    let living = snapshot.processes().filter(|process| process.state != State::Zombie && process.pid != holder);
+    living
+        .map(|process| process.pid)
+        .filter(|pid| snapshot.descends(*pid, holder) && !snapshot.descends(*pid, waiter))
+        .collect()
 }
 
 /// Who holds a lock: who took it, or, where that one has ended, who has the file open still.
@@ -105,7 +120,7 @@ pub fn sqlite(rules: &mut Rules<'_, '_>, process: &Process) -> Option<Finding> {
     let why = rules.explain(holder);
     let (name, other) = (view.name(pid), view.name(holder));
     let text = format!("{name} waits for the database {path}, which {other} has locked");
-    if why.verdict == Verdict::Working {
+    if why.verdict == Verdict::Working || works_below(rules, holder, pid) {
         return Some(
             Finding::waiting(pid, "lock-wait", rank::CLOCK, format!("{text} and works with")).ends("the holder's work"),
         );

@@ -77,6 +77,8 @@ impl<'a> Rules<'_, 'a> {
             found.extend(finding);
         }
         found.extend(network::rule(view, process, &all));
+        found.extend(agent::lingers(view, process, &all));
+        found.extend(agent::mute_server(view, process));
         for child in view.living_children(process.pid) {
             found.push(self.explain(child.pid));
         }
@@ -177,11 +179,11 @@ pub fn steady(view: &View<'_>, process: &Process, wait: &Wait) -> bool {
     same && (wait.polled || view.switches(process.pid, wait.tid) == 0)
 }
 
-/// Whether `waiter` waits for `for_whom`: for its end, or for what it would write or read. The second: in a call that
-/// waits for nothing else.
+/// Whether `waiter` waits for `for_whom`: for its end, or for what it would write or read. The second: it waits for nothing
+/// else, with no thread.
 pub fn waits_for(view: &View<'_>, waiter: Pid, for_whom: Pid) -> (bool, bool) {
     let Some(process) = view.process(waiter) else { return (false, false) };
-    let (mut any, mut only) = (false, false);
+    let (mut any, mut only) = (false, true);
     for wait in view.waits(process) {
         let hit = match &wait.on {
             On::Child(child) => view.process(for_whom).is_some_and(|other| {
@@ -195,9 +197,10 @@ pub fn waits_for(view: &View<'_>, waiter: Pid, for_whom: Pid) -> (bool, bool) {
             _ => false,
         };
         any |= hit;
-        only |= hit && !wait.polled;
+        // one thread that waits for another is not on its own
+        only &= (hit && !wait.polled) || wait.on == On::Futex;
     }
-    (any, only)
+    (any, any && only)
 }
 
 /// Whether a process is in a call that reads the channel now.

@@ -7,14 +7,22 @@ use crate::data::{Family, Process, Socket, SocketState};
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 
+/// The most bytes of a piece that may be a mere keep-alive: `: keep-alive` with its chunk's frame and the 22 bytes of a TLS
+/// record. The event of a token has a hundred and more.
+const KEEPALIVE_BYTES: u64 = 64;
+
 /// What a process waits for on the network.
 pub fn rule(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Finding> {
     let waited =
         |fd: i32| waits.iter().find(|wait| matches!(wait.on, On::Input(f) | On::Output(f) | On::Connect(f) if f == fd));
     let own = connections(view, process);
-    let found = own.iter().filter_map(|(fd, socket)| Some((waited(*fd)?, *socket)));
+    let found = own.iter().filter_map(|(fd, socket)| match waited(*fd) {
+        Some(wait) => Some((wait.polled, *socket)),
+        // awake at both looks: what came tells what it was woken by
+        None => (waits.is_empty() && view.received(socket) > 0).then_some((true, *socket)),
+    });
     found
-        .filter_map(|(wait, socket)| one(view, process, wait, socket))
+        .filter_map(|(polled, socket)| one(view, process, polled, socket))
         .reduce(|best, next| if next.rank > best.rank { next } else { best })
 }
 
@@ -41,7 +49,7 @@ pub fn connections<'a>(view: &View<'a>, process: &Process) -> Vec<(i32, &'a Sock
     sockets.into_iter().filter(|(_, socket)| outward(socket)).collect()
 }
 
-fn one(view: &View<'_>, process: &Process, wait: &Wait, socket: &Socket) -> Option<Finding> {
+fn one(view: &View<'_>, process: &Process, polled: bool, socket: &Socket) -> Option<Finding> {
     let pid = process.pid;
     let name = view.name(pid);
     let at = &socket.remote;
@@ -53,6 +61,17 @@ fn one(view: &View<'_>, process: &Process, wait: &Wait, socket: &Socket) -> Opti
         return Some(Finding { mechanism: Some("X6"), ..finding });
     }
     let came = view.received(socket);
+    let pieces = view.received_pieces(socket);
+    if agent && came > 0 && came <= pieces * KEEPALIVE_BYTES {
+        let text = format!(
+            "{name} waits for the model's answer at {at}, which sends next to nothing: {came} bytes in {pieces} pieces in {}, as keep-alive lines are",
+            span(view.window_ns / 1_000_000)
+        );
+        let finding = Finding::waiting(pid, "peer-keepalive", rank::TALKS, text).guess();
+        let finding = finding.ends("content at last, or the agent's own limit on lines without any");
+        let because = "whether they hold content cannot be seen from outside; very short tokens look the same";
+        return Some(Finding { mechanism: Some("M2"), ..finding.because(because) });
+    }
     if came > 0 {
         let what = if agent { "the model's answer" } else { "its peer" };
         let text = format!(
@@ -78,7 +97,8 @@ fn one(view: &View<'_>, process: &Process, wait: &Wait, socket: &Socket) -> Opti
     if quiet_ms < view.limits.silent_ms {
         let what = if agent { "the model" } else { "its peer" };
         let text = format!("{name} waits for {what} at {at}, {how}");
-        let because = format!("silence counts as one from {} on", span(view.limits.silent_ms));
+        let limit = span(view.limits.silent_ms);
+        let because = format!("silence counts as one from {limit} on, and any keep-alive line begins it anew");
         return Some(Finding::waiting(pid, "peer-wait", rank::SILENT, text).because(because).ends("an answer"));
     }
     let (signature, mechanism, who) =
@@ -93,5 +113,5 @@ fn one(view: &View<'_>, process: &Process, wait: &Wait, socket: &Socket) -> Opti
         (false, _) => "the request was taken, and no byte came back".to_owned(),
     };
     let finding = Finding::hung(pid, signature, mechanism, text).ends(ends).because(because);
-    Some(if wait.polled { finding.rank(rank::SILENT) } else { finding })
+    Some(if polled { finding.rank(rank::SILENT) } else { finding })
 }

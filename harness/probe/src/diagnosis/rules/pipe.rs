@@ -3,7 +3,7 @@
 //! Invariant: a wait for a live descendant is its wait; only a holder that has escaped makes a hostage of the reader.
 
 use super::{Rules, Wait, best, end_it, fd_name, is_stopped, reads_now, steady, waits_for};
-use crate::data::{Descriptor, Object, Pid, Process, SocketState};
+use crate::data::{Descriptor, Object, Pid, Process, SocketState, TimeLimit};
 use crate::diagnosis::Verdict;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
@@ -60,9 +60,7 @@ fn escaped(view: &View<'_>, process: &Process, writer: Pid) -> bool {
     if view.ancestors(process.pid).any(|above| above == writer) || other.began_ns < process.began_ns {
         return false;
     }
-    let adopted = other.ppid <= 1
-        || view.process(other.ppid).is_some_and(|parent| parent.ns_pid == 1)
-        || TAKES_ORPHANS.contains(&other.parent_name.as_str());
+    let adopted = adopted(other) || view.process(other.ppid).is_some_and(|parent| parent.ns_pid == 1);
     let leaderless = !other.group_led || !other.session_led;
     if view.after.descends(writer, process.pid) {
         // taken in by the reader itself (a subreaper), after its group's leader had gone
@@ -70,6 +68,11 @@ fn escaped(view: &View<'_>, process: &Process, writer: Pid) -> bool {
     }
     let stranger = other.ppid != process.ppid && !view.ancestors(process.pid).any(|above| above == other.ppid);
     adopted || leaderless || (stranger && view.after.tree.contains_key(&writer))
+}
+
+/// Whether a process that takes in orphans is its parent.
+pub fn adopted(process: &Process) -> bool {
+    process.ppid <= 1 || TAKES_ORPHANS.contains(&process.parent_name.as_str())
 }
 
 fn hostage(view: &View<'_>, process: &Process, wait: &Wait, strays: &[Pid]) -> Finding {
@@ -112,7 +115,12 @@ pub fn write(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Des
         || readers.iter().any(|reader| reads_now(view, *reader, fd))
     {
         let text = format!("{name} writes to {what} as fast as {who} reads");
-        return Some(Finding::waiting(pid, "slow-reader", rank::CLOCK, text).ends("the reader's pace"));
+        return Some(Finding::waiting(pid, "slow-reader", rank::CLOCK + 1, text).ends("the reader's pace"));
+    }
+    // a reader that sleeps for a time reads on behind it
+    if let Some(sleeper) = readers.iter().copied().find(|reader| sleeps(view, *reader)) {
+        let text = format!("{name} writes to {what} as fast as {who} reads, and {} sleeps now", view.name(sleeper));
+        return Some(Finding::waiting(pid, "slow-reader", rank::CLOCK + 1, text).ends("the reader's pace"));
     }
     if let Some(stopped) = readers.iter().copied().find(|reader| is_stopped(view, *reader)) {
         return Some(rules.explain(stopped));
@@ -148,6 +156,17 @@ pub fn write(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Des
             .because(format!("{} has been in {} throughout, and {who} did not read", pid, wait.call))
             .rank(rank::CERTAIN - 1),
     })
+}
+
+/// Whether a process is in a sleep that has an end, and in nothing else.
+fn sleeps(view: &View<'_>, pid: Pid) -> bool {
+    let Some(process) = view.process(pid) else { return false };
+    let waits = view.waits(process);
+    let sleep = |wait: &Wait| {
+        let ends = matches!(wait.limit, TimeLimit::GivenMs(ms) | TimeLimit::LeftMs(ms) if ms < super::run::NO_END_MS);
+        wait.on == super::On::Clock && !wait.polled && ends
+    };
+    !waits.is_empty() && waits.iter().all(sleep)
 }
 
 fn blocked_writing_to(view: &View<'_>, writer: Pid, reader: Pid) -> bool {

@@ -4,8 +4,10 @@
 
 use super::{On, Wait, end_it, left, span};
 use crate::data::{Process, State, TimeLimit};
+use crate::diagnosis::Sure;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
+use crate::kind;
 
 /// The share of a core above which a process works, time in line for one included: machines are busy.
 const WORKS_SHARE: f64 = 0.25;
@@ -16,7 +18,7 @@ const MOVES_BYTES: u64 = 4096;
 /// Calls for nothing within the window that make a spin, beside that share of a core: a poll is cheap.
 const EMPTY_CALLS: u64 = 100;
 /// A wait longer than this has no end: `sleep infinity` gives 68 years and more.
-const NO_END_MS: u64 = 365 * 24 * 3_600_000;
+pub const NO_END_MS: u64 = 365 * 24 * 3_600_000;
 
 /// What a process is that uses a processor.
 pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
@@ -40,11 +42,7 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
         let idle = io.reads + io.writes == 0 && view.faults(pid) == 0;
         let alone = process.threads.iter().all(|thread| thread.tid == pid || thread.state != State::Running);
         if cpu >= SPINS_SHARE && idle && alone && !view.turnover(pid) {
-            let text = format!(
-                "{name} spins or computes: {percent} % of a core, no byte read or written, no memory touched anew"
-            );
-            let finding = Finding::hung(pid, "cpu-spin", "H2", text).ends(end_it(view, pid)).guess();
-            return Some(finding.because("a long pure computation looks the same from outside").rank(rank::WORKS + 1));
+            return Some(computes(view, process));
         }
         return Some(Finding::working(pid, "working", format!("{name} works: {percent} % of a core")));
     }
@@ -59,11 +57,29 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
             format!("{name} works: it moved {moved} bytes in {}", span(view.window_ns / 1_000_000)),
         ));
     }
-    if process.state == State::Disk {
+    // at one look alone it was a moment
+    if process.state == State::Disk && view.before.process(pid).is_none_or(|before| before.state == State::Disk) {
         let text = format!("{name} waits for a disk or a network file system");
         return Some(Finding::waiting(pid, "disk", rank::CLOCK, text).ends("the device's answer"));
     }
     None
+}
+
+/// Nothing but processor time: work, unless it is an agent or its helper whose starter is gone. Those live by reading and
+/// writing, and are known to spin then (anthropics/claude-code#47872).
+fn computes(view: &View<'_>, process: &Process) -> Finding {
+    let pid = process.pid;
+    let name = view.name(pid);
+    let percent = (view.cpu(pid) * 100.0).round();
+    let does = format!("{percent} % of a core, no byte read or written, no memory touched anew");
+    if (kind::of(process).is_some() || kind::helper(process)) && super::pipe::adopted(process) {
+        let text = format!("{name} spins, and whoever started it is gone: {does}");
+        let finding = Finding::hung(pid, "cpu-spin", "H2", text).ends(end_it(view, pid)).guess();
+        return finding.because("an agent reads and writes; a pure computation looks the same").rank(rank::WORKS + 1);
+    }
+    let finding = Finding::working(pid, "computing", format!("{name} computes: {does}"));
+    let because = "a loop without an end looks the same from outside: only whether it is at it much later tells";
+    Finding { sure: Sure::Likely, ..finding }.because(because).ends("the end of what it computes")
 }
 
 /// A wait for time alone.
@@ -116,7 +132,7 @@ pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
     }
     if waits.is_empty() {
         if process.threads.iter().any(|thread| view.switches(pid, thread.tid) > 0) {
-            let text = format!("{name} wakes up now and then, and was awake at both looks");
+            let text = format!("{name} polls: it wakes up now and then, and was awake at both looks");
             return Finding::waiting(pid, "polling", rank::CLOCK, text).ends("what it looks for").guess();
         }
         let deaf = process.threads.iter().all(|thread| !thread.call_read && thread.wchan.is_empty());

@@ -73,11 +73,18 @@ fn open(view: &View<'_>, process: &Process, wait: &Wait, writers: &[Pid]) -> Fin
     let holders = view.names(writers);
     let messages =
         kind.is_some_and(|kind| kind.name == "claude") && process.args.iter().any(|arg| arg.contains("stream-json"));
+    let hook = hook_of(view, process);
     let mechanism = match (kind, view.agent_above(pid)) {
+        _ if hook.is_some() => "S3",
         (None, Some(_)) => "B1",
         _ => "S1",
     };
-    let text = if messages {
+    let text = if let Some(agent) = hook {
+        format!(
+            "{name}, a hook of {}, waits for its standard input to end, and {holders} keeps it open",
+            view.name(agent)
+        )
+    } else if messages {
         format!(
             "{name} waits for the next message on its standard input, which {holders} holds open and does not write to"
         )
@@ -88,7 +95,11 @@ fn open(view: &View<'_>, process: &Process, wait: &Wait, writers: &[Pid]) -> Fin
     };
     let circle = writers.iter().copied().find(|writer| waits_for(view, *writer, pid).1);
     let who = if writers.is_empty() { "whoever holds it".to_owned() } else { holders.clone() };
-    let start = if messages { "ends its input once its result is there" } else { "starts it with </dev/null" };
+    let start = match () {
+        () if hook.is_some() => "closes a hook's input behind what it has to say",
+        () if messages => "ends its input once its result is there",
+        () => "starts it with </dev/null",
+    };
     let ends = format!("{who} closes its end or writes to it; next time, {start}; from outside: {}", end_it(view, pid));
     let mut finding = Finding::hung(pid, "stdin-open", mechanism, text).ends(ends);
     let call = if wait.polled {
@@ -108,6 +119,18 @@ fn open(view: &View<'_>, process: &Process, wait: &Wait, writers: &[Pid]) -> Fin
         }
         None => finding.because(format!("{call}; {who} might still write")),
     }
+}
+
+/// The agent whose hook or status line a process is, or runs for: one of the commands between them is called so.
+fn hook_of(view: &View<'_>, process: &Process) -> Option<Pid> {
+    let agent = view.agent_above(process.pid)?;
+    let between = std::iter::once(process.pid).chain(view.ancestors(process.pid)).take_while(|pid| *pid != agent);
+    let called = |arg: &String| {
+        let arg = arg.to_ascii_lowercase();
+        ["hook", "statusline", "status-line", "status_line"].iter().any(|word| arg.contains(word))
+    };
+    let is_one = between.filter_map(|pid| view.process(pid)).any(|one| one.args.iter().any(called));
+    is_one.then_some(agent)
 }
 
 /// An editor without a terminal that has made its own standard error its input: Vim does, on the end of its input

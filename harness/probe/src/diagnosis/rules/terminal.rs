@@ -62,7 +62,7 @@ pub fn read(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) ->
             format!("an end of the editor there; next time, set GIT_EDITOR=true; from outside: {}", end_it(view, pid))
         }
         _ => format!(
-            "a line typed there; started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: {}",
+            "a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: {}",
             end_it(view, pid)
         ),
     };

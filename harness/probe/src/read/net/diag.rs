@@ -152,6 +152,7 @@ fn traffic(info: &[u8]) -> Option<Traffic> {
         retransmits: u32::from(info[2]),
         sent_bytes: long(120).unwrap_or(0),
         received_bytes: long(128).unwrap_or(0),
+        received_pieces: word(info, 152),
     })
 }
 

@@ -14,6 +14,9 @@ const TRANSCRIPT_BYTES: u64 = 1 << 20;
 /// The most transcripts of one project that are looked at.
 const MAX_FILES: usize = 4096;
 
+/// A file's time is that of the kernel's last tick, and a process's beginning is rounded too.
+const CLOCKS_APART: Duration = Duration::from_secs(1);
+
 /// Reads what Claude Code has written down.
 pub fn read(process: &Process, agent: &mut Agent) {
     let Some((path, shown)) = transcript(process) else { return };
@@ -32,7 +35,8 @@ fn transcript(process: &Process) -> Option<(PathBuf, String)> {
     let projects = format!("{home}/projects/{slug}");
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     let now = Duration::new(now.tv_sec.max(0) as u64, now.tv_nsec as u32);
-    let began = SystemTime::now().checked_sub(now.checked_sub(Duration::from_nanos(process.began_ns))?)?;
+    let age = now.checked_sub(Duration::from_nanos(process.began_ns))?;
+    let began = SystemTime::now().checked_sub(age)?.checked_sub(CLOCKS_APART)?;
     let entries = std::fs::read_dir(seen(process, &projects)).ok()?.flatten().take(MAX_FILES);
     let written =
         entries.filter(|entry| entry.path().extension().is_some_and(|end| end == "jsonl")).filter_map(|entry| {

@@ -53,16 +53,24 @@ fn server(process: &Process, to: SocketAddr, agent: &mut Agent) -> bool {
     let query = folder.map(|cwd| format!("?directory={cwd}")).unwrap_or_default();
     let Some(status) = ask(&format!("/session/status{query}")).filter(Value::is_object) else { return false };
     agent.sources.push(format!("GET http://{to}/session/status"));
-    agent.busy = status.as_object().map(|all| all.values().filter(|one| one["type"] != "idle").count());
+    let busy = |one: &&(&String, &Value)| one.1["type"] != "idle";
+    let sessions: Vec<(&String, &Value)> = status.as_object().into_iter().flatten().collect();
+    agent.busy = Some(sessions.iter().filter(busy).count());
+    for (session, said) in sessions.iter().filter(busy).take(MAX_ASKS).filter(|(session, _)| plain(session)) {
+        if said["type"] == "retry" {
+            "retrying".clone_into(&mut agent.turn);
+        } else if let Some(Value::Array(last)) = ask(&format!("/session/{session}/message{}", with(&query, "limit=1")))
+        {
+            turn(&last, agent);
+        }
+    }
     for (path, kind) in [("/question", "question"), ("/permission", "permission")] {
         let Some(Value::Array(open)) = ask(&format!("{path}{query}")) else { continue };
         agent.sources.push(format!("GET http://{to}{path}"));
         agent.asks.extend(open.iter().take(MAX_ASKS).map(|one| listed(one, kind)));
     }
     for open in &mut agent.asks {
-        let plain =
-            !open.session.is_empty() && open.session.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        let session = plain.then(|| ask(&format!("/session/{}{query}", open.session))).flatten();
+        let session = plain(&open.session).then(|| ask(&format!("/session/{}{query}", open.session))).flatten();
         open.nested = session.is_some_and(|session| session["parentID"].is_string());
     }
     if let Some(open) = agent.asks.first() {
@@ -75,6 +83,37 @@ fn server(process: &Process, to: SocketAddr, agent: &mut Agent) -> bool {
             format!("curl -d '{body}' -H 'content-type: application/json' http://{to}/{what}/{}/reply", open.id);
     }
     true
+}
+
+/// Whether an id may stand in a path as it is.
+fn plain(id: &str) -> bool {
+    !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+fn with(query: &str, more: &str) -> String {
+    if query.is_empty() { format!("?{more}") } else { format!("{query}&{more}") }
+}
+
+/// What the last message of a busy session says: tools that it calls running, and whether it is complete. Where several
+/// are busy, one that is open counts.
+fn turn(last: &[Value], agent: &mut Agent) {
+    let Some(message) = last.last() else { return };
+    for part in message["parts"].as_array().into_iter().flatten().filter(|part| part["type"] == "tool") {
+        let state = &part["state"];
+        // a question's ask, and a subagent's session, stand in lists of their own
+        let own = matches!(part["tool"].as_str(), Some("question" | "task"));
+        if state["status"] == "running" && !own && agent.running.len() < MAX_ASKS {
+            let input = &state["input"];
+            let what = input["command"].as_str().map_or_else(|| input.to_string(), str::to_owned);
+            agent.running.push(cut(&format!("{}: {what}", part["tool"].as_str().unwrap_or("a tool"))));
+        }
+    }
+    let info = &message["info"];
+    // an answer that ends with tool calls has another step behind it
+    let complete = info["role"] == "assistant" && info["time"]["completed"].is_number() && info["finish"] == "stop";
+    if agent.turn != "open" && agent.turn != "retrying" {
+        if complete { "ended" } else { "open" }.clone_into(&mut agent.turn);
+    }
 }
 
 fn listed(one: &Value, kind: &str) -> Ask {

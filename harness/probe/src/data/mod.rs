@@ -1,0 +1,160 @@
+//! What a snapshot holds: processes, threads, descriptors, sockets, locks, as the kernel gave them.
+//!
+//! Invariant: plain data without judgement. A snapshot can be written as JSON, read again, and gives the same diagnosis.
+
+mod descriptor;
+mod process;
+
+pub use descriptor::{Descriptor, End, Family, Lock, Mode, Object, Socket, SocketState, Traffic};
+pub use process::{Call, Does, Io, Namespaces, Process, Signals, State, Thread, TimeLimit, Watch};
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A process or thread id, as the reader's own /proc numbers them.
+pub type Pid = i32;
+
+/// A process tree at one moment, and what lies around it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// When the reading began, in nanoseconds since boot.
+    pub at_ns: u64,
+    /// How long the reading took, in microseconds.
+    pub took_us: u64,
+    /// Who read.
+    pub reader: Reader,
+    /// The processes that were asked about.
+    pub roots: Vec<Pid>,
+    /// The roots and all their descendants.
+    pub tree: BTreeMap<Pid, Process>,
+    /// Processes outside the tree that share a pipe, a socket, a terminal or a lock with it.
+    pub around: BTreeMap<Pid, Process>,
+    /// The sockets that the tree holds, and their peers, by inode.
+    pub sockets: BTreeMap<u64, Socket>,
+    /// The file locks of this machine that concern the tree.
+    pub locks: Vec<Lock>,
+    /// What agents that we know say of themselves.
+    pub agents: Vec<Agent>,
+    /// What could not be read, and how it could.
+    pub lacks: Vec<Lack>,
+}
+
+impl Snapshot {
+    /// A process of the tree or around it.
+    pub fn process(&self, pid: Pid) -> Option<&Process> {
+        self.tree.get(&pid).or_else(|| self.around.get(&pid))
+    }
+
+    /// All processes: the tree's, then those around it.
+    pub fn processes(&self) -> impl Iterator<Item = &Process> {
+        self.tree.values().chain(self.around.values())
+    }
+
+    /// Who holds the given end of a pipe or FIFO: process and descriptor.
+    pub fn holders(&self, inode: u64, end: End) -> impl Iterator<Item = (&Process, &Descriptor)> {
+        self.processes().flat_map(move |process| {
+            let has = move |fd: &&Descriptor| match &fd.what {
+                Object::Pipe { inode: other } | Object::Fifo { inode: other, .. } => {
+                    *other == inode && fd.mode.has(end)
+                }
+                _ => false,
+            };
+            process.fds.iter().filter(has).map(move |fd| (process, fd))
+        })
+    }
+
+    /// Who holds a socket: process and descriptor.
+    pub fn socket_holders(&self, inode: u64) -> impl Iterator<Item = (&Process, &Descriptor)> {
+        self.processes().flat_map(move |process| {
+            let has = move |fd: &&Descriptor| matches!(fd.what, Object::Socket { inode: other } if other == inode);
+            process.fds.iter().filter(has).map(move |fd| (process, fd))
+        })
+    }
+
+    /// The children of a process within the tree.
+    pub fn children(&self, pid: Pid) -> impl Iterator<Item = &Process> {
+        self.tree.values().filter(move |process| process.ppid == pid)
+    }
+
+    /// Whether `pid` is `ancestor` or descends from it.
+    pub fn descends(&self, pid: Pid, ancestor: Pid) -> bool {
+        let mut at = pid;
+        // a chain of parents is never longer than there are processes
+        for _ in 0..=self.tree.len() + self.around.len() {
+            if at == ancestor {
+                return true;
+            }
+            match self.process(at) {
+                Some(process) if process.ppid > 0 => at = process.ppid,
+                _ => return false,
+            }
+        }
+        false
+    }
+}
+
+/// Who read a snapshot, and with which rights.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reader {
+    /// The reader's process.
+    pub pid: Pid,
+    /// Its effective user.
+    pub uid: u32,
+    /// `kernel.yama.ptrace_scope`, where the kernel has it.
+    pub ptrace_scope: Option<u8>,
+    /// The machine's architecture, which gives system calls their numbers.
+    pub arch: String,
+    /// `sysconf(_SC_CLK_TCK)`: ticks of [`Process::cpu_ticks`] in a second.
+    pub ticks_per_s: u64,
+    /// Whether any pid namespace but our own was seen in the tree.
+    pub other_namespace: bool,
+}
+
+/// What an agent that we know says of itself.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Agent {
+    /// Its process.
+    pub pid: Pid,
+    /// Which: `opencode`, `claude`, `codex`, …
+    pub name: String,
+    /// How it was started: `run`, `serve`, `tui`, `sdk`, …
+    pub form: String,
+    /// Questions and permissions that are open.
+    pub asks: Vec<Ask>,
+    /// Sessions that it calls busy.
+    pub busy: Option<usize>,
+    /// A tool that it calls running, beside open asks.
+    pub running: Vec<String>,
+    /// Whether its last turn is `open`, `ended`, or waits to ask its model again (`retrying`), where its records tell.
+    pub turn: String,
+    /// How its asks can be answered, as a command or in words.
+    pub answer: String,
+    /// Where that was read: `GET http://127.0.0.1:4096/question`, a log file, a transcript.
+    pub sources: Vec<String>,
+}
+
+/// An open question or permission.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Ask {
+    /// `question` or `permission`.
+    pub kind: String,
+    /// Its id, where it has one.
+    pub id: String,
+    /// The session that asks.
+    pub session: String,
+    /// What is asked, at most 200 characters.
+    pub text: String,
+    /// What may be answered.
+    pub options: Vec<String>,
+    /// Whether a session below the root one asks.
+    pub nested: bool,
+}
+
+/// What could not be read, and how it could.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lack {
+    /// What is missing.
+    pub what: String,
+    /// How to get it.
+    pub remedy: String,
+}

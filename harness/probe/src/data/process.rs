@@ -1,0 +1,274 @@
+//! A process, its threads, and the system calls that they are in.
+//!
+//! Invariant: a field that may not be read has its default, and where that could be taken for a value, another field says
+//! which it is.
+
+use super::{Descriptor, Pid};
+use serde::{Deserialize, Serialize};
+
+/// One process.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Process {
+    /// Its id.
+    pub pid: Pid,
+    /// Its id in its own, innermost pid namespace.
+    pub ns_pid: Pid,
+    /// Its parent, 0 where there is none in sight.
+    pub ppid: Pid,
+    /// Its process group.
+    pub pgrp: Pid,
+    /// Its session.
+    pub session: Pid,
+    /// Its name, at most 15 bytes, as the kernel keeps it.
+    pub comm: String,
+    /// Its arguments; empty for a zombie. At most 64 of at most 1,024 characters each.
+    pub args: Vec<String>,
+    /// Its program, where it may be read.
+    pub exe: Option<String>,
+    /// Its working folder, where it may be read.
+    pub cwd: Option<String>,
+    /// Its user.
+    pub uid: u32,
+    /// Its state.
+    pub state: State,
+    /// The device number of its controlling terminal; 0: none.
+    pub tty: u32,
+    /// The foreground process group of that terminal; -1: none.
+    pub tty_group: Pid,
+    /// When it began, in nanoseconds since boot, to the tick.
+    pub began_ns: u64,
+    /// Processor time used by it, in ticks: in user mode and in the kernel.
+    pub cpu_ticks: (u64, u64),
+    /// Page faults that needed no reading from disk.
+    pub faults: u64,
+    /// What it has read and written, where it may be read.
+    pub io: Option<Io>,
+    /// What it does with signals.
+    pub signals: Signals,
+    /// Who traces it; 0: nobody.
+    pub tracer: Pid,
+    /// Inodes of its namespaces: pid, net, mnt; 0 where they may not be read.
+    pub namespaces: Namespaces,
+    /// Its threads, the first one first.
+    pub threads: Vec<Thread>,
+    /// Its descriptors.
+    pub fds: Vec<Descriptor>,
+    /// Whether its descriptors could be read.
+    pub fds_read: bool,
+    /// The name of its parent.
+    pub parent_name: String,
+    /// Whether the leader of its process group lives.
+    pub group_led: bool,
+    /// Whether the leader of its session lives.
+    pub session_led: bool,
+}
+
+impl Process {
+    /// A descriptor by number.
+    pub fn fd(&self, fd: i32) -> Option<&Descriptor> {
+        self.fds.iter().find(|descriptor| descriptor.fd == fd)
+    }
+
+    /// Processor time that all threads have used, in nanoseconds: exact where the kernel has schedstat.
+    pub fn cpu_ns(&self) -> u64 {
+        self.threads.iter().map(|thread| thread.cpu_ns).sum()
+    }
+}
+
+/// A process's or thread's state, as `ps` shows it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// R.
+    Running,
+    /// S.
+    #[default]
+    Sleeping,
+    /// D.
+    Disk,
+    /// T.
+    Stopped,
+    /// t.
+    Traced,
+    /// Z.
+    Zombie,
+    /// X, I and others.
+    Other,
+}
+
+/// Inodes of namespaces; 0: may not be read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Namespaces {
+    pub pid: u64,
+    pub net: u64,
+    pub mnt: u64,
+}
+
+/// What a process has read and written since it began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Io {
+    /// Bytes by read calls.
+    pub read_bytes: u64,
+    /// Bytes by write calls.
+    pub written_bytes: u64,
+    /// Read calls.
+    pub reads: u64,
+    /// Write calls.
+    pub writes: u64,
+}
+
+/// Sets of signals; bit n-1 stands for signal n.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Signals {
+    /// Waiting to be delivered.
+    pub pending: u64,
+    /// Held back.
+    pub blocked: u64,
+    /// Thrown away.
+    pub ignored: u64,
+    /// Handled by the process.
+    pub caught: u64,
+}
+
+impl Signals {
+    /// Whether a set holds a signal.
+    pub fn has(set: u64, signal: i32) -> bool {
+        (1..=64).contains(&signal) && set >> (signal - 1) & 1 == 1
+    }
+}
+
+/// One thread.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Thread {
+    /// Its id.
+    pub tid: Pid,
+    /// Its name.
+    pub comm: String,
+    /// Its state.
+    pub state: State,
+    /// The kernel's function that it sleeps in: a hint, names change between kernels.
+    pub wchan: String,
+    /// The system call that it is in.
+    pub call: Option<Call>,
+    /// Processor time in nanoseconds.
+    pub cpu_ns: u64,
+    /// Time that it was ready and waited for a processor, in nanoseconds.
+    pub waited_ns: u64,
+    /// How often it gave its processor up to wait; read of running threads alone.
+    pub yields: Option<u64>,
+    /// How often it was put on a processor.
+    pub switches: u64,
+    /// Whether its system call could be read. A running thread is in none.
+    pub call_read: bool,
+}
+
+/// A system call that a thread is in.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    /// Its number on this architecture.
+    pub number: i64,
+    /// Its name; empty where we have none.
+    pub name: String,
+    /// Its six arguments.
+    pub args: [u64; 6],
+    /// What it does, where we know.
+    pub does: Does,
+    /// How long it may still take, at most.
+    pub limit: TimeLimit,
+}
+
+/// What a system call waits for.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Does {
+    /// We do not know, or it waits for nothing.
+    #[default]
+    Other,
+    /// Bytes, or a connection, from a descriptor.
+    Read {
+        #[allow(missing_docs)]
+        fd: i32,
+    },
+    /// Room in a descriptor.
+    Write {
+        #[allow(missing_docs)]
+        fd: i32,
+    },
+    /// One of several descriptors (poll, select).
+    Poll {
+        #[allow(missing_docs)]
+        on: Vec<Watch>,
+    },
+    /// What an epoll descriptor watches.
+    Epoll {
+        #[allow(missing_docs)]
+        fd: i32,
+    },
+    /// A child's end.
+    Child {
+        /// As given to the call: > 0 a child in the caller's own numbering, -1 any, else a group.
+        pid: Pid,
+    },
+    /// Another thread.
+    Futex,
+    /// Time alone.
+    Sleep,
+    /// A lock on a file.
+    Lock {
+        #[allow(missing_docs)]
+        fd: i32,
+    },
+    /// That a file can be opened.
+    Open {
+        /// Its path, where it could be read.
+        path: Option<String>,
+        /// Whether it is a FIFO.
+        fifo: bool,
+    },
+    /// That a connection stands.
+    Connect {
+        #[allow(missing_docs)]
+        fd: i32,
+    },
+    /// A signal.
+    Signal,
+    /// A device's answer to a request.
+    Ioctl {
+        #[allow(missing_docs)]
+        fd: i32,
+        #[allow(missing_docs)]
+        request: u64,
+    },
+    /// An io_uring completion.
+    Uring {
+        #[allow(missing_docs)]
+        fd: i32,
+    },
+}
+
+/// One descriptor under watch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Watch {
+    /// The descriptor.
+    pub fd: i32,
+    /// Whether input is waited for.
+    pub input: bool,
+    /// Whether room for output is waited for.
+    pub output: bool,
+}
+
+/// How long a call may still take.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimeLimit {
+    /// Not known.
+    #[default]
+    Unknown,
+    /// For ever.
+    Never,
+    /// So many milliseconds as the call was given them; some of them are over.
+    GivenMs(u64),
+    /// So many milliseconds from the snapshot on.
+    LeftMs(u64),
+}

@@ -1,0 +1,70 @@
+//! A reader who may not see all: it names the right that it lacks, and how to get it, and calls nothing hung.
+//!
+//! Invariant: the reader is a process of its own, and an ordinary user's wherever that can be had.
+
+use crate::set_up::piped;
+use crate::stage::Stage;
+use rehang_probe::Pid;
+use serde_json::Value;
+use std::os::unix::process::CommandExt;
+use std::process::Stdio;
+
+/// `nobody` and `nogroup`.
+const NOBODY: u32 = 65_534;
+
+type Check = fn() -> Result<(), String>;
+
+/// The checks by name.
+pub fn all() -> impl Iterator<Item = (&'static str, Check)> {
+    let all: [(&str, Check); 2] =
+        [("rights-over-another-user", another_user), ("rights-over-one-that-hides", one_that_hides)];
+    all.into_iter()
+}
+
+/// An ordinary user looks at a process of root's. Where the tests do not run as root, there is nobody to look at.
+fn another_user() -> Result<(), String> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    let mut stage = Stage::new()?;
+    piped(&mut stage, &["read-stdin"]);
+    let pid = stage.root()?;
+    lacks(&seen(&stage, pid)?, &["descriptors", &format!("sudo rehang why {pid}")])
+}
+
+/// A process that lets nobody but root look into it, looked at by its own user.
+fn one_that_hides() -> Result<(), String> {
+    let mut stage = Stage::new()?;
+    let mut command = stage.player(&["undumpable", "read-stdin"]);
+    as_nobody(&mut command);
+    command.stdin(Stdio::piped());
+    stage.start(command);
+    let pid = stage.root()?;
+    lacks(&seen(&stage, pid)?, &["descriptors", "run as root, or with CAP_SYS_PTRACE"])
+}
+
+fn as_nobody(command: &mut std::process::Command) {
+    if rustix::process::geteuid().is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    // the case's own folder is its owner's alone
+    command.current_dir("/");
+}
+
+/// What an ordinary user is told of a process.
+fn seen(stage: &Stage, pid: Pid) -> Result<Value, String> {
+    stage.await_ready(1)?;
+    let mut reader = stage.player(&["look-at", &pid.to_string()]);
+    as_nobody(&mut reader);
+    let said = reader.stdout(Stdio::piped()).stderr(Stdio::piped()).output().map_err(|error| error.to_string())?;
+    let error = || String::from_utf8_lossy(&said.stderr).into_owned();
+    serde_json::from_slice(&said.stdout).map_err(|_| error())
+}
+
+fn lacks(found: &Value, words: &[&str]) -> Result<(), String> {
+    let told = found["lacks"].as_array().into_iter().flatten().any(|lack| {
+        let text = format!("{} ({})", lack["what"].as_str().unwrap_or(""), lack["remedy"].as_str().unwrap_or(""));
+        words.iter().all(|word| text.contains(word))
+    });
+    if told && found["verdict"] == "unknown" { Ok(()) } else { Err(format!("expected {words:?}, got {found:#}")) }
+}

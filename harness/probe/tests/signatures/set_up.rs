@@ -1,0 +1,174 @@
+//! What cases start: processes on a terminal, behind a lock, with a peer.
+//!
+//! Invariant: whatever a tree hangs on (a master, a listener, a lifeline) is held by the stage, and let go with it.
+
+use crate::stage::{Stage, path};
+use rustix::fs::{Mode, OFlags};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+pub fn plain(stage: &mut Stage, words: &[&str]) {
+    let command = stage.player(words);
+    stage.start(command);
+}
+
+/// With a standard input that we hold and never write to.
+pub fn piped(stage: &mut Stage, words: &[&str]) {
+    let mut command = stage.player(words);
+    command.stdin(Stdio::piped());
+    stage.start(command);
+}
+
+pub fn fifo(stage: &Stage, name: &str) -> String {
+    let path = path(stage, name);
+    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
+        .expect("a FIFO");
+    path
+}
+
+/// A FIFO that we hold open: those that read it end when we do.
+fn lifeline(stage: &mut Stage) -> String {
+    let lifeline = fifo(stage, "lifeline");
+    let line = rustix::fs::open(&lifeline, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).expect("the lifeline");
+    stage.keep(line);
+    lifeline
+}
+
+/// A command whose background process keeps its streams, and whose starter reads them to the end.
+pub fn stray(stage: &mut Stage, how: &str, streams: &str) {
+    let lifeline = lifeline(stage);
+    plain(stage, &["read-output-of", streams, "leave", "stray", how, &lifeline]);
+}
+
+/// On a terminal whose master we hold and never write to or read from.
+pub fn tty(stage: &mut Stage, words: &[&str]) {
+    on_tty(stage, None, words);
+}
+
+/// An agent on such a terminal.
+pub fn agent_on_tty(stage: &mut Stage, name: &str, words: &[&str]) {
+    on_tty(stage, Some(name), words);
+}
+
+fn on_tty(stage: &mut Stage, agent: Option<&str>, words: &[&str]) {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal");
+    grantpt(&master).expect("granted");
+    unlockpt(&master).expect("unlocked");
+    let slave = ptsname(&master, Vec::new()).expect("a name").into_string().expect("text");
+    let mut all = vec!["tty", slave.as_str()];
+    all.extend(words);
+    let command = match agent {
+        Some(name) => stage.agent(name, &[], &all),
+        None => stage.player(&all),
+    };
+    stage.start(command);
+    stage.keep(master);
+}
+
+/// One process that waits for a lock (the root) and one that holds it.
+pub fn locked(stage: &mut Stage, kind: &str, name: &str, waiter: &[&str], holder: &[&str]) {
+    let path = path(stage, name);
+    std::fs::write(&path, b"").expect("a file");
+    let mut words = vec!["hold-lock", kind, path.as_str()];
+    words.extend(holder);
+    let holder = stage.player(&words);
+    let mut waiting: Vec<&str> = waiter.to_vec();
+    waiting.push(&path);
+    let waiter = stage.player(&waiting);
+    stage.start_behind(holder, waiter);
+}
+
+/// A peer that takes a request, sends a few bytes, and falls silent.
+pub fn peer(stage: &mut Stage, name: &str, how: &str) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let address = listener.local_addr().expect("an address").to_string();
+    let command = stage.agent(name, &["-p"], &["connect", &address, how]);
+    stage.start(command);
+    let (mut stream, _) = listener.accept().expect("it connects");
+    stream.read_exact(&mut [0; 7]).expect("it asks");
+    stream.write_all(b"event: ping\n").expect("it listens");
+    stage.keep((listener, stream));
+}
+
+/// A peer that takes a request and says nothing.
+pub fn thinking(stage: &mut Stage) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let address = listener.local_addr().expect("an address").to_string();
+    let command = stage.agent("claude", &["-p"], &["connect", &address, "ask-and-loop"]);
+    stage.start(command);
+    let (stream, _) = listener.accept().expect("it connects");
+    stage.keep((listener, stream));
+}
+
+/// A peer that goes on sending this.
+pub fn talking(stage: &mut Stage, agent: Option<&str>, piece: &'static [u8]) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let address = listener.local_addr().expect("an address").to_string();
+    let command: Command = match agent {
+        Some(name) => stage.agent(name, &["-p"], &["connect", &address, "read"]),
+        None => stage.player(&["connect", &address, "read"]),
+    };
+    stage.start(command);
+    let (stream, _) = listener.accept().expect("it connects");
+    stream.set_nodelay(true).expect("a piece a time");
+    std::thread::spawn(move || {
+        let mut stream = stream;
+        // ends when the other side does
+        while stream.write_all(piece).is_ok() {
+            std::thread::sleep(Duration::from_millis(4));
+        }
+    });
+}
+
+/// opencode's server with these open asks, and this session.
+pub fn asking(stage: &mut Stage, question: &str, permission: &str, session: &str) {
+    let busy = r#"{"ses_1":{"type":"busy"}}"#;
+    let command = stage.agent("opencode", &["serve"], &["opencode-server", busy, question, permission, session, "[]"]);
+    stage.start(command);
+}
+
+/// opencode's server with nothing open, its sessions' states, and the last message of one.
+pub fn busy(stage: &mut Stage, status: &str, message: &str) {
+    let command = stage.agent("opencode", &["serve"], &["opencode-server", status, "[]", "[]", "{}", message]);
+    stage.start(command);
+}
+
+/// An agent that runs without a person, with nothing on its standard input.
+pub fn agent(stage: &mut Stage, name: &str, first: &[&str], words: &[&str]) {
+    let command = stage.agent(name, first, words);
+    stage.start(command);
+}
+
+/// The same, with a standard input that we hold and never write to.
+pub fn agent_piped(stage: &mut Stage, name: &str, first: &[&str], words: &[&str]) {
+    let mut command = stage.agent(name, first, words);
+    command.stdin(Stdio::piped());
+    stage.start(command);
+}
+
+/// A socket that listens and whose queue is full: whoever connects is not answered.
+pub fn deaf() -> (TcpListener, Vec<TcpStream>) {
+    use rustix::net::{AddressFamily, SocketType, bind, listen, socket};
+    let socket = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
+    bind(&socket, &std::net::SocketAddr::from(([127, 0, 0, 1], 0))).expect("loopback");
+    listen(&socket, 0).expect("it listens");
+    let listener = TcpListener::from(socket);
+    let address = listener.local_addr().expect("an address");
+    // a queue of 0 takes one connection
+    let first = TcpStream::connect(address).expect("the only place in the queue");
+    (listener, vec![first])
+}
+
+/// An agent that spins, whose starter has gone.
+pub fn orphan(stage: &mut Stage, name: &str) {
+    let lifeline = lifeline(stage);
+    let mut starter = stage.player(&["leave-agent", name, "stray", "spin", &lifeline]);
+    let over = starter.status().expect("a starter");
+    assert!(over.success(), "the starter ended well");
+    stage.await_ready(1).expect("it spins");
+    let pid = std::fs::read_to_string(path(stage, "stray")).expect("it named itself");
+    stage.root = Some(pid.parse().expect("a number"));
+}
