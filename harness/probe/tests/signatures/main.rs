@@ -22,6 +22,9 @@ fn main() -> ExitCode {
         play::play(&args[at + 1..]);
         return ExitCode::SUCCESS;
     }
+    // what a shell or a build tool leaves open would be shared by all that is looked at
+    // SAFETY: nothing has been opened yet by this program
+    unsafe { libc::close_range(3, u32::MAX, 0) };
     let runs = std::env::var("REHANG_RUNS").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
     let mut arguments = Arguments::from_args();
     // a descriptor of one case that leaked into another would be one more holder of an end

@@ -151,6 +151,7 @@ pub fn run(case: &Case) -> Result<(), String> {
     (case.set_up)(&mut stage);
     stage.await_ready(case.ready)?;
     let root = stage.root()?;
+    let played: Vec<Pid> = stage.children.iter().map(|child| child.id() as Pid).chain([root]).collect();
     let (mut looks, mut last) = (0, None);
     let options = Options { ask: true };
     rehang_probe::watch(&[root], &options, &case.limits, WINDOW, |look| {
@@ -158,7 +159,7 @@ pub fn run(case: &Case) -> Result<(), String> {
         let settled = if case.still {
             stands_still(look) && silent_enough(look, &case.limits, case)
         } else {
-            looks >= 2 && moved(look, case)
+            looks >= 2 && moved(look, case, &played)
         };
         if settled {
             last = Some(look.clone());
@@ -204,16 +205,16 @@ fn stands_still(look: &Look) -> bool {
 }
 
 /// The kernel let the tree run within the window: a spin for a millisecond at least, anything else at all.
-fn moved(look: &Look, case: &Case) -> bool {
+fn moved(look: &Look, case: &Case, played: &[Pid]) -> bool {
     type Count = fn(&rehang_probe::data::Thread) -> u64;
     let sum = |process: &Process, f: Count| -> u64 { process.threads.iter().map(f).sum() };
     let grew = |f: Count| -> u64 {
-        let played = look.after.processes().filter(|process| process.args.iter().any(|arg| arg == MARK));
+        let ours = |process: &&Process| played.iter().any(|root| look.after.descends(process.pid, *root));
         let grown = |process: &Process| {
             let before = look.before.process(process.pid)?;
             Some(sum(process, f).saturating_sub(sum(before, f)))
         };
-        played.filter_map(grown).max().unwrap_or(0)
+        look.after.processes().filter(ours).filter_map(grown).max().unwrap_or(0)
     };
     if case.signature.ends_with("spin") || case.signature == "computing" {
         grew(|thread| thread.cpu_ns) >= 1_000_000
