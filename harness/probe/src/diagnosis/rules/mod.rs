@@ -61,6 +61,10 @@ impl<'a> Rules<'_, 'a> {
             return finding;
         }
         let mut found: Vec<Finding> = run::rule(view, process).into_iter().collect();
+        if process.state == State::Disk {
+            // a busy handler that was caught at its file
+            found.extend(file::sqlite(self, process));
+        }
         let all = view.waits(process);
         for wait in &all {
             let finding = match &wait.on {
