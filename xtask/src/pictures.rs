@@ -93,8 +93,32 @@ fn make(sh: &Shell, folder: &Path) -> xshell::Result<PathBuf> {
             );
         }
     }
+    // what other commands draw: a hang in a log, and a strategy's parameter on a healthy and a hung one
+    let log = folder.join("hung.jsonl");
+    sh.write_file(&log, HUNG)?;
+    let golden = tools::root().join("fake-agents/tests/golden/opencode-1.2.15");
+    let golden = golden.display().to_string();
+    let log = log.display().to_string();
+    let reproduce = ["reproduce", log.as_str()];
+    let tune = ["tune", golden.as_str(), log.as_str(), "--strategy", "idle@f54b32f", "--param", "timeout"];
+    for (name, command) in [("reproduced", &reproduce[..]), ("tuned", &tune)] {
+        println!("pictures: making the report `{name}`");
+        let mut run = std::process::Command::new(&rehang);
+        run.args(command).arg("--report").arg(folder.join(name));
+        let code = tools::code(run.current_dir(tools::root()).stdout(std::process::Stdio::null()).status());
+        if code != 0 {
+            println!("pictures: `rehang {}` says {code}; its report is looked at all the same", command[0]);
+        }
+    }
     Ok(folder.to_owned())
 }
+
+/// An opencode server that asks, as a client recorded it.
+const HUNG: &str = r#"{"t":0.1,"kind":"sse:event","ev":{"type":"session.created","properties":{"info":{"id":"ses_1","version":"1.2.15"}}}}
+{"t":0.2,"kind":"rest","method":"POST","path":"/session/ses_1/prompt_async","body":{},"status":204,"response":""}
+{"t":0.3,"kind":"sse:event","ev":{"type":"session.status","properties":{"sessionID":"ses_1","status":{"type":"busy"}}}}
+{"t":1.0,"kind":"sse:event","ev":{"type":"question.asked","properties":{"id":"que_1","sessionID":"ses_1","questions":[{"question":"Which?","header":"H","options":[{"label":"A","description":""},{"label":"B","description":""}]}]}}}
+"#;
 
 /// A scenario whose texts are markup, control characters, bidi overrides, and long; its expectation is wrong.
 fn hostile() -> String {
@@ -135,7 +159,33 @@ impl Visit {
         self.looks(&url("many"))?;
         self.mouse(&url("many"))?;
         self.keys(&url("many"))?;
-        self.hostile(&url("hostile"))
+        self.hostile(&url("hostile"))?;
+        self.in_all_looks("reproduced", &url("reproduced"), "")?;
+        self.squares(&url("tuned"))
+    }
+
+    /// A table without a script: in both themes at both widths; a square opens with Enter, closes with Escape, and has
+    /// the focus again.
+    fn squares(&mut self, url: &str) -> io::Result<()> {
+        for (width, height) in WIDTHS {
+            for theme in THEMES {
+                self.browser.look(width, height, theme)?;
+                self.browser.open(url)?;
+                self.measure(&format!("tuned-{width}-{theme}"))?;
+            }
+        }
+        self.browser.look(1_280, 900, "light")?;
+        self.browser.open(url)?;
+        let focus = "document.activeElement.hasAttribute('popovertarget')";
+        self.tab_to("a square", focus)?;
+        self.browser.press("Enter")?;
+        self.until("Enter opens a square", "document.querySelector(':popover-open h2') !== null")?;
+        self.measure("tuned-square")?;
+        self.browser.press("Escape")?;
+        self.until("Escape closes it", "document.querySelector(':popover-open') === null")?;
+        self.until("and the square has the focus", focus)?;
+        self.quiet("tuned");
+        Ok(())
     }
 
     /// How fast pages are; the figures are the answer.

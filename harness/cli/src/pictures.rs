@@ -43,7 +43,6 @@ pub fn report(folder: &Path, title: &str, command: &str, outcome: &Outcome) -> R
 /// # Errors
 /// A folder that cannot be written.
 pub fn upstream(folder: &Path, command: &str, rows: &[Row]) -> Result<(), CommandError> {
-    std::fs::create_dir_all(folder)?;
     let mut columns: Vec<String> = Vec::new();
     let mut lines: Vec<(String, Vec<Option<Square>>)> = Vec::new();
     for row in rows {
@@ -62,15 +61,25 @@ pub fn upstream(folder: &Path, command: &str, rows: &[Row]) -> Result<(), Comman
     }
     lines.iter_mut().for_each(|(_, squares)| squares.resize(columns.len(), None));
     let hung = rows.iter().filter(|row| row.outcome.as_deref() == Some("hung")).count();
-    let page = Table {
+    let table = Table {
         title: "real releases against a scripted model".to_owned(),
         command: command.to_owned(),
         summary: format!("{} cells, {hung} hung", rows.len()),
+        plot: None,
         corner: "scenario".to_owned(),
         columns,
         rows: lines,
     };
-    Ok(std::fs::write(folder.join("index.html"), table(&page))?)
+    page_of(folder, &table)
+}
+
+/// Writes `index.html` of a table.
+///
+/// # Errors
+/// A folder that cannot be written.
+pub fn page_of(folder: &Path, page: &Table) -> Result<(), CommandError> {
+    std::fs::create_dir_all(folder)?;
+    Ok(std::fs::write(folder.join("index.html"), table(page))?)
 }
 
 fn square(row: &Row) -> Square {

@@ -53,6 +53,18 @@ impl Score {
     pub const ALL: [Score; 6] =
         [Score::Untouched, Score::Resolved, Score::Stopped, Score::Missed, Score::Wrongly, Score::Harmed];
 
+    /// Its word; in capitals what a strategy has to answer for.
+    pub fn word(self) -> &'static str {
+        match self {
+            Score::Untouched => "untouched",
+            Score::Resolved => "resolved",
+            Score::Stopped => "stopped",
+            Score::Missed => "MISSED",
+            Score::Wrongly => "WRONGLY",
+            Score::Harmed => "HARMED",
+        }
+    }
+
     /// One character for a grid.
     pub fn mark(self) -> char {
         match self {

@@ -21,4 +21,4 @@ pub use cell::{CellPage, Lane, RowPage};
 pub use html::{Page, html};
 pub use markdown::markdown;
 pub use screen::{Frame, frames};
-pub use table::{Colour, Detail, Square, Table, table};
+pub use table::{Bar, Colour, Detail, Plot, Square, Table, table};

@@ -5,7 +5,7 @@
 
 use crate::cell::plain;
 use crate::html::{banner, footer, head};
-use maud::{DOCTYPE, html};
+use maud::{DOCTYPE, Markup, html};
 
 /// Characters of one text.
 const TEXT_MAX: usize = 4_000;
@@ -19,12 +19,38 @@ pub struct Table {
     pub command: String,
     /// A line about the whole.
     pub summary: String,
+    /// A plot above the squares.
+    pub plot: Option<Plot>,
     /// What the rows are: the first column's head.
     pub corner: String,
     /// The columns' heads.
     pub columns: Vec<String>,
     /// The rows: a head, and a square for each column; none where there is nothing to show.
     pub rows: Vec<(String, Vec<Option<Square>>)>,
+}
+
+/// A plot of bars: a row each, with a bar for each head.
+#[derive(Debug, Clone, Default)]
+pub struct Plot {
+    /// What it shows.
+    pub title: String,
+    /// What the rows are: the first column's head.
+    pub corner: String,
+    /// The heads of the bars' columns.
+    pub heads: Vec<String>,
+    /// The rows.
+    pub rows: Vec<(String, Vec<Bar>)>,
+}
+
+/// A bar.
+#[derive(Debug, Clone, Default)]
+pub struct Bar {
+    /// Its length, in percent of its column.
+    pub percent: u8,
+    /// What it says.
+    pub text: String,
+    /// How it looks.
+    pub colour: Colour,
 }
 
 /// A square.
@@ -72,6 +98,7 @@ pub fn table(table: &Table) -> String {
                 a.skip href="#main" { "Skip to the content" }
                 (banner(&table.title, &table.summary))
                 main id="main" tabindex="-1" {
+                    @if let Some(plot) = &table.plot { (bars(plot)) }
                     p { "A square opens its details; Escape closes them." }
                     div.scroll tabindex="0" role="region" aria-label="Verdicts" {
                         table.verdicts {
@@ -111,6 +138,28 @@ pub fn table(table: &Table) -> String {
     page.into_string()
 }
 
+fn bars(plot: &Plot) -> Markup {
+    let text = |text: &str| plain(text, TEXT_MAX);
+    html! {
+        div.scroll tabindex="0" role="region" aria-label=(text(&plot.title)) {
+            table.bars {
+                caption { (text(&plot.title)) }
+                thead { tr {
+                    th scope="col" { (text(&plot.corner)) }
+                    @for head in &plot.heads { th scope="col" { (text(head)) } }
+                } }
+                tbody { @for (name, bars) in &plot.rows { tr {
+                    th scope="row" { (text(name)) }
+                    @for bar in bars { td {
+                        span class=(class(bar.colour)) style=(format!("inline-size: {}%", bar.percent.min(100))) {}
+                        span { (text(&bar.text)) }
+                    } }
+                } } }
+            }
+        }
+    }
+}
+
 fn class(colour: Colour) -> &'static str {
     match colour {
         Colour::Good => "k-r",
@@ -123,6 +172,14 @@ fn class(colour: Colour) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bar_is_as_long_as_its_share_and_says_it_in_words() {
+        let bar = Bar { percent: 40, text: "<10m".into(), colour: Colour::Good };
+        let plot = Plot { rows: vec![("5m".into(), vec![bar])], ..Plot::default() };
+        let page = table(&Table { plot: Some(plot), ..Table::default() });
+        assert!(page.contains(r#"<span class="k-r" style="inline-size: 40%"></span><span>&lt;10m</span>"#), "{page}");
+    }
 
     #[test]
     fn a_square_opens_into_its_own_details_as_text() {

@@ -34,7 +34,8 @@ const GOOD: Style = AnsiColor::Green.on_default().bold();
   rehang reproduce hung.jsonl                  a log of Claude Code, opencode, Codex, … (see `rehang import --help`)
   rehang reproduce 4711                        a process on this machine that hangs now
   rehang reproduce my-hang.toml                a scenario file
-  rehang reproduce hung.jsonl --keep           and put it into scenarios/reported/")]
+  rehang reproduce hung.jsonl --keep           and put it into scenarios/reported/
+  rehang reproduce hung.jsonl --report page    and draw it under every strategy: page/index.html")]
 pub struct Reproduce {
     /// A log, the number of a process, or a scenario file.
     pub what: String,
@@ -44,6 +45,9 @@ pub struct Reproduce {
     /// Writes the scenario into this file.
     #[arg(long, value_name = "FILE", conflicts_with = "keep")]
     pub out: Option<PathBuf>,
+    /// Writes a report with pictures of the small scenario under every strategy into this folder: `index.html`.
+    #[arg(long, value_name = "DIR")]
+    pub report: Option<PathBuf>,
     /// What it must go on to show instead of its hang: `breaks:harm`, `stopped:idle`, … (see `rehang shrink --help`).
     #[arg(long, value_name = "PROPERTY")]
     pub shows: Option<Property>,
@@ -126,7 +130,7 @@ impl Reproduce {
         let written = write_file(&small.case, &origin.title, Some(&origin.about)).map_err(CommandError::Fault)?;
         let path = self.place(&origin.title)?;
         let (file, _guard) = store(path.as_deref(), &written.text)?;
-        let differs = on_real_processes(&file)?;
+        let differs = on_real_processes(&file, self.report.as_deref())?;
         match self.json {
             true => self.print_json(out, &property, &small, &written, path.as_deref(), &differs)?,
             false => self.print(out, &property, &small, &written, path.as_deref(), &differs)?,
@@ -274,7 +278,7 @@ impl Shrink {
         }
         let minimal = if small.minimal { "nothing more can be taken away" } else { "the limit of tries was met" };
         anstream::eprintln!("{} plays; {minimal}", small.plays);
-        let differs = on_real_processes(&file)?;
+        let differs = on_real_processes(&file, None)?;
         for line in &differs {
             anstream::eprintln!("not the same on real processes: {line}");
         }
@@ -328,11 +332,16 @@ fn store(path: Option<&Path>, text: &str) -> Result<(PathBuf, Option<tempfile::T
 }
 
 /// Plays all cells of a file on sim and on real processes; what is not as the file says.
-fn on_real_processes(file: &Path) -> Result<Vec<String>, CommandError> {
+fn on_real_processes(file: &Path, report: Option<&Path>) -> Result<Vec<String>, CommandError> {
     let select = Select { scenarios: vec![file.to_owned()], ..Select::default() };
-    let selected = select.select(Where::Both.stages(), rehang_scenario::Style::Plain)?;
+    let mut selected = select.select(Where::Both.stages(), rehang_scenario::Style::Plain)?;
+    selected.units.iter_mut().for_each(|unit| unit.keep_traces = report.is_some());
     rehang_stage::worker::adopt_orphans();
     let outcome = run(&Pool::new(workers(None)?), &selected.units, true)?;
+    if let Some(folder) = report {
+        let title = selected.units.first().map(|unit| unit.main.title.clone()).unwrap_or_default();
+        crate::pictures::report(folder, &title, &super::run::command_line(), &outcome)?;
+    }
     let bad = outcome.cells.iter().filter(|cell| !crate::report::why(cell).is_empty());
     let lines = bad.map(|cell| format!("{}: {}", cell.id, crate::report::why(cell).join("; ")));
     Ok(selected.problems.iter().cloned().chain(lines).collect())

@@ -9,6 +9,7 @@ use super::{Code, CommandError};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rehang_judge::score::{Score, classify};
+use rehang_report::{Bar, Colour, Detail, Plot, Square, Table};
 use rehang_scenario::Span;
 use rehang_search::Case;
 use rehang_strategy::catalogue::Value;
@@ -26,7 +27,8 @@ const PLOT: usize = 40;
 #[command(after_help = "Examples:
   rehang tune logs/ --strategy idle@f54b32f --param timeout                       eight values around the default
   rehang tune logs/ --strategy idle@f54b32f --param timeout=1m,5m,10m,30m,1h
-  rehang tune logs/ --strategy watcher@pr5 --param misses=1,2,3,5,8 --json")]
+  rehang tune logs/ --strategy watcher@pr5 --param misses=1,2,3,5,8 --json
+  rehang tune logs/ --strategy idle@f54b32f --param timeout --report tuned/       a page: tuned/index.html")]
 pub struct Tune {
     /// Logs, or folders of logs: see `rehang import --help` for what can be read. Scenario files too.
     #[arg(required = true, value_name = "LOG")]
@@ -37,6 +39,9 @@ pub struct Tune {
     /// The parameter, and its values.
     #[arg(long, value_name = "NAME[=V,V,…]")]
     pub param: String,
+    /// Writes a page with the plot, and a square for each log and value, into this folder: `index.html`.
+    #[arg(long, value_name = "DIR")]
+    pub report: Option<PathBuf>,
     /// NDJSON: one object a value, then a summary.
     #[arg(long)]
     pub json: bool,
@@ -58,6 +63,17 @@ struct Row {
     missed: Vec<String>,
     wrongly: Vec<String>,
     harmed: Vec<String>,
+    /// What it did to each log, in their order.
+    each: Vec<Did>,
+}
+
+/// What a value did to one log.
+#[derive(Debug)]
+struct Did {
+    score: Score,
+    took: Option<Span>,
+    outcome: String,
+    broken: Vec<String>,
 }
 
 impl Tune {
@@ -79,6 +95,9 @@ impl Tune {
             bar.inc(1);
         }
         bar.finish_and_clear();
+        if let Some(folder) = &self.report {
+            crate::pictures::page_of(folder, &self.page(&rows, &samples))?;
+        }
         match self.json {
             true => self.print_json(out, &rows, samples.len(), hung)?,
             false => self.print(out, &rows, samples.len(), hung)?,
@@ -156,6 +175,64 @@ impl Tune {
             return Err(CommandError::Usage("none of these logs can be used".to_owned()));
         }
         Ok(samples)
+    }
+
+    /// The same as a page.
+    fn page(&self, rows: &[Row], samples: &[Sample]) -> Table {
+        let longest = rows.iter().filter_map(|row| row.took_ms.last()).max().copied().unwrap_or(0).max(1);
+        let share = |part: u64, whole: u64| u8::try_from(part * 100 / whole.max(1)).unwrap_or(100);
+        let bars = |row: &Row| {
+            let ms = row.took_ms.last().copied();
+            let wrong = row.harmed.len() + row.wrongly.len();
+            let time = Bar {
+                percent: share(ms.unwrap_or(0), longest),
+                text: ms.map_or("none ends".to_owned(), |ms| Span::ms(ms).to_string()),
+                colour: Colour::Plain,
+            };
+            let colour = if wrong > 0 { Colour::Bad } else { Colour::Good };
+            let text = if wrong > 0 { format!("{wrong} of {}", samples.len()) } else { "none".to_owned() };
+            let harmed = Bar { percent: share(wrong as u64, samples.len() as u64), text, colour };
+            (row.value.clone(), vec![time, harmed])
+        };
+        let square = |did: &Did| {
+            let colour = match did.score {
+                Score::Resolved => Colour::Good,
+                Score::Stopped | Score::Missed => Colour::Odd,
+                Score::Harmed | Score::Wrongly => Colour::Bad,
+                Score::Untouched => Colour::Plain,
+            };
+            let took = did.took.map(|took| format!("{took} behind the last progress"));
+            let detail = |name: &str, texts: Vec<String>| Detail { name: name.to_owned(), texts };
+            let details = vec![
+                detail("outcome", vec![did.outcome.clone()]),
+                detail("took", took.into_iter().collect()),
+                detail("breaks", did.broken.clone()),
+            ];
+            Square { verdict: did.score.word().to_owned(), colour, details }
+        };
+        let lines = samples.iter().enumerate().map(|(at, sample)| {
+            let is = if sample.none.outcome.is_hung() { "hangs" } else { "healthy" };
+            (format!("{} ({is})", sample.name), rows.iter().map(|row| row.each.get(at).map(square)).collect())
+        });
+        let good: Vec<&str> = harmless(rows).collect();
+        let summary = match good.as_slice() {
+            [] => "every value harms something in these logs".to_owned(),
+            good => format!("harms nothing and misses least in these logs: {}", good.join(", ")),
+        };
+        Table {
+            title: format!("{} under {}", self.param, self.strategy),
+            command: super::run::command_line(),
+            summary,
+            plot: Some(Plot {
+                title: "the longest time to an end against what is harmed".to_owned(),
+                corner: "value".to_owned(),
+                heads: vec!["longest time to an end".to_owned(), "logs harmed".to_owned()],
+                rows: rows.iter().map(bars).collect(),
+            }),
+            corner: "log".to_owned(),
+            columns: rows.iter().map(|row| row.value.clone()).collect(),
+            rows: lines.collect(),
+        }
     }
 
     fn print(&self, out: &mut dyn Write, rows: &[Row], logs: usize, hung: usize) -> std::io::Result<()> {
@@ -255,13 +332,21 @@ fn row(value: &str, stack: &str, samples: &[Sample]) -> Result<Row, CommandError
         };
         let played = sample.case.play_as(stack, healthy, Some(&sample.none)).map_err(CommandError::Fault)?;
         let verdict = &played.verdict;
-        match classify(verdict, &sample.none) {
+        let score = classify(verdict, &sample.none);
+        let ends = matches!(score, Score::Resolved | Score::Stopped);
+        let took = verdict.ended.since(sample.none.last_progress);
+        let before = sample.none.broken();
+        row.each.push(Did {
+            score,
+            took: ends.then_some(took),
+            outcome: verdict.outcome.describe(),
+            broken: verdict.broken().iter().filter(|i| !before.contains(i)).map(|i| i.name().to_owned()).collect(),
+        });
+        match score {
             Score::Harmed => row.harmed.push(sample.name.clone()),
             Score::Wrongly => row.wrongly.push(sample.name.clone()),
             Score::Missed => row.missed.push(sample.name.clone()),
-            Score::Resolved | Score::Stopped => {
-                row.took_ms.push(verdict.ended.since(sample.none.last_progress).as_ms())
-            }
+            Score::Resolved | Score::Stopped => row.took_ms.push(took.as_ms()),
             Score::Untouched => {}
         }
     }

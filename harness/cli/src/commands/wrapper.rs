@@ -208,7 +208,7 @@ impl Wrapper {
             let bad = matches!(judged.score, Score::Missed | Score::Wrongly | Score::Harmed);
             match self.format {
                 crate::report::Format::Human => {
-                    writeln!(out, "{:<9} {:<58} {}", word(judged.score), id(cell), told(cell, judged))?;
+                    writeln!(out, "{:<9} {:<58} {}", judged.score.word(), id(cell), told(cell, judged))?;
                     if bad && self.timelines {
                         for line in timeline(&judged.trace, 100).lines() {
                             writeln!(out, "          {line}")?;
@@ -231,7 +231,7 @@ impl Wrapper {
                     let mut status = TestCaseStatus::success();
                     if bad {
                         status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-                        status.set_message(format!("{}: {}", word(judged.score), told(cell, judged)));
+                        status.set_message(format!("{}: {}", judged.score.word(), told(cell, judged)));
                         status.set_description(timeline(&judged.trace, 100));
                     }
                     suite.add_test_case(TestCase::new(id(cell), status));
@@ -271,17 +271,6 @@ fn command_error(error: WrapperError) -> CommandError {
 fn id(cell: &Cell) -> String {
     let control = if cell.arm == Arm::Control { "::control" } else { "" };
     format!("{}::{}{control}", cell.name, cell.terminal.name())
-}
-
-fn word(score: Score) -> &'static str {
-    match score {
-        Score::Untouched => "untouched",
-        Score::Resolved => "resolved",
-        Score::Stopped => "stopped",
-        Score::Missed => "MISSED",
-        Score::Wrongly => "WRONGLY",
-        Score::Harmed => "HARMED",
-    }
 }
 
 /// Without it, with it, and what of it is not true.
