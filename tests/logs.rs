@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         Trial::test("no_planted_secret_is_in_any_output", secrets),
         Trial::test("each_format_is_detected_and_hangs", formats),
         Trial::test("an_sdk_log_with_an_open_ask_hangs", sdk_asks),
+        Trial::test("an_ask_without_its_call_hangs", asks_without_call),
     ];
     for folder in ["claude-1.0.128", "claude-2.0.77", "claude-2.1.329", "opencode-1.2.15", "opencode-1.18.33"] {
         let pool = pool.clone();
@@ -207,6 +208,24 @@ fn sdk_asks() -> Result<(), Failed> {
             assert_eq!(outcome(row), on, "{}", imported.toml());
             assert!(tried.holds(imported.guess.end), "{:?}\n{}", tried.control, imported.toml());
         }
+    }
+    Ok(())
+}
+
+/// A log that begins behind the call: the ask alone is in it.
+fn asks_without_call() -> Result<(), Failed> {
+    let question = r#"{"type":"question.asked","properties":{"id":"que_1","sessionID":"ses_1","questions":[{"question":"Which?","header":"H","options":[{"label":"A","description":""},{"label":"B","description":""}]}]}}"#;
+    let permission = r#"{"type":"permission.asked","properties":{"id":"per_1","sessionID":"ses_1","permission":"edit","patterns":["a.txt"]}}"#;
+    let created = r#"{"type":"session.created","properties":{"info":{"id":"ses_1","version":"1.2.15"}}}"#;
+    let busy = r#"{"type":"session.status","properties":{"sessionID":"ses_1","status":{"type":"busy"}}}"#;
+    for (asked, on) in [(question, "hung on question"), (permission, "hung on permission")] {
+        let log = format!("{created}\n{busy}\n{asked}\n");
+        let imported =
+            rehang_logs::import(log.as_bytes(), &Options::default(), &mut |_| {}).map_err(|e| e.to_string())?;
+        let tried = tried(&imported);
+        let row = tried.main.as_ref().ok_or("not tried")?;
+        assert_eq!(outcome(row), on, "{}", imported.toml());
+        assert!(tried.holds(imported.guess.end), "{:?}\n{}", tried.control, imported.toml());
     }
     Ok(())
 }

@@ -226,6 +226,7 @@ impl<'a> Drafter<'a> {
         let mut scenario = blank(agent, terminals)?;
         scenario.args = self.args();
         scenario.turns = self.turns(&groups, gaps);
+        scenario.turns.extend(self.without_call());
         scenario.people = self.people();
         let mut control = scenario.clone();
         self.hang(&mut scenario, &mut control, &groups);

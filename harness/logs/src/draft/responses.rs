@@ -235,6 +235,27 @@ impl<'a> Drafter<'a> {
         }
     }
 
+    /// The open ask, where the log does not show the call that asks.
+    pub(super) fn without_call(&mut self) -> Option<Turn> {
+        let Hang::Ask(at) = self.guess.hang else { return None };
+        if self.asks.contains(&at) {
+            return None;
+        }
+        self.asks.push(at);
+        let ask = &self.story.asks[at];
+        let turn = match &ask.asks {
+            Asks::Questions(questions) => Turn::Ask(self.questions(questions)),
+            Asks::Permission { permission, patterns } => Turn::Permit(Permit {
+                tool: self.text(permission),
+                permission: self.text(permission),
+                patterns: patterns.iter().map(|p| self.text(p)).collect(),
+                output: String::new(),
+            }),
+        };
+        let child = self.story.depth(&ask.session) > 0;
+        Some(if child { Turn::Task(Task { description: "a task".to_owned(), turns: vec![turn] }) } else { turn })
+    }
+
     /// The first and the last lines of an output.
     fn printed(&mut self, output: &str, error: bool) -> Vec<Step> {
         let masked = self.mask.text(output);
