@@ -1,4 +1,4 @@
-//! Agents that we know, by how they were started.
+//! Agents that we know, by how they were started; databases, by their names.
 //!
 //! Invariant: pure; a process is an agent by its program or script, never by a word somewhere in its arguments.
 
@@ -78,12 +78,15 @@ pub fn of(process: &Process) -> Option<&'static Kind> {
     let mut programs: Vec<&str> = process.args.first().map(String::as_str).into_iter().collect();
     programs.extend(process.exe.as_deref());
     programs.push(&process.comm);
-    let interpreted = programs.iter().any(|program| INTERPRETERS.iter().any(|name| stem(program).starts_with(name)));
+    let mut stems: Vec<&str> = programs.into_iter().map(stem).collect();
+    let interpreted = stems.iter().any(|stem| INTERPRETERS.iter().any(|name| stem.starts_with(name)));
     let script = process.args.iter().skip(1).find(|arg| !arg.starts_with('-')).filter(|_| interpreted);
+    stems.extend(script.map(|path| stem(path)));
     KINDS.iter().find(|kind| {
-        let named =
-            programs.iter().chain(script.map(String::as_str).iter()).any(|path| kind.programs.contains(&stem(path)));
-        let packaged = script.is_some_and(|path| path.contains(&format!("node_modules/{}/", kind.package)));
+        let named = stems.iter().any(|stem| kind.programs.contains(stem));
+        let packaged = script.is_some_and(|path| {
+            path.contains("node_modules/") && path.contains(&format!("node_modules/{}/", kind.package))
+        });
         named || packaged
     })
 }
@@ -118,6 +121,12 @@ pub fn helper(process: &Process) -> bool {
             || arg == "--stdio"
     };
     process.args.iter().take(8).any(said)
+}
+
+/// Whether a file is an SQLite database, or beside one.
+pub fn is_database(path: &str) -> bool {
+    let path = path.trim_end_matches("-wal").trim_end_matches("-shm").trim_end_matches("-journal");
+    [".db", ".sqlite", ".sqlite3", ".db3"].iter().any(|end| path.ends_with(end))
 }
 
 /// The file's name without folder and the ends of scripts.

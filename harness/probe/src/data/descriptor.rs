@@ -191,7 +191,7 @@ pub enum SocketState {
 }
 
 /// A lock on a file, or the wait for one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Lock {
     /// The kernel's number of the lock; a waiter has that of the lock that it waits for.
     pub id: u64,

@@ -31,7 +31,7 @@ pub struct Snapshot {
     pub around: BTreeMap<Pid, Process>,
     /// The sockets that the tree holds, and their peers, by inode.
     pub sockets: BTreeMap<u64, Socket>,
-    /// The file locks of this machine that concern the tree.
+    /// The file locks of this machine that concern the tree; none where nothing in it can wait for one.
     pub locks: Vec<Lock>,
     /// What agents that we know say of themselves.
     pub agents: Vec<Agent>,

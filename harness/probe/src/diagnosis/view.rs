@@ -16,11 +16,18 @@ pub struct View<'a> {
     pub after: &'a Snapshot,
     pub limits: Limits,
     pub window_ns: u64,
+    /// Processes came, went, ended or were adopted within the window.
+    changed: bool,
 }
 
 impl<'a> View<'a> {
     pub fn new(before: &'a Snapshot, after: &'a Snapshot, limits: Limits) -> View<'a> {
-        View { before, after, limits, window_ns: after.at_ns.saturating_sub(before.at_ns).max(1) }
+        let living = |snapshot: &'a Snapshot| {
+            let ours = snapshot.tree.values().filter(|process| process.state != State::Zombie);
+            ours.map(|process| (process.pid, process.ppid))
+        };
+        let changed = !living(before).eq(living(after));
+        View { before, after, limits, window_ns: after.at_ns.saturating_sub(before.at_ns).max(1), changed }
     }
 
     pub fn process(&self, pid: Pid) -> Option<&'a Process> {
@@ -181,7 +188,7 @@ impl<'a> View<'a> {
             let ours = snapshot.tree.values().filter(|process| process.state != State::Zombie);
             ours.map(|process| process.pid).filter(|other| snapshot.descends(*other, pid)).collect()
         };
-        below(self.before) != below(self.after)
+        self.changed && below(self.before) != below(self.after)
     }
 
     /// Who holds the other end of a channel (a pipe, a FIFO, a Unix socket, a terminal), the process itself left out:

@@ -2,7 +2,7 @@
 //!
 //! Invariant: what cannot be decoded is `Other` with an unknown limit, never a guess.
 
-use super::{memory, numbers};
+use super::{file, memory, numbers};
 use crate::data::{Call, Does, Pid, Process, TimeLimit, Watch};
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
@@ -13,7 +13,7 @@ const MAX_POLLED: usize = 1024;
 
 /// The call of the thread at `base`, and whether it may be read. None: it runs, or sleeps outside any call.
 pub fn read(base: &str, process: &Process, tid: Pid) -> (Option<Call>, bool) {
-    let Ok(text) = fs::read_to_string(format!("{base}/syscall")) else { return (None, false) };
+    let Ok(text) = file::text(&format!("{base}/syscall")) else { return (None, false) };
     let mut words = text.split_whitespace();
     let Some(number) = words.next().and_then(|word| word.parse::<i64>().ok()) else { return (None, true) };
     if number < 0 {
@@ -26,7 +26,7 @@ pub fn read(base: &str, process: &Process, tid: Pid) -> (Option<Call>, bool) {
     let mut call = Call { number, name: numbers::name(number).to_owned(), args, ..Call::default() };
     if call.name == "restart_syscall" {
         // a wait that a stop interrupted: the kernel's function tells which, the arguments are still those of the wait
-        let wchan = fs::read_to_string(format!("{base}/wchan")).unwrap_or_default();
+        let wchan = file::text(&format!("{base}/wchan")).unwrap_or_default();
         call.name = restarted(&wchan).to_owned();
     }
     decode(&mut call, process, tid);

@@ -2,6 +2,7 @@
 //!
 //! Invariant: nothing is opened but files of /proc; a descriptor's target is looked at by `stat` alone.
 
+use super::file;
 use crate::data::{Descriptor, Mode, Object, Pid, Watch};
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -124,13 +125,13 @@ fn own_terminal(pid: Pid, _fd: i32, device: u64) -> Option<u32> {
     if (libc::major(device), libc::minor(device)) != (5, 0) {
         return None;
     }
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let stat = file::text(&format!("/proc/{pid}/stat")).ok()?;
     let tty = stat.get(stat.rfind(')')? + 1..)?.split_whitespace().nth(4)?.parse::<u32>().ok()?;
     pty_of(tty)
 }
 
 fn info(pid: Pid, fd: i32) -> String {
-    fs::read_to_string(format!("/proc/{pid}/fdinfo/{fd}")).unwrap_or_default()
+    file::text(&format!("/proc/{pid}/fdinfo/{fd}")).unwrap_or_default()
 }
 
 fn field<'a>(info: &'a str, key: &str) -> Option<&'a str> {

@@ -5,6 +5,7 @@
 
 mod call;
 mod fds;
+mod file;
 mod lacks;
 mod locks;
 mod memory;
@@ -14,8 +15,8 @@ mod process;
 mod records;
 
 use crate::data::{Object, Pid, Reader, Snapshot, Socket};
+use process::{All, Stat};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 
 /// What to read beside the tree.
@@ -48,14 +49,14 @@ const MAX_AROUND: usize = 256;
 pub fn take(roots: &[Pid], options: &Options) -> Result<Snapshot, ProbeError> {
     let began = now_ns();
     let mut snapshot = Snapshot { at_ns: began, reader: reader(), ..Snapshot::default() };
-    let all = parents()?;
+    let all = process::all()?;
     snapshot.roots = roots.iter().copied().filter(|pid| all.contains_key(pid)).collect();
     if snapshot.roots.is_empty() {
         return Err(ProbeError::NoProcess(roots.first().copied().unwrap_or_default()));
     }
     let tree = below(&snapshot.roots, &all);
     for pid in &tree {
-        if let Some(process) = process::read(*pid, &snapshot.reader) {
+        if let Some(process) = process::read(*pid, &all, &snapshot.reader) {
             snapshot.tree.insert(*pid, process);
         }
     }
@@ -81,15 +82,11 @@ pub fn take(roots: &[Pid], options: &Options) -> Result<Snapshot, ProbeError> {
 /// # Errors
 /// There is no /proc.
 pub fn find(name: &str) -> Result<Vec<Pid>, ProbeError> {
-    let all = parents()?;
+    let all = process::all()?;
     let own = std::process::id() as Pid;
-    let mut found: BTreeSet<Pid> = BTreeSet::new();
-    for pid in all.keys().copied().filter(|pid| *pid != own) {
-        if process::is_called(pid, name) {
-            found.insert(pid);
-        }
-    }
-    let top = |pid: &Pid| !all.get(pid).is_some_and(|parent| found.contains(parent));
+    let is_one = |(pid, stat): &(&Pid, &Stat)| **pid != own && (stat.comm == name || process::is_called(**pid, name));
+    let found: BTreeSet<Pid> = all.iter().filter(is_one).map(|(pid, _)| *pid).collect();
+    let top = |pid: &Pid| !all.get(pid).is_some_and(|stat| found.contains(&stat.parent()));
     Ok(found.iter().copied().filter(top).collect())
 }
 
@@ -100,7 +97,7 @@ pub(crate) fn now_ns() -> u64 {
 }
 
 fn reader() -> Reader {
-    let scope = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").ok();
+    let scope = file::text("/proc/sys/kernel/yama/ptrace_scope").ok();
     Reader {
         pid: std::process::id() as Pid,
         uid: rustix::process::geteuid().as_raw(),
@@ -117,23 +114,10 @@ fn ticks_per_s() -> u64 {
     u64::try_from(ticks).unwrap_or(100)
 }
 
-/// Every process of this machine and its parent.
-fn parents() -> Result<BTreeMap<Pid, Pid>, ProbeError> {
-    let mut all = BTreeMap::new();
-    for entry in fs::read_dir("/proc")? {
-        let Ok(entry) = entry else { continue };
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<Pid>().ok()) else { continue };
-        if let Some(parent) = process::parent(pid) {
-            all.insert(pid, parent);
-        }
-    }
-    Ok(all)
-}
-
-fn below(roots: &[Pid], all: &BTreeMap<Pid, Pid>) -> BTreeSet<Pid> {
+fn below(roots: &[Pid], all: &All) -> BTreeSet<Pid> {
     let mut children: BTreeMap<Pid, Vec<Pid>> = BTreeMap::new();
-    for (pid, parent) in all {
-        children.entry(*parent).or_default().push(*pid);
+    for (pid, stat) in all {
+        children.entry(stat.parent()).or_default().push(*pid);
     }
     let mut tree = BTreeSet::new();
     let mut todo: Vec<Pid> = roots.to_vec();
@@ -149,17 +133,19 @@ fn below(roots: &[Pid], all: &BTreeMap<Pid, Pid>) -> BTreeSet<Pid> {
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Shared {
     Pipe(u64),
+    Fifo(u64),
     Socket(u64),
     Pty(u32),
     File(u64),
 }
 
 /// Finds the processes outside the tree that share something with it, the ancestors, and all below who holds a lock.
-fn around(snapshot: &mut Snapshot, all: &BTreeMap<Pid, Pid>, tree: &BTreeSet<Pid>) {
+fn around(snapshot: &mut Snapshot, all: &All, tree: &BTreeSet<Pid>) {
     let mut shared: BTreeSet<Shared> = BTreeSet::new();
     for fd in snapshot.tree.values().flat_map(|process| &process.fds) {
         match &fd.what {
-            Object::Pipe { inode } | Object::Fifo { inode, .. } => drop(shared.insert(Shared::Pipe(*inode))),
+            Object::Pipe { inode } => drop(shared.insert(Shared::Pipe(*inode))),
+            Object::Fifo { inode, .. } => drop(shared.insert(Shared::Fifo(*inode))),
             Object::Socket { inode } => {
                 shared.insert(Shared::Socket(*inode));
                 if let Some(Socket { peer: Some(peer), .. }) = snapshot.sockets.get(inode) {
@@ -184,9 +170,10 @@ fn around(snapshot: &mut Snapshot, all: &BTreeMap<Pid, Pid>, tree: &BTreeSet<Pid
         snapshot.locks.iter().filter_map(|lock| lock.pid).filter(|pid| !tree.contains(pid)).collect();
     let mut wanted = below(&holders, all);
     for root in &snapshot.roots {
-        let mut at = all.get(root).copied().unwrap_or(0);
+        let parent = |pid: &Pid| all.get(pid).map_or(0, Stat::parent);
+        let mut at = parent(root);
         while at > 0 && wanted.insert(at) {
-            at = all.get(&at).copied().unwrap_or(0);
+            at = parent(&at);
         }
     }
     wanted.retain(|pid| !tree.contains(pid));
@@ -195,7 +182,7 @@ fn around(snapshot: &mut Snapshot, all: &BTreeMap<Pid, Pid>, tree: &BTreeSet<Pid
         if !shares || snapshot.around.len() >= MAX_AROUND {
             continue;
         }
-        if let Some(process) = process::read(*pid, &snapshot.reader) {
+        if let Some(process) = process::read(*pid, all, &snapshot.reader) {
             snapshot.around.insert(*pid, process);
         }
     }
@@ -217,10 +204,10 @@ fn is_shared(pid: Pid, fd: i32, link: &Path, shared: &BTreeSet<Shared>) -> bool 
     }
     if text.starts_with('/') && !text.starts_with("/dev/") {
         // the inode of a FIFO or of a file with a lock: both are rare, so few links are looked at this closely
-        let has_files = shared.iter().any(|one| matches!(one, Shared::File(_) | Shared::Pipe(_)));
+        let has_files = shared.iter().any(|one| matches!(one, Shared::File(_) | Shared::Fifo(_)));
         return has_files
             && fds::inode_and_kind(pid, fd).is_some_and(|(inode, fifo)| {
-                shared.contains(&if fifo { Shared::Pipe(inode) } else { Shared::File(inode) })
+                shared.contains(&if fifo { Shared::Fifo(inode) } else { Shared::File(inode) })
             });
     }
     false

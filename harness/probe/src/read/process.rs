@@ -2,8 +2,9 @@
 //!
 //! Invariant: every file is read whole or counts as unreadable; a process that ends meanwhile gives `None`.
 
-use super::{call, fds};
+use super::{call, fds, file};
 use crate::data::{Io, Namespaces, Pid, Process, Reader, Signals, State, Thread};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -12,9 +13,28 @@ const MAX_THREADS: usize = 1024;
 /// The most arguments that are kept, and the most characters of one.
 const MAX_ARGS: (usize, usize) = (64, 1024);
 
+/// Every process of this machine, as it was when a snapshot began.
+pub type All = BTreeMap<Pid, Stat>;
+
+/// Reads the list of all processes.
+///
+/// # Errors
+/// There is no /proc.
+pub fn all() -> std::io::Result<All> {
+    let mut all = All::new();
+    for entry in fs::read_dir("/proc")? {
+        let Ok(entry) = entry else { continue };
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<Pid>().ok()) else { continue };
+        if let Some(stat) = Stat::of(pid) {
+            all.insert(pid, stat);
+        }
+    }
+    Ok(all)
+}
+
 /// Reads a process.
-pub fn read(pid: Pid, reader: &Reader) -> Option<Process> {
-    let stat = Stat::read(&format!("/proc/{pid}/stat"))?;
+pub fn read(pid: Pid, all: &All, reader: &Reader) -> Option<Process> {
+    let stat = Stat::of(pid)?;
     let mut process = Process {
         pid,
         ns_pid: pid,
@@ -22,7 +42,7 @@ pub fn read(pid: Pid, reader: &Reader) -> Option<Process> {
         pgrp: stat.number(2) as Pid,
         session: stat.number(3) as Pid,
         comm: stat.comm.clone(),
-        state: stat.state(),
+        state: stat.state,
         tty: stat.number(4) as u32,
         tty_group: stat.number(5) as Pid,
         faults: stat.number(7) as u64,
@@ -37,24 +57,23 @@ pub fn read(pid: Pid, reader: &Reader) -> Option<Process> {
     };
     status(&mut process);
     if process.state != State::Zombie {
-        process.parent_name =
-            Stat::read(&format!("/proc/{}/stat", process.ppid)).map_or(String::new(), |stat| stat.comm);
-        process.group_led = lives(process.pgrp);
-        process.session_led = lives(process.session);
+        process.parent_name = known(process.ppid, all, |stat| stat.comm.clone()).unwrap_or_default();
+        process.group_led = lives(process.pgrp, all);
+        process.session_led = lives(process.session, all);
         (process.fds, process.fds_read) = fds::read(pid);
         process.threads = threads(&process, reader);
     }
     Some(process)
 }
 
-/// A process's parent, and so whether there is such a process.
-pub fn parent(pid: Pid) -> Option<Pid> {
-    Some(Stat::read(&format!("/proc/{pid}/stat"))?.number(1) as Pid)
+/// What the list of all processes knows of one, or /proc, where it began later.
+fn known<T>(pid: Pid, all: &All, f: impl Fn(&Stat) -> T) -> Option<T> {
+    all.get(&pid).map(&f).or_else(|| Stat::of(pid).as_ref().map(f))
 }
 
 /// Whether a process is there and has not ended. Group and session 0 are those of another pid namespace.
-fn lives(pid: Pid) -> bool {
-    pid == 0 || Stat::read(&format!("/proc/{pid}/stat")).is_some_and(|stat| stat.state() != State::Zombie)
+fn lives(pid: Pid, all: &All) -> bool {
+    pid == 0 || known(pid, all, |stat| stat.state != State::Zombie) == Some(true)
 }
 
 /// The inode of a process's network namespace; 0: may not be read.
@@ -62,15 +81,12 @@ pub fn net_namespace(pid: Pid) -> u64 {
     namespace(pid, "net")
 }
 
-/// Whether a process's name, program, or the script that an interpreter runs for it, is `name`.
+/// Whether a process's program, or the script that an interpreter runs for it, is `name`.
 pub fn is_called(pid: Pid, name: &str) -> bool {
     let stem = |text: &str| {
         let file = Path::new(text).file_name().and_then(|file| file.to_str()).unwrap_or_default();
         file == name || ["js", "mjs", "cjs", "py"].iter().any(|end| file.strip_suffix(end) == Some(&format!("{name}.")))
     };
-    if Stat::read(&format!("/proc/{pid}/stat")).is_some_and(|stat| stat.comm == name) {
-        return true;
-    }
     let args = args(pid);
     let interpreter = args.first().is_some_and(|arg| {
         let file = Path::new(arg).file_name().and_then(|file| file.to_str()).unwrap_or_default();
@@ -95,16 +111,16 @@ fn thread(process: &Process, tid: Pid, reader: &Reader) -> Option<Thread> {
     let base = format!("/proc/{}/task/{tid}", process.pid);
     let stat = Stat::read(&format!("{base}/stat"))?;
     let (call, call_read) = call::read(&base, process, tid);
-    let wchan = fs::read_to_string(format!("{base}/wchan")).unwrap_or_default();
-    let schedstat = fs::read_to_string(format!("{base}/schedstat")).unwrap_or_default();
+    let wchan = file::text(&format!("{base}/wchan")).unwrap_or_default();
+    let schedstat = file::text(&format!("{base}/schedstat")).unwrap_or_default();
     let mut sched = schedstat.split_whitespace().map(|n| n.parse::<u64>().unwrap_or(0));
     let (ran, waited, switches) = (sched.next(), sched.next(), sched.next());
-    let running = stat.state() == State::Running;
+    let running = stat.state == State::Running;
     let ticks_ns = 1_000_000_000 / reader.ticks_per_s.max(1);
     Some(Thread {
         tid,
         comm: stat.comm.clone(),
-        state: stat.state(),
+        state: stat.state,
         wchan: if wchan == "0" { String::new() } else { wchan },
         call,
         cpu_ns: ran.unwrap_or_else(|| (stat.number(11) + stat.number(12)) as u64 * ticks_ns),
@@ -116,33 +132,31 @@ fn thread(process: &Process, tid: Pid, reader: &Reader) -> Option<Thread> {
 }
 
 fn yields(base: &str) -> Option<u64> {
-    let text = fs::read_to_string(format!("{base}/status")).ok()?;
+    let text = file::text(&format!("{base}/status")).ok()?;
     text.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?.trim().parse().ok()
 }
 
+/// The fields of /proc/PID/stat that are kept: to the time at which a process began.
+const FIELDS: usize = 20;
+
 /// /proc/PID/stat: the name in brackets may hold anything, brackets and blanks included.
-struct Stat {
-    comm: String,
-    rest: Vec<String>,
+pub struct Stat {
+    pub comm: String,
+    state: State,
+    numbers: [i64; FIELDS],
 }
 
 impl Stat {
+    fn of(pid: Pid) -> Option<Stat> {
+        Stat::read(&format!("/proc/{pid}/stat"))
+    }
+
     fn read(path: &str) -> Option<Stat> {
-        let bytes = fs::read(path).ok()?;
-        let text = String::from_utf8_lossy(&bytes);
+        let text = file::text(path).ok()?;
         let (open, close) = (text.find('(')?, text.rfind(')')?);
         let comm = text.get(open + 1..close)?.to_owned();
-        let rest = text.get(close + 1..)?.split_whitespace().map(str::to_owned).collect();
-        Some(Stat { comm, rest })
-    }
-
-    /// The n-th field behind the name; the state is 0.
-    fn number(&self, at: usize) -> i64 {
-        self.rest.get(at).and_then(|field| field.parse().ok()).unwrap_or(0)
-    }
-
-    fn state(&self) -> State {
-        match self.rest.first().map(String::as_str) {
+        let mut fields = text.get(close + 1..)?.split_ascii_whitespace();
+        let state = match fields.next() {
             Some("R") => State::Running,
             Some("S") => State::Sleeping,
             Some("D") => State::Disk,
@@ -150,12 +164,26 @@ impl Stat {
             Some("t") => State::Traced,
             Some("Z") => State::Zombie,
             _ => State::Other,
+        };
+        let mut numbers = [0; FIELDS];
+        for (number, field) in numbers.iter_mut().skip(1).zip(fields) {
+            *number = field.parse().unwrap_or(0);
         }
+        Some(Stat { comm, state, numbers })
+    }
+
+    /// The n-th field behind the name; the state is 0 and no number.
+    fn number(&self, at: usize) -> i64 {
+        self.numbers.get(at).copied().unwrap_or(0)
+    }
+
+    pub fn parent(&self) -> Pid {
+        self.number(1) as Pid
     }
 }
 
 fn status(process: &mut Process) {
-    let Ok(text) = fs::read_to_string(format!("/proc/{}/status", process.pid)) else { return };
+    let Ok(text) = file::text(&format!("/proc/{}/status", process.pid)) else { return };
     let mut signals = Signals::default();
     for line in text.lines() {
         let Some((key, value)) = line.split_once(':') else { continue };
@@ -179,7 +207,7 @@ fn status(process: &mut Process) {
 }
 
 fn io(pid: Pid) -> Option<Io> {
-    let text = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
+    let text = file::text(&format!("/proc/{pid}/io")).ok()?;
     let field = |key: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(key));
         line.and_then(|value| value.trim().parse().ok()).unwrap_or(0)
@@ -193,7 +221,7 @@ fn io(pid: Pid) -> Option<Io> {
 }
 
 fn args(pid: Pid) -> Vec<String> {
-    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let bytes = file::bytes(&format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let bytes = bytes.strip_suffix(b"\0").unwrap_or(&bytes);
     if bytes.is_empty() {
         return Vec::new();

@@ -7,6 +7,7 @@ use crate::data::{Lock, Object, Pid, Process, Snapshot, State};
 use crate::diagnosis::Verdict;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
+use crate::kind;
 
 /// A wait for a lock on a file.
 pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) -> Finding {
@@ -111,7 +112,7 @@ pub fn sqlite(rules: &mut Rules<'_, '_>, process: &Process) -> Option<Finding> {
             let taken = lock.pid.is_some_and(|holder| holder != pid);
             lock.inode == *inode && !lock.waits && lock.write && taken && lock.kind != "FLOCK"
         };
-        let lock = is_database(path).then(|| view.after.locks.iter().find(blocks)).flatten()?;
+        let lock = kind::is_database(path).then(|| view.after.locks.iter().find(blocks)).flatten()?;
         Some((path, lock))
     })?;
     let before =
@@ -128,9 +129,4 @@ pub fn sqlite(rules: &mut Rules<'_, '_>, process: &Process) -> Option<Finding> {
     let finding = Finding::hung(pid, "sqlite-lock", "R1", text);
     let because = format!("it naps with the database open, and /proc/locks names {holder} for bytes {} on", lock.from);
     Some(finding.because(because).ends(format!("{other} ends its transaction: {}", end_it(view, holder))))
-}
-
-fn is_database(path: &str) -> bool {
-    let path = path.trim_end_matches("-wal").trim_end_matches("-shm").trim_end_matches("-journal");
-    [".db", ".sqlite", ".sqlite3", ".db3"].iter().any(|end| path.ends_with(end))
 }

@@ -2,10 +2,10 @@
 //!
 //! Invariant: states, addresses and queues alone; peers of Unix sockets and TCP's clocks are not there.
 
+use super::super::file;
 use super::diag::tcp_state;
 use crate::data::{Family, Socket, SocketState};
 use std::collections::BTreeMap;
-use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// The most lines of one table.
@@ -13,7 +13,7 @@ const MAX_LINES: usize = 100_000;
 
 /// All TCP and Unix sockets of the network namespace of a process, by inode.
 pub fn all(pid: i32) -> BTreeMap<u64, Socket> {
-    let read = |table: &str| fs::read_to_string(format!("/proc/{pid}/net/{table}")).unwrap_or_default();
+    let read = |table: &str| file::text(&format!("/proc/{pid}/net/{table}")).unwrap_or_default();
     let mut sockets = BTreeMap::new();
     for text in [read("tcp"), read("tcp6")] {
         let lines = text.lines().skip(1).take(MAX_LINES).filter_map(tcp);
