@@ -33,6 +33,8 @@ pub mod rank {
     pub const TALKS: u8 = 55;
     /// Time alone, in a process that somebody waits for.
     pub const CLOCK: u8 = 50;
+    /// A connection that was in use a moment ago. One that is silent beside it may be kept for later.
+    pub const FRESH: u8 = 47;
     /// A connection that is silent.
     pub const SILENT: u8 = 45;
     /// An event loop that would take more input.

@@ -224,6 +224,13 @@ pub fn all() -> Vec<Case> {
         moves("model-keeps-alive", Waiting, "peer-keepalive", Some("M2"), "next to nothing", |s| {
             talking(s, Some("claude"), b": keep-alive\n\n");
         }),
+        Case {
+            still: true,
+            limits: Limits { silent_ms: 500 },
+            ..moves("model-keeps-alive-seldom", Waiting, "peer-keepalive", Some("M2"), "since it asked", |s| {
+                trickling(s, "claude");
+            })
+        },
         moves("retry", Waiting, "retry", Some("M5"), "before it asks its model again", |s| {
             busy(s, r#"{"ses_1":{"type":"retry","attempt":3,"message":"overloaded","next":0}}"#, "[]");
         }),

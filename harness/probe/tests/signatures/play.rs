@@ -286,6 +286,18 @@ pub fn play(words: &[String]) {
                 let _ = again(&["nothing"]).status();
             }
         }
+        // a client that keeps its first connection when it asks on a second one
+        ["connect-twice", address] => {
+            let connect = || TcpStream::connect(*address).expect("loopback");
+            let (mut first, mut second) = (connect(), connect());
+            first.write_all(b"GET /\r\n").expect("sent");
+            first.read_exact(&mut [0; 1]).expect("an answer");
+            second.write_all(b"GET /\r\n").expect("sent");
+            ready();
+            let asked = second.try_clone().expect("a copy");
+            let on = [PollFd::new(&first, PollFlags::IN), PollFd::new(&asked, PollFlags::IN)];
+            while poll(&mut on.clone(), None).is_ok() && second.read(&mut [0; 64]).is_ok_and(|n| n > 0) {}
+        }
         ["connect", address, rest] => connected(TcpStream::connect(*address).expect("loopback"), rest),
         ["connect-to-deaf", address] => {
             ready();

@@ -123,6 +123,26 @@ pub fn talking(stage: &mut Stage, agent: Option<&str>, piece: &'static [u8]) {
     });
 }
 
+/// A peer that says now and then that it is alive, more seldom than a look is long, while an earlier connection to it is
+/// kept.
+pub fn trickling(stage: &mut Stage, name: &str) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let address = listener.local_addr().expect("an address").to_string();
+    let command = stage.agent(name, &["-p"], &["connect-twice", &address]);
+    stage.start(command);
+    let (mut kept, _) = listener.accept().expect("it connects");
+    kept.write_all(b"!").expect("it listens");
+    stage.keep(kept);
+    let (mut stream, _) = listener.accept().expect("it connects again");
+    stream.set_nodelay(true).expect("a piece a time");
+    std::thread::spawn(move || {
+        // ends when the other side does
+        while stream.write_all(b":").is_ok() {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    });
+}
+
 /// opencode's server with these open asks, and this session.
 pub fn asking(stage: &mut Stage, question: &str, permission: &str, session: &str) {
     let busy = r#"{"ses_1":{"type":"busy"}}"#;

@@ -3,7 +3,7 @@
 //! Invariant: nothing of a case outlives it: processes die with their parent or with the end of their lifeline.
 
 use crate::play::MARK;
-use rehang_probe::data::{Process, State};
+use rehang_probe::data::{Process, State, Traffic};
 use rehang_probe::{Limits, Look, Options, Pid, Snapshot, Verdict};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
@@ -157,7 +157,7 @@ pub fn run(case: &Case) -> Result<(), String> {
     rehang_probe::watch(&[root], &options, &case.limits, WINDOW, |look| {
         looks += 1;
         let settled = if case.still {
-            stands_still(look) && silent_enough(look, &case.limits, case)
+            stands_still(look) && silent_enough(look, &case.limits, case) && trickles(look, case)
         } else {
             looks >= 2 && moved(look, case, &played)
         };
@@ -235,6 +235,26 @@ fn silent_enough(look: &Look, limits: &Limits, case: &Case) -> bool {
         .filter_map(|socket| socket.traffic)
         .map(|traffic| traffic.since_received_ms.min(traffic.since_sent_ms));
     quiet.filter(|ms| *ms > 0).all(|ms| ms >= limits.silent_ms)
+}
+
+/// Where a case is about bytes that come now and then, several have come on one connection, the last one late, and none
+/// within the window; any other has been silent for as long as the limit is.
+fn trickles(look: &Look, case: &Case) -> bool {
+    if case.signature != "peer-keepalive" {
+        return true;
+    }
+    let limit = case.limits.silent_ms;
+    let received = |snapshot: &Snapshot, inode: &u64| Some(snapshot.sockets.get(inode)?.traffic?.received_bytes);
+    let late = |traffic: &Traffic| {
+        traffic.received_pieces > 4
+            && traffic.since_received_ms * 2 < traffic.since_sent_ms
+            && traffic.since_received_ms < limit
+    };
+    let silent = |traffic: &Traffic| traffic.since_received_ms.min(traffic.since_sent_ms) >= limit;
+    let all: Vec<(&u64, Traffic)> =
+        look.after.sockets.iter().filter_map(|(inode, socket)| Some((inode, socket.traffic?))).collect();
+    all.iter().any(|(inode, traffic)| late(traffic) && received(&look.before, inode) == received(&look.after, inode))
+        && all.iter().any(|(_, traffic)| silent(traffic) && traffic.received_bytes == 1)
 }
 
 /// A FIFO, a file or a socket in the folder of the case.

@@ -1,15 +1,18 @@
 //! Connections: a peer that talks, one that is silent, one that does not answer at all.
 //!
-//! Invariant: a peer is silent only behind the limit that the caller gave; before, it is waited for.
+//! Invariant: a peer is silent only behind the limit that the caller gave; before, it is waited for. Of several connections
+//! the one that was used last speaks: clients keep others for later, and those are silent.
 
 use super::{On, Wait, end_it, span};
-use crate::data::{Family, Process, Socket, SocketState};
+use crate::data::{Family, Process, Socket, SocketState, Traffic};
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 
 /// The most bytes of a piece that may be a mere keep-alive: `: keep-alive` with its chunk's frame and the 22 bytes of a TLS
 /// record. The event of a token has a hundred and more.
 const KEEPALIVE_BYTES: u64 = 64;
+/// The pieces in which the head of an answer and its first event may come.
+const HEAD_PIECES: u32 = 3;
 
 /// What a process waits for on the network.
 pub fn rule(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Finding> {
@@ -85,6 +88,20 @@ fn one(view: &View<'_>, process: &Process, polled: bool, socket: &Socket) -> Opt
         let text = format!("{name} waits for {at}; for how long it has been silent may not be read");
         return Some(Finding::waiting(pid, "peer-wait", rank::SILENT - 1, text).guess().ends("an answer"));
     };
+    let quiet_ms = traffic.since_received_ms.min(traffic.since_sent_ms);
+    if agent && quiet_ms < view.limits.silent_ms && trickles(&traffic) {
+        let text = format!(
+            "{name} waits for the model's answer at {at}: in the {} since it asked no more than {} bytes came, in {} pieces, the last one {} ago: keep-alive lines, or next to no progress",
+            span(traffic.since_sent_ms),
+            traffic.received_bytes,
+            traffic.received_pieces,
+            span(traffic.since_received_ms)
+        );
+        let finding = Finding::waiting(pid, "peer-keepalive", rank::FRESH + 1, text).guess();
+        let finding = finding.ends("content at last, or the agent's own limit on lines without any");
+        let because = "whether they hold content cannot be seen from outside; a model that thinks and says that it lives looks the same";
+        return Some(Finding { mechanism: Some("M2"), ..finding.because(because) });
+    }
     let silent = span(traffic.since_received_ms);
     // the kernel's clock has steps of some milliseconds: an answer at once has the age of its request
     let began = traffic.since_received_ms <= traffic.since_sent_ms && traffic.received_bytes > 0;
@@ -93,13 +110,14 @@ fn one(view: &View<'_>, process: &Process, polled: bool, socket: &Socket) -> Opt
     } else {
         format!("which has not answered for {}", span(traffic.since_sent_ms.min(traffic.since_received_ms)))
     };
-    let quiet_ms = traffic.since_received_ms.min(traffic.since_sent_ms);
     if quiet_ms < view.limits.silent_ms {
         let what = if agent { "the model" } else { "its peer" };
         let text = format!("{name} waits for {what} at {at}, {how}");
         let limit = span(view.limits.silent_ms);
-        let because = format!("silence counts as one from {limit} on, and any keep-alive line begins it anew");
-        return Some(Finding::waiting(pid, "peer-wait", rank::SILENT, text).because(because).ends("an answer"));
+        let because = format!(
+            "silence counts as one from {limit} on; what came before may be content or a keep-alive line, which begins it anew"
+        );
+        return Some(Finding::waiting(pid, "peer-wait", rank::FRESH, text).because(because).ends("an answer"));
     }
     let (signature, mechanism, who) =
         if agent { ("model-silent", "M1", "the model's stream") } else { ("peer-silent", "E2", "its peer") };
@@ -114,4 +132,13 @@ fn one(view: &View<'_>, process: &Process, polled: bool, socket: &Socket) -> Opt
     };
     let finding = Finding::hung(pid, signature, mechanism, text).ends(ends).because(because);
     Some(if polled { finding.rank(rank::SILENT) } else { finding })
+}
+
+/// Whether a connection has brought, since something was asked on it, less than the events of the slowest model and goes
+/// on bringing it: keep-alive lines come more seldom than any window is long. All bytes of the connection count, so that
+/// where it was used before, this is not seen rather than wrong.
+fn trickles(traffic: &Traffic) -> bool {
+    let goes_on = traffic.since_received_ms.saturating_mul(2) <= traffic.since_sent_ms;
+    let a_second = traffic.received_bytes.saturating_mul(1000) / traffic.since_sent_ms.max(1);
+    traffic.received_pieces > HEAD_PIECES && goes_on && a_second < KEEPALIVE_BYTES
 }
