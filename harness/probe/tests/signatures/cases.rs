@@ -60,6 +60,12 @@ pub fn all() -> Vec<Case> {
         moves("stray-writes-pipe", Hung, "stray-writes-pipe", Some("B7"), "goes on writing", |s| {
             stray(s, "noisy", "out")
         }),
+        Case {
+            awake: true,
+            ..moves("stray-writes-pipe-of-one-awake", Hung, "stray-writes-pipe", Some("B7"), "goes on writing", |s| {
+                stray(s, "noisy", "out");
+            })
+        },
         hung("stderr-undrained", "stderr-undrained", "C1", "standard error", |s| {
             plain(s, &["read-output-of", "both", "fill-stderr"])
         }),
@@ -260,7 +266,18 @@ fn hung(
     set_up: fn(&mut Stage),
 ) -> Case {
     let mechanism = Some(mechanism).filter(|id| !id.is_empty());
-    Case { name, verdict: Hung, signature, mechanism, says, still: true, ready: 1, limits: Limits::default(), set_up }
+    Case {
+        name,
+        verdict: Hung,
+        signature,
+        mechanism,
+        says,
+        still: true,
+        ready: 1,
+        limits: Limits::default(),
+        awake: false,
+        set_up,
+    }
 }
 
 fn benign(name: &'static str, verdict: Verdict, signature: &'static str, set_up: fn(&mut Stage)) -> Case {
@@ -270,7 +287,18 @@ fn benign(name: &'static str, verdict: Verdict, signature: &'static str, set_up:
         "terminal-person" => Some("T3"),
         _ => None,
     };
-    Case { name, verdict, signature, mechanism, says: "", still: true, ready: 1, limits: Limits::default(), set_up }
+    Case {
+        name,
+        verdict,
+        signature,
+        mechanism,
+        says: "",
+        still: true,
+        ready: 1,
+        limits: Limits::default(),
+        awake: false,
+        set_up,
+    }
 }
 
 fn moves(
@@ -281,5 +309,16 @@ fn moves(
     says: &'static str,
     set_up: fn(&mut Stage),
 ) -> Case {
-    Case { name, verdict, signature, mechanism, says, still: false, ready: 1, limits: Limits::default(), set_up }
+    Case {
+        name,
+        verdict,
+        signature,
+        mechanism,
+        says,
+        still: false,
+        ready: 1,
+        limits: Limits::default(),
+        awake: false,
+        set_up,
+    }
 }

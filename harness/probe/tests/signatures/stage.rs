@@ -28,6 +28,8 @@ pub struct Case {
     /// Processes that say that they are ready once all are started.
     pub ready: usize,
     pub limits: Limits,
+    /// Whether the root is to be judged as if it had been caught awake at both looks, as on a busy machine.
+    pub awake: bool,
     pub set_up: fn(&mut Stage),
 }
 
@@ -167,8 +169,22 @@ pub fn run(case: &Case) -> Result<(), String> {
         if settled || looks >= MOST_LOOKS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })
     .map_err(|error| error.to_string())?;
-    let look = last.ok_or("it never stood still, or was gone")?;
+    let mut look = last.ok_or("it never stood still, or was gone")?;
+    if case.awake {
+        awaken(&mut look, root);
+        look.diagnosis = rehang_probe::diagnose(&look.before, &look.after, &case.limits);
+    }
     judge(case, &look)
+}
+
+/// A thread that runs is in no call.
+fn awaken(look: &mut Look, root: Pid) {
+    for process in [&mut look.before, &mut look.after].into_iter().filter_map(|snapshot| snapshot.tree.get_mut(&root)) {
+        process.state = State::Running;
+        for thread in &mut process.threads {
+            (thread.state, thread.call, thread.wchan) = (State::Running, None, String::new());
+        }
+    }
 }
 
 fn judge(case: &Case, look: &Look) -> Result<(), String> {

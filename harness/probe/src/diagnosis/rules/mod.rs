@@ -80,6 +80,9 @@ impl<'a> Rules<'_, 'a> {
             };
             found.extend(finding);
         }
+        if all.is_empty() {
+            found.extend(pipe::awake(view, process));
+        }
         found.extend(network::rule(view, process, &all));
         found.extend(agent::lingers(view, process, &all));
         found.extend(agent::mute_server(view, process));

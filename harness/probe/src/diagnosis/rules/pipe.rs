@@ -3,10 +3,10 @@
 //! Invariant: a wait for a live descendant is its wait; only a holder that has escaped makes a hostage of the reader.
 
 use super::{Rules, Wait, best, end_it, fd_name, is_stopped, reads_now, steady, waits_for};
-use crate::data::{Descriptor, Object, Pid, Process, SocketState, TimeLimit};
-use crate::diagnosis::Verdict;
+use crate::data::{Descriptor, End, Object, Pid, Process, SocketState, TimeLimit};
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
+use crate::diagnosis::{Sure, Verdict};
 
 /// Names of programs that take in orphans.
 const TAKES_ORPHANS: [&str; 7] = ["systemd", "init", "tini", "dumb-init", "docker-init", "catatonit", "s6-svscan"];
@@ -28,7 +28,7 @@ pub fn read(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
         );
     }
     if !strays.is_empty() {
-        return Some(hostage(view, process, wait, &strays));
+        return Some(hostage(view, process, fd, &strays));
     }
     if wait.polled || writers.is_empty() {
         return None;
@@ -54,6 +54,19 @@ pub fn read(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
     )
 }
 
+/// A reader that was awake at both looks: what it reads is on the pipe that a stray writes to.
+pub fn awake(view: &View<'_>, process: &Process) -> Option<Finding> {
+    if view.io(process.pid).read_bytes == 0 {
+        return None;
+    }
+    let writes = |writer: &Pid| view.io(*writer).written_bytes > 0 && escaped(view, process, *writer);
+    let pipes = process.fds.iter().filter(|fd| matches!(fd.what, Object::Pipe { .. }) && fd.mode.has(End::Read));
+    let (fd, strays) = pipes
+        .map(|fd| (fd, view.other_end(process, fd, true).into_iter().filter(writes).collect::<Vec<Pid>>()))
+        .find(|(_, strays)| !strays.is_empty())?;
+    Some(Finding { sure: Sure::Likely, ..hostage(view, process, fd, &strays) })
+}
+
 /// Whether a writer was started below the reader and belongs to it no more.
 fn escaped(view: &View<'_>, process: &Process, writer: Pid) -> bool {
     let Some(other) = view.process(writer) else { return false };
@@ -75,13 +88,10 @@ pub fn adopted(process: &Process) -> bool {
     process.ppid <= 1 || TAKES_ORPHANS.contains(&process.parent_name.as_str())
 }
 
-fn hostage(view: &View<'_>, process: &Process, wait: &Wait, strays: &[Pid]) -> Finding {
+fn hostage(view: &View<'_>, process: &Process, fd: &Descriptor, strays: &[Pid]) -> Finding {
     let (name, holders) = (view.name(process.pid), view.names(strays));
     let noisy = strays.iter().any(|stray| view.io(*stray).written_bytes > 0);
-    let reads = match wait.on {
-        super::On::Input(fd) => fd_name(fd),
-        _ => "a pipe".to_owned(),
-    };
+    let reads = fd_name(fd.fd);
     let (signature, mechanism) = if noisy { ("stray-writes-pipe", "B7") } else { ("stray-holds-pipe", "B6") };
     let does = if noisy { "goes on writing to it" } else { "holds it open" };
     let text =
