@@ -9,6 +9,7 @@ pub mod opencode;
 pub mod os;
 pub mod plan;
 pub mod real;
+pub mod silence;
 pub mod tool;
 
 pub use plan::{Plan, program};

@@ -24,7 +24,7 @@ fn every_recorded_exchange_is_played_the_same() {
         }
     }
     assert!(wrong.is_empty(), "{} of {played} differ:\n{}", wrong.len(), wrong.join("\n"));
-    assert_eq!(played, 61, "recordings were added or lost");
+    assert_eq!(played, 69, "recordings were added or lost");
 }
 
 /// The comparison sees what a careless one would not.
@@ -88,11 +88,15 @@ fn setup(version: &str, name: &str, lines: &[Line]) -> Setup {
     let terminal = if io { Terminal::Pipe } else { Terminal::Null };
     let mut setup = Setup::new(version, &args.join(" "), turns(name, lines), terminal);
     let does = match name {
-        "drop" => Some(ModelDoes::Truncate),
-        CUT_SHORT => Some(ModelDoes::Stall),
+        "drop" => Some((0, 1, ModelDoes::Truncate)),
+        CUT_SHORT => Some((0, 1, ModelDoes::Stall)),
+        SILENT => Some((1, 1, ModelDoes::Stall)),
+        LINGERS => Some((1, 2, ModelDoes::Stall)),
+        RESET => Some((1, 1, ModelDoes::Reset)),
         _ => None,
     };
-    setup.faults.extend(does.map(|does| Fault::Model(ModelFault { response: 0, after: 1, does, retry_after: None })));
+    let fault = |(response, after, does)| Fault::Model(ModelFault { response, after, does, retry_after: None });
+    setup.faults.extend(does.map(fault));
     setup
 }
 
@@ -107,6 +111,11 @@ fn ends(name: &str, lines: &[Line]) -> Ends {
 
 /// The recording in which the model falls silent in the middle of a word: the older releases do not show what it said.
 const CUT_SHORT: &str = "io-text-ppt-bypass-interrupt";
+/// Those in which it does so in its first response alone, for five minutes, in the middle or behind its finish, and in which
+/// that one is reset.
+const SILENT: &str = "silent-bypass-null";
+const LINGERS: &str = "lingers-bypass-null";
+const RESET: &str = "reset-bypass-null";
 
 // --- recordings ---
 
@@ -122,8 +131,11 @@ fn turns(name: &str, lines: &[Line]) -> Vec<Turn> {
     let results: Vec<&Value> =
         lines.iter().filter(|l| !l.sent && l.message["type"] == "user").map(|l| &l.message).collect();
     let mut all = Vec::new();
-    if name == CUT_SHORT {
+    if [CUT_SHORT, SILENT, RESET].contains(&name) {
         return vec![Turn::Say("Half of ".to_owned()), Turn::Say("what there is to say.".to_owned())];
+    }
+    if name == LINGERS {
+        return vec![Turn::Say("All is said.".to_owned())];
     }
     for line in lines.iter().filter(|line| !line.sent) {
         let message = &line.message;

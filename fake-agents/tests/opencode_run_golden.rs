@@ -6,7 +6,7 @@
 use rehang_drift::claude::{Ends, compare, read};
 use rehang_drift::session::Setup;
 use rehang_scenario::turns::{Bash, BashTool, Choice, Question, Step, Task, Turn};
-use rehang_scenario::{Agent, Client, Opencode, OpencodeMode, Terminal};
+use rehang_scenario::{Agent, Client, Fault, ModelDoes, ModelFault, Opencode, OpencodeMode, Terminal};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ fn every_recorded_run_is_played_the_same() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert_eq!(played, 12, "recordings were added or lost");
+    assert_eq!(played, 13, "recordings were added or lost");
 }
 
 #[test]
@@ -56,7 +56,11 @@ fn differences(version: &str, file: &Path, change: impl Fn(&mut Value)) -> Vec<S
     let mode = OpencodeMode::Run;
     let agent = Agent::Opencode(Opencode { release: version.to_owned(), mode, client: Client::Post });
     let args = ["run", "--format", "json", "go"].map(str::to_owned).to_vec();
-    let setup = Setup { args, ..Setup::of(agent, turns, Terminal::Null) };
+    let mut setup = Setup { args, ..Setup::of(agent, turns, Terminal::Null) };
+    if name == "silent" {
+        let does = ModelDoes::Stall;
+        setup.faults.push(Fault::Model(ModelFault { response: 1, after: 1, does, retry_after: None }));
+    }
     let ended = lines.last().is_some_and(|line| line.message["type"] == "step_finish");
     let ends = if ended { Ends::Exit(0) } else { Ends::Hangs(hangs_on.to_owned()) };
     let compared = compare(setup, &lines, &ends);
@@ -79,6 +83,7 @@ fn plan(name: &str) -> (Vec<Turn>, &'static str) {
     let told = || say("Told: {answer}");
     match name {
         "text" => (vec![say("All is well.")], "nothing"),
+        "silent" => (vec![say("Half of "), say("what there is to say.")], "model"),
         "bash_permission" => (vec![bash(), told()], "permission"),
         "subagent_permission" => {
             let task = Task { description: "Install the packages".to_owned(), turns: vec![bash(), say("Installed.")] };

@@ -152,6 +152,8 @@ pub(super) struct Talk {
     /// How often this response has failed, was resumed.
     pub tries: u32,
     pub resumed: u32,
+    /// It is asked for as one message, not as a stream.
+    pub whole: bool,
     pub now: Spoken,
 }
 
@@ -320,10 +322,10 @@ impl Engine {
     pub fn canon(&self, canon: &mut Canon) {
         self.inside.canon(canon);
         canon.list(&self.convs, |canon, talk| {
-            let Talk { session, parent, path, script: _, nth, answer, phase, until, messages, tries, resumed, now } =
-                talk;
+            let Talk { session, parent, path, script: _, nth, answer, phase, until, messages, .. } = talk;
+            let Talk { tries, resumed, whole, now, .. } = talk;
             canon.deadline(*until);
-            let state = (session, parent, path, nth, answer, phase, messages, tries, resumed, now);
+            let state = (session, parent, path, nth, answer, phase, messages, tries, resumed, whole, now);
             canon.text(&format!("{state:?}"));
         });
         canon.list(&self.tasks_due, |canon, (call, at)| {
@@ -387,6 +389,7 @@ impl Engine {
             messages: Vec::new(),
             tries: 0,
             resumed: 0,
+            whole: false,
             now: Spoken::default(),
         });
         Conv(self.convs.len() - 1)
@@ -423,7 +426,7 @@ impl Engine {
         if self.convs[conv.0].parent.is_some() {
             return self.subagent_ended(now, conv, text, true);
         }
-        let said = self.writer.synthetic(text, word, None);
+        let said = self.writer.synthetic(text, word, None, None);
         self.emit(conv, said);
         self.end_turn(now, Some(text), Some((word, status)));
     }

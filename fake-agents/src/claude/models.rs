@@ -4,9 +4,11 @@
 //! framing tells the two apart, and both are items of their own.
 
 use super::engine::{Conv, Engine};
+use super::release::SILENCE_MAX;
 use crate::os::{Fd, Os, Read, Wait, Write};
 use crate::plan::RESPONSE_HEADER;
-use rehang_scenario::{Canon, Canonical, Fault, VTime};
+use crate::silence::Silence;
+use rehang_scenario::{Canon, Canonical, Fault, Span, VTime};
 use rehang_wire::http::{self, Piece, ResponseReader};
 use rehang_wire::model::script::{Item, ModelScript, Stream};
 use rehang_wire::model::{Api, Decoder, request_body};
@@ -15,7 +17,21 @@ use rehang_wire::model::{Api, Decoder, request_body};
 pub(super) struct Models {
     script: ModelScript,
     port: Option<u16>,
-    open: Vec<(Conv, Source)>,
+    open: Vec<Open>,
+}
+
+struct Open {
+    conv: Conv,
+    source: Source,
+    silence: Silence,
+}
+
+/// What comes of a stream.
+pub(super) enum Came {
+    /// It said something.
+    Items(Vec<Item>),
+    /// It was silent for longer than the release waits, and is given up.
+    Silence,
 }
 
 enum Source {
@@ -48,24 +64,25 @@ impl Models {
                 Err(_) => Source::Nowhere,
             },
         };
-        self.open.push((conv, source));
+        let silence = Silence::new(Some(SILENCE_MAX), os.now());
+        self.open.push(Open { conv, source, silence });
     }
 
     /// Gives up a conversation's stream.
     pub fn abort(&mut self, os: &mut dyn Os, conv: Conv) {
-        self.open.retain(|(of, source)| {
-            if let (true, Source::Server(connection)) = (*of == conv, source) {
+        self.open.retain(|open| {
+            if let (true, Source::Server(connection)) = (open.conv == conv, &open.source) {
                 os.close(connection.fd);
             }
-            *of != conv
+            open.conv != conv
         });
     }
 
     /// What has come by now: of one stream at a time, in the order of their begins.
-    pub fn poll(&mut self, os: &mut dyn Os) -> Option<(Conv, Vec<Item>)> {
+    pub fn poll(&mut self, os: &mut dyn Os) -> Option<(Conv, Came)> {
         let now = os.now();
         for at in 0..self.open.len() {
-            let (conv, source) = &mut self.open[at];
+            let Open { conv, source, silence } = &mut self.open[at];
             let conv = *conv;
             let items = match source {
                 Source::Script(stream) => stream.poll(now),
@@ -73,11 +90,20 @@ impl Models {
                 Source::Nowhere => vec![Item::Reset],
             };
             let over = items.iter().any(|item| matches!(item, Item::Ended { .. } | Item::Reset | Item::Status(_)));
-            if over && let (_, Source::Server(connection)) = self.open.remove(at) {
+            // Compaction is the agent's own doing: the stream is not waited for meanwhile.
+            let busy = items.iter().map(|item| if let Item::Compacting(span) = item { *span } else { Span::ZERO }).max();
+            if let Some(busy) = busy {
+                silence.heard(now + busy);
+            }
+            if over && let Source::Server(connection) = self.open.remove(at).source {
                 os.close(connection.fd);
             }
             if !items.is_empty() {
-                return Some((conv, items));
+                return Some((conv, Came::Items(items)));
+            }
+            if !over && self.open[at].silence.is_over(now) {
+                self.abort(os, conv);
+                return Some((conv, Came::Silence));
             }
         }
         None
@@ -85,7 +111,8 @@ impl Models {
 
     /// Says what they wait for.
     pub fn wait(&self, wait: &mut Wait) {
-        for (_, source) in &self.open {
+        for Open { source, silence, .. } in &self.open {
+            wait.until = earliest(wait.until, silence.deadline());
             match source {
                 Source::Script(stream) => wait.until = earliest(wait.until, stream.deadline()),
                 Source::Server(connection) => {
@@ -101,8 +128,8 @@ impl Models {
 
     pub fn canon(&self, canon: &mut Canon) {
         self.script.canon(canon);
-        canon.list(&self.open, |canon, (conv, source)| {
-            canon.num(conv.0 as u64);
+        canon.list(&self.open, |canon, Open { conv, source, silence }| {
+            silence.canon(canon.num(conv.0 as u64));
             match source {
                 Source::Script(stream) => stream.canon(canon.num(0)),
                 Source::Server(connection) => {

@@ -7,7 +7,7 @@ use super::args::{Args, Format};
 use super::bash::{self, Running};
 use super::calls::BashEnd;
 use super::engine::{Answerer, Config, Effect, Engine};
-use super::models::Models;
+use super::models::{Came, Models};
 use super::release::Release;
 use super::screen::{Choice, PROMPT, Screen};
 use super::texts;
@@ -182,11 +182,16 @@ impl Fake {
             self.engine.bash_ended(os.now(), &call, &end);
             return true;
         }
-        if let Some((conv, items)) = self.models.poll(os) {
-            for item in items {
-                self.engine.model(os.now(), conv, item);
+        match self.models.poll(os) {
+            Some((conv, Came::Items(items))) => {
+                items.into_iter().for_each(|item| self.engine.model(os.now(), conv, item));
+                return true;
             }
-            return true;
+            Some((conv, Came::Silence)) => {
+                self.engine.model_silent(os.now(), conv);
+                return true;
+            }
+            None => {}
         }
         if self.engine.deadline().is_some_and(|at| at <= os.now()) {
             self.engine.tick(os.now());

@@ -140,6 +140,23 @@ impl Release {
         (self == Release::V2_1_329).then_some(3)
     }
 
+    /// A stream that was given up as silent behind its finish was a whole response, and one that was behind a call has that
+    /// call run; older ones ask for the response again all the same.
+    pub fn keeps_silent_response(self) -> bool {
+        self == Release::V2_1_329
+    }
+
+    /// How often a request that failed is tried again; `whole`: it is for a whole message, in the place of a broken stream
+    /// (2.1.329 counts to 9 there: measured).
+    pub fn retries_max(self, whole: bool) -> u32 {
+        RETRIES_MAX - u32::from(whole && self == Release::V2_1_329)
+    }
+
+    /// It says that a request which did not get through is tried again (measured; of one that was refused it is not known).
+    pub fn tells_of_retries(self) -> bool {
+        self == Release::V2_1_329
+    }
+
     /// An interrupt shows the words that it cut short.
     pub fn shows_cut_words(self) -> bool {
         self == Release::V2_1_329
@@ -161,8 +178,14 @@ impl Release {
     }
 }
 
+/// How long the model's stream may be silent before it is given up, and the response is asked for again as a whole. Any
+/// byte counts. Measured on 1.0.128, 2.0.77 and 2.1.329: 300 s in each. In the older ones it is the limit of undici under
+/// them (`bodyTimeout`, which Node sets to 300 s); the newest has one of its own (`CLAUDE_STREAM_IDLE_TIMEOUT_MS`). 2.1.113,
+/// which is not played, has none: its runtime is Bun.
+pub const SILENCE_MAX: Span = Span::secs(300);
+
 /// How often a failed request is tried again (`CLAUDE_CODE_MAX_RETRIES`, 2.0.77: 10).
-pub const RETRIES_MAX: u32 = 10;
+const RETRIES_MAX: u32 = 10;
 
 /// The wait before try `n` (from 1) is repeated: 0.5 s, doubled up to 32 s; the real one adds up to 25 % of chance.
 pub fn backoff(n: u32) -> Span {

@@ -4,7 +4,7 @@
 
 use super::calls::tool_call;
 use super::engine::{Conv, Effect, Engine, Phase};
-use super::release::{RETRIES_MAX, backoff};
+use super::release::backoff;
 use super::texts;
 use rehang_judge::Fact;
 use rehang_scenario::VTime;
@@ -22,8 +22,8 @@ pub(super) struct Spoken {
     text: String,
     /// The last text block that is whole.
     last_text: String,
-    /// The block that waits for the stop reason.
-    held: Option<Value>,
+    /// The blocks that wait for the stop reason.
+    held: Vec<Value>,
     calls: Vec<ToolCall>,
     parts: Vec<Part>,
     pub finish: Option<Finish>,
@@ -89,6 +89,26 @@ impl Engine {
         }
     }
 
+    /// The model's stream was silent for longer than the release waits.
+    pub fn model_silent(&mut self, now: VTime, conv: Conv) {
+        if self.convs.get(conv.0).is_none_or(|talk| talk.phase != Phase::Model) {
+            return;
+        }
+        self.release_held(conv);
+        let spoken = &self.convs[conv.0].now;
+        let (whole, called) = (spoken.finish.is_some(), !spoken.calls.is_empty());
+        if !self.config.release.keeps_silent_response() || !(whole || called) {
+            return self.fall_back(now, conv);
+        }
+        if whole {
+            return self.responded(now, conv);
+        }
+        let parent = self.convs[conv.0].parent.clone();
+        let said = self.writer.synthetic(texts::SILENT, "stream_idle_timeout", Some("tool_use"), parent.as_deref());
+        self.emit(conv, said);
+        self.responded(now, conv);
+    }
+
     /// A stream that was given up counts as a whole response.
     pub(super) fn drain(&mut self, now: VTime, conv: Conv) {
         self.close_text(conv);
@@ -137,8 +157,19 @@ impl Engine {
                 self.release_held(conv);
                 self.resume_or_give_up(now, conv, limit);
             }
+            None if !self.convs[conv.0].now.id.is_empty() => self.fall_back(now, conv),
             _ => self.failed_try(now, conv, texts::NO_CONNECTION, "connection_failed", None),
         }
+    }
+
+    /// A stream that broke is asked for again at once, as one whole message; what has come of it is void. A whole message
+    /// that does not come is tried again as a request that failed.
+    fn fall_back(&mut self, now: VTime, conv: Conv) {
+        if std::mem::replace(&mut self.convs[conv.0].whole, true) {
+            return self.failed_try(now, conv, texts::NO_CONNECTION, "connection_failed", None);
+        }
+        self.stream_closed(now, conv, "error");
+        self.ask_model(now, conv);
     }
 
     fn resume_or_give_up(&mut self, now: VTime, conv: Conv, limit: u32) {
@@ -170,11 +201,17 @@ impl Engine {
         self.stream_closed(now, conv, "error");
         let talk = &mut self.convs[conv.0];
         talk.tries += 1;
-        if talk.tries > RETRIES_MAX {
+        let max = self.config.release.retries_max(talk.whole);
+        if talk.tries > max {
             return self.give_up(now, conv, text, word, status);
         }
+        let (tries, delay) = (talk.tries, backoff(talk.tries));
         talk.phase = Phase::Backoff;
-        talk.until = Some(now + backoff(talk.tries));
+        talk.until = Some(now + delay);
+        if status.is_none() && self.config.release.tells_of_retries() {
+            let retry = self.writer.retry(tries, max, delay);
+            self.emit(conv, retry);
+        }
     }
 
     /// A response is whole, or is taken for whole.
@@ -193,7 +230,7 @@ impl Engine {
         );
         self.remember(conv);
         let talk = &mut self.convs[conv.0];
-        (talk.tries, talk.resumed) = (0, 0);
+        (talk.tries, talk.resumed, talk.whole) = (0, 0, false);
         let calls = std::mem::take(&mut talk.now.calls);
         if !calls.is_empty() {
             talk.phase = Phase::Tools;
@@ -220,17 +257,19 @@ impl Engine {
     }
 
     fn block(&mut self, conv: Conv, block: Value) {
-        if !self.config.release.holds_last_block() {
-            return self.emit_block(conv, &block, None);
+        if !self.convs[conv.0].whole {
+            if !self.config.release.holds_last_block() {
+                return self.emit_block(conv, &block, None);
+            }
+            self.release_held(conv);
         }
-        self.release_held(conv);
-        self.convs[conv.0].now.held = Some(block);
+        self.convs[conv.0].now.held.push(block);
     }
 
     fn release_held(&mut self, conv: Conv) {
         let spoken = &mut self.convs[conv.0].now;
         let reason = spoken.finish.map(stop_reason);
-        if let Some(block) = spoken.held.take() {
+        for block in std::mem::take(&mut spoken.held) {
             self.emit_block(conv, &block, reason);
         }
     }

@@ -137,6 +137,8 @@ pub const RESUME: &str = "Your response above was cut off mid-stream. Resume dir
     no apology, no recap. If none of it survived, answer the request from the start.";
 /// The result of a response that was cut too often.
 pub const CUT: &str = "API Error: Connection lost mid-response. The response above may be incomplete.";
+/// What 2.1.329 adds where a stream was given up behind a call.
+pub const SILENT: &str = "API Error: The response stopped arriving. The response above may be incomplete.";
 /// The result of a request that did not get through.
 pub const NO_CONNECTION: &str = "API Error: Connection error.";
 /// What a person sees instead of a result.

@@ -6,6 +6,7 @@
 use super::args::Mode;
 use super::release::{CWD, Release};
 use super::texts;
+use rehang_scenario::Span;
 use serde_json::{Map, Value, json};
 
 /// Writes messages for one session.
@@ -217,8 +218,9 @@ impl Writer {
         self.envelope("assistant", message, parent)
     }
 
-    /// The text of an API error, said as if by a model.
-    pub fn synthetic(&mut self, text: &str, api_error: &str, parent: Option<&str>) -> Value {
+    /// The text of an API error, said as if by a model: in the middle of a response, whose stop reason it has, or at its
+    /// end.
+    pub fn synthetic(&mut self, text: &str, api_error: &str, reason: Option<&str>, parent: Option<&str>) -> Value {
         let id = self.uuid();
         let newest = self.release == Release::V2_1_329;
         let mut message = if newest { json!({"diagnostics": null}) } else { json!({}) };
@@ -229,7 +231,8 @@ impl Writer {
         add(
             &mut message,
             json!({
-                "stop_reason": "stop_sequence", "stop_sequence": "", "type": "message", "usage": no_usage(),
+                "stop_reason": reason.unwrap_or("stop_sequence"), "stop_sequence": reason.is_none().then_some(""),
+                "type": "message", "usage": no_usage(),
                 "content": [{"type": "text", "text": text}], "context_management": null,
             }),
         );
@@ -280,6 +283,13 @@ impl Writer {
             add(&mut m, json!({"isSynthetic": true}));
         }
         m
+    }
+
+    /// 2.1.329's `system/api_retry`, of a request that did not get through.
+    pub fn retry(&mut self, attempt: u32, max: u32, delay: Span) -> Value {
+        json!({"type": "system", "subtype": "api_retry", "attempt": attempt, "max_retries": max,
+            "retry_delay_ms": delay.as_ms(), "error_status": null, "error": "unknown",
+            "session_id": self.session, "uuid": self.uuid()})
     }
 
     /// 2.1.329's `system/permission_denied`.

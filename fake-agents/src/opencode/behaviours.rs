@@ -94,6 +94,24 @@ const BEHAVIOURS: &[Behaviour] = &[
         "OpenAPI of 1.0.185. Seen live and not played: `step1 *` for a pattern and in the metadata, a title in a \
          message's summary, tokens without a total, a menu on stdout",
     ),
+    b(
+        "run: a stream without a byte for 300 s is asked for again, in the same message; its open text is not shown",
+        &["1.18.33"],
+        Recorded,
+        "golden run-silent",
+    ),
+    b(
+        "a step begins with the first word",
+        ALL,
+        Read,
+        "as where the model's server says nothing before. Seen live and not played: its first chunk without a word begins it",
+    ),
+    b(
+        "a silent stream is waited for without limit",
+        &["1.0.185", "1.2.15", "1.3.2"],
+        Read,
+        "measured up to eleven minutes",
+    ),
     b("a failed model request is sent again after 2, 4, … 30 s", ALL, Read, "session/retry.ts"),
     b(
         "the tools of a broken stream run on behind its retry; the step's end shows them as aborted",

@@ -84,9 +84,9 @@ impl Host {
         let setup = Setup { turns: plan.turns.clone(), faults: plan.faults.clone(), run, question_registered: true };
         let inside = Inside::new(&plan.inside)?;
         Ok(Host {
-            engine: Engine::new(release, setup, inside),
             children: Children::default(),
-            models: Models::new(&plan.faults, plan.model_port),
+            models: Models::new(&plan.faults, plan.model_port, release.silence_max),
+            engine: Engine::new(release, setup, inside),
             env: Vec::new(),
             strip: Vec::new(),
             stderr: Outgoing::default(),

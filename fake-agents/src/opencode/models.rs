@@ -7,14 +7,17 @@ use super::engine::Engine;
 use super::tools::call_of;
 use crate::os::{Fd, Os, Read, Wait, Write};
 use crate::plan::RESPONSE_HEADER;
+use crate::silence::Silence;
 use rehang_scenario::turns::Response;
-use rehang_scenario::{Canon, Canonical, Fault, VTime};
+use rehang_scenario::{Canon, Canonical, Fault, Span, VTime};
 use rehang_wire::http::{Piece, ResponseReader, request};
 use rehang_wire::model::script::{Item, ModelScript, Stream, chunks};
 use rehang_wire::model::{Api, Decoder, Message, ModelEvent, ModelRequest, Tool, error_message, request_body};
 
 /// What AI SDK says of a connection that was reset.
 const RESET: &str = "Connection reset by server";
+/// What a release that has a limit says of a stream that was silent for longer.
+const SILENT: &str = "SSE read timed out";
 
 /// The open model streams of one agent.
 pub struct Models {
@@ -22,11 +25,13 @@ pub struct Models {
     port: Option<u16>,
     open: Vec<Open>,
     calls: u32,
+    silence_max: Option<Span>,
 }
 
 struct Open {
     stream: u32,
     source: Source,
+    silence: Silence,
 }
 
 enum Source {
@@ -53,9 +58,9 @@ enum Came {
 }
 
 impl Models {
-    /// No stream yet.
-    pub fn new(faults: &[Fault], port: Option<u16>) -> Models {
-        Models { script: ModelScript::new(faults), port, open: Vec::new(), calls: 0 }
+    /// No stream yet; each may be silent for so long.
+    pub fn new(faults: &[Fault], port: Option<u16>, silence_max: Option<Span>) -> Models {
+        Models { script: ModelScript::new(faults), port, open: Vec::new(), calls: 0, silence_max }
     }
 
     /// Sends a request to the model.
@@ -75,7 +80,8 @@ impl Models {
                 Source::Played(self.script.begin(all, os.now()))
             }
         };
-        self.open.push(Open { stream, source });
+        let silence = Silence::new(self.silence_max, os.now());
+        self.open.push(Open { stream, source, silence });
     }
 
     fn connect(&mut self, os: &mut dyn Os, port: u16, path: &str, answer: &str) -> Source {
@@ -126,10 +132,16 @@ impl Models {
                     (came, wired.over)
                 }
             };
-            if came.is_empty() && !over {
-                continue;
-            }
             let stream = open.stream;
+            if came.is_empty() && !over {
+                if !open.silence.is_over(now) {
+                    continue;
+                }
+                self.stop(os, stream);
+                engine.model_silent(now, stream, SILENT);
+                return true;
+            }
+            open.silence.heard(now);
             if over {
                 self.stop(os, stream);
             }
@@ -163,7 +175,8 @@ impl Models {
             Source::Played(played) => played.deadline(),
             Source::Wire(_) => None,
         };
-        self.open.iter().filter_map(of).min()
+        let limits = self.open.iter().filter_map(|open| open.silence.deadline());
+        self.open.iter().filter_map(of).chain(limits).min()
     }
 
     /// Writes the state.
@@ -171,6 +184,7 @@ impl Models {
         self.script.canon(canon);
         canon.num(self.open.len() as u64);
         for open in &self.open {
+            open.silence.canon(canon);
             match &open.source {
                 Source::Played(played) => played.canon(canon),
                 Source::Wire(wired) => {

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a release's behaviour is a function of its name alone.
 
-use rehang_scenario::Agent;
+use rehang_scenario::{Agent, Span};
 
 /// How a release writes its events and objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,6 +50,10 @@ pub const SIGKILL_MS: u64 = 200;
 /// What `metadata.output` of a bash tool holds at most, in bytes (`tool/bash.ts`, MAX_METADATA_LENGTH).
 pub const METADATA_MAX_BYTES: usize = 30_000;
 
+/// How long 1.18.33 waits for the next byte of a model's stream (`chunkTimeout`; measured: it asks again 302 s behind the
+/// last one). Any byte counts. 1.0.185, 1.2.15 and 1.3.2 have no such limit: they still waited behind eleven minutes.
+pub const SILENCE_MAX: Span = Span::secs(300);
+
 /// The tools of 1.18.33 (recorded).
 const TOOLS: &[&str] =
     &["bash", "edit", "glob", "grep", "invalid", "question", "read", "skill", "task", "todowrite", "webfetch", "write"];
@@ -85,6 +89,8 @@ pub struct Release {
     /// A model's broken stream takes the tools that it began with it (newest `session/llm.ts`: the stream's scope holds
     /// their signal). In older ones they run on behind the retry, and nobody takes their results (`session/processor.ts`).
     pub retry_stops_tools: bool,
+    /// How long a model's stream may be silent before its request counts as failed; none: for ever.
+    pub silence_max: Option<Span>,
     /// The period of heartbeats on an event stream, in milliseconds.
     pub heartbeat_ms: Option<u64>,
 }
@@ -147,6 +153,7 @@ impl Release {
             unknown_ask_is_404: newest,
             abort: if newest { Abort::Settles } else { Abort::Leaves },
             retry_stops_tools: newest,
+            silence_max: (at >= (1, 18)).then_some(SILENCE_MAX),
             heartbeat_ms: (dialect > Dialect::V1_0).then_some(HEARTBEAT_MS),
         })
     }
@@ -181,6 +188,7 @@ impl Release {
             unknown_ask_is_404: false,
             abort: Abort::Leaves,
             retry_stops_tools: false,
+            silence_max: None,
             heartbeat_ms: Some(HEARTBEAT_MS),
         }
     }

@@ -251,6 +251,14 @@ impl Engine {
         self.act();
     }
 
+    /// The model's stream was silent for longer than the release waits. The text that it began with has no end.
+    pub fn model_silent(&mut self, now: VTime, stream: u32, message: &str) {
+        if let Some(at) = self.streaming(stream) {
+            self.runs[at].text = None;
+        }
+        self.model_failed(now, stream, 0, message);
+    }
+
     /// Requests whose time to be sent again has come, and loops that go on behind a lag.
     pub(super) fn go_on_due(&mut self) {
         let due = |run: &Run, now: VTime| run.retry_at.is_some_and(|at| at <= now);

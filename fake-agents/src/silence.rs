@@ -1,0 +1,40 @@
+//! How long a client waits for the next byte of a model's stream.
+//!
+//! Invariant: any byte counts, a keep-alive too; a byte that comes in the tick of the limit has come in time wherever it
+//! is read first.
+
+use rehang_scenario::{Canon, Span, VTime};
+
+/// The patience with one stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Silence {
+    limit: Option<Span>,
+    until: Option<VTime>,
+}
+
+impl Silence {
+    /// A stream that is asked for now; without a limit it is waited for for ever.
+    pub fn new(limit: Option<Span>, now: VTime) -> Silence {
+        Silence { limit, until: limit.map(|limit| now + limit) }
+    }
+
+    /// Something came, or comes at a later instant that is known.
+    pub fn heard(&mut self, at: VTime) {
+        self.until = self.limit.map(|limit| at + limit);
+    }
+
+    /// Whether it has been silent for too long.
+    pub fn is_over(&self, now: VTime) -> bool {
+        self.until.is_some_and(|until| until <= now)
+    }
+
+    /// When it will have been.
+    pub fn deadline(&self) -> Option<VTime> {
+        self.until
+    }
+
+    /// Writes the state.
+    pub fn canon(&self, canon: &mut Canon) {
+        canon.deadline(self.until);
+    }
+}
