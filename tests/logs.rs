@@ -133,7 +133,6 @@ const NOT_CARRIED: &[(&str, &str)] = &[
     ("events/post-cut-at-300s", "the client failed, not its server"),
     ("lifecycle/parent-gone", "who ended the wrapper is in no log"),
     ("little-loops/burst", "the wrapper reads one line a wake-up; what it read is in no log"),
-    ("model/done-lingers", "nothing of the model's connection is in a log"),
     ("permission/claude-tty", "a screen shows text, not why a session ended"),
     ("question/terminal", "a screen shows a menu, not which tool drew it"),
     ("upstream/alive-after-result", "the result is there; that the process lives on is in no such log"),

@@ -92,6 +92,20 @@ fn a_sign_of_life_is_a_byte() {
 }
 
 #[test]
+fn a_model_that_thinks_is_waited_for() {
+    let thinks = || vec![say("Half of "), Turn::Think(Span::mins(20)), say("what there is to say.")];
+    let none = || fault(9, 0, ModelDoes::Stall);
+    for mut session in CLAUDE.map(|version| claude(version, thinks(), none())).into_iter().chain([opencode(
+        "1.18.33",
+        thinks(),
+        none(),
+    )]) {
+        session.run_out();
+        assert_eq!(end(&session), (VTime(1_200_000), 1, Some(Exit::Code(0))));
+    }
+}
+
+#[test]
 fn only_the_newest_opencode_has_a_limit() {
     for version in ["1.0.185", "1.2.15", "1.3.2"] {
         let mut session = opencode(version, words(), fault(1, 1, ModelDoes::Stall));

@@ -91,7 +91,8 @@ impl Models {
             };
             let over = items.iter().any(|item| matches!(item, Item::Ended { .. } | Item::Reset | Item::Status(_)));
             // Compaction is the agent's own doing: the stream is not waited for meanwhile.
-            let busy = items.iter().map(|item| if let Item::Compacting(span) = item { *span } else { Span::ZERO }).max();
+            let busy =
+                items.iter().map(|item| if let Item::Compacting(span) = item { *span } else { Span::ZERO }).max();
             if let Some(busy) = busy {
                 silence.heard(now + busy);
             }

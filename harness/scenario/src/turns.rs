@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub enum Turn {
     /// Says a text. `{answer}` stands for what the last tool call told the model.
     Say(String),
-    /// Is silent for so long, with nothing on the stream: slow, not hung.
+    /// Says nothing for so long: slow, not hung. Its stream says from time to time that it is alive.
     Think(Span),
     /// Calls the question tool.
     Ask(Vec<Question>),

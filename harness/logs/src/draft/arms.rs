@@ -8,6 +8,7 @@ use crate::commands::Waits;
 use crate::guess::{End, Hang};
 use crate::limits;
 use crate::story::What;
+use rehang_scenario::playable::OPENCODE_RELEASES;
 use rehang_scenario::turns::{Bash, ChildStdin, Kills, Question, Step, Turn, WaitsFor, responses};
 use rehang_scenario::{
     Agent, Client, Does, EventDoes, EventFault, Fault, ModelDoes, OpencodeMode, PostDoes, PostFault, ProcessDoes,
@@ -32,7 +33,8 @@ impl<'a> Drafter<'a> {
         match &self.guess.hang {
             Hang::None if self.guess.end == End::Stopped && self.story.stopped_at_model => {
                 let (response, after) = stalled(&scenario.turns, false);
-                model_fault(scenario, response, after, ModelDoes::Stall);
+                let does = silence(&scenario.agent);
+                model_fault(scenario, response, after, does);
             }
             Hang::None => {}
             Hang::Failed { cut: true, .. } => {
@@ -100,7 +102,8 @@ impl<'a> Drafter<'a> {
                 let partial = partial
                     .is_some_and(|step| matches!(&step.what, What::Said { text, .. } if !text.trim().is_empty()));
                 let (response, after) = stalled(&scenario.turns, partial && !groups.is_empty());
-                model_fault(scenario, response, after, ModelDoes::Stall);
+                let does = silence(&scenario.agent);
+                model_fault(scenario, response, after, does);
             }
             Hang::Idle => {
                 for kind in ["session.status:idle", "session.idle"] {
@@ -132,6 +135,20 @@ impl<'a> Drafter<'a> {
         }
     }
 }
+
+/// A model that says nothing for ever. A client with a limit on that would have asked again: there the log shows nothing
+/// because the stream only says that it is alive.
+fn silence(agent: &Agent) -> ModelDoes {
+    let limited = match agent {
+        Agent::Claude(_) => true,
+        Agent::Opencode(opencode) => OPENCODE_RELEASES.last() == Some(&opencode.release.as_str()),
+        Agent::Altimate(_) | Agent::Pawwork(_) | Agent::Program(_) => false,
+    };
+    if limited { ModelDoes::KeepAlive(KEEPS_ALIVE) } else { ModelDoes::Stall }
+}
+
+/// How often it does. A choice: what `model/keep-alive` has.
+const KEEPS_ALIVE: Span = Span::secs(15);
 
 /// How long the one who answers in a control arm takes. A choice.
 const ANSWERS_AFTER: Span = Span::secs(2);

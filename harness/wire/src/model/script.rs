@@ -11,12 +11,17 @@ use rehang_scenario::turns::{Response, Turn};
 use rehang_scenario::{Canon, Canonical, Fault, ModelDoes, ModelFault, Span, VTime};
 use std::collections::VecDeque;
 
+/// How often a model that thinks says that it is alive. The servers of models that think for long do, each in its own time,
+/// and every client that was measured waits so long (the shortest limit is 240 s); one that says nothing is a fault, `pause`
+/// or `stall`. A choice: often enough for all of them, rarely enough to be cheap, and no divisor of anybody's limit.
+pub const THINKS_ALOUD: Span = Span::secs(97);
+
 /// A piece of a response before any fault.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Chunk {
     /// Something is said.
     Event(ModelEvent),
-    /// Silence for so long: a `think`.
+    /// Nothing but signs of life, one each [`THINKS_ALOUD`], for so long: a `think`.
     Pause(Span),
     /// The agent compacts its context, which takes so long. Not the model's doing, but it has its place in the order.
     Compact(Span),
@@ -132,6 +137,8 @@ enum State {
     Flows(VTime),
     /// A sign of life comes at this instant and every so often.
     KeepsAlive(VTime, Span),
+    /// It thinks until the second instant; the next sign of life comes at the first, if that is before.
+    Thinks(VTime, VTime),
     /// Open and silent for ever.
     Stalled,
     Over,
@@ -169,6 +176,13 @@ impl Stream {
                     self.state = State::KeepsAlive(at + Span(every.saturating_mul(missed + 1)), Span(every));
                     break;
                 }
+                State::Thinks(at, until) if at < until => {
+                    items.push(Item::KeepAlive);
+                    let late = now.since(at).as_ms() / THINKS_ALOUD.as_ms();
+                    let next = at + Span(THINKS_ALOUD.as_ms().saturating_mul(late + 1));
+                    self.state = State::Thinks(next, until);
+                }
+                State::Thinks(_, until) => self.state = State::Flows(until),
                 State::Stalled | State::Over => break,
             }
         }
@@ -179,6 +193,7 @@ impl Stream {
     pub fn deadline(&self) -> Option<VTime> {
         match self.state {
             State::Asked(at) | State::Flows(at) | State::KeepsAlive(at, _) => Some(at),
+            State::Thinks(at, until) => Some(at.min(until)),
             State::Stalled | State::Over => None,
         }
     }
@@ -242,7 +257,7 @@ impl Stream {
                 self.out += 1;
                 self.slept = false;
             }
-            Some(Chunk::Pause(span)) => self.state = State::Flows(at + span),
+            Some(Chunk::Pause(span)) => self.state = State::Thinks(at + THINKS_ALOUD, at + span),
             Some(Chunk::Compact(span)) => {
                 items.push(Item::Compacting(span));
                 self.state = State::Flows(at + span);
@@ -295,6 +310,7 @@ impl Canonical for Stream {
             State::Asked(at) => canon.num(0).deadline(Some(at)),
             State::Flows(at) => canon.num(1).deadline(Some(at)),
             State::KeepsAlive(at, every) => canon.num(2).deadline(Some(at)).num(every.as_ms()),
+            State::Thinks(at, until) => canon.num(5).deadline(Some(at)).deadline(Some(until)),
             State::Stalled => canon.num(3),
             State::Over => canon.num(4),
         };

@@ -222,6 +222,23 @@ fn a_response_comes_in_its_own_time() {
 }
 
 #[test]
+fn a_model_that_thinks_says_that_it_lives() {
+    let chunks = vec![Chunk::Pause(Span::secs(200)), Chunk::Event(said("a"))];
+    let mut stream = Stream::new(chunks.clone(), &[], VTime(1_000));
+    let mut all = Vec::new();
+    while let Some(at) = stream.deadline() {
+        all.extend(stream.poll(at).into_iter().map(|item| (at.0, item)));
+    }
+    let alive = |at: u64| (at, Item::KeepAlive);
+    let rest = [event(201_000, said("a")), (201_000, Item::Ended { clean: true })];
+    let whole = [vec![event(1_000, ModelEvent::Start), alive(98_000), alive(195_000)], rest.to_vec()].concat();
+    assert_eq!(all, whole);
+    // a reader that was frozen meanwhile finds one sign of life
+    let late = Stream::new(chunks, &[], VTime(1_000)).poll(VTime(900_000));
+    assert_eq!(late.iter().filter(|item| **item == Item::KeepAlive).count(), 1);
+}
+
+#[test]
 fn each_fault_strikes_behind_its_chunk() {
     let whole = play(&[]);
     assert_eq!(play(&[fault(1, ModelDoes::Stall)]), whole[..2]);
