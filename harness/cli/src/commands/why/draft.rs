@@ -79,13 +79,12 @@ fn play(signature: &str, mechanism: Option<&str>, agent: Option<&Agent>) -> Opti
         "stdout-undrained" => plain(r#"{ fill = { bytes = 69632 } }, { print = "done" }"#, "stdout-stopped", "pipe", r#"terminals = ["stdout-slow"]"#),
         "never-ends" => plain(r#"{ run = [{ print = "started" }, "hold"] }"#, "null", "child", &done),
         "alive-after-result" => plain(r#"{ result = { text = "done" } }, "hold""#, "null", "exit", &agentless(r#"{ result = { text = "done" } }"#)),
-        "model-silent" => Some(Play {
-            agent: r#"{ claude = { as = "2.0.77", mode = "json" } }"#.to_owned(),
-            more: "turns     = [{ say = \"Half of \" }, { say = \"an answer.\" }]\nfaults    = [{ model = { after = 1, does = \"stall\" } }]\n".to_owned(),
-            terminal: "null",
-            hung: "model",
-            control: "faults = []".to_owned(),
-        }),
+        // Claude Code gives up a stream without a byte after 300 s (1.0.128, 2.0.77, 2.1.329, measured): what keeps it for
+        // ever are lines that only keep the stream alive
+        "model-silent" if !claude => Some(silent(r#"{ opencode = { as = "1.2.15" } }"#, r#""stall""#)),
+        "model-silent" | "peer-keepalive" => {
+            Some(silent(r#"{ claude = { as = "2.0.77", mode = "json" } }"#, r#"{ keep-alive = "15s" }"#))
+        }
         "no-connection" => Some(Play {
             agent: r#"{ claude = { as = "2.0.77", mode = "json" } }"#.to_owned(),
             more: "args      = [\"--dangerously-skip-permissions\"]\nturns     = [{ bash = { command = \"make\", does = [{ print = \"built\" }] } }, { say = \"Told: {answer}\" }]\nfaults    = [{ tool = { nth = 1, does = \"never-flips\" } }]\n".to_owned(),
@@ -97,6 +96,19 @@ fn play(signature: &str, mechanism: Option<&str>, agent: Option<&Agent>) -> Opti
         "question-open" => Some(question(agent.and_then(|agent| agent.asks.first()), mechanism == Some("Q2"))),
         "permission-open" => Some(permission(mechanism == Some("P2"))),
         _ => None,
+    }
+}
+
+/// A model that breaks off in the middle of an answer.
+fn silent(agent: &str, does: &str) -> Play {
+    Play {
+        agent: agent.to_owned(),
+        more: format!(
+            "turns     = [{{ say = \"Half of \" }}, {{ say = \"an answer.\" }}]\nfaults    = [{{ model = {{ after = 1, does = {does} }} }}]\n"
+        ),
+        terminal: "null",
+        hung: "model",
+        control: "faults = []".to_owned(),
     }
 }
 
@@ -159,7 +171,7 @@ mod tests {
     use rehang_scenario::{Stage, Style};
 
     /// Every signature that can be drafted, with the mechanisms that it can have.
-    const DRAFTS: [(&str, &str, &str); 22] = [
+    const DRAFTS: [(&str, &str, &str); 24] = [
         ("stdin-open", "S1", ""),
         ("stdin-open", "B1", ""),
         ("tty-read", "B2", ""),
@@ -175,6 +187,8 @@ mod tests {
         ("never-ends", "B5", ""),
         ("alive-after-result", "H1", "claude"),
         ("model-silent", "M1", "claude"),
+        ("model-silent", "M1", "opencode"),
+        ("peer-keepalive", "M2", "claude"),
         ("no-connection", "M8", "opencode"),
         ("question-open", "Q1", "opencode"),
         ("question-open", "Q2", "opencode"),
