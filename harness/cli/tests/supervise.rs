@@ -208,9 +208,13 @@ impl Person {
         let mut command = supervise(cache, &[], &["sh", "-c", script]);
         let stream = || slave.try_clone().expect("a descriptor");
         command.stdin(stream()).stdout(stream()).stderr(stream());
-        // SAFETY: two system calls between fork and exec; neither allocates.
+        // SAFETY: system calls alone between fork and exec; none allocates.
         unsafe {
             command.pre_exec(|| {
+                // tests that run in the background or under nohup ignore these, and a shell cannot trap what it ignores
+                for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT] {
+                    libc::signal(signal, libc::SIG_DFL);
+                }
                 rustix::process::setsid()?;
                 rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
                 Ok(())
