@@ -180,7 +180,6 @@ impl Visit {
         self.tab_to("a square", focus)?;
         self.browser.press("Enter")?;
         self.until("Enter opens a square", "document.querySelector(':popover-open h2') !== null")?;
-        self.measure("tuned-square")?;
         self.browser.press("Escape")?;
         self.until("Escape closes it", "document.querySelector(':popover-open') === null")?;
         self.until("and the square has the focus", focus)?;
