@@ -212,7 +212,11 @@ impl Tune {
         };
         let lines = samples.iter().enumerate().map(|(at, sample)| {
             let is = if sample.none.outcome.is_hung() { "hangs" } else { "healthy" };
-            (format!("{} ({is})", sample.name), rows.iter().map(|row| row.each.get(at).map(square)).collect())
+            let name = std::path::Path::new(&sample.name).file_name().map(|name| name.to_string_lossy());
+            (
+                format!("{} ({is})", name.unwrap_or_default()),
+                rows.iter().map(|row| row.each.get(at).map(square)).collect(),
+            )
         });
         let good: Vec<&str> = harmless(rows).collect();
         let summary = match good.as_slice() {
