@@ -132,22 +132,32 @@ struct Pty {
 
 /// The first word of the first process, with the terminal's master.
 fn first_word(socket: &UnixStream) -> Result<(Said, Option<OwnedFd>), SandboxError> {
-    let mut bytes = [0_u8; 4_096];
-    let mut space = nix::cmsg_space!([RawFd; 1]);
-    let mut parts = [IoSliceMut::new(&mut bytes)];
-    let flags = MsgFlags::MSG_CMSG_CLOEXEC;
-    let message = step("hearing of the room", recvmsg::<()>(socket.as_raw_fd(), &mut parts, Some(&mut space), flags))?;
-    let mut master = None;
-    for control in step("hearing of the room", message.cmsgs())? {
-        if let ControlMessageOwned::ScmRights(fds) = control {
-            // SAFETY: the kernel has just made these descriptors for us.
-            master = fds.first().map(|&fd| unsafe { OwnedFd::from_raw_fd(fd) });
+    let (mut line, mut master) = (Vec::new(), None);
+    // A byte at a time: an agent that is over at once has its next word in the stream already, and that one is not ours.
+    while line.len() < WORD_MAX {
+        let mut byte = [0_u8; 1];
+        let mut space = nix::cmsg_space!([RawFd; 1]);
+        let mut parts = [IoSliceMut::new(&mut byte)];
+        let flags = MsgFlags::MSG_CMSG_CLOEXEC;
+        let message =
+            step("hearing of the room", recvmsg::<()>(socket.as_raw_fd(), &mut parts, Some(&mut space), flags))?;
+        for control in step("hearing of the room", message.cmsgs())? {
+            if let ControlMessageOwned::ScmRights(fds) = control {
+                // SAFETY: the kernel has just made these descriptors for us.
+                master = fds.first().map(|&fd| unsafe { OwnedFd::from_raw_fd(fd) });
+            }
         }
+        if message.bytes == 0 || byte == *b"\n" {
+            break;
+        }
+        line.extend(byte);
     }
-    let length = message.bytes;
-    let said = serde_json::from_slice(&bytes[..length]);
+    let said = serde_json::from_slice(&line);
     Ok((said.unwrap_or_else(|_| Said::Failed("the room's first process ended".to_owned())), master))
 }
+
+/// Bytes of the first word at most.
+const WORD_MAX: usize = 65_536;
 
 fn first(room: &Room, streams: Streams, mut socket: UnixStream) -> ! {
     let result = (|| {
@@ -193,7 +203,8 @@ fn first(room: &Room, streams: Streams, mut socket: UnixStream) -> ! {
 }
 
 fn say(socket: &UnixStream, said: &Said, fd: Option<&OwnedFd>) -> nix::Result<usize> {
-    let bytes = serde_json::to_vec(said).unwrap_or_default();
+    let mut bytes = serde_json::to_vec(said).unwrap_or_default();
+    bytes.push(b'\n');
     let parts = [IoSlice::new(&bytes)];
     let fds: Vec<RawFd> = fd.iter().map(|fd| fd.as_raw_fd()).collect();
     let rights = [ControlMessage::ScmRights(&fds)];
