@@ -188,6 +188,16 @@ fn round_trip() -> Result<(), Failed> {
     Err(format!("{} of {}:\n{}\nnot needed: {idle:?}", wrong.len(), same + wrong.len() + lost, wrong.join("\n")).into())
 }
 
+/// A log whose scenario, once run, ends so, and whose control arm does not.
+fn comes_back(log: &str, on: &str) -> Result<(), Failed> {
+    let imported = rehang_logs::import(log.as_bytes(), &Options::default(), &mut |_| {}).map_err(|e| e.to_string())?;
+    let tried = tried(&imported);
+    let row = tried.main.as_ref().ok_or("not tried")?;
+    assert_eq!(outcome(row), on, "{}", imported.toml());
+    assert!(tried.holds(imported.guess.end), "{:?}\n{}", tried.control, imported.toml());
+    Ok(())
+}
+
 /// An SDK's log has messages alone. What is asked of its callback is not in it; a call without a result is.
 fn sdk_asks() -> Result<(), Failed> {
     let question = r#"{"questions":[{"question":"Which?","header":"H","options":[{"label":"A","description":""},{"label":"B","description":""}],"multiSelect":false}]}"#;
@@ -200,12 +210,7 @@ fn sdk_asks() -> Result<(), Failed> {
 {{"type":"assistant","message":{{"id":"m1","role":"assistant","content":[{{"type":"tool_use","id":"t1","name":"{tool}","input":{input}}}]}}}}
 "#
             );
-            let imported =
-                rehang_logs::import(log.as_bytes(), &Options::default(), &mut |_| {}).map_err(|e| e.to_string())?;
-            let tried = tried(&imported);
-            let row = tried.main.as_ref().ok_or("not tried")?;
-            assert_eq!(outcome(row), on, "{}", imported.toml());
-            assert!(tried.holds(imported.guess.end), "{:?}\n{}", tried.control, imported.toml());
+            comes_back(&log, on)?;
         }
     }
     Ok(())
@@ -219,12 +224,7 @@ fn asks_without_call() -> Result<(), Failed> {
     let busy = r#"{"type":"session.status","properties":{"sessionID":"ses_1","status":{"type":"busy"}}}"#;
     for (asked, on) in [(question, "hung on question"), (permission, "hung on permission")] {
         let log = format!("{created}\n{busy}\n{asked}\n");
-        let imported =
-            rehang_logs::import(log.as_bytes(), &Options::default(), &mut |_| {}).map_err(|e| e.to_string())?;
-        let tried = tried(&imported);
-        let row = tried.main.as_ref().ok_or("not tried")?;
-        assert_eq!(outcome(row), on, "{}", imported.toml());
-        assert!(tried.holds(imported.guess.end), "{:?}\n{}", tried.control, imported.toml());
+        comes_back(&log, on)?;
     }
     Ok(())
 }
