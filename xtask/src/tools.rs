@@ -1,12 +1,13 @@
 //! What several commands need: the root of the repository, and the `rehang` binary, built together with its fakes.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use xshell::{Shell, cmd};
 
 /// The root of the repository.
 pub fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here).to_owned()
+    // As cargo says it now, not as it was when this was compiled: a clone may be moved.
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    here.parent().unwrap_or(&here).to_owned()
 }
 
 /// Builds `rehang` and its fakes; where `rehang` is then.
