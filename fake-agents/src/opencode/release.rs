@@ -197,6 +197,8 @@ impl Release {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rehang_scenario::playable::{OPENCODE_RELEASES, gives_silence_up};
+    use rehang_scenario::{Agent, Altimate, Client, Opencode, OpencodeMode, Pawwork};
 
     #[test]
     fn the_question_is_withheld_from_1_3_on() {
@@ -210,5 +212,21 @@ mod tests {
     fn a_version_must_parse() {
         assert!(Release::opencode("latest").is_err());
         assert!(Release::opencode("0.15.2").is_err());
+    }
+
+    #[test]
+    fn who_gives_silence_up_is_known_to_whoever_writes_scenarios() {
+        for release in OPENCODE_RELEASES {
+            let opencode =
+                Opencode { release: release.to_owned(), mode: OpencodeMode::Serve, client: Client::default() };
+            let says = gives_silence_up(&Agent::Opencode(opencode));
+            assert_eq!(Release::opencode(release).unwrap().silence_max.is_some(), says, "{release}");
+        }
+        for (fork, agent) in [
+            (Release::altimate("1"), Agent::Altimate(Altimate::default())),
+            (Release::pawwork("1"), Agent::Pawwork(Pawwork::default())),
+        ] {
+            assert_eq!(fork.silence_max.is_some(), gives_silence_up(&agent), "{}", fork.version);
+        }
     }
 }

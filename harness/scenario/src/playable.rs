@@ -77,6 +77,16 @@ fn has_server(agent: &Agent) -> bool {
     }
 }
 
+/// Whether an agent, as the fakes play it, gives up a model's stream that is silent for long (300 s). What keeps such a
+/// one waiting for ever is a stream that only says that it is alive. A test of the fakes holds each release to this.
+pub fn gives_silence_up(agent: &Agent) -> bool {
+    match agent {
+        Agent::Claude(_) => true,
+        Agent::Opencode(opencode) => OPENCODE_RELEASES.last() == Some(&opencode.release.as_str()),
+        Agent::Altimate(_) | Agent::Pawwork(_) | Agent::Program(_) => false,
+    }
+}
+
 fn called(agent: &Agent) -> &'static str {
     match agent {
         Agent::Claude(_) => "Claude Code",

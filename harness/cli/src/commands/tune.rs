@@ -55,16 +55,44 @@ struct Sample {
 }
 
 /// What a value did to all logs.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Row {
     value: String,
-    /// From the last material progress to the end, of hangs that came to one; in milliseconds, sorted.
-    took_ms: Vec<u64>,
-    missed: Vec<String>,
-    wrongly: Vec<String>,
-    harmed: Vec<String>,
     /// What it did to each log, in their order.
     each: Vec<Did>,
+}
+
+impl Row {
+    fn with(&self, score: Score) -> impl Iterator<Item = &Did> {
+        self.each.iter().filter(move |did| did.score == score)
+    }
+
+    fn count(&self, score: Score) -> usize {
+        self.with(score).count()
+    }
+
+    /// Logs that it makes worse.
+    fn wrong(&self) -> usize {
+        self.count(Score::Harmed) + self.count(Score::Wrongly)
+    }
+
+    /// From the last material progress to the end, of hangs that came to one; in milliseconds, sorted.
+    fn took_ms(&self) -> Vec<u64> {
+        let mut took: Vec<u64> = self.each.iter().filter_map(|did| did.took).map(Span::as_ms).collect();
+        took.sort_unstable();
+        took
+    }
+
+    fn longest(&self) -> Option<u64> {
+        self.took_ms().last().copied()
+    }
+}
+
+/// What all values did to all logs.
+struct Tuned<'a> {
+    tune: &'a Tune,
+    samples: Vec<Sample>,
+    rows: Vec<Row>,
 }
 
 /// What a value did to one log.
@@ -84,7 +112,6 @@ impl Tune {
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
         let stacks = self.stacks()?;
         let samples = self.samples()?;
-        let hung = samples.iter().filter(|sample| sample.none.outcome.is_hung()).count();
         let bar = ProgressBar::with_draw_target(Some(stacks.len() as u64), ProgressDrawTarget::stderr());
         if let Ok(style) = ProgressStyle::with_template("{elapsed:>4} [{bar:32}] {pos}/{len} values") {
             bar.set_style(style);
@@ -95,12 +122,13 @@ impl Tune {
             bar.inc(1);
         }
         bar.finish_and_clear();
+        let tuned = Tuned { tune: self, samples, rows };
         if let Some(folder) = &self.report {
-            crate::pictures::page_of(folder, &self.page(&rows, &samples))?;
+            crate::pictures::page_of(folder, &tuned.page())?;
         }
         match self.json {
-            true => self.print_json(out, &rows, samples.len(), hung)?,
-            false => self.print(out, &rows, samples.len(), hung)?,
+            true => tuned.print_json(out)?,
+            false => tuned.print(out)?,
         }
         Ok(Code::Expected)
     }
@@ -176,134 +204,147 @@ impl Tune {
         }
         Ok(samples)
     }
+}
 
-    /// The same as a page.
-    fn page(&self, rows: &[Row], samples: &[Sample]) -> Table {
-        let longest = rows.iter().filter_map(|row| row.took_ms.last()).max().copied().unwrap_or(0).max(1);
-        let share = |part: u64, whole: u64| u8::try_from(part * 100 / whole.max(1)).unwrap_or(100);
-        let bars = |row: &Row| {
-            let ms = row.took_ms.last().copied();
-            let wrong = row.harmed.len() + row.wrongly.len();
-            let time = Bar {
-                percent: share(ms.unwrap_or(0), longest),
-                text: ms.map_or("none ends".to_owned(), |ms| Span::ms(ms).to_string()),
-                colour: Colour::Plain,
-            };
-            let colour = if wrong > 0 { Colour::Bad } else { Colour::Good };
-            let text = if wrong > 0 { format!("{wrong} of {}", samples.len()) } else { "none".to_owned() };
-            let harmed = Bar { percent: share(wrong as u64, samples.len() as u64), text, colour };
-            (row.value.clone(), vec![time, harmed])
-        };
-        let square = |did: &Did| {
-            let colour = match did.score {
-                Score::Resolved => Colour::Good,
-                Score::Stopped | Score::Missed => Colour::Odd,
-                Score::Harmed | Score::Wrongly => Colour::Bad,
-                Score::Untouched => Colour::Plain,
-            };
-            let took = did.took.map(|took| format!("{took} behind the last progress"));
-            let detail = |name: &str, texts: Vec<String>| Detail { name: name.to_owned(), texts };
-            let details = vec![
-                detail("outcome", vec![did.outcome.clone()]),
-                detail("took", took.into_iter().collect()),
-                detail("breaks", did.broken.clone()),
-            ];
-            Square { verdict: did.score.word().to_owned(), colour, details }
-        };
-        let lines = samples.iter().enumerate().map(|(at, sample)| {
-            let is = if sample.none.outcome.is_hung() { "hangs" } else { "healthy" };
-            let name = std::path::Path::new(&sample.name).file_name().map(|name| name.to_string_lossy());
-            (
-                format!("{} ({is})", name.unwrap_or_default()),
-                rows.iter().map(|row| row.each.get(at).map(square)).collect(),
-            )
-        });
-        let good: Vec<&str> = harmless(rows).collect();
-        let summary = match good.as_slice() {
+impl Tuned<'_> {
+    fn hung(&self) -> usize {
+        self.samples.iter().filter(|sample| sample.none.outcome.is_hung()).count()
+    }
+
+    /// The longest time to an end of all values, in milliseconds; at least 1.
+    fn longest(&self) -> u64 {
+        self.rows.iter().filter_map(Row::longest).max().unwrap_or(0).max(1)
+    }
+
+    /// The names of the logs with which a value came to a score.
+    fn names<'a>(&'a self, row: &'a Row, score: Score) -> impl Iterator<Item = &'a str> {
+        let each = self.samples.iter().zip(&row.each);
+        each.filter(move |(_, did)| did.score == score).map(|(sample, _)| sample.name.as_str())
+    }
+
+    /// In one line, what to take.
+    fn summary(&self) -> String {
+        let good: Vec<&str> = harmless(&self.rows).collect();
+        match good.as_slice() {
             [] => "every value harms something in these logs".to_owned(),
             good => format!("harms nothing and misses least in these logs: {}", good.join(", ")),
-        };
+        }
+    }
+
+    /// All of it as a page.
+    fn page(&self) -> Table {
+        let lines = self.samples.iter().enumerate().map(|(at, sample)| {
+            let is = if sample.none.outcome.is_hung() { "hangs" } else { "healthy" };
+            let name = std::path::Path::new(&sample.name).file_name().map(|name| name.to_string_lossy());
+            let squares = self.rows.iter().map(|row| row.each.get(at).map(square));
+            (format!("{} ({is})", name.unwrap_or_default()), squares.collect())
+        });
         Table {
-            title: format!("{} under {}", self.param, self.strategy),
+            title: format!("{} under {}", self.tune.param, self.tune.strategy),
             command: super::run::command_line(),
-            summary,
+            summary: self.summary(),
             plot: Some(Plot {
                 title: "the longest time to an end against what is harmed".to_owned(),
                 corner: "value".to_owned(),
                 heads: vec!["longest time to an end".to_owned(), "logs harmed".to_owned()],
-                rows: rows.iter().map(bars).collect(),
+                rows: self.rows.iter().map(|row| (row.value.clone(), self.bars(row))).collect(),
             }),
             corner: "log".to_owned(),
-            columns: rows.iter().map(|row| row.value.clone()).collect(),
+            columns: self.rows.iter().map(|row| row.value.clone()).collect(),
             rows: lines.collect(),
         }
     }
 
-    fn print(&self, out: &mut dyn Write, rows: &[Row], logs: usize, hung: usize) -> std::io::Result<()> {
-        writeln!(
-            out,
-            "{} of {logs} logs hang, {} are healthy; {} under {}",
-            hung,
-            logs - hung,
-            self.param,
-            self.strategy
-        )?;
+    /// A value's longest time, and what it harms.
+    fn bars(&self, row: &Row) -> Vec<Bar> {
+        let share = |part: u64, whole: u64| u8::try_from(part * 100 / whole.max(1)).unwrap_or(100);
+        let (ms, wrong, logs) = (row.longest(), row.wrong(), self.samples.len());
+        let time = Bar {
+            percent: share(ms.unwrap_or(0), self.longest()),
+            text: ms.map_or("none ends".to_owned(), |ms| Span::ms(ms).to_string()),
+            colour: Colour::Plain,
+        };
+        let colour = if wrong > 0 { Colour::Bad } else { Colour::Good };
+        let text = if wrong > 0 { format!("{wrong} of {logs}") } else { "none".to_owned() };
+        vec![time, Bar { percent: share(wrong as u64, logs as u64), text, colour }]
+    }
+
+    fn print(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        let (logs, hung, longest) = (self.samples.len(), self.hung(), self.longest());
+        let Tune { param, strategy, .. } = self.tune;
+        writeln!(out, "{hung} of {logs} logs hang, {} are healthy; {param} under {strategy}", logs - hung)?;
         writeln!(out, "\n{:>12}  ended  missed  wrongly  harmed   median     longest", "value")?;
-        let longest = rows.iter().filter_map(|row| row.took_ms.last()).max().copied().unwrap_or(0).max(1);
-        for row in rows {
+        for row in &self.rows {
             let time = |ms: Option<&u64>| ms.map_or("–".to_owned(), |ms| Span::ms(*ms).to_string());
-            let median = row.took_ms.get(row.took_ms.len().saturating_sub(1) / 2);
+            let took = row.took_ms();
             writeln!(
                 out,
                 "{:>12}  {:>5}  {:>6}  {:>7}  {:>6}   {:<9}  {}",
                 row.value,
-                row.took_ms.len(),
-                row.missed.len(),
-                row.wrongly.len(),
-                row.harmed.len(),
-                time(median),
-                time(row.took_ms.last()),
+                took.len(),
+                row.count(Score::Missed),
+                row.count(Score::Wrongly),
+                row.count(Score::Harmed),
+                time(took.get(took.len().saturating_sub(1) / 2)),
+                time(took.last()),
             )?;
         }
         writeln!(out, "\n{:>12}  time to the end (=), logs harmed (x)", "value")?;
-        for row in rows {
-            let ms = row.took_ms.last().copied().unwrap_or(0);
-            let bar = usize::try_from(ms * PLOT as u64 / longest).unwrap_or(PLOT);
-            let harmed = row.harmed.len() + row.wrongly.len();
-            writeln!(out, "{:>12}  {:<PLOT$}  {}", row.value, "=".repeat(bar), "x".repeat(harmed.min(PLOT)))?;
+        for row in &self.rows {
+            let bar = usize::try_from(row.longest().unwrap_or(0) * PLOT as u64 / longest).unwrap_or(PLOT);
+            writeln!(out, "{:>12}  {:<PLOT$}  {}", row.value, "=".repeat(bar), "x".repeat(row.wrong().min(PLOT)))?;
         }
-        let good: Vec<&str> = harmless(rows).collect();
-        match good.as_slice() {
-            [] => writeln!(out, "\nevery value harms something in these logs"),
-            good => writeln!(out, "\nharms nothing and misses least in these logs: {}", good.join(", ")),
-        }?;
-        for row in rows.iter().filter(|row| !row.harmed.is_empty()) {
-            writeln!(out, "{} harms {}", row.value, row.harmed.join(", "))?;
+        writeln!(out, "\n{}", self.summary())?;
+        for row in self.rows.iter().filter(|row| row.count(Score::Harmed) > 0) {
+            let harmed: Vec<&str> = self.names(row, Score::Harmed).collect();
+            writeln!(out, "{} harms {}", row.value, harmed.join(", "))?;
         }
         Ok(())
     }
 
-    fn print_json(&self, out: &mut dyn Write, rows: &[Row], logs: usize, hung: usize) -> std::io::Result<()> {
-        for row in rows {
+    fn print_json(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        for row in &self.rows {
+            let names = |score| self.names(row, score).collect::<Vec<&str>>();
+            let took = row.took_ms();
             let line = json!({
-                "value": row.value, "ended": row.took_ms.len(), "took_ms": row.took_ms,
-                "missed": row.missed, "wrongly": row.wrongly, "harmed": row.harmed,
+                "value": row.value, "ended": took.len(), "took_ms": took, "missed": names(Score::Missed),
+                "wrongly": names(Score::Wrongly), "harmed": names(Score::Harmed),
             });
             writeln!(out, "{line}")?;
         }
-        let good: Vec<&str> = harmless(rows).collect();
+        let good: Vec<&str> = harmless(&self.rows).collect();
+        let Tune { param, strategy, .. } = self.tune;
         let summary = json!({ "summary": {
-            "strategy": self.strategy, "param": self.param, "logs": logs, "hung": hung, "harmless": good,
+            "strategy": strategy, "param": param, "logs": self.samples.len(), "hung": self.hung(), "harmless": good,
         } });
         writeln!(out, "{summary}")
     }
 }
 
+/// What a value did to a log, as a square of the page.
+fn square(did: &Did) -> Square {
+    let colour = match did.score {
+        Score::Resolved => Colour::Good,
+        Score::Stopped | Score::Missed => Colour::Odd,
+        Score::Harmed | Score::Wrongly => Colour::Bad,
+        Score::Untouched => Colour::Plain,
+    };
+    let took = did.took.map(|took| format!("{took} behind the last progress"));
+    let detail = |name: &str, texts: Vec<String>| Detail { name: name.to_owned(), texts };
+    let details = vec![
+        detail("outcome", vec![did.outcome.clone()]),
+        detail("took", took.into_iter().collect()),
+        detail("breaks", did.broken.clone()),
+    ];
+    Square { verdict: did.score.word().to_owned(), colour, details }
+}
+
 /// Values that harm nothing and miss as little as any of those.
 fn harmless(rows: &[Row]) -> impl Iterator<Item = &str> {
-    let harmless = |row: &&Row| row.harmed.is_empty() && row.wrongly.is_empty();
-    let least = rows.iter().filter(harmless).map(|row| row.missed.len()).min();
-    rows.iter().filter(harmless).filter(move |row| Some(row.missed.len()) == least).map(|row| row.value.as_str())
+    let harmless = |row: &&Row| row.wrong() == 0;
+    let least = rows.iter().filter(harmless).map(|row| row.count(Score::Missed)).min();
+    let misses_least = move |row: &&Row| Some(row.count(Score::Missed)) == least;
+    rows.iter().filter(harmless).filter(misses_least).map(|row| row.value.as_str())
 }
 
 /// Eight values around a default, each twice the one before.
@@ -328,34 +369,26 @@ fn sample(file: &std::path::Path, strategy: &str) -> Result<Sample, String> {
 }
 
 fn row(value: &str, stack: &str, samples: &[Sample]) -> Result<Row, CommandError> {
-    let mut row = Row { value: value.to_owned(), ..Row::default() };
-    for sample in samples {
-        let healthy = match sample.none.outcome.word() {
-            "completed" => Span(sample.none.virtual_ms()),
-            _ => Span::ZERO,
-        };
-        let played = sample.case.play_as(stack, healthy, Some(&sample.none)).map_err(CommandError::Fault)?;
-        let verdict = &played.verdict;
-        let score = classify(verdict, &sample.none);
-        let ends = matches!(score, Score::Resolved | Score::Stopped);
-        let took = verdict.ended.since(sample.none.last_progress);
-        let before = sample.none.broken();
-        row.each.push(Did {
-            score,
-            took: ends.then_some(took),
-            outcome: verdict.outcome.describe(),
-            broken: verdict.broken().iter().filter(|i| !before.contains(i)).map(|i| i.name().to_owned()).collect(),
-        });
-        match score {
-            Score::Harmed => row.harmed.push(sample.name.clone()),
-            Score::Wrongly => row.wrongly.push(sample.name.clone()),
-            Score::Missed => row.missed.push(sample.name.clone()),
-            Score::Resolved | Score::Stopped => row.took_ms.push(took.as_ms()),
-            Score::Untouched => {}
-        }
-    }
-    row.took_ms.sort_unstable();
-    Ok(row)
+    let each = samples.iter().map(|sample| did(stack, sample)).collect::<Result<_, _>>()?;
+    Ok(Row { value: value.to_owned(), each })
+}
+
+fn did(stack: &str, sample: &Sample) -> Result<Did, CommandError> {
+    let healthy = match sample.none.outcome.word() {
+        "completed" => Span(sample.none.virtual_ms()),
+        _ => Span::ZERO,
+    };
+    let played = sample.case.play_as(stack, healthy, Some(&sample.none)).map_err(CommandError::Fault)?;
+    let verdict = &played.verdict;
+    let score = classify(verdict, &sample.none);
+    let ends = matches!(score, Score::Resolved | Score::Stopped);
+    let before = sample.none.broken();
+    Ok(Did {
+        score,
+        took: ends.then(|| verdict.ended.since(sample.none.last_progress)),
+        outcome: verdict.outcome.describe(),
+        broken: verdict.broken().iter().filter(|i| !before.contains(i)).map(|i| i.name().to_owned()).collect(),
+    })
 }
 
 #[cfg(test)]
@@ -371,11 +404,11 @@ mod tests {
 
     #[test]
     fn the_harmless_that_miss_least_are_named() {
-        let row = |value: &str, missed: usize, harmed: usize| Row {
-            value: value.to_owned(),
-            missed: vec![String::new(); missed],
-            harmed: vec![String::new(); harmed],
-            ..Row::default()
+        let did = |score| Did { score, took: None, outcome: String::new(), broken: Vec::new() };
+        let row = |value: &str, missed: usize, harmed: usize| {
+            let missed = std::iter::repeat_with(|| did(Score::Missed)).take(missed);
+            let harmed = std::iter::repeat_with(|| did(Score::Harmed)).take(harmed);
+            Row { value: value.to_owned(), each: missed.chain(harmed).collect() }
         };
         let rows = [row("1m", 0, 1), row("10m", 1, 0), row("20m", 1, 0), row("1h", 2, 0)];
         assert_eq!(harmless(&rows).collect::<Vec<_>>(), ["10m", "20m"]);

@@ -8,13 +8,12 @@ use crate::commands::Waits;
 use crate::guess::{End, Hang};
 use crate::limits;
 use crate::story::What;
-use rehang_scenario::playable::OPENCODE_RELEASES;
+use rehang_scenario::playable::gives_silence_up;
 use rehang_scenario::turns::{Bash, ChildStdin, Kills, Question, Step, Turn, WaitsFor, responses};
 use rehang_scenario::{
     Agent, Client, Does, EventDoes, EventFault, Fault, ModelDoes, OpencodeMode, PostDoes, PostFault, ProcessDoes,
     Scenario, Sees, Span, ToolDoes, ToolFault, Via,
 };
-
 use serde_json::json;
 
 impl<'a> Drafter<'a> {
@@ -139,12 +138,7 @@ impl<'a> Drafter<'a> {
 /// A model that says nothing for ever. A client with a limit on that would have asked again: there the log shows nothing
 /// because the stream only says that it is alive.
 fn silence(agent: &Agent) -> ModelDoes {
-    let limited = match agent {
-        Agent::Claude(_) => true,
-        Agent::Opencode(opencode) => OPENCODE_RELEASES.last() == Some(&opencode.release.as_str()),
-        Agent::Altimate(_) | Agent::Pawwork(_) | Agent::Program(_) => false,
-    };
-    if limited { ModelDoes::KeepAlive(KEEPS_ALIVE) } else { ModelDoes::Stall }
+    if gives_silence_up(agent) { ModelDoes::KeepAlive(KEEPS_ALIVE) } else { ModelDoes::Stall }
 }
 
 /// How often it does. A choice: what `model/keep-alive` has.
