@@ -3,6 +3,7 @@
 //! Invariant: the text is what came over the wire, so a trace writes it back without reading it; two are equal
 //! when their texts are. Most of a trace is never looked into, and reading all of it was most of a cell's time.
 
+use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -34,19 +35,52 @@ impl Json {
         self.0.text.get()
     }
 
-    /// A copy of its value.
+    /// Its value, for somebody who keeps it: of what nobody has looked into yet, none is kept here.
     pub fn clone_value(&self) -> Value {
-        (**self).clone()
+        match self.0.value.get() {
+            Some(value) => value.clone(),
+            None => serde_json::from_str(self.text()).unwrap_or(Value::Null),
+        }
     }
 
-    /// Its member `type`, without reading the rest; empty where there is none.
+    /// Its member `type`, without reading what stands behind it; empty where there is none.
     pub fn kind(&self) -> Cow<'_, str> {
-        #[derive(Deserialize)]
-        struct Kind<'a> {
-            #[serde(rename = "type", borrow, default)]
-            kind: Cow<'a, str>,
+        let mut kind = Cow::default();
+        // Who stops inside an object is told that it did not end; what was looked for has been found by then.
+        let _ = serde_json::Deserializer::from_str(self.text()).deserialize_map(Kind(&mut kind));
+        kind
+    }
+
+    /// The last element of an array, without reading those before it; null where there is none.
+    pub fn last(&self) -> Value {
+        let all: Vec<&RawValue> = serde_json::from_str(self.text()).unwrap_or_default();
+        all.last().and_then(|last| serde_json::from_str(last.get()).ok()).unwrap_or_default()
+    }
+}
+
+/// Takes an object's member `type` out.
+struct Kind<'k, 'de>(&'k mut Cow<'de, str>);
+
+/// A string of the text itself, where nothing in it is escaped.
+#[derive(Deserialize)]
+struct Borrowed<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl<'de> Visitor<'de> for Kind<'_, 'de> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(Borrowed(key)) = map.next_key()? {
+            if key == "type" {
+                *self.0 = map.next_value::<Borrowed<'_>>()?.0;
+                break;
+            }
+            map.next_value::<IgnoredAny>()?;
         }
-        serde_json::from_str::<Kind<'_>>(self.text()).map(|kind| kind.kind).unwrap_or_default()
+        Ok(())
     }
 }
 
@@ -111,9 +145,18 @@ mod tests {
     }
 
     #[test]
+    fn the_last_is_that_of_an_array() {
+        assert_eq!(Json::of_text(r#"[{"a":1}, {"a":[2]}]"#).last(), json!({ "a": [2] }));
+        assert_eq!(Json::of_text("[]").last(), Value::Null);
+        assert_eq!(Json::of_text(r#"{"a":1}"#).last(), Value::Null);
+    }
+
+    #[test]
     fn what_is_no_json_is_a_string() {
         assert_eq!(*Json::of_text("no json"), json!("no json"));
         assert_eq!(Json::of_text("[1]").kind(), "");
         assert_eq!(Json::of_text(r#"{"type":7}"#).kind(), "");
+        assert_eq!(Json::of_text(r#"{"id":"evt_1","type":"a\nb","type":"c"}"#).kind(), "a\nb");
+        assert_eq!(Json::of_text(r#"{"id":"evt_1"}"#).kind(), "");
     }
 }

@@ -9,3 +9,11 @@ pub mod http;
 pub mod model;
 pub mod opencode;
 pub mod sse;
+
+use std::borrow::Cow;
+
+/// The text of these bytes, with U+FFFD for what is no UTF-8. What is right is looked through once, by words:
+/// [`String::from_utf8_lossy`] goes byte by byte.
+pub fn text(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
+}

@@ -4,6 +4,8 @@
 //! CRLF; an event that the stream's end cuts is no event (WHATWG HTML, 9.2.6).
 
 use crate::buffer::Buffer;
+use crate::text;
+use memchr::memchr2;
 use rehang_scenario::{Canon, Canonical};
 
 /// The longest event, in bytes; as much as a body may have.
@@ -48,9 +50,15 @@ pub struct Decoder {
     begun: bool,
     /// The last line ended with CR: an LF that follows belongs to it.
     after_cr: bool,
+    partial: Partial,
+    failed: Option<SseError>,
+}
+
+/// An event whose end has not come.
+#[derive(Debug, Clone, Default)]
+struct Partial {
     event: Event,
     has_data: bool,
-    failed: Option<SseError>,
 }
 
 /// An event of this data, as JSON text or other; every line of it becomes a `data:` line.
@@ -77,20 +85,20 @@ pub fn event(event: &Event) -> Vec<u8> {
 
 /// A comment.
 pub fn comment(text: &str) -> Vec<u8> {
-    let lines: String = lines(text).into_iter().map(|line| format!(": {line}\n")).collect();
+    let lines: String = lines(text).map(|line| format!(": {line}\n")).collect();
     format!("{lines}\n").into_bytes()
 }
 
 /// A CR inside a line would end it for the reader.
-fn lines(text: &str) -> Vec<&str> {
-    let mut all = Vec::new();
-    let mut rest = text;
-    while let Some(at) = rest.find(['\r', '\n']) {
-        all.push(&rest[..at]);
-        rest = if rest[at..].starts_with("\r\n") { &rest[at + 2..] } else { &rest[at + 1..] };
-    }
-    all.push(rest);
-    all
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let Some(at) = memchr2(b'\r', b'\n', text.as_bytes()) else { return rest.take() };
+        let end = if text[at..].starts_with("\r\n") { at + 2 } else { at + 1 };
+        rest = Some(&text[end..]);
+        Some(&text[..at])
+    })
 }
 
 impl Decoder {
@@ -114,11 +122,13 @@ impl Decoder {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        while let Some(line) = self.line() {
-            if let Some(item) = self.take_line(&line) {
-                return Ok(Some(item));
+        while let Some(length) = self.line() {
+            let item = self.partial.take_line(&text(&self.buffer.rest()[..length]));
+            self.buffer.skip(length + 1);
+            if item.is_some() {
+                return Ok(item);
             }
-            if self.event.data.len() > EVENT_MAX_BYTES {
+            if self.partial.event.data.len() > EVENT_MAX_BYTES {
                 return self.fail();
             }
         }
@@ -133,7 +143,8 @@ impl Decoder {
         Err(SseError::TooLong)
     }
 
-    fn line(&mut self) -> Option<String> {
+    /// The length of the line that the buffer begins with, without its end, where it has one.
+    fn line(&mut self) -> Option<usize> {
         if !self.begun {
             let rest = self.buffer.rest();
             if rest.len() < BOM.len() && BOM.starts_with(rest) {
@@ -153,18 +164,18 @@ impl Decoder {
             self.after_cr = false;
         }
         let rest = self.buffer.rest();
-        let Some(at) = rest[self.searched..].iter().position(|b| matches!(b, b'\r' | b'\n')) else {
+        let Some(at) = memchr2(b'\r', b'\n', &rest[self.searched..]) else {
             self.searched = rest.len();
             return None;
         };
         let at = self.searched + at;
         self.after_cr = rest[at] == b'\r';
-        let line = String::from_utf8_lossy(&rest[..at]).into_owned();
-        self.buffer.skip(at + 1);
         self.searched = 0;
-        Some(line)
+        Some(at)
     }
+}
 
+impl Partial {
     fn take_line(&mut self, line: &str) -> Option<Item> {
         if line.is_empty() {
             let event = std::mem::take(&mut self.event);
@@ -192,11 +203,12 @@ impl Decoder {
 impl Canonical for Decoder {
     fn canon(&self, canon: &mut Canon) {
         self.buffer.canon(canon);
-        canon.flag(self.begun).flag(self.after_cr).flag(self.has_data).flag(self.failed.is_some());
-        for text in [&self.event.event, &self.event.id] {
+        let Partial { event, has_data } = &self.partial;
+        canon.flag(self.begun).flag(self.after_cr).flag(*has_data).flag(self.failed.is_some());
+        for text in [&event.event, &event.id] {
             canon.flag(text.is_some()).text(text.as_deref().unwrap_or(""));
         }
-        canon.text(&self.event.data);
+        canon.text(&event.data);
     }
 }
 

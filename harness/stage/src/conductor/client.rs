@@ -148,7 +148,7 @@ impl HttpClient {
         name: &str,
         id: u32,
         status: u16,
-        body: &Value,
+        body: &Json,
     ) -> Result<(), WorldFault> {
         match self.state {
             State::Creates(mine) if mine == id => {
@@ -167,14 +167,14 @@ impl HttpClient {
                     None => hub.settle(name, "completed", "", &text_of(body)),
                 },
                 200..300 => {}
-                status => hub.settle(name, "failed", &format!("HTTP {status}"), &body.to_string()),
+                status => hub.settle(name, "failed", &format!("HTTP {status}"), body.text()),
             },
             State::Asks(mine) if mine == id => match body[&self.session]["type"].as_str() {
                 Some("busy" | "retry") => self.state = State::Prompted(0),
                 _ => self.fetch(hub, name)?,
             },
             State::Fetches(mine) if mine == id => {
-                let last = body.as_array().and_then(|all| all.last()).cloned().unwrap_or_default();
+                let last = body.last();
                 match error_in(&last["info"]) {
                     Some(error) => hub.settle(name, "failed", &error, &text_of(&last)),
                     None => hub.settle(name, "completed", "", &text_of(&last)),

@@ -10,7 +10,7 @@ use rehang_fakes::os::{Read, Write};
 use rehang_judge::{Json, What};
 use rehang_scenario::{Canon, Span, VTime};
 use rehang_wire::http::{Piece, ResponseReader, request};
-use rehang_wire::sse;
+use rehang_wire::{sse, text};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -191,8 +191,7 @@ pub fn drain(hub: &mut Hub<'_>) -> Result<(), WorldFault> {
         let (seat, who) = (connection.seat, connection.who);
         match connection.what {
             Kind::Request { id, status, body, .. } if why.is_empty() => {
-                let text = String::from_utf8_lossy(&body);
-                let body = Json::of_text(&text);
+                let body = Json::of_text(&text(&body));
                 hub.say(&who, What::Response { id, status, body: body.clone() });
                 hub.tell(seat, Input::Response { id, status, body });
             }

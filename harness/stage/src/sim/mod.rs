@@ -153,12 +153,12 @@ impl Kernel {
                 let connection = &mut self.connections[id];
                 let other_open = connection.ends[1 - side].open;
                 let end = &mut connection.ends[side];
-                let n = end.inbox.len().min(max);
-                match n {
+                match end.inbox.len() {
                     0 if std::mem::take(&mut end.reset) => Read::Failed(Errno::Reset),
                     0 if other_open => Read::Later,
                     0 => Read::Eof,
-                    n => Read::Data(end.inbox.drain(..n).collect()),
+                    n if n <= max => Read::Data(std::mem::take(&mut end.inbox)),
+                    _ => Read::Data(end.inbox.drain(..max).collect()),
                 }
             }
             Desc::PipeWrite(_) | Desc::Listener(_) => Read::Failed(Errno::BadFd),
@@ -205,7 +205,7 @@ impl Kernel {
                     connection.ends[side].dead = true;
                     return Write::Took(bytes.len());
                 }
-                connection.ends[1 - side].inbox.extend(bytes);
+                connection.ends[1 - side].inbox.extend_from_slice(bytes);
                 Write::Took(bytes.len())
             }
             Desc::PipeRead(_) | Desc::Listener(_) => Write::Failed(Errno::BadFd),

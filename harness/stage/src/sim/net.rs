@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 #[derive(Debug, Default)]
 pub struct End {
     /// What this end has not read.
-    pub inbox: VecDeque<u8>,
+    pub inbox: Vec<u8>,
     /// This end is open.
     pub open: bool,
     /// The other end was reset, and this one has not been told.
@@ -64,8 +64,7 @@ impl Connection {
     /// Writes the state.
     pub fn canon(&self, canon: &mut Canon) {
         for end in &self.ends {
-            let unread: Vec<u8> = end.inbox.iter().copied().collect();
-            canon.bytes(&unread).flag(end.open).flag(end.reset).flag(end.dead);
+            canon.bytes(&end.inbox).flag(end.open).flag(end.reset).flag(end.dead);
         }
     }
 }

@@ -6,6 +6,7 @@
 use super::head::{Headers, RequestHead, ResponseHead};
 use super::{BODY_MAX_BYTES, CHUNK_LINE_MAX_BYTES, HEAD_MAX_BYTES, HEADERS_MAX};
 use crate::buffer::Buffer;
+use crate::text;
 use rehang_scenario::{Canon, Canonical};
 
 /// Reads the requests of one connection.
@@ -372,8 +373,7 @@ fn declared(headers: &Headers) -> Result<Option<Framing>, HttpError> {
 }
 
 fn headers(lines: &[httparse::Header<'_>]) -> Headers {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Headers(lines.iter().map(|line| (line.name.to_owned(), text(line.value))).collect())
+    Headers(lines.iter().map(|line| (line.name.to_owned(), text(line.value).into_owned())).collect())
 }
 
 fn head_error(error: httparse::Error) -> HttpError {

@@ -2,6 +2,11 @@
 //!
 //! Invariant: the bytes are a function of the arguments alone; a header value cannot break out of its line.
 
+use std::fmt::Write as _;
+
+/// About as much as a head takes beside its target: it is allocated once.
+const HEAD_BYTES: usize = 128;
+
 /// The interim response for a client that [`expects it`](super::RequestHead::expects_continue).
 pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 /// The end of a chunked body.
@@ -9,7 +14,11 @@ pub const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
 /// A request. Its length is written where it has a body, or where its method usually has one.
 pub fn request(method: &str, path: &str, host: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
-    let mut out = format!("{method} {} HTTP/1.1\r\n", one_word(path));
+    let mut out = String::with_capacity(HEAD_BYTES + path.len() + body.len());
+    out.push_str(method);
+    out.push(' ');
+    one_word(&mut out, path);
+    out.push_str(" HTTP/1.1\r\n");
     line(&mut out, "host", host);
     for (name, value) in headers {
         line(&mut out, name, value);
@@ -17,8 +26,7 @@ pub fn request(method: &str, path: &str, host: &str, headers: &[(&str, &str)], b
     if !body.is_empty() || matches!(method, "POST" | "PUT" | "PATCH") {
         line(&mut out, "content-length", &body.len().to_string());
     }
-    out.push_str("\r\n");
-    [out.as_bytes(), body].concat()
+    with_body(out, body)
 }
 
 /// A whole response. One that has no body by its status (1xx, 204, 304) gets none.
@@ -29,8 +37,7 @@ pub fn response(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
         return out.into_bytes();
     }
     line(&mut out, "content-length", &body.len().to_string());
-    out.push_str("\r\n");
-    [out.as_bytes(), body].concat()
+    with_body(out, body)
 }
 
 /// The head of a response whose body follows in [`chunk`]s up to [`LAST_CHUNK`].
@@ -46,7 +53,13 @@ pub fn chunk(bytes: &[u8]) -> Vec<u8> {
     if bytes.is_empty() {
         return Vec::new();
     }
-    [format!("{:x}\r\n", bytes.len()).as_bytes(), bytes, b"\r\n"].concat()
+    // sixteen digits at the most, and two line ends
+    let mut out = String::with_capacity(bytes.len() + 20);
+    let _ = write!(out, "{:x}\r\n", bytes.len());
+    let mut out = out.into_bytes();
+    out.extend_from_slice(bytes);
+    out.extend_from_slice(b"\r\n");
+    out
 }
 
 /// The usual reason phrase of a status.
@@ -76,7 +89,8 @@ pub fn reason(status: u16) -> &'static str {
 }
 
 fn status_line(status: u16, headers: &[(&str, &str)]) -> String {
-    let mut out = format!("HTTP/1.1 {status} {}\r\n", reason(status));
+    let mut out = String::with_capacity(HEAD_BYTES);
+    let _ = write!(out, "HTTP/1.1 {status} {}\r\n", reason(status));
     for (name, value) in headers {
         line(&mut out, name, value);
     }
@@ -84,11 +98,26 @@ fn status_line(status: u16, headers: &[(&str, &str)]) -> String {
 }
 
 fn line(out: &mut String, name: &str, value: &str) {
-    let value: String = value.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    out.push_str(&format!("{name}: {value}\r\n"));
+    out.push_str(name);
+    out.push_str(": ");
+    out.extend(value.chars().map(|c| if c.is_control() { ' ' } else { c }));
+    out.push_str("\r\n");
 }
 
 /// A space or a line break in a target would end the request line early.
-fn one_word(path: &str) -> String {
-    path.chars().map(|c| if c.is_control() || c == ' ' { "%20".to_owned() } else { c.to_string() }).collect()
+fn one_word(out: &mut String, path: &str) {
+    for c in path.chars() {
+        match c.is_control() || c == ' ' {
+            true => out.push_str("%20"),
+            false => out.push(c),
+        }
+    }
+}
+
+/// The end of a head, and the body.
+fn with_body(head: String, body: &[u8]) -> Vec<u8> {
+    let mut out = head.into_bytes();
+    out.extend_from_slice(b"\r\n");
+    out.extend_from_slice(body);
+    out
 }
