@@ -272,8 +272,8 @@ pub fn units<'a>(
             let name = if variant.is_empty() { family.name.clone() } else { format!("{}[{variant}]", family.name) };
             units.push(Unit {
                 name,
-                main: of.scenario.clone(),
-                control: of.control.clone(),
+                main: played(&of.scenario),
+                control: of.control.as_ref().map(played),
                 terminal: *terminal,
                 seed: *seed,
                 stages,
@@ -287,8 +287,18 @@ pub fn units<'a>(
             id: cell.id.to_string(),
             strategy: cell.id.strategy.clone(),
             arm: cell.id.arm,
-            expect: cell.expect.clone(),
+            expect: expected(cell.expect),
         });
     }
     units
+}
+
+/// A scenario without what must come out: each cell has its own.
+fn played(scenario: &Scenario) -> Scenario {
+    Scenario { expect: Vec::new(), ..scenario.clone() }
+}
+
+/// A rule without those of whom it speaks: its cell is one of them.
+fn expected(rule: &Expect) -> Expect {
+    Expect { strategies: Vec::new(), terminals: Vec::new(), seeds: Vec::new(), ..rule.clone() }
 }

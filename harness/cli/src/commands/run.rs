@@ -189,7 +189,8 @@ pub fn run(pool: &Pool, units: &[Unit], progress: bool) -> Result<Outcome, Comma
         bar.set_draw_target(ProgressDrawTarget::hidden());
     }
     let next = AtomicUsize::new(0);
-    let answers: Mutex<Vec<(usize, Result<Answer, crate::pool::PoolError>)>> = Mutex::new(Vec::new());
+    let room = Vec::with_capacity(usize::try_from(total).unwrap_or(0));
+    let gathered = Mutex::new(Outcome { cells: room, ..Outcome::default() });
     std::thread::scope(|scope| {
         for _ in 0..pool.jobs().min(units.len()) {
             scope.spawn(|| {
@@ -197,27 +198,23 @@ pub fn run(pool: &Pool, units: &[Unit], progress: bool) -> Result<Outcome, Comma
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(unit) = units.get(at) else { break };
                     bar.set_message(unit.name.clone());
-                    let answer = pool.submit(unit);
+                    let answer = pool.submit::<_, Answer>(unit);
                     bar.inc((unit.cells.len() * unit.stages.len()) as u64);
-                    answers.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((at, answer));
+                    let mut all = gathered.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                    match answer {
+                        Ok(answer) => {
+                            all.score.merge(&answer.score);
+                            all.cells.extend(answer.cells);
+                        }
+                        Err(error) => all.cells.extend(crate::unit::broke(unit, &error.to_string())),
+                    }
                 }
             });
         }
     });
     bar.finish_and_clear();
-    let mut outcome =
-        Outcome { wall_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX), ..Outcome::default() };
-    let mut answers = answers.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    answers.sort_by_key(|(at, _)| *at);
-    for (at, answer) in answers {
-        match answer {
-            Ok(answer) => {
-                outcome.score.merge(&answer.score);
-                outcome.cells.extend(answer.cells);
-            }
-            Err(error) => outcome.cells.extend(crate::unit::broke(&units[at], &error.to_string())),
-        }
-    }
+    let mut outcome = gathered.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    outcome.wall_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     outcome.cells.sort_by(|a, b| (&a.id, stage_of(a)).cmp(&(&b.id, stage_of(b))));
     Ok(outcome)
 }
