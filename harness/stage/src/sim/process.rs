@@ -9,9 +9,10 @@ use crate::world::{Change, Proc};
 use rehang_fakes::os::{Disposition, Exit, Next, Program, Sig, Wait};
 use rehang_scenario::{Canon, VTime};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// What a descriptor refers to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Desc {
     /// `/dev/null`.
     Null,
@@ -351,7 +352,7 @@ impl Kernel {
 
     /// The state of all that lives; objects are numbered by their first appearance.
     pub(super) fn write_state(&self, canon: &mut Canon) {
-        let mut seen: Vec<Desc> = Vec::new();
+        let mut seen: BTreeMap<Desc, u64> = BTreeMap::new();
         let mut number = |desc: Desc| {
             let key = match desc {
                 Desc::PipeWrite(id) => Desc::PipeRead(id),
@@ -359,12 +360,10 @@ impl Kernel {
                 Desc::Master(id) => Desc::Tty(id),
                 other => other,
             };
-            match seen.iter().position(|&d| d == key) {
-                Some(at) => (at as u64, None),
-                None => {
-                    seen.push(key);
-                    (seen.len() as u64 - 1, Some(key))
-                }
+            let next = seen.len() as u64;
+            match seen.entry(key) {
+                Entry::Occupied(known) => (*known.get(), None),
+                Entry::Vacant(new) => (*new.insert(next), Some(key)),
             }
         };
         let handles = self.handles.iter().flatten().copied();
