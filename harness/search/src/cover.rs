@@ -13,8 +13,8 @@ use std::collections::BTreeSet;
 
 /// Of what a strategy says, so many characters tell one thing from another.
 const SAID_MAX: usize = 80;
-/// What a hang can be blocked on: the words of [`rehang_judge::blocked`].
-const BLOCKED: [&str; 14] = [
+/// What a hang can be blocked on: the words of [`rehang_judge::blocked`], and the agent's own where none of those fits.
+const BLOCKED: [&str; 17] = [
     "stopped",
     "exit",
     "question",
@@ -29,6 +29,9 @@ const BLOCKED: [&str; 14] = [
     "post",
     "event",
     "child",
+    "nothing",
+    "timer",
+    "client",
 ];
 const ENDS: [AskEnd; 4] = [AskEnd::Replied, AskEnd::Skipped, AskEnd::Rejected, AskEnd::Dropped];
 const CAUSES: [Cause; 7] =
@@ -44,8 +47,8 @@ pub fn path(agent: &str, trace: &Trace, features: &mut BTreeSet<u64>) {
     }
 }
 
-/// The named states that a run under a stack reached. What a stack does there is a feature: how it ends, how late
-/// among the limits, with what broken; each of its states; what it does, and what it did before.
+/// The named states that a run under a stack reached. What comes of it is a feature: how it ends, how late among the
+/// limits, with what broken; each of its states. What the stack does is told by [`done`].
 pub fn reached(
     stack: &str,
     verdict: &Verdict,
@@ -68,6 +71,10 @@ pub fn reached(
         features.insert(hash(&[stack, &state]));
         all.insert(state);
     }
+}
+
+/// Features of what a stack does in a run, whether or not the run comes to its end.
+pub fn done(stack: &str, trace: &Trace, features: &mut BTreeSet<u64>) {
     let mut before = String::new();
     for event in trace.events.iter().filter(|event| actor(&event.who) == Actor::Strategy) {
         let does = does(&event.what, stack);
@@ -138,7 +145,7 @@ pub fn universe() -> BTreeSet<String> {
 fn can_end(end: AskEnd, cause: Cause) -> bool {
     match end {
         AskEnd::Replied => matches!(cause, Cause::Answer | Cause::Policy),
-        AskEnd::Skipped => cause == Cause::Answer,
+        AskEnd::Skipped => matches!(cause, Cause::Answer | Cause::Policy),
         AskEnd::Rejected => cause != Cause::Answer,
         AskEnd::Dropped => matches!(cause, Cause::Stop | Cause::Shutdown),
     }
@@ -199,4 +206,32 @@ fn word(what: &What) -> String {
 fn hash(parts: &[&str]) -> u64 {
     let bytes = parts.iter().flat_map(|part| part.bytes().chain([0]));
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::{Case, NONE};
+    use rehang_scenario::{Span, load};
+
+    #[test]
+    fn what_a_hang_is_blocked_on_is_a_named_state() {
+        let programs = [
+            (r#"["hold"]"#, "nothing"),
+            (r#"[{ every = { every = "10s", print = "a", times = 0 } }]"#, "timer"),
+            (r#"["read-stdin"]"#, "stdin"),
+        ];
+        for (steps, on) in programs {
+            let text = format!(
+                "title = \"a hang\"\nmechanism = \"B5\"\nagent = {{ program = {steps} }}\nterminals = [\"pipe\"]\n"
+            );
+            let family = load("case.toml", text.as_bytes()).into_result().unwrap();
+            let case = Case::of(family.variants[0].scenario.clone(), NONE);
+            let played = case.play_as(NONE, Span::ZERO, None).unwrap();
+            let mut states = BTreeSet::new();
+            self::states(&played.verdict, &played.trace, &mut states);
+            assert!(states.contains(&format!("ends hung on {on}")), "{states:?}");
+            assert!(states.is_subset(&universe()), "{states:?}");
+        }
+    }
 }

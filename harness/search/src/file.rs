@@ -9,9 +9,12 @@ use crate::case::{Case, NONE, any_end};
 use rehang_judge::{Outcome, Verdict};
 use rehang_scenario::turns::{Step, Turn};
 use rehang_scenario::{
-    Agent, Arm, Does, Expect, Expected, Invariant, Person, Scenario, Sees, Span, Terminal, Via, to_toml,
+    Agent, Arm, Does, Expect, Expected, Invariant, Person, Proof, Scenario, Sees, Skip, Span, Terminal, Via, to_toml,
 };
+use std::collections::BTreeSet;
 
+/// Steps of what is tried as a control arm: what takes more is no simple run that completes.
+const CONTROL_STEPS: u64 = 5_000;
 /// How long a person of a control arm takes.
 const SOON: Span = Span::secs(2);
 
@@ -49,7 +52,7 @@ pub fn write(case: &Case, title: &str, about: Option<&str>) -> Result<Written, S
     case.scenario.about = about.map(str::to_owned);
     let healthy = Span::ZERO;
     let stacks = dids(&case, healthy)?;
-    let mut expect = Vec::new();
+    let (mut expect, mut given_up) = (Vec::new(), given_up(&stacks));
     let found = match stacks.first() {
         Some(none) if none.outcome.is_hung() => control(&case),
         _ => None,
@@ -57,14 +60,26 @@ pub fn write(case: &Case, title: &str, about: Option<&str>) -> Result<Written, S
     if let Some((_, control)) = &found {
         let unwell = |did: &Did| did.outcome != Outcome::Completed || !did.broken.is_empty();
         let dids = dids(&Case { scenario: control.clone(), stack: NONE.to_owned() }, healthy)?;
+        given_up.extend(self::given_up(&dids));
         expect = rules(dids.into_iter().filter(unwell), Arm::Control);
     }
     expect.extend(rules(stacks.iter().cloned(), Arm::Main));
+    // what was given up ends elsewhere where there are more steps: that is no expectation
+    for rule in &mut expect {
+        rule.strategies.retain(|stack| !given_up.contains(stack));
+    }
+    expect.retain(|rule| !rule.strategies.is_empty());
     case.scenario.expect = expect;
+    if !given_up.is_empty() {
+        let because = "it takes more steps than a search has".to_owned();
+        let strategies = given_up.into_iter().collect();
+        case.scenario.skip = vec![Skip { strategies, terminals: Vec::new(), because }];
+    }
     let with = found.as_ref().map(|(_, control)| {
         let expect = case.scenario.expect.clone();
-        let (title, about) = (case.scenario.title.clone(), case.scenario.about.clone());
-        Scenario { expect, title, about, ..control.clone() }
+        let (title, about, skip) =
+            (case.scenario.title.clone(), case.scenario.about.clone(), case.scenario.skip.clone());
+        Scenario { expect, title, about, skip, ..control.clone() }
     });
     let text = to_toml(&case.scenario, with.as_ref());
     Ok(Written { text, control: found.map(|(key, _)| key), stacks })
@@ -84,6 +99,12 @@ pub fn dids(case: &Case, healthy: Span) -> Result<Vec<Did>, String> {
         }
     }
     Ok(all)
+}
+
+/// Stacks of which nobody knows how they end.
+fn given_up(dids: &[Did]) -> BTreeSet<String> {
+    let is = |did: &&Did| matches!(did.outcome, Outcome::Hung { proof: Proof::Horizon, .. });
+    dids.iter().filter(is).map(|did| did.stack.clone()).collect()
 }
 
 fn did(stack: &str, verdict: &Verdict) -> Did {
@@ -125,7 +146,7 @@ fn rules(dids: impl Iterator<Item = Did>, arm: Arm) -> Vec<Expect> {
 pub fn control(case: &Case) -> Option<(&'static str, Scenario)> {
     let completes = |scenario: &Scenario| {
         let arm = Case { scenario: scenario.clone(), stack: NONE.to_owned() };
-        let verdict = arm.is_playable().then(|| arm.play_as(NONE, Span::ZERO, None));
+        let verdict = arm.is_playable().then(|| arm.play_within(NONE, Span::ZERO, None, CONTROL_STEPS));
         matches!(verdict, Some(Ok(played)) if played.verdict.outcome == Outcome::Completed && played.verdict.breaches.is_empty())
     };
     candidates(&case.scenario).into_iter().find(|(_, scenario)| *scenario != case.scenario && completes(scenario))
@@ -203,6 +224,25 @@ mod tests {
     use super::*;
     use expect_test::expect;
     use rehang_scenario::load;
+
+    #[test]
+    fn what_was_given_up_is_not_expected() {
+        let text = r#"
+title = "a program that goes on for days"
+mechanism = "F8"
+agent = { program = [{ every = { every = "10s", print = "a", times = 8000 } }, { every = { every = "10s", print = "b", times = 8000 } }] }
+terminals = ["null"]
+"#;
+        let family = load("case.toml", text.as_bytes()).into_result().unwrap();
+        let case = Case::of(family.variants[0].scenario.clone(), "wall");
+        let written = write(&case, "a program that goes on for days", None).unwrap();
+        let names = given_up(&written.stacks);
+        assert!(names.contains(NONE) && !names.contains("wall"), "{names:?}");
+        let loaded = load("case.toml", written.text.as_bytes()).into_result().unwrap();
+        let scenario = &loaded.variants[0].scenario;
+        assert_eq!(scenario.skip[0].strategies.iter().cloned().collect::<BTreeSet<_>>(), names);
+        assert!(scenario.expect.iter().flat_map(|rule| &rule.strategies).all(|stack| !names.contains(stack)));
+    }
 
     #[test]
     fn a_hang_becomes_a_file_with_its_control_arm() {

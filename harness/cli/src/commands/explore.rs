@@ -128,7 +128,11 @@ impl Explore {
             bar.set_message(message);
         }
         let took = began.elapsed();
-        bar.set_message(format!("makes {} findings small", searches.causes()));
+        let message = format!("makes {} findings small", searches.causes());
+        if bar.is_hidden() {
+            say(format!("{:>7.1} s  {message}", took.as_secs_f64()));
+        }
+        bar.set_message(message);
         let (cells, scenarios) = (searches.cells(), searches.scenarios());
         let found = searches.finish();
         bar.finish_and_clear();
