@@ -1,11 +1,13 @@
 //! Looks for what breaks an invariant, and keeps going where something new was reached.
 //!
 //! A step plays one scenario under `none` and under every stack that has a seat in its agent. A scenario that
-//! reached something new, under whichever stack, is kept, and later ones are made from those that were kept; what gave
-//! much, costs little and was taken up seldom is taken up first. What breaks an invariant that `none` does not break is a finding: it
+//! reached something new, under whichever stack, is kept, and later ones are made from those that were kept; what was
+//! taken up seldom, costs little and gave much is taken up first. What breaks an invariant that `none` does not break is a finding: it
 //! is found once a cause ([`Key`]), and the smallest scenario that was met stands for it.
 //!
-//! Kinds of agents share the work, not the steps: a plain program's cell costs a hundredth of a server's.
+//! Kinds of agents share the work by how many stacks they have, not the steps: a plain program's cell costs a hundredth
+//! of a server's. A stack that took more than its part of a kind's work is left out for a while. What a stack does is something new even where its cell is given up, so that the next ones come
+//! further; those that come of a scenario with such a cell are played patiently more often.
 //!
 //! Invariant: what is found is a function of the seed and the number of steps.
 
@@ -14,6 +16,7 @@ use crate::cover;
 use crate::finding::{Finding, Key, cause};
 use crate::fresh::Kind;
 use crate::known::DEFECTS;
+use crate::met::Met;
 use crate::property::Property;
 use crate::source::Source;
 use rehang_judge::{Fact, Outcome, Trace, Verdict, What};
@@ -32,9 +35,14 @@ const STEPS: u64 = 2_500;
 /// few would take most of the time.
 const STEPS_PATIENT: u64 = 10_000;
 /// The search is patient with one scenario in so many.
-const PATIENT_EVERY: usize = 4;
+const PATIENT_EVERY: usize = 8;
+/// And with one in so many of those that come of one that was given up under some stack.
+const PATIENT_BEHIND: usize = 2;
 /// Events of a scenario's cells that count as much as taking it up once more.
 const EVENTS_DEAR: usize = 4_000;
+/// A stack is left out while it has had more than one part in so many of its kind's events: there are 19 stacks of a
+/// server, and one that polls for hours had a quarter of all.
+const PART: usize = 8;
 /// Where nothing is asked, what only acts on asks is played one time in so many.
 const IDLE_EVERY: usize = 8;
 /// What only acts where something is asked.
@@ -45,7 +53,7 @@ const EVENTS_STEP: usize = 100;
 /// A scenario that is kept.
 #[derive(Debug)]
 struct Kept {
-    scenario: Scenario,
+    news: News,
     /// How much it reached that was new.
     gave: usize,
     /// How often it was taken up.
@@ -54,13 +62,49 @@ struct Kept {
     events: usize,
 }
 
+/// A scenario that reached something new, and what its cells met.
+#[derive(Debug, Clone)]
+pub struct News {
+    scenario: Scenario,
+    met: Met,
+    /// Whether a cell of it was given up.
+    given_up: bool,
+}
+
+/// What a kind of agents has had.
+#[derive(Debug, Default)]
+struct Share {
+    events: usize,
+    stacks: BTreeMap<String, usize>,
+}
+
+impl Share {
+    /// Events a stack: the next step is for the kind with the fewest.
+    fn each(&self) -> usize {
+        self.events / self.stacks.len().max(1)
+    }
+
+    fn spend(&mut self, stack: &str, events: usize) {
+        self.events += events;
+        match self.stacks.get_mut(stack) {
+            Some(spent) => *spent += events,
+            None => drop(self.stacks.insert(stack.to_owned(), events)),
+        }
+    }
+
+    /// Whether a stack has had more than its part.
+    fn is_over(&self, stack: &str) -> bool {
+        self.stacks.len() > PART && self.stacks.get(stack).is_some_and(|spent| spent * PART > self.events)
+    }
+}
+
 /// A search.
 pub struct Explorer {
     source: Source,
     corpus: BTreeMap<Kind, Vec<Kept>>,
-    /// Events that the cells of each kind had: the next step is for the kind with the fewest.
-    spent: BTreeMap<Kind, usize>,
-    new: Vec<Scenario>,
+    /// What each kind has had: the next step is for the kind with the fewest events a stack.
+    shares: BTreeMap<Kind, Share>,
+    new: Vec<News>,
     features: BTreeSet<u64>,
     /// The named states that were reached.
     pub states: BTreeSet<String>,
@@ -82,7 +126,7 @@ impl Explorer {
         Explorer {
             source: Source::new(seed),
             corpus: BTreeMap::new(),
-            spent: Kind::ALL.map(|kind| (kind, 0)).into(),
+            shares: Kind::ALL.map(|kind| (kind, Share::default())).into(),
             new: Vec::new(),
             features: BTreeSet::new(),
             states: BTreeSet::new(),
@@ -97,24 +141,28 @@ impl Explorer {
     /// Plays one scenario.
     pub fn step(&mut self) {
         self.steps += 1;
-        let kind = self.spent.iter().min_by_key(|(_, events)| **events).map_or(Kind::Program, |(kind, _)| *kind);
-        let case = match self.take_up(kind) {
-            Some((old, other)) if !self.source.one_in(FRESH_EVERY) => self.source.changed(&old, &other),
-            _ => self.source.fresh(kind),
+        let kind = self.shares.iter().min_by_key(|(_, share)| share.each()).map_or(Kind::Program, |(kind, _)| *kind);
+        let (case, patient_every) = match self.take_up(kind) {
+            Some((old, other)) if !self.source.one_in(FRESH_EVERY) => {
+                let every = if old.given_up { PATIENT_BEHIND } else { PATIENT_EVERY };
+                (self.source.changed(&old.scenario, &old.met, &other), every)
+            }
+            _ => (self.source.fresh(kind), PATIENT_EVERY),
         };
-        *self.spent.entry(kind).or_default() += EVENTS_STEP;
-        self.play(case);
+        self.shares.entry(kind).or_default().spend(NONE, EVENTS_STEP);
+        let steps = if self.source.one_in(patient_every) { STEPS_PATIENT } else { STEPS };
+        self.play(case, steps);
     }
 
-    /// Scenarios kept since the last time that this was asked: for the other searches that run beside this one.
-    pub fn take_new(&mut self) -> Vec<Scenario> {
+    /// What was kept since the last time that this was asked: for the other searches that run beside this one.
+    pub fn take_new(&mut self) -> Vec<News> {
         std::mem::take(&mut self.new)
     }
 
-    /// Takes scenarios that another search kept.
-    pub fn absorb(&mut self, scenarios: &[Scenario]) {
-        for scenario in scenarios {
-            self.keep(scenario.clone(), 1, 0);
+    /// Takes what another search kept.
+    pub fn absorb(&mut self, news: &[News]) {
+        for news in news {
+            self.keep(news.clone(), 1, 0);
         }
     }
 
@@ -124,26 +172,26 @@ impl Explorer {
     }
 
     /// A kept scenario of this kind: of a few, the one that gave most for what it costs and each time that it was taken
-    /// up. And any other, to take something over from.
-    fn take_up(&mut self, kind: Kind) -> Option<(Scenario, Scenario)> {
+    /// up. What it gave counts by its magnitude: to the first of a kind everything is new. And any other, to take something over from.
+    fn take_up(&mut self, kind: Kind) -> Option<(News, Scenario)> {
         let kept = self.corpus.get_mut(&kind).filter(|kept| !kept.is_empty())?;
         let places = self.source.some(LOOKED_AT, LOOKED_AT, |s| s.below(kept.len()));
         let worth = |place: &usize| {
             let kept = &kept[*place];
-            1_000 * kept.gave / (1 + kept.taken + kept.events / EVENTS_DEAR)
+            1_000 * (1 + kept.gave.max(1).ilog2() as usize) / (1 + kept.taken + kept.events / EVENTS_DEAR)
         };
         let best = places.into_iter().max_by_key(worth)?;
         kept[best].taken += 1;
-        let old = kept[best].scenario.clone();
+        let old = kept[best].news.clone();
         let kinds: Vec<Kind> = self.corpus.keys().copied().collect();
         let kind = if self.source.one_in(2) { kind } else { self.source.pick(&kinds) };
         let others = self.corpus.get(&kind)?;
-        let other = others.get(self.source.below(others.len()))?.scenario.clone();
+        let other = others.get(self.source.below(others.len()))?.news.scenario.clone();
         Some((old, other))
     }
 
-    fn play(&mut self, case: Case) {
-        let steps = if self.source.one_in(PATIENT_EVERY) { STEPS_PATIENT } else { STEPS };
+    /// Plays a scenario under all its stacks, for so many steps each at most.
+    fn play(&mut self, case: Case, steps: u64) {
         let before = self.features.len();
         let none = match case.play_within(NONE, Span::ZERO, None, steps) {
             Ok(none) => none,
@@ -154,13 +202,15 @@ impl Explorer {
         };
         self.cells += 1;
         let kind = Kind::of(&case.scenario.agent);
-        *self.spent.entry(kind).or_default() += none.trace.events.len();
+        self.shares.entry(kind).or_default().spend(NONE, none.trace.events.len());
         // a cell that was given up says nothing, and neither does one beside it
         if is_given_up(&none.verdict) {
             return;
         }
         cover::path(agent(&case.scenario.agent), &none.trace, &mut self.features);
         let (size, mut events) = (case.size(), none.trace.events.len());
+        let (mut met, mut given_up) = (Met::default(), false);
+        met.take(&none.trace);
         let healthy = Span(none.verdict.virtual_ms());
         let healthy = if none.verdict.outcome.word() == "completed" { healthy } else { Span::ZERO };
         let idle = !asks(&none.trace) && !self.source.one_in(IDLE_EVERY);
@@ -168,7 +218,8 @@ impl Explorer {
         self.look(&case, NONE, &shown);
         for stack in rehang_strategy::catalogue::matrix(&case.scenario.agent) {
             let acts_on_asks = ACT_ON_ASKS.iter().any(|name| rehang_strategy::spec::covers(name, &stack));
-            if stack == NONE || (idle && acts_on_asks) {
+            let is_over = self.shares.get(&kind).is_some_and(|share| share.is_over(&stack));
+            if stack == NONE || is_over || (idle && acts_on_asks) {
                 continue;
             }
             let played = match case.play_within(&stack, healthy, Some(&shown.none.verdict), steps) {
@@ -180,8 +231,11 @@ impl Explorer {
             };
             self.cells += 1;
             events += played.trace.events.len();
-            *self.spent.entry(kind).or_default() += played.trace.events.len();
+            self.shares.entry(kind).or_default().spend(&stack, played.trace.events.len());
+            cover::done(&stack, &played.trace, &mut self.features);
+            met.take(&played.trace);
             if is_given_up(&played.verdict) {
+                given_up = true;
                 continue;
             }
             shown.under = Some(played);
@@ -190,14 +244,15 @@ impl Explorer {
         }
         let gave = self.features.len() - before;
         if gave > 0 {
-            self.new.push(case.scenario.clone());
-            self.keep(case.scenario, gave, events);
+            let news = News { scenario: case.scenario, met, given_up };
+            self.new.push(news.clone());
+            self.keep(news, gave, events);
         }
     }
 
-    fn keep(&mut self, scenario: Scenario, gave: usize, events: usize) {
-        let all = self.corpus.entry(Kind::of(&scenario.agent)).or_default();
-        let kept = Kept { scenario, gave, taken: 0, events };
+    fn keep(&mut self, news: News, gave: usize, events: usize) {
+        let all = self.corpus.entry(Kind::of(&news.scenario.agent)).or_default();
+        let kept = Kept { news, gave, taken: 0, events };
         match all.len() < CORPUS_MAX {
             true => all.push(kept),
             false => {
@@ -285,6 +340,9 @@ mod tests {
         let (first, again) = (search(), search());
         assert!(!first.findings.is_empty() && !first.known.is_empty());
         assert!(first.faults.is_empty(), "{:?}", first.faults.keys());
+        let all = cover::universe();
+        let unknown: Vec<&String> = first.states.difference(&all).collect();
+        assert!(unknown.is_empty(), "{unknown:?}");
         for (key, finding) in &first.findings {
             assert!(key.shown_by(&finding.case), "{}", finding.why);
             let text = to_toml(&finding.case.scenario, None);

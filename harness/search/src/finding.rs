@@ -3,16 +3,17 @@
 //! Invariant: the cause is what the judge says, without names, numbers and texts of the run; so two runs that break an
 //! invariant for one reason are one finding, whatever else is in them.
 
-use crate::case::{Case, Shown};
+use crate::case::{Case, NONE, Shown};
+use crate::mechanism;
 use crate::property::Property;
 use crate::shrink::{Limits, shrink};
-use rehang_scenario::Invariant;
+use rehang_scenario::{Invariant, Span};
 use std::collections::BTreeSet;
 
 /// Plays for one finding.
 const SHRINK_PLAYS: usize = 1_500;
 /// Events of all plays for one finding: a server that is polled for hours has thousands in each.
-const SHRINK_EVENTS: usize = 100_000;
+const SHRINK_EVENTS: usize = 50_000;
 
 /// What makes two findings one: which strategy, in whatever version, breaks what, and why.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,7 +81,7 @@ impl Finding {
         }
     }
 
-    /// Makes its case small. The bound of a strategy starts from a healthy run, which a case alone does not know: where
+    /// Makes its case small, and names its mechanism. The bound of a strategy starts from a healthy run, which a case alone does not know: where
     /// that is the point, it stays as it is.
     pub fn shrink(&mut self, key: &Key) {
         let limits = Limits { plays: SHRINK_PLAYS };
@@ -95,6 +96,10 @@ impl Finding {
         if let Some(why) = small.play().ok().and_then(|shown| key.why(&small, &shown)) {
             self.size = small.size();
             (self.case, self.why) = (small, why);
+        }
+        if let Ok(none) = self.case.play_as(NONE, Span::ZERO, None) {
+            let id = mechanism::of(&self.case.scenario, &none.verdict, &none.trace);
+            id.clone_into(&mut self.case.scenario.mechanism);
         }
     }
 

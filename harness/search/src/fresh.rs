@@ -8,7 +8,7 @@
 
 use crate::source::Source;
 use crate::words::*;
-use rehang_scenario::playable::{CLAUDE_RELEASES, COMPANION_COMMANDS, OPENCODE_RELEASES, SIGNALS};
+use rehang_scenario::playable::{CLAUDE_RELEASES, OPENCODE_RELEASES, SIGNALS};
 use rehang_scenario::turns::*;
 use rehang_scenario::*;
 
@@ -70,8 +70,10 @@ impl Source {
             _ => self.some(1, 4, |s| s.turn(1)),
         };
         let terminals = vec![self.terminal(&agent)];
-        let faults = self.few(|s| s.fault(&agent));
-        let people = self.few(|s| s.person(&agent, &turns));
+        let mut faults = self.few(|s| s.fault(&agent, &turns));
+        let company: Vec<Fault> = faults.iter().filter_map(|fault| self.company(fault)).collect();
+        faults.extend(company);
+        let people = self.people(&agent, &turns, &faults);
         let mut scenario = Scenario {
             title: String::new(),
             about: None,
@@ -118,7 +120,7 @@ impl Source {
     }
 
     /// None, one or two, as often each.
-    fn few<T>(&mut self, draw: impl FnMut(&mut Source) -> T) -> Vec<T> {
+    pub fn few<T>(&mut self, draw: impl FnMut(&mut Source) -> T) -> Vec<T> {
         let most = self.below(3);
         self.some(most, most, draw)
     }
@@ -166,18 +168,25 @@ impl Source {
     /// Any turn; subagents so many levels deep.
     pub fn turn(&mut self, depth: usize) -> Turn {
         let deep = usize::from(depth > 0);
-        match self.weighted(&[10, 3, 2, 1, 1, 2 * deep, 3]) {
+        match self.weighted(&[10, 3, 3, 1, 1, 2 * deep, 4]) {
             0 => self.call(),
             1 => Turn::Say(self.text()),
             2 => Turn::Think(self.span()),
             3 => Turn::Compact(self.span()),
             4 => Turn::Finish(self.pick(&[Finish::Stop, Finish::ToolCalls, Finish::Unknown, Finish::None])),
             5 => self.task(depth - 1),
-            _ => Turn::Together(self.some(2, 3, |s| match s.one_in(4) {
-                true => s.task(0),
-                false => s.call(),
-            })),
+            _ => self.together(),
         }
+    }
+
+    /// Calls of one step: commands alone as often as a mixture.
+    fn together(&mut self) -> Turn {
+        let commands = self.one_in(2);
+        Turn::Together(self.some(2, 3, |s| match s.below(4) {
+            _ if commands => Turn::Bash(s.bash()),
+            0 => s.task(0),
+            _ => s.call(),
+        }))
     }
 
     fn task(&mut self, depth: usize) -> Turn {
@@ -229,7 +238,10 @@ impl Source {
         Bash {
             command: self.text(),
             asks: if self.one_in(3) { Some(self.pick(&PERMISSIONS).to_owned()) } else { None },
-            does: self.some(0, 3, |s| s.step(2)),
+            does: match self.one_in(6) {
+                true => vec![self.lasting()],
+                false => self.some(0, 3, |s| s.step(2)),
+            },
             // half of them have all the time that they need
             timeout: match self.below(4) {
                 0 => Some(self.span()),
@@ -237,6 +249,15 @@ impl Source {
                 _ => Some(Span::hours(10)),
             },
             tool,
+        }
+    }
+
+    /// What a server, a watch or a long build does: it is still there when most limits are over.
+    fn lasting(&mut self) -> Step {
+        match self.below(3) {
+            0 => Step::Hold,
+            1 => Step::Sleep(LONGEST),
+            _ => Step::Sleep(self.near_a_limit()),
         }
     }
 
@@ -251,7 +272,7 @@ impl Source {
             4 => Step::Every(Every {
                 every: self.span(),
                 print: self.printed(),
-                times: self.pick(&[0, 0, 1, 3, 20, 100]),
+                times: self.pick(&[0, 0, 1, 3, 20, 100, 400]),
                 stderr: self.one_in(2),
             }),
             5 => Step::Fill(Fill { bytes: self.pick(&[1, 4_096, 65_536, 65_537, 200_000]), stderr: self.one_in(2) }),
@@ -304,170 +325,6 @@ impl Source {
     fn printed(&mut self) -> String {
         if self.one_in(4) { self.pick(&LINES).to_owned() } else { self.text() }
     }
-
-    /// Any fault that this agent can meet.
-    pub fn fault(&mut self, agent: &Agent) -> Fault {
-        let nth = self.pick(&[1, 1, 1, 2, 0]);
-        let (model, server) = match agent {
-            Agent::Program(_) => (0, 0),
-            Agent::Claude(_) => (1, 0),
-            _ => (1, 1),
-        };
-        let weights = [4, 1, 2, 4 * model, 4 * model, 4 * server, 4 * server, 2 * server, 2 * server, 2 * server];
-        match self.weighted(&weights) {
-            0 => Fault::Process(ProcessFault {
-                role: self.pick(&ROLES).to_owned(),
-                at: self.span(),
-                does: self.pick(&[
-                    ProcessDoes::Crash,
-                    ProcessDoes::Crash,
-                    ProcessDoes::Freeze,
-                    ProcessDoes::Thaw,
-                    ProcessDoes::Restart,
-                ]),
-            }),
-            1 => Fault::Pgrep(self.pick(&[PgrepFault::Unavailable, PgrepFault::NoPid])),
-            2 => Fault::Wrapper(match self.below(3) {
-                0 => WrapperFault::IgnoresStderr,
-                1 => WrapperFault::IgnoresStdout,
-                _ => WrapperFault::Vanishes(self.span()),
-            }),
-            3 => Fault::Model(self.model_fault(nth)),
-            4 => Fault::Tool(ToolFault {
-                nth,
-                does: match self.below(4 + server) {
-                    0..=2 => ToolDoes::NeverFlips,
-                    3 => ToolDoes::LosesResult,
-                    _ => ToolDoes::Lags(self.span()),
-                },
-            }),
-            5 => Fault::Event(EventFault {
-                kind: self.pick(&EVENTS).to_owned(),
-                nth,
-                does: match self.below(6) {
-                    0 => EventDoes::Delay(self.span()),
-                    1 => EventDoes::Cut(self.span()),
-                    2 => EventDoes::Duplicate,
-                    3 => EventDoes::Reorder,
-                    4 => EventDoes::Mute,
-                    _ => EventDoes::Drop,
-                },
-            }),
-            6 => Fault::Post(PostFault {
-                nth,
-                does: match self.below(4) {
-                    0 => PostDoes::NeverCloses,
-                    1 => PostDoes::Cut(self.span()),
-                    2 => PostDoes::Status(self.pick(&STATUSES)),
-                    _ => PostDoes::Ignored,
-                },
-            }),
-            7 => Fault::Get(GetFault {
-                path: self.pick(&PATHS).to_owned(),
-                times: self.pick(&[0, 0, 1, 5, 20]),
-                status: if self.one_in(3) { 0 } else { self.pick(&STATUSES) },
-            }),
-            8 => Fault::Queue(self.pick(&[QueueFault::Refuses, QueueFault::Holds])),
-            _ => Fault::Worker(match self.below(4) {
-                0 => WorkerFault::PidTaken(self.span()),
-                1 => WorkerFault::NeverStarts,
-                _ => WorkerFault::Dies(self.span()),
-            }),
-        }
-    }
-
-    fn model_fault(&mut self, response: u32) -> ModelFault {
-        let does = match self.below(8) {
-            0 => ModelDoes::Stall,
-            1 => ModelDoes::Pause(self.span()),
-            2 => ModelDoes::KeepAlive(self.span()),
-            3 => ModelDoes::Truncate,
-            4 => ModelDoes::NoFinish,
-            5 => ModelDoes::Reset,
-            6 => ModelDoes::Status(self.pick(&STATUSES)),
-            _ => ModelDoes::Slow(self.span()),
-        };
-        let retry_after = match does {
-            ModelDoes::Status(_) if self.one_in(3) => Some(self.span()),
-            _ => None,
-        };
-        ModelFault { response, after: self.below(3) as u32, does, retry_after }
-    }
-
-    /// Anybody who could act on this agent while its model does this.
-    pub fn person(&mut self, agent: &Agent, turns: &[Turn]) -> Person {
-        let pawwork = matches!(agent, Agent::Pawwork(_));
-        let via = match agent {
-            Agent::Claude(_) | Agent::Program(_) => self.pick(&[Via::Stdin, Via::Stdin, Via::Tty]),
-            _ => self.pick(&[Via::Http, Via::Http, Via::Http, Via::Companion, Via::Companion, Via::Tty, Via::Stdin]),
-        };
-        let does = match via {
-            Via::Companion => Does::Run(self.pick(&COMPANION_COMMANDS).to_owned()),
-            _ => self.deed(via == Via::Http && pawwork, turns),
-        };
-        let sees = match via {
-            _ if self.one_in(3) => None,
-            Via::Http if pawwork => Some(self.pick(&[Sees::Events, Sees::Tree, Sees::List, Sees::Blocker])),
-            Via::Http => Some(self.pick(&[Sees::Events, Sees::Tree, Sees::List])),
-            Via::Tty => Some(self.pick(&[Sees::Screen, Sees::Clock])),
-            Via::Stdin => Some(self.pick(&[Sees::Messages, Sees::Clock])),
-            Via::Companion => Some(Sees::Clock),
-        };
-        let directory = (via == Via::Http && self.one_in(12)).then(|| "/elsewhere".to_owned());
-        Person { via, sees, directory, ask: self.pick(&[0, 0, 0, 1, 2]), after: self.span(), does }
-    }
-
-    /// What somebody does who does not use the companion.
-    fn deed(&mut self, front_end: bool, turns: &[Turn]) -> Does {
-        match self.weighted(&[6, 2, 3, 1, 1, 1, 1, 1, 1, 1, 2, 1, 1, 2 * usize::from(front_end)]) {
-            0 => Does::Answer(self.answer(turns)),
-            1 => Does::Answers(self.some(1, 2, |s| s.some(0, 2, Source::text))),
-            2 => Does::Allow,
-            3 => Does::Always,
-            4 => Does::Deny,
-            5 => Does::Skip,
-            6 => Does::Dismiss,
-            7 => Does::Stop,
-            8 => Does::SoftStop,
-            9 => Does::HangUp,
-            10 => {
-                Does::Malformed(self.pick(&[Malformed::Count, Malformed::Multi, Malformed::Label, Malformed::Syntax]))
-            }
-            11 => Does::Type(self.pick(&TYPED).to_owned()),
-            12 => Does::Prompt(self.text()),
-            _ => match self.one_in(2) {
-                true => Does::Dispose,
-                false => Does::Leave(self.span()),
-            },
-        }
-    }
-
-    /// A label for each question of some ask; as often as not of those that are offered.
-    fn answer(&mut self, turns: &[Turn]) -> Vec<String> {
-        let asks = asks(turns);
-        if asks.is_empty() || self.one_in(4) {
-            return self.some(1, 2, Source::text);
-        }
-        let ask = self.pick(&asks);
-        let label = |q: &Question| match q.options.is_empty() {
-            true => self.text(),
-            false => self.pick(&q.options).label,
-        };
-        ask.iter().map(label).collect()
-    }
-}
-
-/// The questions of each ask, those of subagents too.
-fn asks(turns: &[Turn]) -> Vec<&[Question]> {
-    let mut all: Vec<&[Question]> = Vec::new();
-    for turn in turns {
-        match turn {
-            Turn::Ask(questions) => all.push(questions),
-            Turn::Task(Task { turns, .. }) | Turn::Together(turns) => all.extend(asks(turns)),
-            _ => {}
-        }
-    }
-    all
 }
 
 #[cfg(test)]

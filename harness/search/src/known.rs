@@ -14,6 +14,7 @@ use rehang_scenario::{
     Agent, Altimate, Fault, Invariant, Opencode, OpencodeMode, PostDoes, ProcessDoes, Scenario, Span, ToolDoes, VTime,
     WorkerFault,
 };
+use std::collections::BTreeSet;
 
 /// A defect that a version is known to have.
 #[derive(Debug)]
@@ -86,7 +87,7 @@ defects! {
     "2.5a" "heal@pr3" "companion/tool-calls-is-no-end" "takes a `tool-calls` step for the end"
         |l| l.breaks_for(Unfinished, "tool-calls");
     "2.5b" "watcher@pr5" "companion/masked-by-a-sibling" "is blinded by a child that has nothing to do with it"
-        |l| l.stopped_by("prompt-timeout") && l.bash_is_over() && l.sees_children();
+        |l| l.stopped_by("prompt-timeout") && l.bash_is_over() && l.sees_children() && l.more_tools_than_children();
     "2.5c" "watcher@pr3" "companion/server-crash" "waits four hours for a server that is gone"
         |l| l.crashes() && l.ends_after(Span::hours(4));
     "2.5d" "watcher@pr3" "companion/refused-at-once" "tells a refused prompt when idle fires"
@@ -221,6 +222,23 @@ impl Look<'_> {
     fn sees_children(&self) -> bool {
         let saw = |what: &What| matches!(what, What::Looked { at, saw } if at == "children" && saw.as_u64() > Some(0));
         self.shown.played().trace.events.iter().any(|event| saw(&event.what))
+    }
+
+    /// At the end more bash tools run than children of the agent live: one has lost its own, and another child is there.
+    fn more_tools_than_children(&self) -> bool {
+        let (mut tools, mut children) = (BTreeSet::new(), BTreeSet::new());
+        for event in &self.shown.played().trace.events {
+            let of_agent = event.who.strip_prefix("agent.").is_some_and(|name| !name.contains('.'));
+            match &event.what {
+                What::Fact(Fact::ToolBegan { call, tool, .. }) if tool == "bash" => drop(tools.insert(call)),
+                What::Fact(Fact::ToolEnded { call, .. }) => drop(tools.remove(call)),
+                What::Spawn { .. } if of_agent => drop(children.insert(&event.who)),
+                What::Exit(_) | What::Killed(_) => drop(children.remove(&event.who)),
+                What::Settled { .. } => break,
+                _ => {}
+            }
+        }
+        !children.is_empty() && children.len() < tools.len()
     }
 
     /// `opencode run`, or a fork's.

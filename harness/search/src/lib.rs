@@ -13,11 +13,14 @@ pub mod file;
 pub mod finding;
 pub mod fresh;
 pub mod known;
+pub mod mechanism;
+pub mod met;
 pub mod mutate;
 pub mod property;
 pub mod shrink;
 pub mod side_by_side;
 pub mod source;
+mod trouble;
 mod words;
 
 pub use case::{Case, Shown};

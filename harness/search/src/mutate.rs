@@ -7,11 +7,12 @@
 
 use crate::case::{Case, NONE};
 use crate::fresh::Kind;
+use crate::met::Met;
 use crate::source::Source;
 use crate::words::{EVENTS, PATHS, PERMISSIONS, ROLES, TOOLS};
 use rehang_scenario::playable::{CLAUDE_RELEASES, OPENCODE_RELEASES, is_playable};
 use rehang_scenario::turns::{Task, Turn};
-use rehang_scenario::{Agent, Fault, ModelDoes, Scenario, Sees, Span};
+use rehang_scenario::{Agent, Fault, ModelDoes, Person, Scenario, Sees, Span};
 use serde_json::Value;
 
 /// Changes of one scenario at a time.
@@ -38,12 +39,12 @@ impl Source {
         }
     }
 
-    /// An old scenario with a few changes; what it takes over comes from the other.
-    pub fn changed(&mut self, old: &Scenario, other: &Scenario) -> Case {
+    /// An old scenario with a few changes, aimed at what its runs met; what it takes over comes from the other.
+    pub fn changed(&mut self, old: &Scenario, met: &Met, other: &Scenario) -> Case {
         for _ in 0..TRIES {
             let mut scenario = old.clone();
             for _ in 0..=self.below(CHANGES_MAX) {
-                scenario = self.change(&scenario, other).unwrap_or(scenario);
+                scenario = self.change(&scenario, met, other).unwrap_or(scenario);
             }
             if scenario != *old
                 && let Some(case) = tamed(scenario)
@@ -54,12 +55,19 @@ impl Source {
         self.fresh(Kind::of(&old.agent))
     }
 
-    fn change(&mut self, old: &Scenario, other: &Scenario) -> Option<Scenario> {
+    fn change(&mut self, old: &Scenario, met: &Met, other: &Scenario) -> Option<Scenario> {
         let mut scenario = old.clone();
-        match self.weighted(&[2, 2, 2, 1, 1, 1, 1, 1, 3, 8, 8]) {
+        match self.weighted(&[2, 4, 4, 1, 1, 1, 1, 1, 3, 8, 8]) {
             0 => scenario.agent = self.agent(),
-            1 => scenario.people.push(self.person(&old.agent, &old.turns)),
-            2 => scenario.faults.push(self.fault(&old.agent)),
+            1 => scenario.people.push(match old.people.last().cloned().filter(|_| self.one_in(2)) {
+                Some(first) => self.tries_again(first, &old.agent, &old.turns),
+                None => self.somebody(old, met),
+            }),
+            2 => {
+                let fault = self.trouble(old, met);
+                let company = self.company(&fault);
+                scenario.faults.extend([Some(fault), company].into_iter().flatten());
+            }
             3 => scenario.terminals = vec![self.terminal(&old.agent)],
             4 => self.set_variable(&mut scenario),
             5 if self.one_in(2) && !scenario.args.is_empty() => scenario.args.clear(),
@@ -77,7 +85,7 @@ impl Source {
                 };
             }
             8 => self.take_over(&mut scenario, other),
-            9 => return self.change_list(old),
+            9 => return self.change_list(old, met),
             _ => return self.change_value(old),
         }
         Some(scenario)
@@ -99,7 +107,7 @@ impl Source {
     }
 
     /// Changes a list of pieces somewhere: one more, one less, another, two swapped.
-    fn change_list(&mut self, old: &Scenario) -> Option<Scenario> {
+    fn change_list(&mut self, old: &Scenario, met: &Met) -> Option<Scenario> {
         let piece = |key: &str, value: &Value| value.is_array() && Piece::of(key).is_some();
         self.change_data(old, &piece, |source, key, value| {
             let (Some(piece), Value::Array(list)) = (Piece::of(key), value) else { return };
@@ -109,17 +117,33 @@ impl Source {
                 0 if !list.is_empty() => drop(list.remove(from)),
                 1 if !list.is_empty() => list.insert(to, list[from].clone()),
                 2 if !list.is_empty() => list.swap(from, to.min(len - 1)),
-                3 if !list.is_empty() => list[from] = source.piece(piece, old),
-                _ => list.insert(to, source.piece(piece, old)),
+                3 if !list.is_empty() => list[from] = source.piece(piece, old, met),
+                _ => list.insert(to, source.piece(piece, old, met)),
             }
         })
     }
 
-    /// Changes one value somewhere: a time, a word, a number, a flag.
+    /// A fault of what this scenario does; one in four of anything.
+    fn trouble(&mut self, of: &Scenario, met: &Met) -> Fault {
+        let nothing = Met::default();
+        let met = if self.one_in(4) { &nothing } else { met };
+        self.aimed(met, |source| source.fault(&of.agent, &of.turns))
+    }
+
+    /// Somebody who acts in this scenario.
+    fn somebody(&mut self, of: &Scenario, met: &Met) -> Person {
+        let person = self.person(&of.agent, &of.turns, &of.faults);
+        self.timed(met, person)
+    }
+
+    /// Changes one value somewhere: a time, a word, a number, a flag. As often as not a time, since strategies differ
+    /// by little else.
     fn change_value(&mut self, old: &Scenario) -> Option<Scenario> {
-        let leaf = |_: &str, value: &Value| !value.is_array() && !value.is_object();
-        self.change_data(old, &leaf, |source, key, value| {
-            let span = matches!(value, Value::String(text) if Span::parse(text).is_ok());
+        let any = |_: &str, value: &Value| !value.is_array() && !value.is_object();
+        let times = |_: &str, value: &Value| is_span(value);
+        let leaf: &dyn Fn(&str, &Value) -> bool = if self.one_in(2) { &times } else { &any };
+        self.change_data(old, leaf, |source, key, value| {
+            let span = is_span(value);
             let word = |source: &mut Source, all: &[&str]| Value::from(source.pick(all));
             *value = match (key, &*value) {
                 _ if span => Value::from(source.span().to_string()),
@@ -160,19 +184,23 @@ impl Source {
         serde_json::from_value(whole).ok()
     }
 
-    fn piece(&mut self, piece: Piece, of: &Scenario) -> Value {
+    fn piece(&mut self, piece: Piece, of: &Scenario, met: &Met) -> Value {
         let value = match piece {
             Piece::Turn => serde_json::to_value(self.turn(1)),
             Piece::Call => serde_json::to_value(self.call()),
             Piece::Step => serde_json::to_value(self.step(1)),
             Piece::Question => serde_json::to_value(self.question()),
             Piece::Choice => serde_json::to_value(self.choice()),
-            Piece::Fault => serde_json::to_value(self.fault(&of.agent)),
-            Piece::Person => serde_json::to_value(self.person(&of.agent, &of.turns)),
+            Piece::Fault => serde_json::to_value(self.trouble(of, met)),
+            Piece::Person => serde_json::to_value(self.somebody(of, met)),
             Piece::Text => serde_json::to_value(self.text()),
         };
         value.unwrap_or_default()
     }
+}
+
+fn is_span(value: &Value) -> bool {
+    matches!(value, Value::String(text) if Span::parse(text).is_ok())
 }
 
 /// What a list holds.
@@ -323,7 +351,7 @@ mod tests {
             let mut all = vec![source.fresh(Kind::OpencodeServer)];
             for _ in 0..50 {
                 let old = all.last().unwrap().scenario.clone();
-                all.push(source.changed(&old, &all[0].scenario));
+                all.push(source.changed(&old, &Met::default(), &all[0].scenario));
             }
             all
         };

@@ -148,7 +148,7 @@ pub const SHORT: [Span; 8] = [
 /// What lies between two limits: a tick, a wake-up, a poll, a minute, and the time that a heal or a look takes.
 const BEHIND: [Span; 5] = [Span::ms(1), Span::secs(1), Span::secs(5), Span::secs(30), Span::mins(1)];
 /// Beyond every limit of a seed system.
-const LONGEST: Span = Span::hours(6);
+pub const LONGEST: Span = Span::hours(6);
 
 /// The limits of all strategies, the least first.
 pub static LIMITS: LazyLock<Vec<Span>> = LazyLock::new(|| {

@@ -1,0 +1,186 @@
+//! What a scenario's runs met: the events, routes, processes, calls and instants that a fault or a person can hit.
+//!
+//! A fault of something that never happens changes nothing, and most that are drawn blindly are such. So what is put
+//! into a scenario that was played is aimed at what was there, under whichever stack.
+//!
+//! Invariant: a function of the traces in their order; flat, however long they are.
+
+use crate::source::Source;
+use rehang_judge::trace::{Fact, Trace, What};
+use rehang_scenario::{Fault, Person, Sees, Span, Via, WorkerFault, WrapperFault};
+use std::collections::BTreeSet;
+
+/// Events of a trace that are looked at: what is polled behind them is what was polled before.
+const EVENTS_MAX: usize = 500;
+/// Names and instants of a kind that are kept.
+const KEPT_MAX: usize = 40;
+/// A fault that nothing of the scenario can meet is drawn again, so often at most.
+const TRIES: usize = 4;
+/// What is aimed at an instant strikes there, so much later, or a strategy's limit later.
+const BEHIND: [Span; 4] = [Span::ZERO, Span::ms(1), Span::secs(1), Span::secs(5)];
+
+/// What runs met; empty where none was played.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Met {
+    events: BTreeSet<String>,
+    routes: BTreeSet<String>,
+    roles: BTreeSet<String>,
+    instants: BTreeSet<u64>,
+    tools: u32,
+    responses: u32,
+}
+
+impl Met {
+    /// Takes in what one run met.
+    pub fn take(&mut self, trace: &Trace) {
+        let mut tools = 0;
+        for event in trace.events.iter().take(EVENTS_MAX) {
+            match &event.what {
+                What::Sse(event) => note(&mut self.events, &event.kind()),
+                What::Request { path, .. } => note(&mut self.routes, &route(path)),
+                What::Spawn { .. } => note(&mut self.roles, &event.who),
+                What::Fact(Fact::ToolBegan { .. }) => tools += 1,
+                What::Fact(Fact::ModelAsked { response, .. }) => self.responses = self.responses.max(*response),
+                _ => {}
+            }
+            if matches!(event.what, What::Fact(_) | What::Spawn { .. } | What::Acts(_))
+                && self.instants.len() < KEPT_MAX
+            {
+                self.instants.insert(event.t.0);
+            }
+        }
+        self.tools = self.tools.max(tools);
+    }
+
+    fn is_empty(&self) -> bool {
+        *self == Met::default()
+    }
+
+    /// Whether something was there for a fault to hit.
+    fn can_meet(&self, fault: &Fault) -> bool {
+        match fault {
+            Fault::Event(_) => !self.events.is_empty(),
+            Fault::Get(_) => !self.routes.is_empty(),
+            Fault::Tool(_) => self.tools > 0,
+            Fault::Model(_) => self.responses > 0,
+            _ => true,
+        }
+    }
+}
+
+impl Source {
+    /// A fault that hits what was met: one that is drawn, with names, counts and instants of the runs.
+    pub fn aimed(&mut self, met: &Met, mut draw: impl FnMut(&mut Source) -> Fault) -> Fault {
+        let mut fault = draw(self);
+        if met.is_empty() {
+            return fault;
+        }
+        for _ in 0..TRIES {
+            if met.can_meet(&fault) {
+                break;
+            }
+            fault = draw(self);
+        }
+        match &mut fault {
+            Fault::Event(event) => self.name(&met.events, &mut event.kind),
+            Fault::Get(get) => self.name(&met.routes, &mut get.path),
+            Fault::Process(process) => {
+                self.name(&met.roles, &mut process.role);
+                process.at = self.instant(met);
+            }
+            Fault::Tool(tool) => tool.nth = self.count(met.tools),
+            Fault::Model(model) => model.response = self.count(met.responses),
+            Fault::Worker(WorkerFault::Dies(at) | WorkerFault::PidTaken(at))
+            | Fault::Wrapper(WrapperFault::Vanishes(at)) => *at = self.instant(met),
+            _ => {}
+        }
+        fault
+    }
+
+    /// Somebody who acts while something happens, where they act by the clock.
+    pub fn timed(&mut self, met: &Met, mut person: Person) -> Person {
+        let by_clock = person.via == Via::Companion || matches!(person.sees, None | Some(Sees::Clock));
+        if by_clock && !met.is_empty() {
+            person.after = self.instant(met);
+        }
+        person
+    }
+
+    fn name(&mut self, met: &BTreeSet<String>, name: &mut String) {
+        let place = self.below(met.len());
+        if let Some(other) = met.iter().nth(place) {
+            other.clone_into(name);
+        }
+    }
+
+    /// One of so many, counted from 1; now and then 0, which means each.
+    fn count(&mut self, most: u32) -> u32 {
+        if self.one_in(6) { 0 } else { 1 + self.below(most as usize) as u32 }
+    }
+
+    /// An instant at which something happened, a little behind it, or any time.
+    fn instant(&mut self, met: &Met) -> Span {
+        let place = self.below(met.instants.len());
+        match met.instants.iter().nth(place) {
+            Some(at) if self.one_in(2) => {
+                Span(*at) + if self.one_in(2) { self.pick(&BEHIND) } else { self.near_a_limit() }
+            }
+            _ => self.span(),
+        }
+    }
+}
+
+fn note(names: &mut BTreeSet<String>, name: &str) {
+    if !name.is_empty() && names.len() < KEPT_MAX && !names.contains(name) {
+        names.insert(name.to_owned());
+    }
+}
+
+/// A path as a fault names it: without its query.
+fn route(path: &str) -> String {
+    match path.split_once('?') {
+        Some((path, _)) => format!("{path}*"),
+        None => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::{Case, NONE};
+    use rehang_scenario::load;
+
+    #[test]
+    fn a_fault_is_aimed_at_what_was_there() {
+        let text = r#"
+title = "a lost question"
+mechanism = "Q1"
+agent = { pawwork = {} }
+terminals = ["null"]
+turns = [{ ask = [{ question = "Which?", options = [{ label = "A" }, { label = "B" }] }] }, { say = "{answer}" }]
+faults = [{ event = { type = "question.asked", does = "drop" } }]
+[[expect]]
+outcome = { hung = "question" }
+"#;
+        let family = load("case.toml", text.as_bytes()).into_result().unwrap();
+        let case = Case::of(family.variants[0].scenario.clone(), NONE);
+        let (mut none, mut under) = (Met::default(), Met::default());
+        none.take(&case.play_as(NONE, Span::ZERO, None).unwrap().trace);
+        under.take(&case.play_as("recovery@430", Span::ZERO, None).unwrap().trace);
+        assert!(!none.routes.contains("/question") && under.routes.contains("/question"), "{none:?} {under:?}");
+        assert_eq!((none.tools, none.responses), (1, 1));
+        let mut source = Source::new(1);
+        let agent = &case.scenario.agent;
+        let mut routes = BTreeSet::new();
+        for _ in 0..400 {
+            match source.aimed(&under, |s| s.fault(agent, &[])) {
+                Fault::Get(get) => drop(routes.insert(get.path)),
+                Fault::Event(event) => assert!(under.events.contains(&event.kind), "{}", event.kind),
+                Fault::Tool(tool) => assert!(tool.nth <= 1),
+                Fault::Process(process) => assert_eq!(process.role, "agent"),
+                _ => {}
+            }
+        }
+        assert_eq!(routes, under.routes);
+    }
+}
