@@ -20,8 +20,9 @@ pub const LIVE_ARG: &str = "__live";
 const DEADLINE: Duration = Duration::from_secs(60);
 /// Longer than a limit on a bash command: two minutes (Claude Code, opencode).
 const BEHIND_A_BASH_LIMIT: Duration = Duration::from_secs(150);
-/// Longer than an agent's limit on a silent model: 300 s (Codex, `stream_idle_timeout_ms`), and the time to say so.
-const BEHIND_A_STREAM_LIMIT: Duration = Duration::from_secs(330);
+/// Longer than an agent's limit on a silent model: 300 s (Codex, `stream_idle_timeout_ms`), or the 600 s that the vendors'
+/// client libraries have by default, and the time to say so.
+const BEHIND_A_STREAM_LIMIT: Duration = Duration::from_secs(700);
 
 /// What is to be run.
 #[derive(Debug, Clone)]

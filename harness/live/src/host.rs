@@ -32,6 +32,9 @@ pub struct Host {
     shown: String,
     tell: mpsc::Sender<Input>,
     over: bool,
+    /// Whoever acts by the clock waits for its begin, the first main request: the host has said the prompt, and how long
+    /// the agent takes to its request is the machine's affair. Elsewhere the agent may wait for them before it asks.
+    clock_begins: bool,
 }
 
 /// Somebody at the agent's stdin or its terminal.
@@ -57,6 +60,7 @@ impl Host {
             shown: String::new(),
             tell,
             over: order.form != Form::Stdin,
+            clock_begins: order.form == Form::Stdin && !order.held,
         }
     }
 
@@ -65,11 +69,15 @@ impl Host {
         for line in std::mem::take(&mut self.says) {
             self.write(&line, watch);
         }
-        let now = Instant::now();
-        for someone in &mut self.people {
-            if someone.by_clock() {
-                someone.acts.push((now + someone.after(), None));
-            }
+        if !self.clock_begins {
+            self.begin_the_clock(Instant::now());
+        }
+    }
+
+    fn begin_the_clock(&mut self, at: Instant) {
+        self.clock_begins = false;
+        for someone in self.people.iter_mut().filter(|someone| someone.by_clock()) {
+            someone.acts.push((at + someone.after(), None));
         }
     }
 
@@ -102,6 +110,9 @@ impl Host {
 
     /// Time has passed.
     pub fn tick(&mut self, watch: &mut Watch) {
+        if self.clock_begins && watch.startup_ms().is_some() {
+            self.begin_the_clock(watch.clock());
+        }
         let now = Instant::now();
         for at in 0..self.people.len() {
             let Some(due) = self.people[at].acts.iter().position(|(when, _)| *when <= now) else { continue };

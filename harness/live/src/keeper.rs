@@ -144,14 +144,19 @@ async fn watch(
     let mut asks: Vec<Ask> = Vec::new();
     let mut problems: Vec<String> = Vec::new();
     let mut stopped: Option<&'static str> = None;
-    let mut settled: Option<Outcome> = None;
+    let mut settled: Option<Settled> = None;
     let mut process_faults = process_faults(order);
     let mut every = tokio::time::interval(LOOK_EVERY);
     every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let (says, over) = loop {
+    let says = loop {
         tokio::select! {
             biased;
-            Some(event) = happened.recv() => watch.model(&event),
+            Some(event) = happened.recv() => {
+                watch.model(&event);
+                if let Some(clients) = clients.as_ref().filter(|_| watch.startup_ms().is_some()) {
+                    clients.begin_the_clock();
+                }
+            }
             Some(input) = inbox.recv() => match input {
                 Input::Output(stream, bytes) => {
                     for line in watch.output(stream, bytes.as_deref(), order) {
@@ -171,14 +176,11 @@ async fn watch(
                     watch.progress("the agent's exit");
                     host.agent_is_over();
                 }
-                Input::Gone => break (Says::Over, false),
+                Input::Gone => break Says::Over,
                 Input::Client(via, text) => watch.client(via, &text),
                 Input::Asked(ask) => asks.push(ask),
                 Input::Closed(id) => asks.retain(|ask| ask.id != id),
-                Input::Settled(outcome) => {
-                    settled = Some(outcome);
-                    break (Says::Over, true);
-                }
+                Input::Settled(outcome) => settled = Some(Settled { outcome, ms: watch.ms(), at: Instant::now() }),
                 Input::Stops(act) => stopped = Some(act),
                 Input::Problem(text) => problems.push(text),
             },
@@ -190,10 +192,14 @@ async fn watch(
                 play(&mut process_faults, &watch);
             }
         }
-        match watch.says(order) {
-            Says::Wait => {}
-            Says::Over if settled.is_none() && order.form == Form::Serve => break (Says::Over, false),
-            says => break (says, false),
+        // What a server tells behind its last answer belongs to the record.
+        match settled.as_ref().map(|settled| watch.has_told_all(settled.at)) {
+            Some(true) => break Says::Over,
+            Some(false) => {}
+            None => match watch.says(order) {
+                Says::Wait => {}
+                says => break says,
+            },
         }
     };
     // one more look, so that the report shows what is there now
@@ -208,14 +214,21 @@ async fn watch(
         let ended = tokio::task::spawn_blocking(|| std::io::copy(&mut std::io::stdin(), &mut std::io::sink()));
         let _ = ended.await;
     }
-    Ok(report(order, watch, End { says, over, settled, stopped, asks, problems, links }))
+    Ok(report(order, watch, End { says, settled, stopped, asks, problems, links }))
+}
+
+/// A client's end: how, and when.
+struct Settled {
+    outcome: Outcome,
+    /// On the clock of the cell.
+    ms: u64,
+    at: Instant,
 }
 
 /// How a cell came to its end.
 struct End {
     says: Says,
-    over: bool,
-    settled: Option<Outcome>,
+    settled: Option<Settled>,
     stopped: Option<&'static str>,
     asks: Vec<Ask>,
     problems: Vec<String>,
@@ -230,8 +243,9 @@ fn report(order: &Order, watch: Watch, end: End) -> Report {
         }
         Outcome::Hung { blocked_on: verdict::blocked_on(&watch, order, asks) }
     };
+    let settled_ms = end.settled.as_ref().map(|settled| settled.ms);
     let (outcome, evidence) = match (end.says, &watch.exited, end.settled) {
-        (_, _, Some(outcome)) if end.over => (outcome, Evidence::Settled),
+        (.., Some(settled)) => (settled.outcome, Evidence::Settled),
         (Says::Over | Says::Wait, Some((exit, _)), _) => (verdict::ended(&watch, *exit, end.stopped), Evidence::Exited),
         (Says::Over | Says::Wait, None, _) => {
             (Outcome::Failed { reason: "its room ended".to_owned() }, Evidence::Exited)
@@ -255,7 +269,8 @@ fn report(order: &Order, watch: Watch, end: End) -> Report {
     let hot_loop = is_hung && watch.is_hot();
     let told = watch.ledger.told.iter().map(|told| told.text.clone()).collect();
     let requests = Requests { main: watch.ledger.main, side: watch.ledger.side };
-    let (ms, startup_ms, last_progress) = (watch.ms(), watch.startup_ms(), watch.last_progress());
+    let ms = settled_ms.unwrap_or_else(|| watch.ms());
+    let (startup_ms, last_progress) = (watch.startup_ms(), watch.last_progress());
     let exit = watch.exited.map(|(exit, _)| exit);
     let (lines, lines_left_out) = watch.record.into_parts();
     Report {

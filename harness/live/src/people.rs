@@ -19,6 +19,8 @@ pub struct Sight {
     pub questions: Vec<(String, Vec<String>)>,
     /// What the tool was called with, where the wire shows it.
     pub input: Value,
+    /// A permission of opencode up to 1.0, which takes its reply on a route of the session.
+    pub legacy: bool,
 }
 
 impl Sight {
@@ -30,6 +32,7 @@ impl Sight {
             session: text(&properties["sessionID"]),
             questions: questions(&properties["questions"]),
             input: Value::Null,
+            legacy: !is_question && properties["permission"].is_null(),
         }
     }
 
@@ -45,6 +48,7 @@ impl Sight {
             session: String::new(),
             questions: questions(&request["input"]["questions"]),
             input: request["input"].clone(),
+            legacy: false,
         })
     }
 

@@ -22,6 +22,11 @@ use std::time::{Duration, Instant};
 /// How long an agent may take to its first model request: a cold start under load took 7–10 s, and a machine that
 /// tests several at once is slower still.
 pub const STARTUP_MAX: Duration = Duration::from_secs(90);
+/// A server is silent when it has told nothing for so long. What opencode tells behind its last answer, the session's
+/// summary and diffs, comes within 0.2 s of it as a rule; on a busy machine more than half a second was seen.
+pub const SILENCE: Duration = Duration::from_secs(2);
+/// So long after its client's end a server is heard at most: one that never falls silent ends too.
+const HEARD_MAX: Duration = Duration::from_secs(30);
 /// How often a command may come and go and still be news; behind that it is a poll.
 const COMES_AND_GOES_MAX: u32 = 10;
 
@@ -45,6 +50,7 @@ pub struct Watch {
     began: Instant,
     first_main: Option<Instant>,
     last_move: Instant,
+    last_heard: Instant,
     last_progress: Option<(String, Instant)>,
     novelty: Novelty,
     lines: [Lines; 3],
@@ -98,6 +104,7 @@ impl Watch {
             began: now,
             first_main: None,
             last_move: now,
+            last_heard: now,
             last_progress: None,
             novelty: Novelty::default(),
             lines: Default::default(),
@@ -220,6 +227,7 @@ impl Watch {
     /// What came over a client's wire.
     pub fn client(&mut self, via: Via, text: &str) {
         self.record.note(via, text);
+        self.last_heard = Instant::now();
         if self.novelty.is_new(text) {
             self.progress(kind(text));
         }
@@ -299,6 +307,14 @@ impl Watch {
         }
     }
 
+    /// Whether a server has told all that belongs to a turn which is over for its client since `settled`. One that
+    /// computes, or wants to and is not let, may have more to tell.
+    pub fn has_told_all(&self, settled: Instant) -> bool {
+        let heard = self.last_heard.max(settled);
+        let looked = self.looks.back().filter(|(at, _)| *at > heard).map(|(_, look)| look.is_running());
+        told_all(settled, heard, looked, Instant::now())
+    }
+
     /// How long nothing may move; none where only the deadline decides.
     fn patience(&self, order: &Order) -> Option<Duration> {
         if self.exited.is_some() {
@@ -329,6 +345,12 @@ impl Watch {
             self.looks.front().is_some_and(|(at, _)| now.duration_since(*at) + Duration::from_secs(2) >= self.window);
         whole && self.running() * 4 <= self.looks.len() && self.busy_percent() < 50
     }
+}
+
+/// `looked`: whether anybody ran at the latest look behind what was heard last.
+fn told_all(settled: Instant, heard: Instant, looked: Option<bool>, now: Instant) -> bool {
+    let is_silent = now.duration_since(heard) >= SILENCE && looked == Some(false);
+    is_silent || now.duration_since(settled) >= HEARD_MAX
 }
 
 /// What a line of the agent's output means.
@@ -366,4 +388,25 @@ fn word(via: Via) -> &'static str {
 
 fn ms(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_has_told_all_when_it_is_silent_and_rests() {
+        let settled = Instant::now();
+        let told = |heard_ms: u64, looked, now_ms: u64| {
+            let at = |ms| settled + Duration::from_millis(ms);
+            told_all(settled, at(heard_ms), looked, at(now_ms))
+        };
+        assert!(told(0, Some(false), 2_000));
+        assert!(!told(0, Some(false), 1_999), "it was heard a moment ago");
+        assert!(!told(1_500, Some(false), 3_000), "what comes late begins the silence again");
+        assert!(told(1_500, Some(false), 3_500));
+        assert!(!told(0, Some(true), 20_000), "it wants to run");
+        assert!(!told(0, None, 20_000), "nobody has looked since");
+        assert!(told(29_999, Some(true), 30_000), "one that never falls silent ends too");
+    }
 }

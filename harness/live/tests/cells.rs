@@ -70,6 +70,7 @@ fn main() -> ExitCode {
         Trial::test("somebody answers over HTTP, and the client has the end", answered),
         Trial::test("a client that reconnects has missed the question", missed),
         Trial::test("a session that somebody stops is stopped", aborted),
+        Trial::test("what a server tells behind its last answer is in the record", told_late),
         Trial::test("what a release cannot play is said before anything runs", cannot),
     ];
     libtest_mimic::run(&arguments, trials).exit_code()
@@ -234,25 +235,41 @@ fn served(more: &str) -> Result<Report, Failed> {
         stored: None,
     };
     scenario.env.insert(rehang_fakes::plan::PLAN_ENV.to_owned(), serde_json::to_string(&plan)?);
+    let start = Start { args: ["serve", "--port", "{port}"].map(str::to_owned).to_vec(), ..Start::default() };
+    // this very program, under the fake's name
+    let folder = tempfile::tempdir()?;
+    let program = folder.path().join("fake-opencode");
+    std::os::unix::fs::symlink(std::env::current_exe()?, &program)?;
+    as_a_server(&scenario, start, &program, vec![program.clone()])
+}
+
+/// A cell of the small server.
+fn small_server(body: &str) -> Result<Report, Failed> {
+    let scenario = parse(&format!("agent = {{ opencode = {{ as = \"1.2.15\", mode = \"serve\" }} }}\n{body}"))?;
+    let args = ["{root}/server.py", "{base_url}", "{port}"].map(str::to_owned).to_vec();
+    as_a_server(&scenario, Start { args, ..Start::default() }, Path::new("/usr/bin/python3"), Vec::new())
+}
+
+fn as_a_server(
+    scenario: &Scenario,
+    start: Start,
+    program: &Path,
+    needs: Vec<std::path::PathBuf>,
+) -> Result<Report, Failed> {
     let mut agent = Agent::load("small.toml", AGENT).map_err(|problems| format!("{problems:?}"))?;
     agent.file.name = "opencode".to_owned();
     let mut recipe = agent.at(&Version::new(1, 2, 15)).map_err(|why| why.to_string())?;
     recipe.window_ms = 3_000;
-    let start = Start { args: ["serve", "--port", "{port}"].map(str::to_owned).to_vec(), ..Start::default() };
     recipe.forms.insert(Form::Serve, start);
-    // this very program, under the fake's name
-    let folder = tempfile::tempdir()?;
-    let program = folder.path().join("fake-opencode");
-    let exe = std::env::current_exe()?;
-    std::os::unix::fs::symlink(&exe, &program)?;
     let installed = Installed {
         root: Path::new(env!("CARGO_MANIFEST_DIR")).join("tests"),
         program: vec![program.to_string_lossy().into_owned()],
-        needs: vec![program],
+        needs,
         packages: Default::default(),
     };
+    let exe = std::env::current_exe()?;
     let cell = Cell {
-        scenario: &scenario,
+        scenario,
         recipe: &recipe,
         installed: &installed,
         terminal: Terminal::Null,
@@ -282,8 +299,17 @@ fn missed() -> Result<(), Failed> {
 }
 
 fn aborted() -> Result<(), Failed> {
-    let report = served(r#"people = [{ via = "http", sees = "clock", after = "1s", does = "stop" }]"#)?;
+    let stops = r#"people = [{ via = "http", sees = "clock", after = "1s", does = "stop" }]"#;
+    let report = small_server(&format!("turns = {ASK}\n{stops}"))?;
     is("the outcome", &report.outcome, &Outcome::Stopped { cause: "stop".to_owned() })
+}
+
+fn told_late() -> Result<(), Failed> {
+    let report = small_server(r#"turns = [{ say = "Done." }]"#)?;
+    is("the outcome", &report.outcome, &Outcome::Completed)?;
+    is("the evidence", &report.evidence, &Evidence::Settled)?;
+    let late = report.lines.iter().filter(|line| line.text.contains("session.updated")).count();
+    is("late events", &late, &2)
 }
 
 fn cannot() -> Result<(), Failed> {

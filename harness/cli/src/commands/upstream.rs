@@ -56,7 +56,7 @@ pub struct Upstream {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repeat: u32,
     /// A cell is over so many seconds after its first model request at the latest; as long as tells a hang from
-    /// a limit of the agent's own where nothing is said: one minute, five and a half with a silent model.
+    /// a limit of the agent's own where nothing is said: one minute, twelve with a silent model.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(5..=3_600))]
     pub deadline: Option<u64>,
     /// An earlier results file; what got worse since makes the exit code 1. A release that it does not have is held

@@ -17,14 +17,13 @@ use serde_json::Value;
 use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
 
-/// How long events are heard behind the last answer: the last one of opencode comes within 100 ms of it.
-const BEHIND_THE_END: std::time::Duration = std::time::Duration::from_millis(500);
-
 /// All that speaks to a server, waiting for it to listen.
 #[derive(Debug)]
 pub struct Clients {
     /// The server's port; 0 until it listens.
     port: watch::Sender<u16>,
+    /// The clock of the cell has begun: the model was asked.
+    began: watch::Sender<bool>,
     words: String,
 }
 
@@ -37,6 +36,8 @@ pub(crate) struct Wire {
     pub session: watch::Sender<String>,
     /// Somebody stopped the session.
     pub stopped: watch::Sender<bool>,
+    /// The clock of the cell has begun.
+    pub began: watch::Receiver<bool>,
 }
 
 impl Clients {
@@ -48,11 +49,13 @@ impl Clients {
         let listener = tokio::net::TcpListener::bind(("127.0.0.1", PROXY_PORT)).await;
         let listener = step("the proxy's port", listener)?;
         let (port, listening) = watch::channel(0);
+        let (begins, began) = watch::channel(false);
         let wire = Wire {
             order: Arc::new(order.clone()),
             tell: tell.clone(),
             session: watch::Sender::new(String::new()),
             stopped: watch::Sender::new(false),
+            began,
         };
         tokio::task::spawn_local(proxy::serve(listener, listening.clone(), order.scenario.faults.clone()));
         let (seen, events) = tokio::sync::broadcast::channel(1_024);
@@ -66,12 +69,15 @@ impl Clients {
             if port != 0 {
                 observe(wire.clone(), port).await;
                 let settled = client::drive(wire.clone(), seen).await;
-                // What the server tells behind its last answer belongs to the record.
-                tokio::time::sleep(BEHIND_THE_END).await;
                 let _ = wire.tell.send(Input::Settled(settled)).await;
             }
         });
-        Ok(Clients { port, words: order.listening.clone() })
+        Ok(Clients { port, began: begins, words: order.listening.clone() })
+    }
+
+    /// The first main request has come.
+    pub fn begin_the_clock(&self) {
+        self.began.send_replace(true);
     }
 
     /// Hears a line of the server's output.

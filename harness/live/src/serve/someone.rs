@@ -2,7 +2,7 @@
 //!
 //! Invariant: they act on what their client shows them, once an ask, and by the routes that the release has.
 
-use super::http::{get, post};
+use super::http::get;
 use super::{Wire, asked};
 use crate::keeper::Input;
 use crate::people::{self, Sight};
@@ -27,6 +27,10 @@ pub async fn live(wire: Wire, person: Person, mut events: broadcast::Receiver<Va
         None => people::acts_by_clock(&person.does),
     };
     if by_clock {
+        let mut began = wire.began.clone();
+        if began.wait_for(|began| *began).await.is_err() {
+            return;
+        }
         tokio::time::sleep(after).await;
         act(&wire, &person, &session, None).await;
         return;
@@ -89,6 +93,10 @@ async fn act(wire: &Wire, person: &Person, session: &str, sight: Option<&Sight>)
             Some(answers) => (format!("/question/{}/reply", sight.id), json!({ "answers": answers })),
             None => (format!("/question/{}/reject", sight.id), Value::Null),
         },
+        (does, Some(sight)) if sight.legacy => {
+            let path = format!("/session/{}/permissions/{}", sight.session, sight.id);
+            (path, json!({ "response": permission(does) }))
+        }
         (does, Some(sight)) => (format!("/permission/{}/reply", sight.id), json!({ "reply": permission(does) })),
         (_, None) => return,
     };
@@ -97,13 +105,7 @@ async fn act(wire: &Wire, person: &Person, session: &str, sight: Option<&Sight>)
         _ if body.is_null() => String::new(),
         _ => body.to_string(),
     };
-    let mut result = super::http::call(PROXY_PORT, "POST", &path, Some(text.as_bytes())).await;
-    if let (Ok((404, _)), Some(sight), false) = (&result, sight, path.starts_with("/question")) {
-        // opencode up to 1.0 has this route alone
-        let legacy = format!("/session/{}/permissions/{}", sight.session, sight.id);
-        result = post(PROXY_PORT, &legacy, &json!({ "response": permission(&person.does) })).await;
-    }
-    let line = match result {
+    let line = match super::http::call(PROXY_PORT, "POST", &path, Some(text.as_bytes())).await {
         Ok((status, response)) => {
             json!({"method": "POST", "path": path, "body": body, "status": status, "response": response})
         }
