@@ -1,4 +1,4 @@
-//! The fake opencode against recorded exchanges of 1.2.15, 1.3.2 and 1.18.33 with `serve` (tests/golden).
+//! The fake opencode against recorded exchanges of 1.0.185, 1.2.15, 1.3.2 and 1.18.33 with `serve` (tests/golden).
 //!
 //! A version's files are played in order on one engine, so 09 sees what 08 left. The recorded requests are sent at
 //! the recorded points, the scripted model says what it said then, and the answers and the events that come out are
@@ -37,9 +37,64 @@ fn v1_18_33_is_as_recorded() {
 /// A text ends behind the calls of its response, in every release; up to 1.2 an error says that it is one.
 #[test]
 fn fresh_exchanges_are_as_recorded() {
+    for (version, file, turns, said) in fresh() {
+        let compared = play_fresh(version, file, &read(version, file), turns, said);
+        assert_eq!(compared.differences, [], "{version}/{file}");
+        assert!(compared.events > 15, "{version}/{file}: {} events", compared.events);
+    }
+}
+
+/// What only 1.0.185 writes is held to its recordings, and no allow-list hides it.
+#[test]
+fn a_changed_exchange_of_1_0_185_is_noticed() {
+    for (of, from, to) in [
+        ("serve_bash_once", r#""pattern":["step2 *"]"#, r#""pattern":["step2"]"#),
+        ("serve_bash_once", r#""title":"step1""#, r#""title":"step one""#),
+        (
+            "serve_bash_once",
+            r#""permissionID":"per_000001","response":"once""#,
+            r#""permissionID":"per_000001","response":"always""#,
+        ),
+        ("serve_bash_once", r#""summary":{"title":"Scripted","diffs":[]}"#, r#""summary":{"diffs":[1]}"#),
+        ("serve_bash_reject", " You may try again with different parameters.", ""),
+        ("serve_bash_reject", r#""metadata":{"command":"step1""#, r#""metadata":{"command":"step2""#),
+        (
+            "serve_words_and_question",
+            r#""tool":"question","state":{"status":"pending""#,
+            r#""tool":"invalid","state":{"status":"pending""#,
+        ),
+        ("serve_words_and_question", "todowrite, todoread", "todowrite"),
+        ("serve_words_and_question", r#""tokens":{"input":10"#, r#""tokens":{"total":13,"input":10"#),
+        ("serve_words_and_question", r#","delta":"Two ways lie open.""#, ""),
+    ] {
+        let (version, file, turns, said) =
+            fresh().into_iter().find(|(version, file, ..)| (*version, *file) == ("1.0.185", of)).expect("it is there");
+        let text: String = read(version, file).iter().map(|line| format!("{line}\n")).collect();
+        assert!(text.contains(from), "{file} has {from}");
+        let lines: Vec<Value> =
+            text.replace(from, to).lines().map(|line| serde_json::from_str(line).expect("it stays JSON")).collect();
+        assert_ne!(play_fresh(version, file, &lines, turns, said).differences, [], "not noticed: {from}");
+    }
+}
+
+type Fresh = (&'static str, &'static str, Vec<Turn>, Vec<Vec<ModelEvent>>);
+
+fn play_fresh(version: &str, file: &str, lines: &[Value], turns: Vec<Turn>, said: Vec<Vec<ModelEvent>>) -> Compared {
+    let setup = Setup { turns, question_registered: true, ..Setup::default() };
+    let mut pair = Pair::new(version, setup).expect("it is played").with_model("fake", "m");
+    let mut said = said.into_iter();
+    let compared = pair.play(file, lines, &mut |_: &str, _: &Response, _: &str| said.next().unwrap_or_default());
+    assert_eq!(said.next(), None, "{version}/{file}: the model is asked as often as recorded");
+    compared
+}
+
+/// Recordings that `rehang drift` made, what the plan knows of each, and what the model said.
+fn fresh() -> Vec<Fresh> {
     let call = |id: &str, name: &str, input: Value| {
         ModelEvent::ToolCall(ToolCall { id: id.to_owned(), name: name.to_owned(), input })
     };
+    let text =
+        |text: &str| vec![ModelEvent::Start, ModelEvent::TextDelta(text.to_owned()), ModelEvent::Finish(Finish::Stop)];
     let options = json!([{ "label": "sqlite", "description": "" }, { "label": "postgres", "description": "" }]);
     let question =
         json!({ "question": "Which database?", "header": "Question", "options": options, "multiple": false });
@@ -50,31 +105,36 @@ fn fresh_exchanges_are_as_recorded() {
         call("call_1_1", "question", json!({ "questions": [question.clone()] })),
         ModelEvent::Finish(Finish::ToolCalls),
     ];
-    let input = json!({ "command": "step1", "description": "Runs the scenario's command" });
-    let runs = vec![ModelEvent::Start, call("call_1_0", "bash", input), ModelEvent::Finish(Finish::ToolCalls)];
-    let question: Question = serde_json::from_value(question).expect("a question");
-    let bash = Bash {
-        command: "step1".to_owned(),
-        asks: Some("bash".to_owned()),
-        does: Vec::new(),
-        timeout: None,
-        tool: BashTool::default(),
+    let runs = |step: usize| {
+        let input = json!({ "command": format!("step{step}"), "description": "Runs the scenario's command" });
+        let call = call(&format!("call_{step}_0"), "bash", input);
+        vec![ModelEvent::Start, call, ModelEvent::Finish(Finish::ToolCalls)]
     };
+    let question: Question = serde_json::from_value(question).expect("a question");
+    let bash = |step: usize| {
+        Turn::Bash(Bash {
+            command: format!("step{step}"),
+            asks: Some("bash".to_owned()),
+            does: Vec::new(),
+            timeout: None,
+            tool: BashTool::default(),
+        })
+    };
+    let say = |text: &str| Turn::Say(text.to_owned());
+    let no_such_tool = "Done: The arguments provided to the tool are invalid: Model tried to call unavailable tool \
+        'question'. Available tools: invalid, bash, read, glob, grep, list, edit, write, task, webfetch, todowrite, \
+        todoread.";
     let asked = || vec![Turn::Say("Two ways lie open.".to_owned()), Turn::Ask(vec![question.clone()])];
-    for (version, file, turns, said) in [
-        ("1.2.15", "serve_words_and_question", asked(), asks.clone()),
-        ("1.3.2", "serve_words_and_question", asked(), asks.clone()),
-        ("1.18.33", "serve_words_and_question", asked(), asks.clone()),
-        ("1.3.2", "serve_bash_reject", vec![Turn::Bash(bash)], runs),
-    ] {
-        let setup = Setup { turns, question_registered: true, ..Setup::default() };
-        let mut pair = Pair::new(version, setup).expect("it is played").with_model("fake", "m");
-        let mut said = Some(said);
-        let mut model = |_: &str, _: &Response, _: &str| said.take().expect("the model is asked once");
-        let compared = pair.play(file, &read(version, file), &mut model);
-        assert_eq!(compared.differences, [], "{version}/{file}");
-        assert!(compared.events > 15, "{version}/{file}: {} events", compared.events);
-    }
+    let and_ends = || [asked(), vec![say("Done: {answer}")]].concat();
+    vec![
+        ("1.0.185", "serve_words_and_question", and_ends(), vec![asks.clone(), text(no_such_tool)]),
+        ("1.2.15", "serve_words_and_question", asked(), vec![asks.clone()]),
+        ("1.3.2", "serve_words_and_question", asked(), vec![asks.clone()]),
+        ("1.18.33", "serve_words_and_question", asked(), vec![asks]),
+        ("1.0.185", "serve_bash_once", vec![bash(1), bash(2), say("Clean.")], vec![runs(1), runs(2), text("Clean.")]),
+        ("1.0.185", "serve_bash_reject", vec![bash(1)], vec![runs(1)]),
+        ("1.3.2", "serve_bash_reject", vec![bash(1)], vec![runs(1)]),
+    ]
 }
 
 fn play(version: &str) {

@@ -1,4 +1,4 @@
-//! `opencode run --format json`, the fake's against recordings of 1.2.15, 1.3.2 and 1.18.33.
+//! `opencode run --format json`, the fake's against recordings of 1.0.185, 1.2.15, 1.3.2 and 1.18.33.
 //!
 //! Each file of tests/golden/opencode-run-VERSION is what a release printed, line by line, while its model said what the
 //! test's plan says; those whose last line is no end hung ([`rehang_drift::claude::compare`]).
@@ -13,14 +13,14 @@ use std::path::{Path, PathBuf};
 #[test]
 fn every_recorded_run_is_played_the_same() {
     let (mut wrong, mut played) = (Vec::new(), 0);
-    for version in ["1.2.15", "1.3.2", "1.18.33"] {
+    for version in ["1.0.185", "1.2.15", "1.3.2", "1.18.33"] {
         for file in recordings(version) {
             played += 1;
             wrong.extend(differences(version, &file, |_| {}));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert_eq!(played, 13, "recordings were added or lost");
+    assert_eq!(played, 17, "recordings were added or lost");
 }
 
 #[test]

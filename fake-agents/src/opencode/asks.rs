@@ -7,7 +7,7 @@ use super::engine::{About, Engine};
 use super::json::{field, next_field, strings};
 use super::release::{Dialect, Flavour};
 use super::render;
-use super::tools::Outcome;
+use super::tools::{Kind, Outcome};
 use rehang_judge::{AskEnd, AskKind, Cause, Fact};
 use rehang_scenario::Canon;
 use rehang_scenario::turns::Question;
@@ -15,6 +15,8 @@ use rehang_strategy::{Seen, pawwork};
 
 /// What a rejected permission tells the model (`permission/index.ts`).
 pub const PERMISSION_REJECTED: &str = "The user rejected permission to use this specific tool call.";
+/// What 1.0.185 says more (recorded).
+const TRY_AGAIN: &str = " You may try again with different parameters.";
 /// What a dismissed question tells the model (`question/index.ts`).
 pub const QUESTION_REJECTED: &str = "The user dismissed this question";
 
@@ -295,7 +297,14 @@ impl Engine {
         let answers = if rejected { Vec::new() } else { vec![vec![reply.word().to_owned()]] };
         self.ended(&ask.id, if rejected { AskEnd::Rejected } else { AskEnd::Replied }, &by, answers);
         if rejected {
-            self.tool_over(ask.tool, Outcome::Refused { error: PERMISSION_REJECTED.to_owned() });
+            let mut error = PERMISSION_REJECTED.to_owned();
+            if old {
+                error.push_str(TRY_AGAIN);
+                if let (Asked::Permission { metadata, .. }, Some((.., shown))) = (&ask.what, self.shown(ask.tool)) {
+                    shown.metadata.clone_from(metadata);
+                }
+            }
+            self.tool_over(ask.tool, Outcome::Refused { error });
         } else {
             self.granted(ask.tool);
         }
@@ -338,13 +347,18 @@ impl Engine {
                 out.push_str(",\"questions\":");
                 render::questions(out, questions);
             }
-            Asked::Permission { permission, patterns, metadata, .. } if self.release.dialect == Dialect::V1_0 => {
+            Asked::Permission { permission, patterns, always, metadata } if self.release.dialect == Dialect::V1_0 => {
                 next_field(out, "type", permission);
+                // Of a command it shows what `always` would allow, and the command itself in the title.
+                let command = match self.tool(ask.tool).map(|tool| &tool.kind) {
+                    Some(Kind::Bash { bash, .. }) if permission == "bash" => Some(bash.command.clone()),
+                    _ => None,
+                };
                 out.push_str(",\"pattern\":");
-                strings(out, patterns);
+                strings(out, if command.is_some() { always } else { patterns });
                 next_field(out, "messageID", message);
                 next_field(out, "callID", &ask.call);
-                next_field(out, "title", &patterns.join("; "));
+                next_field(out, "title", &command.unwrap_or_else(|| patterns.join("; ")));
                 out.push_str(",\"metadata\":{");
                 out.push_str(metadata);
                 out.push_str("},\"time\":{\"created\":");

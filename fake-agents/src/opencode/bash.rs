@@ -4,7 +4,7 @@
 //! streamed output stands in `metadata.output` and stops growing at its limit.
 
 use super::engine::{Effect, Engine};
-use super::json::{field, next_field, quoted};
+use super::json::{field, next_field, quoted, strings};
 use super::release::{BASH_TIMEOUT_MS, Dialect, METADATA_MAX_BYTES};
 use super::tools::{BashEnd, Kind, Outcome, ToolRun};
 use rehang_scenario::turns::Bash;
@@ -25,7 +25,12 @@ impl Engine {
         };
         let metadata = match self.release.dialect {
             Dialect::V1_18 => format!("\"command\":{}", quoted(&bash.command)),
-            _ => String::new(),
+            Dialect::V1_2 => String::new(),
+            Dialect::V1_0 => {
+                let mut metadata = format!("\"command\":{},\"patterns\":", quoted(&bash.command));
+                strings(&mut metadata, &always);
+                metadata
+            }
         };
         self.ask_permission(id, &permission, patterns, always, metadata);
     }

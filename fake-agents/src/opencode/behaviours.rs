@@ -56,7 +56,7 @@ const BEHAVIOURS: &[Behaviour] = &[
     b("a subagent's permission carries the child's id; the parent waits", TWO, Recorded, "golden 13"),
     b("a heartbeat every 10 s", TWO, Recorded, "golden 08, 09"),
     b("a stream without a finish reason is asked again", TWO, Recorded, "golden 13 (a session of another recording)"),
-    b("a text ends behind the calls of its response", THREE, Recorded, "golden serve_words_and_question"),
+    b("a text ends behind the calls of its response", ALL, Recorded, "golden serve_words_and_question"),
     b(
         "1.3.2 writes as 1.2.15, but for `Error: ` in front of an error",
         &["1.3.2"],
@@ -64,7 +64,7 @@ const BEHAVIOURS: &[Behaviour] = &[
         "golden serve_bash_reject",
     ),
     b("run: stdin is read to its end first", ALL, Read, "measured; anomalyco/opencode#38723"),
-    b("run: a text, line by line", THREE, Recorded, "golden run-text"),
+    b("run: a text, line by line", ALL, Recorded, "golden run-text"),
     b("run: a question hangs", &["1.2.15"], Recorded, "golden run-question; AltimateAI/altimate-code#936"),
     b(
         "run: the question tool is withheld from the root session",
@@ -73,14 +73,13 @@ const BEHAVIOURS: &[Behaviour] = &[
         "golden run-question",
     ),
     b("run: permissions are rejected, exit code 0", THREE, Recorded, "golden run-bash_permission"),
-    b("run: a permission hangs", &["1.0.185"], Read, "measured"),
+    b("run: a permission hangs, behind a menu on stdout", &["1.0.185"], Recorded, "golden run-bash_permission"),
     b(
         "run: asks of child sessions are ignored",
-        &["1.2.15", "1.3.2"],
+        &["1.0.185", "1.2.15", "1.3.2"],
         Recorded,
         "golden run-subagent_permission; anomalyco/opencode#36868",
     ),
-    b("run: asks of child sessions are ignored", &["1.0.185"], Read, "anomalyco/opencode#36868"),
     b(
         "run: asks of child sessions are rejected like the root's; a subagent whose last call failed fails",
         &["1.18.33"],
@@ -88,11 +87,17 @@ const BEHAVIOURS: &[Behaviour] = &[
         "golden run-subagent_permission",
     ),
     b(
-        "one reply route, permission.updated, no question tool",
+        "one reply route, permission.updated, no question tool; a text is shown with its first word",
+        &["1.0.185"],
+        Recorded,
+        "golden serve_words_and_question, serve_bash_once, serve_bash_reject",
+    ),
+    b(
+        "a route that it has not is a 404",
         &["1.0.185"],
         Read,
-        "OpenAPI of 1.0.185. Seen live and not played: `step1 *` for a pattern and in the metadata, a title in a \
-         message's summary, tokens without a total, a menu on stdout",
+        "Seen live and not played: it is asked of the vendor's website, and without a network a 500. Nor is a message's \
+         title, which a model of its own says",
     ),
     b(
         "run: a stream without a byte for 300 s is asked for again, in the same message; its open text is not shown",

@@ -7,7 +7,7 @@ use rehang_scenario::{Agent, Span};
 /// How a release writes its events and objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dialect {
-    /// 1.0.185: `permission.updated`, one reply route, no question tool. Read from upstream; not recorded.
+    /// 1.0.185 (recorded): `permission.updated`, one reply route, no question tool.
     V1_0,
     /// 1.2.15 (recorded) and 1.3.2, and the forks that branched off there.
     V1_2,
@@ -57,9 +57,12 @@ pub const SILENCE_MAX: Span = Span::secs(300);
 /// The tools of 1.18.33 (recorded).
 const TOOLS: &[&str] =
     &["bash", "edit", "glob", "grep", "invalid", "question", "read", "skill", "task", "todowrite", "webfetch", "write"];
-/// The tools of 1.3.2 (recorded; where the question stands among them is read), taken for those of older ones.
+/// The tools of 1.3.2 (recorded; where the question stands among them is read), taken for those of 1.1 and 1.2.
 const TOOLS_OLD: &[&str] =
     &["invalid", "question", "bash", "read", "glob", "grep", "edit", "write", "task", "webfetch", "todowrite", "skill"];
+/// The tools of 1.0.185 (recorded).
+const TOOLS_FIRST: &[&str] =
+    &["invalid", "bash", "read", "glob", "grep", "list", "edit", "write", "task", "webfetch", "todowrite", "todoread"];
 
 /// One release.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -149,7 +152,11 @@ impl Release {
             run_rejects_permissions: at >= (1, 1),
             run_follows_children: newest,
             errors_say_so: at < (1, 3),
-            tools: if newest { TOOLS } else { TOOLS_OLD },
+            tools: match dialect {
+                Dialect::V1_0 => TOOLS_FIRST,
+                Dialect::V1_2 => TOOLS_OLD,
+                Dialect::V1_18 => TOOLS,
+            },
             unknown_ask_is_404: newest,
             abort: if newest { Abort::Settles } else { Abort::Leaves },
             retry_stops_tools: newest,

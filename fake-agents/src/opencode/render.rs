@@ -37,7 +37,7 @@ pub fn session(out: &mut String, release: &Release, session: &Session, parent: &
         }
         out.push_str(",\"cost\":0,\"tokens\":");
         let (input, output) = session.tokens;
-        tokens(out, Usage { input, output }, false);
+        tokens(out, Usage { input, output, summed: false });
     }
     if session.summarised {
         out.push_str(",\"summary\":{\"additions\":0,\"deletions\":0,\"files\":0}");
@@ -243,12 +243,13 @@ fn times(out: &mut String, start_ms: u64, end_ms: Option<u64>) {
 }
 
 fn usage(out: &mut String, said: Option<Usage>) {
-    tokens(out, said.unwrap_or(Usage { input: 0, output: 0 }), said.is_some());
+    let said = said.unwrap_or(Usage { input: 0, output: 0, summed: false });
+    tokens(out, said);
 }
 
-fn tokens(out: &mut String, usage: Usage, total: bool) {
+fn tokens(out: &mut String, usage: Usage) {
     out.push('{');
-    if total {
+    if usage.summed {
         out.push_str("\"total\":");
         number(out, usage.input + usage.output);
         out.push(',');

@@ -210,8 +210,9 @@ impl Run {
             self.host.say(&format!("! permission requested: {permission} ({patterns}); auto-rejecting"));
             let _ = self.host.engine.reply_permission(id, Permit::Reject, &by);
         } else {
-            // 1.0.185 draws a menu that nobody answers without a terminal.
-            self.host.say(&format!("Permission required to run: {patterns}"));
+            // 1.0.185 draws a menu that nobody answers without a terminal, among the lines of JSON.
+            let menu = "│  ● Allow once\n│  ○ Always allow\n│  ○ Reject\n└\n";
+            self.out.push(format!("\x1b[?25l│\n◆  Permission required to run: {patterns}\n{menu}").as_bytes());
         }
     }
 

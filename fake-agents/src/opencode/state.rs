@@ -102,6 +102,8 @@ pub struct Usage {
     pub input: u64,
     /// Out of it.
     pub output: u64,
+    /// The release shows their sum too.
+    pub summed: bool,
 }
 
 /// A part of a message.

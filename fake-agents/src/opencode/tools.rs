@@ -251,7 +251,12 @@ impl Engine {
         let live = self.run_at(run).is_some_and(|at| self.runs[at].live);
         let now_ms = self.now.0;
         let says_so = self.release.errors_say_so;
-        let keeps_metadata = self.release.dialect == Dialect::V1_18 && tool.child().is_some();
+        let says_whole = self.release.dialect > Dialect::V1_0;
+        let keeps_metadata = match self.release.dialect {
+            Dialect::V1_0 => matches!(outcome, Outcome::Refused { .. }),
+            Dialect::V1_2 => false,
+            Dialect::V1_18 => tool.child().is_some(),
+        };
         let (text, error, refused) = match &outcome {
             Outcome::Done { output, .. } => (output.clone(), false, false),
             Outcome::Failed { error } => (error.clone(), true, false),
@@ -268,10 +273,12 @@ impl Engine {
                 Outcome::Done { output, title, metadata } => {
                     shown.title = title;
                     shown.metadata = metadata;
-                    if !shown.metadata.is_empty() {
-                        shown.metadata.push(',');
+                    if says_whole {
+                        if !shown.metadata.is_empty() {
+                            shown.metadata.push(',');
+                        }
+                        shown.metadata.push_str("\"truncated\":false");
                     }
-                    shown.metadata.push_str("\"truncated\":false");
                     ToolState::Completed { output, end_ms: now_ms }
                 }
                 Outcome::Failed { error } | Outcome::Refused { error } => {
@@ -376,15 +383,18 @@ impl Engine {
         self.ask_question(id, questions);
     }
 
-    /// A tool that the model was not offered: the call is turned into one of the `invalid` tool.
+    /// A tool that the model was not offered: the call is turned into one of the `invalid` tool once it is whole.
     fn invalid(&mut self, id: u32, nth: u32, run: u32, session: usize, message: usize, call: ToolCall) {
         let offered = self.release.tools.iter().filter(|tool| **tool != "question" || self.question_available(session));
         let offered = offered.copied().collect::<Vec<_>>().join(", ");
         let error = format!("Model tried to call unavailable tool '{}'. Available tools: {offered}.", call.name);
         let input = serde_json::json!({ "tool": call.name, "error": error });
-        let call = ToolCall { id: call.id, name: "invalid".to_owned(), input };
+        let call = ToolCall { id: call.id, name: call.name, input };
         self.new_tool_part(session, message, &call);
         self.push_tool(id, nth, run, session, message, &call, Kind::Other);
+        if let Some((.., shown)) = self.shown(id) {
+            "invalid".clone_into(&mut shown.name);
+        }
         self.show_running(id);
         let output = format!("The arguments provided to the tool are invalid: {error}");
         self.tool_over(id, Outcome::Done { output, title: "Invalid Tool".to_owned(), metadata: String::new() });

@@ -20,7 +20,7 @@ const RETRY_FIRST_MS: u64 = 2_000;
 /// The longest such delay without a server's word (`session/retry.ts`).
 const RETRY_MAX_MS: u64 = 30_000;
 /// What every response of a model costs here: the goldens' scripted model says 10 and 3.
-const USAGE: Usage = Usage { input: 10, output: 3 };
+const USAGE: Usage = Usage { input: 10, output: 3, summed: true };
 
 /// One run of the loop: from a prompt to idle.
 #[derive(Debug, Clone)]
@@ -186,7 +186,8 @@ impl Engine {
                     Finish::ToolCalls => "tool-calls",
                     Finish::Unknown | Finish::None => "unknown",
                 };
-                self.runs[at].finish = Some((reason, Some(USAGE)));
+                let summed = self.release.dialect > Dialect::V1_0;
+                self.runs[at].finish = Some((reason, Some(Usage { summed, ..USAGE })));
             }
             ModelEvent::Error { status, message } => self.model_failed(now, stream, status, &message),
         }
@@ -294,7 +295,7 @@ impl Engine {
         let part = self.new_part(session, reply, Body::StepFinish { reason, usage });
         self.part_event(session, reply, part);
         let now_ms = self.now.0;
-        if let Some(Usage { input, output }) = usage {
+        if let Some(Usage { input, output, .. }) = usage {
             let tokens = &mut self.sessions[session].tokens;
             *tokens = (tokens.0 + input, tokens.1 + output);
         }
@@ -303,10 +304,22 @@ impl Engine {
             said.usage = usage;
         }
         let newest = self.release.dialect == Dialect::V1_18;
-        if !newest {
-            self.message_event(session, reply, false);
-            self.touched(session);
-            self.message_event(session, user, true);
+        match self.release.dialect {
+            Dialect::V1_0 => {
+                self.message_event(session, reply, false);
+                self.message_event(session, user, true);
+                // A summary behind the last step is written twice.
+                if reason != "tool-calls" {
+                    self.message_event(session, user, true);
+                }
+                self.touched(session);
+            }
+            Dialect::V1_2 => {
+                self.message_event(session, reply, false);
+                self.touched(session);
+                self.message_event(session, user, true);
+            }
+            Dialect::V1_18 => {}
         }
         self.show_orphans_aborted(id);
         if let Some(said) = self.reply_mut(session, reply) {
@@ -453,9 +466,12 @@ impl Engine {
         run.attempt = 0;
         self.message_event(session, reply, false);
         if first {
+            if self.release.dialect == Dialect::V1_0 {
+                self.message_event(session, user, true);
+            }
             self.sessions[session].summarised = true;
             self.touched(session);
-            if self.release.dialect < Dialect::V1_18 {
+            if self.release.dialect == Dialect::V1_2 {
                 self.message_event(session, user, true);
             }
         } else if self.release.dialect == Dialect::V1_18 {
@@ -528,7 +544,10 @@ impl Engine {
                 let body = Body::Text { text: String::new(), start_ms: self.now.0, end_ms: None };
                 let part = self.new_part(session, message, body);
                 self.runs[at].text = Some(part);
-                self.part_event(session, message, part);
+                // 1.0.185 shows a text with its first word.
+                if self.release.dialect > Dialect::V1_0 {
+                    self.part_event(session, message, part);
+                }
                 part
             }
         };

@@ -35,10 +35,15 @@ fn left_out(event: &Value, known: &[String]) -> bool {
 ///  - The ask and the part that says `running` are published by two fibers: the ask is put first.
 ///  - 1.18.33 publishes some events by reference and writes them later, so the first word of a reply may show its end
 ///    (13): of a reply's first event only the id is compared. A session's tokens in a summary are as late (13).
+///  - 1.0.185 asks for a permission while it still reads the stream that called the tool: where the ask stands among the
+///    first parts of its step is chance, so its asks are a lane of their own.
+///  - 1.0.185 asks its model for the title of a message, by a request that the fake has not: the title is left out, and
+///    with it the event that brings it.
 ///  - 1.18.33 tells a `task` part twice over (13): of equal events of such a part in a row one is kept.
 fn in_lanes(events: Vec<Value>) -> BTreeMap<String, Vec<Value>> {
     let mut lanes: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     let mut begun: Vec<String> = Vec::new();
+    let mut titled: Vec<String> = Vec::new();
     for mut event in events {
         let kind = event["type"].as_str().unwrap_or_default().to_owned();
         let summary = !event["properties"]["info"]["summary"].is_null();
@@ -57,10 +62,20 @@ fn in_lanes(events: Vec<Value>) -> BTreeMap<String, Vec<Value>> {
                 }
             }
         }
+        if let Some(Value::Object(summary)) = event.pointer_mut("/properties/info/summary")
+            && summary.remove("title").is_some()
+        {
+            let id = event["properties"]["info"]["id"].as_str().unwrap_or_default().to_owned();
+            if !titled.contains(&id) {
+                titled.push(id);
+                continue;
+            }
+        }
         let session = session_of(&event).unwrap_or_default();
         let lane = match (background, kind.as_str()) {
             (true, "session.diff") => format!("diffs of {session}"),
             (true, _) => format!("background of {session}"),
+            (false, "permission.updated") => format!("asks of {session}"),
             (false, _) => "turn".to_owned(),
         };
         let lane = lanes.entry(lane).or_default();
@@ -248,7 +263,9 @@ impl Pair {
             let created = |e: &Value| (e["type"] == "session.created").then(|| session_of(e)).flatten();
             let asked = |e: &Value| {
                 let kind = e["type"].as_str()?;
-                kind.ends_with(".asked").then(|| e["properties"]["id"].as_str().map(str::to_owned)).flatten()
+                (kind.ends_with(".asked") || kind == "permission.updated")
+                    .then(|| e["properties"]["id"].as_str().map(str::to_owned))
+                    .flatten()
             };
             for key in [&created as &dyn Fn(&Value) -> Option<String>, &asked] {
                 let (theirs, ours) = (order(recorded, key), order(&self.events, key));
