@@ -96,8 +96,8 @@ impl Place {
         let mut command = Command::new(own);
         command.args(["upstream", "small@1.0.0", "text", "question", "--terminal", "null", "--jobs", "1"]);
         command.args(["--deadline", &seconds.to_string(), "--format", "json", "--agents"]).arg(self.at("agents"));
-        command.arg("--results").arg(self.at("rows")).arg("--scenarios");
-        command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/upstream"));
+        // outside of the repository: the scenarios are those inside the binary
+        command.arg("--results").arg(self.at("rows")).current_dir(self.dir.path());
         command.env("PATH", path).env("REHANG_CACHE", self.at("cache")).env("STUB", self.dir.path());
         command.env("REHANG_FAKES", own).stdin(Stdio::null()).stdout(Stdio::piped());
         command

@@ -57,7 +57,7 @@ pub fn scenarios(filters: &[String], paths: &[PathBuf]) -> Result<Vec<Named>, Co
     }
     let (mut named, mut broken) = (Vec::new(), None);
     for path in &all {
-        let bytes = std::fs::read(path).map_err(|e| CommandError::Usage(format!("{}: {e}", path.display())))?;
+        let bytes = crate::corpus::read(path).map_err(|e| CommandError::Usage(format!("{}: {e}", path.display())))?;
         // what it expects of fakes and strategies is nothing to a real release, so it is not checked here
         let family = match load(&path.display().to_string(), &bytes).into_result() {
             Ok(family) => family,
