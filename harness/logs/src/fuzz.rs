@@ -161,4 +161,19 @@ mod tests {
             assert!(right > 300, "{}: {right} of 1,000 came through", format.name());
         }
     }
+
+    #[test]
+    fn what_was_found_once() {
+        let part = r#"{"type":"tool","tool":"bash","callID":"c1","state":"running","time":{"start":1000,"end":2000}}"#;
+        let message = format!(r#"{{"info":{{"id":"m1","role":"assistant","sessionID":"ses_1"}},"parts":[{part}]}}"#);
+        let export = format!(r#"{{"info":{{"id":"ses_1"}},"messages":[{message}]}}"#);
+        one(Format::OpencodeExport, export.as_bytes());
+        let running = r#"{"type":"message.part.updated","properties":{"part":{"id":"p1","sessionID":"ses_1","messageID":"m1","type":"tool","tool":"bash","callID":"c1","state":{"status":"running","input":{"command":"ls"}}}}}"#;
+        for name in ["bash\\u0000", "\\u202e"] {
+            let asked = format!(
+                r#"{{"type":"permission.asked","properties":{{"id":"per_1","sessionID":"ses_1","permission":"{name}","patterns":["ls"],"tool":{{"messageID":"m1","callID":"c1"}}}}}}"#
+            );
+            assert!(one(Format::OpencodeEvents, format!("{running}\n{asked}\n").as_bytes()), "{name:?}");
+        }
+    }
 }

@@ -168,7 +168,7 @@ impl<'a> Drafter<'a> {
         });
         let permission = permission.or_else(|| {
             let name = call.permission.clone()?;
-            Some((if name.is_empty() { "bash".to_owned() } else { name }, Vec::new()))
+            Some((name, Vec::new()))
         });
         let by_hand = matches!(&self.guess.hang, Hang::Call { call: id, permission: true } if *id == call.id);
         match &call.does {
@@ -193,7 +193,7 @@ impl<'a> Drafter<'a> {
                     call.told.as_ref().map_or(0, |told| told.at.saturating_sub(waited.or(began).unwrap_or(told.at)));
                 let mut bash = Bash {
                     command: self.text(command),
-                    asks: permission.map(|(name, _)| name),
+                    asks: permission.map(|(name, _)| self.permission(&name)),
                     does: Vec::new(),
                     timeout: timeout_ms.filter(|ms| *ms > 0 && *ms <= limits::GAP_MAX_MS).map(Span::ms),
                     tool: BashTool::default(),
@@ -221,7 +221,7 @@ impl<'a> Drafter<'a> {
                     Some((permission, patterns)) => {
                         let patterns = if patterns.is_empty() { vec![on.clone()] } else { patterns };
                         let patterns = patterns.iter().map(|p| self.text(p)).collect();
-                        let tool = self.text(&name.to_lowercase());
+                        let (tool, permission) = (self.text(&name.to_lowercase()), self.permission(&permission));
                         Turn::Permit(Permit { tool, permission, patterns, output: self.text(&output) })
                     }
                     // no process and no permission: a command stands for it, which nobody runs
@@ -247,13 +247,19 @@ impl<'a> Drafter<'a> {
             Asks::Questions(questions) => Turn::Ask(self.questions(questions)),
             Asks::Permission { permission, patterns } => Turn::Permit(Permit {
                 tool: self.text(permission),
-                permission: self.text(permission),
+                permission: self.permission(permission),
                 patterns: patterns.iter().map(|p| self.text(p)).collect(),
                 output: String::new(),
             }),
         };
         let child = self.story.depth(&ask.session) > 0;
         Some(if child { Turn::Task(Task { description: "a task".to_owned(), turns: vec![turn] }) } else { turn })
+    }
+
+    /// What is to be permitted, as a log names it; where it names nothing that can be seen, a command.
+    fn permission(&mut self, name: &str) -> String {
+        let name = self.text(name);
+        if name.is_empty() { "bash".to_owned() } else { name }
     }
 
     /// The first and the last lines of an output.

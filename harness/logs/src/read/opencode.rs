@@ -413,8 +413,10 @@ impl Opencode {
             if let Some(ended) = ended.filter(|_| text(part, "type") == "tool") {
                 // its begin and its end are two events
                 let mut running = part.clone();
-                running["state"]["status"] = Value::from("running");
-                self.part(&running, None, sink);
+                if let Some(state) = running.get_mut("state").and_then(Value::as_object_mut) {
+                    state.insert("status".to_owned(), Value::from("running"));
+                    self.part(&running, None, sink);
+                }
                 sink.at = Some(ended);
             }
             self.part(part, None, sink);
