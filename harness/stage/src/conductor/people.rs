@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use sight::{Sight, answers, external_in, external_reply, permission_in, question_in, questions_of};
 use std::collections::VecDeque;
 
-/// How often somebody looks at a list.
+/// How long after an answer somebody looks at a list again. They wait for it: where none comes, they don't ask again.
 const LOOKS_EVERY: Span = Span::secs(2);
 
 /// Somebody.
@@ -107,9 +107,16 @@ impl Someone {
             let path = self.person.directory.as_ref().map_or((*path).to_owned(), |of| format!("{path}?directory={of}"));
             self.looks.push(hub.request(name, "GET", &path, &Value::Null, None)?);
         }
-        let again = matches!(self.sees, Sees::List | Sees::Blocker);
-        self.looks_at = again.then(|| hub.now + LOOKS_EVERY);
+        self.looks_at = None;
         Ok(())
+    }
+
+    /// One look is over, be it by an answer or without one: the next one is due when all are.
+    fn looked(&mut self, hub: &Hub<'_>, id: u32) {
+        self.looks.retain(|look| *look != id);
+        if self.looks.is_empty() && matches!(self.sees, Sees::List | Sees::Blocker) {
+            self.looks_at = Some(hub.now + LOOKS_EVERY);
+        }
     }
 
     /// Opens the event stream again.
@@ -314,7 +321,9 @@ impl Someone {
                         let picked = answers(does, &sight.questions).unwrap_or_default();
                         let pairs = sight.questions.iter().zip(picked);
                         let map = pairs.map(|(q, labels)| (q.question.clone(), Value::String(labels.join(", "))));
-                        input["answers"] = Value::Object(map.collect());
+                        if let Some(input) = input.as_object_mut() {
+                            input.insert("answers".to_owned(), Value::Object(map.collect()));
+                        }
                         json!({ "behavior": "allow", "updatedInput": input })
                     }
                 };
@@ -381,7 +390,8 @@ impl Actor for Someone {
                 Input::SessionMade(session) => self.session = session,
                 Input::Listening => match self.sees {
                     Sees::Events | Sees::Tree => drop(hub.listen_to_events(name)?),
-                    Sees::List | Sees::Blocker => self.looks_at = Some(hub.now + LOOKS_EVERY),
+                    Sees::List | Sees::Blocker if self.looks.is_empty() => self.looks_at = Some(hub.now + LOOKS_EVERY),
+                    Sees::List | Sees::Blocker => {}
                     Sees::Screen | Sees::Messages | Sees::Clock => {}
                 },
                 Input::Event(event) if self.resumed && event.kind() == "server.connected" => {
@@ -391,10 +401,10 @@ impl Actor for Someone {
                 Input::Event(event) => self.take_event(hub, &event),
                 Input::EventsEnd => self.reopen = hub.agent_alive().then(|| hub.now + self.reconnect),
                 Input::Response { id, body, .. } if self.looks.contains(&id) => {
-                    self.looks.retain(|look| *look != id);
+                    self.looked(hub, id);
                     self.take_list(hub, &body);
                 }
-                Input::Failed { id, .. } => self.looks.retain(|look| *look != id),
+                Input::Failed { id, .. } if self.looks.contains(&id) => self.looked(hub, id),
                 Input::Output(Stream::Stdout, bytes) => match self.sees {
                     Sees::Messages => self.take_output(hub, &bytes),
                     _ => screen = true,
