@@ -97,7 +97,9 @@ impl Sight {
                 let picked = self.answers(does).unwrap_or_default();
                 let pairs = self.questions.iter().zip(picked);
                 let answers = pairs.map(|((question, _), labels)| (question.clone(), Value::from(labels.join(", "))));
-                input["answers"] = Value::Object(answers.collect());
+                if let Some(input) = input.as_object_mut() {
+                    input.insert("answers".to_owned(), Value::Object(answers.collect()));
+                }
                 json!({ "behavior": "allow", "updatedInput": input })
             }
         };
