@@ -141,7 +141,9 @@ fn the_person_hangs_up() {
         match agent {
             // it catches SIGHUP and leaves by itself
             Agent::Claude(_) => assert_eq!(status.code(), Some(129)),
-            _ => assert_eq!(status.signal(), Some(libc::SIGHUP)),
+            // the kernel wakes whoever reads a terminal before it signals its session (`pty_close`): now and then the
+            // end of the input comes first, and the agent leaves by itself
+            _ => assert!(status.signal() == Some(libc::SIGHUP) || status.success(), "{status:?}"),
         }
     }
 }
