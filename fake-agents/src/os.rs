@@ -21,6 +21,9 @@ pub const STDOUT: Fd = Fd(1);
 /// Standard error.
 pub const STDERR: Fd = Fd(2);
 
+/// How many connections may wait at a listener that accepts none: Node's default, near Bun's 512.
+pub const BACKLOG: i32 = 511;
+
 /// A child of one process: its how-manieth, from 1. The child of role `agent` has the role `agent.1`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Child(pub u32);

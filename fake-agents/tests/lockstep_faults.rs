@@ -3,7 +3,7 @@
 mod lockstep;
 
 use lockstep::{cell, drive, kernel};
-use rehang_fakes::os::{Read, Sig, Write};
+use rehang_fakes::os::{BACKLOG, Errno, Read, Sig, Write};
 use rehang_fakes::real::{control, signals};
 use rehang_scenario::Terminal::{Null, Tty};
 use rehang_scenario::VTime;
@@ -96,4 +96,30 @@ fn a_fake_that_cannot_play_says_why() {
 fn a_binary_that_is_not_there() {
     let fault = Kernel::new(Path::new("/no/such/binary")).err();
     assert!(matches!(&fault, Some(WorldFault::Fake(text)) if text.contains("/no/such/binary")), "{fault:?}");
+}
+
+#[test]
+fn a_server_of_somebody_else_on_a_freed_port_is_not_met() {
+    let mut kernel = kernel();
+    let (listener, port) = kernel.listen().unwrap();
+    let connected = kernel.connect(port).unwrap();
+    assert!(connected.is_ok());
+    kernel.close(listener, false).unwrap();
+    let somebody = std::net::TcpListener::bind(("127.0.0.1", port)).unwrap();
+    assert_eq!(kernel.connect(port).unwrap(), Err(Errno::Refused));
+    somebody.set_nonblocking(true).unwrap();
+    assert_eq!(somebody.accept().unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+}
+
+#[test]
+fn a_full_queue_of_connections_is_a_fault_and_no_wait() {
+    let worlds: [Box<dyn World>; 2] = [Box::new(kernel()), Box::new(rehang_stage::sim::Kernel::new())];
+    for mut world in worlds {
+        let (_listener, port) = world.listen().unwrap();
+        // the kernel takes one more than it was told
+        for nth in 0..=BACKLOG {
+            assert!(world.connect(port).unwrap().is_ok(), "{nth}");
+        }
+        assert!(matches!(world.connect(port), Err(WorldFault::Kernel { .. })));
+    }
 }

@@ -16,6 +16,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
+use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// The variable that tells a fake that it takes part, and on which descriptor its conductor is.
@@ -194,6 +195,8 @@ pub enum Told {
         closed: Vec<u32>,
         /// What it plays.
         plan: Option<Box<Plan>>,
+        /// The address of loopback that is the cell's own.
+        address: Ipv4Addr,
     },
     /// Run, at this time. Descriptors that will be readable at once: the kernel may still be at it.
     Go(VTime, Vec<u32>),

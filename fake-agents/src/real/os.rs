@@ -10,7 +10,7 @@ use super::signals::{self, Signals};
 use super::spawn::{self, Order, Stream};
 use crate::Plan;
 use crate::os::{
-    Child, Disposition, Errno, Exit, Fd, FdKind, Group, Os, Program, Read, Sig, Spawn, Stdio, Target, TtyMode, Write,
+    BACKLOG, Child, Disposition, Errno, Exit, Fd, FdKind, Group, Os, Program, Read, Sig, Spawn, Stdio, Target, TtyMode, Write,
 };
 use crate::plan::PLAN_ENV;
 use rehang_judge::{Fact, What};
@@ -50,6 +50,8 @@ pub(super) struct Conductor {
     pub channel: Channel,
     pub lifeline: OwnedFd,
     pub lies: bool,
+    /// The cell's own address of loopback.
+    pub address: Ipv4Addr,
 }
 
 pub(super) struct RealOs {
@@ -155,6 +157,18 @@ impl RealOs {
                 super::leave(1);
             }
         }
+    }
+
+    fn address(&self) -> Ipv4Addr {
+        self.conductor.as_ref().map_or(Ipv4Addr::LOCALHOST, |c| c.address)
+    }
+
+    /// An error that no scenario means: under a conductor the machine is to blame, not the agent.
+    fn unmeant(&self, what: &str, error: rustix::io::Errno) -> Errno {
+        if self.conductor.is_some() {
+            super::give_up(&format!("{what}: {error}"));
+        }
+        descriptor::errno(error)
     }
 
     /// Announces, and waits for the answer; `Now` where there is nobody to ask.
@@ -359,7 +373,7 @@ impl Os for RealOs {
     }
 
     fn listen(&mut self) -> Result<(Fd, u16), Errno> {
-        let (socket, port) = listen().map_err(descriptor::errno)?;
+        let (socket, port) = listen(self.address()).map_err(|e| self.unmeant("listening", e))?;
         Ok((self.install(Descriptor::opened(socket, FdKind::Socket, Key::Listener(port))), port))
     }
 
@@ -378,7 +392,10 @@ impl Os for RealOs {
     }
 
     fn connect(&mut self, port: u16) -> Result<Fd, Errno> {
-        let (socket, ours) = connect(port).map_err(descriptor::errno)?;
+        let (socket, ours) = connect(self.address(), port).map_err(|error| match error {
+            rustix::io::Errno::CONNREFUSED | rustix::io::Errno::CONNRESET => descriptor::errno(error),
+            error => self.unmeant("connecting", error),
+        })?;
         Ok(self.install(Descriptor::opened(socket, FdKind::Socket, Key::Client(ours, port))))
     }
 
@@ -502,28 +519,28 @@ impl Os for RealOs {
     }
 }
 
-/// A listening socket on a free port of 127.0.0.1, and the port.
+/// A listening socket on a free port of an address of loopback, and the port.
 ///
 /// # Errors
 /// The kernel's.
-pub fn listen() -> rustix::io::Result<(OwnedFd, u16)> {
+pub fn listen(address: Ipv4Addr) -> rustix::io::Result<(OwnedFd, u16)> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
     // a port whose old connections are still in TIME_WAIT is free to listen on
     rustix::net::sockopt::set_socket_reuseaddr(&socket, true)?;
-    rustix::net::bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))?;
-    rustix::net::listen(&socket, 128)?;
+    rustix::net::bind(&socket, &SocketAddrV4::new(address, 0))?;
+    rustix::net::listen(&socket, BACKLOG)?;
     let port = port_of(rustix::net::getsockname(&socket)?);
     Ok((socket, port))
 }
 
-/// A connection to a port of 127.0.0.1, and its own port. On loopback the kernel answers at once, whoever listens.
+/// A connection to a port of an address of loopback, and its own port. On loopback the kernel answers at once, whoever listens.
 ///
 /// # Errors
 /// The kernel's.
-pub fn connect(port: u16) -> rustix::io::Result<(OwnedFd, u16)> {
+pub fn connect(address: Ipv4Addr, port: u16) -> rustix::io::Result<(OwnedFd, u16)> {
     let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-    rustix::io::retry_on_intr(|| rustix::net::connect(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)))?;
+    rustix::io::retry_on_intr(|| rustix::net::connect(&socket, &SocketAddrV4::new(address, port)))?;
     rustix::net::sockopt::set_tcp_nodelay(&socket, true)?;
     rustix::io::ioctl_fionbio(&socket, true)?;
     let ours = port_of(rustix::net::getsockname(&socket)?);

@@ -23,7 +23,7 @@ const F_SETSIG: i32 = 10;
 /// Plays to its end.
 pub fn play(programs: Programs, argv: &[String]) -> ! {
     let (mut channel, lifeline) = join();
-    let Told::Start { role, closed, plan } = hear(&mut channel) else { give_up("no start") };
+    let Told::Start { role, closed, plan, address } = hear(&mut channel) else { give_up("no start") };
     for fd in closed {
         // SAFETY: the three standard descriptors are nobody's yet; the runtime opened them when it found them closed.
         unsafe {
@@ -48,7 +48,7 @@ pub fn play(programs: Programs, argv: &[String]) -> ! {
             leave(70)
         }
     };
-    let mut os = RealOs::new(programs, Some(Conductor { channel, lifeline, lies }), role, env);
+    let mut os = RealOs::new(programs, Some(Conductor { channel, lifeline, lies, address }), role, env);
     let mut wait = Wait::default();
     loop {
         let Some(conductor) = &mut os.conductor else { give_up("no conductor") };

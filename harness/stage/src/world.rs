@@ -4,7 +4,7 @@
 //! to its next wait; what a call changed stands in [`World::happened`] when it returns.
 
 use rehang_fakes::Plan;
-use rehang_fakes::os::{Errno, Exit, Read, Sig, Write};
+use rehang_fakes::os::{BACKLOG, Errno, Exit, Read, Sig, Write};
 use rehang_judge::Fact;
 use rehang_scenario::{Canon, Terminal, VTime};
 
@@ -126,6 +126,19 @@ pub enum WorldFault {
     /// A fake could not be started.
     #[error("{0}")]
     Fake(String),
+}
+
+impl WorldFault {
+    /// More connections wait at a listener than its queue takes.
+    pub(crate) fn full_queue() -> WorldFault {
+        WorldFault::Kernel {
+            what: "connecting".into(),
+            why: format!(
+                "over {BACKLOG} connections wait at a listener that accepts none: what the kernel then does, it does \
+                 in real time; let the strategy end sooner, or name it under [[skip]]"
+            ),
+        }
+    }
 }
 
 /// A kernel with processes on it: the simulated one, or the real one.

@@ -4,6 +4,7 @@
 //! ends and exits comes from the conductor's own descriptors and pidfds; announcements say what they cannot show,
 //! and are checked against them. Needs Linux 5.4 (pidfd, `waitid(P_PIDFD)`), `/proc` and `/dev/pts`.
 
+mod address;
 mod canon;
 mod objects;
 mod start;
@@ -13,6 +14,7 @@ mod tty;
 mod turn;
 
 use crate::world::{Handle, Happened, Launch, Left, Proc, Streams, World, WorldFault};
+use address::Claim;
 use objects::Objects;
 use rehang_fakes::os::{Errno, Read, Sig, Write};
 use rehang_fakes::real::control::Key;
@@ -20,6 +22,7 @@ use rehang_fakes::real::signals;
 use rehang_scenario::{Canon, VTime};
 use std::collections::BTreeMap;
 use std::ffi::CString;
+use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -39,6 +42,9 @@ pub struct Kernel {
     /// What participants hold of the lifeline, and the end whose closing kills them.
     lifeline: (OwnedFd, OwnedFd),
     watchdog: Duration,
+    /// The address of loopback that is this kernel's own.
+    address: Ipv4Addr,
+    _claim: Claim,
     processes: Vec<Process>,
     sessions: BTreeMap<i32, Session>,
     objects: Objects,

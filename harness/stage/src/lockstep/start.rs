@@ -3,6 +3,7 @@
 //! Invariant: after [`Kernel::clear_away`] no process that was started here exists, and no descriptor of a cell is
 //! open; the lifeline outlives every participant.
 
+use super::address::Claim;
 use super::streams::Own;
 use super::table::{Session, Shell, State, ended_within, pidfd_of, reap_here, shell_job};
 use super::tty::Master;
@@ -37,10 +38,15 @@ pub(super) fn kernel(fakes: &Path, turn: MutexGuard<'static, ()>) -> Result<Kern
     }
     let lifeline = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|e| fault("making the lifeline", format!("{e}; raise the limit of open files (ulimit -n)")))?;
+    let claim = Claim::new().map_err(|e| {
+        fault("claiming an address of loopback", format!("{e}; the loopback interface must be up"))
+    })?;
     Ok(Kernel {
         fakes,
         lifeline: (descriptor::lifted(lifeline.0), descriptor::lifted(lifeline.1)),
         watchdog: WATCHDOG,
+        address: claim.address(),
+        _claim: claim,
         processes: Vec::new(),
         sessions: BTreeMap::new(),
         objects: Objects::default(),

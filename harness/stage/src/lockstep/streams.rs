@@ -8,7 +8,7 @@ use super::objects::{inbound, outbound};
 use super::table::Aim;
 use super::tty::{Master, signal_of};
 use crate::world::{Handle, WorldFault};
-use rehang_fakes::os::{Errno, FdKind, Read, Sig, Write};
+use rehang_fakes::os::{BACKLOG, Errno, FdKind, Read, Sig, Write};
 use rehang_fakes::real::control::Key;
 use rehang_fakes::real::descriptor;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -161,8 +161,14 @@ impl Kernel {
     }
 
     pub(super) fn connect_own(&mut self, port: u16) -> Result<Result<Handle, Errno>, WorldFault> {
-        match rehang_fakes::real::connect(port) {
-            Err(error) => Ok(Err(descriptor::errno(error))),
+        if self.objects.waiting(port) > u64::from(BACKLOG.cast_unsigned()) {
+            return Err(WorldFault::full_queue());
+        }
+        match rehang_fakes::real::connect(self.address, port) {
+            Err(error @ (rustix::io::Errno::CONNREFUSED | rustix::io::Errno::CONNRESET)) => {
+                Ok(Err(descriptor::errno(error)))
+            }
+            Err(error) => Err(WorldFault::Kernel { what: "connecting".into(), why: error.to_string() }),
             Ok((fd, ours)) => {
                 self.objects.connect(ours, port);
                 Ok(Ok(self.keep(Own::Plain { fd, key: Key::Client(ours, port) })))
@@ -171,8 +177,8 @@ impl Kernel {
     }
 
     pub(super) fn listen_own(&mut self) -> Result<(Handle, u16), WorldFault> {
-        let (fd, port) = rehang_fakes::real::listen().map_err(|e| WorldFault::Kernel {
-            what: "listening on 127.0.0.1".into(),
+        let (fd, port) = rehang_fakes::real::listen(self.address).map_err(|e| WorldFault::Kernel {
+            what: "listening on loopback".into(),
             why: format!("{e}; the loopback interface must be up"),
         })?;
         let key = Key::Listener(port);

@@ -13,7 +13,7 @@ use crate::world::{Change, Handle, Happened, Launch, Left, Proc, Streams, World,
 use net::{Connection, Listener};
 use pipe::Pipe;
 use process::{Desc, Process, State};
-use rehang_fakes::os::{Errno, Read, Sig, Write};
+use rehang_fakes::os::{BACKLOG, Errno, Read, Sig, Write};
 use rehang_scenario::{Canon, Terminal, VTime};
 use std::collections::BTreeMap;
 use tty::Tty;
@@ -381,6 +381,10 @@ impl World for Kernel {
     }
 
     fn connect(&mut self, port: u16) -> Result<Result<Handle, Errno>, WorldFault> {
+        let full = |l: &Listener| l.port == port && l.open && l.waiting.len() > BACKLOG.cast_unsigned() as usize;
+        if self.listeners.iter().any(full) {
+            return Err(WorldFault::full_queue());
+        }
         Ok(self.connect_to(port).map(|id| self.handle(Desc::Socket(id, 0))))
     }
 
