@@ -10,7 +10,8 @@ use super::signals::{self, Signals};
 use super::spawn::{self, Order, Stream};
 use crate::Plan;
 use crate::os::{
-    BACKLOG, Child, Disposition, Errno, Exit, Fd, FdKind, Group, Os, Program, Read, Sig, Spawn, Stdio, Target, TtyMode, Write,
+    BACKLOG, Child, Disposition, Errno, Exit, Fd, FdKind, Group, Os, Program, Read, Sig, Spawn, Stdio, Target, TtyMode,
+    Write,
 };
 use crate::plan::PLAN_ENV;
 use rehang_judge::{Fact, What};

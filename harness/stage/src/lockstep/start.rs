@@ -38,9 +38,8 @@ pub(super) fn kernel(fakes: &Path, turn: MutexGuard<'static, ()>) -> Result<Kern
     }
     let lifeline = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|e| fault("making the lifeline", format!("{e}; raise the limit of open files (ulimit -n)")))?;
-    let claim = Claim::new().map_err(|e| {
-        fault("claiming an address of loopback", format!("{e}; the loopback interface must be up"))
-    })?;
+    let claim = Claim::new()
+        .map_err(|e| fault("claiming an address of loopback", format!("{e}; the loopback interface must be up")))?;
     Ok(Kernel {
         fakes,
         lifeline: (descriptor::lifted(lifeline.0), descriptor::lifted(lifeline.1)),
