@@ -9,6 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::FileType;
 use rustix::termios::{LocalModes, OptionalActions};
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 /// The lowest real number of a descriptor that we open.
@@ -154,11 +155,11 @@ pub fn is_there(fd: BorrowedFd<'_>, what: PollFlags) -> bool {
 
 /// Reads what is there.
 pub fn read(fd: BorrowedFd<'_>, max: usize) -> Read {
-    let mut bytes = Vec::with_capacity(max.clamp(1, PIPE_BYTES));
-    let got = rustix::io::retry_on_intr(|| rustix::io::read(fd, rustix::buffer::spare_capacity(&mut bytes)));
-    match got {
-        Ok(0) => Read::Eof,
-        Ok(_) => Read::Data(bytes),
+    let mut space = [MaybeUninit::uninit(); PIPE_BYTES];
+    let space = &mut space[..max.clamp(1, PIPE_BYTES)];
+    match rustix::io::retry_on_intr(|| rustix::io::read(fd, &mut *space).map(|(bytes, _)| bytes.to_vec())) {
+        Ok(bytes) if bytes.is_empty() => Read::Eof,
+        Ok(bytes) => Read::Data(bytes),
         Err(rustix::io::Errno::AGAIN) => Read::Later,
         Err(error) => Read::Failed(errno(error)),
     }

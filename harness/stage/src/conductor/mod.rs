@@ -172,7 +172,7 @@ impl<'w, 'j> Conductor<'w, 'j> {
                     return self.give_up("it takes steps without end and no time passes");
                 }
                 let sampled = at_instant > SPIN_STEPS && at_instant.is_multiple_of(SPIN_SAMPLE);
-                if sampled && spin.repeats(self.state()?, 0, self.hub.now).is_some() {
+                if sampled && self.repeats(&mut spin)?.is_some() {
                     return self.hang(Ended::Lasso { waits: self.waits(), cycle_ms: 0 });
                 }
                 continue;
@@ -189,12 +189,14 @@ impl<'w, 'j> Conductor<'w, 'j> {
             let Some(next) = next else {
                 return self.hang(Ended::Deadlock(self.waits()));
             };
-            if let Some(cycle) = proof.repeats_if_due(self.hub.material, self.hub.now, || self.state())? {
+            if proof.is_due(self.hub.material)
+                && let Some(cycle) = self.repeats(&mut proof)?
+            {
                 return self.hang(Ended::Lasso { waits: self.waits(), cycle_ms: cycle.as_ms() });
             }
             instants = instants.saturating_add(1);
             if LOOP_INSTANTS.contains(&instants)
-                && let Some(cycle) = loops.repeats(self.state()?, 0, self.hub.now)
+                && let Some(cycle) = self.repeats(&mut loops)?
             {
                 return self.hang(Ended::Lasso { waits: self.waits(), cycle_ms: cycle.as_ms() });
             }
@@ -289,8 +291,19 @@ impl<'w, 'j> Conductor<'w, 'j> {
         self.hub.world.deadline().into_iter().chain(actors).chain(network).min()
     }
 
-    /// The whole state at this instant, canonically.
-    fn state(&mut self) -> Result<Vec<u8>, WorldFault> {
+    /// The cycle's length, if the whole state at this instant is the one that this proof keeps.
+    fn repeats(&mut self, proof: &mut Proof) -> Result<Option<Span>, WorldFault> {
+        let (own, now) = (self.state(), self.hub.now);
+        let world = || {
+            let mut canon = Canon::new(now);
+            self.hub.world.canon(&mut canon)?;
+            Ok(canon.into_bytes())
+        };
+        proof.repeats(own, world, now)
+    }
+
+    /// The conductor's own state at this instant, canonically.
+    fn state(&self) -> Vec<u8> {
         let mut canon = Canon::new(self.hub.now);
         for (seat, inbox) in self.seats.iter().zip(&self.hub.inboxes) {
             seat.actor.canon(&mut canon);
@@ -298,8 +311,8 @@ impl<'w, 'j> Conductor<'w, 'j> {
             // the words themselves may hold ids, which no cycle repeats.
             canon.num(inbox.len() as u64);
         }
-        self.hub.canon(&mut canon)?;
-        Ok(canon.into_bytes())
+        self.hub.canon(&mut canon);
+        canon.into_bytes()
     }
 
     fn waits(&self) -> Vec<(String, String)> {

@@ -51,8 +51,8 @@ impl Outside {
         }
     }
 
-    fn see(&mut self, hub: &mut Hub<'_>, name: &str, seen: &Seen) -> Result<(), WorldFault> {
-        let mut queue = VecDeque::from([seen.clone()]);
+    fn see(&mut self, hub: &mut Hub<'_>, name: &str, seen: Seen) -> Result<(), WorldFault> {
+        let mut queue = VecDeque::from([seen]);
         while let Some(seen) = queue.pop_front() {
             if (self.over && !self.lingers) || hub.is_closed() {
                 return Ok(());
@@ -136,11 +136,11 @@ impl Outside {
     fn translate(&mut self, hub: &mut Hub<'_>, name: &str, input: Input) -> Result<Option<Seen>, WorldFault> {
         Ok(Some(match input {
             Input::Begin => {
-                self.see(hub, name, &Seen::Terminal(self.terminal))?;
+                self.see(hub, name, Seen::Terminal(self.terminal))?;
                 if self.serves {
                     return Ok(None);
                 }
-                self.see(hub, name, &Seen::Started { session: String::new(), prompt: PROMPT.to_owned() })?;
+                self.see(hub, name, Seen::Started { session: String::new(), prompt: PROMPT.to_owned() })?;
                 // on a terminal both streams are one, and stderr is none
                 let one_stream = hub.streams.stderr.is_none();
                 return Ok(one_stream.then_some(Seen::OutputEnd(Stream::Stderr)));
@@ -177,7 +177,7 @@ impl Outside {
             Input::Wrote(bytes) => Seen::Wrote(bytes),
             Input::Typed(who, bytes) => {
                 self.typist = Some(who);
-                self.see(hub, name, &Seen::Typed(bytes))?;
+                self.see(hub, name, Seen::Typed(bytes))?;
                 self.typist = None;
                 return Ok(None);
             }
@@ -211,11 +211,11 @@ impl Actor for Outside {
         }
         for input in inbox {
             if let Some(seen) = self.translate(hub, name, input)? {
-                self.see(hub, name, &seen)?;
+                self.see(hub, name, seen)?;
             }
         }
         if (!self.over || self.lingers) && self.member.strategy.deadline().is_some_and(|t| t <= hub.now) {
-            self.see(hub, name, &Seen::Tick)?;
+            self.see(hub, name, Seen::Tick)?;
         }
         Ok(())
     }
