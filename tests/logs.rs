@@ -12,7 +12,7 @@ use rehang::unit::{self, Unit, Wanted};
 use rehang_judge::{Row, ndjson};
 use rehang_logs::{LogForm, Options, export};
 use rehang_scenario::turns::Turn;
-use rehang_scenario::{Arm, Scenario, Stage, Style, VTime};
+use rehang_scenario::{Arm, Scenario, Stage, Style};
 use rehang_stage::sim::Kernel;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -103,17 +103,8 @@ fn unit_of(scenario: &Scenario, control: Option<&Scenario>) -> Unit {
         arm: Arm::Main,
         expect: scenario.expect[0].clone(),
     };
-    Unit {
-        name: "imported".to_owned(),
-        main: scenario.clone(),
-        control: control.cloned(),
-        terminal: scenario.terminals[0],
-        seed: 1,
-        stages: vec![Stage::Sim, Stage::Lockstep],
-        cells: vec![wanted],
-        keep_traces: false,
-        begin: VTime::ZERO,
-    }
+    let stages = [Stage::Sim, Stage::Lockstep];
+    Unit { control: control.cloned(), ..Unit::of("imported", scenario, &stages, vec![wanted]) }
 }
 
 /// What no log can carry: the beginning of the cells' names, and why.

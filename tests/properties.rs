@@ -154,17 +154,7 @@ fn unit(scenario: &Scenario, stacks: &[&str]) -> Unit {
         arm: Arm::Main,
         expect: Expect::completes(Arm::Main),
     };
-    Unit {
-        name: "random".to_owned(),
-        main: scenario.clone(),
-        control: None,
-        terminal: scenario.terminals[0],
-        seed: scenario.seeds[0],
-        stages: vec![Stage::Sim],
-        cells: stacks.iter().map(cell).collect(),
-        keep_traces: false,
-        begin: VTime::ZERO,
-    }
+    Unit::of("random", scenario, &[Stage::Sim], stacks.iter().map(cell).collect())
 }
 
 fn on_sim(unit: &Unit) -> Result<Answer, TestCaseError> {

@@ -23,6 +23,7 @@ pub fn mutate(sh: &Shell, filter: Option<&str>) -> xshell::Result<u8> {
         let header = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
         let test: Vec<&str> = header("# test:").unwrap_or("--workspace").split_whitespace().collect();
         let runs: u32 = header("# runs:").and_then(|n| n.parse().ok()).unwrap_or(1);
+        eprintln!("trying   {}", name(patch));
         fresh_copy(sh, &root, &copy)?;
         let _inside = sh.push_dir(&copy);
         cmd!(sh, "git apply --whitespace=nowarn {patch}").quiet().run()?;

@@ -40,6 +40,23 @@ pub struct Unit {
     pub begin: VTime,
 }
 
+impl Unit {
+    /// A scenario alone, without a control arm: on its first terminal, with its first seed.
+    pub fn of(name: &str, scenario: &Scenario, stages: &[Stage], cells: Vec<Wanted>) -> Unit {
+        Unit {
+            name: name.to_owned(),
+            main: scenario.clone(),
+            control: None,
+            terminal: scenario.terminals.first().copied().unwrap_or(Terminal::Null),
+            seed: scenario.seeds.first().copied().unwrap_or(1),
+            stages: stages.to_vec(),
+            cells,
+            keep_traces: false,
+            begin: VTime::ZERO,
+        }
+    }
+}
+
 /// A cell of a unit.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Wanted {

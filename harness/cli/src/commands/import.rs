@@ -9,7 +9,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rehang_judge::{Row, Trace, ndjson};
 use rehang_logs::{End, Format, Imported, LogForm, Options, limits};
-use rehang_scenario::{Arm, Scenario, Stage, VTime, to_toml};
+use rehang_scenario::{Arm, Scenario, Stage, to_toml};
 use rehang_stage::sim::Kernel;
 use serde_json::json;
 use std::fs::File;
@@ -142,20 +142,9 @@ pub fn tried(imported: &Imported) -> Tried {
         return Tried { fault: Some(why), ..Tried::default() };
     }
     let row = |scenario: &Scenario| -> Result<Row, String> {
-        let terminal = scenario.terminals.first().copied().unwrap_or(rehang_scenario::Terminal::Null);
         let expect = scenario.expect.first().cloned().ok_or("no rule")?;
         let wanted = Wanted { id: "imported".to_owned(), strategy: "none".to_owned(), arm: Arm::Main, expect };
-        let unit = Unit {
-            name: "imported".to_owned(),
-            main: scenario.clone(),
-            control: None,
-            terminal,
-            seed: 1,
-            stages: vec![Stage::Sim],
-            cells: vec![wanted],
-            keep_traces: false,
-            begin: VTime::ZERO,
-        };
+        let unit = Unit::of("imported", scenario, &[Stage::Sim], vec![wanted]);
         let answer = unit::run(&unit, &mut |_| Ok(Box::new(Kernel::new())));
         let cell = answer.cells.into_iter().next().ok_or("no cell ran")?;
         cell.row.ok_or_else(|| cell.fault.unwrap_or_default())

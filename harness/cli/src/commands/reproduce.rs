@@ -350,20 +350,9 @@ fn on_real_processes(file: &Path, report: Option<&Path>) -> Result<Vec<String>, 
 /// The first difference of a case between sim and lockstep.
 fn differs(pool: &Pool, case: &Case) -> Option<String> {
     use crate::unit::{Unit, Wanted};
-    let (terminal, seed) = (*case.scenario.terminals.first()?, *case.scenario.seeds.first()?);
     let expect = case.scenario.expect.first()?.clone();
     let cell = Wanted { id: "case".to_owned(), strategy: case.stack.clone(), arm: rehang_scenario::Arm::Main, expect };
-    let unit = Unit {
-        name: "case".to_owned(),
-        main: case.scenario.clone(),
-        control: None,
-        terminal,
-        seed,
-        stages: Where::Both.stages().to_vec(),
-        cells: vec![cell],
-        keep_traces: false,
-        begin: rehang_scenario::VTime::ZERO,
-    };
+    let unit = Unit::of("case", &case.scenario, Where::Both.stages(), vec![cell]);
     pool.submit::<Unit, crate::unit::Answer>(&unit).ok()?.cells.into_iter().find_map(|cell| cell.differs)
 }
 

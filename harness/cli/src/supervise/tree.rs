@@ -3,10 +3,12 @@
 //! Invariant: a signal goes to a process only while it is known to be the one that was looked at: by its pidfd, and
 //! after its parent was read again. Whoever loses its parent comes to us, since we are the subreaper.
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, pidfd_send_signal, wait};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 /// A process below this one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,6 +100,29 @@ fn still(process: &Below) -> Option<OwnedFd> {
     let own = std::process::id().cast_signed();
     let (_, now) = read(process.pid)?;
     (now.parent == process.parent || now.parent == own).then_some(fd)
+}
+
+/// Waits until nobody is below this process, for so long at most: at first and behind each end `does` is done to those
+/// who are left. Reaps whoever comes to us.
+pub fn await_ends(limit: Duration, does: &dyn Fn(&[Below])) {
+    let began = Instant::now();
+    loop {
+        reap();
+        let left = below();
+        does(&left);
+        let fds: Vec<OwnedFd> = left.iter().filter_map(still).collect();
+        let rest = limit.saturating_sub(began.elapsed());
+        if left.is_empty() || rest.is_zero() {
+            return;
+        }
+        if fds.len() < left.len() {
+            continue; // somebody has just ended
+        }
+        let mut polled: Vec<PollFd<'_>> = fds.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
+        let time = Timespec { tv_sec: rest.as_secs().cast_signed(), tv_nsec: i64::from(rest.subsec_nanos()) };
+        // interrupted or not: it is looked at again
+        let _ = poll(&mut polled, Some(&time));
+    }
 }
 
 /// Reaps all children that have ended: their pids, and their code or -signal.

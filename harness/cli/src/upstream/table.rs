@@ -1,7 +1,8 @@
 //! `UPSTREAM.md`: agents × versions × scenarios, made of a results file.
 //!
 //! Invariant: the table says nothing that no row says. A cell that nobody has run is empty; one that could not run
-//! points to its reason; each has the command that shows it again.
+//! points to its reason, and one in which the model server found something wrong to what that was; each has the command
+//! that shows it again.
 
 use super::results::Rows;
 use super::row::{Key, Row};
@@ -20,7 +21,8 @@ How to read a cell: the outcome, what a hang is blocked on, the seconds from the
 verdict, and the exit code where the agent ended by itself with another than 0. **hung** means that nothing moved for the
 agent's whole window (`observed`) or that the agent was alive at the deadline (`deadline`, marked *d*). A hang on the wall
 clock is seen, not proved: a timer further away than the window cannot be seen. *flaky* means that runs differed. An
-empty cell has not been run yet.
+empty cell has not been run yet. A number in brackets is that of a note below the agent's table: why the cell could not
+run, or what the model server found wrong in it, such as a call of a tool that the agent did not offer.
 
 To show a cell again, put its version into its row's command.
 ";
@@ -49,7 +51,7 @@ fn one(out: &mut String, agent: &str, rows: &[&Row]) {
     versions.dedup();
     let by: BTreeMap<Key, &Row> = rows.iter().map(|row| (row.key(), *row)).collect();
     let lines: BTreeSet<(&str, &str)> = rows.iter().map(|row| (row.scenario.as_str(), row.terminal.as_str())).collect();
-    let mut notes: Vec<&str> = Vec::new();
+    let mut notes: Notes<'_> = Vec::new();
     let _ = writeln!(out, "\n## {agent}\n");
     let _ = writeln!(out, "| scenario | terminal | {} | command |", versions.join(" | "));
     let _ = writeln!(out, "|---|---|{}---|", "---|".repeat(versions.len()));
@@ -81,13 +83,27 @@ fn one(out: &mut String, agent: &str, rows: &[&Row]) {
     }
 }
 
-fn cell<'r>(row: &'r Row, notes: &mut Vec<&'r str>) -> String {
+/// What the cells of a table point to, in the order in which they do so.
+type Notes<'r> = Vec<&'r str>;
+
+/// A note's number.
+fn number<'r>(note: &'r str, notes: &mut Notes<'r>) -> usize {
+    let known = notes.iter().position(|known| *known == note);
+    1 + known.unwrap_or_else(|| {
+        notes.push(note);
+        notes.len() - 1
+    })
+}
+
+/// A problem without the number of its request: that is another from release to release.
+fn problem(text: &str) -> &str {
+    let numbered = text.strip_prefix("request ").and_then(|rest| rest.split_once(": "));
+    numbered.filter(|(number, _)| number.parse::<u32>().is_ok()).map_or(text, |(_, problem)| problem)
+}
+
+fn cell<'r>(row: &'r Row, notes: &mut Notes<'r>) -> String {
     let Some(outcome) = row.outcome.as_deref() else {
-        let at = notes.iter().position(|note| *note == row.detail).unwrap_or_else(|| {
-            notes.push(&row.detail);
-            notes.len() - 1
-        });
-        return format!("– ({})", at + 1);
+        return format!("– ({})", number(&row.detail, notes));
     };
     let mut text = match outcome {
         "hung" => format!("**hung** {}", escape(&row.detail)),
@@ -102,6 +118,10 @@ fn cell<'r>(row: &'r Row, notes: &mut Vec<&'r str>) -> String {
     }
     if !row.flaky.is_empty() {
         let _ = write!(text, " *flaky: {}*", escape(&row.flaky.join(", ")));
+    }
+    let problems: BTreeSet<&str> = row.problems.iter().map(|text| problem(text)).collect();
+    for problem in problems {
+        let _ = write!(text, " ({})", number(problem, notes));
     }
     text
 }
@@ -132,10 +152,12 @@ mod tests {
 
     #[test]
     fn versions_are_columns_in_the_order_of_semver_and_reasons_are_notes() {
+        let odd = row("1.10.1", Some("failed"), "");
         let rows: Rows = [
             row("1.10.0", Some("completed"), ""),
             row("1.2.27", Some("hung"), "question"),
             row("1.1.0", None, "it has no | server"),
+            Row { problems: vec!["request 2: no `question`".into(), "request 3: no `question`".into()], ..odd },
         ]
         .map(|row| (row.key(), row))
         .into();
@@ -143,13 +165,14 @@ mod tests {
         let table = text.split("## opencode\n").nth(1).unwrap();
         expect_test::expect![[r#"
 
-            | scenario | terminal | 1.1.0 | 1.2.27 | 1.10.0 | command |
-            |---|---|---|---|---|---|
-            | question | null | – (1) | **hung** question 10.0 s | completed 10.0 s | `rehang upstream opencode@VERSION question --terminal null` |
+            | scenario | terminal | 1.1.0 | 1.2.27 | 1.10.0 | 1.10.1 | command |
+            |---|---|---|---|---|---|---|
+            | question | null | – (1) | **hung** question 10.0 s | completed 10.0 s | failed 10.0 s (2) | `rehang upstream opencode@VERSION question --terminal null` |
 
             1. it has no \| server
+            2. no `question`
         "#]]
         .assert_eq(table);
-        assert!(text.contains("Run on 2026-11-21, 3 cells."));
+        assert!(text.contains("Run on 2026-11-21, 4 cells."));
     }
 }

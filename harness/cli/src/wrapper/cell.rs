@@ -181,18 +181,11 @@ fn wait(pid: i32, limit: Duration) -> io::Result<Option<i32>> {
 
 /// Names who is left and ends them. Where the wrapper is over, whoever is about to end may do so first.
 fn leave(over: bool) -> Vec<(i32, String)> {
-    let began = Instant::now();
-    while over && !tree::below().is_empty() && began.elapsed() < SETTLES_WITHIN {
-        std::thread::sleep(Duration::from_millis(10));
-        tree::reap();
+    if over {
+        tree::await_ends(SETTLES_WITHIN, &|_| {});
     }
     let left = tree::below();
-    let began = Instant::now();
-    while !tree::below().is_empty() && began.elapsed() < GONE_WITHIN {
-        tree::signal(&tree::below(), Signal::KILL);
-        std::thread::sleep(Duration::from_millis(5));
-        tree::reap();
-    }
+    tree::await_ends(GONE_WITHIN, &|those| tree::signal(those, Signal::KILL));
     left.into_iter().map(|process| (process.pid, process.name)).collect()
 }
 
