@@ -112,14 +112,20 @@ fn a_server_of_somebody_else_on_a_freed_port_is_not_met() {
 }
 
 #[test]
-fn a_full_queue_of_connections_is_a_fault_and_no_wait() {
+fn a_queue_of_connections_is_full_when_the_kernel_says_so() {
     let worlds: [Box<dyn World>; 2] = [Box::new(kernel()), Box::new(rehang_stage::sim::Kernel::new())];
     for mut world in worlds {
-        let (_listener, port) = world.listen().unwrap();
+        let (listener, port) = world.listen().unwrap();
         // the kernel takes one more than it was told
         for nth in 0..=BACKLOG {
+            assert!(world.has_room(port), "{nth}");
             assert!(world.connect(port).unwrap().is_ok(), "{nth}");
         }
-        assert!(matches!(world.connect(port), Err(WorldFault::Kernel { .. })));
+        assert!(!world.has_room(port));
+        world.accept(listener).unwrap().unwrap();
+        assert!(world.has_room(port));
+        world.connect(port).unwrap().unwrap();
+        world.close(listener, false).unwrap();
+        assert_eq!((world.has_room(port), world.connect(port).unwrap()), (true, Err(Errno::Refused)));
     }
 }

@@ -4,7 +4,7 @@
 //! to its next wait; what a call changed stands in [`World::happened`] when it returns.
 
 use rehang_fakes::Plan;
-use rehang_fakes::os::{BACKLOG, Errno, Exit, Read, Sig, Write};
+use rehang_fakes::os::{Errno, Exit, Read, Sig, Write};
 use rehang_judge::Fact;
 use rehang_scenario::{Canon, Terminal, VTime};
 
@@ -128,19 +128,6 @@ pub enum WorldFault {
     Fake(String),
 }
 
-impl WorldFault {
-    /// More connections wait at a listener than its queue takes.
-    pub(crate) fn full_queue() -> WorldFault {
-        WorldFault::Kernel {
-            what: "connecting".into(),
-            why: format!(
-                "over {BACKLOG} connections wait at a listener that accepts none: what the kernel then does, it does \
-                 in real time; let the strategy end sooner, or name it under [[skip]]"
-            ),
-        }
-    }
-}
-
 /// A kernel with processes on it: the simulated one, or the real one.
 pub trait World {
     /// Starts an agent. It has not run yet when this returns.
@@ -190,7 +177,12 @@ pub trait World {
     /// is reset. Closing twice is no error.
     fn close(&mut self, handle: Handle, reset: bool) -> Result<(), WorldFault>;
 
-    /// Connects to a port on which a participant listens.
+    /// Whether the queue of whoever listens on this port takes another connection; so does that of nobody, who
+    /// refuses it.
+    fn has_room(&self, port: u16) -> bool;
+
+    /// Connects to a port on which a participant listens, and whose queue has room: one that has none lets a client
+    /// wait for as long as that lasts, on the kernel's own clock.
     fn connect(&mut self, port: u16) -> Result<Result<Handle, Errno>, WorldFault>;
 
     /// Listens for participants (the model's server): a handle to accept on, and the port.

@@ -28,7 +28,10 @@ pub struct Net {
 
 #[derive(Debug)]
 struct Connection {
-    handle: Handle,
+    /// None while the listener's queue is full. A kernel tries again behind 1, 3, 7 … s; here it is at once when there
+    /// is room.
+    handle: Option<Handle>,
+    port: u16,
     seat: usize,
     who: String,
     reader: ResponseReader,
@@ -63,7 +66,8 @@ impl Net {
     pub fn canon(&self, canon: &mut Canon) {
         canon.num(self.open.len() as u64);
         for connection in &self.open {
-            canon.num(connection.seat as u64).bytes(&connection.unsent).flag(connection.reader.is_idle());
+            canon.num(connection.seat as u64).flag(connection.handle.is_some());
+            canon.bytes(&connection.unsent).flag(connection.reader.is_idle());
             match &connection.what {
                 Kind::Request { status, body, until, .. } => canon.num(u64::from(*status)).bytes(body).deadline(*until),
                 Kind::Events { .. } => canon.num(u64::MAX),
@@ -131,7 +135,7 @@ impl Hub<'_> {
         if let Some(at) = at {
             let connection = self.net.open.remove(at);
             self.say(who, What::RequestFailed { id, why: "cancelled".to_owned() });
-            self.world.close(connection.handle, true)?;
+            self.hang_up(&connection)?;
         }
         Ok(())
     }
@@ -141,16 +145,27 @@ impl Hub<'_> {
         let (mine, others) = std::mem::take(&mut self.net.open).into_iter().partition(|c: &Connection| c.seat == seat);
         self.net.open = others;
         for connection in mine {
-            self.world.close(connection.handle, true)?;
+            self.hang_up(&connection)?;
         }
         Ok(())
     }
 
+    fn hang_up(&mut self, connection: &Connection) -> Result<(), WorldFault> {
+        connection.handle.map_or(Ok(()), |handle| self.world.close(handle, true))
+    }
+
     fn open_connection(&mut self, who: &str, unsent: Vec<u8>, what: Kind) -> Result<bool, WorldFault> {
         let Some(port) = self.port else { return Ok(false) };
-        let Ok(handle) = self.world.connect(port)? else { return Ok(false) };
+        let handle = match self.world.has_room(port) {
+            false => None,
+            true => match self.world.connect(port)? {
+                Ok(handle) => Some(handle),
+                Err(_) => return Ok(false),
+            },
+        };
         let reader = ResponseReader::new();
-        self.net.open.push(Connection { handle, seat: self.actor, who: who.to_owned(), reader, unsent, what });
+        let who = who.to_owned();
+        self.net.open.push(Connection { handle, port, seat: self.actor, who, reader, unsent, what });
         Ok(true)
     }
 
@@ -187,7 +202,7 @@ pub fn drain(hub: &mut Hub<'_>) -> Result<(), WorldFault> {
             Came::Broken(why) => why,
         };
         let connection = hub.net.open.remove(at);
-        hub.world.close(connection.handle, true)?;
+        hub.hang_up(&connection)?;
         let (seat, who) = (connection.seat, connection.who);
         match connection.what {
             Kind::Request { id, status, body, .. } if why.is_empty() => {
@@ -206,7 +221,15 @@ pub fn drain(hub: &mut Hub<'_>) -> Result<(), WorldFault> {
 }
 
 fn look(hub: &mut Hub<'_>, at: usize) -> Result<Came, WorldFault> {
-    let handle = hub.net.open[at].handle;
+    let Connection { handle, port, .. } = hub.net.open[at];
+    let handle = match handle {
+        Some(handle) => handle,
+        None if !hub.world.has_room(port) => return Ok(Came::Nothing),
+        None => match hub.world.connect(port)? {
+            Ok(handle) => *hub.net.open[at].handle.insert(handle),
+            Err(_) => return Ok(Came::Broken("refused")),
+        },
+    };
     while !hub.net.open[at].unsent.is_empty() {
         match hub.world.write(handle, &hub.net.open[at].unsent)? {
             Write::Took(n) => drop(hub.net.open[at].unsent.drain(..n)),

@@ -2,7 +2,7 @@
 //!
 //! Invariant: two equal encodings within one cell behave alike. Pids, ports and inodes never enter it: objects are
 //! numbered by their first appearance. Where content cannot be seen, the writes that it came from stand for it; where a
-//! process cannot be asked, the number of its stop does. Both may only miss a cycle, never invent one.
+//! process cannot be asked, the number of its stop does, with what it holds. Both may only miss a cycle, never invent one.
 
 use super::Kernel;
 use super::streams::Own;
@@ -42,7 +42,13 @@ impl Kernel {
                 State::Waiting => {
                     canon.text("waits").text(&process.wait.on).deadline(process.wait.until);
                     match stop {
-                        Some(stop) => drop(canon.num(stop)),
+                        Some(stop) => {
+                            canon.num(stop);
+                            // what it holds goes on: connections come in at a listener, and pipes fill
+                            for &key in &self.get(proc).holds {
+                                canon.num(number(&mut seen, key));
+                            }
+                        }
                         None => self.write_program(proc, canon, &mut seen)?,
                     }
                 }

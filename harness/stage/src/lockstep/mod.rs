@@ -236,6 +236,10 @@ impl World for Kernel {
         self.close_own(handle, reset)
     }
 
+    fn has_room(&self, port: u16) -> bool {
+        self.has_room_at(port)
+    }
+
     fn connect(&mut self, port: u16) -> Result<Result<Handle, Errno>, WorldFault> {
         self.connect_own(port)
     }

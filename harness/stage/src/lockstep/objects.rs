@@ -155,6 +155,9 @@ impl Objects {
             return;
         }
         self.holders.remove(&key);
+        if let Key::Listener(port) = key {
+            self.waiting.remove(&port);
+        }
         if let Some(stream) = outbound(key) {
             self.flow(stream).ended = true;
         }

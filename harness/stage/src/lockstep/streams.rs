@@ -160,10 +160,11 @@ impl Kernel {
         }
     }
 
+    pub(super) fn has_room_at(&self, port: u16) -> bool {
+        self.objects.waiting(port) <= u64::from(BACKLOG.cast_unsigned())
+    }
+
     pub(super) fn connect_own(&mut self, port: u16) -> Result<Result<Handle, Errno>, WorldFault> {
-        if self.objects.waiting(port) > u64::from(BACKLOG.cast_unsigned()) {
-            return Err(WorldFault::full_queue());
-        }
         match rehang_fakes::real::connect(self.address, port) {
             Err(error @ (rustix::io::Errno::CONNREFUSED | rustix::io::Errno::CONNRESET)) => {
                 Ok(Err(descriptor::errno(error)))

@@ -380,11 +380,12 @@ impl World for Kernel {
         Ok(())
     }
 
-    fn connect(&mut self, port: u16) -> Result<Result<Handle, Errno>, WorldFault> {
+    fn has_room(&self, port: u16) -> bool {
         let full = |l: &Listener| l.port == port && l.open && l.waiting.len() > BACKLOG.cast_unsigned() as usize;
-        if self.listeners.iter().any(full) {
-            return Err(WorldFault::full_queue());
-        }
+        !self.listeners.iter().any(full)
+    }
+
+    fn connect(&mut self, port: u16) -> Result<Result<Handle, Errno>, WorldFault> {
         Ok(self.connect_to(port).map(|id| self.handle(Desc::Socket(id, 0))))
     }
 
