@@ -98,7 +98,8 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
         let found = built_in::FILES.iter().find(|(name, _)| inside.join(name) == path);
         return found.map(|(_, text)| text.as_bytes().to_vec()).ok_or_else(|| io::ErrorKind::NotFound.into());
     }
-    if !path.is_file() {
+    // where nothing is, or a link leads nowhere, the kernel says so
+    if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
     let mut bytes = Vec::new();

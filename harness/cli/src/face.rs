@@ -162,6 +162,7 @@ fn command(command: Command) -> Result<Code, CommandError> {
             Ok(Code::Expected)
         }
         Command::Score { select, json, stage } => {
+            stage.is_of_cells(&select.filter)?;
             let selected = select.select(stage.stages(), rehang_scenario::Style::Plain)?;
             for problem in &selected.problems {
                 anstream::eprintln!("{problem}");

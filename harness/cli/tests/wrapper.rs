@@ -93,3 +93,21 @@ fn one_that_starts_no_agent_is_no_wrapper() {
     let said = String::from_utf8_lossy(&out.stderr).into_owned();
     assert!(out.status.code() == Some(2) && said.contains("ends with 4"), "{said}");
 }
+
+#[test]
+fn outside_of_a_repository_the_scenarios_are_those_inside_the_binary_and_a_broken_file_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let list = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rehang"));
+        command.args(["wrapper", "--list", "--terminal", "pipe"]).args(args).args(["--", "sh", "-c", "claude -p go"]);
+        command.env("REHANG_FAKES", env!("CARGO_BIN_EXE_rehang")).current_dir(&folder).output().expect("rehang runs")
+    };
+    let out = list(&["claude/"]);
+    assert_eq!(out.status.code(), Some(0), "{}", String::from_utf8_lossy(&out.stderr));
+    assert!(out.stdout.windows(7).any(|part| part == b"claude/"), "{}", String::from_utf8_lossy(&out.stdout));
+
+    std::fs::write(folder.path().join("broken.toml"), "title = \"A typo\"\nmechansim = \"S1\"\n").expect("a file");
+    let out = list(&["--scenarios", "broken.toml"]);
+    assert!(String::from_utf8_lossy(&out.stderr).contains("mechansim"), "{}", String::from_utf8_lossy(&out.stderr));
+    assert_eq!(out.status.code(), Some(2));
+}

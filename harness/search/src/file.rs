@@ -3,7 +3,7 @@
 //! The expectations are what was seen on the simulated kernel: such a file records a finding, and goes red when a
 //! strategy, a persona or the judge changes what happens. Whether what happens is right is said elsewhere.
 //!
-//! Invariant: a control arm completes, and differs from the scenario in one key.
+//! Invariant: a control arm completes. It differs from the scenario in one key wherever one is enough.
 
 use crate::case::{Case, NONE, any_end};
 use rehang_judge::{Outcome, Verdict};
@@ -142,7 +142,7 @@ fn rules(dids: impl Iterator<Item = Did>, arm: Arm) -> Vec<Expect> {
 }
 
 /// The one change under which a case that hangs completes: the key, and the scenario with it. The changes that say
-/// most are tried first; the last is that the model does nothing at all.
+/// most are tried first; the last is that nothing at all happens.
 pub fn control(case: &Case) -> Option<(&'static str, Scenario)> {
     let completes = |scenario: &Scenario| {
         let arm = Case { scenario: scenario.clone(), stack: NONE.to_owned() };
@@ -188,7 +188,13 @@ fn candidates(main: &Scenario) -> Vec<(&'static str, Scenario)> {
         }
         _ => {
             let turns = vec![Turn::Say("Done.".to_owned())];
-            all.push(("turns", Scenario { turns, ..main.clone() }));
+            all.push(("turns", Scenario { turns: turns.clone(), ..main.clone() }));
+            // where several things would do it alone, no one change helps
+            let nothing = Scenario { turns, faults: Vec::new(), people: Vec::new(), ..main.clone() };
+            all.push(("turns, faults and people", nothing.clone()));
+            let terminals = vec![Terminal::Null];
+            let bare = Scenario { terminals, args: Vec::new(), env: Default::default(), ..nothing };
+            all.push(("all that is not the agent's", bare));
         }
     }
     all
@@ -242,6 +248,25 @@ terminals = ["null"]
         let scenario = &loaded.variants[0].scenario;
         assert_eq!(scenario.skip[0].strategies.iter().cloned().collect::<BTreeSet<_>>(), names);
         assert!(scenario.expect.iter().flat_map(|rule| &rule.strategies).all(|stack| !names.contains(stack)));
+    }
+
+    #[test]
+    fn where_no_one_change_helps_several_do() {
+        let text = r#"
+title = "two things, each of which would hang"
+mechanism = "B13"
+agent = { opencode = { as = "1.2.15" } }
+terminals = ["stdout-stopped"]
+turns = [{ bash = { command = "make" } }]
+faults = [{ tool = { does = "never-flips" } }]
+"#;
+        let family = load("case.toml", text.as_bytes()).into_result().unwrap();
+        let case = Case::of(family.variants[0].scenario.clone(), NONE);
+        let written = write(&case, "two things", None).unwrap();
+        assert_eq!(written.control, Some("all that is not the agent's"), "{}", written.text);
+        assert!(written.text.contains("changes = ["), "{}", written.text);
+        let loaded = load("case.toml", written.text.as_bytes()).into_result();
+        assert!(loaded.is_ok_and(|family| family.variants[0].control.is_some()), "{}", written.text);
     }
 
     #[test]

@@ -72,7 +72,10 @@ impl Spec {
         }
         let versions: Vec<&'static str> = family.iter().map(|entry| entry.name).collect();
         match (versions.is_empty(), &self.version) {
-            (true, _) => Err(Why::unknown(&self.name)),
+            (true, _) => match catalogue::named().iter().find(|stack| stack.name == self.name) {
+                Some(stack) => Err(Why::NamedStack { name: stack.name, members: stack.members }),
+                None => Err(Why::unknown(&self.name)),
+            },
             (false, None) => Err(Why::NoVersion { name: self.name.clone(), versions }),
             (false, Some(_)) => Err(Why::UnknownVersion { name: self.full_name(), versions }),
         }
@@ -192,6 +195,14 @@ pub enum Why {
         name: String,
         /// The nearest that there is.
         near: Option<String>,
+    },
+    /// One strategy is wanted, and this is the name of a stack.
+    #[error("`{name}` is a stack; name one of its members: {members}")]
+    NamedStack {
+        /// The stack.
+        name: &'static str,
+        /// What it consists of.
+        members: &'static str,
     },
     /// The name alone means several.
     #[error("`{name}` has several versions; name one of {}", ticks(versions))]

@@ -29,7 +29,8 @@ impl Check {
             paths.extend(corpus::paths(&path)?);
         }
         if paths.is_empty() {
-            return Err(CommandError::Usage("no scenario file (*.toml) there".to_owned()));
+            let named: Vec<_> = self.paths.iter().map(|path| path.display().to_string()).collect();
+            return Err(CommandError::Usage(format!("no scenario file (*.toml) in {}", named.join(", "))));
         }
         let corpus = Corpus::read(&paths)?;
         let color = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();

@@ -65,39 +65,38 @@ impl Strategies {
     /// Those of writing.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
         for entry in rehang_strategy::all() {
-            let params: Vec<(String, String, &str)> = entry
+            if !self.json {
+                write!(out, "{entry}")?;
+                continue;
+            }
+            let params: Vec<_> = entry
                 .params
                 .iter()
-                .map(|param| {
-                    let default = match param.default {
-                        Value::Span(span) | Value::SpanOr(span) => span.to_string(),
-                        Value::Count(count) | Value::CountOr(count) => count.to_string(),
-                        Value::Word(words) => words.join("|"),
-                        Value::Text(text) => text.to_owned(),
-                    };
-                    (param.name.to_owned(), default, param.doc)
-                })
+                .map(|param| json!({ "name": param.name, "default": default(&param.default), "doc": param.doc }))
                 .collect();
-            let seat = format!("{:?}", entry.seat).to_lowercase();
-            let seat = if seat == "nowhere" { "–".to_owned() } else { seat };
+            let line = json!({
+                "name": entry.name, "seat": entry.seat.name(), "origin": entry.origin, "summary": entry.summary,
+                "wires": entry.speaks.iter().map(|wire| wire.name()).collect::<Vec<_>>(), "params": params,
+            });
+            writeln!(out, "{line}")?;
+        }
+        for stack in rehang_strategy::catalogue::named() {
             if self.json {
-                let params: Vec<_> = params
-                    .iter()
-                    .map(|(name, default, doc)| json!({ "name": name, "default": default, "doc": doc }))
-                    .collect();
-                let line = json!({
-                    "name": entry.name, "seat": seat, "origin": entry.origin, "summary": entry.summary,
-                    "wires": entry.speaks.iter().map(|wire| format!("{wire:?}")).collect::<Vec<_>>(), "params": params,
-                });
+                let line = json!({ "name": stack.name, "members": stack.members, "summary": stack.summary });
                 writeln!(out, "{line}")?;
                 continue;
             }
-            writeln!(out, "{}  ({seat}; {})", entry.name, entry.origin)?;
-            writeln!(out, "    {}", entry.summary)?;
-            for (name, default, doc) in params {
-                writeln!(out, "    {name}={default}  {doc}")?;
-            }
+            writeln!(out, "{}  [a stack: {}]", stack.name, stack.members)?;
+            writeln!(out, "    {}", stack.summary)?;
         }
         Ok(Code::Expected)
+    }
+}
+
+/// A default as a stack is written: a text has no quotes here.
+fn default(value: &Value) -> String {
+    match value {
+        Value::Text(text) => (*text).to_owned(),
+        other => other.to_string(),
     }
 }

@@ -35,6 +35,7 @@ impl Determinism {
     /// # Errors
     /// A filter that nothing matches; workers that cannot be started.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        self.stage.is_of_cells(&self.select.filter)?;
         let selected = self.select.select(self.stage.stages(), Style::Plain)?;
         let mut hashes: BTreeMap<String, String> = BTreeMap::new();
         let (mut cells, mut differ) = (0_u64, 0_u64);

@@ -21,8 +21,8 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
   PATH=\"$(rehang path question/row-diff):$PATH\" my-wrapper
-  rehang path question/row-diff --control        the same, but it does not hang
-  rehang path child/stderr-undrained --dir ./fake-bin")]
+  rehang path bash/ignores-term --control                  the same, but it does not hang
+  rehang path bash/ignores-term --dir ./fake-bin")]
 pub struct Path {
     /// The scenario: its name (`question/row-diff`, `question/releases[1.3.2]`), or a file.
     pub scenario: String,
@@ -73,7 +73,8 @@ impl Path {
         let paths = if is_file { vec![file] } else { select.paths()? };
         let corpus = Corpus::read(&paths)?;
         if is_file && let Some((_, problems)) = corpus.broken.first() {
-            return Err(CommandError::Usage(problems.render(rehang_scenario::Style::Plain)));
+            anstream::eprintln!("{}", problems.render(rehang_scenario::Style::Plain));
+            return Err(CommandError::Usage(format!("{} is not right", self.scenario)));
         }
         let all = corpus.families.iter().flat_map(|family| family.variants.iter().map(move |v| (family, v)));
         let all: Vec<(String, &Variant)> = all.map(|(family, v)| (named(&family.name, &v.name), v)).collect();
@@ -93,7 +94,8 @@ impl Path {
             }
             several => {
                 let names: Vec<&str> = several.iter().take(20).map(|(name, _)| name.as_str()).collect();
-                let text = format!("`{}` names {}: {}", self.scenario, several.len(), names.join(", "));
+                let more = if several.len() > names.len() { ", …" } else { "" };
+                let text = format!("`{}` names {}: {}{more}", self.scenario, several.len(), names.join(", "));
                 return Err(CommandError::Usage(text));
             }
         };

@@ -85,6 +85,21 @@ impl Where {
         }
     }
 
+    /// Whether cells run there; of real releases another command runs them.
+    ///
+    /// # Errors
+    /// Which command.
+    pub fn is_of_cells(self, filter: &[String]) -> Result<(), CommandError> {
+        if self != Where::Live {
+            return Ok(());
+        }
+        let filter: String = filter.iter().map(|word| format!(" {word}")).collect();
+        Err(CommandError::Usage(format!(
+            "a real release stands on the stage `live`, and no strategy beside it: name the release with \
+             `rehang upstream AGENT@VERSION{filter}`, for example `rehang upstream opencode@latest{filter}`"
+        )))
+    }
+
     /// The stages.
     pub fn stages(self) -> &'static [Stage] {
         match self {
@@ -113,14 +128,7 @@ impl Run {
     /// # Errors
     /// A filter that nothing matches, a file that cannot be read, a worker that cannot be started.
     pub fn run(&self) -> Result<Code, CommandError> {
-        if self.stage == Where::Live {
-            let filter = self.select.filter.join(" ");
-            let why = format!(
-                "a real release stands on the stage `live`, and no strategy beside it: name the release with \
-                 `rehang upstream AGENT@VERSION {filter}`, for example `rehang upstream opencode@latest {filter}`"
-            );
-            return Err(CommandError::Usage(why));
-        }
+        self.stage.is_of_cells(&self.select.filter)?;
         let color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
         let style = if color { Style::Colour } else { Style::Plain };
         let mut selected = self.select.select(self.stage.stages(), style)?;

@@ -49,6 +49,7 @@ impl Show {
         if self.select.filter.is_empty() && self.select.scenarios.is_empty() {
             return Err(CommandError::Usage("which cell? `rehang list` names them all".to_owned()));
         }
+        self.stage.is_of_cells(&self.select.filter)?;
         let mut selected = self.select.select(self.stage.stages(), Style::Plain)?;
         for unit in &mut selected.units {
             unit.keep_traces = true;

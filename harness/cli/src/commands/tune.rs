@@ -135,7 +135,6 @@ impl Tune {
 
     /// The stack of every value.
     fn stacks(&self) -> Result<Vec<(String, String)>, CommandError> {
-        let usage = |e: &dyn std::fmt::Display| CommandError::Usage(e.to_string());
         let spec = rehang_strategy::Spec::parse(&self.strategy).map_err(|e| usage(&e))?;
         let (entry, _) = spec.resolve().map_err(|e| usage(&e))?;
         let (name, values) = match self.param.split_once('=') {
@@ -180,7 +179,7 @@ impl Tune {
     fn samples(&self) -> Result<Vec<Sample>, CommandError> {
         let mut files = Vec::new();
         for path in &self.logs {
-            match path.is_dir() {
+            match std::fs::metadata(path).map_err(|e| usage(&format!("{}: {e}", path.display())))?.is_dir() {
                 true => {
                     let mut inside: Vec<PathBuf> = std::fs::read_dir(path)?
                         .filter_map(|entry| Some(entry.ok()?.path()))
@@ -352,6 +351,10 @@ fn around(default: u64) -> impl Iterator<Item = u64> {
     let mut values: Vec<u64> = (0..8_u32).map(|n| (default.max(1) << n) / 16).filter(|v| *v > 0).collect();
     values.dedup();
     values.into_iter()
+}
+
+fn usage(error: &dyn std::fmt::Display) -> CommandError {
+    CommandError::Usage(error.to_string())
 }
 
 fn sample(file: &std::path::Path, strategy: &str) -> Result<Sample, String> {

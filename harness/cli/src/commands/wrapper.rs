@@ -2,8 +2,9 @@
 //!
 //! Invariant: what is printed is in the order of the cells' names, whatever order they ran in.
 
+use super::select::Select;
 use super::{Code, CommandError};
-use crate::corpus::{Corpus, files};
+use crate::corpus::Corpus;
 use crate::fakes;
 use crate::wrapper::{Cell, Fitting, Judged, TERMINALS, Wrapper as Tested, WrapperError, name_of};
 use clap::{Args, ValueEnum};
@@ -11,7 +12,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
 use rehang_judge::score::{Score, Scoreboard};
 use rehang_judge::{Row, timeline};
-use rehang_scenario::{Arm, Scenario, Span, Terminal};
+use rehang_scenario::{Arm, Scenario, Span, Style, Terminal};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
@@ -96,7 +97,16 @@ impl Wrapper {
             speed: self.speed,
             fakes: fakes()?.canonicalize()?,
         };
-        let corpus = Corpus::read(&self.paths()?)?;
+        if self.deadline == Span::ZERO {
+            return Err(CommandError::Usage("--deadline 0s leaves a cell no time; a minute is the default".to_owned()));
+        }
+        let select = Select { scenarios: self.scenarios.clone(), ..Select::default() };
+        let corpus = Corpus::read(&select.paths()?)?;
+        for (_, problems) in &corpus.broken {
+            anstream::eprintln!("{}", problems.render(Style::Plain));
+        }
+        // what is wrong with a file is not hidden by how the others went
+        let least = if corpus.broken.is_empty() { Code::Expected } else { Code::Usage };
         let wanted = |name: &str, scenario: &Scenario| {
             let named = |filter: &String| name.contains(filter.as_str()) || scenario.mechanism == *filter;
             self.filter.is_empty() || self.filter.iter().any(named)
@@ -125,29 +135,14 @@ impl Wrapper {
                 writeln!(out, "{}  {}", id(cell), cell.baseline.outcome.describe())?;
             }
             say_left_out(&left_out, out)?;
-            return Ok(Code::Expected);
+            return Ok(least);
         }
         if cells.is_empty() {
             say_left_out(&left_out, out)?;
             return Err(CommandError::Usage("no scenario fits this wrapper and filter".to_owned()));
         }
         let done = self.play(&tested, &cells);
-        self.report(&tested, &cells, &done, &left_out, out)
-    }
-
-    fn paths(&self) -> Result<Vec<PathBuf>, CommandError> {
-        let folders = match self.scenarios.is_empty() {
-            true => vec![crate::corpus::default_folder()],
-            false => self.scenarios.clone(),
-        };
-        let mut paths = Vec::new();
-        for path in folders {
-            match path.is_dir() {
-                true => paths.extend(files(&path)?),
-                false => paths.push(path),
-            }
-        }
-        Ok(paths)
+        Ok(self.report(&tested, &cells, &done, &left_out, out)?.max(least))
     }
 
     fn play(&self, tested: &Tested, cells: &[Cell]) -> Vec<Out> {

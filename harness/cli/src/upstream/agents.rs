@@ -34,7 +34,7 @@ pub fn named<'a>(agents: &'a [Agent], name: &str) -> Result<&'a Agent, CommandEr
     agents.iter().find(|agent| agent.name() == name).ok_or_else(|| {
         let names: Vec<&str> = agents.iter().map(Agent::name).collect();
         let meant = rehang_scenario::problem::suggest(name, names.iter().copied());
-        let meant = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+        let meant = meant.map_or_else(|| ".".to_owned(), |meant| format!("; did you mean `{meant}`?"));
         CommandError::Usage(format!("there is no agent `{name}`{meant} There are {}", names.join(", ")))
     })
 }
