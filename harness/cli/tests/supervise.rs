@@ -163,6 +163,25 @@ fn the_wall_ends_everybody_wherever_they_are() {
 }
 
 #[test]
+fn what_is_kept_is_what_it_did_before_it_was_ended() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let kept = cache.path().join("kept");
+    let script = "echo a; sleep 100";
+    for args in [["--wall", "1s"], ["--strategy", "idle@f54b32f(timeout=1s)"]] {
+        let place = kept.to_string_lossy();
+        let args = [args[0], args[1], "--evidence", &place];
+        let ended = end(supervise(cache.path(), &args, &["sh", "-c", script]).spawn().expect("rehang"));
+        let why = why(&kept);
+        assert_eq!(why["diagnosis"]["verdict"], "waiting", "{args:?}: {:#}", why["diagnosis"]);
+        let tree = why["snapshot"]["tree"].as_object().expect("processes");
+        assert!(tree.values().any(|process| process["comm"] == "sleep"), "{tree:#?}");
+        assert!(!tree.values().any(|process| process["state"] == "zombie"), "{tree:#?}");
+        let names = why["ended"].to_string();
+        assert!(names.contains("sleep (") && ended.err.contains("; ended sh"), "{names} {}", ended.err);
+    }
+}
+
+#[test]
 fn signals_reach_the_command() {
     let cache = tempfile::tempdir().expect("a folder");
     let script = "trap 'echo told; exit 9' TERM; echo ready; while :; do sleep 0.05; done";

@@ -6,14 +6,20 @@
 //! where a parent starts an agent with a pipe that it forgot. A source beside us (a pipeline) may be slow: it is left alone,
 //! and so are terminals, where a person may come, servers, which may answer, and locks, which may be given back.
 
-use super::tree;
+use super::tree::{self, Below};
 use rehang_probe::data::{End, Object};
 use rehang_probe::diagnosis::{Sure, Verdict};
-use rehang_probe::{Diagnosis, Limits, Options, Snapshot, diagnose, take};
+use rehang_probe::{Diagnosis, Limits, Options, Snapshot, diagnose, look, take};
 use std::time::{Duration, Instant};
 
 /// The signature that is ended.
 const STDIN_OPEN: &str = "stdin-open";
+
+/// How long processes that are about to be ended are looked at: what computes uses many ticks of 10 ms in it.
+const WINDOW: Duration = Duration::from_millis(500);
+
+/// The processes as they were, and what that means.
+pub type Seen = (Snapshot, Diagnosis);
 
 /// Looks, and remembers.
 pub struct Looks {
@@ -45,7 +51,7 @@ impl Looks {
     }
 
     /// Looks if it is time to; a hang that is believed.
-    pub fn look(&mut self) -> Option<Diagnosis> {
+    pub fn look(&mut self) -> Option<Seen> {
         let now = Instant::now();
         if now < self.next {
             return None;
@@ -61,7 +67,7 @@ impl Looks {
             self.waits = Some((diagnosis.pid, now));
             return None;
         }
-        (now.duration_since(since) >= self.patience).then_some(diagnosis)
+        (now.duration_since(since) >= self.patience).then_some((snapshot, diagnosis))
     }
 
     /// Whether it waits for our caller's stdin, and nobody who holds the other end is going to write.
@@ -91,10 +97,34 @@ impl Looks {
     }
 
     /// What can be said of it now, beside the last look.
-    pub fn take(&mut self) -> Option<(Snapshot, Diagnosis)> {
+    fn take(&mut self) -> Option<Seen> {
         let snapshot = take(&[self.pid], &Options::default()).ok()?;
         let before = self.before.replace(snapshot.clone());
         let diagnosis = diagnose(before.as_ref().unwrap_or(&snapshot), &snapshot, &Limits::default());
         Some((snapshot, diagnosis))
+    }
+}
+
+/// What is about to be ended, as it was before the first signal: of what is dead nobody can say why it hung.
+#[derive(Default)]
+pub struct Before {
+    /// None where nobody was there any more.
+    pub seen: Option<Seen>,
+    /// Who was there.
+    pub there: Vec<Below>,
+}
+
+impl Before {
+    /// Looks at a command, or at what it has left where it has exited.
+    pub fn look(pid: i32, exited: bool) -> Before {
+        let there = tree::below();
+        let pids: Vec<i32> = if exited { there.iter().map(|left| left.pid).collect() } else { vec![pid] };
+        let look = look(&pids, &Options::default(), &Limits::default(), WINDOW);
+        Before { seen: look.ok().map(|look| (look.after, look.diagnosis)), there }
+    }
+
+    /// What was found by [`Looks`] is not looked at again.
+    pub fn found(seen: Seen) -> Before {
+        Before { seen: Some(seen), there: tree::below() }
     }
 }

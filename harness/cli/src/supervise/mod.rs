@@ -12,13 +12,13 @@ pub mod tree;
 
 use evidence::Evidence;
 use host::{Deed, Host};
-use look::Looks;
+use look::{Before, Looks};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal as Sig, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rehang_strategy::{Seen, Settled, Stack, Stream};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
-use serde_json::{Value, json};
+use serde_json::json;
 use start::{Raw, Running};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -111,6 +111,7 @@ pub fn supervise(order: Order) -> Result<Report, SuperviseError> {
         looks: order.patience.map(|patience| Looks::at(run.pid, patience)),
         argv: order.argv,
         host,
+        before: None,
         run,
         signals,
         evidence,
@@ -161,7 +162,7 @@ enum End {
     /// A strategy holds it to be over.
     Settled(String, Settled),
     /// A look found a state that no healthy run stays in.
-    Found(Box<rehang_probe::Diagnosis>),
+    Found(String),
 }
 
 struct Supervisor {
@@ -171,6 +172,8 @@ struct Supervisor {
     signals: Signals,
     evidence: Evidence,
     looks: Option<Looks>,
+    /// What the command did before the first signal.
+    before: Option<Before>,
     began: Instant,
     /// Its code, or -signal.
     exit: Option<i32>,
@@ -200,7 +203,9 @@ impl Supervisor {
             if self.exit.is_none()
                 && let Some(found) = self.looks.as_mut().and_then(Looks::look)
             {
-                return Ok(End::Found(Box::new(found)));
+                let reason = format!("{} [{}]", found.1.sentence, found.1.signature);
+                self.before = Some(Before::found(found));
+                return Ok(End::Found(reason));
             }
         }
     }
@@ -214,12 +219,17 @@ impl Supervisor {
                         "INT" => Sig::SIGINT,
                         _ => Sig::SIGTERM,
                     };
+                    self.look_before();
                     self.send(signal, group);
                 }
                 // stdin is the caller's, and nobody else can end it; that somebody waits for it is for a look to say
                 Deed::CloseStdin => {}
             }
         }
+    }
+
+    fn look_before(&mut self) {
+        self.before.get_or_insert_with(|| Before::look(self.run.pid, self.exit.is_some()));
     }
 
     /// Sends a signal to the command or its group. Not once it has been reaped: the number may be another's by then.
@@ -369,7 +379,6 @@ impl Supervisor {
 
     fn conclude(mut self, end: End) -> io::Result<Report> {
         let after = span(self.began.elapsed());
-        let found = self.looks.as_mut().and_then(Looks::take);
         let policy = self.host.report.take();
         let (code, what, settled) = match &end {
             End::Itself => {
@@ -377,7 +386,7 @@ impl Supervisor {
                 let code = own_code(self.exit.unwrap_or_default());
                 return Ok(Report { code, reason: None, evidence: None, left: Vec::new() });
             }
-            End::Found(found) => (HUNG, format!("{} [{}]", found.sentence, found.signature), json!("stopped")),
+            End::Found(reason) => (HUNG, reason.clone(), json!("stopped")),
             End::Settled(who, Settled::Stopped(cause, text)) => {
                 let code = if cause == "wall" { WALL } else { HUNG };
                 (code, format!("{text} [{cause}, {who}]"), json!("stopped"))
@@ -392,10 +401,13 @@ impl Supervisor {
             }
         };
         let over = matches!(&end, End::Settled(_, Settled::Completed(_) | Settled::Failed(_)));
+        self.look_before();
+        let Before { seen, mut there } = self.before.take().unwrap_or_default();
         let all = tree::below();
+        there.retain(|process| all.iter().all(|other| other.pid != process.pid));
         // of a run that is over only those are ended that keep its streams open; others were left on purpose
         let chosen = if over { tree::holders(&all, &self.run.files) } else { all };
-        let names: Vec<String> = chosen.iter().map(called).collect();
+        let names: Vec<String> = there.iter().chain(&chosen).map(called).collect();
         let left = self.end(over)?;
         let why = json!({
             "command": self.argv,
@@ -406,11 +418,8 @@ impl Supervisor {
             "ended": names,
             "left": left.iter().map(called).collect::<Vec<_>>(),
             "policy": policy.map(|(who, policy)| json!({ "strategy": who, "policy": policy })),
-            "diagnosis": match &end {
-                End::Found(found) => serde_json::to_value(found)?,
-                _ => found.as_ref().map_or(Ok(Value::Null), |(_, diagnosis)| serde_json::to_value(diagnosis))?,
-            },
-            "snapshot": found.as_ref().map_or(Ok(Value::Null), |(snapshot, _)| serde_json::to_value(snapshot))?,
+            "diagnosis": seen.as_ref().map(|(_, diagnosis)| serde_json::to_value(diagnosis)).transpose()?,
+            "snapshot": seen.as_ref().map(|(snapshot, _)| serde_json::to_value(snapshot)).transpose()?,
         });
         let evidence = self.evidence.keep(&why)?.to_owned();
         let who = if names.is_empty() { String::new() } else { format!("; ended {}", names.join(", ")) };
