@@ -12,6 +12,8 @@ use std::fmt::Write as _;
 pub const WIDTH_MIN: usize = 40;
 /// The longest run of events that is recognised as a repetition: a poll of a list, a status and a count, with their answers.
 const PERIOD_MAX: usize = 12;
+/// The same among lines that are folded already: of a heartbeat, a poll and a slower poll, until all three begin anew.
+const PERIOD_FOLDED_MAX: usize = 64;
 /// A gap of this many milliseconds or more is marked.
 const GAP_MS: u64 = 1_000;
 const WHO_WIDTH_MAX: usize = 20;
@@ -54,26 +56,30 @@ pub struct Row {
 }
 
 /// The rows of a trace, repetitions folded.
+///
+/// Twice: a slow poll among quick ones breaks their repetition, and what the three make together repeats again.
 pub fn rows(trace: &Trace) -> Vec<Row> {
-    let lines: Vec<Line> = trace.events.iter().map(line).collect();
-    let mut rows = Vec::new();
-    let mut at = 0;
-    while at < lines.len() {
-        let (period, times) = repetition(&lines[at..]);
-        for (place, line) in lines.iter().enumerate().skip(at).take(period) {
-            rows.push(Row { t: line.t, who: line.who.clone(), what: line.what.clone(), event: Some(place) });
-        }
-        if times > 1 {
-            let t = lines[at + period * times - 1].t;
+    let lines = trace.events.iter().enumerate().map(|(place, event)| line(place, event)).collect();
+    let folded = fold(fold(lines, PERIOD_MAX), PERIOD_FOLDED_MAX);
+    folded.into_iter().map(|Line { t, who, what, event, .. }| Row { t, who, what, event }).collect()
+}
+
+/// Lines with what repeats in periods of at most `most` lines folded.
+fn fold(lines: Vec<Line>, most: usize) -> Vec<Line> {
+    let mut folded = Vec::new();
+    let mut lines = std::collections::VecDeque::from(lines);
+    while !lines.is_empty() {
+        let (period, times) = repetition(lines.make_contiguous(), most);
+        folded.extend(lines.drain(..period));
+        if let Some(last) = lines.drain(..period * (times - 1)).last() {
             let what = match period {
                 1 => format!("… {} times more", times - 1),
                 n => format!("… these {n} lines {} times more", times - 1),
             };
-            rows.push(Row { t, who: String::new(), what, event: None });
+            folded.push(Line { t: last.t, who: String::new(), key: what.clone(), what, event: None });
         }
-        at += period * times;
     }
-    rows
+    folded
 }
 
 /// An instant or a span in the form `4h 0m 1.250s`.
@@ -119,12 +125,32 @@ pub fn cut(text: &str, width: usize) -> String {
     cut
 }
 
+/// Texts in lines of at most `width` columns, those of one line with `between` between them; a wider text is cut.
+pub fn flow(texts: &[String], between: &str, width: usize) -> String {
+    let mut out = String::new();
+    let mut used = 0;
+    for text in texts.iter().map(|text| cut(text, width)) {
+        let more = columns(&text);
+        if used > 0 && used + columns(between) + more <= width {
+            out.push_str(between);
+            used += columns(between) + more;
+        } else {
+            out.push_str(if used > 0 { "\n" } else { "" });
+            used = more;
+        }
+        out.push_str(&text);
+    }
+    out + "\n"
+}
+
 struct Line {
     t: VTime,
     who: String,
     what: String,
     /// What a repetition is recognised by: the line without request numbers.
     key: String,
+    /// The event's place in the trace; none for a repetition.
+    event: Option<usize>,
 }
 
 /// The columns of a text: wide characters (East Asian, emoji) count two, combining marks none.
@@ -150,11 +176,11 @@ fn pad(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(more))
 }
 
-/// The period with which `rows` begin to repeat, and how many times; (1, 1) where they do not. Three times
-/// at least, so that two like events are shown.
-fn repetition(rows: &[Line]) -> (usize, usize) {
+/// The period of at most `most` with which `rows` begin to repeat, and how many times; (1, 1) where they do not. Three
+/// times at least, so that two like events are shown.
+fn repetition(rows: &[Line], most: usize) -> (usize, usize) {
     let same = |a: &Line, b: &Line| a.key == b.key && a.who == b.who;
-    for period in 1..=PERIOD_MAX.min(rows.len() / 3) {
+    for period in 1..=most.min(rows.len() / 3) {
         let repeats = rows.iter().zip(&rows[period..]).take_while(|(a, b)| same(a, b)).count();
         let times = 1 + repeats / period;
         if times >= 3 {
@@ -164,7 +190,7 @@ fn repetition(rows: &[Line]) -> (usize, usize) {
     (1, 1)
 }
 
-fn line(event: &Event) -> Line {
+fn line(place: usize, event: &Event) -> Line {
     let what = describe(&event.what);
     let key = match &event.what {
         What::Request { method, path, .. } => format!("{method} {path}"),
@@ -172,7 +198,7 @@ fn line(event: &Event) -> Line {
         What::RequestFailed { why, .. } => why.clone(),
         _ => what.clone(),
     };
-    Line { t: event.t, who: event.who.clone(), what, key }
+    Line { t: event.t, who: event.who.clone(), what, key, event: Some(place) }
 }
 
 fn describe(what: &What) -> String {
@@ -340,6 +366,51 @@ mod tests {
             |  0.008s           … 8 times more
         "#]]
         .assert_eq(&shown(says(9)));
+    }
+
+    #[test]
+    fn polls_of_three_rhythms_are_folded_together() {
+        // every 10 s one, every 30 s another, every 5 min a third: 4 h of it are 2,000 events
+        let polls = (1..=1_440).fold(Cell::new().started(), |cell, n: u64| {
+            let cell = cell.at(n * 10_000).says("heartbeat", "still there");
+            let cell = if n.is_multiple_of(3) { cell.says("guard", "looks").says("guard", "busy") } else { cell };
+            if n.is_multiple_of(30) { cell.says("pending-ask", "one ask is open") } else { cell }
+        });
+        expect![[r#"
+            |      0s  agent        is started: fake
+            |          agent        session ses_1
+            |          agent        busy [ses_1]
+            |                       ⋮ 10s
+            |     10s  heartbeat    says "still there"
+            |                       ⋮ 20s
+            |     30s               … 2 times more
+            |          guard        says "looks"
+            |          guard        says "busy"
+            |                       ⋮ 10s
+            |     40s  heartbeat    says "still there"
+            |                       ⋮ 10s
+            |     50s  heartbeat    says "still there"
+            |                       ⋮ 10s
+            |    1m0s  heartbeat    says "still there"
+            |                       ⋮ 4m0s
+            |    5m0s               … these 5 lines 8 times more
+            |          guard        says "looks"
+            |          guard        says "busy"
+            |          pending-ask  says "one ask is open"
+            |                       ⋮ 3h55m0s
+            |  4h0m0s               … these 11 lines 47 times more
+        "#]]
+        .assert_eq(&shown(polls));
+    }
+
+    #[test]
+    fn what_flows_fits_and_is_all_there() {
+        let texts = ["r resolved", "· untouched", "m missed"].map(str::to_owned);
+        assert_eq!(flow(&texts, " · ", 80), "r resolved · · untouched · m missed\n");
+        assert_eq!(flow(&texts, " · ", 24), "r resolved · · untouched\nm missed\n");
+        assert_eq!(flow(&texts, " · ", 23), "r resolved\n· untouched · m missed\n");
+        assert_eq!(flow(&texts, " · ", 8), "r resol…\n· untou…\nm missed\n");
+        assert_eq!(flow(&[], " · ", 8), "\n");
     }
 
     proptest! {
