@@ -20,6 +20,7 @@
 //! the rows, not here. Control arms count as a mechanism of their own, `control`: they are healthy.
 
 use crate::cell::CellFacts;
+use crate::timeline::flow;
 use crate::verdict::{Outcome, Verdict};
 use rehang_scenario::Span;
 use rehang_scenario::model::Invariant;
@@ -29,6 +30,23 @@ use std::fmt::Write as _;
 
 /// The mechanism under which control arms are counted.
 pub const CONTROL: &str = "control";
+
+/// A table's word for none.
+const NOTHING: &str = "–";
+/// The columns that a name has at least.
+const NAME_MIN: usize = 8;
+/// The widest legend, in columns.
+const LEGEND_WIDTH: usize = 100;
+/// What the marks of the grid mean.
+const MARKS_LEGEND: [&str; 6] =
+    ["r resolved", "s stopped truthfully", "m missed", "W stopped wrongly", "H harmed", "· untouched"];
+/// What the columns of times mean; they count the cells that the strategy changed.
+const TIMES_LEGEND: [&str; 4] = [
+    "virtual time from the last material progress, median…longest",
+    "verdict: to the end",
+    "kill: to the first kill",
+    "gone: until the last process was gone",
+];
 
 /// What a strategy makes of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -198,29 +216,49 @@ impl Scoreboard {
         self.lines.iter().map(|((strategy, mechanism), tally)| tally.row(strategy, &mechanism.name)).collect()
     }
 
-    /// The strategies in one table, the best first: least harm and lies, then fewest missed. Times are the
-    /// median and, where it is another, the longest, from the last material progress.
+    /// The strategies in one table as wide as it must be: see [`Scoreboard::table_within`].
     pub fn table(&self) -> String {
-        let header = ["strategy", "cells", "resolved", "stopped", "missed", "wrongly", "harmed", "untouched"];
-        let times = ["verdict", "kill", "gone"];
-        let mut table: Vec<Vec<String>> = vec![header.iter().chain(&times).map(|&h| h.to_owned()).collect()];
+        self.table_within(usize::MAX)
+    }
+
+    /// The strategies in one table of at most `width` columns (where that is 60 or more), the best first: least harm
+    /// and lies, then fewest missed. Times are the median and, where it is another, the longest, from the last material
+    /// progress; where they have no room beside the counts they stand below them, for those strategies that have some.
+    pub fn table_within(&self, width: usize) -> String {
+        let heads = |heads: &[&str]| -> Vec<String> { heads.iter().map(|&head| head.to_owned()).collect() };
+        let header = heads(&["strategy", "cells", "resolved", "stopped", "missed", "wrongly", "harmed", "untouched"]);
+        let (mut counts, mut times) = (vec![header], vec![heads(&["verdict", "kill", "gone"])]);
         for row in self.totals() {
-            let counts = [row.cells, row.resolved, row.stopped, row.missed, row.wrongly, row.harmed, row.untouched];
-            let counts = counts.iter().map(|&n| if n == 0 { "–".to_owned() } else { n.to_string() });
-            let times = [row.to_verdict, row.to_kill, row.to_gone].map(times_text);
-            table.push([row.strategy.clone()].into_iter().chain(counts).chain(times).collect());
+            let numbers = [row.cells, row.resolved, row.stopped, row.missed, row.wrongly, row.harmed, row.untouched];
+            let numbers = numbers.iter().map(|&n| if n == 0 { NOTHING.to_owned() } else { n.to_string() });
+            counts.push([row.strategy.clone()].into_iter().chain(numbers).collect());
+            times.push([row.to_verdict, row.to_kill, row.to_gone].map(times_text).to_vec());
         }
-        aligned(&table)
+        let beside: Vec<Vec<String>> = counts.iter().zip(&times).map(|(a, b)| [&a[..], b].concat()).collect();
+        let whole = aligned(&beside, usize::MAX);
+        let mut out = match whole.lines().all(|line| line.chars().count() <= width) {
+            true => whole,
+            false => {
+                let timed = counts.iter().zip(times).filter(|(_, times)| times.iter().any(|time| time != NOTHING));
+                let timed: Vec<Vec<String>> =
+                    timed.map(|(row, times)| row[..1].iter().cloned().chain(times).collect()).collect();
+                let below = if timed.len() > 1 { format!("\n{}", aligned(&timed, width)) } else { String::new() };
+                aligned(&counts, width) + &below
+            }
+        };
+        out.push_str(&flow(&TIMES_LEGEND.map(str::to_owned), " · ", width.min(LEGEND_WIDTH)));
+        out
     }
 
     /// Strategies down, mechanisms across, in each place the worst score there ([`Score::mark`]); in blocks
-    /// of at most `width` columns.
+    /// of at most `width` columns. A name has a third of them, or is cut.
     pub fn grid(&self, width: usize) -> String {
         let mechanisms: BTreeSet<&Mechanism> =
             self.lines.keys().map(|(_, m)| m).filter(|m| !m.name.is_empty()).collect();
         let mechanisms: Vec<&Mechanism> = mechanisms.into_iter().collect();
         let totals = self.totals();
-        let first = totals.iter().map(|row| row.strategy.chars().count()).max().unwrap_or(0).max(8);
+        let longest = totals.iter().map(|row| row.strategy.chars().count()).max().unwrap_or(0);
+        let first = longest.min(width / 3).max(NAME_MIN);
         let column = mechanisms.iter().map(|m| m.head().chars().count()).max().unwrap_or(0) + 1;
         let across = (width.saturating_sub(first) / column).max(1);
         let mut out = String::new();
@@ -233,10 +271,10 @@ impl Scoreboard {
                     tally.and_then(Tally::worst).map_or(' ', Score::mark)
                 };
                 let marks: String = block.iter().map(|m| format!("{:>column$}", mark(m))).collect();
-                let _ = writeln!(out, "{}", format!("{:first$}{marks}", row.strategy).trim_end());
+                let _ = writeln!(out, "{}", format!("{:first$}{marks}", shortened(&row.strategy, first)).trim_end());
             }
         }
-        out.push_str("r resolved · s stopped truthfully · m missed · W stopped wrongly · H harmed · · untouched\n");
+        out.push_str(&flow(&MARKS_LEGEND.map(str::to_owned), " · ", width));
         out
     }
 
@@ -350,7 +388,7 @@ impl Spans {
 }
 
 fn times_text(times: Option<Times>) -> String {
-    let Some(times) = times else { return "–".to_owned() };
+    let Some(times) = times else { return NOTHING.to_owned() };
     let (median, max) = (short(times.median_ms), short(times.max_ms));
     if median == max { median } else { format!("{median}…{max}") }
 }
@@ -369,21 +407,41 @@ fn short(ms: u64) -> String {
     }
 }
 
-/// The first column left, the others right.
-fn aligned(table: &[Vec<String>]) -> String {
+/// The first column left, the others right, in lines of at most `width` columns: two blanks between columns, else one,
+/// else names are cut.
+fn aligned(table: &[Vec<String>], width: usize) -> String {
     let columns = table.first().map_or(0, Vec::len);
-    let width = |n: usize| table.iter().map(|row| row[n].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let widest = |n: usize| table.iter().map(|row| row[n].chars().count()).max().unwrap_or(0);
+    let mut widths: Vec<usize> = (0..columns).map(widest).collect();
+    let gap = if widths.iter().sum::<usize>() + 2 * columns.saturating_sub(1) <= width { 2 } else { 1 };
+    let others: usize = widths.iter().skip(1).map(|width| width + gap).sum();
+    if let Some(first) = widths.first_mut() {
+        *first = (*first).min(width.saturating_sub(others)).max(NAME_MIN.min(*first));
+    }
     let mut out = String::new();
     for row in table {
         for (n, cell) in row.iter().enumerate() {
             let width = widths[n];
-            let _ = if n == 0 { write!(out, "{cell:width$}") } else { write!(out, "  {cell:>width$}") };
+            let _ = match n {
+                0 => write!(out, "{:width$}", shortened(cell, width)),
+                _ => write!(out, "{:gap$}{cell:>width$}", ""),
+            };
         }
         out.truncate(out.trim_end().len());
         out.push('\n');
     }
     out
+}
+
+/// A name in at most `width` columns: of a stack, both its begin and its end tell it from others.
+fn shortened(name: &str, width: usize) -> String {
+    let count = name.chars().count();
+    if count <= width {
+        return name.to_owned();
+    }
+    let tail = width.saturating_sub(1) / 2;
+    let head = width.saturating_sub(1) - tail;
+    name.chars().take(head).chain(['…']).chain(name.chars().skip(count - tail)).collect()
 }
 
 #[cfg(test)]
@@ -448,6 +506,8 @@ mod tests {
             strategy  cells  resolved  stopped  missed  wrongly  harmed  untouched  verdict    kill    gone
             none          5         –        –       3        –       –          2        –       –       –
             idle@off      4         –        3       –        –       1          –   10m…4h  10m…4h  10m…4h
+            virtual time from the last material progress, median…longest · verdict: to the end
+            kill: to the first kill · gone: until the last process was gone
         "#]]
         .assert_eq(&board.table());
         expect![[r#"
@@ -457,10 +517,48 @@ mod tests {
                      ctl
             none       ·
             idle@off
-            r resolved · s stopped truthfully · m missed · W stopped wrongly · H harmed · · untouched
+            r resolved
+            s stopped truthfully
+            m missed
+            W stopped wrongly
+            H harmed
+            · untouched
         "#]]
         .assert_eq(&board.grid(20));
         expect![[r#"{"strategy":"idle@off","mechanism":"","cells":4,"untouched":0,"resolved":0,"stopped":3,"missed":0,"wrongly":0,"harmed":1,"to_verdict":{"median_ms":600001,"max_ms":14400000},"to_kill":{"median_ms":600001,"max_ms":14400000},"to_gone":{"median_ms":600201,"max_ms":14400200}}"#]].assert_eq(&serde_json::to_string(&board.rows()[0]).unwrap());
+    }
+
+    #[test]
+    fn a_board_keeps_to_its_width() {
+        let mut board = Scoreboard::new();
+        for strategy in ["none", "auto-answer@r1(at=ask)+watcher@pr5", "auto-answer@r1(at=ask)+watcher@pr3"] {
+            for (mechanism, ms) in [("B10", 600_001), ("B2", 600_001), ("Q1", 14_400_000)] {
+                let mut facts = facts(strategy);
+                facts.mechanism = mechanism.to_owned();
+                let none = verdict(&hung().trace(), &facts);
+                let cell = if strategy == "none" { hung() } else { stopped(ms) };
+                board.add(&facts, &verdict(&cell.trace(), &facts), &none);
+            }
+        }
+        for width in [70, 80, 100, 160] {
+            let shown = board.grid(width) + &board.table_within(width);
+            assert!(shown.lines().all(|line| line.chars().count() <= width), "{shown}");
+            assert!(shown.contains("pr3") && shown.contains("pr5") && shown.contains("10m…4h"), "{shown}");
+        }
+        expect![[r#"
+            strategy                  cells resolved stopped missed wrongly harmed untouched
+            auto-answer@…+watcher@pr3     3        –       3      –       –      –         –
+            auto-answer@…+watcher@pr5     3        –       3      –       –      –         –
+            none                          3        –       –      3       –      –         –
+
+            strategy                            verdict    kill    gone
+            auto-answer@r1(at=ask)+watcher@pr3   10m…4h  10m…4h  10m…4h
+            auto-answer@r1(at=ask)+watcher@pr5   10m…4h  10m…4h  10m…4h
+            virtual time from the last material progress, median…longest
+            verdict: to the end · kill: to the first kill
+            gone: until the last process was gone
+        "#]]
+        .assert_eq(&board.table_within(80));
     }
 
     #[test]
