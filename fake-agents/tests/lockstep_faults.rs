@@ -129,3 +129,15 @@ fn a_queue_of_connections_is_full_when_the_kernel_says_so() {
         assert_eq!((world.has_room(port), world.connect(port).unwrap()), (true, Err(Errno::Refused)));
     }
 }
+
+#[test]
+fn a_variable_of_the_loader_is_one_like_any_other() {
+    let quiet = cell(Null, r#"[{"print":"hi"},{"run":[{"print":"ho"}]}]"#);
+    let mut loud = cell(Null, r#"[{"print":"hi"},{"run":[{"print":"ho"}]}]"#);
+    // the loader that sees it prints a page
+    loud.env.push(("LD_SHOW_AUXV".into(), "1".into()));
+    let loud = drive(&mut kernel(), &loud);
+    let quiet = drive(&mut kernel(), &quiet);
+    assert!(quiet.is_ok());
+    assert_eq!(loud, quiet);
+}

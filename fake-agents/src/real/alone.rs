@@ -17,8 +17,7 @@ pub(super) const SPEED_ENV: &str = "REHANG_SPEED";
 /// Plays to its end: what the folder says that it was started from, else the plan in the environment. Without either
 /// a fake answers as its arguments alone say.
 pub fn play(programs: Programs, argv: &[String]) -> ! {
-    let env = std::env::vars_os().map(|(k, v)| (k.to_string_lossy().into_owned(), v.to_string_lossy().into_owned()));
-    let mut env: Vec<(String, String)> = env.collect();
+    let mut env = super::environment();
     let of = |env: &[(String, String)], key: &str| env.iter().find(|(k, _)| k == key).map(|(_, value)| value.clone());
     let folder = StandIn::of_this_process().unwrap_or_else(|error| refuse(argv, &error.to_string()));
     let mut played = argv.to_vec();

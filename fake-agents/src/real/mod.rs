@@ -62,6 +62,25 @@ pub fn dispatch_with(programs: Programs) -> bool {
     }
 }
 
+/// What the names of a fake's variables begin with where a fake or a conductor has started it.
+const ENV_PREFIX: &str = "REHANG_ENV_";
+
+/// This process's variables: those that whoever started it gave it, and its surroundings' where they gave none.
+fn environment() -> Vec<(String, String)> {
+    let mut all: Vec<(String, String)> = Vec::new();
+    let mut surroundings = Vec::new();
+    for (name, value) in std::env::vars_os() {
+        let (name, value) = (name.to_string_lossy(), value.to_string_lossy().into_owned());
+        match name.strip_prefix(ENV_PREFIX) {
+            Some(name) => all.push((name.to_owned(), value)),
+            None => surroundings.push((name.into_owned(), value)),
+        }
+    }
+    surroundings.retain(|(name, _)| all.iter().all(|(given, _)| given != name));
+    all.extend(surroundings);
+    all
+}
+
 fn name(argv: &[String]) -> &str {
     argv.first().map_or("", |path| path.rsplit('/').next().unwrap_or(""))
 }

@@ -432,8 +432,15 @@ impl Os for RealOs {
             control: control.as_ref().map(|(_, theirs, lifeline)| (theirs.as_raw_fd(), *lifeline)),
             ignored: self.signals.ignored(),
         });
-        let pid =
-            pid.map_err(|e| if e.raw_os_error() == Some(libc::E2BIG) { Errno::TooBig } else { Errno::NoProcess })?;
+        let pid = match pid {
+            Ok(pid) => pid,
+            Err(error) if error.raw_os_error() == Some(libc::E2BIG) => return Err(Errno::TooBig),
+            Err(_) if self.conductor.is_none() => return Err(Errno::NoProcess),
+            Err(error) => super::give_up(&format!(
+                "starting {}: {error}; raise the limit of processes (ulimit -u, pids.max)",
+                spawn.argv.first().map_or("", String::as_str)
+            )),
+        };
         let kid = Pid::from_raw(pid).ok_or(Errno::NoProcess)?;
         let pidfd = match &control {
             Some(_) => None,

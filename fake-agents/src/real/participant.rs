@@ -30,8 +30,7 @@ pub fn play(programs: Programs, argv: &[String]) -> ! {
             libc::close(fd.cast_signed());
         }
     }
-    let env = std::env::vars_os().map(|(k, v)| (k.to_string_lossy().into_owned(), v.to_string_lossy().into_owned()));
-    let (mut env, mut lies) = (env.collect::<Vec<_>>(), false);
+    let (mut env, mut lies) = (super::environment(), false);
     env.retain(|(key, _)| {
         lies |= key == LIES_ENV;
         key != CONTROL_ENV

@@ -3,6 +3,7 @@
 //! Invariant: a child has the descriptors 0 to 4 at the most (its streams, the control socket, the lifeline),
 //! an empty signal mask, and default actions for all signals but those that its parent ignores.
 
+use super::ENV_PREFIX;
 use super::control::{CONTROL_ENV, CONTROL_FD, LIFELINE_FD};
 use super::descriptor::Lifted;
 use super::signals;
@@ -43,7 +44,8 @@ pub struct Order<'a> {
     pub exe: &'a CString,
     /// Name and arguments.
     pub argv: &'a [String],
-    /// Its whole environment.
+    /// Its whole environment. What runs before `main` sees none of it: the names are a scenario's, and one that the
+    /// dynamic loader knows would run code of the scenario's.
     pub env: &'a [(String, String)],
     /// Its streams.
     pub streams: [Stream; 3],
@@ -63,7 +65,7 @@ pub struct Order<'a> {
 /// The kernel's; arguments with a NUL byte.
 pub fn spawn(order: &Order<'_>) -> io::Result<i32> {
     let argv = strings(order.argv.iter().cloned())?;
-    let mut env: Vec<String> = order.env.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let mut env: Vec<String> = order.env.iter().map(|(key, value)| format!("{ENV_PREFIX}{key}={value}")).collect();
     if order.control.is_some() {
         env.push(format!("{CONTROL_ENV}={CONTROL_FD}"));
     }

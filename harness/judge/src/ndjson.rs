@@ -208,7 +208,8 @@ fn decode<'a, T: Deserialize<'a>>(line: &'a [u8], number: usize) -> Result<T, Re
     serde_json::from_slice(line).map_err(|error| {
         let text = error.to_string();
         let said = text.rsplit_once(" at line ").map_or(text.as_str(), |(said, _)| said);
-        ReadError::Line { line: number, column: error.column(), error: said.to_owned() }
+        let error_text = rehang_scenario::problem::in_one_line(said);
+        ReadError::Line { line: number, column: error.column(), error: error_text }
     })
 }
 

@@ -71,7 +71,7 @@ fn fold(lines: Vec<Line>, most: usize) -> Vec<Line> {
     while !lines.is_empty() {
         let (period, times) = repetition(lines.make_contiguous(), most);
         folded.extend(lines.drain(..period));
-        if let Some(last) = lines.drain(..period * (times - 1)).last() {
+        if let Some(last) = lines.drain(..period * (times - 1)).next_back() {
             let what = match period {
                 1 => format!("… {} times more", times - 1),
                 n => format!("… these {n} lines {} times more", times - 1),

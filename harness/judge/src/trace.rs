@@ -177,6 +177,25 @@ pub enum Ended {
     Horizon(String),
 }
 
+impl What {
+    /// How many bytes of text it holds: what a scenario can make large.
+    pub fn text_bytes(&self) -> usize {
+        match self {
+            What::Out { text, .. } | What::In { text } | What::Says(text) | What::Settled { text, .. } => text.len(),
+            What::Request { path, body, .. } => path.len() + body.text().len(),
+            What::Response { body, .. } | What::Sse(body) => body.text().len(),
+            What::Spawn { argv, .. } => argv.iter().map(String::len).sum(),
+            What::Fact(
+                Fact::ModelSaid { text, .. }
+                | Fact::ToolEnded { text, .. }
+                | Fact::Preempted { text, .. }
+                | Fact::Result { text, .. },
+            ) => text.len(),
+            _ => 0,
+        }
+    }
+}
+
 /// What a process states about itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -19,6 +19,12 @@ pub const SIGNALS: [&str; 12] =
 /// Commands of the opencode companion.
 pub const COMPANION_COMMANDS: [&str; 5] = ["heal", "heal --dry-run", "status", "result", "cancel"];
 
+/// Variables of the dynamic loader, of the C library and of rehang, by what they begin with (ld.so(8)).
+const RESERVED: [&str; 4] = ["LD_", "GLIBC_TUNABLES", "GCONV_PATH", "REHANG_"];
+
+/// The one variable of rehang's that a scenario may set: the fake announces a byte more than it wrote, and is found out.
+const LIES: &str = "REHANG_FAKE_LIES";
+
 /// Something that cannot be, by its path in the scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Impossible {
@@ -40,6 +46,10 @@ pub(crate) fn impossible(scenario: &Scenario) -> Vec<Impossible> {
     seen.args(&scenario.args, "args");
     for (name, value) in &scenario.env {
         seen.argument(name.len() + 1 + value.len(), &format!("env.{name}"), "variable");
+        if name != LIES && RESERVED.iter().any(|reserved| name.starts_with(reserved)) {
+            let message = format!("`{name}` is read before an agent's first instruction, or by rehang itself");
+            seen.no(format!("env.{name}"), message, Some("a scenario sets what its agent reads"));
+        }
     }
     if scenario.runs > 1 && scenario.faults.iter().any(is_vanishing) {
         seen.no("runs".to_owned(), "a wrapper that vanishes runs nothing again", Some("leave `runs` out"));

@@ -157,6 +157,7 @@ fn visible(line: &str) -> String {
     let stand_in = |c: char| match c.len_utf8() {
         2 if hidden(c) => '·',
         3 if hidden(c) => char::REPLACEMENT_CHARACTER,
+        4 if hidden(c) => '\u{1f5d9}',
         _ => c,
     };
     line.chars().map(stand_in).collect()
@@ -187,10 +188,16 @@ fn cut(text: &str, chars: usize) -> String {
     out
 }
 
-/// Whether a character is a control character, or one that changes how its neighbours are shown.
+/// A foreign text in one line, as a terminal may show it: what nobody would see is written out.
+pub fn in_one_line(text: &str) -> String {
+    cut(text, usize::MAX)
+}
+
+/// Whether a character is a control character, cannot be seen, or changes how its neighbours are shown.
 pub(crate) fn hidden(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// The candidate that a word was most likely meant to be.

@@ -782,3 +782,21 @@ fn what_a_rule_waits_to_hear_from_nobody() {
     "#]],
     );
 }
+
+#[test]
+fn a_variable_that_would_run_code_of_the_files() {
+    let file = format!("{HEAD}turns = [{{ say = \"x\" }}]\nenv = {{ CI = \"1\", LD_PRELOAD = \"./evil.so\" }}\n{TAIL}");
+    says(
+        &file,
+        expect![[r#"
+            error: `LD_PRELOAD` is read before an agent's first instruction, or by rehang itself
+             --> q/x.toml:5:32
+              |
+            5 | env = { CI = "1", LD_PRELOAD = "./evil.so" }
+              |                                ^^^^^^^^^^^
+              |
+              = help: a scenario sets what its agent reads
+
+        "#]],
+    );
+}

@@ -114,3 +114,24 @@ impl Shown {
 pub fn any_end() -> Expect {
     Expect::completes(Arm::Main)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rehang_judge::Outcome;
+
+    #[test]
+    fn what_says_more_than_memory_holds_is_given_up() {
+        let print = "x".repeat(200_000);
+        let text = format!(
+            "title = \"a long text, again and again\"\nmechanism = \"F8\"\nterminals = [\"null\"]\n\
+             agent = {{ program = [{{ every = {{ every = \"1s\", times = 10000, print = \"{print}\" }} }}] }}\n"
+        );
+        let family = load("case.toml", text.as_bytes()).into_result().unwrap();
+        let case = Case::of(family.variants[0].scenario.clone(), NONE);
+        let played = case.play_as(NONE, Span::ZERO, None).unwrap();
+        assert!(matches!(&played.verdict.outcome, Outcome::Hung { proof: rehang_scenario::Proof::Horizon, .. }));
+        let said: usize = played.trace.events.iter().map(|event| event.what.text_bytes()).sum();
+        assert!((128 << 20..129 << 20).contains(&said), "{said}");
+    }
+}

@@ -4,10 +4,16 @@
 //! was being written is lost.
 
 use super::row::{Key, Row};
+use rehang_scenario::problem::in_one_line;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
+
+/// How every row begins.
+const BEGIN: &str = "{\"agent\":\"";
 
 /// Bytes of a results file that are read.
 const FILE_BYTES: u64 = 256 << 20;
@@ -39,6 +45,9 @@ fn rows(path: &Path, file: &mut File) -> io::Result<(Rows, u64)> {
             format!("{}:{line}: no row of a results file: {why}", path.display()),
         )
     };
+    if !file.metadata()?.is_file() {
+        return Err(bad(1, "not a regular file".to_owned()));
+    }
     if file.metadata()?.len() > FILE_BYTES {
         return Err(bad(1, format!("more than {} MiB", FILE_BYTES >> 20)));
     }
@@ -49,14 +58,30 @@ fn rows(path: &Path, file: &mut File) -> io::Result<(Rows, u64)> {
         line.clear();
         number += 1;
         let read = reader.read_line(&mut line)?;
-        if read == 0 || !line.ends_with('\n') {
+        if read == 0 {
             return Ok((rows, whole));
         }
-        whole += read as u64;
-        if !line.trim().is_empty() {
-            let row: Row = serde_json::from_str(&line).map_err(|e| bad(number, e.to_string()))?;
-            rows.insert(row.key(), row);
+        let row = serde_json::from_str::<Value>(&line).and_then(|value| serde_json::from_value::<Row>(plain(value)));
+        match row {
+            Ok(row) => drop(rows.insert(row.key(), row)),
+            Err(_) if line.trim().is_empty() => {}
+            // what was being written when its run was killed
+            Err(_) if !line.ends_with('\n') && (line.starts_with(BEGIN) || BEGIN.starts_with(&line)) => {
+                return Ok((rows, whole));
+            }
+            Err(error) => return Err(bad(number, error.to_string())),
         }
+        whole += read as u64;
+    }
+}
+
+/// A row's texts as a terminal may show them: the file may come from anywhere.
+fn plain(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(text.split('\n').map(in_one_line).collect::<Vec<_>>().join("\n")),
+        Value::Array(list) => list.into_iter().map(plain).collect(),
+        Value::Object(table) => table.into_iter().map(|(key, value)| (key, plain(value))).collect(),
+        other => other,
     }
 }
 
@@ -70,6 +95,14 @@ impl Results {
         let (rows, whole) = rows(path, &mut file)?;
         file.set_len(whole)?;
         file.seek(SeekFrom::End(0))?;
+        // a last row whose line was not ended is whole all the same
+        let mut last = [b'\n'];
+        if whole > 0 {
+            file.read_exact_at(&mut last, whole - 1)?;
+        }
+        if last != *b"\n" {
+            file.write_all(b"\n")?;
+        }
         Ok(Results { file, rows })
     }
 
@@ -109,11 +142,34 @@ mod tests {
         for cut in 0..whole.len() {
             std::fs::write(&path, &whole[..cut]).unwrap();
             let mut again = Results::open(&path).unwrap();
-            let kept = whole[..cut].iter().filter(|&&b| b == b'\n').count();
+            let ends = whole.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(at, _)| at);
+            // a row counts from its last byte on, the line's end aside
+            let kept = ends.filter(|at| *at <= cut).count();
             assert_eq!(again.rows.len(), kept);
             again.push(&row("2.0.0")).unwrap();
             assert_eq!(read(&path).unwrap().len(), kept + 1);
         }
+    }
+
+    #[test]
+    fn a_file_of_somebody_elses_is_left_as_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("notes.txt");
+        for text in ["my notes, and no line's end", "two lines\nand half", "{\"other\":1"] {
+            std::fs::write(&path, text).unwrap();
+            assert!(Results::open(&path).is_err(), "{text}");
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn what_nobody_sees_is_written_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("r.ndjson");
+        let evil = Row { detail: "\u{1b}]0;title\u{7}\u{202e}x".to_owned(), ..row("1.0.0") };
+        Results::open(&path).unwrap().push(&evil).unwrap();
+        let rows = read(&path).unwrap();
+        assert_eq!(rows.values().next().unwrap().detail, "\\u{1b}]0;title\\u{7}\\u{202e}x");
     }
 
     #[test]

@@ -7,6 +7,7 @@
 use super::results::Rows;
 use super::row::{Key, Row};
 use rehang_agents::Version;
+use rehang_scenario::problem::in_one_line;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -32,7 +33,11 @@ pub fn markdown(rows: &Rows) -> String {
     let mut out = String::from(HEAD);
     let days: BTreeSet<&str> = rows.values().map(|row| row.day.as_str()).collect();
     if let (Some(first), Some(last)) = (days.first(), days.last()) {
-        let when = if first == last { format!("on {first}") } else { format!("from {first} to {last}") };
+        let when = if first == last {
+            format!("on {}", escape(first))
+        } else {
+            format!("from {} to {}", escape(first), escape(last))
+        };
         let _ = writeln!(out, "\nRun {when}, {} cells.", rows.len());
     }
     let mut agents: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
@@ -52,11 +57,15 @@ fn one(out: &mut String, agent: &str, rows: &[&Row]) {
     let by: BTreeMap<Key, &Row> = rows.iter().map(|row| (row.key(), *row)).collect();
     let lines: BTreeSet<(&str, &str)> = rows.iter().map(|row| (row.scenario.as_str(), row.terminal.as_str())).collect();
     let mut notes: Notes<'_> = Vec::new();
-    let _ = writeln!(out, "\n## {agent}\n");
-    let _ = writeln!(out, "| scenario | terminal | {} | command |", versions.join(" | "));
+    let _ = writeln!(out, "\n## {}\n", escape(agent));
+    let _ = writeln!(
+        out,
+        "| scenario | terminal | {} | command |",
+        versions.iter().map(|version| escape(version)).collect::<Vec<_>>().join(" | ")
+    );
     let _ = writeln!(out, "|---|---|{}---|", "---|".repeat(versions.len()));
     for (scenario, terminal) in lines {
-        let _ = write!(out, "| {scenario} | {terminal} |");
+        let _ = write!(out, "| {} | {} |", escape(scenario), escape(terminal));
         for version in &versions {
             let key = Key {
                 agent: agent.to_owned(),
@@ -73,7 +82,7 @@ fn one(out: &mut String, agent: &str, rows: &[&Row]) {
             scenario: scenario.to_owned(),
             terminal: terminal.to_owned(),
         };
-        let _ = writeln!(out, " `{}` |", key.command());
+        let _ = writeln!(out, " `{}` |", escape(&key.command()));
     }
     if !notes.is_empty() {
         out.push('\n');
@@ -107,7 +116,7 @@ fn cell<'r>(row: &'r Row, notes: &mut Notes<'r>) -> String {
     };
     let mut text = match outcome {
         "hung" => format!("**hung** {}", escape(&row.detail)),
-        other => other.to_owned(),
+        other => escape(other),
     };
     let _ = write!(text, " {:.1} s", row.ms as f64 / 1_000.0);
     if row.evidence == "deadline" {
@@ -126,8 +135,9 @@ fn cell<'r>(row: &'r Row, notes: &mut Notes<'r>) -> String {
     text
 }
 
+/// A text that is a text in Markdown, and no heading, column or tag.
 fn escape(text: &str) -> String {
-    text.replace('|', "\\|").replace(['\n', '\r'], " ")
+    in_one_line(&text.replace(['\n', '\r'], " ")).replace('|', "\\|").replace('<', "&lt;")
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ pub fn pty_of(device: u32) -> Option<u32> {
 
 fn descriptor(pid: Pid, fd: i32) -> Option<Descriptor> {
     let path = format!("/proc/{pid}/fd/{fd}");
-    let link = fs::read_link(&path).ok()?.to_string_lossy().into_owned();
+    let link = super::process::visible(&fs::read_link(&path).ok()?.to_string_lossy());
     let info = info(pid, fd);
     let flags = field(&info, "flags:").and_then(|text| u32::from_str_radix(text, 8).ok());
     let mode = match flags.map(|flags| flags & libc::O_ACCMODE as u32) {

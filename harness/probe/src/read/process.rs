@@ -154,7 +154,7 @@ impl Stat {
     fn read(path: &str) -> Option<Stat> {
         let text = file::text(path).ok()?;
         let (open, close) = (text.find('(')?, text.rfind(')')?);
-        let comm = text.get(open + 1..close)?.to_owned();
+        let comm = visible(text.get(open + 1..close)?);
         let mut fields = text.get(close + 1..)?.split_ascii_whitespace();
         let state = match fields.next() {
             Some("R") => State::Running,
@@ -226,7 +226,10 @@ fn args(pid: Pid) -> Vec<String> {
     if bytes.is_empty() {
         return Vec::new();
     }
-    let cut = |part: &[u8]| String::from_utf8_lossy(part).trim_end().chars().take(MAX_ARGS.1).collect();
+    let cut = |part: &[u8]| {
+        let part: String = String::from_utf8_lossy(part).trim_end().chars().take(MAX_ARGS.1).collect();
+        visible(&part)
+    };
     let mut args: Vec<String> = bytes.split(|byte| *byte == 0).take(MAX_ARGS.0).map(cut).collect();
     // what a title has overwritten is blanks
     let used = args.iter().rposition(|arg| !arg.is_empty()).map_or(0, |last| last + 1);
@@ -235,7 +238,14 @@ fn args(pid: Pid) -> Vec<String> {
 }
 
 fn link(path: &str) -> Option<String> {
-    fs::read_link(path).ok().map(|to| to.to_string_lossy().into_owned())
+    fs::read_link(path).ok().map(|to| visible(&to.to_string_lossy()))
+}
+
+/// A name that another process has given itself or a file, as a terminal may show it.
+pub(super) fn visible(text: &str) -> String {
+    let turns =
+        |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    text.chars().map(|c| if c.is_control() || turns(c) { '\u{fffd}' } else { c }).collect()
 }
 
 fn namespace(pid: Pid, kind: &str) -> u64 {

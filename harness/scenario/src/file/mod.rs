@@ -114,6 +114,7 @@ pub fn family_name(path: &str) -> String {
         .trim_matches('/')
         .chars()
         .filter(|c| !c.is_whitespace() && !"[]:".contains(*c))
+        .map(|c| if crate::problem::hidden(c) { '\u{fffd}' } else { c })
         .collect()
 }
 

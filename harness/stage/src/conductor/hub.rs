@@ -112,6 +112,8 @@ pub struct Hub<'w> {
     pub now: VTime,
     pub begin: VTime,
     pub events: Vec<Event>,
+    /// The texts in them, in bytes.
+    pub text_bytes: usize,
     pub inboxes: Vec<VecDeque<Input>>,
     /// Who acts now.
     pub actor: usize,
@@ -187,6 +189,7 @@ impl<'w> Hub<'w> {
             now: job.begin,
             begin: job.begin,
             events: Vec::new(),
+            text_bytes: 0,
             inboxes: Vec::new(),
             actor: 0,
             strategies: Vec::new(),
@@ -260,6 +263,7 @@ impl<'w> Hub<'w> {
 
     /// Enters something into the trace.
     pub fn say(&mut self, who: &str, what: What) {
+        self.text_bytes += what.text_bytes();
         self.events.push(Event { t: VTime(self.now.since(self.begin).as_ms()), who: who.to_owned(), what });
     }
 

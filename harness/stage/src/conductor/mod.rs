@@ -34,6 +34,8 @@ const SPIN_STEPS: u32 = 2_000;
 const SPIN_SAMPLE: u32 = 64;
 /// Steps at one instant behind which the cell is given up.
 const SPIN_MAX: u32 = 200_000;
+/// Texts of a trace, in bytes: a file that repeats a long text fills a machine's memory within its steps.
+const TEXT_MAX: usize = 128 << 20;
 /// Instants of a cell behind which repeating states are looked for whatever is said between them. No run that comes to
 /// an end by itself comes that far, and what has not repeated by the end of them grows.
 const LOOP_INSTANTS: std::ops::Range<u32> = 6_000..6_500;
@@ -166,6 +168,9 @@ impl<'w, 'j> Conductor<'w, 'j> {
             if self.step()? {
                 if self.hub.run_over {
                     self.begin_again()?;
+                }
+                if self.hub.text_bytes > TEXT_MAX {
+                    return self.give_up("what it says fills more than 128 MiB");
                 }
                 at_instant += 1;
                 if at_instant > SPIN_MAX || self.steps > self.job.steps_max {
