@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn what_says_more_than_memory_holds_is_given_up() {
-        let print = "x".repeat(200_000);
+        let print = "x".repeat(100_000);
         let text = format!(
             "title = \"a long text, again and again\"\nmechanism = \"F8\"\nterminals = [\"null\"]\n\
              agent = {{ program = [{{ every = {{ every = \"1s\", times = 10000, print = \"{print}\" }} }}] }}\n"
