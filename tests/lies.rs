@@ -75,7 +75,7 @@ fn not_as_expected() -> Result<(), Failed> {
     let out = files(&[("wrong.toml", &wrong)])?.run(&["--strategy", "none"])?;
     is(&out, 1)?;
     says(&out.stdout, "FAIL wrong::none::null::1")?;
-    says(&out.stdout, "rehang show --stage lockstep 'wrong::none::null::1'")
+    says(&out.stdout, "--stage lockstep wrong::none::null::1")
 }
 
 fn unexpected_hang() -> Result<(), Failed> {

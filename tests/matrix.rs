@@ -9,6 +9,7 @@ use rehang::commands::select::Select;
 use rehang::corpus;
 use rehang::pool::{Pool, Workers};
 use rehang::report;
+use rehang::terminal;
 use rehang_scenario::{Stage, Style, file::family_name};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
 
 fn trial(pool: &Pool, path: PathBuf, stage: Stage) -> Result<(), Failed> {
     let stages: &[Stage] = if stage == Stage::Sim { &[Stage::Sim] } else { &[Stage::Sim, Stage::Lockstep] };
-    let select = Select { scenarios: vec![path], ..Select::default() };
+    let select = Select { scenarios: vec![path.clone()], ..Select::default() };
     let selected = select.select(stages, Style::Plain).map_err(|e| e.to_string())?;
     if !selected.problems.is_empty() {
         return Err(selected.problems.join("\n").into());
@@ -49,7 +50,8 @@ fn trial(pool: &Pool, path: PathBuf, stage: Stage) -> Result<(), Failed> {
     }
     let mut text = Vec::new();
     for cell in failures.iter().take(3) {
-        report::failure(cell, &mut text).map_err(|e| e.to_string())?;
+        report::failure(cell, true, std::slice::from_ref(&path), terminal::REPORT, &mut text)
+            .map_err(|e| e.to_string())?;
     }
     let more = failures.len().saturating_sub(3);
     Err(format!(

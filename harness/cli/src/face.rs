@@ -6,7 +6,8 @@ use crate::commands::{
     Code, CommandError, agents, bench, bisect, check, drift, explore, import, list, measure, path, reproduce, run,
     select, show, supervise, tune, upstream, why, wrapper,
 };
-use clap::{CommandFactory, Parser, Subcommand};
+use crate::terminal;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -14,12 +15,13 @@ use std::process::ExitCode;
 ///
 /// Exit codes: 0 as expected · 1 not as expected · 2 usage or a bad file · 3 a hang where none was expected ·
 /// 4 not deterministic · 5 rehang itself left something behind · 70 rehang's own fault; where several hold, the highest.
+/// Where nobody reads the output to its end, it ends without a word, and the exit code of `run` is what it would have been.
 #[derive(Parser)]
 #[command(name = "rehang", version, arg_required_else_help = true)]
 #[command(after_help = "Examples:
   rehang run                                     every scenario under every strategy, in lockstep
   rehang run question/ --strategy idle           one folder under all versions of one strategy
-  rehang show 'question/row-diff::none::null::1' one cell as a timeline
+  rehang show question/row-diff::none::null      both arms of a cell as timelines
   rehang check my-hang.toml                      all errors of a file
   rehang upstream opencode@latest                which scenarios the newest release hangs in
   rehang why 4711                                why a process on this machine does not move")]
@@ -102,7 +104,9 @@ enum Command {
 /// The whole command: plays a fake or a worker where it was started as one, else does what the arguments say.
 pub fn main() -> ExitCode {
     crate::dispatch();
-    let command = match Args::parse().command {
+    let mut face = fitted(Args::command(), terminal::width(terminal::REPORT).min(terminal::REPORT));
+    let args = Args::from_arg_matches_mut(&mut face.get_matches_mut()).map_err(|error| error.format(&mut face));
+    let command = match args.unwrap_or_else(|error| error.exit()).command {
         // its exit codes are its command's
         Command::Supervise(supervise) => return supervise.run(),
         command => command,
@@ -116,6 +120,30 @@ pub fn main() -> ExitCode {
             ExitCode::from(error.code() as u8)
         }
     }
+}
+
+/// The command with the examples of its help fit for `width` columns: where one is wider, what is said of each stands
+/// below it. A command itself is not broken.
+fn fitted(command: clap::Command, width: usize) -> clap::Command {
+    let command = command.term_width(width).mut_subcommands(|command| fitted(command, width));
+    let Some(help) = command.get_after_help().map(ToString::to_string) else { return command };
+    if help.lines().all(|line| line.chars().count() <= width) {
+        return command;
+    }
+    let mut lines = String::new();
+    for line in help.lines() {
+        let text = line.trim_start();
+        let indent = &line[..line.len() - text.len()];
+        match text.split_once("  ").filter(|_| !indent.is_empty()) {
+            Some((example, said)) => {
+                lines.push_str(&format!("{indent}{example}\n"));
+                lines.push_str(&terminal::hanging("      ", said.trim_start(), width));
+            }
+            None if text.starts_with("rehang ") || text.is_empty() => lines.push_str(&format!("{line}\n")),
+            None => lines.push_str(&terminal::hanging(indent, text, width)),
+        }
+    }
+    command.after_help(lines.trim_end().to_owned())
 }
 
 fn man(dir: Option<&std::path::Path>, out: &mut dyn Write) -> Result<Code, CommandError> {
@@ -175,7 +203,7 @@ fn command(command: Command) -> Result<Code, CommandError> {
                     writeln!(out, "{line}")?;
                 }
             } else {
-                write!(out, "{}\n{}", outcome.score.grid(100), outcome.score.table())?;
+                crate::report::board(&outcome.score, terminal::width(terminal::REPORT), &mut out)?;
             }
             Ok(if selected.problems.is_empty() { Code::Expected } else { Code::Usage })
         }
@@ -212,6 +240,31 @@ mod tests {
     fn what_is_ours_alone_is_never_suggested() {
         let error = refused(&["rehang", "bogus"]);
         assert!(error.contains("unrecognized subcommand 'bogus'") && !error.contains("__"), "{error}");
+    }
+
+    #[test]
+    fn the_examples_of_every_help_keep_to_the_terminal() {
+        fn all(command: &clap::Command, width: usize, shown: &mut usize) {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            for line in help.lines() {
+                // a command alone in its line is left as it is
+                let alone = line.starts_with("  rehang ") && !line.trim_start().contains("  ");
+                assert!(line.chars().count() <= width || alone, "{}: {line}", command.get_name());
+                *shown += 1;
+            }
+            command.get_subcommands().for_each(|command| all(command, width, shown));
+        }
+        for width in [60, 80, 100] {
+            let mut shown = 0;
+            all(&fitted(Args::command(), width), width, &mut shown);
+            assert!(shown > 20, "{shown}");
+        }
+        let narrow = fitted(Args::command(), 80);
+        let examples = narrow.get_after_help().map(ToString::to_string).unwrap_or_default();
+        assert!(
+            examples.contains("  rehang run\n      every scenario under every strategy, in lockstep\n"),
+            "{examples}"
+        );
     }
 
     #[test]

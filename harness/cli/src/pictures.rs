@@ -4,10 +4,14 @@
 
 use crate::commands::CommandError;
 use crate::commands::run::Outcome;
+use crate::commands::select::{BadFile, reading};
+use crate::outputs;
+use crate::report::{is_failure, why};
 use crate::unit::CellAnswer;
 use crate::upstream::row::Row;
 use rehang_judge::{Trace, ndjson};
-use rehang_report::{CellPage, Colour, Detail, Page, Square, Table, cast, html, markdown, table};
+use rehang_report::{CellPage, Colour, Detail, Page, Square, Table, Unexpected, cast, html, markdown, table};
+use std::io::Write;
 use std::path::Path;
 
 /// Writes `index.html` and, for cells with a terminal, asciicast recordings into a folder. The cells must have kept
@@ -16,26 +20,27 @@ use std::path::Path;
 /// # Errors
 /// A folder that cannot be written.
 pub fn report(folder: &Path, title: &str, command: &str, outcome: &Outcome) -> Result<(), CommandError> {
-    std::fs::create_dir_all(folder)?;
+    outputs::folder(folder)?;
     let mut cells = Vec::new();
     for answer in &outcome.cells {
         let Some((trace, page)) = page(answer) else { continue };
         if !page.frames.is_empty() {
             let casts = folder.join("terminals");
-            std::fs::create_dir_all(&casts)?;
-            std::fs::write(casts.join(format!("{}.cast", file_name(&page.id))), cast(&trace, &page.id))?;
+            outputs::folder(&casts)?;
+            outputs::write(&casts.join(format!("{}.cast", file_name(&page.id))), cast(&trace, &page.id))?;
         }
         cells.push(page);
     }
-    let unexpected = cells.iter().filter(|cell| !cell.row.expected).count();
+    let unexpected = outcome.cells.iter().filter(|cell| is_failure(cell)).count();
     let page = Page {
         title: title.to_owned(),
         command: command.to_owned(),
-        summary: format!("{} cells, {unexpected} not as expected", cells.len()),
+        summary: format!("{} cells, {unexpected} not as expected", outcome.cells.len()),
+        reading: reading(&outcome.scenarios),
         score: outcome.score.rows(),
         cells,
     };
-    Ok(std::fs::write(folder.join("index.html"), html(&page))?)
+    outputs::write(&folder.join("index.html"), html(&page))
 }
 
 /// Writes `index.html` for rows of real releases: a row a scenario and terminal, a column a release.
@@ -78,8 +83,8 @@ pub fn upstream(folder: &Path, command: &str, rows: &[Row]) -> Result<(), Comman
 /// # Errors
 /// A folder that cannot be written.
 pub fn page_of(folder: &Path, page: &Table) -> Result<(), CommandError> {
-    std::fs::create_dir_all(folder)?;
-    Ok(std::fs::write(folder.join("index.html"), table(page))?)
+    outputs::folder(folder)?;
+    outputs::write(&folder.join("index.html"), table(page))
 }
 
 fn square(row: &Row) -> Square {
@@ -112,12 +117,18 @@ fn square(row: &Row) -> Square {
 ///
 /// # Errors
 /// A file that cannot be written.
-pub fn summary(path: &Path, outcome: &Outcome) -> Result<(), CommandError> {
-    use std::io::Write;
-    let unexpected: Vec<CellPage> = outcome.cells.iter().filter(|cell| is_unexpected(cell)).filter_map(bare).collect();
-    let text = markdown(&outcome.score, &unexpected, outcome.cells.len());
-    let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
-    Ok(file.write_all(text.as_bytes())?)
+pub fn summary(path: &Path, outcome: &Outcome, bad_files: &[BadFile]) -> Result<(), CommandError> {
+    let unexpected = outcome.cells.iter().filter(|cell| is_failure(cell)).map(|cell| Unexpected {
+        id: cell.id.clone(),
+        outcome: cell.row.as_ref().map_or("–", |row| &row.outcome).to_owned(),
+        broken: cell.row.as_ref().map_or_else(String::new, |row| row.broken.join(", ")),
+        why: why(cell).into_iter().next().unwrap_or_default(),
+    });
+    let bad_files = bad_files.iter().map(|bad| (bad.file.clone(), bad.errors.join("; ")));
+    let (unexpected, bad_files): (Vec<_>, Vec<_>) = (unexpected.collect(), bad_files.collect());
+    let text = markdown(&outcome.score, &unexpected, outcome.cells.len(), &bad_files);
+    let mut file = outputs::append(path)?;
+    file.write_all(text.as_bytes()).map_err(|error| outputs::unwritable(path, &error))
 }
 
 /// A file name for a cell: its letters and digits, the rest as `_`.
@@ -125,23 +136,10 @@ pub fn file_name(id: &str) -> String {
     id.chars().map(|c| if "/:[]()= ".contains(c) { '_' } else { c }).collect()
 }
 
-fn is_unexpected(cell: &CellAnswer) -> bool {
-    !cell.mismatches.is_empty() || cell.fault.is_some() || cell.differs.is_some()
-}
-
 fn page(answer: &CellAnswer) -> Option<(Trace, CellPage)> {
     let row = answer.row.clone()?;
     let (_, trace) = ndjson::read(answer.trace.as_deref()?.as_bytes()).ok()?;
     let control = answer.arm == rehang_scenario::Arm::Control;
-    let mismatches = crate::report::why(answer);
-    let page = CellPage::new(&answer.id, row, control, &answer.mechanism, mismatches, &trace);
+    let page = CellPage::new(&answer.id, row, control, &answer.mechanism, why(answer), &trace);
     Some((trace, page))
-}
-
-/// A page without a trace: what a list needs.
-fn bare(answer: &CellAnswer) -> Option<CellPage> {
-    let row = answer.row.clone()?;
-    let control = answer.arm == rehang_scenario::Arm::Control;
-    let mismatches = crate::report::why(answer);
-    Some(CellPage::new(&answer.id, row, control, &answer.mechanism, mismatches, &Trace::default()))
 }

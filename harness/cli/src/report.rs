@@ -4,15 +4,18 @@
 //! (anstream sees to that and to NO_COLOR).
 
 use crate::commands::run::{Outcome, Where, too_much_lockstep};
-use crate::commands::select::Selected;
+use crate::commands::select::{Selected, quoted, reading};
+use crate::terminal::{self, fold, hanging};
 use crate::unit::CellAnswer;
 use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
-use rehang_judge::score::Scoreboard;
+use rehang_judge::score::{CONTROL, Scoreboard};
+use rehang_judge::timeline::{cut, flow};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 /// What is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -33,6 +36,8 @@ pub struct Report<'a> {
     pub outcome: &'a Outcome,
     /// Where it ran.
     pub stage: Where,
+    /// The columns of what people read.
+    pub width: usize,
 }
 
 const BOLD: Style = Style::new().bold();
@@ -40,8 +45,14 @@ const BAD: Style = AnsiColor::Red.on_default().bold();
 const GOOD: Style = AnsiColor::Green.on_default().bold();
 const DIM: Style = Style::new().dimmed();
 
-/// How many failures are shown whole; the rest are named.
-const SHOWN_FAILURES: usize = 10;
+/// Failures with a timeline; the others say why, and how they are seen.
+const DRAWN_FAILURES: usize = 10;
+/// Lines of a failure's timeline from its begin: enough for how most runs come to their hang.
+const TIMELINE_HEAD: usize = 40;
+/// And from its end.
+const TIMELINE_TAIL: usize = 12;
+/// What stands before the lines of a failure.
+const INDENT: &str = "     ";
 
 impl Report<'_> {
     /// Prints it.
@@ -62,23 +73,17 @@ impl Report<'_> {
 
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
         let failures: Vec<&CellAnswer> = self.failures().collect();
-        for cell in failures.iter().take(SHOWN_FAILURES) {
-            failure(cell, out)?;
-        }
-        for cell in failures.iter().skip(SHOWN_FAILURES) {
-            writeln!(out, "{BAD}FAIL{BAD:#} {} {DIM}({}){DIM:#}", cell.id, why(cell).first().map_or("", |w| w))?;
+        for (place, cell) in failures.iter().enumerate() {
+            failure(cell, place < DRAWN_FAILURES, &self.outcome.scenarios, self.width, out)?;
         }
         writeln!(out, "{BOLD}Which strategy ends which hang, and which does harm{BOLD:#}")?;
         writeln!(out)?;
-        let (board, others) = in_the_matrix(&self.outcome.score);
-        write!(out, "{}", board.grid(100))?;
-        writeln!(out, "{DIM}{}{DIM:#}\n", mechanisms(&board))?;
-        write!(out, "{}", board.table())?;
+        let (shown, others) = in_the_matrix(&self.outcome.score);
+        board(&shown, self.width, out)?;
         if others > 0 {
-            writeln!(
-                out,
-                "and {others} stacks with parameters of their own in single files (`rehang score` shows all)"
-            )?;
+            let text =
+                format!("and {others} stacks with parameters of their own in single files (`rehang score` shows all)");
+            write!(out, "{}", fold(&text, self.width))?;
         }
         writeln!(out)?;
         self.counts(out)?;
@@ -130,7 +135,7 @@ impl Report<'_> {
             let mut reasons: Vec<_> = self.selected.left_out.iter().collect();
             reasons.sort_by_key(|(reason, n)| (std::cmp::Reverse(**n), reason.as_str()));
             for (reason, n) in reasons {
-                writeln!(out, "  {n:>6}  {reason}")?;
+                write!(out, "{}", hanging(&format!("  {n:>6}  "), reason, self.width))?;
             }
         }
         Ok(())
@@ -156,6 +161,7 @@ impl Report<'_> {
             "scenarios": self.selected.scenarios,
             "lockstep_only": self.selected.lockstep_only,
             "left_out": self.selected.left_out,
+            "bad_files": self.selected.bad_files,
             "wall_ms": self.outcome.wall_ms,
         }});
         writeln!(out, "{summary}")
@@ -171,7 +177,9 @@ impl Report<'_> {
             if is_failure(cell) {
                 status = TestCaseStatus::non_success(NonSuccessKind::Failure);
                 status.set_message(why(cell).join("; "));
-                status.set_description(cell.timeline.clone().unwrap_or_default());
+                let timeline = cell.timeline.as_deref().unwrap_or_default().lines();
+                let lines: Vec<String> = timeline.map(|line| cut(line, terminal::REPORT)).collect();
+                status.set_description(lines.join("\n"));
             }
             let stage = cell.row.as_ref().map_or("", |row| row.stage.as_str());
             let mut case = TestCase::new(format!("{} on {stage}", cell.id), status);
@@ -182,7 +190,19 @@ impl Report<'_> {
             suite.add_test_case(case);
         }
         report.add_test_suites(suites.into_values());
-        report.serialize(out).map_err(io::Error::other)
+        if !self.selected.bad_files.is_empty() {
+            let mut suite = TestSuite::new("scenario files");
+            for bad in &self.selected.bad_files {
+                let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+                status.set_message(bad.errors.join("; "));
+                status.set_description(&bad.text);
+                suite.add_test_case(TestCase::new(&bad.file, status));
+            }
+            report.add_test_suite(suite);
+        }
+        // as a whole: behind its writer's errors, that a reader has gone would not be seen
+        let text = report.to_string().map_err(io::Error::other)?;
+        out.write_all(text.as_bytes())
     }
 }
 
@@ -193,21 +213,30 @@ fn in_the_matrix(score: &Scoreboard) -> (Scoreboard, usize) {
     (score.only(|strategy| everywhere.contains(strategy)), all.difference(&everywhere).count())
 }
 
-/// What the columns of the board mean, in lines of 100 columns.
-fn mechanisms(board: &Scoreboard) -> String {
-    let mut lines = vec![String::new()];
-    let shown: BTreeSet<String> = board.rows().into_iter().map(|row| row.mechanism).collect();
-    for mechanism in rehang_scenario::mechanism::MECHANISMS.iter().filter(|m| shown.contains(m.id)) {
-        let word = format!("{} {}  ", mechanism.id, mechanism.name);
-        if lines.last().is_some_and(|line| line.len() + word.len() > 100) {
-            lines.push(String::new());
-        }
-        if let Some(line) = lines.last_mut() {
-            line.push_str(&word);
-        }
+/// The scoreboard in lines of at most `width` columns: the grid, what its columns mean, the table.
+///
+/// # Errors
+/// Those of writing.
+pub fn board(score: &Scoreboard, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "{}", score.grid(width))?;
+    let legend = mechanisms(score, width);
+    if !legend.is_empty() {
+        writeln!(out, "{DIM}{legend}{DIM:#}")?;
     }
-    lines.push("F1–F10 are healthy runs that look hung · ctl: the control arms".to_owned());
-    lines.join("\n")
+    write!(out, "\n{}", score.table_within(width))
+}
+
+/// What the columns of the grid mean.
+fn mechanisms(board: &Scoreboard, width: usize) -> String {
+    let shown: BTreeSet<String> = board.rows().into_iter().map(|row| row.mechanism).collect();
+    let known = rehang_scenario::mechanism::MECHANISMS.iter().filter(|m| shown.contains(m.id));
+    let names: Vec<String> = known.map(|m| format!("{} {}", m.id, m.name)).collect();
+    let healthy = shown.iter().any(|id| id.strip_prefix('F').is_some_and(|n| n.parse::<u32>().is_ok()));
+    let notes =
+        [(healthy, "F1–F10 are healthy runs that look hung"), (shown.contains(CONTROL), "ctl: the control arms")];
+    let notes: Vec<String> = notes.iter().filter(|(holds, _)| *holds).map(|(_, note)| (*note).to_owned()).collect();
+    let lines = [flow(&names, "  ", width), flow(&notes, " · ", width)].concat();
+    lines.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 /// Whether a cell is not as expected, for whatever reason.
@@ -223,19 +252,60 @@ pub fn why(cell: &CellAnswer) -> Vec<String> {
     lines
 }
 
-/// A failure: why, the timeline, and the one command that runs it again.
-pub fn failure(cell: &CellAnswer, out: &mut dyn Write) -> io::Result<()> {
+/// A failure: why, its timeline's head and tail where it is drawn, and the one command that runs it again. The cell's
+/// file is one of `scenarios`, as the command named them.
+///
+/// # Errors
+/// Those of writing.
+pub fn failure(
+    cell: &CellAnswer,
+    drawn: bool,
+    scenarios: &[PathBuf],
+    width: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let stage = cell.row.as_ref().map_or("lockstep", |row| row.stage.as_str());
-    writeln!(out, "{BAD}FAIL{BAD:#} {BOLD}{}{BOLD:#} on {stage}", cell.id)?;
+    let name = hanging(INDENT, &format!("{} on {stage}", cell.id), width);
+    writeln!(out, "{BAD}FAIL{BAD:#} {BOLD}{}{BOLD:#}", name.trim())?;
     for line in why(cell) {
-        writeln!(out, "     {line}")?;
+        write!(out, "{}", hanging(INDENT, &line, width))?;
     }
-    if let Some(timeline) = &cell.timeline {
+    if let Some(timeline) = cell.timeline.as_deref().filter(|_| drawn) {
         writeln!(out)?;
-        for line in timeline.lines() {
-            writeln!(out, "     {line}")?;
+        for line in bounded(timeline) {
+            writeln!(out, "{INDENT}{}", cut(&line, width.saturating_sub(INDENT.len())))?;
         }
     }
-    writeln!(out, "     again: rehang show --stage {stage} '{}'", cell.id)?;
+    // not folded: it is there to be copied
+    writeln!(out, "{INDENT}again: rehang show{} --stage {stage} {}", reading(scenarios), quoted(&cell.id))?;
     writeln!(out)
+}
+
+/// A timeline's first and last lines, and between them how many there are more.
+fn bounded(timeline: &str) -> Vec<String> {
+    let lines: Vec<&str> = timeline.lines().collect();
+    let left_out = lines.len().saturating_sub(TIMELINE_HEAD + TIMELINE_TAIL);
+    if left_out <= 1 {
+        return lines.into_iter().map(str::to_owned).collect();
+    }
+    let (head, tail) = (&lines[..TIMELINE_HEAD], &lines[TIMELINE_HEAD + left_out..]);
+    let between = format!("… {left_out} lines left out");
+    head.iter().chain([&between.as_str()]).chain(tail).map(|line| (*line).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_timeline_keeps_its_head_and_its_tail() {
+        let of = |count: usize| bounded(&(1..=count).map(|n| format!("line {n}\n")).collect::<String>());
+        let most = TIMELINE_HEAD + TIMELINE_TAIL;
+        assert_eq!(of(most + 1).len(), most + 1);
+        assert_eq!(of(most + 1)[TIMELINE_HEAD], format!("line {}", TIMELINE_HEAD + 1));
+        let long = of(1_790);
+        assert_eq!(long.len(), most + 1);
+        assert_eq!(long[TIMELINE_HEAD], format!("… {} lines left out", 1_790 - most));
+        assert_eq!((long[0].as_str(), long[most].as_str()), ("line 1", "line 1790"));
+    }
 }

@@ -16,6 +16,8 @@ use std::time::Instant;
 
 /// The baseline.
 const NONE: &str = "none";
+/// Columns of the timelines in answers: a worker knows no terminal, and a report cuts them to its own.
+const TIMELINE_WIDTH: usize = 200;
 
 /// A unit of work.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -254,7 +256,7 @@ impl Runner<'_> {
             unexpected_hang,
             fault: None,
             differs,
-            timeline: show.then(|| timeline::timeline(&ran.trace, 100)),
+            timeline: show.then(|| timeline::timeline(&ran.trace, TIMELINE_WIDTH)),
             trace,
         }
     }

@@ -235,9 +235,12 @@ impl Scoreboard {
             times.push([row.to_verdict, row.to_kill, row.to_gone].map(times_text).to_vec());
         }
         let beside: Vec<Vec<String>> = counts.iter().zip(&times).map(|(a, b)| [&a[..], b].concat()).collect();
-        let whole = aligned(&beside, usize::MAX);
-        let mut out = match whole.lines().all(|line| line.chars().count() <= width) {
-            true => whole,
+        let columns = |row: &Vec<String>| row.len() - 1;
+        let whole = aligned(&beside, usize::MAX).lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        // with one blank between columns instead of two
+        let narrowest = whole - beside.first().map_or(0, columns);
+        let mut out = match narrowest <= width {
+            true => aligned(&beside, width),
             false => {
                 let timed = counts.iter().zip(times).filter(|(_, times)| times.iter().any(|time| time != NOTHING));
                 let timed: Vec<Vec<String>> =
@@ -559,6 +562,9 @@ mod tests {
             gone: until the last process was gone
         "#]]
         .assert_eq(&board.table_within(80));
+        // uncut beside the counts, with gaps of two blanks, of one, and no more
+        let head = |width| board.table_within(width).lines().next().map(|line| line.chars().count());
+        assert_eq!([121, 120, 111, 110].map(head), [121, 111, 111, 96].map(Some));
     }
 
     #[test]

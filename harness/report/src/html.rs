@@ -30,6 +30,8 @@ pub struct Page {
     pub command: String,
     /// A line about the whole: how many cells, how many not as expected.
     pub summary: String,
+    /// The words that make a command read these cells' files, a blank before them: ` --scenarios my-hang.toml`.
+    pub reading: String,
     /// The scoreboard.
     pub score: Vec<ScoreRow>,
     /// The cells.
@@ -77,7 +79,7 @@ fn document(page: &Page, entries: &[Entry<'_>]) -> Markup {
     let head = head(&page.title, Some(SCRIPT));
     html! {
         (DOCTYPE)
-        html lang="en" data-chunk=(CHUNK) {
+        html lang="en" data-chunk=(CHUNK) data-reading=(page.reading) {
             (head)
             body {
                 a.skip href="#main" { "Skip to the content" }
@@ -181,7 +183,13 @@ mod tests {
     #[test]
     fn nothing_of_the_data_is_markup() {
         let evil = "</script><img src=x onerror=alert(1)>\u{202e}";
-        let page = Page { title: evil.into(), command: evil.into(), summary: evil.into(), ..Page::default() };
+        let page = Page {
+            title: evil.into(),
+            command: evil.into(),
+            summary: evil.into(),
+            reading: evil.into(),
+            ..Page::default()
+        };
         let text = html(&page);
         assert!(!text.contains("<img") && !text.contains('\u{202e}'), "{text}");
         assert_eq!(text.matches("</script>").count(), 3, "score, entries, the page's own");

@@ -19,6 +19,6 @@ mod testing;
 pub use cast::cast;
 pub use cell::{CellPage, Lane, RowPage};
 pub use html::{Page, html};
-pub use markdown::markdown;
+pub use markdown::{Unexpected, markdown};
 pub use screen::{Frame, frames};
 pub use table::{Bar, Colour, Detail, Plot, Square, Table, table};

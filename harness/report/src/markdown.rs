@@ -2,29 +2,45 @@
 //!
 //! Invariant: what a cell says is put into code spans, so that nothing of it is markup.
 
-use crate::cell::CellPage;
 use rehang_judge::score::Scoreboard;
 use std::fmt::Write;
 
 /// Cells that are listed; the rest is counted.
 const LISTED_MAX: usize = 50;
 
-/// The summary of a run.
-pub fn markdown(score: &Scoreboard, unexpected: &[CellPage], cells: usize) -> String {
+/// A cell that is not as expected.
+#[derive(Debug, Clone, Default)]
+pub struct Unexpected {
+    /// Its name.
+    pub id: String,
+    /// Its outcome; a dash where rehang itself failed.
+    pub outcome: String,
+    /// The invariants that it breaks.
+    pub broken: String,
+    /// Why it is not as expected.
+    pub why: String,
+}
+
+/// The summary of a run of `cells` cells; of a bad file, its path and what is wrong with it.
+pub fn markdown(score: &Scoreboard, unexpected: &[Unexpected], cells: usize, bad_files: &[(String, String)]) -> String {
     let mut out = String::new();
     let verdict = if unexpected.is_empty() { "all as expected" } else { "not as expected" };
-    let _ = writeln!(out, "### rehang: {cells} cells, {verdict}\n");
+    let bad = match bad_files.len() {
+        0 => String::new(),
+        1 => "1 FILE HAS ERRORS; ".to_owned(),
+        n => format!("{n} FILES HAVE ERRORS; "),
+    };
+    let _ = writeln!(out, "### rehang: {bad}{cells} cells, {verdict}\n");
+    for (file, errors) in bad_files.iter().take(LISTED_MAX) {
+        let _ = writeln!(out, "- {}: {}", code(file), code(errors));
+    }
+    more(&mut out, bad_files.len());
     if !unexpected.is_empty() {
         out.push_str("| cell | outcome | breaks | why |\n|---|---|---|---|\n");
         for cell in unexpected.iter().take(LISTED_MAX) {
-            let why = cell.mismatches.first().map_or("", String::as_str);
-            let broken = cell.row.broken.join(", ");
-            let _ = writeln!(out, "| {} | {} | {} | {} |", code(&cell.id), cell.row.outcome, broken, code(why));
+            let _ = writeln!(out, "| {} | {} | {} | {} |", code(&cell.id), cell.outcome, cell.broken, code(&cell.why));
         }
-        if unexpected.len() > LISTED_MAX {
-            let _ = writeln!(out, "\n… and {} more.", unexpected.len() - LISTED_MAX);
-        }
-        out.push('\n');
+        more(&mut out, unexpected.len());
     }
     out.push_str("| strategy | cells | resolved | stopped | missed | wrongly | harmed | untouched |\n");
     out.push_str("|---|--:|--:|--:|--:|--:|--:|--:|\n");
@@ -36,6 +52,16 @@ pub fn markdown(score: &Scoreboard, unexpected: &[CellPage], cells: usize) -> St
     out
 }
 
+/// Ends a list of so many.
+fn more(out: &mut String, count: usize) {
+    if count > LISTED_MAX {
+        let _ = writeln!(out, "\n… and {} more.", count - LISTED_MAX);
+    }
+    if count > 0 {
+        out.push('\n');
+    }
+}
+
 fn code(text: &str) -> String {
     let plain: String = text.chars().map(|c| if c.is_control() || c == '|' { ' ' } else { c }).collect();
     format!("`{}`", plain.replace('`', "'"))
@@ -44,12 +70,16 @@ fn code(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing;
     use expect_test::expect;
 
     #[test]
     fn a_summary_of_a_run_that_is_not_as_expected() {
-        let cells = [testing::page("hung | where `completed`\nis expected <b>")];
+        let cells = [Unexpected {
+            id: "made/up::none::tty::1".to_owned(),
+            outcome: "hung".to_owned(),
+            broken: "ask-without-end".to_owned(),
+            why: "hung | where `completed`\nis expected <b>".to_owned(),
+        }];
         expect![[r#"
             ### rehang: 12 cells, not as expected
 
@@ -60,11 +90,25 @@ mod tests {
             | strategy | cells | resolved | stopped | missed | wrongly | harmed | untouched |
             |---|--:|--:|--:|--:|--:|--:|--:|
         "#]]
-        .assert_eq(&markdown(&Scoreboard::new(), &cells, 12));
+        .assert_eq(&markdown(&Scoreboard::new(), &cells, 12, &[]));
     }
 
     #[test]
     fn a_summary_of_a_run_that_is() {
-        assert!(markdown(&Scoreboard::new(), &[], 12).starts_with("### rehang: 12 cells, all as expected\n"));
+        assert!(markdown(&Scoreboard::new(), &[], 12, &[]).starts_with("### rehang: 12 cells, all as expected\n"));
+    }
+
+    #[test]
+    fn a_bad_file_is_the_first_that_is_said() {
+        let bad = [("hangs/bad.toml".to_owned(), "line 1: unknown key `titel`".to_owned())];
+        expect![[r#"
+            ### rehang: 1 FILE HAS ERRORS; 12 cells, all as expected
+
+            - `hangs/bad.toml`: `line 1: unknown key 'titel'`
+
+            | strategy | cells | resolved | stopped | missed | wrongly | harmed | untouched |
+            |---|--:|--:|--:|--:|--:|--:|--:|
+        "#]]
+        .assert_eq(&markdown(&Scoreboard::new(), &[], 12, &bad));
     }
 }

@@ -4,6 +4,7 @@
 //! stop, between two rounds.
 
 use super::{Code, CommandError};
+use crate::outputs;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rehang_scenario::Span;
@@ -65,7 +66,7 @@ impl Explore {
     /// # Errors
     /// A folder that cannot be written.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
-        std::fs::create_dir_all(&self.out)?;
+        outputs::folder(&self.out)?;
         let searched = self.search();
         let found = &searched.found;
         let mut files: Vec<_> = found.findings.iter().map(|finding| (finding, Err(String::new()))).collect();
@@ -79,7 +80,7 @@ impl Explore {
         }
         for (fault, case) in &found.faults {
             let path = self.out.join("rehangs-own-fault.toml");
-            std::fs::write(&path, rehang_scenario::to_toml(&case.scenario, None))?;
+            outputs::write(&path, rehang_scenario::to_toml(&case.scenario, None))?;
             anstream::eprintln!("rehang's own fault: {fault}: {} under {}", path.display(), case.stack);
         }
         self.sum_up(out, &searched)?;
@@ -151,7 +152,7 @@ impl Explore {
         let nth = names.entry(name.clone()).or_insert(0);
         *nth += 1;
         let path = self.out.join(if *nth == 1 { format!("{name}.toml") } else { format!("{name}-{nth}.toml") });
-        std::fs::write(&path, text)?;
+        outputs::write(&path, text)?;
         Ok(path)
     }
 

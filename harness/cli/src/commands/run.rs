@@ -2,11 +2,13 @@
 //!
 //! Invariant: what is printed is in the order of the cells' names, whatever order they ran in.
 
-use super::select::{Select, Selected};
+use super::select::{Select, Selected, quoted};
 use super::{Code, CommandError};
+use crate::outputs;
 use crate::pictures;
 use crate::pool::Pool;
 use crate::report::{Format, Report};
+use crate::terminal;
 use crate::unit::{Answer, CellAnswer, Unit};
 use crate::workers;
 use clap::{Args, ValueEnum};
@@ -120,6 +122,8 @@ pub struct Outcome {
     pub score: Scoreboard,
     /// How long it took, in real milliseconds.
     pub wall_ms: u64,
+    /// The scenario files as the command named them, for commands that are to find its cells again.
+    pub scenarios: Vec<PathBuf>,
 }
 
 impl Run {
@@ -139,42 +143,64 @@ impl Run {
         for problem in &selected.problems {
             anstream::eprintln!("{problem}");
         }
+        self.try_outputs()?;
         rehang_stage::worker::adopt_orphans();
         let pool = Pool::new(workers(self.jobs)?);
-        let outcome = run(&pool, &selected.units, true)?;
+        let outcome = Outcome { scenarios: self.select.scenarios.clone(), ..run(&pool, &selected.units, true)? };
         drop(pool);
         let clean = rehang_stage::worker::all_gone(CLEAN_WITHIN);
-        if let Some(folder) = &self.traces {
-            write_traces(folder, &outcome.cells)?;
-        }
-        if let Some(folder) = &self.report {
-            let title = format!("{} scenarios, stage {}", selected.scenarios, self.stage.name());
-            pictures::report(folder, &title, &command_line(), &outcome)?;
-        }
-        if let Some(file) = &self.summary {
-            pictures::summary(file, &outcome)?;
-        }
-        let report = Report { selected: &selected, outcome: &outcome, stage: self.stage };
+        let report = Report {
+            selected: &selected,
+            outcome: &outcome,
+            stage: self.stage,
+            width: terminal::width(terminal::REPORT),
+        };
         let mut out = anstream::stdout().lock();
-        report.print(self.format, &mut out)?;
-        out.flush()?;
-        let code = code(&selected, &outcome, self.select.filter.is_empty());
+        let printed = report.print(self.format, &mut out).and_then(|()| out.flush());
+        let mut code = code(&selected, &outcome, self.select.filter.is_empty());
+        for error in self.write_outputs(&selected, &outcome) {
+            anstream::eprintln!("error: {error}");
+            code = code.max(error.code());
+        }
+        match printed {
+            // whoever reads our output may stop reading: the run is as it is
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => return Err(error.into()),
+            _ => {}
+        }
         if !clean {
             anstream::eprintln!("error: a process that this run started is still alive");
             return Ok(code.max(Code::LeftBehind));
         }
         Ok(code)
     }
+
+    /// Finds out before a run whether what it is to write can be written.
+    fn try_outputs(&self) -> Result<(), CommandError> {
+        for folder in self.traces.iter().chain(&self.report) {
+            outputs::folder(folder)?;
+        }
+        self.summary.as_deref().map_or(Ok(()), |file| outputs::append(file).map(drop))
+    }
+
+    /// Writes what is to be written; what cannot be is no reason to leave out the rest.
+    fn write_outputs(&self, selected: &Selected, outcome: &Outcome) -> Vec<CommandError> {
+        let traces = self.traces.as_deref().map(|folder| write_traces(folder, &outcome.cells));
+        let report = self.report.as_deref().map(|folder| {
+            let bad = match selected.bad_files.len() {
+                0 => String::new(),
+                n => format!("; {n} more files have errors"),
+            };
+            let title = format!("{} scenarios, stage {}{bad}", selected.scenarios, self.stage.name());
+            pictures::report(folder, &title, &command_line(), outcome)
+        });
+        let summary = self.summary.as_deref().map(|file| pictures::summary(file, outcome, &selected.bad_files));
+        [traces, report, summary].into_iter().flatten().filter_map(Result::err).collect()
+    }
 }
 
 /// The command as it was given, quoted for a shell.
 pub fn command_line() -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=@,:+".contains(c);
-    let quoted = |word: String| match !word.is_empty() && word.chars().all(plain) {
-        true => word,
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    };
-    let words = std::env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
+    let words = std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));
     std::iter::once("rehang".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
@@ -190,7 +216,7 @@ pub fn run(pool: &Pool, units: &[Unit], progress: bool) -> Result<Outcome, Comma
     let total: u64 = units.iter().map(|unit| (unit.cells.len() * unit.stages.len()) as u64).sum();
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
     bar.set_style(
-        ProgressStyle::with_template("{elapsed:>4} [{bar:32}] {pos}/{len} cells {msg}")
+        ProgressStyle::with_template("{elapsed:>4} [{bar:16}] {pos}/{len} cells {wide_msg}")
             .unwrap_or_else(|_| ProgressStyle::default_bar()),
     );
     if !progress || !std::io::stderr().is_terminal() {
@@ -257,12 +283,11 @@ pub fn too_much_lockstep(selected: &Selected) -> bool {
     selected.lockstep_only * 20 > selected.cells
 }
 
-fn write_traces(folder: &std::path::Path, cells: &[CellAnswer]) -> std::io::Result<()> {
-    std::fs::create_dir_all(folder)?;
+fn write_traces(folder: &std::path::Path, cells: &[CellAnswer]) -> Result<(), CommandError> {
     for cell in cells {
         if let (Some(trace), Some(row)) = (&cell.trace, &cell.row) {
             let name = pictures::file_name(&cell.id);
-            std::fs::write(folder.join(format!("{name}.{}.ndjson", row.stage)), trace)?;
+            outputs::write(&folder.join(format!("{name}.{}.ndjson", row.stage)), trace)?;
         }
     }
     Ok(())

@@ -9,10 +9,11 @@ use crate::unit::{Unit, units};
 use clap::Args;
 use rehang_scenario::cells::{Catalogue, CellId, Cells, cells};
 use rehang_scenario::file::Family;
-use rehang_scenario::problem::Style;
+use rehang_scenario::problem::{Problem, Problems, Style};
 use rehang_scenario::{Stage, Terminal};
+use serde::Serialize;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Which cells.
 #[derive(Debug, Clone, Default, Args)]
@@ -55,6 +56,48 @@ pub struct Selected {
     pub left_out: BTreeMap<String, usize>,
     /// Files that are not right, rendered.
     pub problems: Vec<String>,
+    /// The same files, for reports.
+    pub bad_files: Vec<BadFile>,
+}
+
+/// A file that is not right: its cells are in no run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BadFile {
+    /// Its path.
+    pub file: String,
+    /// What is wrong with it: `line 3: unknown key`.
+    pub errors: Vec<String>,
+    /// The same with lines, carets and help, without colours.
+    #[serde(skip)]
+    pub text: String,
+}
+
+impl BadFile {
+    fn of(path: &Path, problems: &Problems) -> BadFile {
+        let line = |problem: &Problem| {
+            let text = format!("line {}: {}", problems.source.line(problem.span.start), problem.message);
+            rehang_judge::timeline::cut(&text, 400)
+        };
+        BadFile {
+            file: path.display().to_string(),
+            errors: problems.list.iter().map(line).collect(),
+            text: problems.render(Style::Plain),
+        }
+    }
+}
+
+/// The words that make a command read these scenario files, a blank before them; empty where none were named.
+pub fn reading(scenarios: &[PathBuf]) -> String {
+    scenarios.iter().map(|path| format!(" --scenarios {}", quoted(&path.display().to_string()))).collect()
+}
+
+/// A word for a shell, quoted where it must be.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=@,:+".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
 }
 
 fn terminal(word: &str) -> Result<Terminal, String> {
@@ -81,7 +124,8 @@ impl Select {
             paths.extend(corpus::paths(&path)?);
         }
         if paths.is_empty() {
-            return Err(CommandError::Usage("no scenario file (*.toml) there".to_owned()));
+            let named: Vec<_> = self.scenarios.iter().map(|path| path.display().to_string()).collect();
+            return Err(CommandError::Usage(format!("no scenario file (*.toml) in {}", named.join(", "))));
         }
         Ok(paths)
     }
@@ -94,9 +138,12 @@ impl Select {
         let mut selected = Selected::default();
         let corpus = Corpus::read(&self.paths()?)?;
         selected.problems = corpus.broken.iter().map(|(_, problems)| problems.render(style)).collect();
+        selected.bad_files = corpus.broken.iter().map(|(path, problems)| BadFile::of(path, problems)).collect();
         let (k, n) = self.shard.unwrap_or((1, 1));
         let mut counter = 0;
-        let catalogue = Strategies { named: self.strategy.clone() };
+        // the whole name of a cell names its stack too, though no matrix may have it
+        let of_cells = self.filter.iter().filter_map(|filter| Some(filter.parse::<CellId>().ok()?.strategy));
+        let catalogue = Strategies { named: self.strategy.iter().cloned().chain(of_cells).collect() };
         for pattern in &self.strategy {
             if let Err(unknown) = catalogue.resolve(pattern) {
                 return Err(CommandError::Usage(format!("--strategy '{pattern}': {}", unknown.message)));
@@ -133,15 +180,28 @@ impl Select {
             }
         }
         if selected.units.is_empty() && selected.problems.is_empty() && self.shard.is_none() {
-            return Err(CommandError::Usage(format!(
-                "no cell matches; `rehang list` names all of {} scenarios",
-                corpus.families.len()
-            )));
+            return Err(CommandError::Usage(self.nothing_of(&corpus)));
         }
         // longest first would be best, but a run must not depend on measured times: by count is near enough
         selected.units.sort_by_key(|unit| std::cmp::Reverse(unit.cells.len()));
         selected.units.retain(|unit| !unit.stages.is_empty());
         Ok(selected)
+    }
+
+    /// That nothing of a corpus is meant, and what there is.
+    fn nothing_of(&self, corpus: &Corpus) -> String {
+        let filters = self.filter.iter().map(|word| format!(" '{word}'"));
+        let words: String = filters.chain(self.strategy.iter().map(|stack| format!(" --strategy '{stack}'"))).collect();
+        let variants: usize = corpus.families.iter().map(|family| family.variants.len()).sum();
+        let own = match self.scenarios.is_empty() {
+            true => "; of a scenario file of your own, say `--scenarios FILE`",
+            false => "",
+        };
+        format!(
+            "no cell matches{words}; `rehang list{}` names all there are, in {} files ({variants} scenarios){own}",
+            reading(&self.scenarios),
+            corpus.families.len(),
+        )
     }
 }
 

@@ -6,8 +6,10 @@
 use super::run::{Where, code};
 use super::select::Select;
 use super::{Code, CommandError};
+use crate::outputs;
 use crate::pool::Pool;
 use crate::report::why;
+use crate::terminal::{self, fold};
 use crate::unit::CellAnswer;
 use crate::workers;
 use clap::Args;
@@ -60,7 +62,7 @@ impl Show {
             write_cast(file, &outcome.cells)?;
             return Ok(code(&selected, &outcome, false));
         }
-        let width = width();
+        let width = terminal::width(WIDTH);
         for cell in &outcome.cells {
             if self.trace {
                 write!(out, "{}", cell.trace.as_deref().unwrap_or_default())?;
@@ -70,16 +72,6 @@ impl Show {
         }
         Ok(code(&selected, &outcome, false))
     }
-}
-
-/// The terminal's columns; 80 where stdout is none.
-fn width() -> usize {
-    rustix::termios::tcgetwinsize(std::io::stdout())
-        .map(|size| usize::from(size.ws_col))
-        .ok()
-        .filter(|columns| *columns > 0)
-        .unwrap_or(WIDTH)
-        .max(timeline::WIDTH_MIN)
 }
 
 /// A cell in lines of at most `width` columns: its name, its timeline, how it ends.
@@ -110,31 +102,6 @@ fn shown(cell: &CellAnswer, width: usize) -> String {
     out
 }
 
-/// A text in lines of at most `width` columns, broken at blanks where that can be. What is not ASCII counts two.
-fn fold(text: &str, width: usize) -> String {
-    let wide = |c: char| if c.is_ascii() { 1 } else { 2 };
-    let (mut out, mut used) = (String::new(), 0);
-    for word in timeline::cut(text, 4_000).split_inclusive(' ') {
-        let columns: usize = word.trim_end().chars().map(wide).sum();
-        if used > 0 && used + columns > width {
-            out.truncate(out.trim_end().len());
-            out.push('\n');
-            used = 0;
-        }
-        for c in word.chars() {
-            if used + wide(c) > width && c != ' ' {
-                out.push('\n');
-                used = 0;
-            }
-            out.push(c);
-            used += wide(c);
-        }
-    }
-    out.truncate(out.trim_end().len());
-    out.push('\n');
-    out
-}
-
 /// Writes the recording of the one cell there is.
 fn write_cast(file: &std::path::Path, cells: &[CellAnswer]) -> Result<(), CommandError> {
     let [cell] = cells else {
@@ -144,7 +111,7 @@ fn write_cast(file: &std::path::Path, cells: &[CellAnswer]) -> Result<(), Comman
     let trace = cell.trace.as_deref().ok_or_else(|| CommandError::Fault(why(cell).join("; ")))?;
     let (_, trace) = ndjson::read(trace.as_bytes()).map_err(|e| CommandError::Fault(e.to_string()))?;
     let text = rehang_report::cast(&trace, &cell.id);
-    std::fs::write(file, text).map_err(|e| CommandError::Usage(format!("{}: {e}", file.display())))
+    outputs::write(file, text)
 }
 
 /// Runs the cell of a trace again.
@@ -188,25 +155,7 @@ impl Replay {
         let at = again.events.iter().zip(&trace.events).position(|(a, b)| a != b);
         let at = at.unwrap_or(again.events.len().min(trace.events.len()));
         writeln!(out, "{id}: NOT the same from event {} on; this time:", at + 1)?;
-        writeln!(out, "{}", timeline::timeline(&again, width()))?;
+        writeln!(out, "{}", timeline::timeline(&again, terminal::width(WIDTH)))?;
         Ok(Code::Nondeterministic)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn folded_lines_fit_and_lose_nothing_but_blanks() {
-        let id = "companion/asked-before-spawn[external-directory]::watcher@pr5(misses=2, for=10m)::null::1::control";
-        let text = format!("{id} on lockstep with ä and 字 in it");
-        for width in [40, 41, 80] {
-            let lines = fold(&text, width);
-            assert!(lines.lines().all(|line| line.chars().count() <= width), "{lines}");
-            let solid = |text: &str| text.split_whitespace().collect::<String>();
-            assert_eq!(solid(&lines), solid(&text));
-        }
-        assert_eq!(fold("a b", 40), "a b\n");
     }
 }

@@ -240,7 +240,8 @@
     const second = beside < 0 ? null : await cellAt(beside);
     if (new URLSearchParams(location.hash.slice(1)).get("cell") !== id) return undefined;
     const quoted = "'" + id.replace(/'/g, "'\\''") + "'";
-    const commands = [`rehang show --stage ${main.stage} ${quoted}`, `rehang run --exact --stage ${main.stage} ${quoted}`];
+    const reading = document.documentElement.dataset.reading;
+    const commands = ["show", "run --exact"].map((words) => `rehang ${words}${reading} --stage ${main.stage} ${quoted}`);
     const scale = el("button", { type: "button", id: "scale", "aria-pressed": String(scaled), on: { click: async () => { scaled = !scaled; await cell(id); byId("scale").focus(); } } }, "gaps to scale");
     const [mine, others] = main.control ? ["this control arm", "beside it: the main arm"] : ["this cell", "beside it: its control arm"];
     const arms = el("div", { class: "arms" }, arm(main, mine), second && arm(second, others));

@@ -1,0 +1,74 @@
+//! How wide the terminal is, and texts that keep to it.
+//!
+//! Invariant: what goes to no terminal has a width that its command names, and so is the same everywhere.
+
+use rehang_judge::timeline::{self, WIDTH_MIN};
+
+/// Columns of a run's report and of the scoreboard where stdout is no terminal.
+pub const REPORT: usize = 100;
+
+/// The columns of stdout's terminal, at least [`WIDTH_MIN`]; `otherwise` where it is none.
+pub fn width(otherwise: usize) -> usize {
+    rustix::termios::tcgetwinsize(std::io::stdout())
+        .map(|size| usize::from(size.ws_col))
+        .ok()
+        .filter(|columns| *columns > 0)
+        .unwrap_or(otherwise)
+        .max(WIDTH_MIN)
+}
+
+/// A text in lines of at most `width` columns, broken at blanks where that can be. What is not ASCII counts two.
+pub fn fold(text: &str, width: usize) -> String {
+    let wide = |c: char| if c.is_ascii() { 1 } else { 2 };
+    let (mut out, mut used) = (String::new(), 0);
+    for word in timeline::cut(text, 4_000).split_inclusive(' ') {
+        let columns: usize = word.trim_end().chars().map(wide).sum();
+        if used > 0 && used + columns > width {
+            out.truncate(out.trim_end().len());
+            out.push('\n');
+            used = 0;
+        }
+        for c in word.chars() {
+            if used + wide(c) > width && c != ' ' {
+                out.push('\n');
+                used = 0;
+            }
+            out.push(c);
+            used += wide(c);
+        }
+    }
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+    out
+}
+
+/// A text folded to `width` columns behind `head`; its further lines stand below its first.
+pub fn hanging(head: &str, text: &str, width: usize) -> String {
+    let indent = head.chars().count();
+    let mut out = String::new();
+    for (n, line) in fold(text, width.saturating_sub(indent).max(1)).lines().enumerate() {
+        out.push_str(&if n == 0 { head.to_owned() } else { " ".repeat(indent) });
+        out.push_str(line);
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folded_lines_fit_and_lose_nothing_but_blanks() {
+        let id = "companion/asked-before-spawn[external-directory]::watcher@pr5(misses=2, for=10m)::null::1::control";
+        let text = format!("{id} on lockstep with ä and 字 in it");
+        for width in [40, 41, 80] {
+            let lines = fold(&text, width);
+            assert!(lines.lines().all(|line| line.chars().count() <= width), "{lines}");
+            let solid = |text: &str| text.split_whitespace().collect::<String>();
+            assert_eq!(solid(&lines), solid(&text));
+        }
+        assert_eq!(fold("a b", 40), "a b\n");
+        assert_eq!(hanging("  5  ", "it needs a process", 16), "  5  it needs a\n     process\n");
+    }
+}

@@ -1,0 +1,170 @@
+//! What `rehang run` says of a run, in each of its forms, and whether what it says can be done.
+//!
+//! Invariant: a form that looks green is a run that was as expected, all files of it.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// Asks, and nobody is there: the file says of each strategy that it leaves the hang alone, which many do not.
+const HANGS: &str = r#"
+title     = "Asks which database, and nobody is there"
+mechanism = "Q1"
+agent     = { opencode = { as = "1.2.15", mode = "serve" } }
+terminals = ["null"]
+
+turns = [
+  { say = "I found two databases." },
+  { ask = [{ question = "Which database?", options = [{ label = "sqlite" }, { label = "postgres" }] }] },
+  { say = "Done: {answer}." },
+]
+
+[[expect]]
+strategies = ["none"]
+outcome    = { hung = "question" }
+
+[[expect]]
+outcome    = "as none"
+
+[control]
+people = [{ via = "http", after = "2s", does = { answer = ["sqlite"] } }]
+"#;
+
+/// Prints and ends.
+const HEALTHY: &str = r#"
+title = "Prints and ends"
+mechanism = "F1"
+agent = { program = [{ print = "hello" }] }
+terminals = ["null"]
+
+[[expect]]
+outcome = "completed"
+"#;
+
+fn command(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rehang"));
+    command.env("REHANG_FAKES", env!("CARGO_BIN_EXE_rehang")).env("NO_COLOR", "1");
+    command.args(args).current_dir(folder).stdin(Stdio::null());
+    command
+}
+
+fn rehang(folder: &Path, args: &[&str]) -> Output {
+    command(folder, args).output().expect("rehang runs")
+}
+
+/// A folder with these files; cells are named by the files.
+fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).expect("a file");
+    }
+    folder
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn each_failure_has_its_reason_and_a_command_that_shows_it() {
+    let folder = folder(&[("my hang.toml", HANGS)]);
+    let named = ["--strategy", "watcher@pr5(misses=3)"];
+    for more in [&[][..], &named] {
+        let args = [&["run", "--stage", "sim", "--scenarios", "my hang.toml"], more].concat();
+        let out = rehang(folder.path(), &args);
+        let said = text(&out.stdout);
+        let failures: Vec<&str> = said.lines().filter(|line| line.starts_with("FAIL ")).collect();
+        let mut reasons = said.lines().zip(said.lines().skip(1)).filter(|(line, _)| line.starts_with("FAIL "));
+        let again: Vec<&str> = said.lines().filter_map(|line| line.trim_start().strip_prefix("again: ")).collect();
+        assert!(!failures.is_empty() && (!more.is_empty() || failures.len() > 10), "{said}{}", text(&out.stderr));
+        assert_eq!(again.len(), failures.len(), "{said}");
+        assert!(reasons.all(|(_, reason)| reason.starts_with("     ") && !reason.contains("again:")), "{said}");
+        assert!(said.lines().all(|line| line.chars().count() <= 100 || line.contains("again:")), "{said}");
+        for line in [again[0], again[again.len() - 1]] {
+            let mut shell = Command::new("sh");
+            let line = line.replacen("rehang", env!("CARGO_BIN_EXE_rehang"), 1);
+            shell.args(["-c", &line]).current_dir(folder.path()).env("NO_COLOR", "1").stdin(Stdio::null());
+            let shown = shell.output().expect("a shell");
+            let (stdout, stderr) = (text(&shown.stdout), text(&shown.stderr));
+            assert_eq!(shown.status.code(), Some(1), "{line}: {stdout}{stderr}");
+            assert!(stdout.contains("NOT as expected"), "{line}: {stdout}");
+        }
+    }
+    rehang(folder.path(), &["run", "--stage", "sim", "--scenarios", "my hang.toml", "--report", "r", "Q1"]);
+    let page = std::fs::read_to_string(folder.path().join("r/index.html")).expect("a report");
+    assert!(page.contains("data-reading=\" --scenarios 'my hang.toml'\""), "its commands read another file");
+}
+
+#[test]
+fn a_cell_that_is_not_there_is_named_with_what_there_is() {
+    let folder = folder(&[("my-hang.toml", HANGS)]);
+    let show = |args: &[&str]| text(&rehang(folder.path(), &[&["show", "--stage", "sim"], args].concat()).stderr);
+    let own = show(&["--scenarios", "my-hang.toml", "other::none::null::1"]);
+    let what = "no cell matches 'other::none::null::1'; `rehang list --scenarios my-hang.toml` names all there are, in 1 files";
+    assert!(own.contains(what) && !own.contains("of your own"), "{own}");
+    assert!(show(&["my-hang::none::null::1"]).contains("of a scenario file of your own, say `--scenarios FILE`"));
+    let trace = rehang(
+        folder.path(),
+        &["show", "--stage", "sim", "--trace", "--scenarios", "my-hang.toml", "my-hang::none::null::1"],
+    );
+    std::fs::write(folder.path().join("t.ndjson"), trace.stdout).expect("a file");
+    let error = text(&rehang(folder.path(), &["replay", "t.ndjson"]).stderr);
+    assert!(error.contains("'my-hang::none::null::1'") && error.contains("--scenarios FILE"), "{error}");
+}
+
+#[test]
+fn a_bad_file_is_in_every_form_of_the_report() {
+    let folder = folder(&[("good.toml", HEALTHY), ("bad.toml", "titel = 1\n")]);
+    let run = |format: &str| {
+        let args = ["--scenarios", ".", "--strategy", "none", "--summary", "s.md", "--report", "r"];
+        let out = rehang(folder.path(), &[&["run", "--stage", "sim", "--format", format], &args[..]].concat());
+        assert_eq!(out.status.code(), Some(2), "{}", text(&out.stderr));
+        text(&out.stdout)
+    };
+    let json = run("json");
+    let last: serde_json::Value =
+        serde_json::from_str(json.lines().last().expect("a summary")).expect("an object a line");
+    assert_eq!(last["summary"]["bad_files"][0]["file"], "./bad.toml", "{last}");
+    assert!(last["summary"]["bad_files"][0]["errors"][0].as_str().is_some_and(|e| e.starts_with("line 1: ")), "{last}");
+    let junit = run("junit");
+    assert!(junit.contains("errors=\"1\"") && junit.contains("<testcase name=\"./bad.toml\""), "{junit}");
+    assert!(run("human").contains("1 files have errors"));
+    let summary = std::fs::read_to_string(folder.path().join("s.md")).expect("a summary");
+    assert!(summary.starts_with("### rehang: 1 FILE HAS ERRORS; "), "{summary}");
+    assert!(summary.contains("- `./bad.toml`: `line 1: "), "{summary}");
+    let page = std::fs::read_to_string(folder.path().join("r/index.html")).expect("a report");
+    assert!(page.contains("; 1 more files have errors"), "the page is silent about it");
+}
+
+#[test]
+fn what_cannot_be_written_is_named_and_costs_no_run() {
+    let folder = folder(&[("good.toml", HEALTHY)]);
+    let run = |args: &[&str]| {
+        let out = rehang(
+            folder.path(),
+            &[&["run", "--stage", "sim", "--scenarios", ".", "--strategy", "none"], args].concat(),
+        );
+        assert_eq!(out.status.code(), Some(2), "{args:?}");
+        (text(&out.stdout), text(&out.stderr))
+    };
+    for flag in ["--summary", "--report", "--traces"] {
+        let (said, error) = run(&[flag, "/proc/x"]);
+        assert!(said.is_empty(), "it was tried after the run: {said}");
+        assert!(error.contains("/proc/x cannot be written: "), "{error}");
+    }
+    // can be opened, and cannot be written
+    let (said, error) = run(&["--summary", "/dev/full"]);
+    assert!(said.contains("1 passed, 0 failed"), "{said}");
+    assert!(error.contains("/dev/full cannot be written: "), "{error}");
+}
+
+#[test]
+fn a_reader_that_stops_reading_changes_no_exit_code() {
+    let folder = folder(&[("wrong.toml", &HEALTHY.replace("completed", "failed"))]);
+    for format in ["human", "json", "junit"] {
+        let mut run = command(folder.path(), &["run", "--stage", "sim", "--scenarios", ".", "--format", format]);
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let out = run.stdout(writer).stderr(Stdio::piped()).output().expect("rehang runs");
+        assert_eq!((out.status.code(), text(&out.stderr).as_str()), (Some(1), ""), "{format}");
+    }
+}
