@@ -14,6 +14,7 @@ pub mod crosscheck;
 pub mod index;
 pub mod invariants;
 pub mod json;
+pub mod layout;
 pub mod meets;
 pub mod ndjson;
 pub mod row;

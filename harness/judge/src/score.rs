@@ -20,7 +20,7 @@
 //! the rows, not here. Control arms count as a mechanism of their own, `control`: they are healthy.
 
 use crate::cell::CellFacts;
-use crate::timeline::flow;
+use crate::layout::{NAME_MIN, aligned, flow, shortened};
 use crate::verdict::{Outcome, Verdict};
 use rehang_scenario::Span;
 use rehang_scenario::model::Invariant;
@@ -33,8 +33,6 @@ pub const CONTROL: &str = "control";
 
 /// A table's word for none.
 const NOTHING: &str = "–";
-/// The columns that a name has at least.
-const NAME_MIN: usize = 8;
 /// The widest legend, in columns.
 const LEGEND_WIDTH: usize = 100;
 /// What the marks of the grid mean.
@@ -408,43 +406,6 @@ fn short(ms: u64) -> String {
         s @ 60..3_600 => two(s / 60, "m", s % 60, "s"),
         s => two(s / 3_600, "h", s / 60 % 60, "m"),
     }
-}
-
-/// The first column left, the others right, in lines of at most `width` columns: two blanks between columns, else one,
-/// else names are cut.
-fn aligned(table: &[Vec<String>], width: usize) -> String {
-    let columns = table.first().map_or(0, Vec::len);
-    let widest = |n: usize| table.iter().map(|row| row[n].chars().count()).max().unwrap_or(0);
-    let mut widths: Vec<usize> = (0..columns).map(widest).collect();
-    let gap = if widths.iter().sum::<usize>() + 2 * columns.saturating_sub(1) <= width { 2 } else { 1 };
-    let others: usize = widths.iter().skip(1).map(|width| width + gap).sum();
-    if let Some(first) = widths.first_mut() {
-        *first = (*first).min(width.saturating_sub(others)).max(NAME_MIN.min(*first));
-    }
-    let mut out = String::new();
-    for row in table {
-        for (n, cell) in row.iter().enumerate() {
-            let width = widths[n];
-            let _ = match n {
-                0 => write!(out, "{:width$}", shortened(cell, width)),
-                _ => write!(out, "{:gap$}{cell:>width$}", ""),
-            };
-        }
-        out.truncate(out.trim_end().len());
-        out.push('\n');
-    }
-    out
-}
-
-/// A name in at most `width` columns: of a stack, both its begin and its end tell it from others.
-fn shortened(name: &str, width: usize) -> String {
-    let count = name.chars().count();
-    if count <= width {
-        return name.to_owned();
-    }
-    let tail = width.saturating_sub(1) / 2;
-    let head = width.saturating_sub(1) - tail;
-    name.chars().take(head).chain(['…']).chain(name.chars().skip(count - tail)).collect()
 }
 
 #[cfg(test)]

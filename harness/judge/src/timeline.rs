@@ -125,24 +125,6 @@ pub fn cut(text: &str, width: usize) -> String {
     cut
 }
 
-/// Texts in lines of at most `width` columns, those of one line with `between` between them; a wider text is cut.
-pub fn flow(texts: &[String], between: &str, width: usize) -> String {
-    let mut out = String::new();
-    let mut used = 0;
-    for text in texts.iter().map(|text| cut(text, width)) {
-        let more = columns(&text);
-        if used > 0 && used + columns(between) + more <= width {
-            out.push_str(between);
-            used += columns(between) + more;
-        } else {
-            out.push_str(if used > 0 { "\n" } else { "" });
-            used = more;
-        }
-        out.push_str(&text);
-    }
-    out + "\n"
-}
-
 struct Line {
     t: VTime,
     who: String,
@@ -154,7 +136,7 @@ struct Line {
 }
 
 /// The columns of a text: wide characters (East Asian, emoji) count two, combining marks none.
-fn columns(text: &str) -> usize {
+pub(crate) fn columns(text: &str) -> usize {
     text.chars()
         .map(|c| match c as u32 {
             0x300..=0x36f | 0xfe00..=0xfe0f => 0,
@@ -401,16 +383,6 @@ mod tests {
             |  4h0m0s               … these 11 lines 47 times more
         "#]]
         .assert_eq(&shown(polls));
-    }
-
-    #[test]
-    fn what_flows_fits_and_is_all_there() {
-        let texts = ["r resolved", "· untouched", "m missed"].map(str::to_owned);
-        assert_eq!(flow(&texts, " · ", 80), "r resolved · · untouched · m missed\n");
-        assert_eq!(flow(&texts, " · ", 24), "r resolved · · untouched\nm missed\n");
-        assert_eq!(flow(&texts, " · ", 23), "r resolved\n· untouched · m missed\n");
-        assert_eq!(flow(&texts, " · ", 8), "r resol…\n· untou…\nm missed\n");
-        assert_eq!(flow(&[], " · ", 8), "\n");
     }
 
     proptest! {

@@ -1,0 +1,79 @@
+//! Texts and tables in lines of a given width.
+//!
+//! Invariant: no line is wider than asked, but a table whose numbers alone are.
+
+use crate::timeline::{columns, cut};
+use std::fmt::Write as _;
+
+/// The columns that a name has at least.
+pub(crate) const NAME_MIN: usize = 8;
+
+/// Texts in lines of at most `width` columns, those of one line with `between` between them; a wider text is cut.
+pub fn flow(texts: &[String], between: &str, width: usize) -> String {
+    let mut out = String::new();
+    let mut used = 0;
+    for text in texts.iter().map(|text| cut(text, width)) {
+        let more = columns(&text);
+        if used > 0 && used + columns(between) + more <= width {
+            out.push_str(between);
+            used += columns(between) + more;
+        } else {
+            out.push_str(if used > 0 { "\n" } else { "" });
+            used = more;
+        }
+        out.push_str(&text);
+    }
+    out + "\n"
+}
+
+/// The first column left, the others right, in lines of at most `width` columns: two blanks between columns, else one,
+/// else names are cut.
+pub(crate) fn aligned(table: &[Vec<String>], width: usize) -> String {
+    let columns = table.first().map_or(0, Vec::len);
+    let widest = |n: usize| table.iter().map(|row| row[n].chars().count()).max().unwrap_or(0);
+    let mut widths: Vec<usize> = (0..columns).map(widest).collect();
+    let gap = if widths.iter().sum::<usize>() + 2 * columns.saturating_sub(1) <= width { 2 } else { 1 };
+    let others: usize = widths.iter().skip(1).map(|width| width + gap).sum();
+    if let Some(first) = widths.first_mut() {
+        *first = (*first).min(width.saturating_sub(others)).max(NAME_MIN.min(*first));
+    }
+    let mut out = String::new();
+    for row in table {
+        for (n, cell) in row.iter().enumerate() {
+            let width = widths[n];
+            let _ = match n {
+                0 => write!(out, "{:width$}", shortened(cell, width)),
+                _ => write!(out, "{:gap$}{cell:>width$}", ""),
+            };
+        }
+        out.truncate(out.trim_end().len());
+        out.push('\n');
+    }
+    out
+}
+
+/// A name in at most `width` columns: of a stack, both its begin and its end tell it from others.
+pub(crate) fn shortened(name: &str, width: usize) -> String {
+    let count = name.chars().count();
+    if count <= width {
+        return name.to_owned();
+    }
+    let tail = width.saturating_sub(1) / 2;
+    let head = width.saturating_sub(1) - tail;
+    name.chars().take(head).chain(['…']).chain(name.chars().skip(count - tail)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_flows_fits_and_is_all_there() {
+        let texts = ["r resolved", "· untouched", "m missed"].map(str::to_owned);
+        assert_eq!(flow(&texts, " · ", 80), "r resolved · · untouched · m missed\n");
+        assert_eq!(flow(&texts, " · ", 24), "r resolved · · untouched\nm missed\n");
+        assert_eq!(flow(&texts, " · ", 23), "r resolved\n· untouched · m missed\n");
+        assert_eq!(flow(&texts, " · ", 8), "r resol…\n· untou…\nm missed\n");
+        assert_eq!(flow(&[], " · ", 8), "\n");
+    }
+}
