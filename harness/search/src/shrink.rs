@@ -3,11 +3,13 @@
 //! It works on the scenario as data (JSON), so that it knows nothing of turns, faults or people: whatever the format
 //! gains can be shrunk the same day. A candidate that is no scenario is dropped before it is played.
 //!
-//! Invariants: the result shows the property; no single further step of those tried makes it smaller (unless the
+//! Invariants: the result shows the property; its agent is of the same kind, started the same way and reached by the same
+//! wires, so that the same strategies have a seat there; no single further step of those tried makes it smaller (unless the
 //! limit was met, and then it is said so); the same case shrinks to the same result.
 
 use crate::case::Case;
-use rehang_scenario::{Scenario, Span, to_toml};
+use rehang_scenario::{Agent, Scenario, Span, to_toml};
+use rehang_strategy::catalogue::wires;
 use serde_json::{Map, Value};
 
 /// Keys of a scenario that are what a run is; the others say what it means.
@@ -190,7 +192,7 @@ impl Shrinker<'_> {
             _ => return false,
         }
         let Ok(scenario) = serde_json::from_value::<Scenario>(Value::Object(whole)) else { return false };
-        if scenario == self.best.scenario {
+        if scenario == self.best.scenario || !is_reached_alike(&scenario.agent, &self.best.scenario.agent) {
             return false;
         }
         let Ok(Value::Object(whole)) = serde_json::to_value(&scenario) else { return false };
@@ -208,6 +210,15 @@ impl Shrinker<'_> {
         }
         taken
     }
+}
+
+/// Whether two agents are of one kind and mode, and the same strategies reach them.
+fn is_reached_alike(one: &Agent, other: &Agent) -> bool {
+    let mode = |agent| match serde_json::to_value(agent) {
+        Ok(Value::Object(kinds)) => kinds.into_iter().next().map(|(kind, of)| (kind, of["mode"].clone())),
+        _ => None,
+    };
+    one == other || mode(one) == mode(other) && wires(one) == wires(other)
 }
 
 /// How long the file is.
@@ -321,6 +332,31 @@ outcome = { hung = "question" }
             outcome = "completed"
         "#]]
         .assert_eq(&to_toml(&small.case.scenario, None));
+    }
+
+    #[test]
+    fn the_same_strategies_have_a_seat() {
+        let hangs = Property::Hangs(Some("question".to_owned()));
+        let modes = ["run", "serve"].map(|mode| NOISY.replace("\"run\"", &format!("\"{mode}\"")));
+        let program = r#"
+title = "a program that speaks as Claude does"
+mechanism = "B5"
+agent = { program = [{ print = '{"type":"system"}' }, { print = "a" }, "hold"] }
+terminals = ["null"]
+
+[[expect]]
+outcome = { hung = "nothing" }
+"#;
+        let nothing = Property::Hangs(Some("nothing".to_owned()));
+        for (text, shows) in [(&modes[0], &hangs), (&modes[1], &hangs), (&program.to_owned(), &nothing)] {
+            let whole = case(text, "none");
+            let small = shrink(&whole, Limits::default(), &mut |case| shows.shown_by(case));
+            let (before, after) = (&whole.scenario.agent, &small.case.scenario.agent);
+            assert!(small.minimal && small.case.size() < whole.size());
+            assert!(is_reached_alike(before, after), "{before:?} became {after:?}");
+            let matrix = rehang_strategy::catalogue::matrix;
+            assert_eq!(matrix(before), matrix(after));
+        }
     }
 
     #[test]
