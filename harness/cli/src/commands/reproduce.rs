@@ -13,8 +13,8 @@ use anstyle::{AnsiColor, Style};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use rehang_judge::Outcome;
-use rehang_scenario::{Invariant, Scenario, load};
-use rehang_search::file::{Did, Written, write as write_file};
+use rehang_scenario::{Invariant, Scenario, Span, load};
+use rehang_search::file::{Did, Written, dids, write as write_file};
 use rehang_search::{Case, Limits, Property, Shrunk, shrink};
 use serde_json::json;
 use std::io::Write;
@@ -106,7 +106,7 @@ impl Reproduce {
     /// A log, a process or a file that cannot be used; a file that cannot be written.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
         let origin = self.origin()?;
-        let case = Case::of(origin.scenario, &self.strategy);
+        let case = seated(origin.scenario, &self.strategy)?;
         let shown = case.play().map_err(CommandError::Fault)?;
         let property = match &self.shows {
             Some(property) => property.clone(),
@@ -127,14 +127,17 @@ impl Reproduce {
             return Err(CommandError::Usage(format!("it does not show `{property}` under {}: {is}", self.strategy)));
         }
         let small = smaller(&case, &property);
-        let written = write_file(&small.case, &origin.title, Some(&origin.about)).map_err(CommandError::Fault)?;
+        let about = Some(origin.about.as_str()).filter(|about| !about.is_empty());
+        let written = write_file(&small.case, &origin.title, about).map_err(CommandError::Fault)?;
+        let whole = dids(&case, Span::ZERO).map_err(CommandError::Fault)?;
+        let others: Vec<Did> = whole.into_iter().filter(|did| !written.stacks.iter().any(|s| same(s, did))).collect();
         let path = self.place(&origin.title)?;
         let (file, _guard) = store(path.as_deref(), &written.text)?;
         let differs = on_real_processes(&file, self.report.as_deref())?;
-        match self.json {
-            true => self.print_json(out, &property, &small, &written, path.as_deref(), &differs)?,
-            false => self.print(out, &property, &small, &written, path.as_deref(), &differs)?,
-        }
+        let path = path.as_deref();
+        let told =
+            Told { property: &property, small: &small, written: &written, others: &others, path, differs: &differs };
+        if self.json { told.print_json(out) } else { told.print(out) }?;
         Ok(if differs.is_empty() { Code::Expected } else { Code::Fault })
     }
 
@@ -171,16 +174,22 @@ impl Reproduce {
         let nth = |n: u32| folder.join(if n == 1 { format!("{name}.toml") } else { format!("{name}-{n}.toml") });
         Ok((1..1_000).map(nth).find(|path| !path.exists()))
     }
+}
 
-    fn print(
-        &self,
-        out: &mut dyn Write,
-        property: &Property,
-        small: &Shrunk,
-        written: &Written,
-        path: Option<&Path>,
-        differs: &[String],
-    ) -> std::io::Result<()> {
+/// What a reproduction tells.
+struct Told<'a> {
+    property: &'a Property,
+    small: &'a Shrunk,
+    written: &'a Written,
+    /// What strategies do in the whole scenario, where they do something else than in the small one.
+    others: &'a [Did],
+    path: Option<&'a Path>,
+    differs: &'a [String],
+}
+
+impl Told<'_> {
+    fn print(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        let Told { property, small, written, others, path, differs } = *self;
         let none = written.stacks.first().map(|none| none.outcome.describe()).unwrap_or_default();
         writeln!(out, "{BOLD}under none: {none}{BOLD:#}, on sim and on real processes")?;
         for line in differs {
@@ -207,30 +216,24 @@ impl Reproduce {
         list(format!("{GOOD}what ends it{GOOD:#}"), &ends)?;
         list(format!("{BAD}what makes it worse{BAD:#}"), &worse)?;
         list("what leaves it as it is".to_owned(), &leaves)?;
+        // what was taken away may have been what a strategy looks at
+        list("what does something else where nothing was taken away".to_owned(), &others.iter().collect::<Vec<_>>())?;
         match path {
             Some(path) => writeln!(out, "\nin CI: rehang run --scenarios {}", path.display()),
             None => writeln!(out, "\n--keep puts it into scenarios/reported; then in CI: rehang run reported/"),
         }
     }
 
-    fn print_json(
-        &self,
-        out: &mut dyn Write,
-        property: &Property,
-        small: &Shrunk,
-        written: &Written,
-        path: Option<&Path>,
-        differs: &[String],
-    ) -> std::io::Result<()> {
-        let stacks = written.stacks.iter().map(|did| {
-            json!({ "strategy": did.stack, "outcome": did.outcome.word(), "broken": names(&did.broken), "virtual_ms": did.took.as_ms() })
-        });
+    fn print_json(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        let Told { property, small, written, others, path, differs } = *self;
+        let stack = |did: &Did| json!({ "strategy": did.stack, "outcome": did.outcome.word(), "broken": names(&did.broken), "virtual_ms": did.took.as_ms() });
         let object = json!({
             "shows": property.to_string(),
             "strategy": small.case.stack,
             "minimal": small.minimal,
             "plays": small.plays,
-            "strategies": stacks.collect::<Vec<_>>(),
+            "strategies": written.stacks.iter().map(stack).collect::<Vec<_>>(),
+            "otherwise_in_whole": others.iter().map(stack).collect::<Vec<_>>(),
             "differs": differs,
             "file": path,
             "scenario": written.text,
@@ -248,7 +251,7 @@ impl Shrink {
         let name = self.file.display().to_string();
         let text = std::fs::read_to_string(&self.file).map_err(|e| CommandError::Usage(format!("{name}: {e}")))?;
         let (scenario, about) = first(&text, &name)?;
-        let case = Case::of(scenario, &self.strategy);
+        let case = seated(scenario, &self.strategy)?;
         let small = if self.shows.as_deref() == Some("differs") {
             let pool = Pool::new(workers(Some(1))?);
             let mut differs = |case: &Case| differs(&pool, case).is_some();
@@ -297,10 +300,19 @@ pub fn first_of(file: &Path) -> Result<Scenario, CommandError> {
     Ok(first(&text, &name)?.0)
 }
 
+/// A scenario under a stack that has a seat there.
+fn seated(scenario: Scenario, stack: &str) -> Result<Case, CommandError> {
+    let seat = rehang_strategy::stack(stack).map_err(|e| e.to_string()).and_then(|s| s.seat_in(&scenario.agent));
+    seat.map_err(|why| CommandError::Usage(format!("--strategy '{stack}': {why}; `rehang strategies` lists them")))?;
+    Ok(Case::of(scenario, stack))
+}
+
 /// The first variant of a file, and what it says about itself.
 fn first(text: &str, name: &str) -> Result<(Scenario, String), CommandError> {
     let loaded = load(name, text.as_bytes()).into_result();
-    let family = loaded.map_err(|p| CommandError::Usage(p.render(rehang_scenario::Style::Plain)))?;
+    // the command itself says that it is an error
+    let plain = |text: String| text.strip_prefix("error: ").map_or(text.clone(), str::to_owned);
+    let family = loaded.map_err(|p| CommandError::Usage(plain(p.render(rehang_scenario::Style::Plain))))?;
     let variant = family.variants.into_iter().next();
     let scenario = variant.ok_or_else(|| CommandError::Usage(format!("{name}: no scenario in it")))?.scenario;
     let about = scenario.about.clone().unwrap_or_default();
@@ -354,6 +366,16 @@ fn differs(pool: &Pool, case: &Case) -> Option<String> {
     let cell = Wanted { id: "case".to_owned(), strategy: case.stack.clone(), arm: rehang_scenario::Arm::Main, expect };
     let unit = Unit::of("case", &case.scenario, Where::Both.stages(), vec![cell]);
     pool.submit::<Unit, crate::unit::Answer>(&unit).ok()?.cells.into_iter().find_map(|cell| cell.differs)
+}
+
+/// Whether the same stack does the same in both; how long it takes, and how a hang is proved, do not count.
+fn same(one: &Did, other: &Did) -> bool {
+    let outcome = match (&one.outcome, &other.outcome) {
+        (Outcome::Hung { blocked_on: one, .. }, Outcome::Hung { blocked_on: other, .. }) => one == other,
+        (Outcome::Failed { .. }, Outcome::Failed { .. }) => true,
+        (one, other) => one == other,
+    };
+    one.stack == other.stack && outcome && one.broken == other.broken
 }
 
 /// What ends a hang truthfully, what does harm or lies, and what leaves it; `none` aside.
