@@ -4,7 +4,9 @@
 
 use rehang_scenario::Agent;
 use rehang_scenario::cells::{Catalogue, Named, Unknown};
+use rehang_scenario::problem::suggest;
 use rehang_strategy as strategy;
+use rehang_strategy::spec::Why;
 
 /// The strategies of this build.
 #[derive(Debug, Clone, Default)]
@@ -13,12 +15,35 @@ pub struct Strategies {
     pub named: Vec<String>,
 }
 
+/// What is wrong with a name, and what stands under the caret.
+fn unknown(why: Why) -> Unknown {
+    let meant = |word: &str, known: &[&'static str]| match suggest(word, known.iter().copied()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None if known.is_empty() => "it has none".to_owned(),
+        None => format!("there is `{}`", known.join("`, `")),
+    };
+    let (message, label) = match why {
+        Why::Unknown { name, near } => {
+            let label =
+                near.map_or("`rehang strategies` lists them".to_owned(), |near| format!("did you mean `{near}`?"));
+            (format!("no strategy is called `{name}`"), label)
+        }
+        Why::UnknownVersion { name, versions } => (format!("there is no `{name}`"), meant(&name, &versions)),
+        Why::UnknownParam { entry, name, known } => {
+            (format!("`{entry}` has no parameter `{name}`"), meant(&name, &known))
+        }
+        Why::BadValue { name, value, reason } => (format!("`{name}={value}` does not fit"), reason),
+        why => (why.to_string(), "in this name".to_owned()),
+    };
+    Unknown { message, label: Some(label) }
+}
+
 impl Catalogue for Strategies {
     fn resolve(&self, pattern: &str) -> Result<Named, Unknown> {
         match strategy::stack(pattern) {
             Ok(_) => Ok(Named::Stack),
             Err(_) if strategy::spec::check_pattern(pattern).is_ok() => Ok(Named::Family),
-            Err(error) => Err(Unknown { message: error.to_string(), suggestion: None }),
+            Err(error) => Err(unknown(error.why)),
         }
     }
 
@@ -40,5 +65,44 @@ impl Catalogue for Strategies {
 
     fn matches(&self, pattern: &str, stack: &str) -> bool {
         strategy::spec::covers(pattern, stack)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rehang_scenario::{Style, check, load};
+
+    /// The problems of a file whose second rule is for this name, each by its message and label.
+    fn problems(name: &str) -> String {
+        let text = format!(
+            "title = \"T\"\nmechanism = \"F1\"\nagent = {{ opencode = {{ mode = \"serve\" }} }}\nterminals = [\"null\"]\nturns = [{{ say = \"Hi\" }}]\n\n\
+             [[expect]]\nstrategies = [\"none\"]\noutcome = \"completed\"\n\n\
+             [[expect]]\nstrategies = [\"{name}\"]\noutcome = \"completed\"\n\n\
+             [[expect]]\noutcome = \"as none\"\n"
+        );
+        let problems = check(&load("x.toml", text.as_bytes()), &Strategies::default());
+        let text = problems.render(Style::Plain);
+        let said = text.lines().filter(|line| line.starts_with("error: ") || line.contains('^'));
+        said.map(|line| line.trim_start_matches([' ', '|'])).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn a_wrong_name_is_the_one_error_of_its_rule() {
+        assert_eq!(problems("watcher@pr3"), "");
+        let said = [
+            ("wacher", "error: no strategy is called `wacher`", "did you mean `watcher`?"),
+            ("watcher@pr4", "error: there is no `watcher@pr4`", "did you mean `watcher@pr3`?"),
+            ("watcher@pr3(idel=5m)", "error: `watcher@pr3` has no parameter `idel`", "did you mean `idle`?"),
+        ];
+        for (name, error, label) in said {
+            assert_eq!(problems(name), format!("{error}\n{} {label}", "^".repeat(name.len() + 2)));
+        }
+        for name in ["watcher@pr3(foo=5m)", "watcher@pr3(idle=5)", "watcher@"] {
+            let said = problems(name);
+            let lines: Vec<&str> = said.lines().collect();
+            let labelled = lines.len() == 2 && lines[1].trim_start_matches('^').len() > 1;
+            assert!(labelled && !said.contains("no cell"), "{name}: {said}");
+        }
     }
 }

@@ -46,8 +46,8 @@ pub enum Named {
 pub struct Unknown {
     /// What is wrong, in a lower-case fragment.
     pub message: String,
-    /// What may have been meant.
-    pub suggestion: Option<String>,
+    /// What may have been meant, or what there is instead: for under the caret.
+    pub label: Option<String>,
 }
 
 /// A cell's name: `question/row-diff[blank]::auto-answer@r1::null::1`, and `::control` in the control arm.

@@ -90,8 +90,8 @@ fn mechanism_known(id: &str, span: Range<usize>, sink: &mut Sink) {
 fn strategy(name: &str, span: Range<usize>, catalogue: &dyn Catalogue, sink: &mut Sink) -> bool {
     let Err(unknown) = catalogue.resolve(name) else { return true };
     let problem = Problem::new(span, unknown.message);
-    sink.push(match unknown.suggestion {
-        Some(meant) => problem.label(format!("did you mean `{}`?", shown(&meant))),
+    sink.push(match unknown.label {
+        Some(label) => problem.label(label),
         None => problem,
     });
     false
@@ -204,6 +204,8 @@ struct Word {
 struct Usage {
     rules: BTreeMap<(usize, usize), Word>,
     words: BTreeMap<(usize, usize), Word>,
+    /// Rules and skips with a name that names nothing, which is said elsewhere.
+    wrong: BTreeSet<(usize, usize)>,
 }
 
 impl Usage {
@@ -292,6 +294,8 @@ impl Usage {
     fn words_of(&mut self, matrix: &Matrix<'_>, path: &str, strategies: &[String], catalogue: &dyn Catalogue) {
         for (j, pattern) in strategies.iter().enumerate() {
             if catalogue.resolve(pattern).is_err() {
+                let rule = matrix.variant.span_of(path);
+                self.wrong.insert((rule.start, rule.end));
                 continue;
             }
             let used = matrix.stacks.iter().any(|stack| catalogue.matches(pattern, stack));
@@ -319,7 +323,7 @@ impl Usage {
 
     /// Says what no cell needed. A rule whose own words lead nowhere is said once, at the word.
     fn idle(self, sink: &mut Sink) {
-        let mut said = BTreeSet::new();
+        let mut said = self.wrong;
         for ((start, end), word) in self.words.into_iter().chain(self.rules) {
             if !word.used && !said.contains(&(start, end)) {
                 said.insert(word.rule);

@@ -36,8 +36,8 @@ impl Catalogue for Sample {
                 named = Named::Family;
                 continue;
             }
-            let suggestion = suggest(part, ALL).map(str::to_owned);
-            return Err(Unknown { message: format!("unknown strategy `{}`", shown(part)), suggestion });
+            let label = suggest(part, ALL).map(|meant| format!("did you mean `{meant}`?"));
+            return Err(Unknown { message: format!("unknown strategy `{}`", shown(part)), label });
         }
         Ok(named)
     }
