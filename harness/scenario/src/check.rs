@@ -7,9 +7,9 @@ use crate::cells::{Catalogue, Found, Matrix};
 use crate::file::{Family, Loaded, Variant};
 use crate::limits;
 use crate::mechanism::{MECHANISMS, mechanism};
-use crate::model::{Arm, Expect, Expected, Via};
+use crate::model::{Arm, BLOCKED_ON, Expect, Expected, Via};
 use crate::playable::impossible;
-use crate::problem::{Problem, Problems, Sink, shown, suggest};
+use crate::problem::{Problem, Problems, Sink, quoted, shown, suggest};
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -129,6 +129,16 @@ fn lists(variant: &Variant, catalogue: &dyn Catalogue, sink: &mut Sink) {
 
 /// What a rule asks for and nothing can be.
 fn contradiction(variant: &Variant, i: usize, rule: &Expect, sink: &mut Sink) {
+    if let Expected::Hung(on) = &rule.outcome
+        && !BLOCKED_ON.contains(&on.as_str())
+    {
+        let span = variant.span_of(&format!("expect.{i}.outcome.hung"));
+        let problem = Problem::new(span, format!("no hang is on `{}`", shown(on)));
+        sink.push(match suggest(on, BLOCKED_ON) {
+            Some(meant) => problem.label(format!("did you mean `{meant}`?")),
+            None => problem.help(format!("a hang is on one of {}", quoted(BLOCKED_ON))),
+        });
+    }
     if let (Some(within), Some(not_before)) = (rule.within, rule.not_before)
         && within < not_before
     {

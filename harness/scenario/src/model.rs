@@ -747,6 +747,31 @@ pub enum Arm {
     Control,
 }
 
+/// All that a hang can be on: the words of the judge (`rehang_judge::blocked` says when it is which), and what the
+/// agents say of themselves where none of its rules holds.
+pub const BLOCKED_ON: [&str; 20] = [
+    "stopped",
+    "spin",
+    "exit",
+    "question",
+    "permission",
+    "stdin",
+    "tty",
+    "pipe",
+    "bash",
+    "model",
+    "tool",
+    "worker",
+    "post",
+    "event",
+    "child",
+    "nothing",
+    "timer",
+    "client",
+    "message",
+    "unknown",
+];
+
 /// An outcome, as a file expects it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -755,7 +780,7 @@ pub enum Expected {
     Completed,
     /// The agent said that it failed.
     Failed,
-    /// It hangs: on what (`question`, `permission`, `stdin`, `bash`, `model`, `event`, …).
+    /// It hangs: on what, a word of [`BLOCKED_ON`] (`question`, `permission`, `stdin`, `bash`, `model`, `event`, …).
     Hung(String),
     /// A strategy or a person ended it: the cause (`idle`, `wall`, `bash-stuck`, …).
     Stopped(String),

@@ -25,6 +25,9 @@ const RESERVED: [&str; 4] = ["LD_", "GLIBC_TUNABLES", "GCONV_PATH", "REHANG_"];
 /// The one variable of rehang's that a scenario may set: the fake announces a byte more than it wrote, and is found out.
 const LIES: &str = "REHANG_FAKE_LIES";
 
+/// In braces, what the last tool call told the model.
+const ANSWER: &str = "answer";
+
 /// Something that cannot be, by its path in the scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Impossible {
@@ -189,7 +192,19 @@ impl Look {
                     }
                 }
             }
-            Turn::Say(_) | Turn::Think(_) | Turn::Ask(_) | Turn::Permit(_) | Turn::Compact(_) | Turn::Finish(_) => {}
+            Turn::Say(text) => self.placeholders(text, &format!("{path}.say")),
+            Turn::Think(_) | Turn::Ask(_) | Turn::Permit(_) | Turn::Compact(_) | Turn::Finish(_) => {}
+        }
+    }
+
+    /// `{answer}`, misspelt. Any other braces are the text's own.
+    fn placeholders(&mut self, text: &str, path: &str) {
+        let inner = text.split('{').skip(1).filter_map(|rest| rest.split_once('}').map(|(inner, _)| inner));
+        for word in inner.filter(|word| word.len() <= ANSWER.len() + 2 && *word != ANSWER) {
+            if strsim::damerau_levenshtein(&word.to_lowercase(), ANSWER) <= 2 {
+                let message = format!("`{{{}}}` stands for nothing", shown(word));
+                self.no(path.to_owned(), message, Some("did you mean `{answer}`?"));
+            }
         }
     }
 

@@ -800,3 +800,29 @@ fn a_variable_that_would_run_code_of_the_files() {
         "#]],
     );
 }
+
+#[test]
+fn words_that_only_look_known() {
+    let file = format!(
+        "{HEAD}turns = [\n  {{ say = \"Done: {{answr}}.\" }},\n  {{ say = \"Got {{answer}}, {{\\\"a\\\": {{x}}}}, {{another}}.\" }},\n]\n\n[control]\nturns = []\n\n[[expect]]\nstrategies = [\"none\"]\noutcome = {{ hung = \"questoin\" }}\n{TAIL}"
+    );
+    says(
+        &file,
+        expect![[r#"
+        error: `{answr}` stands for nothing
+         --> q/x.toml:5:11
+          |
+        5 |   { say = "Done: {answr}." },
+          |           ^^^^^^^^^^^^^^^^
+          |
+          = help: did you mean `{answer}`?
+
+        error: no hang is on `questoin`
+          --> q/x.toml:14:20
+           |
+        14 | outcome = { hung = "questoin" }
+           |                    ^^^^^^^^^^ did you mean `question`?
+
+    "#]],
+    );
+}

@@ -215,6 +215,11 @@ mod tests {
     use rehang_scenario::{Span, load};
 
     #[test]
+    fn a_file_can_expect_every_hang() {
+        assert!(BLOCKED.iter().all(|on| rehang_scenario::BLOCKED_ON.contains(on)));
+    }
+
+    #[test]
     fn what_a_hang_is_blocked_on_is_a_named_state() {
         let programs = [
             (r#"["hold"]"#, "nothing"),
