@@ -61,3 +61,42 @@ fn what_is_reproduced_is_reached_by_the_same_strategies() {
     let scenario = report["scenario"].as_str().expect("a file");
     assert!(scenario.contains("mode = \"serve\"") && !scenario.contains("about"), "{scenario}");
 }
+
+#[test]
+fn what_is_no_log_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let bytes: Vec<u8> = (0..3_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let noise = written(folder.path(), "noise", &bytes);
+    let scenario = written(folder.path(), "asks.toml", ASKS.as_bytes());
+    for (file, why) in [(&noise, "--format"), (&scenario, "rehang run --scenarios")] {
+        let said = rehang(&["import", file]);
+        assert!(said.code == Some(2) && said.err.contains(why) && said.out.is_empty(), "{file}: {}", said.err);
+    }
+}
+
+#[test]
+fn the_end_of_a_typescript_is_in_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (code, end) in [(0, "completed"), (3, "failed")] {
+        let text = format!(
+            "Script started on 2026-01-02 03:04:05+00:00 [COMMAND=\"make\" TERM=\"xterm\"]\nmade\r\n\nScript done on 2026-01-02 03:04:06+00:00 [COMMAND_EXIT_CODE=\"{code}\"]\n"
+        );
+        let said = rehang(&["import", "--json", &written(folder.path(), "typescript", text.as_bytes())]);
+        let report: serde_json::Value = serde_json::from_str(&said.out).expect(&said.err);
+        assert_eq!((said.code, &report["end"]), (Some(0), &serde_json::json!(end)), "{report:#}");
+        assert!(!report["scenario"].to_string().contains("Script"), "{}", report["scenario"]);
+    }
+}
+
+#[test]
+fn a_file_that_exists_is_not_written_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = written(folder.path(), "log", b"0.5\tmaking\n");
+    let mine = written(folder.path(), "mine.toml", b"mine");
+    let said = rehang(&["import", &log, "--out", &mine]);
+    assert!(said.code == Some(2) && said.err.contains("exists; name a new file"), "{}", said.err);
+    assert_eq!(std::fs::read(&mine).expect("a file"), b"mine");
+    let fresh = folder.path().join("fresh.toml");
+    assert_eq!(rehang(&["import", &log, "--out", &fresh.to_string_lossy()]).code, Some(0));
+    assert!(fresh.is_file());
+}

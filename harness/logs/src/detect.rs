@@ -96,7 +96,7 @@ pub fn detect(head: &[u8]) -> Option<Format> {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     let mut lines = head.split(|b| *b == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
     let first = lines.clone().next()?;
-    if first.contains(&0) {
+    if is_binary(head) {
         return None;
     }
     let mut votes = [0_u32; Format::ALL.len()];
@@ -123,6 +123,24 @@ pub fn detect(head: &[u8]) -> Option<Format> {
         return Some(Format::Sdk);
     }
     Some(Format::Plain)
+}
+
+/// Whether more than a twentieth of it is what no text has: text in an older encoding and a terminal's own bytes have less.
+fn is_binary(head: &[u8]) -> bool {
+    let controls = head.iter().filter(|b| matches!(b, 0..=6 | 0x10..=0x1a | 0x1c..=0x1f | 0x7f)).count();
+    let invalid: usize = head.utf8_chunks().map(|chunk| chunk.invalid().len()).sum();
+    (controls + invalid) * 20 > head.len()
+}
+
+/// Whether it is a scenario of rehang's: what reads logs would take it for a program's output. A log that holds one
+/// somewhere does not begin with its keys.
+pub fn is_scenario(head: &[u8]) -> bool {
+    let key = |line: &[u8]| line.iter().position(|b| *b == b'=').map(|at| line[..at].trim_ascii().to_vec());
+    let mut lines = head.split(|b| *b == b'\n').filter(|line| !matches!(line.trim_ascii().first(), None | Some(b'#')));
+    let known = |key: &[u8]| ["title", "about", "mechanism", "cites", "agent"].iter().any(|is| is.as_bytes() == key);
+    let begins = lines.next().and_then(key).is_some_and(|key| known(&key));
+    let keys: Vec<Vec<u8>> = lines.filter_map(key).collect();
+    begins && ["mechanism", "agent"].iter().any(|key| keys.iter().any(|is| is == key.as_bytes()))
 }
 
 fn of_line(line: &[u8]) -> Option<Format> {
@@ -207,4 +225,35 @@ fn of_value_of(inner: &Value) -> Option<Format> {
     }
     let message = inner["message"].is_object() || inner["subtype"].is_string();
     (message && matches!(kind, "user" | "assistant" | "system" | "result")).then_some(Format::Claude)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scenario_is_one_from_its_first_key() {
+        let scenario = "# mine\ntitle = \"T\"\nmechanism = \"Q1\"\nagent = { opencode = {} }\n";
+        assert!(is_scenario(scenario.as_bytes()));
+        assert!(!is_scenario(format!("$ cat mine.toml\n{scenario}").as_bytes()));
+        assert!(!is_scenario(b"title = a build\nmaking\n"));
+    }
+
+    #[test]
+    fn what_is_no_text_is_no_log() {
+        // a generator of a line: every byte is as likely
+        let mut seed = 7_u32;
+        let mut next = || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            seed.to_be_bytes()[0]
+        };
+        let noise: Vec<u8> = (0..3_000).map(|_| next()).collect();
+        assert_eq!(detect(&noise), None);
+        assert_eq!(detect(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0"), None);
+        let latin = b"Gr\xfc\xdfe aus dem Bau: alles ist gebaut, und nun wartet es auf die Eingabe\n";
+        let screen = "\u{1b}[2J\u{1b}[1;31mWaiting…\u{1b}[0m\r\n\u{7}done\r\n";
+        for text in [latin, screen.as_bytes(), "0.5\tmaking\n".as_bytes()] {
+            assert_eq!(detect(text), Some(Format::Plain), "{}", String::from_utf8_lossy(text));
+        }
+    }
 }

@@ -76,6 +76,11 @@ pub enum ImportError {
     /// It is no text.
     #[error("no log: it holds bytes that no text has; --format names one of {}", names())]
     NoText,
+    /// It is a scenario already.
+    #[error(
+        "no log: it is a scenario already; `rehang run --scenarios FILE` plays it, `rehang reproduce FILE` makes it small"
+    )]
+    Scenario,
     /// rehang's own fault.
     #[error("no scenario could be drafted")]
     Undrafted,
@@ -108,6 +113,9 @@ pub fn import(
         return Err(ImportError::Empty);
     }
     let format = options.format.or_else(|| detect::detect(&head)).ok_or(ImportError::NoText)?;
+    if options.format.is_none() && format == Format::Plain && detect::is_scenario(&head) {
+        return Err(ImportError::Scenario);
+    }
     let skip = if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     let first = head[skip..].iter().copied().find(|b| !b.is_ascii_whitespace());
     let document = format == Format::OpencodeExport

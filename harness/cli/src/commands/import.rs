@@ -33,7 +33,7 @@ use std::path::{Path, PathBuf};
 pub struct Import {
     /// The log; `-` is stdin.
     pub file: PathBuf,
-    /// Writes the scenario into this file; else it is printed.
+    /// Writes the scenario into this file, which must not exist; else it is printed.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// The log's format, where it is not found out: claude, claude-transcript, sdk, opencode-events, opencode-export,
@@ -169,6 +169,11 @@ impl Import {
     /// # Errors
     /// A log that cannot be read or used; a file that cannot be written.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        let named =
+            |path: &Path, why: &dyn std::fmt::Display| CommandError::Usage(format!("{}: {why}", path.display()));
+        if let Some(path) = self.out.as_deref().filter(|path| path.exists()) {
+            return Err(CommandError::Usage(format!("{} exists; name a new file", path.display())));
+        }
         let options = Options {
             format: self.format,
             turns: Some(self.turns.max(1)),
@@ -178,7 +183,8 @@ impl Import {
         let (mut imported, tried) = import(&self.file, &options)?;
         let toml = imported.toml();
         if let Some(path) = &self.out {
-            std::fs::write(path, &toml).map_err(|e| CommandError::Usage(format!("{}: {e}", path.display())))?;
+            let new = File::options().write(true).create_new(true).open(path);
+            new.and_then(|mut new| new.write_all(toml.as_bytes())).map_err(|e| named(path, &e))?;
         }
         let report = Report::new(&mut imported, &tried);
         if self.json {

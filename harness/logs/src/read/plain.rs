@@ -1,7 +1,7 @@
 //! `timestamp<TAB>text`: for everything else. Where the text is an event of an agent that is known, it is read as one.
 //!
-//! Invariant: the text `[exit N]` alone on a line is the program's end; a line without a timestamp has the time of the
-//! line before.
+//! Invariant: the text `[exit N]` alone on a line is the program's end, as is the last line of what `script` wrote; a line
+//! without a timestamp has the time of the line before.
 
 use super::claude::Claude;
 use super::codex::Codex;
@@ -18,6 +18,8 @@ pub struct Plain {
     opencode: Opencode,
     codex: Codex,
     greeted: bool,
+    /// It begins as a typescript does.
+    typescript: bool,
 }
 
 impl Default for Plain {
@@ -27,6 +29,7 @@ impl Default for Plain {
             opencode: Opencode::new(Format::OpencodeEvents),
             codex: Codex::default(),
             greeted: false,
+            typescript: false,
         }
     }
 }
@@ -58,8 +61,13 @@ impl Plain {
         if !self.greeted {
             self.greeted = true;
             sink.note(Note::Agent { kind: Kind::Program, release: None, form: Form::Screen });
+            if text.starts_with("Script started on ") {
+                self.typescript = true;
+                return sink.pass("header");
+            }
         }
         let code = text.strip_prefix("[exit ").and_then(|rest| rest.strip_suffix(']')?.parse().ok());
+        let code = code.or_else(|| cast::end_of_script(text.as_bytes()).filter(|_| self.typescript));
         sink.take(if at.is_some() { "line" } else { "line without a timestamp" });
         match code {
             Some(code) => sink.note(Note::Exit(code)),
