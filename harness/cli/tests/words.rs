@@ -100,3 +100,14 @@ fn a_file_that_exists_is_not_written_over() {
     assert_eq!(rehang(&["import", &log, "--out", &fresh.to_string_lossy()]).code, Some(0));
     assert!(fresh.is_file());
 }
+
+#[test]
+fn one_process_that_is_gone_does_not_hide_the_others() {
+    let own = std::process::id().to_string();
+    let said = rehang(&["why", &own, "999999999", "--window", "1ms", "--json"]);
+    assert!(said.err.contains("there is no process 999999999"), "{}", said.err);
+    assert_eq!(said.out.lines().count(), 1, "{}", said.out);
+    assert!(said.code >= Some(2), "{:?}", said.code);
+    let none = rehang(&["why", "999999999", "--window", "1ms"]);
+    assert!(none.code == Some(2) && none.out.is_empty(), "{}", none.out);
+}

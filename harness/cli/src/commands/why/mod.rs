@@ -93,13 +93,10 @@ impl Why {
         if self.watch {
             return self.watch(&pids, out);
         }
-        let spinner = spinner(pids.len(), self.window);
-        let mut looks = Vec::new();
-        for pid in &pids {
-            looks.push(rehang_probe::look(&[*pid], &self.options(), &self.limits(), self.wait()).map_err(usage)?);
-        }
+        let spinner = spinner(self.window);
+        let looks = self.looks(&pids);
         spinner.finish_and_clear();
-        let mut code = Code::Expected;
+        let (looks, mut code) = self.there(looks)?;
         for (at, look) in looks.iter().enumerate() {
             if at > 0 && !self.json {
                 writeln!(out)?;
@@ -111,6 +108,41 @@ impl Why {
             self.draft(look, file, out)?;
         }
         Ok(code)
+    }
+
+    /// Looks at all of them within one window.
+    fn looks(&self, pids: &[Pid]) -> Vec<Result<Look, ProbeError>> {
+        let look = |pid: Pid| move || rehang_probe::look(&[pid], &self.options(), &self.limits(), self.wait());
+        let gone = |pid: Pid| Err(ProbeError::NoProcess(pid));
+        std::thread::scope(|scope| {
+            let all: Vec<_> = pids.iter().map(|pid| (*pid, scope.spawn(look(*pid)))).collect();
+            all.into_iter().map(|(pid, one)| one.join().unwrap_or_else(|_| gone(pid))).collect()
+        })
+    }
+
+    /// Those that are there, and a note of each that is not: one that was found by its name has ended meanwhile, one
+    /// that was named is a fault of the user's.
+    fn there(&self, looks: Vec<Result<Look, ProbeError>>) -> Result<(Vec<Look>, Code), CommandError> {
+        let (mut there, mut notes, mut code) = (Vec::new(), Vec::new(), Code::Expected);
+        for look in looks {
+            match look {
+                Ok(look) => there.push(look),
+                Err(ProbeError::NoProcess(pid)) => {
+                    let (note, worst) = match self.pids.contains(&pid) {
+                        true => (format!("there is no process {pid}"), Code::Usage),
+                        false => (format!("process {pid} has ended meanwhile"), Code::Expected),
+                    };
+                    code = code.max(worst);
+                    notes.push(note);
+                }
+                Err(error) => return Err(usage(error)),
+            }
+        }
+        if there.is_empty() {
+            return Err(CommandError::Usage(notes.join("; ")));
+        }
+        notes.iter().for_each(|note| anstream::eprintln!("note: {note}"));
+        Ok((there, code))
     }
 
     fn watch(&self, pids: &[Pid], out: &mut dyn Write) -> Result<Code, CommandError> {
@@ -243,8 +275,8 @@ fn branches(nodes: &[Evidence], indent: &str, out: &mut dyn Write) -> std::io::R
 }
 
 /// Where it takes over a second, a terminal is told so.
-fn spinner(count: usize, window: Span) -> indicatif::ProgressBar {
-    if (count as u64).saturating_mul(window.as_ms()) <= 1000 {
+fn spinner(window: Span) -> indicatif::ProgressBar {
+    if window.as_ms() <= 1000 {
         return indicatif::ProgressBar::hidden();
     }
     let spinner = indicatif::ProgressBar::new_spinner().with_message(format!("looking for {window}"));
