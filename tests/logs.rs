@@ -375,12 +375,12 @@ fn secrets() -> Result<(), Failed> {
         for (n, log) in [lines.join("\n"), hung_in_bash, plain].into_iter().enumerate() {
             let path = folder.path().join(format!("log-{i}-{n}"));
             std::fs::write(&path, log)?;
-            let out = folder.path().join(format!("out-{i}-{n}.toml"));
+            let out = |json: bool| folder.path().join(format!("out-{i}-{n}-{json}.toml"));
             let mut outputs = Vec::new();
             for json in [true, false] {
                 let run = Import {
                     file: path.clone(),
-                    out: Some(out.clone()),
+                    out: Some(out(json)),
                     format: None,
                     turns: 40,
                     hung: false,
@@ -394,7 +394,7 @@ fn secrets() -> Result<(), Failed> {
             }
             let report: serde_json::Value = serde_json::from_str(&outputs[0])?;
             masked += report["masked"].as_object().map_or(0, |found| found.len());
-            outputs.push(std::fs::read_to_string(&out)?);
+            outputs.push(std::fs::read_to_string(out(true))?);
             for (kind, secret) in chunk {
                 for (which, text) in ["json", "report", "toml"].iter().zip(&outputs) {
                     if text.contains(secret.as_str()) {
