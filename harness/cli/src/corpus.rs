@@ -5,6 +5,7 @@
 use crate::catalogue::Strategies;
 use rehang_scenario::file::{Family, load};
 use rehang_scenario::problem::Problems;
+use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -39,10 +40,18 @@ pub fn default_folder() -> PathBuf {
 /// # Errors
 /// A folder that cannot be read.
 pub fn paths(path: &Path) -> io::Result<Vec<PathBuf>> {
-    match path.is_dir() || is_built_in(path) {
+    if is_built_in(path) {
+        return files(path);
+    }
+    match std::fs::metadata(path).map_err(|error| named(path, &error))?.is_dir() {
         true => files(path),
         false => Ok(vec![path.to_owned()]),
     }
+}
+
+/// An error that names its path.
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 /// All scenario files below a folder, in the order of their paths. A folder `agents` is passed over: it holds
@@ -60,7 +69,15 @@ pub fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder)? {
+        let entries = match std::fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            // it stands for what is in it: whoever reads it finds out why it cannot be read
+            Err(_) => {
+                found.push(folder);
+                continue;
+            }
+        };
+        for entry in entries {
             let entry = entry?;
             let path = entry.path();
             // a link to a folder is not followed: it may lead back
@@ -99,7 +116,11 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
         return found.map(|(_, text)| text.as_bytes().to_vec()).ok_or_else(|| io::ErrorKind::NotFound.into());
     }
     // where nothing is, or a link leads nowhere, the kernel says so
-    if !std::fs::metadata(path)?.is_file() {
+    let data = std::fs::metadata(path)?;
+    if data.is_dir() {
+        std::fs::read_dir(path)?;
+    }
+    if !data.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
     let mut bytes = Vec::new();
@@ -108,21 +129,35 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 impl Corpus {
-    /// Reads and checks files.
-    ///
-    /// # Errors
-    /// A file that cannot be read.
-    pub fn read(paths: &[PathBuf]) -> io::Result<Corpus> {
+    /// Reads and checks files. One that cannot be read is broken, and so is one whose cells are called as another's are.
+    pub fn read(paths: &[PathBuf]) -> Corpus {
         let mut corpus = Corpus::default();
+        let mut names: BTreeMap<String, &Path> = BTreeMap::new();
         for path in paths {
-            let bytes = read(path).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", path.display())))?;
-            let loaded = load(&path.display().to_string(), &bytes);
+            let name = path.display().to_string();
+            let bytes = match read(path) {
+                Ok(bytes) => bytes,
+                Err(error) => {
+                    corpus.broken.push((path.clone(), Problems::of_file(&name, error.to_string())));
+                    continue;
+                }
+            };
+            let loaded = load(&name, &bytes);
             let problems = rehang_scenario::check::check(&loaded, &Strategies::default());
             match loaded.family {
-                Some(family) if problems.is_empty() => corpus.families.push(family),
+                Some(family) if problems.is_empty() => match names.insert(family.name.clone(), path) {
+                    None => corpus.families.push(family),
+                    // named twice, or by a folder and by itself
+                    Some(other) if other.canonicalize().ok() == path.canonicalize().ok() => {}
+                    Some(other) => {
+                        let why =
+                            format!("its cells are called `{}`, as those of {} are", family.name, other.display());
+                        corpus.broken.push((path.clone(), Problems::of_file(&name, why)));
+                    }
+                },
                 _ => corpus.broken.push((path.clone(), problems)),
             }
         }
-        Ok(corpus)
+        corpus
     }
 }

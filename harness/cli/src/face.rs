@@ -219,7 +219,10 @@ fn command(command: Command) -> Result<Code, CommandError> {
         Command::Why(why) => why.run(&mut out),
         Command::Fuzz(fuzz) => fuzz.run(&mut out),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Args::command(), "rehang", &mut out);
+            // it panics where it cannot write
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Args::command(), "rehang", &mut script);
+            out.write_all(&script)?;
             Ok(Code::Expected)
         }
     }

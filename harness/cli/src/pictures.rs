@@ -11,6 +11,7 @@ use crate::unit::CellAnswer;
 use crate::upstream::row::Row;
 use rehang_judge::{Trace, ndjson};
 use rehang_report::{CellPage, Colour, Detail, Page, Square, Table, Unexpected, cast, html, markdown, table};
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 
@@ -21,13 +22,13 @@ use std::path::Path;
 /// A folder that cannot be written.
 pub fn report(folder: &Path, title: &str, command: &str, outcome: &Outcome) -> Result<(), CommandError> {
     outputs::folder(folder)?;
-    let mut cells = Vec::new();
+    let (mut cells, mut names) = (Vec::new(), FileNames::default());
     for answer in &outcome.cells {
         let Some((trace, page)) = page(answer) else { continue };
         if !page.frames.is_empty() {
             let casts = folder.join("terminals");
             outputs::folder(&casts)?;
-            outputs::write(&casts.join(format!("{}.cast", file_name(&page.id))), cast(&trace, &page.id))?;
+            outputs::write(&casts.join(names.of(&page.id, "cast")), cast(&trace, &page.id))?;
         }
         cells.push(page);
     }
@@ -131,9 +132,26 @@ pub fn summary(path: &Path, outcome: &Outcome, bad_files: &[BadFile]) -> Result<
     file.write_all(text.as_bytes()).map_err(|error| outputs::unwritable(path, &error))
 }
 
-/// A file name for a cell: its letters and digits, the rest as `_`.
-pub fn file_name(id: &str) -> String {
-    id.chars().map(|c| if "/:[]()= ".contains(c) { '_' } else { c }).collect()
+/// The bytes of a file's name that a cell's name gets: Linux takes 255.
+const NAME_BYTES: usize = 200;
+
+/// File names for cells, each another.
+#[derive(Debug, Default)]
+pub struct FileNames(BTreeSet<String>);
+
+impl FileNames {
+    /// A name for a cell's file with this ending: its letters and digits, the rest as `_`; with a number where another
+    /// cell has it already.
+    pub fn of(&mut self, id: &str, ending: &str) -> String {
+        let plain: String = id.chars().map(|c| if "/:[]()= ".contains(c) { '_' } else { c }).collect();
+        let plain = &plain[..plain.floor_char_boundary(NAME_BYTES)];
+        let (mut name, mut nth) = (format!("{plain}.{ending}"), 1);
+        while !self.0.insert(name.clone()) {
+            nth += 1;
+            name = format!("{plain}-{nth}.{ending}");
+        }
+        name
+    }
 }
 
 fn page(answer: &CellAnswer) -> Option<(Trace, CellPage)> {

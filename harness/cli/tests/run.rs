@@ -168,3 +168,30 @@ fn a_reader_that_stops_reading_changes_no_exit_code() {
         assert_eq!((out.status.code(), text(&out.stderr).as_str()), (Some(1), ""), "{format}");
     }
 }
+
+#[test]
+fn what_cannot_be_read_or_told_apart_hides_no_other_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = "title = \"T\"\nmechanism = \"F8\"\nagent = { program = [{ print = \"x\" }] }\nterminals = [\"null\"]\n\n[[expect]]\noutcome = \"completed\"\n";
+    for place in ["one/scenarios/a.toml", "two/scenarios/a.toml", "two/scenarios/b.toml"] {
+        let path = folder.path().join(place);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, good).unwrap();
+    }
+    std::os::unix::fs::symlink("nowhere", folder.path().join("two/scenarios/c.toml")).unwrap();
+    let check = |paths: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_rehang"));
+        let out = command.arg("check").args(paths).current_dir(&folder).output().unwrap();
+        (String::from_utf8_lossy(&out.stdout).into_owned(), out.status.code())
+    };
+    let (said, code) = check(&["one", "two"]);
+    assert!(
+        said.contains("error: two/scenarios/a.toml: its cells are called `a`, as those of one/scenarios/a.toml are"),
+        "{said}"
+    );
+    assert!(said.contains("3 files: 2 right (2 scenarios), 1 with errors"), "{said}");
+    assert_eq!(code, Some(2));
+    let (said, code) = check(&["one", "one/scenarios/a.toml"]);
+    assert!(said.contains("1 right"), "{said}");
+    assert_eq!(code, Some(0));
+}

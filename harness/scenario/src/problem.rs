@@ -5,7 +5,7 @@
 
 use crate::limits;
 use annotate_snippets::renderer::DecorStyle;
-use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
@@ -86,6 +86,12 @@ impl Source {
 }
 
 impl Problems {
+    /// A file that cannot be taken as a whole, and why.
+    pub fn of_file(name: &str, why: impl Into<String>) -> Problems {
+        let source = Arc::new(Source { name: name.to_owned(), text: String::new() });
+        Problems { source, list: vec![Problem::new(NOWHERE..NOWHERE, why)], more: 0 }
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
@@ -120,7 +126,14 @@ impl std::error::Error for Problems {}
 /// Bytes of a line that are shown around a place.
 const LINE_SHOWN: usize = 2_000;
 
+/// The place of what is wrong with a file as a whole.
+const NOWHERE: usize = usize::MAX;
+
 fn one(renderer: &Renderer, source: &Source, problem: &Problem) -> String {
+    if problem.span.start == NOWHERE {
+        let title = clipped(&format!("{}: {}", source.name, problem.message));
+        return renderer.render(&[Group::with_title(Level::ERROR.primary_title(title))]);
+    }
     let text = &source.text;
     let start = floor(text, problem.span.start);
     let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);

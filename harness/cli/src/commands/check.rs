@@ -32,7 +32,7 @@ impl Check {
             let named: Vec<_> = self.paths.iter().map(|path| path.display().to_string()).collect();
             return Err(CommandError::Usage(format!("no scenario file (*.toml) in {}", named.join(", "))));
         }
-        let corpus = Corpus::read(&paths)?;
+        let corpus = Corpus::read(&paths);
         let color = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
         let style = if color { Style::Colour } else { Style::Plain };
         for (_, problems) in &corpus.broken {

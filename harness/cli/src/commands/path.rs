@@ -71,7 +71,7 @@ impl Path {
         let file = PathBuf::from(&self.scenario);
         let is_file = file.extension().is_some_and(|e| e == "toml") && file.is_file();
         let paths = if is_file { vec![file] } else { select.paths()? };
-        let corpus = Corpus::read(&paths)?;
+        let corpus = Corpus::read(&paths);
         if is_file && let Some((_, problems)) = corpus.broken.first() {
             anstream::eprintln!("{}", problems.render(rehang_scenario::Style::Plain));
             return Err(CommandError::Usage(format!("{} is not right", self.scenario)));

@@ -284,10 +284,10 @@ pub fn too_much_lockstep(selected: &Selected) -> bool {
 }
 
 fn write_traces(folder: &std::path::Path, cells: &[CellAnswer]) -> Result<(), CommandError> {
+    let mut names = pictures::FileNames::default();
     for cell in cells {
         if let (Some(trace), Some(row)) = (&cell.trace, &cell.row) {
-            let name = pictures::file_name(&cell.id);
-            outputs::write(&folder.join(format!("{name}.{}.ndjson", row.stage)), trace)?;
+            outputs::write(&folder.join(names.of(&cell.id, &format!("{}.ndjson", row.stage))), trace)?;
         }
     }
     Ok(())

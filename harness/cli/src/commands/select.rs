@@ -136,7 +136,7 @@ impl Select {
     /// A path that cannot be read; a filter that nothing matches.
     pub fn select(&self, stages: &[Stage], style: Style) -> Result<Selected, CommandError> {
         let mut selected = Selected::default();
-        let corpus = Corpus::read(&self.paths()?)?;
+        let corpus = Corpus::read(&self.paths()?);
         selected.problems = corpus.broken.iter().map(|(_, problems)| problems.render(style)).collect();
         selected.bad_files = corpus.broken.iter().map(|(path, problems)| BadFile::of(path, problems)).collect();
         let (k, n) = self.shard.unwrap_or((1, 1));

@@ -101,7 +101,7 @@ impl Wrapper {
             return Err(CommandError::Usage("--deadline 0s leaves a cell no time; a minute is the default".to_owned()));
         }
         let select = Select { scenarios: self.scenarios.clone(), ..Select::default() };
-        let corpus = Corpus::read(&select.paths()?)?;
+        let corpus = Corpus::read(&select.paths()?);
         for (_, problems) in &corpus.broken {
             anstream::eprintln!("{}", problems.render(Style::Plain));
         }
@@ -235,7 +235,9 @@ impl Wrapper {
         }
         match self.format {
             crate::report::Format::Human => {
-                writeln!(out, "\n{}\n{}", board.grid(100), board.table())?;
+                writeln!(out)?;
+                crate::report::board(&board, crate::terminal::width(100), out)?;
+                writeln!(out)?;
                 say_left_out(left_out, out)?;
             }
             crate::report::Format::Json => {
