@@ -3,9 +3,12 @@
 //! Invariant: a text is masked before it is cut, so that no half of a secret is left over; masking twice changes nothing.
 //! What is masked looks like what it was (`you@example.com`, `192.0.2.1`), or says its kind (`[masked: api key]`).
 
-use regex::{Captures, Regex};
+mod rules;
+
+use self::rules::{RULES, harmless};
+use regex::Captures;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 /// Masks texts and counts what it masked.
 #[derive(Debug, Clone, Default)]
@@ -14,154 +17,13 @@ pub struct Mask {
     pub found: BTreeMap<&'static str, u64>,
 }
 
-struct Rule {
-    kind: &'static str,
-    regex: Regex,
-    with: &'static str,
-}
-
-/// Rules in order: what one has masked, the next does not see.
-static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| rules().into_iter().flatten().collect());
-
-/// All rules; none in the place of one whose pattern is no pattern, which the tests find.
-fn rules() -> Vec<Option<Rule>> {
-    let rule = |kind, pattern: &str, with| Regex::new(pattern).ok().map(|regex| Rule { kind, regex, with });
-    vec![
-        rule(
-            "private key",
-            r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|$)",
-            "[masked: private key]",
-        ),
-        rule(
-            "certificate",
-            r"-----BEGIN (?:CERTIFICATE|PGP MESSAGE|PGP PUBLIC KEY BLOCK)-----(?s:.*?)(?:-----END [A-Z ]+-----|$)",
-            "[masked: certificate]",
-        ),
-        rule(
-            "json web token",
-            r"\beyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?",
-            "[masked: json web token]",
-        ),
-        rule(
-            "api key",
-            r"\bsk-[A-Za-z0-9_-]{12,}|\bsk_(?:live|test)_[A-Za-z0-9]{8,}|\b[rp]k_(?:live|test)_[A-Za-z0-9]{8,}|\bwhsec_[A-Za-z0-9]{8,}",
-            "[masked: api key]",
-        ),
-        rule(
-            "api key",
-            r"\bAIza[A-Za-z0-9_-]{30,}|\bya29\.[A-Za-z0-9_-]{10,}|\bGOCSPX-[A-Za-z0-9_-]{10,}|\bgsk_[A-Za-z0-9]{20,}|\bxai-[A-Za-z0-9]{20,}|\bhf_[A-Za-z0-9]{16,}|\bpplx-[A-Za-z0-9]{16,}|\br8_[A-Za-z0-9]{16,}",
-            "[masked: api key]",
-        ),
-        rule(
-            "api key",
-            r"\bSG\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}|\bkey-[0-9a-f]{32}\b|\bSK[0-9a-f]{32}\b|\bAC[0-9a-f]{32}\b|\bdop_v1_[0-9a-f]{20,}|\bsntrys_[A-Za-z0-9_=+/-]{20,}|\bNRAK-[A-Z0-9]{20,}|\blin_api_[A-Za-z0-9]{20,}|\bsq0[a-z]{3}-[A-Za-z0-9_-]{20,}|\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{20,}",
-            "[masked: api key]",
-        ),
-        rule("github token", r"\bgh[pousr]_[A-Za-z0-9]{16,}|\bgithub_pat_[A-Za-z0-9_]{20,}", "[masked: github token]"),
-        rule("gitlab token", r"\bgl(?:pat|ptt|dt|rt|cbt|soat)-[A-Za-z0-9_-]{16,}", "[masked: gitlab token]"),
-        rule(
-            "package registry token",
-            r"\bnpm_[A-Za-z0-9]{20,}|\bpypi-[A-Za-z0-9_-]{16,}|\bdckr_pat_[A-Za-z0-9_-]{16,}|\brubygems_[0-9a-f]{20,}|\bcio[A-Za-z0-9]{32}\b",
-            "[masked: package registry token]",
-        ),
-        rule("aws key", r"\b(?:AKIA|ASIA|AROA|AIDA|ABIA|ACCA)[A-Z0-9]{12,}\b", "[masked: aws key]"),
-        rule(
-            "slack token",
-            r"\bxox[abeoprs]-[A-Za-z0-9-]{8,}|\bxapp-[A-Za-z0-9-]{8,}|https://hooks\.slack\.com/[A-Za-z0-9/_-]+",
-            "[masked: slack token]",
-        ),
-        rule("webhook", r"https://(?:[a-z]+\.)?discord(?:app)?\.com/api/webhooks/[A-Za-z0-9/_-]+", "[masked: webhook]"),
-        rule(
-            "bot token",
-            r"\b[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}|\b[MNO][A-Za-z0-9_-]{22,}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{25,}",
-            "[masked: bot token]",
-        ),
-        rule(
-            "password in a url",
-            r"(?P<a>\b[A-Za-z][A-Za-z0-9+.-]{1,20}://)[^\s/:@]*:[^\s@/]+@",
-            "${a}[masked: password]@",
-        ),
-        rule(
-            "token in a url",
-            r"(?i)(?P<a>[?&](?:access_token|token|key|api_key|apikey|sig|signature|secret|password|passwd|auth|code|X-Amz-Signature|X-Amz-Credential|X-Amz-Security-Token)=)[^&\s#']{4,}",
-            "${a}[masked: token]",
-        ),
-        rule(
-            "authorization header",
-            r#"(?i)(?P<a>\b(?:proxy-)?authorization["']?\s*[:=]\s*["']?(?:(?:bearer|basic|token|digest|negotiate)\s+)?)[^\s"',\[][^\s"',]{3,}"#,
-            "${a}[masked: token]",
-        ),
-        rule("bearer token", r"(?i)(?P<a>\bbearer\s+)[A-Za-z0-9._~+/=-]{8,}", "${a}[masked: token]"),
-        rule("cookie", r"(?i)(?P<a>\b(?:set-)?cookie:\s*)[^\r\n\[][^\r\n]{3,}", "${a}[masked: cookie]"),
-        rule(
-            "secret by its name",
-            r#"(?i)(?P<a>[A-Za-z0-9_.-]{0,40}(?:passw(?:or)?d|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|client[_-]?secret|credentials?|_pwd|_auth|auth[_-]?key|account[_-]?key|session[_-]?key|encryption[_-]?key)["']?\s{0,2}(?:=>|[:=])\s{0,2}["']?)[^\s"',;&<>\[(){}][^\s"',;&<>(){}]{5,}"#,
-            "${a}[masked: secret]",
-        ),
-        rule(
-            "secret by its option",
-            r#"(?i)(?P<a>\s--?(?:password|passwd|pass|token|secret|api-key|apikey|auth|auth-token|access-token)[ =]["']?)[^\s"'\[-][^\s"']{3,}"#,
-            "${a}[masked: secret]",
-        ),
-        rule("user and password", r"(?P<a>\s(?:-u|--user)[ =]?)[^\s:\[]+:[^\s]+", "${a}[masked: password]"),
-        rule(
-            "mail address",
-            r"(?i)\b[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z]{2,24}\b",
-            "you@example.com",
-        ),
-        rule("home folder", r"(?P<a>/(?:home|Users)/)[^/\s:'\x22)\],<>…]+", "${a}user"),
-        rule("home folder", r"(?i)(?P<a>\b[A-Z]:\\{1,2}Users\\{1,2})[^\\\s:'\x22]+", "${a}user"),
-        rule("home folder", r"/root\b", "/home/user"),
-        rule("home folder", r"(?P<a>-(?:home|Users)-)[A-Za-z0-9_]+(?P<b>-)", "${a}user${b}"),
-        rule(
-            "ip address",
-            r"\b(?:(?:25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])\.){3}(?:25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])\b",
-            "192.0.2.1",
-        ),
-        rule(
-            "ip address",
-            r"(?i)(?:\b[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}\b|\b(?:[0-9a-f]{1,4}:){1,6}(?::[0-9a-f]{1,4}){1,6}\b|\bfe80::[0-9a-f:]+",
-            "2001:db8::1",
-        ),
-        rule("mac address", r"(?i)\b(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}\b", "[masked: mac address]"),
-        rule("payment card", r"\b(?:[0-9]{4}[ -]){3}[0-9]{4}\b", "[masked: payment card]"),
-        rule(
-            "phone number",
-            r"\+[0-9]{1,3}[ .-]?\(?[0-9]{2,4}\)?(?:[ .-]?[0-9]{2,4}){2,4}\b",
-            "[masked: phone number]",
-        ),
-        rule("random text", r"\b[A-Za-z0-9+/_-]{40,}={0,2}", ""),
-    ]
-}
-
-/// What stands for an own machine or nobody: these are no personal data.
-fn harmless(kind: &str, text: &str) -> bool {
-    match kind {
-        "ip address" => {
-            matches!(text, "127.0.0.1" | "0.0.0.0" | "255.255.255.255" | "192.0.2.1" | "::1" | "2001:db8::1")
-        }
-        "authorization header" => {
-            let words = ["bearer", "basic", "token", "digest", "negotiate"];
-            words.iter().any(|word| text.to_ascii_lowercase().ends_with(word))
-        }
-        "mail address" => {
-            text == "you@example.com" || text.ends_with("@users.noreply.github.com") && text.starts_with("noreply")
-        }
-        "home folder" => {
-            ["/home/user", "/Users/user", "/home/agent", "-home-user-", "-Users-user-"].contains(&text)
-                || text.ends_with("\\user")
-        }
-        _ => false,
-    }
-}
-
 /// How often the rules are gone through at most.
 const ROUNDS: usize = 8;
 
 impl Mask {
     /// The text, masked.
     pub fn text(&mut self, text: &str) -> String {
-        let mut out: String = text.chars().map(|c| if c == '\t' { ' ' } else { c }).filter(|c| !unseen(*c)).collect();
+        let mut out = seen(text);
         // what one rule has left may be what another looks for
         for _ in 0..ROUNDS {
             if !self.round(&mut out) {
@@ -174,27 +36,21 @@ impl Mask {
     fn round(&mut self, out: &mut String) -> bool {
         let mut changed = false;
         for rule in RULES.iter() {
-            if !rule.regex.is_match(out) {
-                continue;
-            }
             let mut count = 0;
             let replaced = rule.regex.replace_all(out, |found: &Captures<'_>| {
-                let whole = &found[0];
-                if harmless(rule.kind, whole)
-                    || whole.contains("[masked: ")
-                    || rule.kind == "random text" && !random(whole)
-                {
-                    return whole.to_owned();
+                let Some(whole) = found.get(0) else { return String::new() };
+                let secret = found.iter().skip(1).flatten().next().unwrap_or(whole);
+                if harmless(rule.kind, whole.as_str(), secret.as_str()) {
+                    return whole.as_str().to_owned();
                 }
                 count += 1;
-                if rule.with.is_empty() {
-                    return "[masked: random text]".to_owned();
-                }
-                let mut with = String::new();
-                found.expand(rule.with, &mut with);
-                with
+                let (before, behind) = (secret.start() - whole.start(), secret.end() - whole.start());
+                [&whole.as_str()[..before], rule.with, &whole.as_str()[behind..]].concat()
             });
-            let replaced = replaced.into_owned();
+            let replaced = match replaced {
+                Cow::Borrowed(_) => continue,
+                Cow::Owned(replaced) => replaced,
+            };
             if count > 0 {
                 *self.found.entry(rule.kind).or_default() += count;
                 changed |= *out != replaced;
@@ -209,7 +65,7 @@ impl Mask {
         let masked = self.text(text);
         match masked.char_indices().nth(chars) {
             // a cut may lay bare what was no secret before
-            Some((at, _)) => format!("{}…", self.text(&masked[..at])),
+            Some((at, _)) => self.text(&format!("{}…", &masked[..at])),
             None => masked,
         }
     }
@@ -220,21 +76,57 @@ impl Mask {
     }
 }
 
+/// What a person sees of a text: without escape sequences, and without what a backspace has taken back.
+fn seen(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        match c {
+            '\u{1b}' | '\u{9b}' => rest = &rest[sequence(c, rest)..],
+            '\t' => out.push(' '),
+            '\u{8}' if !out.ends_with('\n') => drop(out.pop()),
+            c if unseen(c) => {}
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// The longest escape sequence that is taken for one, in bytes; and of those that hold a text (a title, a link).
+const SEQUENCE_BYTES: (usize, usize) = (64, 4 << 10);
+
+/// The bytes of an escape sequence behind its first character; 0 where none follows.
+fn sequence(first: char, rest: &str) -> usize {
+    let bytes = rest.as_bytes();
+    let (kind, from) = if first == '\u{9b}' { (Some(b'['), 0) } else { (bytes.first().copied(), 1) };
+    match kind {
+        Some(b'[') => {
+            let end = bytes.iter().take(SEQUENCE_BYTES.0).skip(from).position(|b| !(0x20..0x40).contains(b));
+            end.map_or(from, |at| from + at + usize::from((0x40..0x7f).contains(&bytes[from + at])))
+        }
+        Some(b']' | b'P' | b'X' | b'^' | b'_') => {
+            let end = bytes.iter().take(SEQUENCE_BYTES.1).position(|b| matches!(b, 0x07 | 0x1b | b'\n'));
+            match end.map(|at| (at, bytes[at], bytes.get(at + 1))) {
+                Some((at, 0x07, _)) => at + 1,
+                Some((at, 0x1b, Some(b'\\'))) => at + 2,
+                _ => 1,
+            }
+        }
+        Some(0x20..0x30) => {
+            let end = bytes.iter().take(4).position(|b| !(0x20..0x30).contains(b));
+            end.map_or(0, |at| at + usize::from((0x30..0x7f).contains(&bytes[at])))
+        }
+        Some(0x30..0x7f) => 1,
+        _ => 0,
+    }
+}
+
 /// What a scenario file may not hold and nobody sees: control characters but the line's end, marks that hide or turn text.
 fn unseen(c: char) -> bool {
     c.is_control() && c != '\n'
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
         || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
-}
-
-/// Long texts of mixed letters and digits, as keys are; hashes, paths and words are left alone.
-fn random(text: &str) -> bool {
-    let count = |of: fn(&u8) -> bool| text.as_bytes().iter().filter(|b| of(b)).count();
-    let (upper, lower, digits) =
-        (count(u8::is_ascii_uppercase), count(u8::is_ascii_lowercase), count(u8::is_ascii_digit));
-    let marks = count(|b| matches!(b, b'/' | b'-' | b'_'));
-    let runs = text.split(['/', '-', '_']).map(str::len).max().unwrap_or(0);
-    upper >= 4 && lower >= 4 && digits >= 4 && (marks <= 4 || runs >= 20)
 }
 
 #[cfg(test)]
@@ -250,7 +142,7 @@ mod tests {
 
     #[test]
     fn every_rule_has_a_pattern() {
-        assert!(rules().iter().all(Option::is_some));
+        assert!(rules::rules().iter().all(Option::is_some));
     }
 
     #[test]
@@ -266,9 +158,145 @@ mod tests {
             "harness/scenario/src/model/generated/very/long/path/name.rs",
             "the password is wrong",
             "Approve row diff?",
+            "PWD=/srv/app OLDPWD=/srv pwd",
+            "pwd: command not found",
+            "PASS: tests/first.sh, PASS src/a.test.ts, pass=12",
+            "docker run -p 8080:80 -u 1000:1000 x && mkdir -p build/out && cp -p a b",
+            "mysql -u root -p production",
+            "docker build -t x . && ssh -p 2222 host",
+            "npm i --registry http://localhost:4873/@scope/pkg",
+            "git clone ssh://host/org/repo.git@v1 && git checkout -b topic",
+            "date -u +%H:%M:%S",
+            "export TOKEN=$(gh auth token) KEY=$API_TOKEN",
+            "token: string; password: required, secret: undefined",
+            "curl -b cookies.txt http://x",
+            "tool --token --password-stdin --secret -x",
         ] {
             assert_eq!(masked(text), text);
         }
+    }
+
+    #[test]
+    fn secrets_go_in_whatever_form_they_stand() {
+        let secret = "Gr4yH3ron7";
+        let mut leaks = Vec::new();
+        for form in [
+            // in quotes, and in quotes within quotes
+            r#"curl -d "{\"password\":\"¤\"}" http://x"#,
+            r#"node -e "f('{\\\"api_key\\\": \\\"a, ¤\\\"}')""#,
+            r#"export DB_PASSWORD="correct horse ¤""#,
+            "DB_PASSWORD='ab,¤' ./run",
+            "DB_PASSWORD='ab;cd&(<[¤' ./run",
+            "DB_PASSWORD='no end ¤",
+            r#"{"access_token":"¤","refresh_token":"a¤"}"#,
+            "{'password': 'it is ¤'}",
+            "connect(password='¤', user='me')",
+            "//registry.npmjs.org/:_password=\"¤\"",
+            "//registry.npmjs.org/:_authToken=¤",
+            // without
+            "DB_PASSWORD=ab$(¤",
+            "password: a&¤",
+            "password=[¤]",
+            "TOKEN=sk-abcdefghijklmnop/¤",
+            "SMTP_PASS=¤",
+            "PGPASS=¤",
+            "pass=¤",
+            "pwd = ¤",
+            "PWD=¤",
+            r#"{"pwd": "¤", "pass": "¤"}"#,
+            "Server=x;Pwd=¤;",
+            "Server=x;Password=¤;Timeout=3",
+            "password : ¤",
+            "password   =   ¤",
+            "password:      ¤",
+            "password:\t\t\t¤",
+            "password:\u{a0}¤",
+            "password\u{ff1d}¤",
+            "pa\u{200b}ssword=¤",
+            "password:\n  ¤",
+            "password: |\n  ¤\n",
+            "passcode: ¤",
+            "secret_key_base: ¤",
+            "<password>¤</password>",
+            "<db:password type=\"x\">¤</db:password>",
+            r#"<input name="password" value="¤">"#,
+            r#"{"name": "DB_PASSWORD", "value": "¤"}"#,
+            "- name: DB_PASSWORD\n  value: ¤",
+            "machine h login u password ¤",
+            // in headers
+            "X-Auth-Token: ¤",
+            "X-Api-Key: ¤",
+            "Authorization: Basic ¤",
+            "Authorization: ApiKey ¤",
+            "Authorization: Unheard-Of ¤",
+            "Authorization: AWS4-HMAC-SHA256 Credential=x, SignedHeaders=host, Signature=¤",
+            "Authorization: Digest username=\"me\", response=\"¤\"",
+            r#"{"headers": {"authorization": "¤", "cookie": "session=¤; b=¤"}}"#,
+            r#"{\"cookie\": \"session=¤\"}"#,
+            "curl -H 'Cookie: sid=¤' http://x",
+            "curl -b 'session=¤' http://x",
+            "curl --cookie session=¤ http://x",
+            // in options
+            "curl -u me:¤ http://x",
+            "curl -u \"me:a ¤\" http://x",
+            "curl --user=me:¤ http://x",
+            "mysql -uroot -p¤ db",
+            "mysqldump -h db -p'a ¤' x",
+            "sshpass -p ¤ ssh -p 22 host",
+            "sshpass -p'¤' ssh host",
+            "docker login -u me -p ¤ registry.example",
+            "redis-cli -h x -a ¤ ping",
+            "x --password \"a ¤\"",
+            "x --password -¤",
+            "x --token=a¤",
+            "x --db-password ¤",
+            "x --secret-key ¤",
+            r#"["x", "--password", "¤"]"#,
+            "aws configure set aws_secret_access_key ¤",
+            "npm config set //registry.npmjs.org/:_authToken ¤",
+            "kubectl create secret generic s --from-literal=password=¤ --from-literal=k=¤",
+            // in addresses
+            "https://u:p@¤@host/x",
+            "postgres://u:pa/¤@host/db",
+            "http://localhost:80/?next=https://u:¤@host",
+            "https://ghq¤@github.com/x.git",
+            // keys
+            "AGE-SECRET-KEY-1¤¤¤",
+            "PuTTY-User-Key-File-3: x\nPrivate-Lines: 1\n¤\nPrivate-MAC: 0",
+            r"-----BEGIN RSA PRIVATE KEY-----\n¤\n-----END RSA PRIVATE KEY-----",
+            // as a terminal colours them
+            "OPENAI_API_KEY=\u{1b}[01;31m\u{1b}[Ksk-\u{1b}[m\u{1b}[Kproj-¤",
+            "sk-\u{1b}]8;;http://x\u{1b}\\ant-\u{1b}(Bapi03-\u{9b}1m¤\u{1b}[0m",
+            "sk-ant-x\u{8}api03-¤",
+        ] {
+            let text = form.replace('¤', secret);
+            for text in [text.clone(), format!("run: {text} # end")] {
+                let masked = masked(&text);
+                if masked.contains("r4yH3ron") || !masked.contains("[masked: ") {
+                    leaks.push(format!("{text:?}: {masked:?}"));
+                }
+            }
+        }
+        assert!(leaks.is_empty(), "{}", leaks.join("\n"));
+    }
+
+    #[test]
+    fn an_escape_sequence_goes_as_a_whole() {
+        for (text, shows) in [
+            ("\u{1b}[1;32mok\u{1b}[0m", "ok"),
+            ("a\u{1b}]0;title\u{7}b\u{1b}]8;;http://x\u{1b}\\c", "abc"),
+            ("\u{1b}(Ba\u{1b}=b\u{1b}Mc\u{9b}2Kd", "abcd"),
+            ("\u{1b}]no end", "no end"),
+            ("\u{1b}]a line\nanother", "a line\nanother"),
+            ("a\u{1b}[12\u{1b}[mb", "ab"),
+            ("\u{1b}[é\u{1b}é\u{1b}", "éé"),
+            ("pasx\u{8}s", "pass"),
+            ("\n\u{8}x", "\nx"),
+        ] {
+            assert_eq!(masked(text), shows, "{text:?}");
+        }
+        let endless = format!("\u{1b}[{}", "1".repeat(200));
+        assert_eq!(masked(&endless), "1".repeat(200));
     }
 
     #[test]
