@@ -332,11 +332,42 @@ fn planted() -> Vec<(&'static str, String)> {
         all.push(("stripe key", format!("sk_{}_{}", "live", letters(24, i))));
     }
     all.push(("private key", format!("MIIEow{}", letters(50, 3))));
+    for (i, form) in FORMS.iter().enumerate() {
+        all.push((*form, letters(12 + i % 4, i + 13)));
+    }
     all.push(("hugging face", format!("hf_{}", letters(34, 4))));
     all.push(("mac", "3c:22:fb:1a:9e:07".to_owned()));
     all.push(("sendgrid", format!("SG.{}.{}", letters(22, 1), hex(43, 2))));
     all
 }
+
+/// Forms that a secret without a shape of its own stands in; `{}` is the secret.
+const FORMS: [&str; 24] = [
+    r#"curl -d "{\"password\":\"{}\"}" http://x"#,
+    "DB_PASSWORD='ab,{}' ./run",
+    "SMTP_PASS={}",
+    "Server=x;Pwd={};",
+    "pwd = {}",
+    "password:      {}",
+    "password:\n  {}",
+    "<password>{}</password>",
+    "curl -H 'Authorization: ApiKey {}' http://x",
+    "Authorization: AWS4-HMAC-SHA256 Credential=x, Signature={}",
+    r#"{"cookie": "session={}"}"#,
+    "curl -b 'session={}' http://x",
+    "mysql -uroot -p{} db",
+    "sshpass -p {} ssh host",
+    "docker login -u me -p {}",
+    "run --db-password {}",
+    "run --secret-key {}",
+    "git clone https://u:p@{}@host/x",
+    "psql postgres://u:pa/{}@host/db",
+    "aws configure set aws_secret_access_key {}",
+    "kubectl create secret generic s --from-literal=k={}",
+    "machine h login u password {}",
+    "OPENAI_API_KEY=\u{1b}[01;31m\u{1b}[Ksk-\u{1b}[m\u{1b}[Kproj-{}",
+    "-----BEGIN EC PRIVATE KEY-----\n{}\n-----END EC PRIVATE KEY-----",
+];
 
 /// How a secret stands in a log.
 fn in_words(kind: &str, secret: &str) -> String {
@@ -346,6 +377,7 @@ fn in_words(kind: &str, secret: &str) -> String {
         "home" => format!("cat /home/{secret}/notes.txt /Users/{secret}/x"),
         "assigned" => format!("export DB_PASSWORD={secret} && ./run"),
         "private key" => format!("-----BEGIN RSA PRIVATE KEY-----\n{secret}\n-----END RSA PRIVATE KEY-----"),
+        form if form.contains("{}") => form.replace("{}", secret),
         _ => format!("use {secret} now"),
     }
 }

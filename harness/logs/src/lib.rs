@@ -152,6 +152,7 @@ pub fn import(
     }
     let guess = guess::guess(&story, options.hung);
     let mut mask = Mask::default();
+    story.hide(&mut mask);
     let draft = draft::draft(&story, &guess, &mut mask, options.turns.unwrap_or(limits::TURNS))
         .ok_or(ImportError::Undrafted)?;
     Ok(Imported { format, story, guess, draft, mask })

@@ -3,7 +3,10 @@
 //! Invariant: a text is masked before it is cut, so that no half of a secret is left over; masking twice changes nothing.
 //! What is masked looks like what it was (`you@example.com`, `192.0.2.1`), or says its kind (`[masked: api key]`).
 
+mod lines;
 mod rules;
+
+pub use self::lines::{Lines, Part};
 
 use self::rules::{RULES, harmless};
 use regex::Captures;
@@ -58,6 +61,21 @@ impl Mask {
             }
         }
         changed
+    }
+
+    /// Masks, line by line, what began on a line before: `line` is the next one, without its end. None where nothing of
+    /// it is to be shown, since all of it is a private key's.
+    pub fn line(&mut self, lines: &mut Lines, line: &str) -> Option<String> {
+        let (kind, shown) = match lines.take(line) {
+            Part::None => return Some(line.to_owned()),
+            Part::Value => ("secret by its name", Some("  [masked: secret]".to_owned())),
+            Part::Key(bytes) => {
+                let rest = line[bytes..].trim();
+                ("private key", (!rest.is_empty()).then(|| format!("[masked: private key] {rest}")))
+            }
+        };
+        *self.found.entry(kind).or_default() += 1;
+        shown
     }
 
     /// The text, masked, then cut to so many characters.
@@ -297,6 +315,35 @@ mod tests {
         }
         let endless = format!("\u{1b}[{}", "1".repeat(200));
         assert_eq!(masked(&endless), "1".repeat(200));
+    }
+
+    #[test]
+    fn a_key_shows_no_line_of_itself_where_each_is_a_line_of_a_log() {
+        let key = "-----BEGIN RSA PRIVATE KEY-----\nFULL\nFULL\nGr4yH3ron7==\n-----END RSA PRIVATE KEY-----\n";
+        let key = key.replace("FULL", &"Gr4yH3ronAbcd/ef".repeat(4));
+        let cut = key.split_once("-----END").unwrap().0;
+        let long = cut.replace(
+            "\nGr4yH3ron7",
+            &format!("{}\nGr4yH3ron7", "\nAAAA/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa".repeat(300)),
+        );
+        for (log, shows) in
+            [(format!("one\n{key}two\n"), true), (format!("one\n{cut}"), false), (format!("one\n{long}"), false)]
+        {
+            let plain: String = log.lines().enumerate().map(|(i, line)| format!("{i}.000\t{line}\n")).collect();
+            let events = log.split_inclusive('H').enumerate();
+            let events = events.map(|(i, text)| serde_json::json!([i, "o", text]).to_string()).collect::<Vec<_>>();
+            let cast = format!("{{\"version\":2,\"width\":80,\"height\":24}}\n{}\n", events.join("\n"));
+            for log in [plain, cast] {
+                let imported = crate::import(
+                    log.as_bytes(),
+                    &crate::Options { turns: Some(500), hung: Some(true), ..Default::default() },
+                    &mut |_| {},
+                );
+                let toml = imported.unwrap().toml();
+                assert!(!toml.contains("r4yH3ron"), "{toml}");
+                assert_eq!(toml.contains("\"two\""), shows, "{toml}");
+            }
+        }
     }
 
     #[test]

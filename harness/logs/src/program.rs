@@ -22,7 +22,7 @@ struct Line {
 
 /// Drafts.
 pub fn draft(story: &Story, guess: &Guess, mask: &mut Mask, turns: usize) -> Option<Draft> {
-    let all = lines(story);
+    let all = lines(story, mask);
     let ticking = ticking(story).filter(|_| guess.end == End::Hung);
     let most = turns.max(1) * 2;
     let mut left_out = story.printed_before;
@@ -110,7 +110,7 @@ pub fn blocked(scenario: &Scenario) -> &'static str {
 }
 
 /// What came out: lines of a program, or the words and commands of a Codex.
-fn lines(story: &Story) -> Vec<Line> {
+fn lines(story: &Story, mask: &mut Mask) -> Vec<Line> {
     let printed = story.printed.iter();
     let mut all: Vec<Line> = printed
         .map(|l| Line { at: l.at, stderr: l.stderr, text: l.text.clone(), whole: l.whole })
@@ -124,7 +124,7 @@ fn lines(story: &Story) -> Vec<Line> {
                 What::Called(call) => {
                     line(step.at, format!("$ {}", words(&call.does).replace('\n', " ")));
                     if let Some(told) = &call.told {
-                        line(told.at, told.text.lines().next_back().unwrap_or_default().to_owned());
+                        line(told.at, mask.text(&told.text).lines().next_back().unwrap_or_default().to_owned());
                     }
                 }
                 What::Ended(_) => {}

@@ -1,8 +1,10 @@
 //! What was taken of a log, and what could not be used.
 //!
-//! Invariant: every piece is counted once, as taken or as unusable; names are bounded in number and length.
+//! Invariant: every piece is counted once, as taken or as unusable; names are bounded in number and length, and hold
+//! nothing that is to be masked.
 
 use crate::limits;
+use crate::mask::Mask;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -67,10 +69,27 @@ impl Took {
 }
 
 fn count(counts: &mut BTreeMap<String, u64>, kind: &str) {
+    if let Some(n) = counts.get_mut(kind) {
+        *n += 1;
+        return;
+    }
     let plain = kind.len() <= 60 && kind.chars().all(|c| c.is_ascii_alphanumeric() || " .:_/-".contains(c));
-    let kind = if plain && (counts.len() < limits::KINDS || counts.contains_key(kind)) { kind } else { "other" };
-    match counts.get_mut(kind) {
-        Some(n) => *n += 1,
-        None => drop(counts.insert(kind.to_owned(), 1)),
+    let named = plain && counts.len() < limits::KINDS && Mask::default().text(kind) == kind;
+    *counts.entry(if named { kind } else { "other" }.to_owned()).or_default() += 1;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_that_is_a_secret_has_no_name() {
+        let mut took = Took::default();
+        let secret = ["sk", "-ant-api03-Gr4yH3ron7Gr4yH3ron7"].concat();
+        for kind in ["server.heartbeat", &secret, "/home/jane/x", &secret, "server.heartbeat"] {
+            took.pass(kind);
+        }
+        let expected = [("other".to_owned(), 3), ("server.heartbeat".to_owned(), 2)];
+        assert_eq!(took.passed_over, BTreeMap::from(expected));
     }
 }

@@ -4,6 +4,7 @@
 //! since a hang is at the end.
 
 use crate::limits;
+use crate::mask::{Lines, Mask};
 use crate::note::{Asks, Calls, Fork, Form, Kind, Note, Reply};
 use crate::report::Took;
 use std::collections::{BTreeMap, VecDeque};
@@ -31,6 +32,8 @@ pub struct Story {
     pub printed: VecDeque<Printed>,
     /// Output lines that were let go of.
     pub printed_before: u64,
+    /// What those say of the first that is kept.
+    lines_before: Lines,
     /// Somebody typed into a program at this instant.
     pub typed: Option<u64>,
     /// The program's exit code.
@@ -603,9 +606,24 @@ impl Story {
             }
         }
         while self.printed.len() > limits::LINES {
-            self.printed.pop_front();
+            if let Some(line) = self.printed.pop_front() {
+                self.lines_before.take(&line.text);
+            }
             self.printed_before += 1;
         }
+    }
+
+    /// Takes out of its output what is of a secret that goes over several lines: a line is masked alone, and shows nothing
+    /// of that.
+    pub fn hide(&mut self, mask: &mut Mask) {
+        let mut lines = self.lines_before;
+        self.printed.retain_mut(|printed| match mask.line(&mut lines, &printed.text) {
+            Some(text) => {
+                printed.text = text;
+                true
+            }
+            None => false,
+        });
     }
 }
 

@@ -431,12 +431,19 @@ impl Report {
     }
 }
 
-/// Masks every text of a JSON value.
+/// Masks every text of a JSON value, and every key of its objects; counts whose keys become the same are added up.
 fn masked(value: &mut serde_json::Value, mask: &mut rehang_logs::Mask) {
     match value {
         serde_json::Value::String(text) => *text = mask.text(text),
         serde_json::Value::Array(list) => list.iter_mut().for_each(|value| masked(value, mask)),
-        serde_json::Value::Object(map) => map.values_mut().for_each(|value| masked(value, mask)),
+        serde_json::Value::Object(map) => {
+            for (key, mut value) in std::mem::take(map) {
+                masked(&mut value, mask);
+                let key = mask.text(&key);
+                let same = map.get(&key).and_then(serde_json::Value::as_u64).zip(value.as_u64());
+                map.insert(key, same.map_or(value, |(one, other)| json!(one.saturating_add(other))));
+            }
+        }
         _ => {}
     }
 }

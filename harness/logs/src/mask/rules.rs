@@ -20,7 +20,7 @@ pub(super) struct Rule {
 pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| rules().into_iter().flatten().collect());
 
 /// The names of secrets, as they end.
-const NAMES: &str = r"(?:passw(?:or)?d|passphrase|passcode|secret|token|credentials?|[_-]pwd|[_-]auth|pgpass|(?:api|access|private|auth|account|session|encryption|signing|secret)[_-]?key(?:[_-]base)?)";
+pub(super) const NAMES: &str = r"(?:passw(?:or)?d|passphrase|passcode|secret|token|credentials?|[_-]pwd|[_-]auth|pgpass|(?:api|access|private|auth|account|session|encryption|signing|secret)[_-]?key(?:[_-]base)?)";
 
 /// What lies between a name and its value on a line; a name may be quoted, in a text that is itself quoted.
 const IS: &str = r#"\\{0,7}["']?\]?[ \x{a0}]*(?:=>|:=|[:=：＝])[ \x{a0}]*"#;
