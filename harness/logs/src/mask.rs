@@ -233,6 +233,7 @@ mod tests {
             "pa\u{200b}ssword=¤",
             "password:\n  ¤",
             "password: |\n  ¤\n",
+            "password: | ¤",
             "passcode: ¤",
             "secret_key_base: ¤",
             "<password>¤</password>",

@@ -122,7 +122,7 @@ pub(super) fn rules() -> Vec<Option<Rule>> {
         ),
         rule(
             "secret by its name",
-            r#"(?i)%NAMES%%IS%(?:%QUOTED%|(\[masked: [a-z ]+\]%BARE%+|[^ \n\\"'`,;&<>(){}]%BARE%{5,}))"#,
+            r#"(?i)%NAMES%%IS%(?:[|>][+-]?[ \x{a0}]+)?(?:%QUOTED%|(\[masked: [a-z ]+\]%BARE%+|[^ \n\\"'`,;&<>(){}]%BARE%{5,}))"#,
             "[masked: secret]",
         ),
         rule(
