@@ -116,7 +116,7 @@ pub fn main() -> ExitCode {
         // whoever reads our output may stop reading
         Err(CommandError::Io(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
-            anstream::eprintln!("error: {error}");
+            complain!("error: {error}");
             ExitCode::from(error.code() as u8)
         }
     }
@@ -193,7 +193,7 @@ fn command(command: Command) -> Result<Code, CommandError> {
             stage.is_of_cells(&select.filter)?;
             let selected = select.select(stage.stages(), rehang_scenario::Style::Plain)?;
             for problem in &selected.problems {
-                anstream::eprintln!("{problem}");
+                complain!("{problem}");
             }
             let pool = crate::pool::Pool::new(crate::workers(None)?);
             let outcome = run::run(&pool, &selected.units, true)?;

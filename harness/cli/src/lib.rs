@@ -3,6 +3,14 @@
 //! Invariant: this crate decides nothing about agents, strategies or hangs; it finds files, deals out work, and
 //! shows what came out.
 
+/// Says a line on stderr. One that takes nothing, such as a full disk, is no reason to end.
+macro_rules! complain {
+    ($($word:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(anstream::stderr(), $($word)*);
+    }};
+}
+
 pub mod catalogue;
 pub mod commands;
 pub mod corpus;

@@ -81,7 +81,7 @@ impl Explore {
         for (fault, case) in &found.faults {
             let path = self.out.join("rehangs-own-fault.toml");
             outputs::write(&path, rehang_scenario::to_toml(&case.scenario, None))?;
-            anstream::eprintln!("rehang's own fault: {fault}: {} under {}", path.display(), case.stack);
+            complain!("rehang's own fault: {fault}: {} under {}", path.display(), case.stack);
         }
         self.sum_up(out, &searched)?;
         Ok(if found.faults.is_empty() { Code::Expected } else { Code::Fault })
@@ -100,7 +100,7 @@ impl Explore {
         }
         bar.enable_steady_tick(Duration::from_millis(200));
         let say = |line: String| match bar.is_hidden() {
-            true => anstream::eprintln!("{line}"),
+            true => complain!("{line}"),
             false => bar.println(line),
         };
         let began = Instant::now();

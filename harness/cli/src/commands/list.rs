@@ -30,7 +30,7 @@ impl List {
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
         let selected = self.select.select(&[Stage::Sim, Stage::Lockstep], Style::Plain)?;
         for problem in &selected.problems {
-            anstream::eprintln!("{problem}");
+            complain!("{problem}");
         }
         let mut lines: Vec<String> = match self.files {
             true => {

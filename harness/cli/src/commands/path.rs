@@ -54,7 +54,7 @@ impl Path {
                 let why = "its control arm is that somebody acts, and in this folder nobody plays people";
                 return Err(CommandError::Usage(format!("{name}: {why}")));
             }
-            anstream::eprintln!("note: {name} has people who act; in this folder nobody plays them");
+            complain!("note: {name} has people who act; in this folder nobody plays them");
         }
         let folder = match &self.dir {
             Some(folder) => folder.clone(),
@@ -73,7 +73,7 @@ impl Path {
         let paths = if is_file { vec![file] } else { select.paths()? };
         let corpus = Corpus::read(&paths);
         if is_file && let Some((_, problems)) = corpus.broken.first() {
-            anstream::eprintln!("{}", problems.render(rehang_scenario::Style::Plain));
+            complain!("{}", problems.render(rehang_scenario::Style::Plain));
             return Err(CommandError::Usage(format!("{} is not right", self.scenario)));
         }
         let all = corpus.families.iter().flat_map(|family| family.variants.iter().map(move |v| (family, v)));

@@ -269,7 +269,7 @@ impl Shrink {
                 let is = shown.verdict().outcome.describe();
                 return Err(CommandError::Usage(format!("{name} does not show `{property}`: {is}")));
             }
-            anstream::eprintln!("it shows {property} under {}", self.strategy);
+            complain!("it shows {property} under {}", self.strategy);
             smaller(&case, &property)
         };
         let title = small.case.scenario.title.clone();
@@ -280,10 +280,10 @@ impl Shrink {
             out.write_all(written.text.as_bytes())?;
         }
         let minimal = if small.minimal { "nothing more can be taken away" } else { "the limit of tries was met" };
-        anstream::eprintln!("{} plays; {minimal}", small.plays);
+        complain!("{} plays; {minimal}", small.plays);
         let differs = on_real_processes(&file, None)?;
         for line in &differs {
-            anstream::eprintln!("not the same on real processes: {line}");
+            complain!("not the same on real processes: {line}");
         }
         let found = self.shows.as_deref() == Some("differs");
         Ok(if differs.is_empty() || found { Code::Expected } else { Code::Fault })

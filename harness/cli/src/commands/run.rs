@@ -141,7 +141,7 @@ impl Run {
             unit.begin = rehang_scenario::VTime(self.begin);
         }
         for problem in &selected.problems {
-            anstream::eprintln!("{problem}");
+            complain!("{problem}");
         }
         self.try_outputs()?;
         rehang_stage::worker::adopt_orphans();
@@ -159,7 +159,7 @@ impl Run {
         let printed = report.print(self.format, &mut out).and_then(|()| out.flush());
         let mut code = code(&selected, &outcome, self.select.filter.is_empty());
         for error in self.write_outputs(&selected, &outcome) {
-            anstream::eprintln!("error: {error}");
+            complain!("error: {error}");
             code = code.max(error.code());
         }
         match printed {
@@ -168,7 +168,7 @@ impl Run {
             _ => {}
         }
         if !clean {
-            anstream::eprintln!("error: a process that this run started is still alive");
+            complain!("error: a process that this run started is still alive");
             return Ok(code.max(Code::LeftBehind));
         }
         Ok(code)

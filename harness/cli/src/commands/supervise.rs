@@ -61,7 +61,7 @@ impl Supervise {
         match self.supervise() {
             Ok(code) => ExitCode::from(code),
             Err(error) => {
-                anstream::eprintln!("error: {error}");
+                complain!("error: {error}");
                 ExitCode::from(error.code() as u8)
             }
         }
@@ -88,22 +88,22 @@ impl Supervise {
             Ok(report) => {
                 if let Some(reason) = &report.reason {
                     let place = report.evidence.map(|e| format!("; evidence in {}", e.display())).unwrap_or_default();
-                    anstream::eprintln!("rehang: {reason}{place}");
+                    complain!("rehang: {reason}{place}");
                 }
                 if !report.left.is_empty() {
-                    anstream::eprintln!("rehang: could not end {}", report.left.join(", "));
+                    complain!("rehang: could not end {}", report.left.join(", "));
                 }
                 Ok(report.code)
             }
             Err(SuperviseError::Start { program, error }) => {
-                anstream::eprintln!("rehang: {program}: {error}");
+                complain!("rehang: {program}: {error}");
                 Ok(if error.kind() == ErrorKind::NotFound { NOT_FOUND } else { CANNOT_RUN })
             }
             Err(SuperviseError::Stack(why)) => {
                 Err(CommandError::Usage(format!("--strategy '{}': {why}", self.strategy)))
             }
             Err(SuperviseError::Io(error)) => {
-                anstream::eprintln!("rehang: {error}");
+                complain!("rehang: {error}");
                 Ok(FAULT)
             }
         }

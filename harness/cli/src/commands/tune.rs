@@ -195,7 +195,7 @@ impl Tune {
         for file in files {
             match sample(&file, &self.strategy) {
                 Ok(sample) => samples.push(sample),
-                Err(why) => anstream::eprintln!("left out: {}: {why}", file.display()),
+                Err(why) => complain!("left out: {}: {why}", file.display()),
             }
         }
         if samples.is_empty() {

@@ -103,7 +103,7 @@ impl Wrapper {
         let select = Select { scenarios: self.scenarios.clone(), ..Select::default() };
         let corpus = Corpus::read(&select.paths()?);
         for (_, problems) in &corpus.broken {
-            anstream::eprintln!("{}", problems.render(Style::Plain));
+            complain!("{}", problems.render(Style::Plain));
         }
         // what is wrong with a file is not hidden by how the others went
         let least = if corpus.broken.is_empty() { Code::Expected } else { Code::Usage };
@@ -189,7 +189,7 @@ impl Wrapper {
             let judged = match judged {
                 Ok(judged) => judged,
                 Err(error) => {
-                    anstream::eprintln!("{}: {error}", id(cell));
+                    complain!("{}: {error}", id(cell));
                     code = code.max(Code::Fault);
                     continue;
                 }

@@ -141,7 +141,7 @@ impl Why {
         if there.is_empty() {
             return Err(CommandError::Usage(notes.join("; ")));
         }
-        notes.iter().for_each(|note| anstream::eprintln!("note: {note}"));
+        notes.iter().for_each(|note| complain!("note: {note}"));
         Ok((there, code))
     }
 
