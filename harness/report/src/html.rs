@@ -79,7 +79,7 @@ fn document(page: &Page, entries: &[Entry<'_>]) -> Markup {
     let head = head(&page.title, Some(SCRIPT));
     html! {
         (DOCTYPE)
-        html lang="en" data-chunk=(CHUNK) data-reading=(page.reading) {
+        html lang="en" data-chunk=(CHUNK) data-reading=(plain(&page.reading, 4_096)) {
             (head)
             body {
                 a.skip href="#main" { "Skip to the content" }
