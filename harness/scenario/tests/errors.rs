@@ -826,3 +826,18 @@ fn words_that_only_look_known() {
     "#]],
     );
 }
+
+#[test]
+fn a_control_arm_that_only_says_that_it_changes_nothing() {
+    says(
+        &format!("{HEAD}turns = [{{ say = \"x\" }}]\n{TAIL}\n[control]\nchanges = []\n"),
+        expect![[r#"
+            error: `control` changes nothing
+              --> q/x.toml:10:11
+               |
+            10 | changes = []
+               |           ^^ it names no key
+
+        "#]],
+    );
+}

@@ -285,6 +285,10 @@ impl ControlArm<'_> {
                 );
             }
             None => {}
+            Some(Says { span, words }) if words.is_empty() && self.keys.is_empty() => {
+                let problem = Problem::new(span.clone(), format!("`control` changes nothing{of_variant}"));
+                sink.push(problem.label("it names no key"));
+            }
             Some(Says { span, words }) => {
                 for (place, word) in words.iter().filter(|(_, w)| !changed.contains(w)) {
                     let label = format!("it changes {list}");
