@@ -22,7 +22,6 @@ use rehang_fakes::real::signals;
 use rehang_scenario::{Canon, VTime};
 use std::collections::BTreeMap;
 use std::ffi::CString;
-use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -43,8 +42,7 @@ pub struct Kernel {
     lifeline: (OwnedFd, OwnedFd),
     watchdog: Duration,
     /// The address of loopback that is this kernel's own.
-    address: Ipv4Addr,
-    _claim: Claim,
+    claim: Claim,
     processes: Vec<Process>,
     sessions: BTreeMap<i32, Session>,
     objects: Objects,

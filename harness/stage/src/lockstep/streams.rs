@@ -165,7 +165,7 @@ impl Kernel {
     }
 
     pub(super) fn connect_own(&mut self, port: u16) -> Result<Result<Handle, Errno>, WorldFault> {
-        match rehang_fakes::real::connect(self.address, port) {
+        match rehang_fakes::real::connect(self.claim.address(), port) {
             Err(error @ (rustix::io::Errno::CONNREFUSED | rustix::io::Errno::CONNRESET)) => {
                 Ok(Err(descriptor::errno(error)))
             }
@@ -178,7 +178,7 @@ impl Kernel {
     }
 
     pub(super) fn listen_own(&mut self) -> Result<(Handle, u16), WorldFault> {
-        let (fd, port) = rehang_fakes::real::listen(self.address).map_err(|e| WorldFault::Kernel {
+        let (fd, port) = rehang_fakes::real::listen(self.claim.address()).map_err(|e| WorldFault::Kernel {
             what: "listening on loopback".into(),
             why: format!("{e}; the loopback interface must be up"),
         })?;

@@ -30,7 +30,7 @@ impl Kernel {
     ) -> Result<Proc, WorldFault> {
         let pidfd = pidfd_of(pid).map_err(|why| WorldFault::Kernel { what: format!("watching {role}"), why })?;
         self.limit(&channel)?;
-        channel.put(&Told::Start { role: role.clone(), closed, plan, address: self.address });
+        channel.put(&Told::Start { role: role.clone(), closed, plan, address: self.claim.address() });
         // Who started it runs on meanwhile, and its end may already have ended this one: that is seen when it is due.
         let _ = channel.send(&[]);
         let proc = Proc(u32::try_from(self.processes.len()).unwrap_or(u32::MAX));
