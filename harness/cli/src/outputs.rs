@@ -4,7 +4,7 @@
 
 use crate::commands::CommandError;
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 
 /// Makes a folder with all above it, and tries whether a file can be made there.
@@ -22,6 +22,27 @@ pub fn folder(path: &Path) -> Result<(), CommandError> {
 /// It cannot be written.
 pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), CommandError> {
     std::fs::write(path, bytes).map_err(|error| unwritable(path, &error))
+}
+
+/// Refuses a path where something is already: what somebody made is not written over.
+///
+/// # Errors
+/// Something is there.
+pub fn must_be_new(path: Option<&Path>) -> Result<(), CommandError> {
+    match path.filter(|path| path.symlink_metadata().is_ok()) {
+        Some(path) => Err(CommandError::Usage(format!("{} exists; name a new file", path.display()))),
+        None => Ok(()),
+    }
+}
+
+/// Writes a file where nothing is yet.
+///
+/// # Errors
+/// Something is there, or it cannot be written.
+pub fn write_new(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), CommandError> {
+    must_be_new(Some(path))?;
+    let new = File::options().write(true).create_new(true).open(path);
+    new.and_then(|mut new| new.write_all(bytes.as_ref())).map_err(|error| unwritable(path, &error))
 }
 
 /// Opens a file to append to it; makes an empty one where there is none.

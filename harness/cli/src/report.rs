@@ -265,7 +265,7 @@ pub fn failure(
     width: usize,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let stage = cell.row.as_ref().map_or("lockstep", |row| row.stage.as_str());
+    let stage = cell.stage.name();
     let name = hanging(INDENT, &format!("{} on {stage}", cell.id), width);
     writeln!(out, "{BAD}FAIL{BAD:#} {BOLD}{}{BOLD:#}", name.trim())?;
     for line in why(cell) {

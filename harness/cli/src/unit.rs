@@ -88,6 +88,8 @@ pub struct CellAnswer {
     pub id: String,
     /// Its arm.
     pub arm: Arm,
+    /// Where it ran, or was to run.
+    pub stage: Stage,
     /// Its mechanism.
     pub mechanism: String,
     /// Its row; none where rehang itself failed.
@@ -114,7 +116,7 @@ pub fn run(unit: &Unit, worlds: &mut dyn FnMut(Stage) -> Result<Box<dyn World>, 
         let mut world = match worlds(stage) {
             Ok(world) => world,
             Err(fault) => {
-                answer.cells.extend(unit.cells.iter().map(|wanted| failed(unit, wanted, fault.clone())));
+                answer.cells.extend(unit.cells.iter().map(|wanted| failed(unit, wanted, stage, fault.clone())));
                 continue;
             }
         };
@@ -130,13 +132,16 @@ pub fn run(unit: &Unit, worlds: &mut dyn FnMut(Stage) -> Result<Box<dyn World>, 
 
 /// The cells of a unit whose worker broke off.
 pub fn broke(unit: &Unit, why: &str) -> Vec<CellAnswer> {
-    unit.cells.iter().map(|wanted| failed(unit, wanted, why.to_owned())).collect()
+    // the last stage is the one that has processes
+    let stage = unit.stages.last().copied().unwrap_or(Stage::Sim);
+    unit.cells.iter().map(|wanted| failed(unit, wanted, stage, why.to_owned())).collect()
 }
 
-fn failed(unit: &Unit, wanted: &Wanted, fault: String) -> CellAnswer {
+fn failed(unit: &Unit, wanted: &Wanted, stage: Stage, fault: String) -> CellAnswer {
     CellAnswer {
         id: wanted.id.clone(),
         arm: wanted.arm,
+        stage,
         mechanism: unit.main.mechanism.clone(),
         row: None,
         mismatches: Vec::new(),
@@ -173,7 +178,8 @@ impl Runner<'_> {
         let baseline = match self.cell(scenario, NONE, arm, None) {
             Ok(ran) => ran,
             Err(fault) => {
-                answer.cells.extend(wanted.iter().map(|wanted| failed(self.unit, wanted, fault.clone())));
+                let failed = |wanted: &&Wanted| failed(self.unit, wanted, self.stage, fault.clone());
+                answer.cells.extend(wanted.iter().map(failed));
                 return;
             }
         };
@@ -186,7 +192,7 @@ impl Runner<'_> {
                 stack => match self.cell(scenario, stack, arm, Some(&baseline.verdict)) {
                     Ok(ran) => Some(ran),
                     Err(fault) => {
-                        answer.cells.push(failed(self.unit, wanted, fault));
+                        answer.cells.push(failed(self.unit, wanted, self.stage, fault));
                         continue;
                     }
                 },
@@ -250,6 +256,7 @@ impl Runner<'_> {
         CellAnswer {
             id: wanted.id.clone(),
             arm: wanted.arm,
+            stage: self.stage,
             mechanism: ran.facts.mechanism.clone(),
             row: Some(row),
             mismatches,

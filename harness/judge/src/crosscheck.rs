@@ -4,9 +4,10 @@
 //! process stated, or one whose end on the wire is not the stated one, is a fault of the fake and so
 //! rehang's own (exit 70), never a verdict. A delayed or doubled event is none; a stated ask that no
 //! client saw is none either, since events may be lost. Claude Code's control requests are lines of its
-//! stdout: what it asks a host for is a stated ask, and what it takes back has ended.
+//! stdout: what it asks a host for is a stated ask, and what it takes back has ended. Ids come again in the next run,
+//! which may begin in the same instant: what fits one ask of an id fits.
 
-use crate::index::{Ask, View};
+use crate::index::{Ask, End, View};
 use crate::trace::{AskEnd, What};
 use rehang_scenario::VTime;
 use serde_json::Value;
@@ -59,9 +60,10 @@ fn sse(view: &View<'_>, t: VTime, value: &Value) -> Result<(), String> {
     let ends: &[AskEnd] = match kind {
         "question.asked" | "permission.asked" | "permission.updated" => {
             let id = text("id").ok_or_else(|| format!("sees {kind} without an id"))?;
-            return stated(view, id, t)
-                .map(|_| ())
-                .ok_or_else(|| format!("sees {kind} for `{id}`, which no process stated"));
+            return match stated(view, id, t).is_empty() {
+                true => Err(format!("sees {kind} for `{id}`, which no process stated")),
+                false => Ok(()),
+            };
         }
         "question.replied" => &[AskEnd::Replied, AskEnd::Skipped],
         "question.rejected" => &[AskEnd::Rejected],
@@ -70,14 +72,20 @@ fn sse(view: &View<'_>, t: VTime, value: &Value) -> Result<(), String> {
         _ => return Ok(()),
     };
     let id = text("requestID").or(text("permissionID")).ok_or_else(|| format!("sees {kind} without an id"))?;
-    let ask = stated(view, id, t).ok_or_else(|| format!("sees {kind} for `{id}`, which no process stated"))?;
-    let fits = ask.ends.iter().any(|end| end.at.t <= t && ends.contains(&end.end));
-    if fits { Ok(()) } else { Err(format!("sees {kind} for `{id}`, which by its process is {}", so_far(ask))) }
+    let fits = |ask: &Ask<'_>| ask.ends.iter().any(|end| end.at.t <= t && ends.contains(&end.end));
+    let asks = stated(view, id, t);
+    match asks.first() {
+        Some(_) if asks.iter().any(|ask| fits(ask)) => Ok(()),
+        Some(last) => Err(format!("sees {kind} for `{id}`, which by its process is {}", so_far(last))),
+        None => Err(format!("sees {kind} for `{id}`, which no process stated")),
+    }
 }
 
 fn listed(view: &View<'_>, request: u32, t: VTime, body: &Value) -> Result<(), String> {
     for id in listed_ids(view, request, body) {
-        stated(view, id, t).ok_or_else(|| format!("finds `{id}` in a list, which no process stated"))?;
+        if stated(view, id, t).is_empty() {
+            return Err(format!("finds `{id}` in a list, which no process stated"));
+        }
     }
     Ok(())
 }
@@ -111,11 +119,12 @@ fn control(view: &View<'_>, t: VTime, message: &Value) -> Result<(), String> {
     }
     let says = if asks { "asks by can_use_tool" } else { "takes back" };
     let id = text("/request_id").ok_or_else(|| format!("{says} without an id"))?;
-    let ask = stated(view, id, t).ok_or_else(|| format!("{says} `{id}`, which no process stated"))?;
-    let gone = |end: &crate::index::End<'_>| end.at.t <= t && matches!(end.end, AskEnd::Rejected | AskEnd::Dropped);
-    match asks || ask.ends.iter().any(gone) {
-        true => Ok(()),
-        false => Err(format!("takes back `{id}`, which by its process is {}", so_far(ask))),
+    let gone = |end: &End<'_>| end.at.t <= t && matches!(end.end, AskEnd::Rejected | AskEnd::Dropped);
+    let stated = stated(view, id, t);
+    match stated.first() {
+        Some(_) if asks || stated.iter().any(|ask| ask.ends.iter().any(gone)) => Ok(()),
+        Some(last) => Err(format!("{says} `{id}`, which by its process is {}", so_far(last))),
+        None => Err(format!("{says} `{id}`, which no process stated")),
     }
 }
 
@@ -158,8 +167,9 @@ fn so_far(ask: &Ask<'_>) -> String {
     ask.ends.first().map_or("open".to_owned(), |end| format!("{:?}", end.end).to_lowercase())
 }
 
-fn stated<'v>(view: &'v View<'_>, id: &str, t: VTime) -> Option<&'v Ask<'v>> {
-    view.index.asks.iter().rev().find(|ask| ask.id == id && ask.opened.t <= t)
+/// The asks of this id that were opened by then, the last one first.
+fn stated<'v>(view: &'v View<'_>, id: &str, t: VTime) -> Vec<&'v Ask<'v>> {
+    view.index.asks.iter().rev().filter(|ask| ask.id == id && ask.opened.t <= t).collect()
 }
 
 #[cfg(test)]
@@ -247,6 +257,8 @@ mod tests {
             .assert_eq(&check(out(end(AskEnd::Replied), &cancel("req_1"))));
         expect!["at 9ms: agent takes back `req_2`, which no process stated"]
             .assert_eq(&check(out(end(AskEnd::Rejected), &cancel("req_2"))));
+        // a next run asks by the same id, in the very instant
+        expect!["fits"].assert_eq(&check(out(end(AskEnd::Rejected), &cancel("req_1")).permit("req_1")));
         // another program may print what it likes
         expect!["fits"].assert_eq(&check(out(Cell::new().spawn("agent"), &request("req_1"))));
     }

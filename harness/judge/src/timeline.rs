@@ -4,6 +4,7 @@
 //! sent; what repeats (polls, heartbeats) is folded and counted, never lost in silence.
 
 use crate::trace::{Ended, Event, Fact, Trace, What};
+use rehang_scenario::problem::hidden;
 use rehang_scenario::{Policy, VTime};
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -104,10 +105,7 @@ pub fn cut(text: &str, width: usize) -> String {
             '\t' => "\\t".into(),
             '\x1b' => "\\e".into(),
             c if c.is_control() => format!("\\x{:02x}", c as u32),
-            // Directional and zero-width characters could reorder or hide the line.
-            '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => {
-                "\u{fffd}".into()
-            }
+            c if hidden(c) => "\u{fffd}".into(),
             c => c.into(),
         };
         let more = columns(&shown);

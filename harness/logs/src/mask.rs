@@ -10,6 +10,7 @@ pub use self::lines::{Lines, Part};
 
 use self::rules::{RULES, harmless};
 use regex::Captures;
+use rehang_scenario::problem::hidden;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -104,7 +105,7 @@ fn seen(text: &str) -> String {
             '\u{1b}' | '\u{9b}' => rest = &rest[sequence(c, rest)..],
             '\t' => out.push(' '),
             '\u{8}' if !out.ends_with('\n') => drop(out.pop()),
-            c if unseen(c) => {}
+            c if hidden(c) && c != '\n' => {}
             c => out.push(c),
         }
     }
@@ -138,13 +139,6 @@ fn sequence(first: char, rest: &str) -> usize {
         Some(0x30..0x7f) => 1,
         _ => 0,
     }
-}
-
-/// What a scenario file may not hold and nobody sees: control characters but the line's end, marks that hide or turn text.
-fn unseen(c: char) -> bool {
-    c.is_control() && c != '\n'
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
-        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]
@@ -188,6 +182,8 @@ mod tests {
             "export TOKEN=$(gh auth token) KEY=$API_TOKEN",
             "token: string; password: required, secret: undefined",
             "curl -b cookies.txt http://x",
+            "SyntaxError: Unexpected token 'export'",
+            "pin the version: pin 12345 to x, pin=latest, GPIO pin: 4",
             "tool --token --password-stdin --secret -x",
         ] {
             assert_eq!(masked(text), text);
@@ -242,6 +238,10 @@ mod tests {
             r#"{"name": "DB_PASSWORD", "value": "¤"}"#,
             "- name: DB_PASSWORD\n  value: ¤",
             "machine h login u password ¤",
+            "the token \"¤\" is no longer valid",
+            "password is '¤'",
+            "password_b64 = ¤",
+            "DB_PASSWORD_BASE64=¤",
             // in headers
             "X-Auth-Token: ¤",
             "X-Api-Key: ¤",
@@ -358,6 +358,7 @@ mod tests {
             "git clone https://[masked: password]@host/x.git"
         );
         assert_eq!(masked("export DB_PASSWORD=correct-horse"), "export DB_PASSWORD=[masked: secret]");
+        assert_eq!(masked("pin: 482913, otp_code=\"482913\""), "pin: [masked: secret], otp_code=\"[masked: secret]\"");
         assert_eq!(masked("mail jane.doe@corp.co.uk"), "mail you@example.com");
         assert_eq!(masked("cat /Users/jane/.ssh/id"), "cat /Users/user/.ssh/id");
         assert_eq!(masked("-----BEGIN RSA PRIVATE KEY-----\nMIIE"), "[masked: private key]");

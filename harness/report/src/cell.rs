@@ -6,6 +6,7 @@ use crate::screen::{Frame, frames};
 use rehang_judge::timeline::{cut, rows};
 use rehang_judge::trace::{Fact, What};
 use rehang_judge::{CellFacts, Row, Trace, verdict};
+use rehang_scenario::problem::hidden;
 use rehang_scenario::{Terminal, VTime};
 use serde::Serialize;
 
@@ -163,8 +164,7 @@ pub fn plain(text: &str, most: usize) -> String {
         '\n' | '\t' => c,
         '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}'),
         '\x7f' => '\u{2421}',
-        '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => '\u{fffd}',
-        c if c.is_control() => '\u{fffd}',
+        c if hidden(c) => '\u{fffd}',
         c => c,
     };
     let text = text.replace("\r\n", "\n");

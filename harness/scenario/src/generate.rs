@@ -149,6 +149,7 @@ fn bash() -> impl Strategy<Value = Bash> {
 
 fn step() -> impl Strategy<Value = Step> {
     let signal = || select(&crate::playable::SIGNALS[..]).prop_map(str::to_owned);
+    let ignorable = |name: &String| !crate::playable::UNSTOPPABLE.contains(&name.as_str());
     let every = (span(), printed(), 0_u32..9, any::<bool>());
     let fill = (0_u32..=1 << 20, any::<bool>());
     let nested = vec(text().prop_map(Turn::Say), 0..2);
@@ -176,7 +177,7 @@ fn step() -> impl Strategy<Value = Step> {
         every.prop_map(|(every, print, times, stderr)| Step::Every(Every { every, print, times, stderr })),
         fill.prop_map(|(bytes, stderr)| Step::Fill(Fill { bytes, stderr })),
         result.prop_map(|(text, bytes, cut)| Step::Result(Final { text, bytes, cut })),
-        vec(signal(), 0..2).prop_map(Step::Ignore),
+        vec(signal().prop_filter("nobody can ignore it", ignorable), 0..2).prop_map(Step::Ignore),
         signal().prop_map(Step::Raise),
         select(plain),
         nested,

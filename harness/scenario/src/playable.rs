@@ -16,6 +16,8 @@ pub const OPENCODE_RELEASES: [&str; 4] = ["1.0.185", "1.2.15", "1.3.2", "1.18.33
 /// Signals that a step may name.
 pub const SIGNALS: [&str; 12] =
     ["HUP", "INT", "QUIT", "TERM", "KILL", "STOP", "CONT", "TSTP", "TTIN", "TTOU", "WINCH", "USR1"];
+/// Those of them that no process can ignore (signal(7)).
+pub const UNSTOPPABLE: [&str; 2] = ["KILL", "STOP"];
 /// Commands of the opencode companion.
 pub const COMPANION_COMMANDS: [&str; 5] = ["heal", "heal --dry-run", "status", "result", "cancel"];
 
@@ -215,6 +217,10 @@ impl Look {
                 Step::Ignore(signals) => {
                     for (j, signal) in signals.iter().enumerate() {
                         self.word(&format!("{path}.ignore.{j}"), "signal", signal, &SIGNALS);
+                        if UNSTOPPABLE.contains(&signal.as_str()) {
+                            let message = format!("nobody can ignore {signal}");
+                            self.no(format!("{path}.ignore.{j}"), message, Some("leave it out (signal(7))"));
+                        }
                     }
                 }
                 Step::Raise(signal) => self.word(&format!("{path}.raise"), "signal", signal, &SIGNALS),

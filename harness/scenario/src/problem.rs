@@ -207,7 +207,7 @@ pub fn in_one_line(text: &str) -> String {
 }
 
 /// Whether a character is a control character, cannot be seen, or changes how its neighbours are shown.
-pub(crate) fn hidden(c: char) -> bool {
+pub fn hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
         || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')

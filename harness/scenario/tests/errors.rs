@@ -171,6 +171,26 @@ fn a_truncated_file() {
 }
 
 #[test]
+fn signals_that_nobody_can_ignore() {
+    let file = format!(
+        "{HEAD}turns = [{{ bash = {{ command = \"x\", does = [{{ ignore = [\"TERM\", \"KILL\"] }}] }} }}]\n{TAIL}"
+    );
+    says(
+        &file,
+        expect![[r#"
+        error: nobody can ignore KILL
+         --> q/x.toml:4:64
+          |
+        4 | turns = [{ bash = { command = "x", does = [{ ignore = ["TERM", "KILL"] }] } }]
+          |                                                                ^^^^^^
+          |
+          = help: leave it out (signal(7))
+
+    "#]],
+    );
+}
+
+#[test]
 fn names_that_name_nothing() {
     let file = format!(
         "{HEAD}turns = [{{ bash = {{ command = \"x\", does = [{{ raise = \"TREM\" }}] }} }}, {{ together = [{{ say = \"x\" }}] }}]\npeople = [{{ via = \"companion\", does = {{ run = \"heel\" }} }}]\n{TAIL}"

@@ -75,12 +75,14 @@ impl Explore {
         });
         let mut names: BTreeMap<String, usize> = BTreeMap::new();
         for (finding, file) in files {
-            let path = self.write(finding, &file.map_err(CommandError::Fault)?.text, &mut names)?;
+            let agent = rehang_search::explore::agent(&finding.case.scenario.agent);
+            let text = file.map_err(CommandError::Fault)?.text;
+            let path = self.write(format!("{agent}-{}", title(finding)), &text, &mut names)?;
             self.print(out, finding, &path)?;
         }
         for (fault, case) in &found.faults {
-            let path = self.out.join("rehangs-own-fault.toml");
-            outputs::write(&path, rehang_scenario::to_toml(&case.scenario, None))?;
+            let text = rehang_scenario::to_toml(&case.scenario, None);
+            let path = self.write("rehangs-own-fault".to_owned(), &text, &mut names)?;
             complain!("rehang's own fault: {fault}: {} under {}", path.display(), case.stack);
         }
         self.sum_up(out, &searched)?;
@@ -140,15 +142,10 @@ impl Explore {
         Searched { found, known, cells, scenarios, took }
     }
 
-    fn write(
-        &self,
-        finding: &Finding,
-        text: &str,
-        names: &mut BTreeMap<String, usize>,
-    ) -> Result<PathBuf, CommandError> {
+    /// Writes a file of this name; what has a name of its own already gets a number.
+    fn write(&self, name: String, text: &str, names: &mut BTreeMap<String, usize>) -> Result<PathBuf, CommandError> {
         let plain = |c: char| if c.is_ascii_alphanumeric() || "@.".contains(c) { c } else { '-' };
-        let agent = rehang_search::explore::agent(&finding.case.scenario.agent);
-        let name: String = format!("{agent}-{}", title(finding)).chars().map(plain).collect();
+        let name: String = name.chars().map(plain).collect();
         let nth = names.entry(name.clone()).or_insert(0);
         *nth += 1;
         let path = self.out.join(if *nth == 1 { format!("{name}.toml") } else { format!("{name}-{nth}.toml") });

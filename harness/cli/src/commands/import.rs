@@ -4,6 +4,7 @@
 //! does something else, that is said and the exit code is 1.
 
 use super::{Code, CommandError};
+use crate::outputs;
 use crate::unit::{self, Unit, Wanted};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -169,11 +170,7 @@ impl Import {
     /// # Errors
     /// A log that cannot be read or used; a file that cannot be written.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
-        let named =
-            |path: &Path, why: &dyn std::fmt::Display| CommandError::Usage(format!("{}: {why}", path.display()));
-        if let Some(path) = self.out.as_deref().filter(|path| path.exists()) {
-            return Err(CommandError::Usage(format!("{} exists; name a new file", path.display())));
-        }
+        outputs::must_be_new(self.out.as_deref())?;
         let options = Options {
             format: self.format,
             turns: Some(self.turns.max(1)),
@@ -183,8 +180,7 @@ impl Import {
         let (mut imported, tried) = import(&self.file, &options)?;
         let toml = imported.toml();
         if let Some(path) = &self.out {
-            let new = File::options().write(true).create_new(true).open(path);
-            new.and_then(|mut new| new.write_all(toml.as_bytes())).map_err(|e| named(path, &e))?;
+            outputs::write_new(path, &toml)?;
         }
         let report = Report::new(&mut imported, &tried);
         if self.json {
@@ -258,6 +254,7 @@ impl Export {
             true => Box::new(std::io::stdin()),
             false => Box::new(File::open(&self.trace).map_err(|e| named(&e))?),
         };
+        outputs::must_be_new(self.out.as_deref())?;
         let (_, trace) = first_trace(BufReader::new(from)).map_err(|e| named(&e))?;
         let form = self.format.unwrap_or_else(|| LogForm::of(&trace));
         let mut log = Vec::new();
@@ -266,9 +263,7 @@ impl Export {
             return Err(named(&"such a log of it would be empty; --format names another form"));
         }
         match &self.out {
-            Some(path) => {
-                std::fs::write(path, &log).map_err(|e| CommandError::Usage(format!("{}: {e}", path.display())))?
-            }
+            Some(path) => outputs::write_new(path, &log)?,
             None => out.write_all(&log)?,
         }
         Ok(Code::Expected)

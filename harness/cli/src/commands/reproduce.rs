@@ -6,7 +6,8 @@
 use super::run::{Where, run};
 use super::select::Select;
 use super::{Code, CommandError};
-use crate::corpus::default_folder;
+use crate::corpus::{self, default_folder};
+use crate::outputs;
 use crate::pool::Pool;
 use crate::workers;
 use anstyle::{AnsiColor, Style};
@@ -105,6 +106,7 @@ impl Reproduce {
     /// # Errors
     /// A log, a process or a file that cannot be used; a file that cannot be written.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        outputs::must_be_new(self.out.as_deref())?;
         let origin = self.origin()?;
         let case = seated(origin.scenario, &self.strategy)?;
         let shown = case.play().map_err(CommandError::Fault)?;
@@ -144,13 +146,12 @@ impl Reproduce {
     fn origin(&self) -> Result<Origin, CommandError> {
         if let Ok(pid) = self.what.parse::<rehang_probe::Pid>() {
             let text = super::why::drafted(pid)?;
-            let (scenario, about) = first(&text, "the drafted scenario")?;
+            let (scenario, about) = first(text.as_bytes(), "the drafted scenario")?;
             return Ok(Origin { title: scenario.title.clone(), scenario, about });
         }
         let path = Path::new(&self.what);
         if path.extension().is_some_and(|extension| extension == "toml") {
-            let text = std::fs::read_to_string(path).map_err(|e| CommandError::Usage(format!("{}: {e}", self.what)))?;
-            let (scenario, about) = first(&text, &self.what)?;
+            let (scenario, about) = first_in(path)?;
             return Ok(Origin { title: scenario.title.clone(), scenario, about });
         }
         let (imported, _) = super::import::import(path, &rehang_logs::Options::default())?;
@@ -248,9 +249,9 @@ impl Shrink {
     /// # Errors
     /// A file that cannot be read or written; a property that it does not show.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        outputs::must_be_new(self.out.as_deref())?;
         let name = self.file.display().to_string();
-        let text = std::fs::read_to_string(&self.file).map_err(|e| CommandError::Usage(format!("{name}: {e}")))?;
-        let (scenario, about) = first(&text, &name)?;
+        let (scenario, about) = first_in(&self.file)?;
         let case = seated(scenario, &self.strategy)?;
         let small = if self.shows.as_deref() == Some("differs") {
             let pool = Pool::new(workers(Some(1))?);
@@ -295,9 +296,14 @@ impl Shrink {
 /// # Errors
 /// A file that cannot be read, or is not right.
 pub fn first_of(file: &Path) -> Result<Scenario, CommandError> {
+    Ok(first_in(file)?.0)
+}
+
+/// The first variant of a file, and what it says about itself.
+fn first_in(file: &Path) -> Result<(Scenario, String), CommandError> {
     let name = file.display().to_string();
-    let text = std::fs::read_to_string(file).map_err(|e| CommandError::Usage(format!("{name}: {e}")))?;
-    Ok(first(&text, &name)?.0)
+    let bytes = corpus::read(file).map_err(|e| CommandError::Usage(format!("{name}: {e}")))?;
+    first(&bytes, &name)
 }
 
 /// A scenario under a stack that has a seat there.
@@ -307,9 +313,9 @@ fn seated(scenario: Scenario, stack: &str) -> Result<Case, CommandError> {
     Ok(Case::of(scenario, stack))
 }
 
-/// The first variant of a file, and what it says about itself.
-fn first(text: &str, name: &str) -> Result<(Scenario, String), CommandError> {
-    let loaded = load(name, text.as_bytes()).into_result();
+/// The first variant of a file's bytes, and what it says about itself.
+fn first(bytes: &[u8], name: &str) -> Result<(Scenario, String), CommandError> {
+    let loaded = load(name, bytes).into_result();
     // the command itself says that it is an error
     let plain = |text: String| text.strip_prefix("error: ").map_or(text.clone(), str::to_owned);
     let family = loaded.map_err(|p| CommandError::Usage(plain(p.render(rehang_scenario::Style::Plain))))?;
@@ -334,7 +340,7 @@ fn smaller(case: &Case, property: &Property) -> Shrunk {
 /// Writes the file where it goes, or to a temporary place that lives as long as the guard.
 fn store(path: Option<&Path>, text: &str) -> Result<(PathBuf, Option<tempfile::TempDir>), CommandError> {
     if let Some(path) = path {
-        std::fs::write(path, text).map_err(|e| CommandError::Usage(format!("{}: {e}", path.display())))?;
+        outputs::write_new(path, text)?;
         return Ok((path.to_owned(), None));
     }
     let folder = tempfile::tempdir()?;

@@ -20,7 +20,7 @@ pub(super) struct Rule {
 pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| rules().into_iter().flatten().collect());
 
 /// The names of secrets, as they end.
-pub(super) const NAMES: &str = r"(?:passw(?:or)?d|passphrase|passcode|secret|token|credentials?|[_-]pwd|[_-]auth|pgpass|(?:api|access|private|auth|account|session|encryption|signing|secret)[_-]?key(?:[_-]base)?)";
+pub(super) const NAMES: &str = r"(?:passw(?:or)?d|passphrase|passcode|secret|token|credentials?|[_-]pwd|[_-]auth|pgpass|(?:api|access|private|auth|account|session|encryption|signing|secret)[_-]?key(?:[_-]base)?)(?:[_-](?:b64|base64|hex|raw|plain(?:text)?))?";
 
 /// What lies between a name and its value on a line; a name may be quoted, in a text that is itself quoted.
 const IS: &str = r#"\\{0,7}["']?\]?[ \x{a0}]*(?:=>|:=|[:=：＝])[ \x{a0}]*"#;
@@ -140,6 +140,12 @@ pub(super) fn rules() -> Vec<Option<Rule>> {
             r#"(?i)%NAMES%\\{0,7}["']?[\s,]+\\{0,7}["']?value\\{0,7}["']?[ \x{a0}]*[:=][ \x{a0}]*(?:%QUOTED%|(%BARE%{6,}))"#,
             "[masked: secret]",
         ),
+        rule("secret in quotes", r#"(?i)%NAMES%(?:[ \x{a0}]+is)?:?[ \x{a0}]+(?:%QUOTED%)"#, "[masked: secret]"),
+        rule(
+            "secret by its name",
+            r#"(?i)(?:\b|_)(?:pin|otp|totp|mfa|cvv|cvc)(?:[_-]?code)?%IS%["'`]?([0-9]{3,12})\b"#,
+            "[masked: secret]",
+        ),
         rule("secret by its name", r"(?i)<[a-z0-9_.:-]*%NAMES%(?:\s[^<>\n]*)?>\s*([^<>\n]{3,})</", "[masked: secret]"),
         rule("secret by its name", r"(?i)\blogin\s+[^ \n]+\s+password\s+([^ \n]{3,})", "[masked: secret]"),
         rule(
@@ -240,6 +246,8 @@ pub(super) fn harmless(kind: &str, whole: &str, secret: &str) -> bool {
         "secret by its name" | "cookie" => {
             named(secret) || whole.to_ascii_lowercase().starts_with("pwd") && path(secret)
         }
+        // `Unexpected token 'export'` is a compiler's
+        "secret in quotes" => !mixed(secret),
         "secret by its option" => named(secret) || option(secret),
         "user and password" => {
             // a user's and a group's number, a date's form, an address

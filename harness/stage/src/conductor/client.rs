@@ -152,7 +152,13 @@ impl HttpClient {
     ) -> Result<(), WorldFault> {
         match self.state {
             State::Creates(mine) if mine == id => {
-                self.session = body["id"].as_str().unwrap_or_default().to_owned();
+                let made = body["id"].as_str().filter(|made| !made.is_empty() && (200..300).contains(&status));
+                let Some(made) = made else {
+                    // nothing can be prompted, by whomever
+                    hub.settle(name, "failed", &format!("no session: HTTP {status}"), body.text());
+                    return Ok(());
+                };
+                self.session = made.to_owned();
                 hub.session.clone_from(&self.session);
                 for seat in 0..hub.inboxes.len() {
                     if seat != hub.actor {

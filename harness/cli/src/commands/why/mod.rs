@@ -6,13 +6,14 @@
 mod draft;
 
 use super::{Code, CommandError};
+use crate::outputs;
 use anstyle::{AnsiColor, Style};
 use clap::Args;
 use rehang_probe::{Evidence, Limits, Look, Options, Pid, ProbeError, Sure, Verdict};
 use rehang_scenario::Span;
 use std::io::Write;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Say why a process on this machine does not move, without touching it.
@@ -87,9 +88,7 @@ impl Why {
         if let Some(pid) = pids.iter().find(|pid| **pid <= 0) {
             return Err(CommandError::Usage(format!("{pid} is no process id")));
         }
-        if let Some(file) = self.scenario.as_ref().filter(|file| file.exists()) {
-            return Err(CommandError::Usage(format!("{} exists; name a new file", file.display())));
-        }
+        outputs::must_be_new(self.scenario.as_deref())?;
         if self.watch {
             return self.watch(&pids, out);
         }
@@ -227,10 +226,9 @@ impl Why {
         rehang_probe::whole_tree(&look.before, &look.after, &self.limits())
     }
 
-    fn draft(&self, look: &Look, file: &PathBuf, out: &mut dyn Write) -> Result<(), CommandError> {
+    fn draft(&self, look: &Look, file: &Path, out: &mut dyn Write) -> Result<(), CommandError> {
         let text = draft::draft(look).map_err(CommandError::Usage)?;
-        let mut new = std::fs::File::options().write(true).create_new(true).open(file)?;
-        new.write_all(text.as_bytes())?;
+        outputs::write_new(file, &text)?;
         if !self.json {
             writeln!(out, "\nwrote {0}; `rehang run --scenarios {0} --strategy none` shows the hang", file.display())?;
         }
