@@ -7,16 +7,30 @@
 //! racy one, which must be caught at least once in N runs.
 
 use crate::tools;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use xshell::{Shell, cmd};
+
+/// Whether each patch applies to the working tree; an error names the first that does not.
+pub fn apply(sh: &Shell) -> xshell::Result<()> {
+    for patch in patches(sh, "")? {
+        cmd!(sh, "git apply --check --whitespace=nowarn {patch}").quiet().run()?;
+    }
+    Ok(())
+}
+
+/// The patches whose names contain this.
+fn patches(sh: &Shell, filter: &str) -> xshell::Result<Vec<PathBuf>> {
+    let mut all = sh.read_dir(tools::root().join("tests/mutations"))?;
+    all.retain(|path| path.extension().is_some_and(|e| e == "patch") && name(path).contains(filter));
+    Ok(all)
+}
 
 /// Tries all patches whose names contain `filter`; 1 where one of them was not caught.
 pub fn mutate(sh: &Shell, filter: Option<&str>) -> xshell::Result<u8> {
     let root = tools::root();
     let copy = root.join("target/mutate/tree");
     let target = root.join("target/mutate/target");
-    let mut patches: Vec<_> = sh.read_dir(root.join("tests/mutations"))?;
-    patches.retain(|path| path.extension().is_some_and(|e| e == "patch") && name(path).contains(filter.unwrap_or("")));
+    let patches = patches(sh, filter.unwrap_or(""))?;
     let mut missed = 0;
     for patch in &patches {
         let text = sh.read_file(patch)?;
