@@ -17,6 +17,8 @@ pub const STEPS_BYTES: usize = 120 << 10;
 pub const EVERY_TIMES: u32 = 10_000;
 /// Runs of the caller's loop.
 pub const RUNS: u32 = 100;
+/// Processes that are left behind, over all runs: they are there at the same time.
+pub const LEFT_BEHIND: usize = 1_000;
 /// Faults of a scenario.
 pub const FAULTS: usize = 100;
 /// Tables and lists inside each other.

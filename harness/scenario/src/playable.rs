@@ -45,7 +45,7 @@ pub fn is_playable(scenario: &Scenario) -> bool {
 
 /// Everything in a scenario that cannot be.
 pub(crate) fn impossible(scenario: &Scenario) -> Vec<Impossible> {
-    let mut seen = Look { found: Vec::new() };
+    let mut seen = Look::default();
     seen.agent(&scenario.agent, "agent");
     seen.turns(&scenario.turns, &scenario.agent, "turns");
     seen.args(&scenario.args, "args");
@@ -58,6 +58,13 @@ pub(crate) fn impossible(scenario: &Scenario) -> Vec<Impossible> {
     }
     if scenario.runs > 1 && scenario.faults.iter().any(is_vanishing) {
         seen.no("runs".to_owned(), "a wrapper that vanishes runs nothing again", Some("leave `runs` out"));
+    }
+    let left_behind = seen.left_behind.saturating_mul(scenario.runs as usize);
+    if left_behind > limits::LEFT_BEHIND {
+        let place = if matches!(scenario.agent, Agent::Program(_)) { "agent" } else { "turns" };
+        let message =
+            format!("{left_behind} processes in the background over all runs, more than {}", limits::LEFT_BEHIND);
+        seen.no(place.to_owned(), message, Some("one that stays shows what many show"));
     }
     for (i, fault) in scenario.faults.iter().enumerate() {
         seen.fault(fault, &scenario.agent, &format!("faults.{i}"));
@@ -112,8 +119,11 @@ fn called(agent: &Agent) -> &'static str {
     }
 }
 
+#[derive(Default)]
 struct Look {
     found: Vec<Impossible>,
+    /// Processes that one run leaves behind.
+    left_behind: usize,
 }
 
 impl Look {
@@ -224,7 +234,10 @@ impl Look {
                     }
                 }
                 Step::Raise(signal) => self.word(&format!("{path}.raise"), "signal", signal, &SIGNALS),
-                Step::Background(child) => self.steps(&child.does, &format!("{path}.background.does")),
+                Step::Background(child) => {
+                    self.left_behind += 1;
+                    self.steps(&child.does, &format!("{path}.background.does"));
+                }
                 Step::Run(steps) => self.steps(steps, &format!("{path}.run")),
                 Step::Agent(nested) => {
                     self.agent(&nested.agent, &format!("{path}.agent.agent"));

@@ -50,6 +50,11 @@ fn sizes() {
         format!("{HEAD}seeds = [{}]\n{vary}{rest}", seeds.join(",")),
         expect!["76: the file has 100800 cells, more than 100000 (1)"],
     );
+    let left = "{ background = { does = [\"hold\"] } },".repeat(101);
+    says(
+        format!("title = \"T\"\nmechanism = \"Q1\"\nagent = {{ program = [{left}] }}\nruns = 10\n{rest}"),
+        expect!["3: 1010 processes in the background over all runs, more than 1000 (1)"],
+    );
     let env: String = (0..1_001).map(|i| format!("E{i} = \"\"\n")).collect();
     says(format!("{HEAD}[env]\n{env}"), expect!["1005: `env` has 1001 keys, more than 1000 (1)"]);
     let big = "x".repeat(200_000);
