@@ -43,6 +43,8 @@ pub mod rank {
     pub const IDLE: u8 = 30;
     /// By design it waits for requests.
     pub const SERVES: u8 = 20;
+    /// A child that waits for its parent, or for whom cannot be seen: any source of its parent's own explains more.
+    pub const BELOW: u8 = 15;
     /// Nothing is known.
     pub const UNKNOWN: u8 = 10;
 }

@@ -67,6 +67,11 @@ pub fn take(roots: &[Pid], options: &Options) -> Result<Snapshot, ProbeError> {
     snapshot.sockets = net::sockets(snapshot.tree.values(), own, &mut snapshot.lacks);
     snapshot.locks = locks::read(&snapshot.tree);
     around(&mut snapshot, &all, &tree);
+    if !snapshot.locks.is_empty() {
+        // who holds a lock may wait for a peer
+        let of_holders = net::sockets(snapshot.around.values(), own, &mut Vec::new());
+        snapshot.sockets.extend(of_holders);
+    }
     snapshot.reader.other_namespace =
         snapshot.tree.values().any(|process| process.ns_pid != process.pid && process.ns_pid != 0);
     if options.ask {

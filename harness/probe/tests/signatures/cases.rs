@@ -6,7 +6,7 @@ use rehang_probe::{Limits, Verdict};
 use std::os::unix::net::UnixStream;
 use std::process::Stdio;
 
-use Verdict::{Hung, Waiting, Working};
+use Verdict::{Hung, Unknown, Waiting, Working};
 
 /// All of them.
 pub fn all() -> Vec<Case> {
@@ -191,6 +191,20 @@ pub fn all() -> Vec<Case> {
         hung("alive-after-its-result-by-its-input", "alive-after-result", "H1", "holds its standard input open", |s| {
             agent_piped(s, "claude", &["-p"], &["recorded", "ended", "epoll-stdin"]);
         }),
+        hung("command-of-an-agent-is-a-server", "never-ends", "B5", "which never does by itself", |s| {
+            agent(s, "opencode", &["run"], &["loop-with-child", "wait-for", "listen"]);
+        }),
+        hung("command-of-an-agent-watches-files", "never-ends", "B5", "which never does by itself", |s| {
+            agent(s, "opencode", &["run"], &["loop-with-child", "watch-files"]);
+        }),
+        hung("never-ends-but-by-a-signal", "never-ends", "B5", "without an end", |s| plain(s, &["wait-for", "pause"])),
+        hung("reads-its-own-pipe", "own-pipe", "", "nobody but itself", |s| plain(s, &["read-own-pipe"])),
+        Case {
+            limits: Limits { silent_ms: 50 },
+            ..hung("server-that-owes-an-answer", "peer-silent", "E2", "has been silent", |s| {
+                keeping(s, &["and-owe"]);
+            })
+        },
         // what is no hang
         benign("sleep", Waiting, "sleep", |s| plain(s, &["sleep"])),
         benign("live-child", Waiting, "sleep", |s| plain(s, &["wait-for", "sleep"])),
@@ -211,6 +225,26 @@ pub fn all() -> Vec<Case> {
         benign("tool-server-idles", Waiting, "helper", |s| {
             plain(s, &["read-output-of", "stdin", "args", "mcp-server", "read-stdin"])
         }),
+        benign("any-server-idles", Waiting, "serves", |s| plain(s, &["wait-for", "listen"])),
+        benign("server-that-listens-to-its-input-too", Waiting, "serves", |s| piped(s, &["listen"])),
+        benign("server-that-takes-keys-too", Waiting, "serves", |s| tty(s, &["listen"])),
+        benign("server-with-a-child-unreaped", Waiting, "serves", |s| plain(s, &["beside-a-zombie", "listen"])),
+        benign("server-with-idle-workers", Waiting, "serves", |s| plain(s, &["beside", "wait-on-shared", "listen"])),
+        Case {
+            limits: Limits { silent_ms: 50 },
+            ..benign("server-that-keeps-a-connection", Waiting, "serves", |s| keeping(s, &[]))
+        },
+        benign("server-of-datagrams", Waiting, "serves", |s| plain(s, &["datagram"])),
+        benign("answer-by-datagram", Waiting, "datagram", |s| plain(s, &["datagram-of", "127.0.0.1:9"])),
+        benign("watches-files", Waiting, "watches", |s| plain(s, &["wait-for", "watch-files"])),
+        benign("sleep-beside-a-child-unreaped", Waiting, "sleep", |s| plain(s, &["beside-a-zombie", "sleep"])),
+        benign("command-of-an-agent-has-a-timer", Waiting, "timer", |s| {
+            agent(s, "claude", &["-p"], &["loop-with-child", "wait-for", "timer"]);
+        }),
+        benign("stdin-with-a-limit", Waiting, "stdin-limit", |s| piped(s, &["poll-stdin-for-a-while"])),
+        benign("shared-memory", Unknown, "unknown", |s| plain(s, &["wait-for", "wait-on-shared"])),
+        benign("waits-inside-until-it-is-told-to-end", Unknown, "unknown", |s| plain(s, &["handle-term", "deadlock"])),
+        benign("signal-wait", Unknown, "signal-wait", |s| plain(s, &["handle-term", "pause"])),
         benign("server-idles", Waiting, "serves", |s| {
             agent(s, "codex", &["app-server"], &["listen"]);
         }),
@@ -244,6 +278,13 @@ pub fn all() -> Vec<Case> {
             ready: 1,
             ..moves("lock-holder-works", Waiting, "lock-wait", None, "and works", |s| {
                 locked(s, "flock", "index.lock", &["flock"], &["build"])
+            })
+        },
+        Case {
+            ready: 1,
+            ..moves("lock-holder-downloads", Waiting, "lock-wait", None, "which talks", |s| {
+                let address = speaker(b"data: x\n");
+                locked(s, "flock", "index.lock", &["flock"], &["wait-for", "connect", &address, "read"]);
             })
         },
     ]

@@ -303,9 +303,90 @@ pub fn play(words: &[String]) {
             ready();
             let _ = TcpStream::connect(*address);
         }
+        // and takes keys, or lines, where it is given a standard input that can be watched
         ["listen"] => {
             let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
-            epoll_of(&[listener.as_fd()], true);
+            let stdin = rustix::stdio::stdin();
+            let watched = rustix::fs::fstat(stdin).is_ok_and(|stat| {
+                let kind = rustix::fs::FileType::from_raw_mode(stat.st_mode);
+                kind == rustix::fs::FileType::Fifo || rustix::termios::isatty(stdin)
+            });
+            let both = [listener.as_fd(), stdin];
+            epoll_of(&both[..if watched { 2 } else { 1 }], true);
+        }
+        // with a connection that it keeps, and perhaps a request that it has not answered
+        ["listen-and-keep", address, owes @ ..] => {
+            let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+            let client = (!owes.is_empty()).then(|| {
+                let mut client = TcpStream::connect(listener.local_addr().expect("an address")).expect("loopback");
+                client.write_all(b"GET /\r\n").expect("sent");
+                let (mut asked, _) = listener.accept().expect("it connects");
+                let _ = asked.read(&mut [0; 16]);
+                (client, asked)
+            });
+            let mut kept = TcpStream::connect(*address).expect("loopback");
+            kept.write_all(b"SELECT 1").expect("sent");
+            let _ = kept.read(&mut [0; 16]);
+            epoll_of(&[listener.as_fd(), kept.as_fd()], true);
+            drop(client);
+        }
+        ["datagram"] => {
+            let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("loopback");
+            ready();
+            let _ = socket.recv(&mut [0; 16]);
+        }
+        ["datagram-of", address] => {
+            let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("loopback");
+            socket.connect(*address).expect("a name");
+            ready();
+            let _ = socket.recv(&mut [0; 16]);
+        }
+        ["watch-files"] => {
+            use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
+            let changes = init(CreateFlags::CLOEXEC).expect("an inotify");
+            add_watch(&changes, "/proc/self/fdinfo", WatchFlags::CREATE).expect("watched");
+            epoll_of(&[changes.as_fd()], true);
+        }
+        // a child that is there, or that has ended and is left unreaped, beside what it does itself
+        ["beside", what, rest @ ..] => {
+            again(&[what]).env_remove("READY").spawn().expect("a child");
+            play(&rest.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        }
+        ["beside-a-zombie", rest @ ..] => {
+            let child = again(&["nothing"]).spawn().expect("a child");
+            let options = rustix::process::WaitIdOptions::EXITED | rustix::process::WaitIdOptions::NOWAIT;
+            let _ = rustix::process::waitid(rustix::process::WaitId::Pid(Pid::from_child(&child)), options);
+            play(&rest.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        }
+        // as a semaphore between processes does
+        ["wait-on-shared"] => {
+            let word = 0_u32;
+            ready();
+            // SAFETY: FUTEX_WAIT (0) without FUTEX_PRIVATE_FLAG reads one word of ours, and has no time limit
+            unsafe { libc::syscall(libc::SYS_futex, &raw const word, 0, 0, std::ptr::null::<libc::timespec>()) };
+        }
+        ["read-own-pipe"] => {
+            let (mut ours, theirs) = std::io::pipe().expect("a pipe");
+            ready();
+            let _ = ours.read(&mut [0; 16]);
+            drop(theirs);
+        }
+        ["handle-term", rest @ ..] => {
+            extern "C" fn nothing(_: libc::c_int) {}
+            // SAFETY: the handler does nothing
+            unsafe { libc::signal(libc::SIGTERM, nothing as extern "C" fn(libc::c_int) as libc::sighandler_t) };
+            play(&rest.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        }
+        ["pause"] => {
+            ready();
+            // SAFETY: it waits, and touches no memory
+            unsafe { libc::pause() };
+        }
+        ["poll-stdin-for-a-while"] => {
+            ready();
+            let stdin = rustix::stdio::stdin();
+            let limit = rustix::event::Timespec { tv_sec: 900, tv_nsec: 0 };
+            let _ = poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&limit));
         }
         ["opencode-server", status, question, permission, session, message] => {
             agents::serve(status, question, permission, session, message);

@@ -123,6 +123,34 @@ pub fn talking(stage: &mut Stage, agent: Option<&str>, piece: &'static [u8]) {
     });
 }
 
+/// A peer that goes on sending this to the first who connects; its address.
+pub fn speaker(piece: &'static [u8]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let address = listener.local_addr().expect("an address").to_string();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("it connects");
+        // ends when the other side does
+        while stream.write_all(piece).is_ok() {
+            std::thread::sleep(Duration::from_millis(4));
+        }
+    });
+    address
+}
+
+/// A server that has asked a peer something, got a part of an answer, and keeps the connection.
+pub fn keeping(stage: &mut Stage, more: &[&str]) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let address = listener.local_addr().expect("an address").to_string();
+    let mut words = vec!["listen-and-keep", address.as_str()];
+    words.extend(more);
+    let command = stage.player(&words);
+    stage.start(command);
+    let (mut stream, _) = listener.accept().expect("it connects");
+    stream.read_exact(&mut [0; 7]).expect("it asks");
+    stream.write_all(b"event: ping\n").expect("it listens");
+    stage.keep((listener, stream));
+}
+
 /// A peer that says now and then that it is alive, more seldom than a look is long, while an earlier connection to it is
 /// kept.
 pub fn trickling(stage: &mut Stage, name: &str) {

@@ -3,7 +3,7 @@
 //! Invariant: an open question or permission that the agent itself reports speaks over everything else.
 
 use super::network::connections;
-use super::{On, Wait, end_it, left, same};
+use super::{On, Rules, Wait, end_it, left, same};
 use crate::data::{Agent, Ask, Object, Pid, Process, SocketState};
 use crate::diagnosis::Sure;
 use crate::diagnosis::finding::{Finding, rank};
@@ -193,6 +193,29 @@ fn quoted(ask: &Ask) -> String {
     if ask.text.is_empty() { ask.id.clone() } else { format!("“{}”", ask.text) }
 }
 
+/// A command of an agent that runs without a person, which never ends by itself: a server, or one that watches files.
+pub fn endless_command(rules: &mut Rules<'_, '_>, process: &Process) -> Option<Finding> {
+    let view = rules.view;
+    view.agent(process.pid).filter(|agent| kind::headless(agent, process))?;
+    if kind::serves(process) || !connections(view, process).is_empty() {
+        return None;
+    }
+    let commands: Vec<Pid> = commands(view, process).map(|child| child.pid).collect();
+    let found = commands.into_iter().map(|pid| rules.explain(pid));
+    let found = found.into_iter().find(|found| matches!(found.signature, "serves" | "watches"))?;
+    let does = found.sentence;
+    let name = view.name(process.pid);
+    let text = format!("{name} waits for its command to end, which never does by itself: {does}");
+    let ends = format!("{}; next time, start it in the background, or with a limit", end_it(view, found.pid));
+    let finding = Finding::hung(found.pid, "never-ends", "B5", text).ends(ends);
+    Some(finding.because("the agent has nothing else under way: no connection to a model, no input that it waits for"))
+}
+
+/// What an agent has started and still runs, its tool servers left out.
+fn commands<'a>(view: &View<'a>, process: &Process) -> impl Iterator<Item = &'a Process> {
+    view.living_children(process.pid).filter(|child| !kind::helper(child))
+}
+
 /// An agent of which nothing is under way: no connection, no child, no input.
 pub fn idle(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Finding> {
     let agent = view.agent(process.pid)?;
@@ -225,14 +248,17 @@ pub fn idle(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Findin
         let finding = Finding::hung(pid, "oauth-callback", "X4", text).ends(ends);
         return Some(finding.because("a listening socket, no connection, no child"));
     }
-    if !connections(view, process).is_empty() {
+    // a command that idles is under way all the same: it speaks
+    if !connections(view, process).is_empty() || commands(view, process).next().is_some() {
         return None;
     }
     if let Some(lost) = record.and_then(|record| lost(view, process, record)) {
         return Some(lost);
     }
     let timer = waits.iter().filter(|wait| wait.on == On::Clock).find_map(|wait| left(wait.limit));
-    let text = format!("{name} has nothing under way: no connection to a model, no child, no input that it waits for");
+    let child = if view.living_children(pid).next().is_some() { "command" } else { "child" };
+    let text =
+        format!("{name} has nothing under way: no connection to a model, no {child}, no input that it waits for");
     let ends = format!("nothing in sight; {}", end_it(view, pid));
     let finding = Finding::hung(pid, "no-connection", "M8", text).ends(ends);
     Some(match timer {

@@ -34,10 +34,14 @@ pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) 
         let finding = Finding::hung(pid, "file-lock", "R2", text).ends(end_it(view, pid));
         return finding.because("/proc/locks names it as holder and as waiter").certain();
     }
-    let why = rules.explain(holder);
+    let why = held_up(rules, holder, pid);
     let text = format!("{name} waits for the lock on {path}, which {} holds", view.name(holder));
     if why.verdict == Verdict::Working || works_below(rules, holder, pid) {
         return Finding::waiting(pid, "lock-wait", rank::CLOCK, format!("{text} and works")).ends("the holder's work");
+    }
+    if goes_on(&why) {
+        let text = format!("{text}: {}", why.sentence);
+        return Finding::waiting(pid, "lock-wait", rank::CLOCK, text).ends("the end of what the holder does");
     }
     let ends = format!("{} lets it go or ends: {}", view.name(holder), end_it(view, holder));
     let finding = Finding::hung(pid, "file-lock", "R2", text).ends(ends);
@@ -46,6 +50,26 @@ pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) 
     let finding = finding.because(format!("/proc/locks names both{does}"));
     // a holder that hangs never lets go; one that sleeps or waits may
     if circle || (steady(view, process, wait) && why.verdict == Verdict::Hung) { finding.certain() } else { finding }
+}
+
+/// What a holder does, or where it merely waits for those below it, what they do; the waiter left out.
+fn held_up(rules: &mut Rules<'_, '_>, holder: Pid, waiter: Pid) -> Finding {
+    let own = rules.explain(holder);
+    if own.rank > rank::IDLE {
+        return own;
+    }
+    let children = below(rules.view.after, holder, waiter);
+    children
+        .into_iter()
+        .map(|pid| rules.explain(pid))
+        .fold(own, |best, next| if next.rank > best.rank { next } else { best })
+}
+
+/// Whether what a holder waits for has a life of its own: a peer that was heard of within the limit, a device.
+fn goes_on(why: &Finding) -> bool {
+    const LIVES: [&str; 7] =
+        ["peer-talks", "peer-keepalive", "peer-wait", "connecting", "disk", "slow-reader", "lock-wait"];
+    why.verdict == Verdict::Waiting && LIVES.contains(&why.signature)
 }
 
 /// Whether something below a holder works, the waiter left out: a build's own process waits for its compilers.
@@ -118,7 +142,7 @@ pub fn sqlite(rules: &mut Rules<'_, '_>, process: &Process) -> Option<Finding> {
     let before =
         view.before.locks.iter().any(|other| other.inode == lock.inode && other.pid == lock.pid && !other.waits);
     let holder = lock.pid.filter(|_| before)?;
-    let why = rules.explain(holder);
+    let why = held_up(rules, holder, pid);
     let (name, other) = (view.name(pid), view.name(holder));
     let text = format!("{name} waits for the database {path}, which {other} has locked");
     if why.verdict == Verdict::Working || works_below(rules, holder, pid) {
@@ -127,6 +151,9 @@ pub fn sqlite(rules: &mut Rules<'_, '_>, process: &Process) -> Option<Finding> {
         );
     }
     let finding = Finding::hung(pid, "sqlite-lock", "R1", text);
-    let because = format!("it naps with the database open, and /proc/locks names {holder} for bytes {} on", lock.from);
+    let because = format!(
+        "it naps with the database open, and /proc/locks names {holder} for bytes {} on; the holder: {}",
+        lock.from, why.sentence
+    );
     Some(finding.because(because).ends(format!("{other} ends its transaction: {}", end_it(view, holder))))
 }

@@ -84,15 +84,22 @@ impl<'a> Rules<'_, 'a> {
             found.extend(pipe::awake(view, process));
         }
         found.extend(network::rule(view, process, &all));
+        let serves = network::serves(view, process, &all);
+        if let Some(serves) = serves.clone().filter(|_| !network::owes(view, process)) {
+            // what a server listens to beside its requests, and what it keeps for them, is no hang of its own
+            let beside = |finding: &Finding| finding.verdict == Verdict::Hung && finding.rank <= rank::SILENT;
+            let (others, kept): (Vec<Finding>, Vec<Finding>) = found.into_iter().partition(beside);
+            found = kept;
+            found.extend(others.first().map(|other| network::serves_beside(serves, other)));
+        }
         found.extend(agent::lingers(view, process, &all));
         found.extend(agent::mute_server(view, process));
         for child in view.living_children(process.pid) {
             found.push(self.explain(child.pid));
         }
         let best = best(found);
-        if best
-            .as_ref()
-            .is_none_or(|best| best.rank < rank::WORKS || (best.pid == process.pid && best.verdict == Verdict::Working))
+        if serves.is_none()
+            && best.as_ref().is_none_or(|best| stop::may_be_for_a_zombie(view, process, best))
             && let Some(zombie) = stop::unreaped(view, process, &all)
         {
             return zombie;
@@ -101,7 +108,7 @@ impl<'a> Rules<'_, 'a> {
             Some(best) if best.rank > rank::IDLE => best,
             // children that idle by design explain little: what the process itself is speaks first
             other => {
-                let rest = self.rest(process, &all);
+                let rest = self.rest(process, &all, serves);
                 other.filter(|other| other.rank > rest.rank).unwrap_or(rest)
             }
         }
@@ -140,7 +147,7 @@ impl<'a> Rules<'_, 'a> {
     }
 
     /// Nothing that matters is waited for: the rest, by what kind of process it is.
-    fn rest(&mut self, process: &'a Process, all: &[Wait]) -> Finding {
+    fn rest(&mut self, process: &'a Process, all: &[Wait], serves: Option<Finding>) -> Finding {
         let view = self.view;
         let pid = process.pid;
         // between two naps of a busy handler it was caught awake
@@ -149,7 +156,10 @@ impl<'a> Rules<'_, 'a> {
         {
             return finding;
         }
-        if let Some(finding) = agent::idle(view, process, all) {
+        if let Some(finding) = agent::endless_command(self, process) {
+            return finding;
+        }
+        if let Some(finding) = agent::idle(view, process, all).or(serves) {
             return finding;
         }
         if let Some(child) = view.living_children(pid).next() {

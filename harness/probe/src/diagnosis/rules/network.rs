@@ -3,7 +3,7 @@
 //! Invariant: a peer is silent only behind the limit that the caller gave; before, it is waited for. Of several connections
 //! the one that was used last speaks: clients keep others for later, and those are silent.
 
-use super::{On, Wait, end_it, span};
+use super::{On, Wait, end_it, left, span};
 use crate::data::{Family, Process, Socket, SocketState, Traffic};
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
@@ -26,7 +26,60 @@ pub fn rule(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Findin
     });
     found
         .filter_map(|(polled, socket)| one(view, process, polled, socket))
+        .chain(waits.iter().filter_map(|wait| datagram(view, process, wait)))
         .reduce(|best, next| if next.rank > best.rank { next } else { best })
+}
+
+/// An answer by a datagram, such as that of a name server: the kernel keeps no clock of those.
+fn datagram(view: &View<'_>, process: &Process, wait: &Wait) -> Option<Finding> {
+    let On::Input(fd) = wait.on else { return None };
+    let socket = process.fd(fd).and_then(|fd| view.socket(fd))?;
+    if socket.family != Family::Udp || socket.remote.is_empty() || view.agent(process.pid).is_some() {
+        return None;
+    }
+    let limit = left(wait.limit).map(|left| format!(" ({left} at a time)")).unwrap_or_default();
+    let text = format!("{} waits for a datagram of {}{limit}", view.name(process.pid), socket.remote);
+    let finding = Finding::waiting(process.pid, "datagram", rank::SILENT - 1, text).guess();
+    Some(finding.because("for how long none has come cannot be seen").ends("a datagram"))
+}
+
+/// A process that waits for whoever calls on it: a listening socket, or one for datagrams of anybody.
+pub fn serves(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Finding> {
+    // an agent's server is a part of it, and says little of what it does
+    if view.agent(process.pid).is_some() {
+        return None;
+    }
+    let at = waits.iter().find_map(|wait| match wait.on {
+        On::Input(fd) => process.fd(fd).and_then(|fd| view.socket(fd)).filter(|socket| {
+            let any = socket.family == Family::Udp && socket.remote.is_empty();
+            any || socket.state == SocketState::Listening
+        }),
+        _ => None,
+    })?;
+    let place = if at.local.is_empty() { String::new() } else { format!(" at {}", at.local) };
+    let text = format!("{} waits for requests{place}", view.name(process.pid));
+    let finding =
+        Finding::waiting(process.pid, "serves", rank::SERVES, text).ends("a request; a server ends when told to");
+    Some(finding.because("it listens there, and has nothing else under way"))
+}
+
+/// A server that listens to something else too, or keeps a connection: an answer may be stuck halfway behind that one.
+pub fn serves_beside(serves: Finding, other: &Finding) -> Finding {
+    let because =
+        format!("no request that can be seen lacks the beginning of an answer; beside that, {}", other.sentence);
+    let serves = serves.because(because);
+    if other.signature == "peer-silent" { serves.guess() } else { serves }
+}
+
+/// Whether a server has been asked something on a connection and has not answered since.
+pub fn owes(view: &View<'_>, process: &Process) -> bool {
+    let outward: Vec<u64> = connections(view, process).iter().map(|(_, socket)| socket.inode).collect();
+    let sockets = process.fds.iter().filter_map(|fd| view.socket(fd));
+    sockets
+        .filter(|socket| socket.state == SocketState::Established && !outward.contains(&socket.inode))
+        .filter_map(|socket| socket.traffic)
+        .filter(|traffic| traffic.received_bytes > 0)
+        .any(|traffic| traffic.sent_bytes == 0 || traffic.since_received_ms < traffic.since_sent_ms)
 }
 
 /// Outward connections: not those that a listening socket took, not those between a process's own descriptors.

@@ -48,10 +48,9 @@ pub fn read(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
         return Some(found);
     }
     let text = format!("{} waits for what {} would write to {}", view.name(pid), view.names(&writers), fd_name(fd.fd));
-    Some(
-        Finding::waiting(pid, "pipe-read", rank::IDLE + 1, text)
-            .ends(format!("{} writes or ends", view.names(&writers))),
-    )
+    let above = view.ancestors(pid).any(|above| writers.contains(&above));
+    let rank = if above { rank::BELOW } else { rank::IDLE + 1 };
+    Some(Finding::waiting(pid, "pipe-read", rank, text).ends(format!("{} writes or ends", view.names(&writers))))
 }
 
 /// A reader that was awake at both looks: what it reads is on the pipe that a stray writes to.

@@ -2,8 +2,8 @@
 //!
 //! Invariant: work is called work; a loop is called one only where the kernel's counters show that nothing comes of it.
 
-use super::{On, Wait, end_it, left, span};
-use crate::data::{Process, State, TimeLimit};
+use super::{On, Wait, end_it, left, span, steady};
+use crate::data::{Does, Object, Process, Signals, State, TimeLimit};
 use crate::diagnosis::Sure;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
@@ -47,7 +47,9 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
         return Some(Finding::working(pid, "working", format!("{name} works: {percent} % of a core")));
     }
     if view.turnover(pid) {
-        return Some(Finding::working(pid, "working", format!("{name} works: processes below it come and go")));
+        let finding = Finding::working(pid, "working", format!("{name} works: processes below it come and go"));
+        let because = "a script that tries again and again, without an end, looks the same";
+        return Some(Finding { sure: Sure::Likely, ..finding }.because(because));
     }
     let moved = io.read_bytes + io.written_bytes;
     if moved >= MOVES_BYTES && io.reads + io.writes > 1 {
@@ -123,6 +125,33 @@ fn never_ends(view: &View<'_>, process: &Process) -> Finding {
     Finding::hung(pid, "never-ends", "B5", text).ends(end_it(view, pid)).because("it was started to follow")
 }
 
+/// Whether a futex wait is for memory that other processes may share: FUTEX_PRIVATE_FLAG (128, linux/futex.h) is not set,
+/// and it is no pthread_join, which waits, without that flag, until a word is no longer the id of a thread.
+fn shares(process: &Process, wait: &Wait) -> bool {
+    let thread = process.threads.iter().find(|thread| thread.tid == wait.tid);
+    let call = thread.and_then(|thread| thread.call.as_ref()).filter(|call| call.does == Does::Futex);
+    // in a pid namespace of its own a thread's id is another; the words of locks and semaphores are 0, 1 and 2
+    let joins = |word: u64| match process.ns_pid == process.pid {
+        true => process.threads.iter().any(|thread| thread.tid as u64 == word),
+        false => word > 2,
+    };
+    call.is_some_and(|call| call.args[1] & 128 == 0 && !joins(call.args[2]))
+}
+
+/// A pipe that a process reads and whose other end it holds alone, while all its other threads wait for each other.
+fn only_its_own(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<i32> {
+    let own = |wait: &Wait| match wait.on {
+        On::Input(fd) if !wait.polled => process
+            .fd(fd)
+            .filter(|fd| view.own_channel(process, fd) && view.other_end(process, fd, true).is_empty())
+            .map(|fd| fd.fd),
+        _ => None,
+    };
+    let first = waits.iter().find_map(own)?;
+    let still = |wait: &Wait| steady(view, process, wait) && (own(wait).is_some() || wait.on == On::Futex);
+    waits.iter().all(still).then_some(first)
+}
+
 /// Nothing that matters is waited for.
 pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
     let pid = process.pid;
@@ -149,6 +178,11 @@ pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
         };
     }
     if waits.iter().all(|wait| wait.on == On::Futex) {
+        if waits.iter().any(|wait| shares(process, wait)) {
+            let text =
+                format!("{name} waits for memory that it shares with others, and who would wake it cannot be seen");
+            return Finding::unknown(pid, &text).rank(rank::BELOW + 1);
+        }
         let never = waits.iter().all(|wait| wait.limit == TimeLimit::Never);
         let still = waits.iter().all(|wait| view.switches(pid, wait.tid) == 0);
         let each = if waits.len() == 1 {
@@ -157,23 +191,52 @@ pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
             "its threads wait for each other"
         };
         if never && still {
+            if Signals::has(process.signals.caught, libc::SIGTERM) {
+                let text = format!("{name} waits inside itself: {each}, or for a signal that it handles");
+                let finding = Finding::unknown(pid, &text).ends("a signal that it handles, where it waits for one");
+                return finding.because("all threads are in futex waits without a time limit, and it handles TERM: a server that sleeps until it is told to end looks the same as a deadlock");
+            }
             let text = format!("{name} is deadlocked: {each}, and none waits for anything else");
             let finding = Finding::hung(pid, "thread-deadlock", "", text).ends(end_it(view, pid));
-            return finding.because("all threads are in futex waits without a time limit; shared memory of another process could still wake them");
+            return finding.because(
+                "all threads are in futex waits without a time limit, on memory that is this process's alone",
+            );
         }
         let text = format!("{name} waits inside itself, with a time limit");
         return Finding::waiting(pid, "timer", rank::IDLE, text).ends("a timer of its own");
     }
+    if let Some(fd) = only_its_own(view, process, waits) {
+        let text = format!("{name} reads {}, to which nobody but itself could write", super::fd_name(fd));
+        let finding = Finding::hung(pid, "own-pipe", "", text).ends(end_it(view, pid));
+        return finding.because("it holds the only other end, and none of its threads does anything else: whoever was to write has ended, or never began");
+    }
     if waits.iter().any(|wait| wait.on == On::Signal) {
-        let text = format!("{name} waits for a signal");
-        return Finding::hung(pid, "signal-wait", "", text).ends("a signal").guess().rank(rank::IDLE);
+        // handlers of faults are no sign of a wait for one
+        let faults = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGABRT];
+        let handled = (1..=64).any(|signal| Signals::has(process.signals.caught, signal) && !faults.contains(&signal));
+        if !handled && waits.len() == 1 {
+            let text = format!("{name} sleeps without an end");
+            let finding = Finding::hung(pid, "never-ends", "B5", text).ends(end_it(view, pid));
+            return finding.because("it waits for a signal and handles none: only one that ends it could wake it");
+        }
+        let text =
+            format!("{name} waits for a signal, or for an alarm of its own, and who would send it cannot be seen");
+        return Finding { signature: "signal-wait", ..Finding::unknown(pid, &text) }.ends("a signal that it handles");
+    }
+    let watched = |wait: &Wait| match wait.on {
+        On::Input(fd) => process.fd(fd).is_some_and(|fd| fd.what == Object::Inotify),
+        _ => false,
+    };
+    if waits.iter().any(watched) {
+        let text = format!("{name} watches files, and waits for one to change");
+        return Finding::waiting(pid, "watches", rank::SERVES, text).ends("a change; it ends when told to");
     }
     let nearest = waits.iter().filter(|wait| wait.on == On::Clock).map(|wait| match wait.limit {
         TimeLimit::GivenMs(ms) | TimeLimit::LeftMs(ms) => ms,
         TimeLimit::Never | TimeLimit::Unknown => u64::MAX,
     });
     let timers = process.fds.iter().filter_map(|fd| match fd.what {
-        crate::data::Object::Timer { left_ms } => left_ms,
+        Object::Timer { left_ms } => left_ms,
         _ => None,
     });
     match nearest.chain(timers).min() {

@@ -3,8 +3,8 @@
 //! Invariant: a pipeline is followed to its source; only a writer that is above the reader, or outside its tree, makes an
 //! open standard input.
 
-use super::{Rules, Wait, best, end_it, fd_name, same, steady, waits_for};
-use crate::data::{Descriptor, Mode, Object, Pid, Process};
+use super::{On, Rules, Wait, best, end_it, fd_name, left, same, span, steady, waits_for};
+use crate::data::{Descriptor, Mode, Object, Pid, Process, TimeLimit};
 use crate::diagnosis::Verdict;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
@@ -34,7 +34,21 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
         let text = format!("{} reads {} as it comes", view.name(process.pid), fd_name(0));
         return Some(Finding::waiting(process.pid, "reads", rank::CLOCK, text).ends("the end of its input"));
     }
+    if let Some(most) = once(view, process, wait) {
+        let text = format!("{} waits for its standard input to say something, at most {most}", view.name(process.pid));
+        let finding = Finding::waiting(process.pid, "stdin-limit", rank::CLOCK, text).ends("a line, or time");
+        return Some(finding.because(format!("{} gave itself that limit, and has never reached it", wait.call)));
+    }
     Some(open(view, process, wait, &nearest_first(&over, &above)))
+}
+
+/// The limit of a poll of standard input alone that is longer than the process has lived: it is no loop's, such as
+/// `read -t`. An event loop's own nearest timer is no limit.
+fn once(view: &View<'_>, process: &Process, wait: &Wait) -> Option<String> {
+    let TimeLimit::GivenMs(most) = wait.limit else { return None };
+    let lived = view.after.at_ns.saturating_sub(process.began_ns) / 1_000_000;
+    let alone = view.waits(process).iter().all(|other| other.on == wait.on || (other.polled && other.on == On::Clock));
+    (alone && most > lived && !wait.call.starts_with("epoll")).then(|| span(most))
 }
 
 fn nearest_first(over: &[Pid], above: &[Pid]) -> Vec<Pid> {
@@ -103,7 +117,8 @@ fn open(view: &View<'_>, process: &Process, wait: &Wait, writers: &[Pid]) -> Fin
     let ends = format!("{who} closes its end or writes to it; next time, {start}; from outside: {}", end_it(view, pid));
     let mut finding = Finding::hung(pid, "stdin-open", mechanism, text).ends(ends);
     let call = if wait.polled {
-        format!("{} watches descriptor 0", wait.call)
+        let limit = left(wait.limit).map(|left| format!(", {left} at a time")).unwrap_or_default();
+        format!("{} watches descriptor 0{limit}", wait.call)
     } else {
         format!("{}(0) has no time limit", wait.call)
     };
@@ -117,6 +132,9 @@ fn open(view: &View<'_>, process: &Process, wait: &Wait, writers: &[Pid]) -> Fin
             let because = format!("{call}, and {}, which could end it, waits for {name} itself", view.name(writer));
             if wait.polled { finding.because(because) } else { finding.because(because).certain() }
         }
+        None if mechanism == "B1" => finding.because(format!(
+            "{call}; {who} might still write: a tool server that waits for requests looks the same, where nothing in its name says that it is one"
+        )),
         None => finding.because(format!("{call}; {who} might still write")),
     }
 }

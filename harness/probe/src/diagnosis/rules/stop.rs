@@ -72,6 +72,19 @@ fn touches(process: &Process) -> Option<(&'static str, &'static str)> {
     })
 }
 
+/// Whether a process's own finding leaves room for a child that has ended unnoticed: one that sleeps, serves, works or waits
+/// for a peer has a child that it does not care for. An agent that only computes beside one has lost its end
+/// (oven-sh/bun#34069).
+pub fn may_be_for_a_zombie(view: &View<'_>, process: &Process, best: &Finding) -> bool {
+    match best.verdict {
+        Verdict::Waiting => best.rank <= rank::IDLE,
+        Verdict::Working => {
+            best.pid == process.pid && best.signature == "computing" && view.agent(process.pid).is_some()
+        }
+        _ => best.rank <= rank::LOOP,
+    }
+}
+
 /// A child that has ended while its parent waits for something else.
 pub fn unreaped(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Finding> {
     let zombie = view.zombies(process.pid).next()?;

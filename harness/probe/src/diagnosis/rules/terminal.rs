@@ -45,6 +45,10 @@ pub fn read(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) ->
             Finding { mechanism: Some("T3"), ..finding }.because("whether anybody sits there cannot be seen from here"),
         );
     }
+    // a server that also takes keys waits for its requests
+    if wait.polled && super::network::serves(view, process, &view.waits(process)).is_some() {
+        return None;
+    }
     // a loop over several descriptors with the terminal among them is a program with a screen of its own
     let comm = process.comm.as_str();
     let (signature, mechanism, does) = if PAGERS.contains(&comm) {
