@@ -49,7 +49,8 @@ impl Source {
             5 => Fault::Event(EventFault {
                 kind: self.about(turns, &EVENTS),
                 nth,
-                does: match self.below(6) {
+                // one that is lost is what the field meets most
+                does: match self.weighted(&[1, 1, 1, 1, 1, 4]) {
                     0 => EventDoes::Delay(self.span()),
                     1 => EventDoes::Cut(self.span()),
                     2 => EventDoes::Duplicate,
@@ -104,7 +105,7 @@ impl Source {
         let Fault::Event(event) = fault else { return None };
         let topic = event.kind.split('.').next().unwrap_or_default();
         let paths: Vec<&str> = PATHS.iter().copied().filter(|path| path.contains(topic)).collect();
-        if paths.is_empty() || !self.one_in(3) {
+        if paths.is_empty() || !self.one_in(2) {
             return None;
         }
         let path = self.pick(&paths).to_owned();
