@@ -33,6 +33,14 @@ pub fn add(snapshot: &mut Snapshot) {
         };
         lacks.push(Lack { what, remedy });
     }
+    let holds = |process: &&Process| snapshot.locks.iter().any(|lock| !lock.waits && lock.pid == Some(process.pid));
+    let hidden: Vec<&Process> = snapshot.around.values().filter(|process| !process.fds_read).filter(holds).collect();
+    if !hidden.is_empty() {
+        lacks.push(Lack {
+            what: format!("what {} does, which holds a lock", names(&hidden)),
+            remedy: format!("run as that user or as root: sudo rehang why {}", snapshot.roots[0]),
+        });
+    }
     if uid != 0 && !unseen_ends(snapshot).is_empty() {
         lacks.push(Lack {
             what: format!("who holds the other end of {}", unseen_ends(snapshot).join(", ")),

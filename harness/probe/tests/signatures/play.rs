@@ -12,6 +12,7 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::process::{Pid, Signal, getpid, set_parent_process_death_signal, setpgid, setsid};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::ops::ControlFlow;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -224,8 +225,14 @@ pub fn play(words: &[String]) {
         ["look-at", pid] => {
             let (options, limits) = (rehang_probe::Options { ask: true }, rehang_probe::Limits::default());
             let pid = pid.parse().expect("a number");
-            let look = rehang_probe::look(&[pid], &options, &limits, Duration::from_millis(1)).expect("it lives");
-            println!("{}", serde_json::to_string(&look.diagnosis).expect("JSON"));
+            rehang_probe::watch(&[pid], &options, &limits, Duration::from_millis(10), |look| {
+                if !crate::stage::stands_still(look) {
+                    return ControlFlow::Continue(());
+                }
+                println!("{}", serde_json::to_string(&look.diagnosis).expect("JSON"));
+                ControlFlow::Break(())
+            })
+            .expect("it lives");
         }
         ["flock", path] => {
             let file = open(path, OFlags::RDWR);

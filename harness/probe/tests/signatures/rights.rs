@@ -3,7 +3,7 @@
 //! Invariant: the reader is a process of its own, and an ordinary user's wherever that can be had.
 
 use crate::set_up::piped;
-use crate::stage::Stage;
+use crate::stage::{Stage, path};
 use rehang_probe::Pid;
 use serde_json::Value;
 use std::os::unix::process::CommandExt;
@@ -16,8 +16,13 @@ type Check = fn() -> Result<(), String>;
 
 /// The checks by name.
 pub fn all() -> impl Iterator<Item = (&'static str, Check)> {
-    let all: [(&str, Check); 2] =
-        [("rights-over-another-user", another_user), ("rights-over-one-that-hides", one_that_hides)];
+    let all: [(&str, Check); 5] = [
+        ("rights-over-another-user", another_user),
+        ("rights-over-one-that-hides", one_that_hides),
+        ("rights-over-a-child", a_child),
+        ("rights-over-whoever-writes", whoever_writes),
+        ("rights-over-whoever-holds-a-lock", whoever_holds_a_lock),
+    ];
     all.into_iter()
 }
 
@@ -41,6 +46,49 @@ fn one_that_hides() -> Result<(), String> {
     stage.start(command);
     let pid = stage.root()?;
     lacks(&seen(&stage, pid)?, &["descriptors", "run as root, or with CAP_SYS_PTRACE"])
+}
+
+/// Its own call is hidden, and so is its child's.
+fn a_child() -> Result<(), String> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    let mut stage = Stage::new()?;
+    piped(&mut stage, &["wait-for", "read-stdin"]);
+    let pid = stage.root()?;
+    lacks(&seen(&stage, pid)?, &["descriptors", &format!("sudo rehang why {pid}")])
+}
+
+/// A process of one's own, whose standard input root holds: it may be the end of a pipeline.
+fn whoever_writes() -> Result<(), String> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    let mut stage = Stage::new()?;
+    let mut command = stage.player(&["read-stdin"]);
+    as_nobody(&mut command);
+    command.stdin(Stdio::piped());
+    stage.start(command);
+    let pid = stage.root()?;
+    lacks(&seen(&stage, pid)?, &["the other end of descriptor 0", &format!("sudo rehang why {pid}")])
+}
+
+/// A process of one's own that waits for a lock of root's.
+fn whoever_holds_a_lock() -> Result<(), String> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    let mut stage = Stage::new()?;
+    let file = path(&stage, "index.lock");
+    std::fs::write(&file, b"").map_err(|error| error.to_string())?;
+    std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o666))
+        .map_err(|error| error.to_string())?;
+    let holder = stage.player(&["hold-lock", "flock", &file, "sleep"]);
+    let mut waiter = stage.player(&["flock", &file]);
+    as_nobody(&mut waiter);
+    stage.start_behind(holder, waiter);
+    let pid = stage.root()?;
+    lacks(&seen(&stage, pid)?, &["which holds a lock", &format!("sudo rehang why {pid}")])
 }
 
 fn as_nobody(command: &mut std::process::Command) {

@@ -201,7 +201,7 @@ fn judge(case: &Case, look: &Look) -> Result<(), String> {
 }
 
 /// No thread of the tree was on a processor, or on its way to one, at any moment of the window, and nobody came or went.
-fn stands_still(look: &Look) -> bool {
+pub fn stands_still(look: &Look) -> bool {
     let still = |before: &Snapshot, after: &Snapshot| {
         after.tree.len() == before.tree.len()
             && after.tree.values().all(|process| {

@@ -44,6 +44,10 @@ pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) 
         return Finding::waiting(pid, "lock-wait", rank::CLOCK, text).ends("the end of what the holder does");
     }
     let ends = format!("{} lets it go or ends: {}", view.name(holder), end_it(view, holder));
+    if view.process(holder).is_some_and(|holder| !holder.fds_read) {
+        let finding = Finding::unknown(pid, &format!("{text}; what that does may not be read"));
+        return Finding { signature: "file-lock", mechanism: Some("R2"), ..finding }.ends(ends).rank(rank::CLOCK);
+    }
     let finding = Finding::hung(pid, "file-lock", "R2", text).ends(ends);
     let circle = waits_for(view, holder, pid).1;
     let does = if why.sentence.is_empty() { String::new() } else { format!("; the holder: {}", why.sentence) };

@@ -163,8 +163,11 @@ impl<'a> Rules<'_, 'a> {
             return finding;
         }
         if let Some(child) = view.living_children(pid).next() {
+            // any child that is understood has spoken by now
             let text = format!("{} waits for {}, which lives", view.name(pid), view.name(child.pid));
-            return Finding::waiting(pid, "live-child", rank::UNKNOWN + 1, text).ends("the child's end");
+            let why = self.explain(child.pid).sentence;
+            let finding = Finding::unknown(pid, &text).rank(rank::UNKNOWN + 1).because(why);
+            return Finding { signature: "live-child", ..finding }.ends("the child's end");
         }
         run::rest(view, process, all)
     }

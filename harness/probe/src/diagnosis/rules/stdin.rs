@@ -39,6 +39,13 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
         let finding = Finding::waiting(process.pid, "stdin-limit", rank::CLOCK, text).ends("a line, or time");
         return Some(finding.because(format!("{} gave itself that limit, and has never reached it", wait.call)));
     }
+    // root sees all processes of its pid namespace, so that who is not in sight is outside of it, and no part of a pipeline
+    if over.is_empty() && view.after.reader.uid != 0 {
+        let text =
+            format!("{} waits for its standard input, and who holds it open may not be seen", view.name(process.pid));
+        let finding = Finding::unknown(process.pid, &text).rank(rank::CLOCK);
+        return Some(Finding { signature: "stdin-open", ..finding }.ends("a line, or the end of its input"));
+    }
     Some(open(view, process, wait, &nearest_first(&over, &above)))
 }
 
@@ -84,7 +91,7 @@ fn pipeline(rules: &mut Rules<'_, '_>, process: &Process, writers: &[Pid]) -> Fi
 fn open(view: &View<'_>, process: &Process, wait: &Wait, writers: &[Pid]) -> Finding {
     let pid = process.pid;
     let (name, kind) = (view.name(pid), view.agent(pid));
-    let holders = view.names(writers);
+    let holders = if writers.is_empty() { "a process that is not in sight".to_owned() } else { view.names(writers) };
     let messages =
         kind.is_some_and(|kind| kind.name == "claude") && process.args.iter().any(|arg| arg.contains("stream-json"));
     let hook = hook_of(view, process);
