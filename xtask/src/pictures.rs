@@ -36,6 +36,9 @@ const WHOLE_MAX_BYTES: u64 = 12 * 1024 * 1024;
 /// What `rehang run` says to the hostile scenario, which hangs and says that it does not.
 const HANG: u8 = 3;
 
+/// A file with errors, which stands beside it.
+const BROKEN: &str = "broken.toml";
+
 /// What CI prints where there is no Chromium.
 pub const MISSING: &str = "pictures: NOT RUN: chromium is missing (apt install chromium, or name one in $CHROMIUM)";
 
@@ -80,12 +83,21 @@ fn make(sh: &Shell, folder: &Path) -> xshell::Result<PathBuf> {
     sh.write_file(&hostile, self::hostile())?;
     let hostile = hostile.display().to_string();
     let rehang = tools::built(sh, false)?;
-    let hostile = ["--strategy", "none", "--scenarios", hostile.as_str()];
-    for (name, rest, wanted) in [("few", &["question/row-diff"][..], 0), ("many", &[], 0), ("hostile", &hostile, HANG)]
-    {
+    let broken = folder.join(BROKEN);
+    sh.write_file(&broken, "titel = \"<b>\"\n")?;
+    let broken = broken.display().to_string();
+    let hostile =
+        ["--stage", "sim", "--strategy", "none", "--scenarios", hostile.as_str(), "--scenarios", broken.as_str()];
+    let both = ["--stage", "both", "--strategy", "none", "question/row-diff"];
+    for (name, rest, wanted) in [
+        ("few", &["--stage", "sim", "question/row-diff"][..], 0),
+        ("many", &["--stage", "sim"], 0),
+        ("both", &both, 0),
+        ("hostile", &hostile, HANG),
+    ] {
         println!("pictures: making the report `{name}`");
         let mut run = std::process::Command::new(&rehang);
-        run.args(["run", "--stage", "sim", "--report"]).arg(folder.join(name)).args(rest);
+        run.args(["run", "--report"]).arg(folder.join(name)).args(rest);
         let code = tools::code(run.current_dir(tools::root()).stdout(std::process::Stdio::null()).status());
         if code != wanted {
             println!(
@@ -160,6 +172,7 @@ impl Visit {
         self.mouse(&url("many"))?;
         self.keys(&url("many"))?;
         self.hostile(&url("hostile"))?;
+        self.stages(&url("both"))?;
         self.in_all_looks("reproduced", &url("reproduced"), "")?;
         self.squares(&url("tuned"))
     }
@@ -323,6 +336,19 @@ impl Visit {
         for key in ["ArrowDown", "ArrowRight"] {
             self.browser.press(key)?;
         }
+        // what has the focus lies under no head that sticks, and the heads are seen with it
+        let seen = "(() => { const of = (e, y) => { const b = e.getBoundingClientRect(), t = document.elementFromPoint(b.x + b.width / 2, b.y + y); return e === t || e.contains(t); }; \
+                    const e = document.activeElement; return of(e, 3) && of(document.querySelectorAll('#heat thead th')[e.closest('td').cellIndex - 1], 6); })()";
+        let start = self.browser.eval(at)?;
+        self.browser.press("End")?;
+        let end = self.browser.eval(at)?;
+        self.demand("End goes to a row's last square", end != start && end.is_string());
+        for key in ["ArrowDown", "ArrowLeft", "ArrowUp", "ArrowRight"] {
+            for _ in 0..45 {
+                self.browser.press(key)?;
+            }
+            self.until(&format!("the focus and its head are seen behind 45 × {key}"), seen)?;
+        }
         let moved = self.browser.eval(at)?;
         self.demand("arrow keys move in the scoreboard", moved != first && moved.is_string());
         let outline = "(() => { const s = getComputedStyle(document.activeElement); return s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 2; })()";
@@ -335,6 +361,10 @@ impl Visit {
         self.browser.press("Enter")?;
         self.until("Enter opens a cell", "document.documentElement.dataset.shown.startsWith('#cell=')")?;
         self.until("the focus is on its title", "document.activeElement.id === 'cell-title'")?;
+        self.until(
+            "the page is called as the cell",
+            "document.title.startsWith(document.getElementById('cell-title').textContent)",
+        )?;
         self.tab_to("a row of the timeline", "document.activeElement.matches('.lanes tr')")?;
         let row = "document.activeElement.rowIndex";
         let before = self.number(row)?;
@@ -356,9 +386,32 @@ impl Visit {
         Ok(())
     }
 
-    /// Markup, control characters, bidi and length stay text.
+    /// A cell that ran on two stages stands there twice, and each opens.
+    fn stages(&mut self, url: &str) -> io::Result<()> {
+        self.open(url, "")?;
+        let opened = self.browser.eval(
+            "(async () => { const told = new Set(); for (const hash of [...document.querySelectorAll('#cells a')].map((a) => a.getAttribute('href'))) { \
+             location.hash = hash; while (document.documentElement.dataset.shown !== hash) await new Promise((r) => setTimeout(r, 1)); \
+             told.add(document.querySelector('#cell-title').textContent + document.querySelector('#cell pre.wrap').textContent); } return told.size; })()",
+        )?;
+        let listed = self.number("document.getElementById('count').textContent")?;
+        self.demand("each cell of each stage opens", opened.as_f64() == Some(listed));
+        self.quiet("both");
+        Ok(())
+    }
+
+    /// Markup, control characters, bidi and length stay text; what is wrong is what is said first.
     fn hostile(&mut self, url: &str) -> io::Result<()> {
         self.open(url, "")?;
+        let named = format!("document.querySelector('#unseen li').textContent.includes('{BROKEN}: line 1')");
+        self.until("a file with errors is named, with what is wrong", &named)?;
+        self.tab_to("what is not as expected", "document.activeElement.matches('header .bad')")?;
+        self.browser.press("Enter")?;
+        self.until(
+            "it opens the list of it",
+            "document.getElementById('bad').checked && document.activeElement.id === 'list-title'",
+        )?;
+        self.until("which says why", "/^NOT: .+/.test(document.querySelector('#cells td.bad').textContent)")?;
         let hash = self.browser.eval("document.querySelector('#cells a').getAttribute('href')")?;
         let hash = hash.as_str().unwrap_or_default().to_owned();
         self.in_all_looks("hostile", url, &hash)?;

@@ -10,7 +10,9 @@ use crate::report::{is_failure, why};
 use crate::unit::CellAnswer;
 use crate::upstream::row::Row;
 use rehang_judge::{Trace, ndjson};
-use rehang_report::{CellPage, Colour, Detail, Page, Square, Table, Unexpected, cast, html, markdown, table};
+use rehang_report::{
+    About, CellPage, Colour, Detail, Page, Square, Table, Unexpected, Unseen, cast, html, markdown, table,
+};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
@@ -20,7 +22,13 @@ use std::path::Path;
 ///
 /// # Errors
 /// A folder that cannot be written.
-pub fn report(folder: &Path, title: &str, command: &str, outcome: &Outcome) -> Result<(), CommandError> {
+pub fn report(
+    folder: &Path,
+    title: &str,
+    command: &str,
+    outcome: &Outcome,
+    bad_files: &[BadFile],
+) -> Result<(), CommandError> {
     outputs::folder(folder)?;
     let (mut cells, mut names) = (Vec::new(), FileNames::default());
     for answer in &outcome.cells {
@@ -32,11 +40,17 @@ pub fn report(folder: &Path, title: &str, command: &str, outcome: &Outcome) -> R
         }
         cells.push(page);
     }
-    let unexpected = outcome.cells.iter().filter(|cell| is_failure(cell)).count();
+    // what is not as expected is what a reader looks for
+    cells.sort_by_key(|cell| cell.mismatches.is_empty());
+    let bad_files = bad_files.iter().map(|bad| Unseen { name: bad.file.clone(), why: bad.errors.join("; ") });
+    let broken = outcome.cells.iter().filter(|cell| cell.row.is_none());
+    let broken = broken.map(|cell| Unseen { name: cell.id.clone(), why: why(cell).join("; ") });
     let page = Page {
         title: title.to_owned(),
         command: command.to_owned(),
-        summary: format!("{} cells, {unexpected} not as expected", outcome.cells.len()),
+        ran: outcome.cells.len(),
+        unexpected: outcome.cells.iter().filter(|cell| is_failure(cell)).count(),
+        unseen: bad_files.chain(broken).collect(),
         reading: reading(&outcome.scenarios),
         score: outcome.score.rows(),
         cells,
@@ -158,6 +172,7 @@ fn page(answer: &CellAnswer) -> Option<(Trace, CellPage)> {
     let row = answer.row.clone()?;
     let (_, trace) = ndjson::read(answer.trace.as_deref()?.as_bytes()).ok()?;
     let control = answer.arm == rehang_scenario::Arm::Control;
-    let page = CellPage::new(&answer.id, row, control, &answer.mechanism, why(answer), &trace);
+    let about = About { id: &answer.id, title: &answer.title, mechanism: &answer.mechanism, control };
+    let page = CellPage::new(&about, row, why(answer), &trace);
     Some((trace, page))
 }

@@ -93,13 +93,15 @@ impl Report<'_> {
         let style = if failed == 0 && self.selected.problems.is_empty() { GOOD } else { BAD };
         writeln!(
             out,
-            "{style}{}{style:#}: {total} cells of {} scenarios on {} in {:.1} s",
+            "{style}{}{style:#}: {} of {} on {} in {:.1} s",
             match self.selected.problems.len() {
                 _ if failed > 0 => "NOT as expected".to_owned(),
                 0 => "as expected".to_owned(),
+                1 => "1 file has errors; the others as expected".to_owned(),
                 n => format!("{n} files have errors; the others as expected"),
             },
-            self.selected.scenarios,
+            counted(total, "cell"),
+            counted(self.selected.scenarios, "scenario"),
             match self.stage {
                 Where::Both => "sim and lockstep, one trace each",
                 Where::Sim => "sim",
@@ -118,9 +120,13 @@ impl Report<'_> {
                 *proofs.entry(proof).or_default() += 1;
             }
         }
+        let horizon = proofs.remove(HORIZON);
         let proofs: Vec<String> = proofs.iter().map(|(proof, n)| format!("{n} by {proof}")).collect();
         if !proofs.is_empty() {
             writeln!(out, "hangs proved: {}", proofs.join(", "))?;
+        }
+        if let Some(n) = horizon {
+            writeln!(out, "hangs not proved, virtual time ran out: {n}")?;
         }
         let (only, cells) = (self.selected.lockstep_only, self.selected.cells);
         if only > 0 {
@@ -240,6 +246,19 @@ fn mechanisms(board: &Scoreboard, width: usize) -> String {
     lines.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
+/// The word of a hang that nothing proves: virtual time ran out.
+const HORIZON: &str = "horizon";
+
+/// What a hang's proof is, said behind a verdict.
+pub fn proved(proof: &str) -> String {
+    if proof == HORIZON { "not proved: virtual time ran out".to_owned() } else { format!("proved by {proof}") }
+}
+
+/// So many of what has a plural with an `s`.
+pub fn counted(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
 /// Whether a cell is not as expected, for whatever reason.
 pub fn is_failure(cell: &CellAnswer) -> bool {
     !cell.mismatches.is_empty() || cell.fault.is_some() || cell.differs.is_some()
@@ -297,6 +316,13 @@ fn bounded(timeline: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rehang_scenario::model::Proof;
+
+    #[test]
+    fn a_horizon_is_no_proof() {
+        assert_eq!(proved("lasso"), "proved by lasso");
+        assert_eq!(proved(rehang_judge::verdict::proof_word(Proof::Horizon)), "not proved: virtual time ran out");
+    }
 
     #[test]
     fn a_long_timeline_keeps_its_head_and_its_tail() {

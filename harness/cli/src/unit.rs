@@ -92,6 +92,8 @@ pub struct CellAnswer {
     pub stage: Stage,
     /// Its mechanism.
     pub mechanism: String,
+    /// What happens in its scenario, in a line.
+    pub title: String,
     /// Its row; none where rehang itself failed.
     pub row: Option<Row>,
     /// What is not as expected, a line each.
@@ -143,6 +145,7 @@ fn failed(unit: &Unit, wanted: &Wanted, stage: Stage, fault: String) -> CellAnsw
         arm: wanted.arm,
         stage,
         mechanism: unit.main.mechanism.clone(),
+        title: unit.main.title.clone(),
         row: None,
         mismatches: Vec::new(),
         unexpected_hang: false,
@@ -258,6 +261,7 @@ impl Runner<'_> {
             arm: wanted.arm,
             stage: self.stage,
             mechanism: ran.facts.mechanism.clone(),
+            title: self.unit.main.title.clone(),
             row: Some(row),
             mismatches,
             unexpected_hang,

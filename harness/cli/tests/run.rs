@@ -127,12 +127,13 @@ fn a_bad_file_is_in_every_form_of_the_report() {
     assert!(last["summary"]["bad_files"][0]["errors"][0].as_str().is_some_and(|e| e.starts_with("line 1: ")), "{last}");
     let junit = run("junit");
     assert!(junit.contains("errors=\"1\"") && junit.contains("<testcase name=\"./bad.toml\""), "{junit}");
-    assert!(run("human").contains("1 files have errors"));
+    assert!(run("human").contains("1 file has errors"));
     let summary = std::fs::read_to_string(folder.path().join("s.md")).expect("a summary");
     assert!(summary.starts_with("### rehang: 1 FILE HAS ERRORS; "), "{summary}");
     assert!(summary.contains("- `./bad.toml`: `line 1: "), "{summary}");
     let page = std::fs::read_to_string(folder.path().join("r/index.html")).expect("a report");
-    assert!(page.contains("; 1 more files have errors"), "the page is silent about it");
+    assert!(page.contains("; 1 more file with errors"), "the page is silent about it");
+    assert!(page.contains("<li><code>./bad.toml</code>: line 1: "), "the page does not name it");
 }
 
 #[test]

@@ -29,6 +29,8 @@ pub struct CellPage {
     pub control: bool,
     /// Its mechanism.
     pub mechanism: String,
+    /// What happens in its scenario, in a line.
+    pub title: String,
     /// What is not as expected.
     pub mismatches: Vec<String>,
     /// The lanes, from left to right.
@@ -77,9 +79,22 @@ pub struct Bar {
     pub to: Option<usize>,
 }
 
+/// What a cell is.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct About<'a> {
+    /// Its name.
+    pub id: &'a str,
+    /// What happens in its scenario, in a line.
+    pub title: &'a str,
+    /// Its mechanism.
+    pub mechanism: &'a str,
+    /// The control arm.
+    pub control: bool,
+}
+
 impl CellPage {
     /// A page of a cell that ran.
-    pub fn new(id: &str, row: Row, control: bool, mechanism: &str, mismatches: Vec<String>, trace: &Trace) -> CellPage {
+    pub fn new(about: &About<'_>, row: Row, mismatches: Vec<String>, trace: &Trace) -> CellPage {
         let terminal = Terminal::ALL.into_iter().find(|t| t.name() == row.terminal).unwrap_or(Terminal::Null);
         let facts = CellFacts::new(&row.scenario, &row.strategy, terminal);
         let progress_ms = verdict(trace, &facts).last_progress.since(VTime::ZERO).as_ms();
@@ -89,10 +104,11 @@ impl CellPage {
         shown.retain(|row| !row.event.is_some_and(is_end));
         let lanes = lanes(trace, &row.strategy);
         let mut page = CellPage {
-            id: id.to_owned(),
+            id: about.id.to_owned(),
             row,
-            control,
-            mechanism: mechanism.to_owned(),
+            control: about.control,
+            mechanism: about.mechanism.to_owned(),
+            title: plain(about.title, SAID_MAX),
             mismatches: mismatches.iter().map(|line| plain(line, SAID_MAX)).collect(),
             rows: Vec::new(),
             asks: Vec::new(),

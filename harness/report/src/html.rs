@@ -9,8 +9,10 @@
 use crate::cell::{CellPage, plain};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use rehang_judge::score::ScoreRow;
+use rehang_scenario::mechanism::mechanism;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 
 const SCRIPT: &str = include_str!("page/report.js");
 const STYLE: &str = include_str!("page/report.css");
@@ -28,8 +30,12 @@ pub struct Page {
     pub title: String,
     /// The command that makes this report again.
     pub command: String,
-    /// A line about the whole: how many cells, how many not as expected.
-    pub summary: String,
+    /// How many cells ran.
+    pub ran: usize,
+    /// How many of them are not as expected.
+    pub unexpected: usize,
+    /// What was to run and could not: the first thing that is said.
+    pub unseen: Vec<Unseen>,
     /// The words that make a command read these cells' files, a blank before them: ` --scenarios my-hang.toml`.
     pub reading: String,
     /// The scoreboard.
@@ -38,10 +44,20 @@ pub struct Page {
     pub cells: Vec<CellPage>,
 }
 
+/// What was to run and could not.
+#[derive(Debug, Clone, Default)]
+pub struct Unseen {
+    /// A file, or a cell.
+    pub name: String,
+    /// Why.
+    pub why: String,
+}
+
 /// What the list of cells shows: the rest of a cell stands in its chunk.
 #[derive(Serialize)]
 struct Entry<'a> {
     id: &'a str,
+    stage: &'a str,
     strategy: &'a str,
     mechanism: &'a str,
     terminal: &'a str,
@@ -49,7 +65,7 @@ struct Entry<'a> {
     outcome: &'a str,
     why: Option<&'a str>,
     broken: &'a [String],
-    expected: bool,
+    wrong: Option<&'a str>,
     virtual_ms: u64,
 }
 
@@ -63,6 +79,7 @@ fn entry(cell: &CellPage) -> Entry<'_> {
     let row = &cell.row;
     Entry {
         id: &cell.id,
+        stage: &row.stage,
         strategy: &row.strategy,
         mechanism: &cell.mechanism,
         terminal: &row.terminal,
@@ -70,7 +87,7 @@ fn entry(cell: &CellPage) -> Entry<'_> {
         outcome: &row.outcome,
         why: row.cause.as_deref().or(row.blocked_on.as_deref()),
         broken: &row.broken,
-        expected: row.expected,
+        wrong: cell.mismatches.first().map(String::as_str),
         virtual_ms: row.virtual_ms,
     }
 }
@@ -83,14 +100,29 @@ fn document(page: &Page, entries: &[Entry<'_>]) -> Markup {
             (head)
             body {
                 a.skip href="#main" { "Skip to the content" }
-                (banner(&page.title, &page.summary))
+                (banner(&page.title, &counted(page)))
                 main id="main" tabindex="-1" {
-                    noscript { p { "This report draws its pictures with a script." } }
+                    noscript {
+                        style { "#board, #list { display: none; }" }
+                        p.verdict.failed {
+                            "This report draws its pictures with a script, and scripts are off here. Let this one file \
+                             run its own (it fetches nothing), or see a cell in a terminal: "
+                            code { "rehang show CELL" }
+                        }
+                    }
+                    @if !page.unseen.is_empty() { section id="unseen" aria-labelledby="unseen-title" {
+                        h2 id="unseen-title" { "What could not be run" }
+                        ul.bad { @for one in &page.unseen {
+                            li { code { (plain(&one.name, TITLE_MAX)) } ": " (plain(&one.why, TITLE_MAX)) }
+                        } }
+                    } }
                     section id="board" aria-labelledby="board-title" {
                         h2 id="board-title" { "Which strategy ends which hang, and which does harm" }
-                        p { "A square opens its cells. Letters: r resolved, s stopped truthfully, m missed, "
-                            "W stopped wrongly, H harmed, · untouched; the number counts the cells of the worst letter." }
-                        div.scroll id="heat" {}
+                        p {
+                            "A square opens its cells; it has the letter of the worst of them, and how many those are:"
+                            @for (letter, means) in LETTERS { " " span.letter { b class=(class(letter)) { (letter) } " " (means) } }
+                        }
+                        div.scroll.tall id="heat" {}
                     }
                     section id="list" aria-labelledby="list-title" {
                         h2 id="list-title" tabindex="-1" { "Cells" }
@@ -107,11 +139,46 @@ fn document(page: &Page, entries: &[Entry<'_>]) -> Markup {
                 (footer(&page.command))
                 (data("score", &page.score))
                 (data("entries", entries))
+                (data("mechanisms", &names(entries)))
                 @for (place, chunk) in page.cells.chunks(CHUNK).enumerate() {
                     (data(&format!("chunk-{place}"), chunk))
                 }
                 script { (PreEscaped(SCRIPT)) }
             }
+        }
+    }
+}
+
+/// The letters of the scoreboard, from good to bad.
+const LETTERS: [(&str, &str); 6] = [
+    ("r", "resolved"),
+    ("s", "stopped truthfully"),
+    ("m", "missed"),
+    ("W", "stopped wrongly"),
+    ("H", "harmed"),
+    ("·", "untouched"),
+];
+
+/// The class of a letter's colour.
+fn class(letter: &str) -> String {
+    format!("k-{}", if letter == "·" { "u" } else { letter })
+}
+
+/// The names of the mechanisms that the cells have.
+fn names<'a>(entries: &[Entry<'a>]) -> BTreeMap<&'a str, &'static str> {
+    let named = |entry: &Entry<'a>| mechanism(entry.mechanism).map(|known| (entry.mechanism, known.name));
+    entries.iter().filter_map(named).collect()
+}
+
+/// How many cells ran, and whether they are as expected: what is not can be gone to.
+fn counted(page: &Page) -> Markup {
+    let cells = if page.ran == 1 { "cell" } else { "cells" };
+    html! {
+        (page.ran) " " (cells) ", "
+        @match page.unexpected {
+            0 if page.ran == 0 => "nothing to judge",
+            0 => span.good { "all as expected" },
+            n => a.bad href="#bad" { (n) " NOT as expected" },
         }
     }
 }
@@ -133,12 +200,12 @@ pub(crate) fn head(title: &str, script: Option<&str>) -> Markup {
 }
 
 /// What stands at the top of a page.
-pub(crate) fn banner(title: &str, summary: &str) -> Markup {
+pub(crate) fn banner(title: &str, summary: &Markup) -> Markup {
     html! {
         header {
             h1 { a href="#" { "rehang" } }
             p.what { (plain(title, TITLE_MAX)) }
-            p.summary { (plain(summary, TITLE_MAX)) }
+            p.summary { (summary) }
         }
     }
 }
@@ -181,17 +248,31 @@ mod tests {
     }
 
     #[test]
+    fn what_is_wrong_is_said_without_a_script_and_can_be_gone_to() {
+        let good = html(&Page { ran: 1, ..Page::default() });
+        assert!(
+            good.contains(r#"1 cell, <span class="good">all as expected</span>"#)
+                && !good.contains("NOT as expected</a>"),
+            "{good}"
+        );
+        let unseen = vec![Unseen { name: "bad.toml".into(), why: "line 1: unknown key".into() }];
+        let bad = html(&Page { ran: 9, unexpected: 2, unseen, ..Page::default() });
+        assert!(bad.contains(r##"9 cells, <a class="bad" href="#bad">2 NOT as expected</a>"##), "{bad}");
+        assert!(bad.contains("<li><code>bad.toml</code>: line 1: unknown key</li>"), "{bad}");
+    }
+
+    #[test]
     fn nothing_of_the_data_is_markup() {
         let evil = "</script><img src=x onerror=alert(1)>\u{202e}";
         let page = Page {
             title: evil.into(),
             command: evil.into(),
-            summary: evil.into(),
+            unseen: vec![Unseen { name: evil.into(), why: evil.into() }],
             reading: evil.into(),
             ..Page::default()
         };
         let text = html(&page);
         assert!(!text.contains("<img") && !text.contains('\u{202e}'), "{text}");
-        assert_eq!(text.matches("</script>").count(), 3, "score, entries, the page's own");
+        assert_eq!(text.matches("</script>").count(), 4, "score, entries, mechanisms, the page's own");
     }
 }

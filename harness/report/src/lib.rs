@@ -17,8 +17,8 @@ mod table;
 mod testing;
 
 pub use cast::cast;
-pub use cell::{CellPage, Lane, RowPage};
-pub use html::{Page, html};
+pub use cell::{About, CellPage, Lane, RowPage};
+pub use html::{Page, Unseen, html};
 pub use markdown::{Unexpected, markdown};
 pub use screen::{Frame, frames};
 pub use table::{Bar, Colour, Detail, Plot, Square, Table, table};

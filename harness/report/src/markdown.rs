@@ -7,6 +7,8 @@ use std::fmt::Write;
 
 /// Cells that are listed; the rest is counted.
 const LISTED_MAX: usize = 50;
+/// Characters of one text: a list of them stays far below the 1 MiB that GitHub takes of a step.
+const TEXT_MAX: usize = 600;
 
 /// A cell that is not as expected.
 #[derive(Debug, Clone, Default)]
@@ -24,13 +26,17 @@ pub struct Unexpected {
 /// The summary of a run of `cells` cells; of a bad file, its path and what is wrong with it.
 pub fn markdown(score: &Scoreboard, unexpected: &[Unexpected], cells: usize, bad_files: &[(String, String)]) -> String {
     let mut out = String::new();
-    let verdict = if unexpected.is_empty() { "all as expected" } else { "not as expected" };
+    let verdict = match unexpected.len() {
+        _ if cells == 0 => "no cell ran".to_owned(),
+        0 => format!("{cells} {}, all as expected", if cells == 1 { "cell" } else { "cells" }),
+        n => format!("{n} of {cells} {} NOT as expected", if cells == 1 { "cell" } else { "cells" }),
+    };
     let bad = match bad_files.len() {
         0 => String::new(),
         1 => "1 FILE HAS ERRORS; ".to_owned(),
         n => format!("{n} FILES HAVE ERRORS; "),
     };
-    let _ = writeln!(out, "### rehang: {bad}{cells} cells, {verdict}\n");
+    let _ = writeln!(out, "### rehang: {bad}{verdict}\n");
     for (file, errors) in bad_files.iter().take(LISTED_MAX) {
         let _ = writeln!(out, "- {}: {}", code(file), code(errors));
     }
@@ -38,7 +44,14 @@ pub fn markdown(score: &Scoreboard, unexpected: &[Unexpected], cells: usize, bad
     if !unexpected.is_empty() {
         out.push_str("| cell | outcome | breaks | why |\n|---|---|---|---|\n");
         for cell in unexpected.iter().take(LISTED_MAX) {
-            let _ = writeln!(out, "| {} | {} | {} | {} |", code(&cell.id), cell.outcome, cell.broken, code(&cell.why));
+            let _ = writeln!(
+                out,
+                "| {} | {} | {} | {} |",
+                in_table(&cell.id),
+                cell.outcome,
+                cell.broken,
+                in_table(&cell.why)
+            );
         }
         more(&mut out, unexpected.len());
     }
@@ -47,7 +60,7 @@ pub fn markdown(score: &Scoreboard, unexpected: &[Unexpected], cells: usize, bad
     for row in score.rows().iter().filter(|row| row.mechanism.is_empty()) {
         let counts = [row.cells, row.resolved, row.stopped, row.missed, row.wrongly, row.harmed, row.untouched];
         let counts: Vec<String> = counts.iter().map(u64::to_string).collect();
-        let _ = writeln!(out, "| {} | {} |", code(&row.strategy), counts.join(" | "));
+        let _ = writeln!(out, "| {} | {} |", in_table(&row.strategy), counts.join(" | "));
     }
     out
 }
@@ -63,8 +76,15 @@ fn more(out: &mut String, count: usize) {
 }
 
 fn code(text: &str) -> String {
-    let plain: String = text.chars().map(|c| if c.is_control() || c == '|' { ' ' } else { c }).collect();
+    // what hides or turns text is shown
+    let text = crate::cell::plain(text, TEXT_MAX);
+    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     format!("`{}`", plain.replace('`', "'"))
+}
+
+/// In a table, where a bar ends a cell even within a code span, unless it has a backslash.
+fn in_table(text: &str) -> String {
+    code(text).replace('|', "\\|")
 }
 
 #[cfg(test)]
@@ -81,11 +101,11 @@ mod tests {
             why: "hung | where `completed`\nis expected <b>".to_owned(),
         }];
         expect![[r#"
-            ### rehang: 12 cells, not as expected
+            ### rehang: 1 of 12 cells NOT as expected
 
             | cell | outcome | breaks | why |
             |---|---|---|---|
-            | `made/up::none::tty::1` | hung | ask-without-end | `hung   where 'completed' is expected <b>` |
+            | `made/up::none::tty::1` | hung | ask-without-end | `hung \| where 'completed' is expected <b>` |
 
             | strategy | cells | resolved | stopped | missed | wrongly | harmed | untouched |
             |---|--:|--:|--:|--:|--:|--:|--:|
@@ -96,6 +116,14 @@ mod tests {
     #[test]
     fn a_summary_of_a_run_that_is() {
         assert!(markdown(&Scoreboard::new(), &[], 12, &[]).starts_with("### rehang: 12 cells, all as expected\n"));
+    }
+
+    #[test]
+    fn a_summary_stays_below_what_a_page_takes() {
+        let long = Unexpected { id: "i".repeat(9_000), why: "€|".repeat(100_000), ..Unexpected::default() };
+        let text = markdown(&Scoreboard::new(), &vec![long; 60], 60, &vec![("f".to_owned(), "x".repeat(99_999)); 60]);
+        assert!(text.len() < 1 << 19, "{}", text.len());
+        assert!(text.contains("… and 10 more"));
     }
 
     #[test]

@@ -96,7 +96,7 @@ pub fn table(table: &Table) -> String {
             (head(&table.title, None))
             body {
                 a.skip href="#main" { "Skip to the content" }
-                (banner(&table.title, &table.summary))
+                (banner(&table.title, &html! { (text(&table.summary)) }))
                 main id="main" tabindex="-1" {
                     @if let Some(plot) = &table.plot { (bars(plot)) }
                     p { "A square opens its details; Escape closes them." }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: two asks overlap, one of them never ends; there is a terminal, and a gap.
 
-use crate::cell::CellPage;
+use crate::cell::{About, CellPage};
 use rehang_judge::trace::{AskEnd, AskKind, Cause, Ended, Event, Fact, What};
 use rehang_judge::{Row, Trace};
 use rehang_scenario::VTime;
@@ -56,5 +56,6 @@ pub fn page(complaint: &str) -> CellPage {
         broken: vec!["ask-without-end".to_owned()],
         expected: false,
     };
-    CellPage::new("made/up::none::tty::1", row, false, "Q3", vec![complaint.to_owned()], &trace())
+    let about = About { id: "made/up::none::tty::1", title: "Two asks", mechanism: "Q3", control: false };
+    CellPage::new(&about, row, vec![complaint.to_owned()], &trace())
 }

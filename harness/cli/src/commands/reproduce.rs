@@ -358,7 +358,7 @@ fn on_real_processes(file: &Path, report: Option<&Path>) -> Result<Vec<String>, 
     let outcome = run(&Pool::new(workers(None)?), &selected.units, true)?;
     if let Some(folder) = report {
         let title = selected.units.first().map(|unit| unit.main.title.clone()).unwrap_or_default();
-        crate::pictures::report(folder, &title, &super::run::command_line(), &outcome)?;
+        crate::pictures::report(folder, &title, &super::run::command_line(), &outcome, &selected.bad_files)?;
     }
     let bad = outcome.cells.iter().filter(|cell| !crate::report::why(cell).is_empty());
     let lines = bad.map(|cell| format!("{}: {}", cell.id, crate::report::why(cell).join("; ")));

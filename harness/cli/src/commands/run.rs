@@ -7,7 +7,7 @@ use super::{Code, CommandError};
 use crate::outputs;
 use crate::pictures;
 use crate::pool::Pool;
-use crate::report::{Format, Report};
+use crate::report::{Format, Report, counted};
 use crate::terminal;
 use crate::unit::{Answer, CellAnswer, Unit};
 use crate::workers;
@@ -188,10 +188,10 @@ impl Run {
         let report = self.report.as_deref().map(|folder| {
             let bad = match selected.bad_files.len() {
                 0 => String::new(),
-                n => format!("; {n} more files have errors"),
+                n => format!("; {} with errors", counted(n, "more file")),
             };
-            let title = format!("{} scenarios, stage {}{bad}", selected.scenarios, self.stage.name());
-            pictures::report(folder, &title, &command_line(), outcome)
+            let title = format!("{}, stage {}{bad}", counted(selected.scenarios, "scenario"), self.stage.name());
+            pictures::report(folder, &title, &command_line(), outcome, &selected.bad_files)
         });
         let summary = self.summary.as_deref().map(|file| pictures::summary(file, outcome, &selected.bad_files));
         [traces, report, summary].into_iter().flatten().filter_map(Result::err).collect()

@@ -256,7 +256,7 @@ impl Tuned<'_> {
 
     /// A value's longest time, and what it harms.
     fn bars(&self, row: &Row) -> Vec<Bar> {
-        let share = |part: u64, whole: u64| u8::try_from(part * 100 / whole.max(1)).unwrap_or(100);
+        let share = |part: u64, whole: u64| u8::try_from((part * 100).div_ceil(whole.max(1))).unwrap_or(100);
         let (ms, wrong, logs) = (row.longest(), row.wrong(), self.samples.len());
         let time = Bar {
             percent: share(ms.unwrap_or(0), self.longest()),
@@ -290,7 +290,7 @@ impl Tuned<'_> {
         }
         writeln!(out, "\n{:>12}  time to the end (=), logs harmed (x)", "value")?;
         for row in &self.rows {
-            let bar = usize::try_from(row.longest().unwrap_or(0) * PLOT as u64 / longest).unwrap_or(PLOT);
+            let bar = usize::try_from((row.longest().unwrap_or(0) * PLOT as u64).div_ceil(longest)).unwrap_or(PLOT);
             writeln!(out, "{:>12}  {:<PLOT$}  {}", row.value, "=".repeat(bar), "x".repeat(row.wrong().min(PLOT)))?;
         }
         writeln!(out, "\n{}", self.summary())?;
@@ -323,8 +323,8 @@ impl Tuned<'_> {
 /// What a value did to a log, as a square of the page.
 fn square(did: &Did) -> Square {
     let colour = match did.score {
-        Score::Resolved => Colour::Good,
-        Score::Stopped | Score::Missed => Colour::Odd,
+        Score::Resolved | Score::Stopped => Colour::Good,
+        Score::Missed => Colour::Odd,
         Score::Harmed | Score::Wrongly => Colour::Bad,
         Score::Untouched => Colour::Plain,
     };

@@ -42,13 +42,16 @@
   /* ---- the scoreboard ---- */
   const CLASSES = [["harmed", "H"], ["wrongly", "W"], ["missed", "m"], ["stopped", "s"], ["resolved", "r"], ["untouched", "u"]];
   const worst = (row) => CLASSES.find(([name]) => row[name] > 0) || CLASSES[5];
-  const natural = (a, b) => a.localeCompare(b, "en", { numeric: true });
+  /* the control arms stand behind all mechanisms */
+  const natural = (a, b) => (a === "control") - (b === "control") || a.localeCompare(b, "en", { numeric: true });
+  let names = {};
+  const called = (mechanism) => names[mechanism] ? mechanism + " " + names[mechanism] : mechanism;
   const squareHash = (strategy, mechanism) => "#s=" + encodeURIComponent(strategy) + "&m=" + encodeURIComponent(mechanism);
   const board = (score) => {
     const mechanisms = [...new Set(score.map((row) => row.mechanism))].filter(Boolean).sort(natural);
     const strategies = [...new Set(score.map((row) => row.strategy))];
     const at = new Map(score.map((row) => [row.strategy + "\n" + row.mechanism, row]));
-    const head = tr({}, td({ role: "columnheader" }, "strategy"), ...mechanisms.map((m) => th({}, el("span", {}, m))));
+    const head = tr({}, td({ role: "columnheader" }, "strategy"), ...mechanisms.map((m) => th({ title: called(m), "aria-label": called(m) }, el("span", {}, m))));
     const body = strategies.map((strategy) => tr({},
       th({ role: "rowheader", scope: "row" }, strategy),
       ...mechanisms.map((mechanism) => {
@@ -58,8 +61,8 @@
         const told = CLASSES.filter(([name]) => row[name]).map(([name]) => `${row[name]} ${name}`).join(", ");
         const hash = squareHash(strategy, mechanism);
         return td({ role: "gridcell" }, el("button", {
-          type: "button", class: "k-" + letter, tabindex: "-1", "data-hash": hash, title: `${strategy} on ${mechanism}: ${told}`,
-          "aria-label": `${strategy} on ${mechanism}: ${told}`, on: { click: () => { location.hash = hash; } },
+          type: "button", class: "k-" + letter, tabindex: "-1", "data-hash": hash, title: `${strategy} on ${called(mechanism)}: ${told}`,
+          "aria-label": `${strategy} on ${called(mechanism)}: ${told}`, on: { click: () => { location.hash = hash; } },
         }, (letter === "u" ? "·" : letter) + row[name]));
       })));
     byId("heat").replaceChildren(table({ role: "grid", "aria-labelledby": "board-title" }, "arrow keys move, Enter opens", head, body));
@@ -77,9 +80,12 @@
     root.addEventListener("keydown", (event) => {
       const cell = event.target.closest("td");
       if (!cell) return;
-      const ends = { Home: "button", End: "td:last-child button" }[event.key];
+      const ends = { Home: 0, End: -1 }[event.key];
       const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
-      let next = ends ? cell.parentElement.querySelector(ends) : null;
+      if (ends === undefined && !move) return;
+      /* nor does the page scroll away at an edge */
+      event.preventDefault();
+      let next = ends === undefined ? null : [...cell.parentElement.querySelectorAll("button")].at(ends);
       if (move) {
         let row = cell.parentElement, column = cell.cellIndex;
         while (!next) {
@@ -89,20 +95,22 @@
           next = row.cells[column].querySelector("button");
         }
       }
-      if (next) { next.focus(); event.preventDefault(); }
+      if (next) next.focus();
     });
   };
 
   /* ---- the list ---- */
-  let entries = [], page = 0, only = { strategy: null, mechanism: null };
+  let entries = [], stages = 1, page = 0, only = { strategy: null, mechanism: null };
+  /* a cell that ran on two stages stands there twice */
+  const cellHash = (entry) => "#cell=" + encodeURIComponent(entry.id) + (stages > 1 ? "&stage=" + entry.stage : "");
   const chosen = () => {
     const words = byId("words").value.toLowerCase().split(/\s+/).filter(Boolean), bad = byId("bad").checked;
     const places = [];
     entries.forEach((entry, place) => {
       const mechanism = entry.control ? "control" : entry.mechanism;
       if (only.strategy !== null && (entry.strategy !== only.strategy || mechanism !== only.mechanism)) return;
-      if (bad && entry.expected) return;
-      entry.text ??= [entry.id, entry.outcome, entry.why || "", ...entry.broken, entry.mechanism].join(" ").toLowerCase();
+      if (bad && entry.wrong === null) return;
+      entry.text ??= [entry.id, entry.stage, entry.outcome, entry.why || "", ...entry.broken, called(entry.mechanism)].join(" ").toLowerCase();
       if (words.every((word) => entry.text.includes(word))) places.push(place);
     });
     return places;
@@ -112,17 +120,17 @@
     page = Math.min(page, pages - 1);
     const shown = places.slice(page * PAGE, page * PAGE + PAGE);
     const told = only.strategy === null ? "" : ` of ${only.strategy} on ${only.mechanism}`;
-    byId("count").textContent = `${places.length} cells${told}`;
+    byId("count").textContent = `${places.length} ${places.length === 1 ? "cell" : "cells"}${told}`;
     const head = tr({}, ...["cell", "mechanism", "outcome", "time", "breaks", "expected"].map((name) => th({}, name)));
     const rows = shown.map((place) => {
       const entry = entries[place];
       return tr({},
-        td({}, el("a", { href: "#cell=" + encodeURIComponent(entry.id) }, entry.id)),
-        td({}, entry.mechanism),
+        td({}, el("a", { href: cellHash(entry) }, entry.id + (stages > 1 ? " on " + entry.stage : ""))),
+        td({ title: called(entry.mechanism) }, entry.mechanism),
         td({}, entry.outcome + (entry.why ? ": " + entry.why.slice(0, 60) : "")),
         td({ class: "mono" }, clock(entry.virtual_ms)),
         td({}, entry.broken.join(", ")),
-        td({ class: entry.expected ? "good" : "bad" }, entry.expected ? "as expected" : "NOT as expected"));
+        entry.wrong === null ? td({ class: "good" }, "as expected") : td({ class: "bad" }, "NOT: " + (entry.wrong.length > 160 ? entry.wrong.slice(0, 160) + "…" : entry.wrong)));
     });
     byId("cells").replaceChildren(table({ class: "list" }, pages < 2 ? "each opens as a picture" : `page ${page + 1} of ${pages}; each opens as a picture`, head, rows));
     const turn = (by, text, can) => el("button", { type: "button", disabled: !can, on: { click: () => { page += by; list(); byId("list-title").scrollIntoView(); byId("list-title").focus(); } } }, text);
@@ -134,6 +142,7 @@
   /* ---- a cell ---- */
   let scaled = false;
   const ended = (cell) => `${cell.outcome}${cell.cause ? ": " + cell.cause : ""}${cell.blocked_on ? " on " + cell.blocked_on : ""}`;
+  const proved = (proof) => proof === "horizon" ? "not proved: virtual time ran out" : "proved by " + proof;
   const lanes = (cell, name) => {
     const rows = cell.rows, columns = Math.max(1, cell.lanes.length), until = [];
     /* each ask gets the first column of bars that is free */
@@ -177,7 +186,7 @@
       return row.append(td({ class: "ask" + (bar.open ? " open" : ""), rowspan: place[bar.to] - index + 1, title: told, "aria-label": "ask " + told },
         el("span", {}, bar.label.split(":")[0])));
     }));
-    const end = ended(cell) + (cell.proof ? ", proved by " + cell.proof : "");
+    const end = ended(cell) + (cell.proof ? ", " + proved(cell.proof) : "");
     body.push(tr({ class: "end" }, td({ class: "t" }, clock(cell.virtual_ms)), td({ colspan: columns + until.length, class: "wide" }, end)));
     const drawn = table({ class: "lanes" }, "time runs down; a lane for everybody", head, body);
     const stop = (row) => {
@@ -219,48 +228,55 @@
     } } }, "Play");
     range.addEventListener("input", () => { stop(); show(Number(range.value)); });
     show(0);
-    return el("div", {}, el("h3", {}, "Terminal"), el("div", { class: "player" }, play, range, time), screen);
+    const player = cell.frames.length > 1 ? el("div", { class: "player" }, play, range, time) : el("p", { class: "player" }, "one screen, since ", time);
+    return el("div", {}, el("h3", {}, "Terminal"), player, screen);
   };
   const arm = (cell, title) => el("div", { class: "arm" },
     el("h3", {}, title),
     el("p", { class: "verdict " + cell.outcome },
-      `${ended(cell)} after ${clock(cell.virtual_ms)}` + (cell.proof ? `; proved by ${cell.proof}` : "") +
+      `${ended(cell)} after ${clock(cell.virtual_ms)}` + (cell.proof ? "; " + proved(cell.proof) : "") +
       `; last material progress at ${clock(cell.progress_ms)}` + (cell.broken.length ? `; breaks ${cell.broken.join(", ")}` : "")),
     cell.mismatches.length ? el("ul", { class: "bad" }, ...cell.mismatches.map((line) => el("li", {}, line))) : null,
     lanes(cell, title), player(cell));
-  const cell = async (id) => {
+  const cell = async (id, stage) => {
     const section = byId("cell"), back = el("a", { href: lastList || "#" }, "← all cells");
     clearInterval(timer);
     timer = null;
     const title = el("h2", { id: "cell-title", tabindex: "-1" }, id);
-    const place = entries.findIndex((entry) => entry.id === id);
+    const find = (id) => entries.findIndex((entry) => entry.id === id && (stage === null || entry.stage === stage));
+    const place = find(id);
     if (place < 0) return section.replaceChildren(title, el("p", {}, "There is no such cell in this report."), back);
     const main = await cellAt(place), other = main.control ? id.replace(/::control$/, "") : id + "::control";
-    const beside = entries.findIndex((entry) => entry.id === other);
+    const beside = find(other);
     const second = beside < 0 ? null : await cellAt(beside);
-    if (new URLSearchParams(location.hash.slice(1)).get("cell") !== id) return undefined;
+    if (location.hash !== seen) return undefined;
     const quoted = "'" + id.replace(/'/g, "'\\''") + "'";
     const reading = document.documentElement.dataset.reading;
     const commands = ["show", "run --exact"].map((words) => `rehang ${words}${reading} --stage ${main.stage} ${quoted}`);
-    const scale = el("button", { type: "button", id: "scale", "aria-pressed": String(scaled), on: { click: async () => { scaled = !scaled; await cell(id); byId("scale").focus(); } } }, "gaps to scale");
-    const [mine, others] = main.control ? ["this control arm", "beside it: the main arm"] : ["this cell", "beside it: its control arm"];
+    const scale = el("button", { type: "button", id: "scale", "aria-pressed": String(scaled), on: { click: async () => { scaled = !scaled; await cell(id, stage); byId("scale").focus(); } } }, "gaps to scale");
+    const [mine, others] = main.control ? ["this control arm", "the main arm"] : ["this cell", "its control arm"];
     const arms = el("div", { class: "arms" }, arm(main, mine), second && arm(second, others));
+    /* what the other arm does is said at once, wherever there is room for it */
+    const about = el("p", {}, main.title, el("br"), el("span", { class: "dim" }, called(main.mechanism) + (stages > 1 ? "; on " + main.stage : "") +
+      (second ? `; ${others}: ${ended(second)} after ${clock(second.virtual_ms)}` : "")));
     /* two arms stand side by side where all their lanes have room */
     arms.style.setProperty("--arm", Math.max(30, 8.5 * Math.max(main.lanes.length, second ? second.lanes.length : 0) + 8) + "rem");
-    return section.replaceChildren(title, el("div", { class: "bar-row" }, back, scale), arms,
+    return section.replaceChildren(title, about, el("div", { class: "bar-row" }, back, scale), arms,
       el("h3", {}, "Again, and the same"), ...commands.map((command) => el("pre", { class: "mono wrap" }, command)));
   };
 
   /* ---- where we are ---- */
   let lastList = "", seen = null;
+  const name = document.title;
   const route = async () => {
     const hash = new URLSearchParams(location.hash.slice(1));
     const id = hash.get("cell"), from = seen;
     seen = location.hash;
-    byId("board").hidden = byId("list").hidden = id !== null;
+    for (const part of ["unseen", "board", "list"]) if (byId(part)) byId(part).hidden = id !== null;
     byId("cell").hidden = id === null;
+    document.title = id === null ? name : id + " · " + name;
     if (id !== null) {
-      await cell(id);
+      await cell(id, hash.get("stage"));
       const title = byId("cell-title");
       if (title) title.focus({ preventScroll: true });
       window.scrollTo(0, 0);
@@ -270,16 +286,17 @@
     byId("cell").replaceChildren();
     clearInterval(timer);
     timer = null;
-    const other = lastList !== location.hash || from === null;
+    const before = lastList, other = before !== location.hash || from === null;
     lastList = location.hash;
     only = { strategy: hash.get("s"), mechanism: hash.get("m") };
+    if (other && (hash.has("bad") || before === "#bad")) byId("bad").checked = hash.has("bad");
     if (other) page = 0;
     list();
     /* the focus goes back to where it came from */
     const all = (what, key) => [...document.querySelectorAll(what)].find((each) => key(each) === from);
     const opener = from && (all("#cells a", (a) => a.getAttribute("href")) || all("#heat button", (b) => b.dataset.hash));
     if (opener) opener.focus();
-    else if (only.strategy !== null) { byId("list-title").scrollIntoView(); byId("list-title").focus(); }
+    else if (only.strategy !== null || hash.has("bad")) { byId("list-title").scrollIntoView(); byId("list-title").focus(); }
     document.documentElement.dataset.shown = location.hash;
   };
   byId("filter").addEventListener("submit", (event) => event.preventDefault());
@@ -288,11 +305,20 @@
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || event.target.matches("input[type=search]")) return;
     if (location.hash.startsWith("#cell=")) location.hash = lastList;
-    else if (only.strategy !== null) location.hash = "";
+    else if (location.hash !== "") location.hash = "";
   });
+  names = await read("mechanisms");
   board(await read("score"));
   entries = await read("entries");
+  stages = new Set(entries.map((entry) => entry.stage)).size;
   window.addEventListener("hashchange", route);
   await route();
   document.documentElement.dataset.ready = "";
-})();
+})().catch((error) => {
+  const said = document.createElement("p");
+  said.className = "verdict failed";
+  said.setAttribute("role", "alert");
+  said.textContent = `This browser could not draw the report (${error}). It is made for Chrome 123, Firefox 125, Safari 17.5 and newer ones.`;
+  document.getElementById("main").prepend(said);
+  throw error;
+});
