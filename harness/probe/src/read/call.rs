@@ -27,14 +27,17 @@ pub fn read(base: &str, process: &Process, tid: Pid) -> (Option<Call>, bool) {
     if call.name == "restart_syscall" {
         // a wait that a stop interrupted: the kernel's function tells which, the arguments are still those of the wait
         let wchan = file::text(&format!("{base}/wchan")).unwrap_or_default();
-        call.name = restarted(&wchan).to_owned();
+        call.name = restarted(&wchan, args[0]).to_owned();
     }
     decode(&mut call, process, tid);
     (Some(call), true)
 }
 
-fn restarted(wchan: &str) -> &'static str {
+/// Of the calls that are restarted so, clock_nanosleep alone has a small number in front, that of a clock; the others have an
+/// address, and none lies on the first page.
+fn restarted(wchan: &str, first: u64) -> &'static str {
     match wchan {
+        _ if first < 4096 => "clock_nanosleep",
         "hrtimer_nanosleep" | "do_nanosleep" | "common_nsleep" => "nanosleep",
         "poll_schedule_timeout" | "do_sys_poll" | "do_poll" => "poll",
         "futex_do_wait" | "futex_wait_queue" | "futex_wait_queue_me" => "futex",

@@ -228,7 +228,8 @@ fn args(pid: Pid) -> Vec<String> {
     }
     let cut = |part: &[u8]| {
         let part: String = String::from_utf8_lossy(part).trim_end().chars().take(MAX_ARGS.1).collect();
-        visible(&part)
+        // a script of several lines is one argument: each is told on the same line
+        visible(&part.replace('\n', "\\n").replace('\t', "\\t"))
     };
     let mut args: Vec<String> = bytes.split(|byte| *byte == 0).take(MAX_ARGS.0).map(cut).collect();
     // what a title has overwritten is blanks

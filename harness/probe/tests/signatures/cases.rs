@@ -207,6 +207,7 @@ pub fn all() -> Vec<Case> {
         },
         // what is no hang
         benign("sleep", Waiting, "sleep", |s| plain(s, &["sleep"])),
+        benign("sleep-that-was-stopped", Waiting, "sleep", |s| plain(s, &["stop-and-continue", "sleep"])),
         benign("live-child", Waiting, "sleep", |s| plain(s, &["wait-for", "sleep"])),
         benign("live-child-whose-output-is-read", Waiting, "sleep", |s| plain(s, &["read-output-of", "out", "sleep"])),
         benign("tool-sleeps", Waiting, "sleep", |s| {

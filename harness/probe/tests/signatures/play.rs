@@ -192,6 +192,26 @@ pub fn play(words: &[String]) {
             ready();
             let _ = rustix::process::kill_process(getpid(), Signal::STOP);
         }
+        // in the middle of its call, which the kernel then restarts as another
+        ["stop-and-continue", rest @ ..] => {
+            let mut child = again(rest).env_remove("READY").spawn().expect("a child");
+            let path = format!("/proc/{}/syscall", child.id());
+            // the number of the call that it sleeps in; it runs: none
+            let call = || -> Option<u64> { std::fs::read_to_string(&path).ok()?.split(' ').next()?.parse().ok() };
+            let sleeps = |call: &Option<u64>| *call == Some(libc::SYS_clock_nanosleep as u64);
+            while !sleeps(&call()) {
+                std::thread::yield_now();
+            }
+            let pid = Pid::from_child(&child);
+            let _ = rustix::process::kill_process(pid, Signal::STOP);
+            let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::UNTRACED);
+            let _ = rustix::process::kill_process(pid, Signal::CONT);
+            while call() != Some(libc::SYS_restart_syscall as u64) {
+                std::thread::yield_now();
+            }
+            ready();
+            let _ = child.wait();
+        }
         ["open-fifo", path] => {
             ready();
             drop(open(path, OFlags::RDONLY));
