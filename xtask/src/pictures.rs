@@ -339,6 +339,10 @@ impl Visit {
         // what has the focus lies under no head that sticks, and the heads are seen with it
         let seen = "(() => { const of = (e, y) => { const b = e.getBoundingClientRect(), t = document.elementFromPoint(b.x + b.width / 2, b.y + y); return e === t || e.contains(t); }; \
                     const e = document.activeElement; return of(e, 3) && of(document.querySelectorAll('#heat thead th')[e.closest('td').cellIndex - 1], 6); })()";
+        for _ in 0..45 {
+            self.browser.press("ArrowDown")?;
+        }
+        self.until("the focus and its head are seen at the foot of the first column", seen)?;
         let start = self.browser.eval(at)?;
         self.browser.press("End")?;
         let end = self.browser.eval(at)?;

@@ -95,7 +95,11 @@
           next = row.cells[column].querySelector("button");
         }
       }
-      if (next) next.focus();
+      if (!next) return;
+      /* as little as must be: the heads are to stay in sight */
+      next.focus({ preventScroll: true });
+      next.scrollIntoView({ block: "nearest", inline: "nearest" });
+      root.scrollIntoView({ block: "nearest" });
     });
   };
 
