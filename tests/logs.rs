@@ -31,6 +31,8 @@ fn main() -> ExitCode {
         Trial::test("no_planted_secret_is_in_any_output", secrets),
         Trial::test("each_format_is_detected_and_hangs", formats),
         Trial::test("an_sdk_log_with_an_open_ask_hangs", sdk_asks),
+        Trial::test("logs_as_people_have_them_end_as_people_say", people_have),
+        Trial::test("utf16_and_compressed_logs", encodings),
         Trial::test("an_ask_without_its_call_hangs", asks_without_call),
     ];
     for folder in ["claude-1.0.128", "claude-2.0.77", "claude-2.1.329", "opencode-1.2.15", "opencode-1.18.33"] {
@@ -464,5 +466,246 @@ fn formats() -> Result<(), Failed> {
         assert_eq!(outcome(row), shows, "{format}\n{}", imported.toml());
         assert!(tried.holds(imported.guess.end), "{format}: {:?}\n{}", tried.control, imported.toml());
     }
+    Ok(())
+}
+
+/// Logs as tools write them, each with its format, its mechanism and what a person who reads it says of its end.
+fn people_have() -> Result<(), Failed> {
+    let mut wrong = Vec::new();
+    for (about, log, format, mechanism, shows) in all_that_people_have() {
+        let imported = rehang_logs::import(log.as_bytes(), &Options::default(), &mut |_| {})
+            .map_err(|e| format!("{about}: {e}"))?;
+        let tried = tried(&imported);
+        let row = tried.main.as_ref().map(outcome).or(tried.fault.clone()).unwrap_or_default();
+        let is = (imported.format.name(), imported.guess.mechanism, row.as_str());
+        if is != (format, mechanism, shows) || !tried.holds(imported.guess.end) {
+            wrong.push(format!("{about}: {is:?}, not {:?}\n{}", (format, mechanism, shows), imported.toml()));
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
+}
+
+type Read = (&'static str, String, &'static str, &'static str, &'static str);
+
+fn all_that_people_have() -> Vec<Read> {
+    let init = r#"{"type":"system","subtype":"init","session_id":"s","tools":["Bash"],"permissionMode":"default","claude_code_version":"2.1.40"}"#;
+    let said = |text: &str, stop: &str| {
+        format!(
+            r#"{{"type":"assistant","message":{{"id":"m1","role":"assistant","content":[{{"type":"text","text":"{text}"}}],"stop_reason":{stop}}},"session_id":"s"}}"#
+        )
+    };
+    let result = |rest: &str| format!(r#"{{"type":"result","session_id":"s","num_turns":1,"duration_ms":1,{rest}}}"#);
+    let retry = r#"{"type":"system","subtype":"api_retry","attempt":1,"error_status":529,"session_id":"s"}"#;
+    let hook = |kind: &str, of: &str| {
+        format!(
+            r#"{{"type":"system","subtype":"{kind}","hook_id":"h","hook_name":"{of}","hook_event":"{of}","session_id":"s"}}"#
+        )
+    };
+    let edit = r#"{"type":"assistant","message":{"id":"m1","content":[{"type":"tool_use","id":"t1","name":"Edit","input":{"file_path":"a"}}]},"session_id":"s"}"#;
+    // a session's transcript: it has no result
+    let line = |kind: &str, rest: &str| {
+        format!(r#"{{"type":"{kind}","uuid":"u","sessionId":"s","version":"2.0.77","isSidechain":false,{rest}}}"#)
+    };
+    let typed = |text: &str| line("user", &format!(r#""message":{{"role":"user","content":"{text}"}}"#));
+    let words = |text: &str, stop: &str, rest: &str| {
+        line(
+            "assistant",
+            &format!(
+                r#"{rest}"message":{{"id":"m","content":[{{"type":"text","text":"{text}"}}],"stop_reason":{stop}}}"#
+            ),
+        )
+    };
+    let calls = |name: &str, input: &str| {
+        line(
+            "assistant",
+            &format!(
+                r#""message":{{"id":"c","content":[{{"type":"tool_use","id":"t1","name":"{name}","input":{input}}}]}}"#
+            ),
+        )
+    };
+    let lines = |all: &[String]| all.join("\n");
+    let transcript = "claude-transcript";
+    // codex
+    let turn = r#"{"type":"thread.started","thread_id":"t"}
+{"type":"turn.started"}"#;
+    let runs = |command: &str| {
+        format!(
+            "{turn}\n{}",
+            serde_json::json!({"type": "item.started", "item": {"id": "i", "type": "command_execution", "command": command, "status": "in_progress"}})
+        )
+    };
+    let rollout = r#"{"timestamp":"2026-11-20T12:00:00Z","type":"session_meta","payload":{"id":"x","cli_version":"0.104.0"}}
+{"timestamp":"2026-11-20T12:00:01Z","type":"event_msg","payload":{"type":"user_message","message":"go"}}
+{"timestamp":"2026-11-20T12:00:03Z","type":"response_item","payload":{"type":"function_call","name":"shell","arguments":"{\"command\":[\"bash\",\"-lc\",\"npm run dev\"]}","call_id":"c"}}"#;
+    let rolled = format!(
+        "{rollout}\n{}\n{}",
+        r#"{"timestamp":"2026-11-20T12:00:04Z","type":"response_item","payload":{"type":"function_call_output","call_id":"c","output":"{\"output\":\"x\",\"metadata\":{\"exit_code\":0}}"}}"#,
+        r#"{"timestamp":"2026-11-20T12:00:05Z","type":"event_msg","payload":{"type":"task_complete"}}"#
+    );
+    // opencode: two sessions of one server, of which the one is over later than the other was heard of last
+    let event = |kind: &str, rest: &str| format!(r#"data: {{"type":"{kind}","properties":{{{rest}}}}}"#);
+    let created = |id: &str| event("session.created", &format!(r#""info":{{"id":"{id}","version":"1.2.15"}}"#));
+    let status =
+        |id: &str, is: &str| event("session.status", &format!(r#""sessionID":"{id}","status":{{"type":"{is}"}}"#));
+    let bash = |id: &str| {
+        event(
+            "message.part.updated",
+            &format!(
+                r#""part":{{"id":"p","sessionID":"{id}","messageID":"m","type":"tool","callID":"c","tool":"bash","state":{{"status":"running","input":{{"command":"npm run dev"}}}}}}"#
+            ),
+        )
+    };
+    let two = [created("ses_1"), status("ses_1", "busy"), bash("ses_1"), created("ses_2"), status("ses_2", "busy")];
+    let two = [two.to_vec(), vec![status("ses_2", "idle")]].concat().join("\r\n\r\n");
+    let export = r#"{
+  "info": {"id": "ses_1", "version": "1.2.15"},
+  "messages": [{"info": {"id": "m", "sessionID": "ses_1", "role": "assistant"}, "parts": [{"id": "p", "sessionID": "ses_1", "messageID": "m", "type": "tool", "callID": "c", "tool": "bash", "state": {"status": "running", "input": {"command": "tail -f x"}}}]}]
+}"#;
+    let spins: String = (0..3_000)
+        .map(|n: u32| {
+            let frame = char::from_u32(0x2801 + n % 7).unwrap_or(' ');
+            format!("[{}.{},\"o\",\"\\r{frame} Installing ({}s)\"]\n", 1 + n / 10, n % 10, n / 10)
+        })
+        .collect();
+    vec![
+        ("a result alone", result(r#""subtype":"success","is_error":false,"result":"x""#), "claude", "F2", "completed"),
+        (
+            "an error of its own",
+            lines(&[init.into(), said("x", "null"), result(r#""subtype":"error_during_execution","is_error":true"#)]),
+            "claude",
+            "M4",
+            "failed",
+        ),
+        ("no result behind the end", lines(&[init.into(), said("x", "\"end_turn\"")]), "claude", "M1", "hung on model"),
+        ("refused so far", lines(&[init.into(), retry.into(), retry.into()]), "claude", "M5", "hung on model"),
+        ("a hook of its start", hook("hook_started", "SessionStart"), "claude", "X5", "hung on model"),
+        (
+            "a hook before a tool",
+            lines(&[
+                hook("hook_started", "SessionStart"),
+                hook("hook_response", "SessionStart"),
+                init.into(),
+                edit.into(),
+                hook("hook_started", "PreToolUse"),
+            ]),
+            "claude",
+            "X5",
+            "hung on bash",
+        ),
+        (
+            "words cut short by the log's end",
+            lines(&[
+                init.into(),
+                r#"{"type":"stream_event","event":{"type":"content_block_delta"},"session_id":"s"}"#.into(),
+            ]),
+            "claude",
+            "M1",
+            "hung on model",
+        ),
+        ("a turn that is over", lines(&[typed("go"), words("done", "null", "")]), transcript, "F2", "completed"),
+        (
+            "a command of the terminal's own behind it",
+            lines(&[
+                typed("go"),
+                words("done", "\"end_turn\"", ""),
+                typed("<command-name>/exit</command-name>"),
+                typed("<local-command-stdout>Bye!</local-command-stdout>"),
+            ]),
+            transcript,
+            "F2",
+            "completed",
+        ),
+        (
+            "a slash command that begins a turn",
+            lines(&[typed("go"), words("done", "null", ""), typed("<command-name>/review</command-name>")]),
+            transcript,
+            "M1",
+            "hung on model",
+        ),
+        (
+            "an error of the server's",
+            lines(&[typed("go"), words("API Error: 529 x", "null", r#""isApiErrorMessage":true,"#)]),
+            transcript,
+            "M4",
+            "failed",
+        ),
+        (
+            "an interrupt",
+            lines(&[typed("go"), calls("Bash", r#"{"command":"npm test"}"#), typed("[Request interrupted by user]")]),
+            transcript,
+            "F4",
+            "stopped",
+        ),
+        (
+            "a plan",
+            lines(&[typed("go"), calls("ExitPlanMode", r#"{"plan":"1. do"}"#)]),
+            transcript,
+            "Q4",
+            "hung on permission",
+        ),
+        ("a shell around a command", runs("bash -lc 'npm run dev'"), "codex", "B5", "hung on child"),
+        ("a password without a terminal", runs("/bin/zsh -lc 'sudo ls'"), "codex", "B2", "hung on child"),
+        ("a rollout", rollout.into(), "codex", "B5", "hung on child"),
+        ("a rollout that is over", rolled, "codex", "F2", "completed"),
+        ("two sessions", two, "opencode-events", "B5", "hung on pipe"),
+        (
+            "a line in front of an export",
+            format!("Exporting session: ses_1\n{export}"),
+            "opencode-export",
+            "B5",
+            "hung on pipe",
+        ),
+        (
+            "a spinner",
+            format!("{{\"version\":2,\"width\":80,\"height\":24}}\n[0.1,\"o\",\"$ x\\r\\n\"]\n{spins}"),
+            "asciicast",
+            "B5",
+            "hung on timer",
+        ),
+        (
+            "a clock beside a lock",
+            (0..20).map(|n| format!("{}\tWaiting for lock… {}s\n", n * 30, n * 30)).collect(),
+            "plain",
+            "B5",
+            "hung on timer",
+        ),
+        (
+            "events behind a logger's words",
+            format!("agent-1  | {init}\nagent-1  | {edit}\n"),
+            "plain",
+            "P3",
+            "hung on permission",
+        ),
+        (
+            "events on many lines",
+            [init, edit].map(|line| line.replace(',', ",\n ").replacen('{', "{\n ", 1)).join("\n"),
+            "claude",
+            "P3",
+            "hung on permission",
+        ),
+        (
+            "a log of CI",
+            "2026-11-20T12:00:00.0000000Z making\n2026-11-20T12:00:09.5Z Continue? (y/n)\n".into(),
+            "plain",
+            "B1",
+            "hung on stdin",
+        ),
+    ]
+}
+
+fn encodings() -> Result<(), Failed> {
+    let text = "0.5\tPassword:\r\n";
+    for big in [false, true] {
+        let log: Vec<u8> = format!("\u{feff}{text}")
+            .encode_utf16()
+            .flat_map(|u| if big { u.to_be_bytes() } else { u.to_le_bytes() })
+            .collect();
+        let imported =
+            rehang_logs::import(log.as_slice(), &Options::default(), &mut |_| {}).map_err(|e| e.to_string())?;
+        assert_eq!((imported.format.name(), imported.guess.mechanism), ("plain", "B2"), "{}", imported.toml());
+    }
+    let packed = rehang_logs::import(&b"\x1f\x8b\x08\0\0\0"[..], &Options::default(), &mut |_| {});
+    let Err(error) = packed else { return Err("a compressed log is read".into()) };
+    assert!(error.to_string().contains("gzip -dc LOG | rehang import -"), "{error}");
     Ok(())
 }

@@ -58,12 +58,25 @@ impl Waits {
 /// What this command line likely waits for.
 pub fn waits(command: &str) -> Waits {
     let command: String = command.chars().take(2_000).collect();
+    let command = within_shell(&command).unwrap_or(&command).to_owned();
     let parts = command.split(['\n', ';']).flat_map(|part| part.split("&&")).flat_map(|part| part.split("||"));
     let trimmed = command.trim_end();
     if trimmed.ends_with('&') && !trimmed.ends_with("&&") || trimmed.contains(" & ") || trimmed.contains("nohup ") {
         return Waits::Background;
     }
     parts.map(str::trim).map(simple).find(|waits| *waits != Waits::Unknown).unwrap_or(Waits::Unknown)
+}
+
+/// What a shell is told to run: `bash -lc '…'`, as Codex writes each command down.
+fn within_shell(command: &str) -> Option<&str> {
+    let (shell, rest) = command.trim().split_once(' ')?;
+    let shell = shell.rsplit(['/', '\\']).next().unwrap_or(shell);
+    let (flag, rest) = rest.trim_start().split_once(' ')?;
+    let is = matches!(shell, "sh" | "bash" | "zsh" | "dash" | "fish") && flag.starts_with('-') && flag.ends_with('c')
+        || matches!(shell, "powershell" | "powershell.exe" | "pwsh") && flag.eq_ignore_ascii_case("-command");
+    let rest = rest.trim();
+    let quoted = ['\'', '"'].iter().find_map(|q| rest.strip_prefix(*q)?.strip_suffix(*q));
+    is.then(|| quoted.unwrap_or(rest))
 }
 
 fn simple(part: &str) -> Waits {
@@ -172,6 +185,7 @@ pub fn prompt(text: &str) -> Option<(&'static str, &'static str)> {
         () if line.ends_with("(end)") || line == ":" || line.ends_with("lines 1-") => {
             ("B3", "a pager is on the screen")
         }
+        () if line.contains("continue connecting (yes/no") => ("B2", "ssh asks whether it knows the host"),
         () if has(&["password", "passphrase", "passcode"]) && line.ends_with(':') => ("B2", "a password is asked for"),
         () if has(&["do you want to proceed", "allow this", "permission", "approve"]) && has(&["yes", "(y"]) => {
             ("P1", "a permission is asked for")
@@ -182,6 +196,10 @@ pub fn prompt(text: &str) -> Option<(&'static str, &'static str)> {
             .any(|p| low.ends_with(p) || line.ends_with(&format!("{p}:")) || line.ends_with(&format!("{p}?"))) =>
         {
             ("B1", "it asks yes or no")
+        }
+        () if low.lines().filter(|line| line.trim() == "~").count() >= 3 => ("B4", "an editor is on the screen"),
+        () if has(&["press h + enter", "press h to show", "waiting for file changes", "watching for file changes"]) => {
+            ("B5", "a server or a watcher is on the screen")
         }
         () if line.starts_with("press ") || line.ends_with("to continue") || line.ends_with("to continue...") => {
             ("B1", "it wants a key")
@@ -218,6 +236,10 @@ mod tests {
             ("rg pattern", Waits::Stdin),
             ("rg pattern src", Waits::Unknown),
             ("FOO=1 /usr/bin/vim x", Waits::Editor),
+            ("bash -lc 'npm run dev'", Waits::Forever),
+            ("/usr/bin/zsh -lc \"sudo ls\"", Waits::Tty),
+            ("bash -lc ls", Waits::Unknown),
+            ("bash build.sh", Waits::Unknown),
             ("./x.sh", Waits::Unknown),
             ("", Waits::Unknown),
         ] {
@@ -234,6 +256,10 @@ mod tests {
             ("x<asks the terminal: what is it>", Some("T2")),
             ("Do you want to proceed?\n❯ 1. Yes\n  2. No", Some("P1")),
             ("Which database?", Some("B1")),
+            ("~\n~\n~\n\"COMMIT_EDITMSG\" 12L, 300B", Some("B4")),
+            (" PASS  Waiting for file changes...\npress h to show help, press q to quit", Some("B5")),
+            ("Press any key", Some("B1")),
+            ("Are you sure you want to continue connecting (yes/no/[fingerprint])? ", Some("B2")),
         ] {
             assert_eq!(prompt(text).map(|(id, _)| id), is, "{text}");
         }

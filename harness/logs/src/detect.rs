@@ -2,7 +2,7 @@
 //!
 //! Invariant: decided by the first [`PROBE_BYTES`] alone; what fits nothing is plain text, or is refused.
 
-use crate::read::cast;
+use crate::read::{cast, codex};
 use serde_json::Value;
 
 /// How much of a log is looked at.
@@ -113,6 +113,9 @@ pub fn detect(head: &[u8]) -> Option<Format> {
     if let Some(best) = best {
         return Some(Format::ALL[best]);
     }
+    if let Some(format) = spread(head).then(|| of_values(head)).flatten() {
+        return Some(format);
+    }
     // one large document, on one line or many
     let has = |needle: &[u8]| memchr::memmem::find(head, needle).is_some();
     if first.starts_with(b"{") && has(b"\"messages\"") || first.starts_with(b"{") && has(b"\"info\"") && has(b"\"ses_")
@@ -124,6 +127,35 @@ pub fn detect(head: &[u8]) -> Option<Format> {
     }
     Some(Format::Plain)
 }
+
+/// How a file that is compressed is unpacked, by its first bytes.
+pub fn packed(head: &[u8]) -> Option<&'static str> {
+    let known: [(&[u8], _); 5] = [
+        (b"\x1f\x8b", "gzip -dc"),
+        (b"\x28\xb5\x2f\xfd", "zstd -dc"),
+        (b"\xfd7zXZ\0", "xz -dc"),
+        (b"BZh", "bzip2 -dc"),
+        (b"PK\x03\x04", "unzip -p"),
+    ];
+    known.into_iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, unpacks)| unpacks)
+}
+
+/// The bytes before a document that a program has written something in front of (`Exporting session: …`); 0 where there is
+/// no such thing.
+pub fn banner(head: &[u8]) -> usize {
+    let mut at = 0;
+    for (n, line) in head.split_inclusive(|b| *b == b'\n').take(BANNER_LINES).enumerate() {
+        if matches!(line.trim_ascii_start().first(), Some(b'{' | b'[')) {
+            let document = || matches!(detect(&head[at..]), Some(Format::OpencodeExport | Format::Sdk));
+            return if n > 0 && detect(head) == Some(Format::Plain) && document() { at } else { 0 };
+        }
+        at += line.len();
+    }
+    0
+}
+
+/// The most lines in front of a document. A choice.
+const BANNER_LINES: usize = 20;
 
 /// Whether more than a twentieth of it is what no text has: text in an older encoding and a terminal's own bytes have less.
 fn is_binary(head: &[u8]) -> bool {
@@ -141,6 +173,17 @@ pub fn is_scenario(head: &[u8]) -> bool {
     let begins = lines.next().and_then(key).is_some_and(|key| known(&key));
     let keys: Vec<Vec<u8>> = lines.filter_map(key).collect();
     begins && ["mechanism", "agent"].iter().any(|key| keys.iter().any(|is| is == key.as_bytes()))
+}
+
+/// Whether it begins with a JSON object on many lines.
+pub fn spread(head: &[u8]) -> bool {
+    head.trim_ascii_start().split(|b| *b == b'\n').next().is_some_and(|line| line.trim_ascii() == b"{")
+}
+
+/// The format of the first values of those that stand one behind the other.
+fn of_values(head: &[u8]) -> Option<Format> {
+    let values = serde_json::Deserializer::from_slice(head).into_iter::<Value>();
+    values.take(5).map_while(Result::ok).find_map(|value| of_value(&value))
 }
 
 fn of_line(line: &[u8]) -> Option<Format> {
@@ -176,6 +219,9 @@ pub fn of_value(value: &Value) -> Option<Format> {
     }
     if has("dir") && has("msg") || has("kind") && (has("ev") || has("method")) {
         return Some(Format::Recording);
+    }
+    if codex::is_rollout(value) {
+        return Some(Format::Codex);
     }
     if has("messages") && has("info") {
         return Some(Format::OpencodeExport);
@@ -237,6 +283,19 @@ mod tests {
         assert!(is_scenario(scenario.as_bytes()));
         assert!(!is_scenario(format!("$ cat mine.toml\n{scenario}").as_bytes()));
         assert!(!is_scenario(b"title = a build\nmaking\n"));
+    }
+
+    #[test]
+    fn a_banner_in_front_of_a_document_is_left_out() {
+        let export = "Exporting session: ses_1\n{\n \"info\": {\"id\": \"ses_1\"},\n \"messages\": []\n}\n";
+        assert_eq!(banner(export.as_bytes()), 25);
+        for whole in
+            ["{\n \"info\": {},\n \"messages\": []\n}\n", "making\n{\nmade\n", "npm warn\n{\"type\":\"system\"}\n", ""]
+        {
+            assert_eq!(banner(whole.as_bytes()), 0, "{whole}");
+        }
+        assert_eq!(packed(b"\x1f\x8b\x08"), Some("gzip -dc"));
+        assert_eq!(packed(b"0.5\tx"), None);
     }
 
     #[test]

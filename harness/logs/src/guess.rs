@@ -5,6 +5,8 @@
 
 use crate::commands::{self, Waits};
 use crate::note::{Asks, Calls, Form, Kind, Reply};
+use crate::read::BREAKS_OFF;
+use crate::spin;
 use crate::story::{Call, Post, Session, Story, What};
 use serde::Serialize;
 
@@ -133,6 +135,10 @@ fn agent(story: &Story, root: &str, hung: Option<bool>) -> Guess {
         if let (End::Completed, Some(at)) = (over.end, story.restarted_at()) {
             over.hang = Hang::Restart { at };
         }
+        if over.end == End::Completed && story.took.unusable.contains_key(BREAKS_OFF) {
+            over.sure = Sure::Perhaps;
+            over.why.push("but the log breaks off in the middle of what came next".to_owned());
+        }
         return over;
     }
     let tree: Vec<(&str, &Session)> = story
@@ -143,13 +149,24 @@ fn agent(story: &Story, root: &str, hung: Option<bool>) -> Guess {
         .collect();
     let found = restart(story)
         .or_else(|| ask(story, &tree))
+        .or_else(|| hook(story, root, &tree))
         .or_else(|| call(story, &tree))
         .or_else(|| no_turn(story, root))
         .or_else(|| model(story, &tree))
         .or_else(|| cut_off(&tree))
         .or_else(|| idle(story, root));
-    let mut found =
-        found.unwrap_or_else(|| stall(story, root, Sure::Perhaps, "nothing came after the prompt".to_owned()));
+    let mut found = found.unwrap_or_else(|| {
+        let task = tree.iter().flat_map(|(_, session)| calls(session)).find(|call| call.told.is_none());
+        let why = match task {
+            Some(task) => format!("a subagent has no result, and its session is not in the log: {}", words(&task.does)),
+            None => "nothing came after the prompt".to_owned(),
+        };
+        let mut found = stall(story, root, Sure::Perhaps, why);
+        if task.is_some() {
+            found.others.push(("P2", "the subagent may wait for a permission, or for a command".to_owned()));
+        }
+        found
+    });
     if hung == Some(false) {
         found = ended(End::Completed, "F1", "it is said to have completed");
     }
@@ -175,6 +192,10 @@ fn over(story: &Story, root: &str) -> Option<Guess> {
             true => ended(End::Completed, likely, "its result is there"),
             false => failed(story, root, &format!("its result says that it failed: {}", last.text)),
         });
+    }
+    let transcript = story.form == Form::Transcript && story.kind == Kind::Claude;
+    if let Some(over) = transcript.then(|| transcript_over(story, session, root, likely)).flatten() {
+        return Some(over);
     }
     if story.kind != Kind::Opencode {
         return Some(match story.exit? {
@@ -209,6 +230,45 @@ fn over(story: &Story, root: &str) -> Option<Guess> {
         (_, Some(why)) => failed(story, root, &format!("the session failed: {why}")),
         _ => ended(End::Completed, likely, "the session is idle behind its last response"),
     })
+}
+
+/// The end of a transcript: none has a result or an exit code, and a turn ends with words behind which nothing is open.
+fn transcript_over(story: &Story, session: &Session, root: &str, likely: &'static str) -> Option<Guess> {
+    if story.stopped.is_some() {
+        return Some(ended(End::Stopped, "F4", "somebody interrupted it, and nobody prompted it again"));
+    }
+    if let Some(why) = &session.failed {
+        return Some(failed(story, root, &format!("its last words are an error: {why}")));
+    }
+    let open = story.sessions.values().flat_map(calls).any(|call| call.told.is_none());
+    let words = session.steps.iter().rev().find(|step| !matches!(step.what, What::Ended(_)));
+    let words = words.is_some_and(|step| matches!(step.what, What::Said { .. }));
+    if open || !words || session.speaks || !story.hooks.is_empty() {
+        return None;
+    }
+    let mut done = ended(End::Completed, likely, "its last words are the model's, and no tool runs");
+    if session.finished.as_deref() != Some("stop") {
+        done.sure = Sure::Perhaps;
+        done.others.push(("M1", "the model may have broken off behind them; --hung, if it did".to_owned()));
+    }
+    Some(done)
+}
+
+/// A hook of the user's that began and is not over: everything waits for it.
+fn hook(story: &Story, root: &str, tree: &[(&str, &Session)]) -> Option<Guess> {
+    let (_, name, since) = story.hooks.back()?;
+    let mut why = vec![format!("a hook began and nothing says that it is over: {name}")];
+    if story.timed && story.last > *since {
+        why.push(format!("the log goes on for {} behind it", span(story.last - since)));
+    }
+    let others = vec![("S3", "a hook that reads its stdin to the end waits where nobody closes it".to_owned())];
+    let open = tree.iter().flat_map(|(_, session)| calls(session)).find(|call| call.told.is_none());
+    // no fake has hooks: what waits for this one stands for it
+    let hang = match open {
+        Some(call) => Hang::Tool { call: call.id.clone() },
+        None => Hang::Model { session: root.to_owned(), refuses: None, cuts: false },
+    };
+    Some(Guess { end: End::Hung, mechanism: "X5", sure: Sure::Likely, why, others, hang })
 }
 
 fn failed(story: &Story, root: &str, why: &str) -> Guess {
@@ -351,6 +411,9 @@ fn call(story: &Story, tree: &[(&str, &Session)]) -> Option<Guess> {
             let asks =
                 ["write", "edit", "multiedit", "notebookedit", "webfetch"].contains(&name.to_lowercase().as_str());
             let (mechanism, sure, text) = match name {
+                name if matches!(name.as_str(), "ExitPlanMode" | "exit_plan_mode") => {
+                    ("Q4", Sure::Likely, "a plan waits for somebody's approval")
+                }
                 name if name.starts_with("mcp__") || name.contains("_mcp_") => {
                     ("X2", Sure::Likely, "a call to an MCP server has no result")
                 }
@@ -363,7 +426,7 @@ fn call(story: &Story, tree: &[(&str, &Session)]) -> Option<Guess> {
                 }
                 _ => ("E4", Sure::Perhaps, "a tool that ends by itself has no result"),
             };
-            let hang = if matches!(mechanism, "P1" | "P3") {
+            let hang = if matches!(mechanism, "P1" | "P3" | "Q4") {
                 Hang::Call { call: id, permission: true }
             } else {
                 Hang::Tool { call: id }
@@ -380,10 +443,13 @@ fn model(story: &Story, tree: &[(&str, &Session)]) -> Option<Guess> {
     let (id, session) = pending.max_by_key(|(id, session)| (story.depth(id), session.heard))?;
     if session.retries.0 > 0 {
         let (times, status) = session.retries;
-        let why = vec![match status {
+        let mut why = vec![match status {
             Some(status) => format!("the model's server refused {times} times, lastly with {status}"),
             None => format!("the model was asked again {times} times"),
         }];
+        if story.kind == Kind::Claude {
+            why.push("Claude Code gives up by itself behind ten tries: a silent model stands for it".to_owned());
+        }
         let hang = Hang::Model { session: (*id).to_owned(), refuses: Some(status.unwrap_or(500)), cuts: false };
         return Some(Guess { end: End::Hung, mechanism: "M5", sure: Sure::Likely, why, others: Vec::new(), hang });
     }
@@ -394,7 +460,7 @@ fn model(story: &Story, tree: &[(&str, &Session)]) -> Option<Guess> {
             .push(("M6", format!("the context was compacted {} times without a call between", session.compacted)));
         return Some(found);
     }
-    let words = session.steps.back().is_some_and(|step| matches!(step.what, What::Said { .. }));
+    let words = session.speaks || session.steps.back().is_some_and(|step| matches!(step.what, What::Said { .. }));
     let why =
         if words { "the model's response breaks off in the middle" } else { "the model was asked and said nothing" };
     Some(stall(story, id, Sure::Likely, why.to_owned()))
@@ -449,6 +515,13 @@ fn no_turn(story: &Story, root: &str) -> Option<Guess> {
 fn idle(story: &Story, root: &str) -> Option<Guess> {
     let session = story.sessions.get(root)?;
     session.finished.as_ref().filter(|reason| *reason != "tool-calls")?;
+    if story.kind == Kind::Claude {
+        // no event says that it is idle: what comes behind the last response is its result
+        let why = "the last response ended, and no result came behind it".to_owned();
+        let mut found = stall(story, root, Sure::Perhaps, why);
+        found.others.insert(0, ("X5", "a Stop hook may block".to_owned()));
+        return Some(found);
+    }
     let why = vec!["the last response ended, and no event says that the session is idle".to_owned()];
     let others = vec![("E1", "the event may have come while nobody listened".to_owned())];
     Some(Guess { end: End::Hung, mechanism: "E3", sure: Sure::Likely, why, others, hang: Hang::Idle })
@@ -478,6 +551,10 @@ fn program(story: &Story, hung: Option<bool>) -> Guess {
     if let Some((mechanism, why)) = commands::prompt(&text) {
         return found(mechanism, Sure::Likely, why);
     }
+    let spinner = story.printed.back().is_some_and(|line| spin::turns(&line.text));
+    if spinner && ticking(story).is_some() {
+        return found("B5", Sure::Likely, "a spinner turns, and nothing else happens");
+    }
     // without an exit event a recording says nothing of its end; a prompt would have
     if story.form == Form::Text && hung != Some(true) {
         let mut done = ended(End::Completed, "F8", "the recording ends, and its last words are no prompt");
@@ -493,11 +570,13 @@ fn program(story: &Story, hung: Option<bool>) -> Guess {
     silent
 }
 
-/// The last line and its pace, where it came at least four times in a row at a pace.
+/// The last line and its pace, where it came at least four times in a row at a pace, but for what only turns or counts time.
 pub fn ticking(story: &Story) -> Option<(String, u64)> {
     let mut last = story.printed.iter().rev();
     let line = last.next()?;
-    let same: Vec<u64> = last.take_while(|l| l.text == line.text && !l.text.is_empty()).map(|l| l.at).take(8).collect();
+    let still = spin::still(&line.text);
+    let same: Vec<u64> =
+        last.take_while(|l| !still.is_empty() && spin::still(&l.text) == still).map(|l| l.at).take(8).collect();
     let pace = line.at.checked_sub(*same.get(2)?)? / 3;
     (pace > 0).then(|| (line.text.clone(), pace))
 }

@@ -20,7 +20,9 @@ pub mod open;
 pub mod program;
 pub mod read;
 pub mod report;
+pub mod spin;
 pub mod story;
+pub mod utf16;
 
 pub use detect::Format;
 pub use draft::Draft;
@@ -32,7 +34,7 @@ pub use story::Story;
 
 use lines::{Elements, Lines};
 use rehang_scenario::to_toml;
-use std::io::{self, BufRead, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 /// What a user says of a log beside the log.
 #[derive(Debug, Clone, Default)]
@@ -76,6 +78,9 @@ pub enum ImportError {
     /// It is no text.
     #[error("no log: it holds bytes that no text has; --format names one of {}", names())]
     NoText,
+    /// It is compressed.
+    #[error("no log: it is compressed; `{0} LOG | rehang import -` reads it")]
+    Packed(&'static str),
     /// It is a scenario already.
     #[error(
         "no log: it is a scenario already; `rehang run --scenarios FILE` plays it, `rehang reproduce FILE` makes it small"
@@ -109,9 +114,30 @@ pub fn import(
 ) -> Result<Imported, ImportError> {
     let mut head = Vec::new();
     from.by_ref().take(detect::PROBE_BYTES as u64).read_to_end(&mut head)?;
+    if let Some(big) = utf16::mark(&head) {
+        let behind = Cursor::new(head.split_off(2)).chain(from);
+        return text(BufReader::new(utf16::Utf16::new(behind, big)), Vec::new(), options, progress);
+    }
+    text(from, head, options, progress)
+}
+
+/// Imports a log that is text, of which some was read.
+fn text(
+    mut from: impl BufRead,
+    mut head: Vec<u8>,
+    options: &Options,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Imported, ImportError> {
+    let more = (detect::PROBE_BYTES - head.len().min(detect::PROBE_BYTES)) as u64;
+    from.by_ref().take(more).read_to_end(&mut head)?;
     if head.iter().all(u8::is_ascii_whitespace) {
         return Err(ImportError::Empty);
     }
+    if let Some(unpacks) = detect::packed(&head) {
+        return Err(ImportError::Packed(unpacks));
+    }
+    let banner = if options.format.is_none() { detect::banner(&head) } else { 0 };
+    let head = head.split_off(banner);
     let format = options.format.or_else(|| detect::detect(&head)).ok_or(ImportError::NoText)?;
     if options.format.is_none() && format == Format::Plain && detect::is_scenario(&head) {
         return Err(ImportError::Scenario);
@@ -120,6 +146,9 @@ pub fn import(
     let first = head[skip..].iter().copied().find(|b| !b.is_ascii_whitespace());
     let document = format == Format::OpencodeExport
         || first == Some(b'[') && !matches!(format, Format::Plain | Format::Asciicast | Format::Script);
+    let spread = !document
+        && !matches!(format, Format::Plain | Format::Asciicast | Format::Script)
+        && detect::spread(&head[skip..]);
     let mut head = Cursor::new(head);
     head.set_position(skip as u64);
     let whole = head.chain(from);
@@ -128,8 +157,8 @@ pub fn import(
     if let read::Reader::Script(timing) = &mut reader {
         timing.typescript.clone_from(&options.typescript);
     }
-    if document {
-        let mut elements = Elements::new(whole);
+    if document || spread {
+        let mut elements = if spread { Elements::values(whole) } else { Elements::new(whole) };
         while let Some(piece) = elements.next_piece()? {
             reader.piece(&piece, &mut story);
             progress(story.took.bytes);

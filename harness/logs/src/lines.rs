@@ -86,6 +86,8 @@ pub struct Elements<R> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Outside,
+    /// Between values that stand one behind the other.
+    Values,
     /// In the outermost object, before a key.
     Keys,
     /// In the outermost object, behind a key.
@@ -102,6 +104,11 @@ impl<R: BufRead> Elements<R> {
         Elements { from, element: Vec::new(), key: String::new(), line: 1, place: Place::Outside }
     }
 
+    /// The values of `from`, one behind the other, each on many lines.
+    pub fn values(from: R) -> Elements<R> {
+        Elements { place: Place::Values, ..Elements::new(from) }
+    }
+
     /// The next element; none at the end.
     ///
     /// # Errors
@@ -111,6 +118,12 @@ impl<R: BufRead> Elements<R> {
             let Some(byte) = self.peek()? else { return Ok(None) };
             match (self.place, byte) {
                 (_, b' ' | b'\t' | b'\r' | b'\n' | b',' | b':') => self.skip(byte),
+                (Place::Values, b'{') => {
+                    let line = self.line;
+                    let broken = self.capture()?;
+                    return Ok(Some(Piece { line, bytes: &self.element, broken, key: "" }));
+                }
+                (Place::Values, _) => self.skip(byte),
                 (Place::Outside, b'{') => self.enter(byte, Place::Keys),
                 (Place::Outside | Place::Value, b'[') => {
                     let in_object = self.place == Place::Value;
@@ -236,6 +249,19 @@ mod tests {
                 of("n", "4")
             ]
         );
+    }
+
+    #[test]
+    fn values_may_stand_on_many_lines() {
+        let text = "{\n \"a\": \"}\"\n}\n]{\"b\":\n[{}]}\nx {\"c\"";
+        let mut elements = Elements::values(std::io::BufReader::with_capacity(3, text.as_bytes()));
+        let mut found = Vec::new();
+        while let Some(piece) = elements.next_piece().unwrap() {
+            found.push((piece.line, String::from_utf8_lossy(piece.bytes).into_owned(), piece.broken));
+        }
+        let whole = |line, text: &str| (line, text.to_owned(), None);
+        assert_eq!(found[..2], [whole(1, "{\n \"a\": \"}\"\n}"), whole(4, "{\"b\":\n[{}]}")]);
+        assert_eq!(found[2..], [(6, "{\"c\"".to_owned(), Some(Broken::Cut))]);
     }
 
     #[test]

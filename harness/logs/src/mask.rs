@@ -185,6 +185,11 @@ mod tests {
             "SyntaxError: Unexpected token 'export'",
             "pin the version: pin 12345 to x, pin=latest, GPIO pin: 4",
             "tool --token --password-stdin --secret -x",
+            "the id 4242424242424243 at 1795177600000000, seq 3000000000000001",
+            "PL61109010140000071219812875 and GB82WEST is no account",
+            "tail -k 3, psk: none, auth: required, \"auth\": \"required\"",
+            "password required\n  password changed",
+            "https://x/?a=(200) 404",
         ] {
             assert_eq!(masked(text), text);
         }
@@ -259,6 +264,19 @@ mod tests {
             "curl -u me:¤ http://x",
             "curl -u \"me:a ¤\" http://x",
             "curl --user=me:¤ http://x",
+            "curl -x http://px -U px:¤ http://x",
+            "curl --proxy-user px:¤ http://x",
+            "openssl enc -aes-256-cbc -k ¤ -in a",
+            "openssl rsa -in a -passin pass:¤",
+            "mysql -pa1b2c3 a; mysql -p¤ b",
+            "? [mysql -p¤ a, mysql -px1y2z3 b]",
+            "vault token lookup hvs.CAESI¤",
+            "psk=\"¤\"",
+            r#"{"auths":{"https://x/":{"auth":"a1B2¤"}}}"#,
+            "maria:$apr1$k9sQ2x7r$¤/Zm1u",
+            "maria:$2y$10$¤abcdefgh",
+            r#""private_key_id": "0c4f1a9d¤""#,
+            r"- name: DB_PASSWORD\n    value: ¤",
             "mysql -uroot -p¤ db",
             "mysqldump -h db -p'a ¤' x",
             "sshpass -p ¤ ssh -p 22 host",
@@ -361,6 +379,20 @@ mod tests {
         assert_eq!(masked("pin: 482913, otp_code=\"482913\""), "pin: [masked: secret], otp_code=\"[masked: secret]\"");
         assert_eq!(masked("mail jane.doe@corp.co.uk"), "mail you@example.com");
         assert_eq!(masked("cat /Users/jane/.ssh/id"), "cat /Users/user/.ssh/id");
+        for (home, shown) in [
+            (r"C:\Users\jane\x", r"C:\Users\user\x"),
+            (r#""C:\\Users\\Jane Doe\\x""#, r#""C:\\Users\\user\\x""#),
+            (r"C:\\\\Users\\\\jane\\\\x", r"C:\\\\Users\\\\user\\\\x"),
+            ("C:/Users/jane", "C:/Users/user"),
+            (r"\\wsl$\Ubuntu\home\jane\x", r"\\wsl$\Ubuntu\home\user\x"),
+        ] {
+            assert_eq!(masked(home), shown);
+        }
+        assert_eq!(masked("  login me\n  password a1b2c3"), "  login me\n  password [masked: secret]");
+        assert_eq!(masked("card=4242424242424242"), "card=[masked: payment card]");
+        assert_eq!(masked("to GB82 WEST 1234 5698 7654 32 now"), "to [masked: bank account] now");
+        assert_eq!(masked("call (415) 555-2671"), "call [masked: phone number]");
+        assert_eq!(masked("scp x jane@198.18.7.6:/srv"), "scp x user@192.0.2.1:/srv");
         assert_eq!(masked("-----BEGIN RSA PRIVATE KEY-----\nMIIE"), "[masked: private key]");
     }
 }

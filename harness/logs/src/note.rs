@@ -225,6 +225,15 @@ pub enum Note {
         /// The client waits for events instead (`prompt_async`).
         events: bool,
     },
+    /// A hook of the user's begins, or is over.
+    Hook {
+        /// Which run of it.
+        id: String,
+        /// Its name, with the event that it is for.
+        name: String,
+        /// It is over.
+        over: bool,
+    },
     /// A sign of life without progress.
     Alive,
     /// A plain program prints.

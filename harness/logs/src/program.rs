@@ -4,10 +4,11 @@
 //! Invariant: what it waits for is its last step; without it, it exits.
 
 use crate::draft::{Draft, blank};
-use crate::guess::{End, Guess, ticking, words};
+use crate::guess::{End, Guess, Hang, ticking, words};
 use crate::limits;
 use crate::mask::Mask;
 use crate::note::{Calls, Form, Kind};
+use crate::spin;
 use crate::story::{Story, What};
 use rehang_scenario::turns::{Every, Step};
 use rehang_scenario::{Agent, Scenario, Span, Terminal};
@@ -27,7 +28,10 @@ pub fn draft(story: &Story, guess: &Guess, mask: &mut Mask, turns: usize) -> Opt
     let most = turns.max(1) * 2;
     let mut left_out = story.printed_before;
     let keep = match &ticking {
-        Some((line, _)) => all.iter().rposition(|l| l.text != *line).map_or(0, |at| at + 1),
+        Some((line, _)) => {
+            let still = spin::still(line);
+            all.iter().rposition(|l| spin::still(&l.text) != still).map_or(0, |at| at + 1)
+        }
         None => all.len(),
     };
     let from = keep.saturating_sub(most);
@@ -49,7 +53,9 @@ pub fn draft(story: &Story, guess: &Guess, mask: &mut Mask, turns: usize) -> Opt
         });
     }
     let stdin = matches!(guess.mechanism, "S1");
-    let types = matches!(guess.mechanism, "B1" | "Q1" | "P1" | "T2" | "T3");
+    // what a command of Codex's waits for is its own, and it has no terminal
+    let own = guess.hang == Hang::Program;
+    let types = own && matches!(guess.mechanism, "B1" | "Q1" | "P1" | "T2" | "T3");
     let mut control = steps.clone();
     if guess.end == End::Hung {
         match &ticking {
@@ -61,7 +67,7 @@ pub fn draft(story: &Story, guess: &Guess, mask: &mut Mask, turns: usize) -> Opt
                 control.push(every(4));
             }
             None if stdin => steps.push(Step::ReadStdinToEnd),
-            None if guess.mechanism == "B2" => {
+            None if own && guess.mechanism == "B2" => {
                 let asked = match steps.pop() {
                     Some(Step::Prompt(text) | Step::Print(text)) => text,
                     _ => "Password: ".to_owned(),

@@ -7,6 +7,7 @@ use crate::limits;
 use crate::mask::{Lines, Mask};
 use crate::note::{Asks, Calls, Fork, Form, Kind, Note, Reply};
 use crate::report::Took;
+use crate::spin;
 use std::collections::{BTreeMap, VecDeque};
 
 /// What happened.
@@ -50,7 +51,8 @@ pub struct Story {
     pub misfit: Option<u64>,
     /// The server was started anew with an ask open: it knows nothing of it any more.
     pub restarted: Option<u64>,
-    /// The instants of the first and the last event, and of the last that carried the task forward, in milliseconds.
+    /// The instants of the first and the last event, and of the last that carried the task forward, in milliseconds from
+    /// the first instant that the log has.
     pub first: Option<u64>,
     /// See `first`.
     pub last: u64,
@@ -66,6 +68,12 @@ pub struct Story {
     pub took: Took,
     /// Its client asked for the sessions' status.
     pub resyncs: bool,
+    /// Hooks that run: their ids, names and begins.
+    pub hooks: VecDeque<(String, String, u64)>,
+    /// What was printed last, but for what only turns or counts.
+    shown: String,
+    /// The instant that all others are counted from.
+    origin: Option<u64>,
     /// It did what only this fork does.
     fork: Option<Fork>,
     /// When the latest event stream began.
@@ -92,6 +100,8 @@ pub struct Session {
     pub busy: Option<bool>,
     /// The model owes it something, since this instant.
     pub model: Option<u64>,
+    /// It began a response, and what it said is not in the log.
+    pub speaks: bool,
     /// Its last response ended so.
     pub finished: Option<String>,
     /// The model's server refused so many times since its last word, lastly with this status.
@@ -235,11 +245,26 @@ impl Story {
     /// Takes a note.
     pub fn note(&mut self, at: Option<u64>, note: Note) {
         self.timed |= at.is_some();
+        let at = at.map(|at| at.saturating_sub(*self.origin.get_or_insert(at)));
         let at = at.unwrap_or(self.last).max(self.last);
         self.first.get_or_insert(at);
         self.last = at;
         self.order += 1;
-        if let Some(word) = material(&note) {
+        let word = material(&note).filter(|_| match &note {
+            // what only turns or counts is a sign of life
+            Note::Prints { text, .. } => {
+                let still = spin::still(text);
+                // dots of a test run are progress, a line again and again is not
+                let again = still == self.shown && (still != text.trim() || text.contains('\n'));
+                let moved = !still.is_empty() && !again;
+                if moved {
+                    self.shown = kept(&still);
+                }
+                moved
+            }
+            _ => true,
+        });
+        if let Some(word) = word {
             self.material = at;
             self.material_is = word.to_owned();
         }
@@ -267,12 +292,17 @@ impl Story {
                 session.steps.clear();
                 (session.model, session.mark, session.finished) = (Some(at), Some(at), None);
                 session.failed = None;
+                session.speaks = false;
                 session.cut_off = 0;
                 self.result = None;
                 (self.stopped, self.stopped_at_model) = (None, false);
             }
             Note::Text { session, message, part, text, delta } => self.said(at, &session, &message, part, text, delta),
-            Note::Thinks { session } => self.session(at, &session).retries = (0, None),
+            Note::Thinks { session } => {
+                let session = self.session(at, &session);
+                session.retries = (0, None);
+                session.speaks = true;
+            }
             Note::Call { session, message, call, does } => self.called(at, &session, &message, &call, does),
             Note::Output { call } => {
                 if let Some((_, call)) = self.call(&call) {
@@ -298,7 +328,7 @@ impl Story {
                 if !again {
                     push(session, Step { at, gap: 0, message: kept(&message), what: What::Ended(kept(&reason)) });
                 }
-                session.model = None;
+                (session.model, session.speaks) = (None, false);
                 session.mark = Some(at);
                 session.finished = Some(kept(&reason));
             }
@@ -372,6 +402,15 @@ impl Story {
                     (_, false) => Post::Unanswered,
                 };
             }
+            Note::Hook { id, name, over } => {
+                self.hooks.retain(|(of, ..)| *of != id);
+                if !over {
+                    while self.hooks.len() >= limits::LIST {
+                        self.hooks.pop_front();
+                    }
+                    self.hooks.push_back((kept(&id), kept(&name), at));
+                }
+            }
             Note::Alive => {}
             Note::Prints { stderr, text } => self.prints(at, stderr, &text),
             Note::Types => self.typed = Some(at),
@@ -405,15 +444,16 @@ impl Story {
         self.fork.or(by_number.filter(|_| asks)).filter(|_| opencode)
     }
 
-    /// The root session that the log is of: one that began or was prompted in it, with an open ask if one has, else the
-    /// one heard of last.
+    /// The root session that the log is of: one that began or was prompted in it, with an open ask if one has, else one
+    /// that is at work, and of those the one heard of last.
     pub fn root(&self) -> Option<&str> {
         let roots = self
             .sessions
             .iter()
             .filter(|(_, session)| session.parent.as_ref().is_none_or(|parent| !self.sessions.contains_key(parent)));
         let open = |id: &str| self.asks.iter().any(|ask| ask.end.is_none() && self.root_of(&ask.session) == id);
-        roots.max_by_key(|(id, s)| (s.subject, open(id), s.heard)).map(|(id, _)| id.as_str())
+        // of several sessions of one server, the one that is not done
+        roots.max_by_key(|(id, s)| (s.subject, open(id), s.busy == Some(true), s.heard)).map(|(id, _)| id.as_str())
     }
 
     /// The root of a session's tree.
@@ -541,7 +581,7 @@ impl Story {
         push(session, Step { at, gap, message: kept(message), what: What::Called(call) });
         session.mark = Some(at);
         // the model has said what it wants: its turn comes again when it is told
-        session.model = None;
+        (session.model, session.speaks) = (None, false);
     }
 
     fn told(&mut self, at: u64, id: &str, error: bool, text: &str, code: Option<i64>) {

@@ -88,7 +88,7 @@ impl Tried {
     }
 }
 
-/// Reads a log and tries its scenario on sim; the rule for `none` names what the run was blocked on.
+/// Reads a log, with the typescript beside it where it is a timing file, and tries its scenario on sim; the rule for `none` names what the run was blocked on.
 ///
 /// # Errors
 /// A log that cannot be read or used.
@@ -111,7 +111,11 @@ pub fn import(path: &Path, options: &Options) -> Result<(Imported, Tried), Comma
         bar.set_draw_target(ProgressDrawTarget::hidden());
     }
     let from = BufReader::with_capacity(256 << 10, from);
-    let imported = rehang_logs::import(from, options, &mut |bytes| {
+    let mut options = options.clone();
+    if let Some(beside) = typescript_beside(path, options.format).filter(|_| options.typescript.is_empty()) {
+        options.typescript = typescript(&beside)?;
+    }
+    let imported = rehang_logs::import(from, &options, &mut |bytes| {
         if bytes.wrapping_sub(bar.position()) > LARGE_BYTES / 16 {
             bar.set_position(bytes);
         }
@@ -175,7 +179,7 @@ impl Import {
             format: self.format,
             turns: Some(self.turns.max(1)),
             hung: if self.hung { Some(true) } else { self.completed.then_some(false) },
-            typescript: self.typescript()?,
+            typescript: self.typescript.as_deref().map(typescript).transpose()?.unwrap_or_default(),
         };
         let (mut imported, tried) = import(&self.file, &options)?;
         let toml = imported.toml();
@@ -196,22 +200,23 @@ impl Import {
         }
         Ok(if tried.holds(imported.guess.end) { Code::Expected } else { Code::Unexpected })
     }
+}
 
-    fn typescript(&self) -> Result<Vec<u8>, CommandError> {
-        let beside = || {
-            let stem = self.file.with_extension("");
-            let known = ["", "typescript", "log", "out", "script"]
-                .map(|e| if e.is_empty() { stem.clone() } else { stem.with_extension(e) });
-            known.into_iter().find(|path| path.is_file() && *path != self.file)
-        };
-        let timing = self.format == Some(Format::Script)
-            || self.file.extension().is_some_and(|e| ["timing", "tm", "time"].iter().any(|t| e == *t));
-        let Some(path) = self.typescript.clone().or_else(|| beside().filter(|_| timing)) else { return Ok(Vec::new()) };
-        let mut bytes = Vec::new();
-        let file = File::open(&path).map_err(|e| CommandError::Usage(format!("{}: {e}", path.display())))?;
-        file.take(TYPESCRIPT_BYTES).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    }
+/// The typescript that lies beside a timing file of `script` by its name; none where it is no such file.
+pub fn typescript_beside(log: &Path, format: Option<Format>) -> Option<PathBuf> {
+    let timing = format == Some(Format::Script)
+        || log.extension().is_some_and(|e| ["timing", "tm", "time"].iter().any(|t| e == *t));
+    let stem = log.with_extension("");
+    let known = ["", "typescript", "log", "out", "script"]
+        .map(|e| if e.is_empty() { stem.clone() } else { stem.with_extension(e) });
+    known.into_iter().filter(|_| timing).find(|path| path.is_file() && *path != *log)
+}
+
+fn typescript(path: &Path) -> Result<Vec<u8>, CommandError> {
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(|e| CommandError::Usage(format!("{}: {e}", path.display())))?;
+    file.take(TYPESCRIPT_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The most of a typescript that is read.

@@ -186,6 +186,9 @@ impl Tune {
                         .filter(|p| p.is_file())
                         .collect();
                     inside.sort();
+                    let of_others: Vec<PathBuf> =
+                        inside.iter().filter_map(|log| super::import::typescript_beside(log, None)).collect();
+                    inside.retain(|log| !of_others.contains(log));
                     files.extend(inside);
                 }
                 false => files.push(path.clone()),
@@ -361,7 +364,17 @@ fn sample(file: &std::path::Path, strategy: &str) -> Result<Sample, String> {
     let scenario = match file.extension().is_some_and(|extension| extension == "toml") {
         true => super::reproduce::first_of(file).map_err(|e| e.to_string())?,
         false => {
-            super::import::import(file, &rehang_logs::Options::default()).map_err(|e| e.to_string())?.0.draft.scenario
+            let plain = |e: &dyn std::fmt::Display| {
+                let text = e.to_string();
+                text.strip_prefix(&format!("{}: ", file.display())).map_or(text.clone(), str::to_owned)
+            };
+            let (imported, tried) =
+                super::import::import(file, &rehang_logs::Options::default()).map_err(|e| plain(&e))?;
+            // it would count as what it is not
+            if !tried.holds(imported.guess.end) {
+                return Err("its scenario does not do what the log did; `rehang import` says more".to_owned());
+            }
+            imported.draft.scenario
         }
     };
     let seat = rehang_strategy::stack(strategy).map_err(|e| e.to_string())?;

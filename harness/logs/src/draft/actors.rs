@@ -4,7 +4,7 @@
 
 use super::{Drafter, person};
 use crate::commands::Waits;
-use crate::guess::Hang;
+use crate::guess::{End, Hang};
 use crate::limits;
 use crate::note::{Fork, Form, Kind, Reply};
 use crate::story::{Ask, Post};
@@ -114,6 +114,8 @@ impl Drafter<'_> {
             let (mode, terminal) = match story.form {
                 _ if self.interactive() => (ClaudeMode::Interactive, Terminal::Tty),
                 Form::Host => (ClaudeMode::StreamJson, Terminal::Pipe),
+                // whoever interrupts a session before a terminal leaves it there: a host's interrupt ends it
+                Form::Transcript if self.guess.end == End::Stopped => (ClaudeMode::StreamJson, Terminal::Pipe),
                 Form::Text => (ClaudeMode::Print, Terminal::Null),
                 _ if self.waits_for_host() => (ClaudeMode::StreamJson, Terminal::Pipe),
                 _ => (ClaudeMode::Json, Terminal::Null),

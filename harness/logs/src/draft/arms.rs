@@ -7,6 +7,7 @@ use super::{Drafter, last_call, made, model_fault, person};
 use crate::commands::Waits;
 use crate::guess::{End, Hang};
 use crate::limits;
+use crate::note::Kind;
 use crate::story::What;
 use rehang_scenario::playable::gives_silence_up;
 use rehang_scenario::turns::{Bash, ChildStdin, Kills, Question, Step, Turn, WaitsFor, responses};
@@ -41,7 +42,8 @@ impl<'a> Drafter<'a> {
                 model_fault(scenario, 0, u32::try_from(words).unwrap_or(1), ModelDoes::Truncate);
             }
             Hang::Failed { status, .. } => {
-                let (response, _) = stalled(&scenario.turns, false);
+                // words that end the turn are of the response that fails: behind them nothing is asked
+                let (response, _) = stalled(&scenario.turns, true);
                 let does = ModelDoes::Status(status.unwrap_or(400).clamp(400, 599));
                 // a server that is busy is asked again, and has to refuse then too
                 let response = if matches!(status, Some(429 | 500..)) { 0 } else { response };
@@ -92,12 +94,15 @@ impl<'a> Drafter<'a> {
                 model_fault(scenario, 0, 0, ModelDoes::Truncate);
             }
             Hang::Model { session, refuses, .. } => {
-                if let Some(status) = refuses {
-                    let status = (*status).clamp(400, 599);
+                if let Some(status) = refuses.filter(|_| self.story.kind != Kind::Claude) {
+                    let status = status.clamp(400, 599);
                     model_fault(scenario, 0, 0, ModelDoes::Status(status));
                     return;
                 }
-                let partial = self.story.sessions.get(session).and_then(|s| s.steps.back());
+                let claude = self.story.kind == Kind::Claude;
+                let ended = |step: &&crate::story::Step| claude && matches!(step.what, What::Ended(_));
+                let steps = self.story.sessions.get(session).into_iter().flat_map(|s| s.steps.iter().rev());
+                let partial = steps.skip_while(ended).next();
                 let partial = partial
                     .is_some_and(|step| matches!(&step.what, What::Said { text, .. } if !text.trim().is_empty()));
                 let (response, after) = stalled(&scenario.turns, partial && !groups.is_empty());

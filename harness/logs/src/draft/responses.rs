@@ -3,7 +3,7 @@
 //! Invariant: what hangs is kept whatever the limit on turns, and the oldest of the rest goes first.
 
 use super::Drafter;
-use crate::guess::Hang;
+use crate::guess::{End, Hang};
 use crate::limits;
 use crate::note::{Asks, Calls, Kind};
 use crate::story::{Call, What};
@@ -203,6 +203,7 @@ impl<'a> Drafter<'a> {
                     && call.told.as_ref().is_some_and(|t| t.code.is_none());
                 match &call.told {
                     Some(told) if told.stopped => bash.does.push(Step::Hold),
+                    None if self.guess.end == End::Stopped => bash.does.push(Step::Hold),
                     Some(told) if !denied => {
                         if (limits::GAP_MS..=limits::GAP_MAX_MS).contains(&ran) {
                             bash.does.push(Step::Sleep(Span::ms(ran)));
@@ -221,7 +222,7 @@ impl<'a> Drafter<'a> {
                     Some((permission, patterns)) => {
                         let patterns = if patterns.is_empty() { vec![on.clone()] } else { patterns };
                         let patterns = patterns.iter().map(|p| self.text(p)).collect();
-                        let (tool, permission) = (self.text(&name.to_lowercase()), self.permission(&permission));
+                        let (tool, permission) = (self.text(name).to_lowercase(), self.permission(&permission));
                         Turn::Permit(Permit { tool, permission, patterns, output: self.text(&output) })
                     }
                     // no process and no permission: a command stands for it, which nobody runs

@@ -18,6 +18,10 @@ static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!(r#"(?i){NAMES}["']?[ \x{{a0}}]*[:=][ \x{{a0}}]*[|>]?[+-]?[ \x{{a0}}]*$"#)).ok()
 });
 
+/// A list's item that has the name of a secret for its name: its value is on the next line.
+static ITEM: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(&format!(r#"(?i)\bname["']?[ ]*[:=][ ]*["']?[\w.-]*{NAMES}["']?[ ]*,?[ ]*$"#)).ok());
+
 /// What the lines so far say of the next one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Lines {
@@ -32,6 +36,8 @@ enum State {
     Key { lines: u32, short: u32 },
     /// Behind a secret's name.
     Named,
+    /// Behind an item's name that is a secret's.
+    Item,
 }
 
 /// The part of a line that is of a secret whose beginning is on a line before.
@@ -62,11 +68,13 @@ impl Lines {
                 }
             }
             State::Named if value(line) => (Part::Value, ""),
-            State::Named | State::Outside => (Part::None, line),
+            State::Item if item_value(line) => (Part::Value, ""),
+            State::Named | State::Item | State::Outside => (Part::None, line),
         };
         self.state = match rest {
             rest if begins(rest) => State::Key { lines: 0, short: 0 },
             rest if named(rest) => State::Named,
+            rest if item(rest) => State::Item,
             _ => State::Outside,
         };
         part
@@ -102,6 +110,17 @@ fn full(line: &str) -> bool {
 fn named(line: &str) -> bool {
     let end = line.trim_end_matches([' ', '\u{a0}']);
     end.ends_with([':', '=', '|', '>', '-', '+']) && NAMED.as_ref().is_some_and(|named| named.is_match(end))
+}
+
+fn item(line: &str) -> bool {
+    line.len() < 400 && line.contains("name") && ITEM.as_ref().is_some_and(|item| item.is_match(line))
+}
+
+/// Whether a line is an item's value.
+fn item_value(line: &str) -> bool {
+    let rest = line.trim_start().trim_start_matches(['"', '\'']);
+    let rest = rest.strip_prefix("value").map(|rest| rest.trim_start_matches(['"', '\'', ' ']));
+    rest.is_some_and(|rest| rest.starts_with([':', '=']))
 }
 
 /// Whether a line is an indented word.
@@ -165,6 +184,9 @@ mod tests {
     fn a_value_may_be_on_the_line_behind_its_name() {
         assert_eq!(taken(&["db_password: |", "  hunter2", "next"]), [Part::None, Part::Value, Part::None]);
         assert_eq!(taken(&["password:", "  hunter2"]), [Part::None, Part::Value]);
+        assert_eq!(taken(&["- name: DB_PASSWORD", "  value: a b", "x"]), [Part::None, Part::Value, Part::None]);
+        assert_eq!(taken(&["\"name\": \"API_TOKEN\",", "\"value\": \"x\""]), [Part::None, Part::Value]);
+        assert_eq!(taken(&["- name: REGION", "  value: eu"]), [Part::None, Part::None]);
         for lines in [
             ["password:", "hunter2"],
             ["password:", "  is it right"],

@@ -20,7 +20,7 @@ pub(super) struct Rule {
 pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| rules().into_iter().flatten().collect());
 
 /// The names of secrets, as they end.
-pub(super) const NAMES: &str = r"(?:passw(?:or)?d|passphrase|passcode|secret|token|credentials?|[_-]pwd|[_-]auth|pgpass|(?:api|access|private|auth|account|session|encryption|signing|secret)[_-]?key(?:[_-]base)?)(?:[_-](?:b64|base64|hex|raw|plain(?:text)?))?";
+pub(super) const NAMES: &str = r"(?:passw(?:or)?d|passphrase|passcode|secret|token|credentials?|[_-]pwd|[_-]auth|pgpass|(?:api|access|private|auth|account|session|encryption|signing|secret)[_-]?key(?:[_-]base|[_-]id)?)(?:[_-](?:b64|base64|hex|raw|plain(?:text)?))?";
 
 /// What lies between a name and its value on a line; a name may be quoted, in a text that is itself quoted.
 const IS: &str = r#"\\{0,7}["']?\]?[ \x{a0}]*(?:=>|:=|[:=：＝])[ \x{a0}]*"#;
@@ -66,7 +66,7 @@ pub(super) fn rules() -> Vec<Option<Rule>> {
         ),
         rule(
             "api key",
-            r"\bSG\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}|\bkey-[0-9a-f]{32}\b|\bSK[0-9a-f]{32}\b|\bAC[0-9a-f]{32}\b|\bdop_v1_[0-9a-f]{20,}|\bsntrys_[A-Za-z0-9_=+/-]{20,}|\bNRAK-[A-Z0-9]{20,}|\blin_api_[A-Za-z0-9]{20,}|\bsq0[a-z]{3}-[A-Za-z0-9_-]{20,}|\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{20,}",
+            r"\bSG\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}|\bkey-[0-9a-f]{32}\b|\bSK[0-9a-f]{32}\b|\bAC[0-9a-f]{32}\b|\bdop_v1_[0-9a-f]{20,}|\bsntrys_[A-Za-z0-9_=+/-]{20,}|\bNRAK-[A-Z0-9]{20,}|\blin_api_[A-Za-z0-9]{20,}|\bhv[sbr]\.[A-Za-z0-9_-]{10,}|\bsq0[a-z]{3}-[A-Za-z0-9_-]{20,}|\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{20,}",
             "[masked: api key]",
         ),
         rule("github token", r"\bgh[pousr]_[A-Za-z0-9]{16,}|\bgithub_pat_[A-Za-z0-9_]{20,}", "[masked: github token]"),
@@ -127,7 +127,7 @@ pub(super) fn rules() -> Vec<Option<Rule>> {
         ),
         rule(
             "secret by its name",
-            r#"(?i)(?:\b|_)(?:pass|pwd)(?:\\{0,7}["'][ \x{a0}]*(?:=>|:)|[ \x{a0}]*=>?)[ \x{a0}]*(?:%QUOTED%|([^ \n\\"'`,;&<>(){}=]%BARE%{3,}))"#,
+            r#"(?i)(?:\b|_)(?:pass|pwd|psk)(?:\\{0,7}["'][ \x{a0}]*(?:=>|:)|[ \x{a0}]*=>?)[ \x{a0}]*(?:%QUOTED%|([^ \n\\"'`,;&<>(){}=]%BARE%{3,}))"#,
             "[masked: secret]",
         ),
         rule(
@@ -137,7 +137,7 @@ pub(super) fn rules() -> Vec<Option<Rule>> {
         ),
         rule(
             "secret by its name",
-            r#"(?i)%NAMES%\\{0,7}["']?[\s,]+\\{0,7}["']?value\\{0,7}["']?[ \x{a0}]*[:=][ \x{a0}]*(?:%QUOTED%|(%BARE%{6,}))"#,
+            r#"(?i)%NAMES%\\{0,7}["']?(?:[\s,]|\\+n)+\\{0,7}["']?value\\{0,7}["']?[ \x{a0}]*[:=][ \x{a0}]*(?:%QUOTED%|(%BARE%{6,}))"#,
             "[masked: secret]",
         ),
         rule("secret in quotes", r#"(?i)%NAMES%(?:[ \x{a0}]+is)?:?[ \x{a0}]+(?:%QUOTED%)"#, "[masked: secret]"),
@@ -161,18 +161,31 @@ pub(super) fn rules() -> Vec<Option<Rule>> {
         ),
         rule(
             "secret by its option",
-            r#"\b(?:mysql\w*|mariadb(?:-[a-z]+)?|7z[az]?)\s(?:[^\n|;&]*?\s)?-p(?:%QUOTED%|(%BARE%{3,}))"#,
+            r#"\b(?:mysql\w*|mariadb(?:-[a-z]+)?|7z[az]?)\s(?:[^\n|;&]*?\s)??-p(?:%QUOTED%|(%BARE%{3,}))"#,
             "[masked: secret]",
         ),
         rule(
             "secret by its option",
-            r#"\b(?:(?:sshpass|mongo[a-z]*)\s(?:[^\n|;&]*?\s)?-p|(?:docker|podman|buildah|skopeo|nerdctl|helm|oras|crane|az|oc|cf)\s(?:[^\n|;&]*?\s)?login\s(?:[^\n|;&]*?\s)?-p|redis-cli\s(?:[^\n|;&]*?\s)?-a|(?:un)?zip\s(?:[^\n|;&]*?\s)?-P|ldap[a-z]+\s(?:[^\n|;&]*?\s)?-w)[ =]*(?:%QUOTED%|(%BARE%{3,}))"#,
+            r#"\b(?:(?:sshpass|mongo[a-z]*)\s(?:[^\n|;&]*?\s)??-p|(?:docker|podman|buildah|skopeo|nerdctl|helm|oras|crane|az|oc|cf)\s(?:[^\n|;&]*?\s)?login\s(?:[^\n|;&]*?\s)??-p|redis-cli\s(?:[^\n|;&]*?\s)??-a|(?:un)?zip\s(?:[^\n|;&]*?\s)??-P|ldap[a-z]+\s(?:[^\n|;&]*?\s)??-w)[ =]*(?:%QUOTED%|(%BARE%{3,}))"#,
             "[masked: secret]",
         ),
         rule(
             "user and password",
-            r#"\s(?:-u|--user)[ =]?(?:\\{1,7}["']([^"'\\\n:]+:[^"'\\\n]+)|"([^"\n:]+:[^"\n]+)|'([^'\n:]+:[^'\n]+)|([^ \n:\["']+:[^ \n"']+))"#,
+            r#"\s(?:-[uU]|--(?:proxy-)?user)[ =]?(?:\\{1,7}["']([^"'\\\n:]+:[^"'\\\n]+)|"([^"\n:]+:[^"\n]+)|'([^'\n:]+:[^'\n]+)|([^ \n:\["']+:[^ \n"']+))"#,
             "[masked: password]",
+        ),
+        rule(
+            "secret by its option",
+            r#"-pass(?:in|out)?[ =]+["']?pass:(%BARE%{3,})|\bopenssl\s(?:[^\n|;&]*?\s)??-k\s+(?:%QUOTED%|(%BARE%{3,}))"#,
+            "[masked: secret]",
+        ),
+        // docker's and npm's
+        rule("secret by its name", r#"(?i)["']auth\\{0,7}["'][ \x{a0}]*:[ \x{a0}]*(?:%QUOTED%)"#, "[masked: secret]"),
+        rule("secret on a line of netrc", r"(?im)^\s*password[ \x{a0}]+([^ \n]{6,})[ \x{a0}]*$", "[masked: secret]"),
+        rule(
+            "password hash",
+            r#"\$(?:apr1|1|2[abxy]|5|6|7|y|gy|argon2[a-z]*|scrypt|pbkdf2-[a-z0-9]+)\$[^\s:"'\\]{8,}"#,
+            "[masked: password hash]",
         ),
         rule(
             "mail address",
@@ -180,7 +193,12 @@ pub(super) fn rules() -> Vec<Option<Rule>> {
             "you@example.com",
         ),
         rule("home folder", r"/(?:home|Users)/([^/\s:'\x22)\],<>…]+)", "user"),
-        rule("home folder", r"(?i)\b[A-Z]:\\{1,2}Users\\{1,2}([^\\\s:'\x22]+)", "user"),
+        // the name of a user of Windows may hold spaces
+        rule(
+            "home folder",
+            r#"(?i)(?:\b[A-Z]:[\\/]{1,8}Users|\\home)[\\/]{1,8}(?:([^\\/\n:*?"'<>|]{1,40})[\\/]|([^\\/\s:'"]+))"#,
+            "user",
+        ),
         rule("home folder", r"/root\b", "/home/user"),
         rule("home folder", r"-(?:home|Users)-([A-Za-z0-9_]+)-", "user"),
         rule(
@@ -193,11 +211,21 @@ pub(super) fn rules() -> Vec<Option<Rule>> {
             r"(?i)(?:\b[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}\b|\b(?:[0-9a-f]{1,4}:){1,6}(?::[0-9a-f]{1,4}){1,6}\b|\bfe80::[0-9a-f:]+",
             "2001:db8::1",
         ),
+        rule(
+            "user at an address",
+            r"\b([A-Za-z_][A-Za-z0-9._-]{0,31})@(?:192\.0\.2\.1|127\.0\.0\.1|2001:db8::1)\b",
+            "user",
+        ),
         rule("mac address", r"(?i)\b(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}\b", "[masked: mac address]"),
-        rule("payment card", r"\b(?:[0-9]{4}[ -]){3}[0-9]{4}\b", "[masked: payment card]"),
+        rule("payment card", r"\b(?:[0-9]{4}[ -]){3}[0-9]{4}\b|\b[3-6][0-9]{12,18}\b", "[masked: payment card]"),
+        rule(
+            "bank account",
+            r"\b[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b",
+            "[masked: bank account]",
+        ),
         rule(
             "phone number",
-            r"\+[0-9]{1,3}[ .-]?\(?[0-9]{2,4}\)?(?:[ .-]?[0-9]{2,4}){2,4}\b",
+            r"\+[0-9]{1,3}[ .-]?\(?[0-9]{2,4}\)?(?:[ .-]?[0-9]{2,4}){2,4}\b|\([0-9]{3}\) ?[0-9]{3}[ .-][0-9]{4}\b",
             "[masked: phone number]",
         ),
         rule("random text", r"\b[A-Za-z0-9+/_-]{40,}={0,2}", "[masked: random text]"),
@@ -247,7 +275,10 @@ pub(super) fn harmless(kind: &str, whole: &str, secret: &str) -> bool {
             named(secret) || whole.to_ascii_lowercase().starts_with("pwd") && path(secret)
         }
         // `Unexpected token 'export'` is a compiler's
-        "secret in quotes" => !mixed(secret),
+        "secret in quotes" | "secret on a line of netrc" => !mixed(secret),
+        "payment card" => !secret.contains([' ', '-']) && !adds_up(secret),
+        "bank account" => !is_account(secret),
+        "user at an address" => secret == "user",
         "secret by its option" => named(secret) || option(secret),
         "user and password" => {
             // a user's and a group's number, a date's form, an address
@@ -295,6 +326,27 @@ fn port(text: &str) -> bool {
     behind
         .split_once('/')
         .is_some_and(|(port, _)| (1..=5).contains(&port.len()) && port.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// The check digit of a card's number (Luhn).
+fn adds_up(digits: &str) -> bool {
+    let sum: u32 = digits
+        .bytes()
+        .rev()
+        .enumerate()
+        .map(|(at, b)| u32::from(b.saturating_sub(b'0')) * if at % 2 == 1 { 2 } else { 1 })
+        .map(|n| n / 10 + n % 10)
+        .sum();
+    sum % 10 == 0
+}
+
+/// The check digits of a bank account's number (ISO 13616).
+fn is_account(text: &str) -> bool {
+    let plain: Vec<u8> = text.bytes().filter(|b| *b != b' ').collect();
+    let Some((head, rest)) = plain.split_at_checked(4) else { return false };
+    let value = |b: &u8| u32::from(if b.is_ascii_digit() { b - b'0' } else { b.saturating_sub(b'A') + 10 });
+    let left = rest.iter().chain(head).map(value).fold(0, |left, n| (left * if n > 9 { 100 } else { 10 } + n) % 97);
+    left == 1
 }
 
 /// Letters and digits.

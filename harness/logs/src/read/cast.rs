@@ -12,6 +12,8 @@ use serde_json::Value;
 pub struct Cast {
     version: u64,
     now_ms: f64,
+    /// The beginning of an escape sequence that the write before ended in.
+    begun: String,
 }
 
 impl Cast {
@@ -36,7 +38,11 @@ impl Cast {
             }
             sink.at = Some(self.now_ms.min(1e15).round() as u64);
             match code {
-                "o" => sink.note(Note::Prints { stderr: false, text: plain(value[2].as_str().unwrap_or_default()) }),
+                "o" => {
+                    let mut text = std::mem::take(&mut self.begun) + value[2].as_str().unwrap_or_default();
+                    self.begun = text.split_off(unfinished(&text));
+                    sink.note(Note::Prints { stderr: false, text: plain(&text) });
+                }
                 "i" => sink.note(Note::Types),
                 "x" => {
                     let code = value[2].as_i64().or_else(|| value[2].as_str().and_then(|c| c.trim().parse().ok()));
@@ -59,6 +65,8 @@ pub struct Timing {
     /// Its header was passed over.
     pub begun: bool,
     now_ms: f64,
+    /// The beginning of an escape sequence or a character that the write before ended in.
+    rest: Vec<u8>,
 }
 
 impl Timing {
@@ -101,14 +109,68 @@ impl Timing {
         }
         let count = words.next().and_then(|n| n.parse::<usize>().ok()).unwrap_or(0);
         let end = self.at.saturating_add(count).min(self.typescript.len());
-        let text = String::from_utf8_lossy(&self.typescript[self.at..end]);
         sink.take("output");
-        sink.note(Note::Prints { stderr: false, text: plain(&text) });
-        self.at = end;
+        sink.note(Note::Prints { stderr: false, text: self.until(end) });
         if let Some(code) = end_of_script(&self.typescript[end..]) {
             sink.note(Note::Exit(code));
         }
     }
+}
+
+impl Timing {
+    /// The typescript's text from where it was read to here.
+    fn until(&mut self, end: usize) -> String {
+        let mut bytes = std::mem::take(&mut self.rest);
+        bytes.extend_from_slice(&self.typescript[self.at..end]);
+        self.at = end;
+        let whole = match std::str::from_utf8(&bytes) {
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            _ => bytes.len(),
+        };
+        self.rest = bytes.split_off(whole);
+        let mut text = String::from_utf8_lossy(&bytes).into_owned();
+        let begun = text.split_off(unfinished(&text));
+        self.rest.splice(0..0, begun.into_bytes());
+        plain(&text)
+    }
+
+    /// The log is over: what the typescript has beyond the timing file came last. Both are written from buffers.
+    pub fn end(&mut self, story: &mut crate::story::Story) {
+        if self.begun && self.at < self.typescript.len() && end_of_script(&self.typescript[self.at..]).is_none() {
+            let end = self.typescript.len().min(self.at + limits::RECORD_BYTES);
+            let text = self.until(end);
+            let (text, code) = match text.rfind("\nScript done") {
+                Some(at) => (&text[..at], end_of_script(text[at..].as_bytes())),
+                None => (&*text, None),
+            };
+            story.note(None, Note::Prints { stderr: false, text: text.to_owned() });
+            if let Some(code) = code {
+                story.note(None, Note::Exit(code));
+            }
+        }
+    }
+}
+
+/// The longest escape sequence of which a part is kept for the next write, in bytes.
+const BEGUN_BYTES: usize = 256;
+
+/// Where an escape sequence begins that this text does not end; its length where none does.
+fn unfinished(text: &str) -> usize {
+    let Some(at) = text.rfind('\u{1b}').filter(|at| text.len() - at <= BEGUN_BYTES) else { return text.len() };
+    // the end of a text in a sequence (`ESC \`) is one itself
+    let at = match &text[at..] {
+        "\u{1b}" => text[..at].rfind("\u{1b}]").filter(|from| !text[*from..at].contains('\u{7}')).unwrap_or(at),
+        _ => at,
+    };
+    let mut rest = text[at..].chars().skip(1);
+    let whole = match rest.next() {
+        None => false,
+        Some('[') => rest.any(|c| ('\u{40}'..='\u{7e}').contains(&c)),
+        Some(']') => rest.any(|c| matches!(c, '\u{7}' | '\n')),
+        Some('(' | ')' | '#') => rest.next().is_some(),
+        Some(_) => true,
+    };
+    if whole || text.len() - at > BEGUN_BYTES { text.len() } else { at }
 }
 
 /// The exit code in the last line of a typescript, where it begins here.
@@ -169,7 +231,7 @@ pub fn plain(text: &str) -> String {
                 _ => {}
             },
             '\r' if rest.peek() == Some(&'\n') => {}
-            '\r' if out.is_empty() || out.ends_with('\n') => {}
+            '\r' if out.ends_with('\n') => {}
             '\r' => out.push('\n'),
             '\u{8}' => drop(out.pop()),
             '\n' | '\t' => out.push(c),
@@ -192,10 +254,37 @@ mod tests {
     #[test]
     fn colours_go_and_questions_to_the_terminal_stay() {
         assert_eq!(plain("\u{1b}[1;32mok\u{1b}[0m\r\nPassword: "), "ok\nPassword: ");
+        assert_eq!(plain("\r\u{1b}[Ka"), "\na");
         assert_eq!(plain("a\u{1b}[6n"), "a<asks the terminal: where is the cursor>");
         assert_eq!(plain("a\u{1b}]0;title\u{7}b\u{1b}]11;?\u{1b}\\"), "ab<asks the terminal: its colours>");
         assert_eq!(plain("\u{1b}"), "");
         assert_eq!(plain("\u{1b}[999999999999999999999999"), "");
+    }
+
+    #[test]
+    fn a_sequence_over_two_writes_is_one() {
+        for whole in ["a\u{1b}[31mb", "a\u{1b}]0;title\u{7}b", "a\u{1b}(Bb", "a\u{1b}]0;t\u{1b}\\b", "a\u{1b}=b"] {
+            for (at, _) in whole.char_indices() {
+                let mut cast = Cast::default();
+                let mut story = crate::story::Story::default();
+                let header = r#"{"version":2,"width":80,"height":24}"#.to_owned();
+                let writes = [&whole[..at], &whole[at..]].map(|text| serde_json::json!([1, "o", text]).to_string());
+                for line in std::iter::once(header).chain(writes) {
+                    cast.line(line.as_bytes(), &mut Sink { story: &mut story, line: 1, at: None });
+                }
+                let shown: String = story.printed.iter().map(|line| line.text.as_str()).collect();
+                assert_eq!(shown, "ab", "{whole:?} at {at}");
+            }
+        }
+        assert_eq!(unfinished(&format!("\u{1b}[{}", "1".repeat(500))), 502);
+    }
+
+    #[test]
+    fn the_rest_of_a_typescript_came_last() {
+        let options =
+            crate::Options { typescript: b"Script started on x\n$ x\r\nGo on? [Y/n] ".to_vec(), ..Default::default() };
+        let imported = crate::import(&b"0.1 5\n1.0 3\n"[..], &options, &mut |_| {}).unwrap();
+        assert_eq!((imported.guess.mechanism, imported.guess.end), ("B1", crate::End::Hung));
     }
 
     #[test]

@@ -25,6 +25,10 @@ pub struct Claude {
     asks: VecDeque<(String, Vec<String>)>,
     hosted: bool,
     messages: u64,
+    /// A slash command was typed, and nothing says yet whether it begins a turn.
+    command: bool,
+    /// Its latest words are that its model's server failed.
+    error: Option<String>,
 }
 
 /// A call that was seen.
@@ -39,7 +43,16 @@ struct Known {
 impl Claude {
     /// A reader of one of its formats.
     pub fn new(format: Format) -> Claude {
-        Claude { format, prompted: false, calls: VecDeque::new(), asks: VecDeque::new(), hosted: false, messages: 0 }
+        Claude {
+            format,
+            prompted: false,
+            calls: VecDeque::new(),
+            asks: VecDeque::new(),
+            hosted: false,
+            messages: 0,
+            command: false,
+            error: None,
+        }
     }
 
     /// Takes a message; `to_agent` is known where both directions were recorded.
@@ -56,6 +69,11 @@ impl Claude {
             Some(kind) => kind,
             None => Self::kind_of_untyped(value),
         };
+        if sink.story.kind == Kind::Program
+            && matches!(kind, "assistant" | "user" | "result" | "system" | "stream_event")
+        {
+            sink.note(Note::Agent { kind: Kind::Claude, release: None, form: self.form() });
+        }
         match kind {
             "system" => self.system(value, sink),
             "assistant" | "AssistantMessage" => self.assistant(value, sink),
@@ -80,8 +98,17 @@ impl Claude {
                 sink.pass(kind);
                 sink.note(Note::Alive);
             }
+            // a transcript's
+            "progress" => {
+                sink.take(kind);
+                let call = some(value, "parentToolUseID").or_else(|| some(value, "toolUseID")).unwrap_or_default();
+                sink.note(if value["data"]["output"].is_string() { Note::Output { call } } else { Note::Alive });
+            }
             "" => sink.trouble("JSON, but no message", value.to_string().as_bytes()),
-            other => sink.pass(other),
+            other => {
+                sink.pass(other);
+                sink.note(Note::Alive);
+            }
         }
     }
 
@@ -89,6 +116,12 @@ impl Claude {
     pub fn end(&mut self, story: &mut Story) {
         if self.hosted && story.form == Form::Once {
             story.form = Form::Host;
+        }
+        if std::mem::take(&mut self.command) {
+            story.note(None, Note::Prompt { session: MAIN.to_owned(), by_client: true });
+        }
+        if let Some(why) = self.error.take() {
+            story.note(None, Note::Failed { session: MAIN.to_owned(), why, aborted: false });
         }
     }
 
@@ -176,6 +209,13 @@ impl Claude {
                 let status = value["error"]["status"].as_u64().or(value["error_status"].as_u64());
                 sink.note(Note::Retry { session, status: status.and_then(|s| u16::try_from(s).ok()) });
             }
+            hook @ ("hook_started" | "hook_response") => {
+                sink.take(&format!("system/{hook}"));
+                self.session(value, sink);
+                let id = text(value, "hook_id").to_owned();
+                let name = some(value, "hook_name").unwrap_or_else(|| text(value, "hook_event").to_owned());
+                sink.note(Note::Hook { id, name, over: hook == "hook_response" });
+            }
             other => sink.pass(&format!("system/{other}")),
         }
     }
@@ -190,6 +230,12 @@ impl Claude {
         if self.format != Format::Claude {
             let release = some(value, "version");
             sink.note(Note::Agent { kind: Kind::Claude, release, form: self.form() });
+        }
+        if std::mem::take(&mut self.command) {
+            sink.note(Note::Prompt { session: MAIN.to_owned(), by_client: true });
+        }
+        if session == MAIN {
+            self.error = (value["isApiErrorMessage"] == true).then(|| flat(&message["content"]));
         }
         self.messages += 1;
         let id = some(message, "id").unwrap_or_else(|| format!("message {}", self.messages));
@@ -208,7 +254,7 @@ impl Claude {
                 let task = matches!(does, Calls::Task { .. });
                 bounded(&mut self.calls, Known { id: call.clone(), session: session.clone(), task, of });
                 sink.note(Note::Call { session: session.clone(), message: id.clone(), call, does });
-            } else if let Some(said) = block["text"].as_str().filter(|_| !synthetic) {
+            } else if let Some(said) = block["text"].as_str().filter(|_| !synthetic && self.error.is_none()) {
                 let note = Note::Text {
                     session: session.clone(),
                     message: id.clone(),
@@ -220,7 +266,7 @@ impl Claude {
             }
         }
         let stop = text(message, "stop_reason");
-        if matches!(stop, "end_turn" | "stop_sequence") && !synthetic {
+        if matches!(stop, "end_turn" | "stop_sequence") && !synthetic && self.error.is_none() {
             sink.note(Note::Finish { session, message: id, reason: "stop".to_owned() });
         }
     }
@@ -257,6 +303,15 @@ impl Claude {
             sink.take("cut response");
             return sink.note(Note::CutOff { session });
         }
+        let begins = said.trim_start();
+        if LOCAL.iter().any(|tag| begins.starts_with(tag)) {
+            self.command = false;
+            return sink.pass("output of a local command");
+        }
+        if begins.starts_with("<command-name>") || begins.starts_with("<command-message>") {
+            self.command = true;
+            return sink.take("slash command");
+        }
         let own = value["isSynthetic"] == true || value["isMeta"] == true || value["isCompactSummary"] == true;
         if own || session != MAIN || to_agent == Some(false) {
             return sink.pass("user, not typed by anybody");
@@ -268,19 +323,23 @@ impl Claude {
             sink.note(Note::Agent { kind: Kind::Claude, release, form: self.form() });
         }
         self.prompted = true;
+        (self.command, self.error) = (false, None);
         sink.note(Note::Prompt { session, by_client: true });
     }
 
     fn result(&mut self, value: &Value, sink: &mut Sink<'_>) {
         sink.take("result");
+        self.session(value, sink);
         for denial in value["permission_denials"].as_array().into_iter().flatten().take(200) {
             sink.note(Note::Denied { call: text(denial, "tool_use_id").to_owned() });
         }
-        let aborted = text(value, "subtype") == "error_during_execution";
-        let ok = !aborted && value["is_error"] != true && !text(value, "subtype").starts_with("error");
+        let error = text(value, "subtype") == "error_during_execution";
+        let aborted = error && (value["is_error"] != true || sink.story.stopped.is_some());
+        let ok = value["is_error"] != true && !text(value, "subtype").starts_with("error");
         let said = some(value, "result").unwrap_or_else(|| text(value, "subtype").to_owned());
         sink.note(Note::Result { ok, aborted, text: said });
         self.prompted = false;
+        self.error = None;
     }
 
     fn control_request(&mut self, value: &Value, to_agent: Option<bool>, sink: &mut Sink<'_>) {
@@ -361,6 +420,16 @@ const DENIALS: [&str; 7] = [
     "doesn't want to proceed with this tool use",
     "The user doesn't want to take this action",
     "has been denied",
+];
+
+/// What a transcript says of commands that the terminal itself runs: no turn begins.
+const LOCAL: [&str; 6] = [
+    "<local-command-stdout>",
+    "<local-command-stderr>",
+    "<local-command-caveat>",
+    "<bash-input>",
+    "<bash-stdout>",
+    "<bash-stderr>",
 ];
 
 /// What tool results say of a call that an interrupt ended while it ran, in all releases.

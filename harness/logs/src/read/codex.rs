@@ -1,4 +1,4 @@
-//! Codex: the events of `codex exec --json`, and what it says before them on stderr.
+//! Codex: the events of `codex exec --json`, what it says before them on stderr, and the rollouts below `sessions/`.
 //!
 //! Invariant: Codex has no fake; its log becomes a program that prints the same and waits for the same.
 
@@ -41,6 +41,9 @@ impl Codex {
         self.begin(sink);
         let session = THREAD.to_owned();
         let kind = text(value, "type");
+        if is_rollout(value) {
+            return Self::rollout(kind, &value["payload"], sink);
+        }
         let item = &value["item"];
         let id = some(item, "id").unwrap_or_default();
         match kind {
@@ -101,4 +104,68 @@ impl Codex {
         }
         sink.take(kind);
     }
+
+    /// A line of a rollout.
+    fn rollout(kind: &str, p: &Value, sink: &mut Sink<'_>) {
+        let session = THREAD.to_owned();
+        let of = text(p, "type");
+        let call = some(p, "call_id").or_else(|| some(p, "id")).unwrap_or_default();
+        match (kind, of) {
+            ("session_meta", _) => {
+                let release = some(p, "cli_version");
+                sink.note(Note::Agent { kind: Kind::Codex, release, form: Form::Once });
+                sink.note(Note::Session { id: session, parent: None, call: None, created: true });
+            }
+            ("event_msg", "task_started" | "turn_started" | "user_message") => {
+                sink.note(Note::Prompt { session: session.clone(), by_client: true });
+                sink.note(Note::Busy { session, busy: true });
+            }
+            ("event_msg", "task_complete" | "turn_complete") => {
+                sink.note(Note::Result { ok: true, aborted: false, text: String::new() });
+                sink.note(Note::Busy { session, busy: false });
+            }
+            ("event_msg", "turn_aborted") => {
+                let text = format!("the turn was aborted: {}", text(p, "reason"));
+                sink.note(Note::Result { ok: false, aborted: false, text });
+            }
+            ("event_msg", "error") => {
+                sink.note(Note::Failed { session, why: text(p, "message").to_owned(), aborted: false });
+            }
+            ("response_item", "message") if text(p, "role") == "assistant" => {
+                let text = super::claude::flat(&p["content"]);
+                sink.note(Note::Text { session, message: call.clone(), part: call, text, delta: false });
+            }
+            ("response_item", "reasoning") => sink.note(Note::Thinks { session }),
+            ("response_item", "function_call" | "custom_tool_call" | "local_shell_call") => {
+                let parsed = p["arguments"].as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+                let input = parsed.as_ref().unwrap_or(&p["action"]);
+                let line = |value: &Value| match value {
+                    Value::String(line) => Some(line.clone()),
+                    // the shell's own words last: `["bash", "-lc", "…"]`
+                    Value::Array(words) => words.last().and_then(|word| word.as_str().map(str::to_owned)),
+                    _ => None,
+                };
+                let does = match line(&input["command"]).or_else(|| line(&input["cmd"])) {
+                    Some(command) => Calls::Bash { command, timeout_ms: input["timeout_ms"].as_u64() },
+                    None => Calls::Tool { name: text(p, "name").to_owned(), on: super::on(input) },
+                };
+                sink.note(Note::Call { session, message: call.clone(), call, does });
+            }
+            ("response_item", "function_call_output" | "custom_tool_call_output") => {
+                let said = p["output"].as_str().map_or_else(|| super::claude::flat(&p["output"]), str::to_owned);
+                let inner = serde_json::from_str::<Value>(&said).ok().filter(Value::is_object).unwrap_or_default();
+                let code = inner["metadata"]["exit_code"].as_i64();
+                let text = some(&inner, "output").unwrap_or(said);
+                sink.note(Note::Told { call, error: code.is_some_and(|code| code != 0), text, code });
+            }
+            _ => return sink.pass(&format!("{kind}/{of}")),
+        }
+        sink.take(&format!("{kind}/{of}"));
+    }
+}
+
+/// Whether it is a line of a rollout.
+pub fn is_rollout(value: &Value) -> bool {
+    let kind = text(value, "type");
+    matches!(kind, "session_meta" | "response_item" | "event_msg" | "turn_context") && value["payload"].is_object()
 }

@@ -16,6 +16,9 @@ use crate::story::Story;
 use crate::{Format, limits};
 use serde_json::Value;
 
+/// What is said of an element whose end is not in the log.
+pub const BREAKS_OFF: &str = "the log ends in the middle of it";
+
 /// Where notes go.
 pub struct Sink<'a> {
     /// What happened.
@@ -93,7 +96,7 @@ impl Reader {
         let sink = &mut Sink { story, line: piece.line, at: None };
         match piece.broken {
             Some(Broken::Long) => return sink.trouble("longer than 4 MiB", piece.bytes),
-            Some(Broken::Cut) => return sink.trouble("the log ends in the middle of it", piece.bytes),
+            Some(Broken::Cut) => return sink.trouble(BREAKS_OFF, piece.bytes),
             None => {}
         }
         match self {
@@ -109,8 +112,12 @@ impl Reader {
 
     /// The log is over.
     pub fn end(&mut self, story: &mut Story) {
-        if let Reader::Claude(reader) = self {
-            reader.end(story);
+        match self {
+            Reader::Claude(reader) => reader.end(story),
+            Reader::Plain(reader) => reader.end(story),
+            Reader::Recording(reader) => reader.end(story),
+            Reader::Script(reader) => reader.end(story),
+            _ => {}
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `timestamp<TAB>text`: for everything else. Where the text is an event of an agent that is known, it is read as one.
+//! `timestamp<TAB>text`, or a date, a time and a space in front of the text: for everything else. Where the text is an event of an agent that is known, it is read as one.
 //!
 //! Invariant: the text `[exit N]` alone on a line is the program's end, as is the last line of what `script` wrote; a line
 //! without a timestamp has the time of the line before.
@@ -10,6 +10,7 @@ use super::{Sink, cast, time};
 use crate::Format;
 use crate::detect::of_value;
 use crate::note::{Form, Kind, Note};
+use crate::story::Story;
 use serde_json::Value;
 
 /// The reader.
@@ -21,6 +22,9 @@ pub struct Plain {
     /// It begins as a typescript does.
     typescript: bool,
 }
+
+/// The most that a logger writes in front of an event (`agent-1  | `). A choice.
+const PREFIX_BYTES: usize = 80;
 
 impl Default for Plain {
     fn default() -> Plain {
@@ -35,6 +39,11 @@ impl Default for Plain {
 }
 
 impl Plain {
+    /// The log is over.
+    pub fn end(&mut self, story: &mut Story) {
+        self.claude.end(story);
+    }
+
     /// Takes a line.
     pub fn line(&mut self, bytes: &[u8], sink: &mut Sink<'_>) {
         let line = String::from_utf8_lossy(bytes);
@@ -43,11 +52,16 @@ impl Plain {
                 Some(at) => (Some(at), text),
                 None => (None, &*line),
             },
-            None => (None, &*line),
+            None => match time::stamped(&line) {
+                Some((at, text)) => (Some(at), text),
+                None => (None, &*line),
+            },
         };
         sink.at = at;
-        if text.trim_start().starts_with('{')
-            && let Ok(value) = serde_json::from_str::<Value>(text)
+        // a logger may have put its words in front
+        if let Some(begin) = text.find('{').filter(|at| *at <= PREFIX_BYTES)
+            && !super::too_deep(bytes)
+            && let Ok(value) = serde_json::from_str::<Value>(&text[begin..])
         {
             match of_value(&value) {
                 Some(Format::Claude | Format::ClaudeTranscript | Format::Sdk) => {

@@ -8,6 +8,7 @@ use super::time::instant;
 use super::{Sink, text};
 use crate::Format;
 use crate::note::{Form, Kind, Note};
+use crate::story::Story;
 use serde_json::Value;
 
 /// The reader.
@@ -29,6 +30,11 @@ impl Default for Recording {
 }
 
 impl Recording {
+    /// The log is over.
+    pub fn end(&mut self, story: &mut Story) {
+        self.claude.end(story);
+    }
+
     /// Takes an exchange.
     pub fn exchange(&mut self, value: &Value, sink: &mut Sink<'_>) {
         sink.at = instant(&value["t"]);

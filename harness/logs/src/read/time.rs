@@ -18,7 +18,7 @@ pub fn of_event(value: &Value) -> Option<u64> {
     ["timestamp", "ts", "time", "t", "at", "_audit_timestamp"].iter().find_map(|key| instant(&value[key]))
 }
 
-/// Reads an instant: `12.5`, `1795177686824`, `2026-11-20T12:20:26.066Z`, `[12:20:26.066]`, `2026-11-20 12:20:26`.
+/// Reads an instant: `12.5`, `1795177686824`, `2026-11-20T12:20:26.066Z`, `[12:20:26.066]`, `2026-11-20 12:20:26+01:00`.
 pub fn parse(text: &str) -> Option<u64> {
     let text = text.trim().trim_start_matches('[').trim_end_matches([']', ':', 'Z']);
     if text.is_empty() || text.len() > 40 {
@@ -31,8 +31,8 @@ pub fn parse(text: &str) -> Option<u64> {
         Some((date, clock)) => (Some(date), clock),
         None => (None, text),
     };
-    // an offset shifts all instants of a log alike
-    let clock = clock.find(['+', '-']).map_or(clock, |at| &clock[..at]).trim();
+    let (clock, zone) = clock.find(['+', '-']).map_or((clock, ""), |at| clock.split_at(at));
+    let clock = clock.trim();
     let mut parts = clock.split(':');
     let (hours, minutes) = (parts.next()?.parse::<u64>().ok()?, parts.next()?.parse::<u64>().ok()?);
     let seconds = parts.next().unwrap_or("0").replace(',', ".").parse::<f64>().ok()?;
@@ -43,7 +43,35 @@ pub fn parse(text: &str) -> Option<u64> {
         Some(date) => days(date)?,
         None => 0,
     };
-    Some(((days * 24 + hours) * 60 + minutes) * 60_000 + (seconds * 1_000.0) as u64)
+    let local = ((days * 24 + hours) * 60 + minutes) * 60_000 + (seconds * 1_000.0) as u64;
+    // two machines may have written one log
+    Some(if date.is_some() { local.saturating_add_signed(-offset_ms(zone)) } else { local })
+}
+
+/// A zone's offset: `+01:00`, `-0500`, `+01`; none where it is none.
+fn offset_ms(zone: &str) -> i64 {
+    let digits: Vec<i64> = zone.bytes().filter(u8::is_ascii_digit).map(|b| i64::from(b - b'0')).collect();
+    let (hours, minutes) = match digits[..] {
+        [a, b] => (a * 10 + b, 0),
+        [a, b, c, d] => (a * 10 + b, c * 10 + d),
+        _ => return 0,
+    };
+    let minutes = hours.min(14) * 60 + minutes.min(59);
+    if zone.starts_with('-') { -minutes * 60_000 } else { minutes * 60_000 }
+}
+
+/// A line's own instant in front of its text, as logs of CI and of containers have it: `2026-11-20T12:20:26.066Z text`,
+/// `2026-11-20 12:20:26,066 text`.
+pub fn stamped(line: &str) -> Option<(u64, &str)> {
+    let dated = |stamp: &str| {
+        let plain = stamp.trim_start_matches('[');
+        plain.len() >= 16 && plain.as_bytes()[4] == b'-' && plain.as_bytes()[7] == b'-'
+    };
+    let mut ends = line.match_indices(' ').map(|(at, _)| at);
+    let first = ends.next()?;
+    let all = [Some(first), ends.next()].into_iter().flatten();
+    let found = all.filter(|end| dated(&line[..*end])).find_map(|end| Some((parse(&line[..end])?, &line[end + 1..])));
+    found
 }
 
 /// Seconds where it is small, else the unit that makes it a time of this century.
@@ -86,6 +114,14 @@ mod tests {
         assert_eq!(parse("1795177226066"), parse("1795177226066000"));
         assert_eq!(parse("[12:20:26.5]"), Some(44_426_500));
         assert_eq!(parse("0.25"), Some(250));
+        assert_eq!(parse("2026-11-20T13:20:26.066+01:00"), parse("1795177226.066"));
+        assert_eq!(parse("2026-11-20 07:20:26,066-0500"), parse("1795177226.066"));
+        for line in ["2026-11-20T12:20:26.066Z x y", "2026-11-20 12:20:26,066 x y", "[2026-11-20T12:20:26.066Z] x y"] {
+            assert_eq!(stamped(line), Some((1_795_177_226_066, "x y")), "{line}");
+        }
+        for line in ["2026 ERROR x", "", "x", "12:20:26 x", "2026-11-20 x y", "ä2026-11-20T12:20 é y"] {
+            assert_eq!(stamped(line), None, "{line}");
+        }
         for wrong in ["", "x", "12", "25:00:00x", "1:2:3:4", "-5", "NaN", "1e300", "2026-13-01T00:00:00"] {
             assert!(parse(wrong).is_none() || wrong == "12", "{wrong}");
         }
