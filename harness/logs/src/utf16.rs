@@ -45,7 +45,8 @@ impl<R: Read> Utf16<R> {
 impl<R: Read> Read for Utf16<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while self.given == self.text.len() {
-            (self.given, _) = (0, self.text.clear());
+            self.text.clear();
+            self.given = 0;
             let mut bytes = [0; 4096];
             let n = self.from.read(&mut bytes)?;
             if n == 0 {

@@ -100,9 +100,9 @@ impl<'a> Drafter<'a> {
                     return;
                 }
                 let claude = self.story.kind == Kind::Claude;
-                let ended = |step: &&crate::story::Step| claude && matches!(step.what, What::Ended(_));
-                let steps = self.story.sessions.get(session).into_iter().flat_map(|s| s.steps.iter().rev());
-                let partial = steps.skip_while(ended).next();
+                let said = |step: &&crate::story::Step| !claude || !matches!(step.what, What::Ended(_));
+                let mut steps = self.story.sessions.get(session).into_iter().flat_map(|s| s.steps.iter().rev());
+                let partial = steps.find(said);
                 let partial = partial
                     .is_some_and(|step| matches!(&step.what, What::Said { text, .. } if !text.trim().is_empty()));
                 let (response, after) = stalled(&scenario.turns, partial && !groups.is_empty());

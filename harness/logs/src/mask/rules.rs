@@ -337,7 +337,7 @@ fn adds_up(digits: &str) -> bool {
         .map(|(at, b)| u32::from(b.saturating_sub(b'0')) * if at % 2 == 1 { 2 } else { 1 })
         .map(|n| n / 10 + n % 10)
         .sum();
-    sum % 10 == 0
+    sum.is_multiple_of(10)
 }
 
 /// The check digits of a bank account's number (ISO 13616).

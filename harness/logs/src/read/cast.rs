@@ -140,7 +140,7 @@ impl Timing {
             let end = self.typescript.len().min(self.at + limits::RECORD_BYTES);
             let text = self.until(end);
             let (text, code) = match text.rfind("\nScript done") {
-                Some(at) => (&text[..at], end_of_script(text[at..].as_bytes())),
+                Some(at) => (&text[..at], end_of_script(&text.as_bytes()[at..])),
                 None => (&*text, None),
             };
             story.note(None, Note::Prints { stderr: false, text: text.to_owned() });

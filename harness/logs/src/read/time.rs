@@ -70,8 +70,7 @@ pub fn stamped(line: &str) -> Option<(u64, &str)> {
     let mut ends = line.match_indices(' ').map(|(at, _)| at);
     let first = ends.next()?;
     let all = [Some(first), ends.next()].into_iter().flatten();
-    let found = all.filter(|end| dated(&line[..*end])).find_map(|end| Some((parse(&line[..end])?, &line[end + 1..])));
-    found
+    all.filter(|end| dated(&line[..*end])).find_map(|end| Some((parse(&line[..end])?, &line[end + 1..])))
 }
 
 /// Seconds where it is small, else the unit that makes it a time of this century.
