@@ -60,10 +60,10 @@ fn sse(view: &View<'_>, t: VTime, value: &Value) -> Result<(), String> {
     let ends: &[AskEnd] = match kind {
         "question.asked" | "permission.asked" | "permission.updated" => {
             let id = text("id").ok_or_else(|| format!("sees {kind} without an id"))?;
-            return match stated(view, id, t).is_empty() {
-                true => Err(format!("sees {kind} for `{id}`, which no process stated")),
-                false => Ok(()),
-            };
+            return stated(view, id, t)
+                .next()
+                .map(drop)
+                .ok_or_else(|| format!("sees {kind} for `{id}`, which no process stated"));
         }
         "question.replied" => &[AskEnd::Replied, AskEnd::Skipped],
         "question.rejected" => &[AskEnd::Rejected],
@@ -73,19 +73,17 @@ fn sse(view: &View<'_>, t: VTime, value: &Value) -> Result<(), String> {
     };
     let id = text("requestID").or(text("permissionID")).ok_or_else(|| format!("sees {kind} without an id"))?;
     let fits = |ask: &Ask<'_>| ask.ends.iter().any(|end| end.at.t <= t && ends.contains(&end.end));
-    let asks = stated(view, id, t);
-    match asks.first() {
-        Some(_) if asks.iter().any(|ask| fits(ask)) => Ok(()),
-        Some(last) => Err(format!("sees {kind} for `{id}`, which by its process is {}", so_far(last))),
-        None => Err(format!("sees {kind} for `{id}`, which no process stated")),
+    let mut asks = stated(view, id, t).peekable();
+    let last = *asks.peek().ok_or_else(|| format!("sees {kind} for `{id}`, which no process stated"))?;
+    match asks.any(fits) {
+        true => Ok(()),
+        false => Err(format!("sees {kind} for `{id}`, which by its process is {}", so_far(last))),
     }
 }
 
 fn listed(view: &View<'_>, request: u32, t: VTime, body: &Value) -> Result<(), String> {
     for id in listed_ids(view, request, body) {
-        if stated(view, id, t).is_empty() {
-            return Err(format!("finds `{id}` in a list, which no process stated"));
-        }
+        stated(view, id, t).next().ok_or_else(|| format!("finds `{id}` in a list, which no process stated"))?;
     }
     Ok(())
 }
@@ -120,11 +118,11 @@ fn control(view: &View<'_>, t: VTime, message: &Value) -> Result<(), String> {
     let says = if asks { "asks by can_use_tool" } else { "takes back" };
     let id = text("/request_id").ok_or_else(|| format!("{says} without an id"))?;
     let gone = |end: &End<'_>| end.at.t <= t && matches!(end.end, AskEnd::Rejected | AskEnd::Dropped);
-    let stated = stated(view, id, t);
-    match stated.first() {
-        Some(_) if asks || stated.iter().any(|ask| ask.ends.iter().any(gone)) => Ok(()),
-        Some(last) => Err(format!("{says} `{id}`, which by its process is {}", so_far(last))),
-        None => Err(format!("{says} `{id}`, which no process stated")),
+    let mut stated = stated(view, id, t).peekable();
+    let last = *stated.peek().ok_or_else(|| format!("{says} `{id}`, which no process stated"))?;
+    match asks || stated.any(|ask| ask.ends.iter().any(gone)) {
+        true => Ok(()),
+        false => Err(format!("{says} `{id}`, which by its process is {}", so_far(last))),
     }
 }
 
@@ -168,8 +166,8 @@ fn so_far(ask: &Ask<'_>) -> String {
 }
 
 /// The asks of this id that were opened by then, the last one first.
-fn stated<'v>(view: &'v View<'_>, id: &str, t: VTime) -> Vec<&'v Ask<'v>> {
-    view.index.asks.iter().rev().filter(|ask| ask.id == id && ask.opened.t <= t).collect()
+fn stated<'v>(view: &'v View<'_>, id: &str, t: VTime) -> impl Iterator<Item = &'v Ask<'v>> {
+    view.index.asks.iter().rev().filter(move |ask| ask.id == id && ask.opened.t <= t)
 }
 
 #[cfg(test)]
