@@ -28,6 +28,12 @@ pub const BACKLOG: i32 = 511;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Child(pub u32);
 
+/// How many bytes of a connection may be on their way, written at one end and not read at the other, in each direction.
+///
+/// A kernel's own limit depends on how its buffers have grown by then. This is what it always takes (Linux 6.18, loopback:
+/// more than a megabyte), so that both stages take the same.
+pub const SOCKET_WINDOW: usize = 65_536;
+
 /// What a read gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Read {

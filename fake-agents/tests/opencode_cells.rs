@@ -16,7 +16,7 @@ fn scenario(agent: Value, turns: Value, more: Value) -> Scenario {
 }
 
 fn play(scenario: &Scenario, stack: &str, terminal: Terminal) -> Record {
-    let job = Job { scenario, stack, terminal, seed: 1, begin: VTime::ZERO, steps_max: rehang_stage::STEPS_MAX };
+    let job = Job::new(scenario, stack, terminal, 1);
     let record = run(&mut Kernel::new(), &job).expect("the cell runs");
     if std::env::var("SHOW").is_ok() {
         for event in &record.trace.events {

@@ -198,8 +198,16 @@ pub enum Told {
         /// The address of loopback that is the cell's own.
         address: Ipv4Addr,
     },
-    /// Run, at this time. Descriptors that will be readable at once: the kernel may still be at it.
-    Go(VTime, Vec<u32>),
+    /// Run.
+    Go {
+        /// At this time.
+        now: VTime,
+        /// Descriptors that will be readable at once: the kernel may still be at it.
+        soon: Vec<u32>,
+        /// How many bytes each connection that it holds takes before the next turn, unless that is a whole
+        /// [`SOCKET_WINDOW`](crate::os::SOCKET_WINDOW).
+        room: Vec<(Key, usize)>,
+    },
     /// To a `Kill` or `MayStop`: do it now. To a `Did`: go on.
     Now,
     /// To a `Kill` or `MayStop`: it will stop you, so do it when you wait.

@@ -10,8 +10,8 @@ use super::signals::{self, Signals};
 use super::spawn::{self, Order, Stream};
 use crate::Plan;
 use crate::os::{
-    BACKLOG, Child, Disposition, Errno, Exit, Fd, FdKind, Group, Os, Program, Read, Sig, Spawn, Stdio, Target, TtyMode,
-    Write,
+    BACKLOG, Child, Disposition, Errno, Exit, Fd, FdKind, Group, Os, Program, Read, SOCKET_WINDOW, Sig, Spawn, Stdio,
+    Target, TtyMode, Write,
 };
 use crate::plan::PLAN_ENV;
 use rehang_judge::{Fact, What};
@@ -68,6 +68,8 @@ pub(super) struct RealOs {
     held: BTreeMap<Key, u32>,
     moved: BTreeMap<Key, Moved>,
     tty_quota: usize,
+    /// How many bytes connections still take in this resume; a whole window where nothing else was said.
+    room: BTreeMap<Key, usize>,
     programs: Programs,
     exe: CString,
     /// Alone: how many times as fast as the wall clock its clock runs.
@@ -95,6 +97,7 @@ impl RealOs {
             held: BTreeMap::new(),
             moved: BTreeMap::new(),
             tty_quota: TTY_QUOTA,
+            room: BTreeMap::new(),
             programs,
             exe: own_binary(),
             speed: 1,
@@ -124,6 +127,11 @@ impl RealOs {
         let wall = || VTime(ms().saturating_mul(u64::from(self.speed)));
         self.now = now.unwrap_or_else(wall);
         self.tty_quota = TTY_QUOTA;
+    }
+
+    /// How much connections take in the resume that begins, as the conductor counts it.
+    pub(super) fn has_room(&mut self, room: Vec<(Key, usize)>) {
+        self.room = room.into_iter().collect();
     }
 
     /// What a descriptor refers to.
@@ -304,15 +312,25 @@ impl Os for RealOs {
     fn write(&mut self, fd: Fd, bytes: &[u8]) -> Write {
         let Some(descriptor) = self.fds.get(&fd.0) else { return Write::Failed(Errno::BadFd) };
         let (kind, key) = (descriptor.kind, descriptor.key);
-        let limit = if kind == FdKind::Tty { self.tty_quota } else { bytes.len() };
+        let counted = kind == FdKind::Socket && self.conductor.is_some();
+        let limit = match kind {
+            FdKind::Tty => self.tty_quota,
+            FdKind::Socket if counted => self.room.get(&key).copied().unwrap_or(SOCKET_WINDOW),
+            _ => bytes.len(),
+        };
         let bytes = &bytes[..bytes.len().min(limit)];
         if limit == 0 {
             return Write::Later;
         }
         let written = descriptor.write(bytes);
+        if counted && (written == Write::Later || matches!(written, Write::Took(n) if n < bytes.len())) {
+            super::give_up(&format!("a connection takes less than {} bytes: {written:?}", bytes.len()));
+        }
         if let Write::Took(n) = written {
-            if kind == FdKind::Tty {
-                self.tty_quota -= n;
+            match kind {
+                FdKind::Tty => self.tty_quota -= n,
+                FdKind::Socket if counted => drop(self.room.insert(key, limit - n)),
+                _ => {}
             }
             self.wrote(key, &bytes[..n]);
         }

@@ -9,7 +9,7 @@ use rehang_judge::{CellFacts, Row, Trace, Verdict, ndjson, timeline};
 use rehang_scenario::cells::{Cell, CellId};
 use rehang_scenario::{Arm, Expect, Scenario, Span, Stage, Terminal, VTime};
 use rehang_stage::world::World;
-use rehang_stage::{Job, Setting, judged};
+use rehang_stage::{Job, Proofs, Setting, judged};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -40,6 +40,8 @@ pub struct Unit {
     pub keep_traces: bool,
     /// Shifts the begin of virtual time.
     pub begin: VTime,
+    /// The cycle of every lasso is played once more, in builds without debug assertions too.
+    pub paranoid: bool,
 }
 
 impl Unit {
@@ -55,6 +57,7 @@ impl Unit {
             cells,
             keep_traces: false,
             begin: VTime::ZERO,
+            paranoid: false,
         }
     }
 }
@@ -209,14 +212,9 @@ impl Runner<'_> {
     }
 
     fn cell(&mut self, scenario: &Scenario, stack: &str, arm: Arm, none: Option<&Verdict>) -> Result<Ran, String> {
-        let job = Job {
-            scenario,
-            stack,
-            terminal: self.unit.terminal,
-            seed: self.unit.seed,
-            begin: self.unit.begin,
-            steps_max: rehang_stage::STEPS_MAX,
-        };
+        let (terminal, seed, begin) = (self.unit.terminal, self.unit.seed, self.unit.begin);
+        let proofs = if self.unit.paranoid { Proofs::Replayed } else { Proofs::default() };
+        let job = Job { begin, proofs, ..Job::new(scenario, stack, terminal, seed) };
         let setting = Setting { name: &self.unit.name, stage: self.stage, arm, healthy: self.healthy };
         let began = Instant::now();
         let played = judged(self.world, &job, &setting, none)?;
@@ -309,6 +307,7 @@ pub fn units<'a>(
                 stages,
                 cells: Vec::new(),
                 keep_traces: false,
+                paranoid: false,
                 begin: VTime::ZERO,
             });
             units.len() - 1

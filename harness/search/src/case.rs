@@ -4,9 +4,9 @@
 //! is a file that `rehang check` takes.
 
 use rehang_judge::Verdict;
-use rehang_scenario::{Arm, Expect, Scenario, Span, Stage, VTime, load, to_toml};
+use rehang_scenario::{Arm, Expect, Scenario, Span, Stage, load, to_toml};
 use rehang_stage::sim::Kernel;
-use rehang_stage::{Job, Played, Setting, judged};
+use rehang_stage::{Job, Played, Proofs, Setting, judged};
 
 /// Steps of a cell of a search: most have a hundred; what takes more is a matter for a whole matrix.
 const STEPS_MAX: u64 = 20_000;
@@ -92,7 +92,7 @@ impl Case {
         let (Some(&terminal), Some(&seed)) = (self.scenario.terminals.first(), self.scenario.seeds.first()) else {
             return Err("a case needs a terminal and a seed".to_owned());
         };
-        let job = Job { scenario: &self.scenario, stack, terminal, seed, begin: VTime::ZERO, steps_max };
+        let job = Job { steps_max, proofs: Proofs::Replayed, ..Job::new(&self.scenario, stack, terminal, seed) };
         let setting = Setting { name: "case", stage: Stage::Sim, arm: Arm::Main, healthy };
         judged(&mut Kernel::new(), &job, &setting, none)
     }

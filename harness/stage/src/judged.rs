@@ -77,7 +77,8 @@ pub fn facts(job: &Job<'_>, setting: &Setting<'_>) -> CellFacts {
     facts
 }
 
-fn counts(scenario: &Scenario, healthy: Span) -> Facts {
+/// What the bounds of strategies depend on in a scenario.
+pub(crate) fn counts(scenario: &Scenario, healthy: Span) -> Facts {
     let mut facts = Facts { healthy, ..Facts::default() };
     count(&scenario.turns, &mut facts);
     facts

@@ -11,5 +11,5 @@ pub mod sim;
 pub mod worker;
 pub mod world;
 
-pub use conductor::{Job, Record, RunError, STEPS_MAX, run, serves};
+pub use conductor::{Job, Proofs, Record, RunError, STEPS_MAX, run, serves};
 pub use judged::{Played, Setting, judged};

@@ -126,6 +126,24 @@ pub enum WorldFault {
     /// A fake could not be started.
     #[error("{0}")]
     Fake(String),
+    /// A hang was claimed, and its cycle does not play again as it did: the compared state is not whole.
+    #[error("a cycle of {cycle_ms} ms was taken for a lasso, but {why}")]
+    Proof {
+        /// How long the cycle is, in virtual time.
+        cycle_ms: u64,
+        /// What differs.
+        why: String,
+    },
+    /// The kernel took less than what it always takes.
+    #[error("{what}: it took {took} of {bytes} bytes")]
+    Short {
+        /// Who wrote to what.
+        what: String,
+        /// How much was written.
+        took: usize,
+        /// How much there was.
+        bytes: usize,
+    },
 }
 
 /// A kernel with processes on it: the simulated one, or the real one.

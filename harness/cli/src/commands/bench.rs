@@ -10,9 +10,9 @@ use crate::pool::Pool;
 use crate::{fakes, worker, workers};
 use clap::Args;
 use rehang_judge::{What, ndjson};
-use rehang_scenario::{Scenario, Stage, Style, Terminal, VTime};
+use rehang_scenario::{Scenario, Stage, Style, Terminal};
 use rehang_stage::bare::{self, Bare};
-use rehang_stage::{Job, world::World};
+use rehang_stage::{Job, Proofs, world::World};
 use std::io::Write;
 use std::time::{Duration, Instant};
 
@@ -73,14 +73,7 @@ impl Bench {
         let mut world = worker::world(Stage::Lockstep, &fakes).map_err(CommandError::Fault)?;
         let argv = rehang_fakes::tool::argv(&[rehang_scenario::Step::Print("hello".into())], "program");
         let floor_of = Bare::new(&fakes, &argv, &[])?;
-        let job = Job {
-            scenario: &scenario,
-            stack: "none",
-            terminal,
-            seed: 1,
-            begin: VTime::ZERO,
-            steps_max: rehang_stage::STEPS_MAX,
-        };
+        let job = Job { proofs: Proofs::Claimed, ..Job::new(&scenario, "none", terminal, 1) };
         let (mut cells, mut floors, mut steps) = (Vec::new(), Vec::new(), 0);
         for _ in 0..self.rounds {
             floors.push(floor_of.run(terminal == Terminal::Tty)?.whole);
@@ -109,14 +102,7 @@ impl Bench {
         )?;
         let fakes = fakes()?;
         let mut world = worker::world(Stage::Lockstep, &fakes).map_err(CommandError::Fault)?;
-        let job = Job {
-            scenario: &scenario,
-            stack: "watcher@pr3",
-            terminal: Terminal::Null,
-            seed: 1,
-            begin: VTime::ZERO,
-            steps_max: rehang_stage::STEPS_MAX,
-        };
+        let job = Job { proofs: Proofs::Claimed, ..Job::new(&scenario, "watcher@pr3", Terminal::Null, 1) };
         let plan = rehang_fakes::Plan {
             agent: scenario.agent.clone(),
             turns: scenario.turns.clone(),
@@ -166,14 +152,7 @@ fn sim(out: &mut dyn Write) -> Result<(), CommandError> {
         expect = [{ outcome = "completed" }]
         "#,
     )?;
-    let job = Job {
-        scenario: &scenario,
-        stack: "none",
-        terminal: Terminal::Null,
-        seed: 1,
-        begin: VTime::ZERO,
-        steps_max: rehang_stage::STEPS_MAX,
-    };
+    let job = Job { proofs: Proofs::Claimed, ..Job::new(&scenario, "none", Terminal::Null, 1) };
     let mut world = rehang_stage::sim::Kernel::new();
     let (trace, _) = once(&mut world, &job)?;
     // processor time: what other processes take of this core is not the cells'

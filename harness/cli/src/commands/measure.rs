@@ -27,6 +27,9 @@ pub struct Determinism {
     /// Where.
     #[arg(long, value_enum, default_value_t = Where::Lockstep)]
     pub stage: Where,
+    /// Plays the cycle of every claimed lasso once more, as `rehang run --paranoid` does.
+    #[arg(long)]
+    pub paranoid: bool,
 }
 
 impl Determinism {
@@ -36,7 +39,8 @@ impl Determinism {
     /// A filter that nothing matches; workers that cannot be started.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
         self.stage.is_of_cells(&self.select.filter)?;
-        let selected = self.select.select(self.stage.stages(), Style::Plain)?;
+        let mut selected = self.select.select(self.stage.stages(), Style::Plain)?;
+        selected.units.iter_mut().for_each(|unit| unit.paranoid = self.paranoid);
         let mut hashes: BTreeMap<String, String> = BTreeMap::new();
         let (mut cells, mut differ) = (0_u64, 0_u64);
         for round in 0..self.runs {

@@ -46,6 +46,11 @@ pub struct Run {
     /// Appends a summary in Markdown to this file, as a CI job's page wants it.
     #[arg(long, value_name = "FILE")]
     pub summary: Option<PathBuf>,
+    /// Plays the cycle of every claimed lasso once more. A cycle that differs then is an internal error (exit 70).
+    ///
+    /// Builds with debug assertions always do.
+    #[arg(long)]
+    pub paranoid: bool,
     /// Begins virtual time at this many milliseconds; no verdict may depend on it.
     #[arg(long, value_name = "MS", default_value_t = 0, hide = true)]
     pub begin: u64,
@@ -138,6 +143,7 @@ impl Run {
         let mut selected = self.select.select(self.stage.stages(), style)?;
         for unit in &mut selected.units {
             unit.keep_traces = self.traces.is_some() || self.report.is_some();
+            unit.paranoid = self.paranoid;
             unit.begin = rehang_scenario::VTime(self.begin);
         }
         for problem in &selected.problems {

@@ -16,7 +16,7 @@ use rehang_fakes::real::stand_in::StandIn;
 use rehang_judge::{CellFacts, Score, Trace, Verdict, classify, judge, ndjson};
 use rehang_scenario::file::Family;
 use rehang_scenario::turns::Turn;
-use rehang_scenario::{Agent, Arm, Claude, ClaudeMode, Scenario, Span, Stage, Terminal, VTime};
+use rehang_scenario::{Agent, Arm, Claude, ClaudeMode, Scenario, Span, Stage, Terminal};
 use rehang_stage::judged::{Setting, facts, judged};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -348,8 +348,7 @@ fn in_a_process(job: &Job) -> Result<Ran, WrapperError> {
 
 /// A cell under `none`.
 fn job(scenario: &Scenario, terminal: Terminal) -> rehang_stage::Job<'_> {
-    let steps_max = rehang_stage::STEPS_MAX;
-    rehang_stage::Job { scenario, stack: "none", terminal, seed: 1, begin: VTime::ZERO, steps_max }
+    rehang_stage::Job::new(scenario, "none", terminal, 1)
 }
 
 /// The name that a command has where none was given: its program, or the script that an interpreter runs.

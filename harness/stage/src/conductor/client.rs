@@ -81,7 +81,9 @@ impl Actor for Nobody {
         Ok(())
     }
 
-    fn canon(&self, _: &mut Canon) {}
+    fn canon(&self, _: &Hub<'_>, _: &mut Canon) {
+        let Nobody = self;
+    }
 }
 
 /// The client of a server.
@@ -253,16 +255,25 @@ impl Actor for HttpClient {
         Ok(())
     }
 
-    fn canon(&self, canon: &mut Canon) {
-        let state = match self.state {
-            State::Waits => 0,
-            State::Creates(_) => 1,
-            State::Prompted(_) => 2,
-            State::HandedOver => 3,
-            State::Asks(_) => 4,
-            State::Fetches(_) => 5,
+    fn canon(&self, hub: &Hub<'_>, canon: &mut Canon) {
+        let HttpClient {
+            kind: _,      // not compared: it never changes
+            title: _,     // not compared: it never changes
+            reconnect: _, // not compared: it never changes
+            sends: _,     // not compared: it never changes
+            state,
+            session,
+            reopen,
+        } = self;
+        let (state, request) = match state {
+            State::Waits => (0, 0),
+            State::Creates(id) => (1, hub.net.place(*id)),
+            State::Prompted(id) => (2, hub.net.place(*id)),
+            State::HandedOver => (3, 0),
+            State::Asks(id) => (4, hub.net.place(*id)),
+            State::Fetches(id) => (5, hub.net.place(*id)),
         };
-        canon.num(state).deadline(self.reopen);
+        canon.num(state).num(request).text(session).deadline(*reopen);
     }
 
     fn waits_for(&self) -> Option<&'static str> {
@@ -335,8 +346,12 @@ impl Actor for Driver {
         Ok(())
     }
 
-    fn canon(&self, canon: &mut Canon) {
-        canon.bytes(&self.line).flag(self.result.is_some());
+    fn canon(&self, _: &Hub<'_>, canon: &mut Canon) {
+        let Driver { line, result } = self;
+        canon.bytes(line).flag(result.is_some());
+        if let Some((error, text)) = result {
+            canon.flag(*error).text(text);
+        }
     }
 
     fn waits_for(&self) -> Option<&'static str> {

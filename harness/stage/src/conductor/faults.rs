@@ -55,11 +55,12 @@ impl Actor for Faults {
         Ok(())
     }
 
-    fn canon(&self, canon: &mut Canon) {
-        canon.num(self.due.len() as u64);
-        for (at, _) in &self.due {
+    fn canon(&self, _: &Hub<'_>, canon: &mut Canon) {
+        let Faults { due } = self;
+        // they strike in the order of the file: what is left of them says which they are
+        canon.list(due, |canon, (at, _)| {
             canon.deadline(Some(*at));
-        }
+        });
     }
 }
 

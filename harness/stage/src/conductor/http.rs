@@ -8,7 +8,7 @@ use super::hub::{Hub, Input};
 use crate::world::{Handle, WorldFault};
 use rehang_fakes::os::{Read, Write};
 use rehang_judge::{Json, What};
-use rehang_scenario::{Canon, Span, VTime};
+use rehang_scenario::{Canon, Canonical, Span, VTime};
 use rehang_wire::http::{Piece, ResponseReader, request};
 use rehang_wire::{sse, text};
 use serde_json::Value;
@@ -62,22 +62,59 @@ impl Net {
         limits.min()
     }
 
-    /// Writes the state: who waits for what. Numbers of requests decide nothing.
+    /// A request as its asker's state holds it: its place among those that are open, from 1; 0 if it is over. Its number
+    /// counts all requests of the cell, and decides nothing.
+    pub fn place(&self, request: u32) -> u64 {
+        let is_it = |c: &Connection| matches!(c.what, Kind::Request { id, .. } if id == request);
+        self.open.iter().position(is_it).map_or(0, |at| at as u64 + 1)
+    }
+
+    /// The handles that connections hold.
+    pub fn handles(&self) -> impl Iterator<Item = Handle> {
+        self.open.iter().filter_map(|c| c.handle)
+    }
+
+    /// Writes the state: who waits for what.
     pub fn canon(&self, canon: &mut Canon) {
-        canon.num(self.open.len() as u64);
-        for connection in &self.open {
-            canon.num(connection.seat as u64).flag(connection.handle.is_some());
-            canon.bytes(&connection.unsent).flag(connection.reader.is_idle());
-            match &connection.what {
-                Kind::Request { status, body, until, .. } => canon.num(u64::from(*status)).bytes(body).deadline(*until),
-                Kind::Events { .. } => canon.num(u64::MAX),
-            };
-        }
+        let Net {
+            open,
+            requests: _, // not compared: numbers of requests are names, written as places among those that are open
+            last_ids,
+        } = self;
+        canon.list(open, |canon, connection| connection.canon(canon));
         // whoever listens has the newest
-        let listens = |seat| self.open.iter().any(|c| c.seat == seat && matches!(c.what, Kind::Events { .. }));
-        for (_, id) in self.last_ids.iter().filter(|(seat, _)| !listens(**seat)) {
-            canon.text(id);
+        let listens = |seat| open.iter().any(|c| c.seat == seat && matches!(c.what, Kind::Events { .. }));
+        for (seat, id) in last_ids.iter().filter(|(seat, _)| !listens(**seat)) {
+            canon.num(*seat as u64).text(id);
         }
+    }
+}
+
+impl Connection {
+    fn canon(&self, canon: &mut Canon) {
+        let Connection {
+            handle, // its rank is written by `Hub::canon`
+            port,
+            seat,
+            who: _, // not compared: a seat has one name
+            reader,
+            unsent,
+            what,
+        } = self;
+        canon.flag(handle.is_some()).num(u64::from(*port)).num(*seat as u64).bytes(unsent);
+        reader.canon(canon);
+        match what {
+            Kind::Request {
+                id: _, // not compared: see `Net::place`
+                status,
+                body,
+                until,
+            } => canon.num(u64::from(*status)).bytes(body).deadline(*until),
+            Kind::Events { decoder } => {
+                decoder.canon(canon);
+                canon.num(u64::MAX)
+            }
+        };
     }
 }
 

@@ -34,8 +34,8 @@ pub trait Actor {
     /// # Errors
     /// rehang's own fault.
     fn act(&mut self, hub: &mut Hub<'_>, name: &str, inbox: VecDeque<Input>) -> Result<(), WorldFault>;
-    /// Writes its state.
-    fn canon(&self, canon: &mut Canon);
+    /// Writes its state. A request of its own is written as [`Net::place`] gives it.
+    fn canon(&self, hub: &Hub<'_>, canon: &mut Canon);
     /// What it waits for, where that explains a hang.
     fn waits_for(&self) -> Option<&'static str> {
         None
@@ -102,8 +102,62 @@ pub struct OpenAsk {
     pub questions: Vec<Question>,
     /// Its permission.
     pub permission: String,
-    /// How much of the screen there was before it.
-    pub screen_from: usize,
+    /// Whether somebody at the terminal can read what it is about.
+    pub shown: Shown,
+}
+
+/// Whether a text has come out on the terminal, in one write or over several.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shown {
+    sought: String,
+    /// The end of what has come out: as much as a beginning of the text can fill.
+    tail: String,
+    found: bool,
+}
+
+impl Shown {
+    /// Nothing has come out yet.
+    pub fn new(sought: &str) -> Shown {
+        Shown { sought: sought.to_owned(), tail: String::new(), found: sought.is_empty() }
+    }
+
+    /// Whether the text can be read.
+    pub fn is_found(&self) -> bool {
+        self.found
+    }
+
+    fn print(&mut self, text: &str) {
+        if self.found {
+            return;
+        }
+        self.tail.push_str(text);
+        self.found = self.tail.contains(&self.sought);
+        let keeps = if self.found { 0 } else { self.sought.len() - 1 };
+        let mut from = self.tail.len().saturating_sub(keeps);
+        while !self.tail.is_char_boundary(from) {
+            from -= 1;
+        }
+        self.tail.drain(..from);
+    }
+
+    fn canon(&self, canon: &mut Canon) {
+        let Shown { sought, tail, found } = self;
+        canon.text(sought).text(tail).flag(*found);
+    }
+}
+
+impl OpenAsk {
+    fn canon(&self, canon: &mut Canon) {
+        let OpenAsk {
+            id,
+            kind,
+            questions: _,  // not compared: an id has one text for good
+            permission: _, // not compared: an id has one text for good
+            shown,
+        } = self;
+        canon.text(id).num(*kind as u64);
+        shown.canon(canon);
+    }
 }
 
 /// What all actors share.
@@ -139,9 +193,8 @@ pub struct Hub<'w> {
     pub net: Net,
     pub model_listener: Option<Handle>,
     pub model: model::Connections,
+    /// What was asked and has not ended.
     pub asks: Vec<OpenAsk>,
-    /// Whether anything was asked and has not ended, by id.
-    pub screen: String,
     pub faults: Vec<Fault>,
     /// The companion's worker is dead, and whoever asks by its pid finds so.
     pub worker_dead: bool,
@@ -209,7 +262,6 @@ impl<'w> Hub<'w> {
             model_listener: listener.map(|(handle, _)| handle),
             model: model::Connections::default(),
             asks: Vec::new(),
-            screen: String::new(),
             faults: scenario.faults.clone(),
             worker_dead: false,
             material: 0,
@@ -435,12 +487,16 @@ impl<'w> Hub<'w> {
         }
         match fact {
             Fact::Asked { id, kind, questions, permission, .. } => {
+                let sought = match questions.first() {
+                    Some(first) => first.question.as_str(),
+                    None => permission.split_whitespace().next().unwrap_or_default(),
+                };
                 self.asks.push(OpenAsk {
                     id: id.clone(),
                     kind: *kind,
                     questions: questions.clone(),
                     permission: permission.clone(),
-                    screen_from: self.screen.len(),
+                    shown: Shown::new(sought),
                 });
                 self.tell_all(&Input::Asked);
             }
@@ -469,7 +525,9 @@ impl<'w> Hub<'w> {
                     total += bytes.len();
                     let text = self.text_of(at, &bytes);
                     if fd == 0 {
-                        self.screen.push_str(&text);
+                        for ask in &mut self.asks {
+                            ask.shown.print(&text);
+                        }
                     }
                     self.say_out(fd, text);
                     self.tell_all(&Input::Output(stream, bytes));
@@ -532,12 +590,84 @@ impl<'w> Hub<'w> {
 
     /// Writes the shared state, without the world's.
     pub fn canon(&self, canon: &mut Canon) {
-        canon.flag(self.reads[0]).flag(self.reads[1]);
-        canon.flag(self.stream_open[0]).flag(self.stream_open[1]);
-        let unwritten: Vec<u8> = self.unwritten.iter().copied().collect();
-        canon.bytes(&unwritten).num(self.asks.len() as u64);
-        self.net.canon(canon);
-        self.model.canon(canon);
+        let Hub {
+            world: _,      // not compared: it is the other half of the state
+            now: _,        // not compared: times are written as what is left of them
+            begin: _,      // not compared: it never changes
+            events: _,     // not compared: nobody reads the trace before the cell is over
+            text_bytes: _, // not compared: a limit of rehang's own, after which a cell is undecided
+            inboxes: _,    // not compared: empty wherever a state is looked at
+            actor: _,      // not compared: set before each turn of an actor, and read in that turn alone
+            strategies: _, // not compared: it never changes
+            agent,
+            launch,
+            streams,
+            reads,
+            stream_open,
+            carry,
+            exit,
+            serves: _,  // not compared: it never changes
+            listens: _, // not compared: it never changes
+            port,
+            client_waits,
+            session,
+            net,
+            model_listener,
+            model,
+            asks,
+            faults: _, // not compared: they never change; those that are still to strike are an actor's state
+            worker_dead,
+            material: _, // not compared: it decides which states are looked at, and nothing in the cell
+            settled,
+            afterwards: _, // not compared: it never changes
+            runs_left,
+            run_over,
+            relay: _, // not compared: it never changes
+            unwritten,
+            restarts,
+        } = self;
+        let Launch {
+            role,
+            argv: _, // not compared: it never changes
+            env: _,  // not compared: it never changes
+            plan,
+            terminal: _, // not compared: it never changes
+        } = launch;
+        let Plan {
+            agent: _,      // not compared: it never changes
+            turns: _,      // not compared: they never change
+            faults: _,     // not compared: they never change
+            inside: _,     // not compared: they never change
+            model_port: _, // not compared: it never changes
+            stored,
+        } = plan;
+        let Streams { stdin, stdout, stderr, tty } = streams;
+        canon.num(u64::from(agent.0)).text(role).num(u64::from(*restarts));
+        canon.flag(stored.is_some()).text(&stored.as_ref().map_or(String::new(), ToString::to_string));
+        for handle in [stdin, stdout, stderr, tty, model_listener] {
+            canon.flag(handle.is_some());
+        }
+        // a handle's number only names it: which of the world's open ones it is decides
+        let streams = [stdin, stdout, stderr, tty, model_listener].into_iter().copied().flatten();
+        let held: Vec<Handle> = streams.chain(net.handles()).chain(model.handles()).collect();
+        for handle in &held {
+            canon.num(held.iter().filter(|other| *other < handle).count() as u64);
+        }
+        for flags in [reads, stream_open] {
+            canon.flag(flags[0]).flag(flags[1]);
+        }
+        canon.bytes(&carry[0]).bytes(&carry[1]);
+        let exit = exit.map_or(0, |exit| match exit {
+            Exit::Code(code) => 1 + u64::from(code),
+            Exit::Signal(sig) => 1_000 + u64::from(sig.number()),
+        });
+        canon.num(exit).num(port.map_or(0, u64::from)).flag(*client_waits).text(session);
+        canon.list(asks, |canon, ask| ask.canon(canon));
+        canon.flag(*worker_dead).flag(settled.is_some()).num(u64::from(*runs_left)).flag(*run_over);
+        let unwritten: Vec<u8> = unwritten.iter().copied().collect();
+        canon.bytes(&unwritten);
+        net.canon(canon);
+        model.canon(canon);
     }
 }
 
@@ -587,5 +717,28 @@ fn argv(scenario: &Scenario) -> Vec<String> {
             rehang_fakes::opencode::argv(&scenario.agent, &scenario.args, PROMPT)
         }
         Agent::Program(steps) => rehang_fakes::tool::argv(steps, "program"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(sought: &str, texts: &[&str]) -> Shown {
+        let mut shown = Shown::new(sought);
+        for text in texts {
+            shown.print(text);
+        }
+        shown
+    }
+
+    #[test]
+    fn a_text_is_seen_over_several_writes_and_little_is_kept() {
+        assert!(shown("May I?", &["> Ma", "y I", "? [y/n]"]).is_found());
+        assert!(!shown("May I?", &["May ", "we?", " I?"]).is_found());
+        assert!(shown("", &[]).is_found());
+        let spinner = shown("Größe?", &["⠋ working…\r", "⠙ working…\r", "Gr"]);
+        assert!(spinner.tail.len() < "Größe?".len() + 3, "{spinner:?}");
+        assert!(shown("Größe?", &["⠋ working…\r", "Grö", "ße?"]).is_found());
     }
 }

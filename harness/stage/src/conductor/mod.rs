@@ -6,6 +6,7 @@
 
 mod client;
 mod faults;
+mod horizon;
 mod http;
 mod hub;
 mod model;
@@ -18,7 +19,8 @@ use crate::world::{Proc, World, WorldFault};
 pub use client::port_in;
 pub use hub::serves;
 use hub::{Actor, Hub, Input};
-use proof::Proof;
+pub use proof::Proofs;
+use proof::{Cycle, Place, Proof, State};
 use rehang_fakes::os::Sig;
 use rehang_judge::trace::Ended;
 use rehang_judge::{Trace, What};
@@ -26,20 +28,19 @@ use rehang_scenario::{Canon, Scenario, Span, Terminal, VTime};
 use rehang_strategy::Member;
 use std::collections::VecDeque;
 
-/// Virtual time at which a cell that proves nothing is given up: two days.
-const HORIZON: Span = Span::hours(48);
-/// Steps at one instant behind which repeating states are looked for.
+/// Steps at one instant after which repeating states are looked for.
 const SPIN_STEPS: u32 = 2_000;
-/// Then every so manieth step is looked at: a cycle of steps is one of these samples too, at a fraction of the cost.
-const SPIN_SAMPLE: u32 = 64;
-/// Steps at one instant behind which the cell is given up.
+/// Then one in so many places is looked at: a cycle of steps comes back at one of them too, at a fraction of the cost.
+const SPIN_SAMPLE: u32 = 16;
+/// Steps at one instant after which the cell is given up.
 const SPIN_MAX: u32 = 200_000;
 /// Texts of a trace, in bytes: a file that repeats a long text fills a machine's memory within its steps.
 const TEXT_MAX: usize = 128 << 20;
-/// Instants of a cell behind which repeating states are looked for whatever is said between them. No run that comes to
-/// an end by itself comes that far, and what has not repeated by the end of them grows.
+/// Instants of a cell among which repeating states are looked for although something material happens between them:
+/// an agent that begins the same answer again and again says something each time. What has not repeated by the end of
+/// them grows or counts, and costs no further comparison.
 const LOOP_INSTANTS: std::ops::Range<u32> = 6_000..6_500;
-/// Steps of a cell behind which it is given up, where a job does not say less.
+/// Steps of a cell after which it is given up, unless a job says less.
 pub const STEPS_MAX: u64 = 2_000_000;
 /// How long a server has to go away after SIGTERM.
 const SHUTDOWN_GRACE: Span = Span::secs(10);
@@ -57,8 +58,18 @@ pub struct Job<'a> {
     pub seed: u64,
     /// Shifts the begin of virtual time: a verdict must not depend on it.
     pub begin: VTime,
-    /// Steps behind which it is given up with the end `horizon`: [`STEPS_MAX`], or less for a search.
+    /// Steps after which it is given up with the end `horizon`: [`STEPS_MAX`], or less for a search.
     pub steps_max: u64,
+    /// What is done about proofs.
+    pub proofs: Proofs,
+}
+
+impl<'a> Job<'a> {
+    /// A cell from the beginning of virtual time, with the limits that all cells have.
+    pub fn new(scenario: &'a Scenario, stack: &'a str, terminal: Terminal, seed: u64) -> Job<'a> {
+        let (begin, proofs) = (VTime::ZERO, Proofs::default());
+        Job { scenario, stack, terminal, seed, begin, steps_max: STEPS_MAX, proofs }
+    }
 }
 
 /// What a run gave.
@@ -114,6 +125,22 @@ struct Conductor<'w, 'j> {
     job: Job<'j>,
     seats: Vec<Seat>,
     steps: u64,
+    /// Steps at this instant.
+    at_instant: u32,
+    /// Times that everything was at rest.
+    instants: u32,
+    /// When it is given up, once that is worth knowing.
+    horizon: Option<Span>,
+}
+
+/// How far a turn of the loop came.
+enum Turn {
+    /// Somebody went on.
+    Step,
+    /// Everything is at rest until this time, or for ever.
+    Rest(Option<VTime>),
+    /// The cell was given up.
+    GivenUp,
 }
 
 /// Who can go on.
@@ -149,7 +176,7 @@ impl<'w, 'j> Conductor<'w, 'j> {
             seats.push(Seat { name, actor: Box::new(actor) });
         }
         hub.inboxes = seats.iter().map(|_| VecDeque::new()).collect();
-        Ok(Conductor { hub, job: *job, seats, steps: 0 })
+        Ok(Conductor { hub, job: *job, seats, steps: 0, at_instant: 0, instants: 0, horizon: None })
     }
 
     fn drive(&mut self) -> Result<(), WorldFault> {
@@ -158,60 +185,139 @@ impl<'w, 'j> Conductor<'w, 'j> {
             self.hub.inboxes[at].push_back(Input::Begin);
         }
         let mut proof = Proof::default();
-        // within an instant it does not matter what is said: a state that comes back comes back for ever
-        let mut spin = Proof::default();
-        let mut at_instant = 0_u32;
-        // Nor does it behind very many instants: a retry that says its half of an answer again is no progress.
-        let mut loops = Proof::default();
-        let mut instants = 0_u32;
+        // within an instant, and across many of them, it does not matter what is said: a state that comes back comes back
+        // for ever
+        let (mut spin, mut loops) = (Proof::default(), Proof::default());
         while !self.hub.is_over() {
-            if self.step()? {
-                if self.hub.run_over {
-                    self.begin_again()?;
+            let next = match self.turn()? {
+                Turn::GivenUp => return Ok(()),
+                Turn::Step => {
+                    if self.is_spin_sample()
+                        && let Some(cycle) = self.repeats(&mut spin, self.steps)?
+                    {
+                        return self.claim(&cycle, Unit::Steps);
+                    }
+                    continue;
                 }
-                if self.hub.text_bytes > TEXT_MAX {
-                    return self.give_up("what it says fills more than 128 MiB");
-                }
-                at_instant += 1;
-                if at_instant > SPIN_MAX || self.steps > self.job.steps_max {
-                    return self.give_up("it takes steps without end and no time passes");
-                }
-                let sampled = at_instant > SPIN_STEPS && at_instant.is_multiple_of(SPIN_SAMPLE);
-                if sampled && self.repeats(&mut spin)?.is_some() {
-                    return self.hang(Ended::Lasso { waits: self.waits(), cycle_ms: 0 });
-                }
-                continue;
-            }
-            at_instant = 0;
+                Turn::Rest(next) => next,
+            };
             spin = Proof::default();
-            let next = self.next_deadline();
             if let Some(end) = self.hub.ends_at() {
                 // It is settled: nothing can hang any more.
-                self.hub.now = next.unwrap_or(end).min(end).max(self.hub.now);
-                self.hub.drain()?;
+                self.pass_to(next.unwrap_or(end).min(end))?;
                 continue;
             }
             let Some(next) = next else {
                 return self.hang(Ended::Deadlock(self.waits()));
             };
-            if proof.is_due(self.hub.material)
-                && let Some(cycle) = self.repeats(&mut proof)?
-            {
-                return self.hang(Ended::Lasso { waits: self.waits(), cycle_ms: cycle.as_ms() });
+            if self.job.proofs != Proofs::Off {
+                let instant = u64::from(self.instants);
+                let mut cycle = None;
+                if proof.is_due(self.hub.material) {
+                    cycle = self.repeats(&mut proof, instant)?;
+                }
+                if cycle.is_none() && LOOP_INSTANTS.contains(&self.instants) {
+                    cycle = self.repeats(&mut loops, instant)?;
+                }
+                if let Some(cycle) = cycle {
+                    return self.claim(&cycle, Unit::Instants);
+                }
             }
-            instants = instants.saturating_add(1);
-            if LOOP_INSTANTS.contains(&instants)
-                && let Some(cycle) = self.repeats(&mut loops)?
-            {
-                return self.hang(Ended::Lasso { waits: self.waits(), cycle_ms: cycle.as_ms() });
+            if next.since(self.hub.begin) > horizon::SHORTEST {
+                let job = &self.job;
+                let horizon = *self.horizon.get_or_insert_with(|| horizon::of(job.scenario, job.stack));
+                if next.since(self.hub.begin) > horizon {
+                    return self.give_up("virtual time ran out");
+                }
             }
-            if next.since(self.hub.begin) > HORIZON {
-                return self.give_up("virtual time ran out");
-            }
-            self.hub.now = next.max(self.hub.now);
-            self.hub.drain()?;
+            self.pass_to(next)?;
         }
         self.finish()
+    }
+
+    /// Lets somebody go on, or says until when everything is at rest.
+    fn turn(&mut self) -> Result<Turn, WorldFault> {
+        if !self.step()? {
+            self.at_instant = 0;
+            self.instants = self.instants.saturating_add(1);
+            return Ok(Turn::Rest(self.next_deadline()));
+        }
+        if self.hub.run_over {
+            self.begin_again()?;
+        }
+        if self.hub.text_bytes > TEXT_MAX {
+            self.give_up("what it says fills more than 128 MiB")?;
+            return Ok(Turn::GivenUp);
+        }
+        self.at_instant += 1;
+        if self.at_instant > SPIN_MAX || self.steps > self.job.steps_max {
+            self.give_up("it takes steps without end and no time passes")?;
+            return Ok(Turn::GivenUp);
+        }
+        Ok(Turn::Step)
+    }
+
+    /// Time moves.
+    fn pass_to(&mut self, next: VTime) -> Result<(), WorldFault> {
+        self.hub.now = next.max(self.hub.now);
+        self.hub.drain()
+    }
+
+    /// Whether the state after this step is looked at: nobody has anything to take in that only a trace could tell apart.
+    fn is_spin_sample(&self) -> bool {
+        self.job.proofs != Proofs::Off
+            && self.at_instant > SPIN_STEPS
+            && self.steps.is_multiple_of(u64::from(SPIN_SAMPLE))
+            && self.hub.inboxes.iter().all(VecDeque::is_empty)
+    }
+
+    /// The state has come back: it is a hang, if the cycle plays once more as it did.
+    fn claim(&mut self, cycle: &Cycle, unit: Unit) -> Result<(), WorldFault> {
+        let (now, waits, events) = (self.hub.now, self.waits(), self.hub.events.len());
+        if self.job.proofs == Proofs::Replayed {
+            self.replay(cycle, unit)?;
+            self.hub.events.truncate(events);
+            self.hub.now = now;
+        }
+        self.hang(Ended::Lasso { waits, cycle_ms: cycle.span().as_ms() })
+    }
+
+    /// Plays a cycle once more.
+    fn replay(&mut self, cycle: &Cycle, unit: Unit) -> Result<(), WorldFault> {
+        let fails = |why: String| WorldFault::Proof { cycle_ms: cycle.span().as_ms(), why };
+        let mut left = cycle.length();
+        // at the place where an instant's state was taken, time is about to move
+        let mut rests = (unit == Unit::Instants).then(|| self.next_deadline());
+        while left > 0 {
+            match rests.take() {
+                Some(Some(next)) => self.pass_to(next)?,
+                Some(None) => return Err(fails("it comes to a deadlock".to_owned())),
+                None => {}
+            }
+            match self.turn()? {
+                Turn::GivenUp => return Err(fails("it takes steps without end".to_owned())),
+                Turn::Step => left -= u64::from(unit == Unit::Steps),
+                Turn::Rest(_) if unit == Unit::Steps => return Err(fails("it comes to rest".to_owned())),
+                Turn::Rest(next) => {
+                    left -= 1;
+                    rests = Some(next);
+                }
+            }
+            if self.hub.is_over() {
+                return Err(fails("it comes to an end".to_owned()));
+            }
+        }
+        let state = self.whole_state()?;
+        if self.hub.now.since(cycle.to.now) != cycle.span() {
+            return Err(fails(format!("it takes {} the second time", self.hub.now.since(cycle.to.now))));
+        }
+        if let Some(at) = cycle.differs(&self.hub.events) {
+            return Err(fails(format!("event {at} of the cycle differs the second time")));
+        }
+        if state != cycle.state {
+            return Err(fails("its state differs the second time".to_owned()));
+        }
+        Ok(())
     }
 
     /// Lets one candidate go on; false where there is none at this instant.
@@ -296,25 +402,24 @@ impl<'w, 'j> Conductor<'w, 'j> {
         self.hub.world.deadline().into_iter().chain(actors).chain(network).min()
     }
 
-    /// The cycle's length, if the whole state at this instant is the one that this proof keeps.
-    fn repeats(&mut self, proof: &mut Proof) -> Result<Option<Span>, WorldFault> {
-        let (own, now) = (self.state(), self.hub.now);
-        let world = || {
-            let mut canon = Canon::new(now);
-            self.hub.world.canon(&mut canon)?;
-            Ok(canon.into_bytes())
-        };
-        proof.repeats(own, world, now)
+    /// The cycle, if the whole state at this place is the one that this proof keeps.
+    fn repeats(&mut self, proof: &mut Proof, ordinal: u64) -> Result<Option<Cycle>, WorldFault> {
+        let (own, now) = (self.own_state(), self.hub.now);
+        let place = Place { now, ordinal, events: self.hub.events.len() };
+        proof.repeats(own, || world_state(self.hub.world, now), place)
+    }
+
+    fn whole_state(&mut self) -> Result<State, WorldFault> {
+        Ok(State { own: self.own_state(), world: world_state(self.hub.world, self.hub.now)? })
     }
 
     /// The conductor's own state at this instant, canonically.
-    fn state(&self) -> Vec<u8> {
+    fn own_state(&self) -> Vec<u8> {
         let mut canon = Canon::new(self.hub.now);
-        for (seat, inbox) in self.seats.iter().zip(&self.hub.inboxes) {
-            seat.actor.canon(&mut canon);
-            // Empty wherever time may move. Within an instant, how much somebody has not taken in tells two steps apart;
-            // the words themselves may hold ids, which no cycle repeats.
-            canon.num(inbox.len() as u64);
+        for seat in &self.seats {
+            // its name never changes, and its inbox is empty: wherever time may move, and at each sample of a spin
+            let Seat { name: _, actor } = seat;
+            actor.canon(&self.hub, &mut canon);
         }
         self.hub.canon(&mut canon);
         canon.into_bytes()
@@ -374,6 +479,22 @@ impl<'w, 'j> Conductor<'w, 'j> {
         }
         Ok(())
     }
+}
+
+/// What a cycle's length is counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    /// Steps within one instant.
+    Steps,
+    /// Instants.
+    Instants,
+}
+
+/// The state of all processes, and of everything in flight between them.
+fn world_state(world: &mut dyn World, now: VTime) -> Result<Vec<u8>, WorldFault> {
+    let mut canon = Canon::new(now);
+    world.canon(&mut canon)?;
+    Ok(canon.into_bytes())
 }
 
 /// The stack's members: the specs of those inside, and those outside.

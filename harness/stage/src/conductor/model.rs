@@ -27,17 +27,61 @@ struct Connection {
     handle: Handle,
     reader: RequestReader,
     asked: Option<(Api, String)>,
+    /// Its response has begun.
+    answered: bool,
+    /// The agent's end is closed.
     over: bool,
+    /// What the connection has not taken yet.
+    unsent: Vec<u8>,
+    /// It is closed once all is sent: whether with a reset.
+    closes: Option<bool>,
 }
 
 impl Connections {
+    /// Sends this, as soon as there is room for it.
+    fn send(&mut self, handle: Handle, bytes: &[u8]) {
+        if let Some(connection) = self.open.iter_mut().find(|c| c.handle == handle) {
+            connection.unsent.extend_from_slice(bytes);
+        }
+    }
+
+    /// Closes a connection after what is to be sent on it.
+    fn close(&mut self, handle: Handle, reset: bool) {
+        if let Some(connection) = self.open.iter_mut().find(|c| c.handle == handle) {
+            connection.closes = Some(reset);
+        }
+    }
+
+    /// The place of a connection among those that are open, from 1.
+    fn place(&self, handle: Handle) -> u64 {
+        self.open.iter().position(|c| c.handle == handle).map_or(0, |at| at as u64 + 1)
+    }
+
+    /// The handles that they hold.
+    pub fn handles(&self) -> impl Iterator<Item = Handle> {
+        self.open.iter().map(|c| c.handle)
+    }
+
     /// Writes the state.
     pub fn canon(&self, canon: &mut Canon) {
-        canon.num(self.open.len() as u64);
-        for connection in &self.open {
-            canon.flag(connection.over).flag(connection.reader.is_idle());
-            canon.text(connection.asked.as_ref().map_or("", |(_, path)| path));
-        }
+        let Connections { open } = self;
+        canon.list(open, |canon, connection| {
+            let Connection {
+                handle: _, // not compared: `Hub::canon` writes its rank
+                reader,
+                asked,
+                answered,
+                over,
+                unsent,
+                closes,
+            } = connection;
+            reader.canon(canon);
+            match asked {
+                None => canon.num(0),
+                Some((api, path)) => canon.num(1 + *api as u64).text(path),
+            };
+            canon.flag(*answered).flag(*over).bytes(unsent).num(closes.map_or(0, |reset| 1 + u64::from(reset)));
+        });
     }
 }
 
@@ -46,7 +90,15 @@ pub fn drain(hub: &mut Hub<'_>) -> Result<(), WorldFault> {
     let Some(listener) = hub.model_listener else { return Ok(()) };
     while let Some(handle) = hub.world.accept(listener)? {
         let reader = RequestReader::new();
-        hub.model.open.push(Connection { handle, reader, asked: None, over: false });
+        hub.model.open.push(Connection {
+            handle,
+            reader,
+            asked: None,
+            answered: false,
+            over: false,
+            unsent: Vec::new(),
+            closes: None,
+        });
     }
     let mut news = false;
     for at in 0..hub.model.open.len() {
@@ -74,6 +126,29 @@ pub fn drain(hub: &mut Hub<'_>) -> Result<(), WorldFault> {
     }
     if news {
         hub.tell(MODEL_SEAT, Input::Model);
+    }
+    flush(hub)
+}
+
+/// Sends what there is room for, and closes what is wholly sent.
+fn flush(hub: &mut Hub<'_>) -> Result<(), WorldFault> {
+    let mut at = 0;
+    while let Some(connection) = hub.model.open.get_mut(at) {
+        while !connection.unsent.is_empty() {
+            match hub.world.write(connection.handle, &connection.unsent)? {
+                Write::Took(n) => drop(connection.unsent.drain(..n)),
+                Write::Later => break,
+                // nobody is there to read it; that the other end is closed is read as such
+                Write::Failed(_) => connection.unsent.clear(),
+            }
+        }
+        match connection.closes {
+            Some(reset) if connection.unsent.is_empty() => {
+                let gone = hub.model.open.remove(at);
+                hub.world.close(gone.handle, reset)?;
+            }
+            _ => at += 1,
+        }
     }
     Ok(())
 }
@@ -186,9 +261,12 @@ impl Actor for Model {
         let fresh: Vec<_> = hub
             .model
             .open
-            .iter()
-            .filter(|c| !self.streams.iter().any(|open| open.handle == c.handle))
-            .filter_map(|c| c.asked.clone().map(|(api, path)| (c.handle, api, path)))
+            .iter_mut()
+            .filter(|c| c.asked.is_some() && !c.answered)
+            .filter_map(|c| {
+                c.answered = true;
+                c.asked.clone().map(|(api, path)| (c.handle, api, path))
+            })
             .collect();
         for (handle, api, path) in fresh {
             self.begin(handle, api, &path, hub.now);
@@ -207,27 +285,37 @@ impl Actor for Model {
                     hub.say(name, What::Says(word));
                 }
                 let (bytes, end) = open.bytes(&item);
-                let wrote = hub.world.write(open.handle, &bytes)?;
-                debug_assert!(bytes.is_empty() || !matches!(wrote, Write::Took(n) if n < bytes.len()));
+                hub.model.send(open.handle, &bytes);
                 if let Some(reset) = end {
-                    over.push((open.handle, reset));
+                    hub.model.close(open.handle, reset);
+                    over.push(open.handle);
                 }
             }
         }
-        for (handle, reset) in over {
-            hub.world.close(handle, reset)?;
-            hub.model.open.retain(|c| c.handle != handle);
-            self.streams.retain(|open| open.handle != handle);
-        }
+        self.streams.retain(|open| !over.contains(&open.handle));
         Ok(())
     }
 
-    fn canon(&self, canon: &mut Canon) {
-        self.script.canon(canon);
-        canon.num(self.streams.len() as u64);
-        for open in &self.streams {
-            open.stream.canon(canon);
-            canon.flag(open.headed);
-        }
+    fn canon(&self, hub: &Hub<'_>, canon: &mut Canon) {
+        let Model {
+            turns: _, // not compared: they never change
+            script,
+            streams,
+        } = self;
+        script.canon(canon);
+        canon.list(streams, |canon, open| {
+            let Open {
+                handle,
+                stream,
+                encoder,
+                api: _, // not compared: the encoder has it
+                headed,
+                number: _, // not compared: it names the response in the trace, and decides nothing
+            } = open;
+            canon.num(hub.model.place(*handle));
+            stream.canon(canon);
+            encoder.canon(canon);
+            canon.flag(*headed);
+        });
     }
 }

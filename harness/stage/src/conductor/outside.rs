@@ -220,13 +220,31 @@ impl Actor for Outside {
         Ok(())
     }
 
-    fn canon(&self, canon: &mut Canon) {
-        canon
-            .flag(self.over)
-            .flag(self.worker_gone == Some(true))
-            .deadline(self.reopen)
-            .num(self.requests.len() as u64);
-        self.member.strategy.canon(canon);
+    fn canon(&self, hub: &Hub<'_>, canon: &mut Canon) {
+        let Outside {
+            member,
+            seat: _, // not compared: it never changes
+            requests,
+            reopen,
+            over,
+            lingers: _,  // not compared: it never changes
+            serves: _,   // not compared: it never changes
+            terminal: _, // not compared: it never changes
+            typist: _,   // not compared: set and taken back within one turn
+            worker_gone,
+        } = self;
+        let Member {
+            spec: _, // not compared: it never changes
+            strategy,
+            entry: _, // not compared: it never changes
+        } = member;
+        canon.flag(*over).deadline(*reopen).num(worker_gone.map_or(0, |gone| 1 + u64::from(gone)));
+        // both count up together, so the order says which of the strategy's own each one is
+        canon.num(requests.len() as u64);
+        for ours in requests.keys() {
+            canon.num(hub.net.place(*ours));
+        }
+        strategy.canon(canon);
     }
 
     fn waits_for(&self) -> Option<&'static str> {

@@ -207,11 +207,7 @@ impl Someone {
 
     fn look_at_screen(&mut self, hub: &Hub<'_>) {
         for ask in &hub.asks {
-            let shown = hub.screen.get(ask.screen_from..).unwrap_or_default();
-            let text = ask.questions.first().map_or(ask.permission.as_str(), |q| q.question.as_str());
-            let words = text.split_whitespace().next().unwrap_or_default();
-            let visible = shown.contains(text) || (ask.questions.is_empty() && shown.contains(words));
-            if !visible {
+            if !ask.shown.is_found() {
                 continue;
             }
             let sight = Sight {
@@ -440,17 +436,39 @@ impl Actor for Someone {
         Ok(())
     }
 
-    fn canon(&self, canon: &mut Canon) {
-        canon
-            .flag(self.done)
-            .flag(self.resumed)
-            .deadline(self.reopen)
-            .deadline(self.comes_back)
-            .deadline(self.acts_at)
-            .deadline(self.looks_at);
-        canon.num(self.known.len() as u64).num(self.looks.len() as u64).bytes(&self.line);
-        for (at, sight) in &self.seen {
-            canon.deadline(Some(*at)).text(&sight.id);
+    fn canon(&self, hub: &Hub<'_>, canon: &mut Canon) {
+        let Someone {
+            person: _, // not compared: it never changes
+            sees: _,   // not compared: it never changes
+            seat: _,   // not compared: it never changes
+            legacy: _, // not compared: it never changes
+            acts_at,
+            comes_back,
+            seen,
+            known,
+            looks_at,
+            looks,
+            session,
+            line,
+            reconnect: _, // not compared: it never changes
+            reopen,
+            resumed,
+            done,
+        } = self;
+        canon.flag(*done).flag(*resumed).text(session).bytes(line);
+        for at in [reopen, comes_back, acts_at, looks_at] {
+            canon.deadline(*at);
+        }
+        canon.list(known, |canon, id| {
+            canon.text(id);
+        });
+        canon.list(looks, |canon, look| {
+            canon.num(hub.net.place(*look));
+        });
+        canon.num(seen.len() as u64);
+        for (at, sight) in seen {
+            canon.deadline(Some(*at));
+            sight.canon(canon);
         }
     }
 }

@@ -6,56 +6,117 @@
 
 use super::Kernel;
 use super::streams::Own;
-use super::table::State;
+use super::table::{Process, Session, State};
 use crate::world::{Proc, WorldFault};
-use rehang_fakes::os::Sig;
-use rehang_fakes::real::control::Key;
+use rehang_fakes::os::{Exit, Sig};
+use rehang_fakes::real::control::{Key, Waiting};
 use rehang_scenario::Canon;
 
 impl Kernel {
     pub(super) fn write_state(&mut self, canon: &mut Canon) -> Result<(), WorldFault> {
+        let Kernel {
+            fakes: _,    // not compared: it never changes
+            lifeline: _, // not compared: it never changes
+            watchdog: _, // not compared: it never changes
+            claim: _,    // not compared: it never changes
+            processes,
+            sessions,
+            objects: _, // written below, as far as somebody holds them
+            handles,
+            happened: _, // not compared: empty after each step
+            stops: _,    // not compared: it numbers stops
+            _turn,       // not compared: it never changes
+        } = self;
         let mut seen: Vec<Key> = Vec::new();
-        let own: Vec<(usize, Key)> = self.handles.iter().flatten().map(kind).collect();
-        for (kind, key) in own {
+        // a handle's number only names it: the conductor writes its rank among those that are open
+        for (kind, key) in handles.iter().flatten().map(kind) {
             canon.num(kind as u64).num(number(&mut seen, key));
         }
-        let groups: Vec<i32> = self.processes.iter().map(|p| p.pid).collect();
+        canon.num(u64::MAX);
+        let groups: Vec<i32> = processes.iter().map(|p| p.pid).collect();
         let of_group = |pid: i32| groups.iter().position(|&p| p == pid).unwrap_or(groups.len()) as u64;
+        for (sid, Session { foreground, hung_up }) in sessions {
+            canon.num(of_group(*sid)).num(of_group(*foreground)).flag(*hung_up);
+        }
+        canon.num(u64::MAX);
         for proc in self.all() {
             if self.get(proc).state == State::Gone {
                 continue;
             }
-            let process = self.get(proc);
-            canon.text(&process.role).num(of_group(process.pgid)).num(of_group(process.sid));
-            canon.flag(process.parent.is_some()).flag(process.retries);
-            canon.text(process.stopped.map_or("", Sig::name));
-            canon.list(&process.pending, |c, sig| {
+            let Process {
+                role,
+                argv: _,    // not compared: they never change
+                pid: _,     // not compared: a name
+                pidfd: _,   // not compared: it is readable when the process has ended, which is state
+                channel: _, // not compared: empty between two turns
+                parent,
+                ours,
+                children: _, // not compared: each names its parent, and the program counts its own
+                pgid,
+                sid,
+                shell,
+                state,
+                stopped,
+                stop,
+                retries,
+                dispositions,
+                pending,
+                wait,
+                checked: _, // not compared: what it remembers of `wait` is derived
+                holds,
+                at_end,
+            } = self.get(proc);
+            canon.text(role).num(of_group(*pgid)).num(of_group(*sid));
+            canon.num(parent.map_or(0, |parent| u64::from(parent.0) + 1)).flag(*ours).flag(shell.is_some());
+            canon.flag(*retries).flag(at_end.is_some());
+            canon.text(stopped.map_or("", Sig::name));
+            canon.list(pending, |c, sig| {
                 c.text(sig.name());
             });
-            for (sig, disposition) in &process.dispositions {
+            canon.num(dispositions.len() as u64);
+            for (sig, disposition) in dispositions {
                 canon.text(sig.name()).num(*disposition as u64);
             }
-            let (state, stop) = (process.state, process.stopped.map(|_| process.stop));
             match state {
                 State::New => drop(canon.text("new")),
-                State::Zombie(_) | State::Gone => drop(canon.text("zombie")),
+                State::Zombie(Exit::Code(code)) => drop(canon.text("zombie").num(u64::from(*code))),
+                State::Zombie(Exit::Signal(sig)) => drop(canon.text("killed").text(sig.name())),
+                State::Gone => {}
                 State::Waiting => {
-                    canon.text("waits").text(&process.wait.on).deadline(process.wait.until);
-                    match stop {
-                        Some(stop) => {
-                            canon.num(stop);
-                            // what it holds goes on: connections come in at a listener, and pipes fill
-                            for &key in &self.get(proc).holds {
-                                canon.num(number(&mut seen, key));
-                            }
+                    let Waiting {
+                        read,
+                        write,
+                        until,
+                        child,
+                        on,
+                        stops: _, // not compared: over when the turn is
+                    } = wait;
+                    canon.text("waits").text(on).deadline(*until).flag(*child);
+                    for fds in [read, write] {
+                        canon.list(fds, |canon, (fd, _)| {
+                            canon.num(u64::from(*fd));
+                        });
+                    }
+                    if stopped.is_some() {
+                        canon.num(*stop);
+                        // what it holds goes on: connections come in at a listener, and pipes fill
+                        for &key in holds {
+                            canon.num(number(&mut seen, key));
                         }
-                        None => self.write_program(proc, canon, &mut seen)?,
+                    } else {
+                        self.write_program(proc, canon, &mut seen)?;
                     }
                 }
             }
         }
-        for key in seen {
+        canon.num(u64::MAX);
+        let mut at = 0;
+        while let Some(&key) = seen.get(at) {
             self.objects.canon(key, canon);
+            for waiting in self.objects.queue(key) {
+                canon.num(number(&mut seen, waiting));
+            }
+            at += 1;
         }
         for own in self.handles.iter().flatten() {
             if let Own::Master { master, .. } = own {
@@ -67,6 +128,7 @@ impl Kernel {
 
     fn write_program(&mut self, proc: Proc, canon: &mut Canon, seen: &mut Vec<Key>) -> Result<(), WorldFault> {
         let table = self.state_of(proc, canon)?;
+        canon.num(table.len() as u64);
         for (fd, key) in table {
             canon.num(u64::from(fd)).num(number(seen, key));
         }

@@ -104,7 +104,8 @@ impl Kernel {
         }
         for (_, key) in &wait.write {
             match key {
-                Key::PipeWrite(_) | Key::Client(..) | Key::Server(..) => unknown = true,
+                Key::PipeWrite(_) => unknown = true,
+                Key::Client(..) | Key::Server(..) if self.objects.room(*key) == 0 => {}
                 _ => return Ok(true),
             }
         }

@@ -4,6 +4,7 @@
 //! Invariant: an announcement is believed about what nobody else can see, and checked wherever the conductor has
 //! an end of its own: nobody can have read what was not written.
 
+use rehang_fakes::os::SOCKET_WINDOW;
 use rehang_fakes::real::control::{Key, Moved, hash};
 use rehang_scenario::Canon;
 use std::collections::{BTreeMap, VecDeque};
@@ -50,8 +51,9 @@ impl Flow {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        canon.num(self.written.saturating_sub(self.read)).flag(self.ended).num(self.writes.len() as u64);
-        for (length, hash) in &self.writes {
+        let Flow { written, read, ended, writes } = self;
+        canon.num(written.saturating_sub(*read)).flag(*ended).num(writes.len() as u64);
+        for (length, hash) in writes {
             canon.num(*length).num(*hash);
         }
     }
@@ -93,8 +95,8 @@ pub fn outbound(key: Key) -> Option<Stream> {
 pub struct Objects {
     flows: BTreeMap<Stream, Flow>,
     holders: BTreeMap<Key, u32>,
-    /// Connections that were made to a port and not yet accepted.
-    waiting: BTreeMap<u16, u64>,
+    /// Connections that were made to a port and not yet accepted, by the client's port, in their order.
+    waiting: BTreeMap<u16, VecDeque<u16>>,
     /// What went through a terminal, by device.
     ttys: BTreeMap<u64, Moved>,
     /// Counts whatever could make a descriptor ready that was not.
@@ -123,7 +125,24 @@ impl Objects {
 
     /// So many connections to this port are not accepted.
     pub fn waiting(&self, port: u16) -> u64 {
-        self.waiting.get(&port).copied().unwrap_or(0)
+        self.waiting.get(&port).map_or(0, |queue| queue.len() as u64)
+    }
+
+    /// The connections that wait at this listener, in their order, by the end that connected.
+    pub fn queue(&self, listener: Key) -> Vec<Key> {
+        let Key::Listener(port) = listener else { return Vec::new() };
+        self.waiting.get(&port).into_iter().flatten().map(|&client| Key::Client(client, port)).collect()
+    }
+
+    /// How many bytes the holder of this end can write now: what is on its way is bounded ([`SOCKET_WINDOW`]), unless
+    /// nobody can read it any more, which the kernel says by a reset.
+    pub fn room(&self, key: Key) -> usize {
+        let (Some(out), Some(back)) = (outbound(key), inbound(key)) else { return usize::MAX };
+        if self.flows.get(&back).is_some_and(|flow| flow.ended) {
+            return usize::MAX;
+        }
+        let unread = self.flows.get(&out).map_or(0, |flow| flow.written.saturating_sub(flow.read));
+        SOCKET_WINDOW.saturating_sub(usize::try_from(unread).unwrap_or(usize::MAX))
     }
 
     /// Somebody holds this now.
@@ -135,15 +154,14 @@ impl Objects {
     pub fn connect(&mut self, client: u16, server: u16) {
         self.flows.insert(Stream::ToServer(client, server), Flow::default());
         self.flows.insert(Stream::ToClient(client, server), Flow::default());
-        *self.waiting.entry(server).or_default() += 1;
+        self.waiting.entry(server).or_default().push_back(client);
         self.hold(Key::Client(client, server));
         self.epoch += 1;
     }
 
     /// A connection to this port was accepted.
     pub fn accept(&mut self, port: u16) {
-        let waiting = self.waiting.entry(port).or_default();
-        *waiting = waiting.saturating_sub(1);
+        self.waiting.entry(port).or_default().pop_front();
     }
 
     /// Somebody holds this no longer.

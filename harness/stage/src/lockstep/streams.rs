@@ -102,7 +102,20 @@ impl Kernel {
             return Ok(Write::Failed(Errno::BadFd));
         }
         let kind = if matches!(key, Key::PipeWrite(_)) { FdKind::Pipe } else { FdKind::Socket };
+        let bytes = &bytes[..bytes.len().min(self.objects.room(key))];
+        if bytes.is_empty() {
+            return Ok(Write::Later);
+        }
         let written = descriptor::write(fd, bytes, kind);
+        let took = match written {
+            Write::Took(n) => n,
+            Write::Later => 0,
+            Write::Failed(_) => bytes.len(),
+        };
+        if kind == FdKind::Socket && took < bytes.len() {
+            let what = "a connection on loopback".to_owned();
+            return Err(WorldFault::Short { what, took, bytes: bytes.len() });
+        }
         if let Write::Took(n) = written {
             self.objects.wrote(key, &bytes[..n]);
         }

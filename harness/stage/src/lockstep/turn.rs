@@ -8,7 +8,7 @@ use super::objects::TooMuch;
 use super::table::{Aim, Process, State, pidfd_of};
 use crate::world::{Change, Proc, WorldFault};
 use rehang_fakes::Plan;
-use rehang_fakes::os::{Disposition, Exit, Sig};
+use rehang_fakes::os::{Disposition, Exit, SOCKET_WINDOW, Sig};
 use rehang_fakes::real::control::{Channel, Key, Moved, Parcel, Place, Said, To, Told, Waiting};
 use rehang_fakes::real::signals;
 use rehang_scenario::{Canon, VTime};
@@ -117,11 +117,14 @@ impl Kernel {
         }
         let soon = self.get(proc).wait.read.iter().filter(|(_, key)| self.is_soon(*key)).map(|(fd, _)| *fd);
         let soon = soon.collect();
+        let sockets = self.get(proc).holds.iter().filter(|key| matches!(key, Key::Client(..) | Key::Server(..)));
+        let room = sockets.map(|&key| (key, self.objects.room(key)));
+        let room = room.filter(|(_, room)| *room != SOCKET_WINDOW).collect();
         let process = self.get_mut(proc);
         process.state = State::Waiting;
         process.retries = false;
         process.checked = None;
-        self.tell(proc, &Told::Go(now, soon))?;
+        self.tell(proc, &Told::Go { now, soon, room })?;
         loop {
             let mut parcel = self.hear(proc, "running")?;
             let mut fds = std::mem::take(&mut parcel.fds);

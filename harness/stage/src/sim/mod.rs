@@ -114,7 +114,8 @@ impl Kernel {
     fn writable(&self, desc: Desc) -> bool {
         match desc {
             Desc::PipeWrite(id) => self.pipes[id].writable(),
-            _ => true,
+            Desc::Socket(id, side) => self.connections[id].room(side) > 0,
+            Desc::Null | Desc::PipeRead(_) | Desc::Tty(_) | Desc::Master(_) | Desc::Listener(_) => true,
         }
     }
 
@@ -196,6 +197,7 @@ impl Kernel {
             }
             Desc::Socket(id, side) => {
                 let connection = &mut self.connections[id];
+                let room = connection.room(side).min(bytes.len());
                 let end = &mut connection.ends[side];
                 if std::mem::take(&mut end.reset) || end.dead {
                     return Write::Failed(Errno::Reset);
@@ -205,8 +207,8 @@ impl Kernel {
                     connection.ends[side].dead = true;
                     return Write::Took(bytes.len());
                 }
-                connection.ends[1 - side].inbox.extend_from_slice(bytes);
-                Write::Took(bytes.len())
+                connection.ends[1 - side].inbox.extend_from_slice(&bytes[..room]);
+                if room > 0 { Write::Took(room) } else { Write::Later }
             }
             Desc::PipeRead(_) | Desc::Listener(_) => Write::Failed(Errno::BadFd),
         }

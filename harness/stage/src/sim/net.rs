@@ -3,6 +3,7 @@
 //! Invariant: what is written is there for the other end at once. A reset is seen behind what had come before it,
 //! once; from then on reads are at their end and writes fail (measured, Linux 6.18).
 
+use rehang_fakes::os::SOCKET_WINDOW;
 use rehang_scenario::Canon;
 use std::collections::VecDeque;
 
@@ -49,6 +50,16 @@ impl Connection {
         !end.inbox.is_empty() || end.reset || !self.ends[1 - side].open
     }
 
+    /// How much the other end of this one still takes. One that is closed takes everything: the kernel answers with a
+    /// reset.
+    pub fn room(&self, side: usize) -> usize {
+        let (end, other) = (&self.ends[side], &self.ends[1 - side]);
+        match other.open && !end.reset && !end.dead {
+            true => SOCKET_WINDOW.saturating_sub(other.inbox.len()),
+            false => usize::MAX,
+        }
+    }
+
     /// Closes an end. With unread bytes in it, or by wish, the other end is reset.
     pub fn close(&mut self, side: usize, reset: bool) {
         let reset = reset || !self.ends[side].inbox.is_empty();
@@ -63,8 +74,9 @@ impl Connection {
 
     /// Writes the state.
     pub fn canon(&self, canon: &mut Canon) {
-        for end in &self.ends {
-            canon.bytes(&end.inbox).flag(end.open).flag(end.reset).flag(end.dead);
+        let Connection { ends } = self;
+        for End { inbox, open, reset, dead } in ends {
+            canon.bytes(inbox).flag(*open).flag(*reset).flag(*dead);
         }
     }
 }

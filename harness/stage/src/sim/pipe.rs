@@ -76,9 +76,9 @@ impl Pipe {
 
     /// The content, page by page: where the pages break decides what fits.
     pub fn canon(&self, canon: &mut Canon) {
-        canon.num(self.read as u64).num(u64::from(self.readers)).num(u64::from(self.writers));
-        canon.num(self.pages.len() as u64);
-        for page in &self.pages {
+        let Pipe { pages, read, readers, writers } = self;
+        canon.num(*read as u64).num(u64::from(*readers)).num(u64::from(*writers)).num(pages.len() as u64);
+        for page in pages {
             canon.bytes(page);
         }
     }

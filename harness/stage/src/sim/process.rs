@@ -4,12 +4,13 @@
 //! group hung up, in that order, before anybody else runs.
 
 use super::Kernel;
+use super::net::Listener;
 use super::os::View;
 use crate::world::{Change, Proc};
 use rehang_fakes::os::{Disposition, Exit, Next, Program, Sig, Wait};
 use rehang_scenario::{Canon, VTime};
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, VecDeque};
 
 /// What a descriptor refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -366,46 +367,98 @@ impl Kernel {
                 Entry::Vacant(new) => (*new.insert(next), Some(key)),
             }
         };
-        let handles = self.handles.iter().flatten().copied();
-        let mut fresh = Vec::new();
-        for desc in handles {
+        let Kernel {
+            processes,
+            pipes,
+            ttys,
+            connections,
+            listeners,
+            handles,
+            happened: _, // not compared: empty after each step
+        } = self;
+        // what was found and is still to be written: objects that hold others find more
+        let mut fresh: VecDeque<Desc> = VecDeque::new();
+        // a handle's number only names it: the conductor writes its rank among those that are open
+        for &desc in handles.iter().flatten() {
             let (n, new) = number(desc);
             canon.num(n).num(kind(desc));
             fresh.extend(new);
         }
-        for process in self.processes.iter().filter(|p| !matches!(p.state, State::Gone)) {
-            canon.text(&process.role).num(u64::from(process.pgid)).num(u64::from(process.sid));
-            canon.flag(process.parent.is_some()).flag(process.retries);
-            canon.text(process.stopped.map_or("", Sig::name));
-            canon.list(&process.pending, |c, s| {
+        canon.num(u64::MAX);
+        for process in processes {
+            let Process {
+                role,
+                proc: _, // not compared: the role names it too
+                argv: _, // not compared: they never change
+                env: _,  // not compared: it never changes
+                parent,
+                pgid,
+                sid,
+                shell,
+                controlling,
+                fds,
+                state,
+                stopped,
+                retries,
+                dispositions,
+                pending,
+                children: _,  // not compared: each names its parent, and the program counts its own
+                tty_quota: _, // not compared: set at each resume
+                program,
+            } = process;
+            if matches!(state, State::Gone) {
+                continue;
+            }
+            canon.text(role).num(u64::from(*pgid)).num(u64::from(*sid)).flag(*shell).flag(*retries);
+            canon.num(parent.map_or(0, |parent| u64::from(parent.0) + 1));
+            canon.num(controlling.map_or(0, |tty| tty as u64 + 1));
+            canon.text(stopped.map_or("", Sig::name));
+            canon.list(pending, |c, s| {
                 c.text(s.name());
             });
-            for (sig, disposition) in &process.dispositions {
+            canon.num(dispositions.len() as u64);
+            for (sig, disposition) in dispositions {
                 canon.text(sig.name()).num(*disposition as u64);
             }
-            for (&fd, &desc) in &process.fds {
+            canon.num(fds.len() as u64);
+            for (&fd, &desc) in fds {
                 let (n, new) = number(desc);
                 canon.num(u64::from(fd)).num(n).num(kind(desc));
                 fresh.extend(new);
             }
-            match &process.state {
-                State::New => canon.text("new"),
-                State::Waiting(wait) => canon.text("waits").text(wait.on).deadline(wait.until),
-                State::Running => canon.text("runs"),
-                State::Zombie(_) => canon.text("zombie"),
-                State::Gone => canon.text("gone"),
-            };
-            if let Some(program) = &process.program {
+            match state {
+                State::New => drop(canon.text("new")),
+                State::Waiting(Wait { read, write, until, child, on }) => {
+                    canon.text("waits").text(on).deadline(*until).flag(*child);
+                    for fds in [read, write] {
+                        canon.list(fds, |canon, fd| {
+                            canon.num(u64::from(fd.0));
+                        });
+                    }
+                }
+                State::Running => drop(canon.text("runs")),
+                State::Zombie(Exit::Code(code)) => drop(canon.text("zombie").num(u64::from(*code))),
+                State::Zombie(Exit::Signal(sig)) => drop(canon.text("killed").text(sig.name())),
+                State::Gone => {}
+            }
+            if let Some(program) = program {
                 program.canon(canon);
             }
         }
-        for desc in fresh {
+        canon.num(u64::MAX);
+        while let Some(desc) = fresh.pop_front() {
             match desc {
-                Desc::PipeRead(id) => self.pipes[id].canon(canon),
-                Desc::Tty(id) => self.ttys[id].canon(canon),
-                Desc::Socket(id, _) => self.connections[id].canon(canon),
+                Desc::PipeRead(id) => pipes[id].canon(canon),
+                Desc::Tty(id) => ttys[id].canon(canon),
+                Desc::Socket(id, _) => connections[id].canon(canon),
                 Desc::Listener(id) => {
-                    canon.num(self.listeners[id].waiting.len() as u64);
+                    let Listener { port, waiting, open } = &listeners[id];
+                    canon.num(u64::from(*port)).flag(*open).num(waiting.len() as u64);
+                    for &connection in waiting {
+                        let (n, new) = number(Desc::Socket(connection, 1));
+                        canon.num(n);
+                        fresh.extend(new);
+                    }
                 }
                 Desc::Null | Desc::PipeWrite(_) | Desc::Master(_) => {}
             }

@@ -4,6 +4,7 @@
 
 use super::{Api, Finish, ModelEvent, ToolCall, gemini};
 use crate::sse;
+use rehang_scenario::{Canon, Canonical};
 use serde_json::{Value, json};
 
 /// Encodes one response.
@@ -18,6 +19,26 @@ pub struct Encoder {
     text: Option<String>,
     calls: u32,
     sequence: u32,
+}
+
+impl Canonical for Encoder {
+    fn canon(&self, canon: &mut Canon) {
+        let Encoder {
+            api,
+            id,
+            model: _, // not compared: it never changes
+            done,
+            text,
+            calls,
+            sequence: _, // not compared: it numbers events, and decides nothing
+        } = self;
+        canon.num(*api as u64).num(u64::from(*calls));
+        canon.flag(text.is_some()).text(text.as_deref().unwrap_or(""));
+        // its own id counts the cell's responses, and is a name
+        canon.list(done, |canon, item| {
+            canon.text(&item.to_string().replace(id, ""));
+        });
+    }
 }
 
 impl Encoder {

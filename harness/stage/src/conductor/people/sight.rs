@@ -4,7 +4,7 @@
 
 use rehang_judge::AskKind;
 use rehang_scenario::turns::Question;
-use rehang_scenario::{Does, Malformed};
+use rehang_scenario::{Canon, Does, Malformed};
 use serde_json::{Value, json};
 
 /// An ask as somebody sees it.
@@ -16,6 +16,19 @@ pub(super) struct Sight {
     pub(super) questions: Vec<Question>,
     /// What an external result needs, and what a control request held.
     pub(super) extra: Value,
+}
+
+impl Sight {
+    pub(super) fn canon(&self, canon: &mut Canon) {
+        let Sight {
+            id,
+            kind,
+            session,
+            questions: _, // not compared: an id has one text for good
+            extra: _,     // not compared: an id has one text for good
+        } = self;
+        canon.text(id).num(*kind as u64).text(session);
+    }
 }
 
 pub(super) fn question_in(request: &Value) -> Sight {
