@@ -14,8 +14,9 @@ use rustix::fs::{Mode, OFlags};
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// How long the kernel may take to deliver on loopback what it has taken, in real seconds.
-const SETTLE_S: i64 = 5;
+/// How long the kernel may take to deliver on loopback what it has taken, in real seconds; after it the cell ends as an
+/// internal error.
+const SETTLE_S: i64 = 8;
 
 /// `F_SETSIG` of Linux's `fcntl`, which the libc crate leaves out for GNU.
 const F_SETSIG: i32 = 10;
@@ -113,7 +114,9 @@ fn settle(os: &RealOs, soon: &[u32]) {
     for descriptor in soon.iter().filter_map(|fd| os.fds.get(fd)) {
         let mut polled = [PollFd::from_borrowed_fd(descriptor.fd(), PollFlags::IN)];
         let limit = Timespec { tv_sec: SETTLE_S, tv_nsec: 0 };
-        let _ = rustix::io::retry_on_intr(|| poll(&mut polled, Some(&limit)));
+        if rustix::io::retry_on_intr(|| poll(&mut polled, Some(&limit))) == Ok(0) {
+            give_up(&format!("what was sent on loopback has not come within {SETTLE_S} s"));
+        }
     }
 }
 

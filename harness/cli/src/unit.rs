@@ -9,7 +9,7 @@ use rehang_judge::{CellFacts, Row, Trace, Verdict, ndjson, timeline};
 use rehang_scenario::cells::{Cell, CellId};
 use rehang_scenario::{Arm, Expect, Scenario, Span, Stage, Terminal, VTime};
 use rehang_stage::world::World;
-use rehang_stage::{Job, Proofs, Setting, judged};
+use rehang_stage::{Job, Proofs, STEPS_MAX, Setting, judged};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -42,6 +42,8 @@ pub struct Unit {
     pub begin: VTime,
     /// The cycle of every lasso is played once more, in builds without debug assertions too.
     pub paranoid: bool,
+    /// Steps after which a cell is given up.
+    pub steps_max: u64,
 }
 
 impl Unit {
@@ -58,6 +60,7 @@ impl Unit {
             keep_traces: false,
             begin: VTime::ZERO,
             paranoid: false,
+            steps_max: STEPS_MAX,
         }
     }
 }
@@ -214,7 +217,7 @@ impl Runner<'_> {
     fn cell(&mut self, scenario: &Scenario, stack: &str, arm: Arm, none: Option<&Verdict>) -> Result<Ran, String> {
         let (terminal, seed, begin) = (self.unit.terminal, self.unit.seed, self.unit.begin);
         let proofs = if self.unit.paranoid { Proofs::Replayed } else { Proofs::default() };
-        let job = Job { begin, proofs, ..Job::new(scenario, stack, terminal, seed) };
+        let job = Job { begin, proofs, steps_max: self.unit.steps_max, ..Job::new(scenario, stack, terminal, seed) };
         let setting = Setting { name: &self.unit.name, stage: self.stage, arm, healthy: self.healthy };
         let began = Instant::now();
         let played = judged(self.world, &job, &setting, none)?;
@@ -308,6 +311,7 @@ pub fn units<'a>(
                 cells: Vec::new(),
                 keep_traces: false,
                 paranoid: false,
+                steps_max: STEPS_MAX,
                 begin: VTime::ZERO,
             });
             units.len() - 1

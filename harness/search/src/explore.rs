@@ -30,7 +30,7 @@ const FRESH_EVERY: usize = 4;
 /// Scenarios that are looked at before one is taken up.
 const LOOKED_AT: usize = 3;
 /// Steps of a cell: a run of an hour that is polled every 5 s ends within them.
-const STEPS: u64 = 2_500;
+pub const STEPS: u64 = 2_500;
 /// Steps of a cell where the search is patient: four hours, so polled, take 9,000. Few cells take so many, and those
 /// few would take most of the time.
 const STEPS_PATIENT: u64 = 10_000;
@@ -65,7 +65,8 @@ struct Kept {
 /// A scenario that reached something new, and what its cells met.
 #[derive(Debug, Clone)]
 pub struct News {
-    scenario: Scenario,
+    /// The scenario.
+    pub(crate) scenario: Scenario,
     met: Met,
     /// Whether a cell of it was given up.
     given_up: bool,

@@ -6,6 +6,7 @@
 use crate::case::Case;
 use crate::explore::Explorer;
 use crate::finding::{Finding, Key};
+use rehang_scenario::Scenario;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
@@ -17,6 +18,8 @@ pub struct SideBySide {
     explorers: Vec<Explorer>,
     /// Steps that each has taken.
     pub steps: u64,
+    /// What the last round kept.
+    newest: Vec<Scenario>,
 }
 
 /// What all searches found together.
@@ -34,7 +37,7 @@ impl SideBySide {
     /// So many searches from nothing.
     pub fn new(seed: u64, jobs: usize) -> SideBySide {
         let explorers = (0..jobs as u64).map(|job| Explorer::new(seed.wrapping_add(job << 32))).collect();
-        SideBySide { explorers, steps: 0 }
+        SideBySide { explorers, steps: 0, newest: Vec::new() }
     }
 
     /// Goes on for so many steps of each, then exchanges what was kept.
@@ -46,11 +49,17 @@ impl SideBySide {
         });
         self.steps += steps;
         let new: Vec<_> = self.explorers.iter_mut().map(Explorer::take_new).collect();
+        self.newest = new.iter().flatten().map(|news| news.scenario.clone()).collect();
         for (place, explorer) in self.explorers.iter_mut().enumerate() {
             for (_, scenarios) in new.iter().enumerate().filter(|(from, _)| *from != place) {
                 explorer.absorb(scenarios);
             }
         }
+    }
+
+    /// The scenarios that the last round kept, for they reached something new.
+    pub fn newest(&self) -> &[Scenario] {
+        &self.newest
     }
 
     /// Cells that were played.

@@ -5,9 +5,11 @@
 
 use super::{Code, CommandError};
 use crate::outputs;
-use clap::Args;
+use crate::pool::Pool;
+use crate::unit::{Unit, Wanted};
+use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use rehang_scenario::Span;
+use rehang_scenario::{Arm, Scenario, Span, Stage};
 use rehang_search::known::{DEFECTS, Defect};
 use rehang_search::side_by_side::{Found, ROUND, in_parallel};
 use rehang_search::{Finding, SideBySide, cover, file};
@@ -28,6 +30,7 @@ const LINE_EVERY: Duration = Duration::from_secs(30);
 #[command(after_help = "Examples:
   rehang explore --for 10m                  searches for ten minutes on all cores
   rehang explore --steps 2000 --seed 7      the same findings every time
+  rehang explore --stage both --for 10m     plays what is new on real processes too
   rehang run --scenarios rehang-findings    plays what was found, on real processes")]
 pub struct Explore {
     /// How long: `30s`, `10m`.
@@ -45,9 +48,25 @@ pub struct Explore {
     /// The folder for what is found.
     #[arg(long, value_name = "DIR", default_value = "rehang-findings")]
     pub out: PathBuf,
+    /// Where. With `both`, each scenario that reached something new is played on sim and in lockstep, under all its
+    /// strategies, and the traces are compared.
+    #[arg(long, value_enum, default_value_t = Searches::Sim)]
+    pub stage: Searches,
+    /// Plays the cycle of every claimed lasso once more. On sim a search always does.
+    #[arg(long)]
+    pub paranoid: bool,
     /// NDJSON: one object a finding, then a summary.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Where a search plays what it draws.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Searches {
+    /// On the simulated kernel.
+    Sim,
+    /// There, and what reached something new on real processes too.
+    Both,
 }
 
 /// What came of a search.
@@ -58,6 +77,16 @@ struct Searched {
     cells: u64,
     scenarios: u64,
     took: Duration,
+    both: Both,
+}
+
+/// What playing on both stages gave.
+#[derive(Default)]
+struct Both {
+    /// Cells that ran on both.
+    cells: usize,
+    /// What differs or could not be played, with the scenario and the stack, each kind once.
+    faults: BTreeMap<String, (Scenario, String)>,
 }
 
 impl Explore {
@@ -67,7 +96,11 @@ impl Explore {
     /// A folder that cannot be written.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
         outputs::folder(&self.out)?;
-        let searched = self.search();
+        let pool = match self.stage {
+            Searches::Sim => None,
+            Searches::Both => Some(Pool::new(crate::workers(self.jobs)?)),
+        };
+        let searched = self.search(pool.as_ref())?;
         let found = &searched.found;
         let mut files: Vec<_> = found.findings.iter().map(|finding| (finding, Err(String::new()))).collect();
         in_parallel(self.jobs(), &mut files, |(finding, file)| {
@@ -85,8 +118,14 @@ impl Explore {
             let path = self.write("rehangs-own-fault".to_owned(), &text, &mut names)?;
             complain!("rehang's own fault: {fault}: {} under {}", path.display(), case.stack);
         }
+        for (fault, (scenario, stack)) in &searched.both.faults {
+            let text = rehang_scenario::to_toml(scenario, None);
+            let path = self.write("internal-error".to_owned(), &text, &mut names)?;
+            complain!("internal error: {fault}: {} under {stack}", path.display());
+        }
         self.sum_up(out, &searched)?;
-        Ok(if found.faults.is_empty() { Code::Expected } else { Code::Fault })
+        let is_sound = found.faults.is_empty() && searched.both.faults.is_empty();
+        Ok(if is_sound { Code::Expected } else { Code::Fault })
     }
 
     fn jobs(&self) -> usize {
@@ -94,7 +133,33 @@ impl Explore {
         self.jobs.unwrap_or(cores)
     }
 
-    fn search(&self) -> Searched {
+    /// Plays these on both stages under all their stacks.
+    fn play_on_both(&self, pool: &Pool, scenarios: &[Scenario], both: &mut Both) -> Result<(), CommandError> {
+        let stages = [Stage::Sim, Stage::Lockstep];
+        let units = scenarios.iter().enumerate().map(|(at, scenario)| {
+            let stacks = rehang_strategy::catalogue::matrix(&scenario.agent);
+            let wanted = stacks.into_iter().map(|strategy| Wanted {
+                id: format!("{at}::{strategy}"),
+                strategy,
+                arm: Arm::Main,
+                expect: rehang_search::case::any_end(),
+            });
+            let unit = Unit::of("explored", scenario, &stages, wanted.collect());
+            Unit { paranoid: true, steps_max: rehang_search::explore::STEPS, ..unit }
+        });
+        let outcome = super::run::run(pool, &units.collect::<Vec<_>>(), true)?;
+        for cell in outcome.cells {
+            both.cells += usize::from(cell.stage == Stage::Lockstep);
+            let Some(fault) = cell.fault.or(cell.differs) else { continue };
+            let (at, stack) = cell.id.split_once("::").unwrap_or_default();
+            if let Some(scenario) = at.parse::<usize>().ok().and_then(|at| scenarios.get(at)) {
+                both.faults.entry(fault).or_insert_with(|| (scenario.clone(), stack.to_owned()));
+            }
+        }
+        Ok(())
+    }
+
+    fn search(&self, pool: Option<&Pool>) -> Result<Searched, CommandError> {
         let mut searches = SideBySide::new(self.seed, self.jobs());
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
@@ -107,9 +172,12 @@ impl Explore {
         };
         let began = Instant::now();
         let deadline = Duration::from_millis(self.how_long.as_ms());
-        let (mut known, mut line_at) = (BTreeMap::new(), LINE_EVERY);
+        let (mut known, mut line_at, mut both) = (BTreeMap::new(), LINE_EVERY, Both::default());
         while self.steps.map_or(began.elapsed() < deadline, |most| searches.steps < most) {
             searches.round(self.steps.map_or(ROUND, |most| ROUND.min(most - searches.steps)));
+            if let Some(pool) = pool {
+                self.play_on_both(pool, searches.newest(), &mut both)?;
+            }
             let (cells, after) = (searches.cells(), began.elapsed());
             for place in searches.known() {
                 known.entry(place).or_insert_with(|| {
@@ -139,7 +207,7 @@ impl Explore {
         let (cells, scenarios) = (searches.cells(), searches.scenarios());
         let found = searches.finish();
         bar.finish_and_clear();
-        Searched { found, known, cells, scenarios, took }
+        Ok(Searched { found, known, cells, scenarios, took, both })
     }
 
     /// Writes a file of this name; what has a name of its own already gets a number.
@@ -176,7 +244,7 @@ impl Explore {
     }
 
     fn sum_up(&self, out: &mut dyn Write, searched: &Searched) -> std::io::Result<()> {
-        let Searched { found, known, cells, scenarios, took } = searched;
+        let Searched { found, known, cells, scenarios, took, both } = searched;
         let universe = cover::universe();
         let never: Vec<&String> = universe.difference(&found.states).collect();
         let (seconds, findings) = (took.as_secs_f64(), found.findings.len());
@@ -193,7 +261,7 @@ impl Explore {
             });
             let known: Vec<_> = known.collect();
             let summary = json!({ "summary": {
-                "scenarios": scenarios, "cells": cells, "seconds": seconds,
+                "scenarios": scenarios, "cells": cells, "cells_on_both": both.cells, "seconds": seconds,
                 "findings": findings, "known": known, "never_reached": never,
             } });
             return writeln!(out, "{summary}");
@@ -206,6 +274,9 @@ impl Explore {
                 }
                 None => writeln!(out, "{:<88}     not met", called(defect))?,
             }
+        }
+        if self.stage == Searches::Both {
+            writeln!(out, "\n{} cells on both stages, {} kinds of difference or error", both.cells, both.faults.len())?;
         }
         let states = universe.len() - never.len();
         writeln!(out, "\nreached {states} of {} named states; never: {}", universe.len(), listed(&never))?;

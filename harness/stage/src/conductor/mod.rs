@@ -285,6 +285,8 @@ impl<'w, 'j> Conductor<'w, 'j> {
     /// Plays a cycle once more.
     fn replay(&mut self, cycle: &Cycle, unit: Unit) -> Result<(), WorldFault> {
         let fails = |why: String| WorldFault::Proof { cycle_ms: cycle.span().as_ms(), why };
+        // the limits are those of a cell: what is played again counts for nothing
+        (self.at_instant, self.hub.text_bytes, self.job.steps_max) = (0, 0, u64::MAX);
         let mut left = cycle.length();
         // at the place where an instant's state was taken, time is about to move
         let mut rests = (unit == Unit::Instants).then(|| self.next_deadline());

@@ -17,9 +17,9 @@ use std::net::SocketAddrV4;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-/// How long the kernel may take to bring over loopback what it has taken, in real time. On one machine without
-/// load it takes none (0 misses in 160,000); a softirq can be put off.
-const LOOPBACK: Duration = Duration::from_secs(2);
+/// How long the kernel may take to bring over loopback what it has taken, in real time; after it the cell ends as an
+/// internal error. On one machine without load it takes none (0 misses in 160,000); a softirq can be put off.
+const LOOPBACK: Duration = Duration::from_secs(10);
 
 /// A descriptor of the conductor's.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl Kernel {
         let mut read = descriptor::read(fd, max);
         let is_socket = !matches!(key, Key::PipeRead(_));
         if read == Read::Later && is_socket && self.is_soon(key) {
-            await_input(fd);
+            await_input(fd)?;
             read = descriptor::read(fd, max);
         }
         let got = match &read {
@@ -206,12 +206,14 @@ impl Kernel {
         if self.objects.waiting(port) == 0 {
             return Ok(None);
         }
-        await_input(fd.as_fd());
+        await_input(fd.as_fd())?;
         let flags = rustix::net::SocketFlags::CLOEXEC | rustix::net::SocketFlags::NONBLOCK;
         let accepted = rustix::net::acceptfrom_with(fd, flags);
         let (socket, peer) = match accepted {
             Ok((socket, Some(peer))) => (socket, peer),
-            Ok((_, None)) | Err(rustix::io::Errno::AGAIN) => return Ok(None),
+            Ok((_, None)) => {
+                return Err(WorldFault::Kernel { what: "accepting".into(), why: "a connection from nowhere".into() });
+            }
             Err(error) => return Err(WorldFault::Kernel { what: "accepting".into(), why: error.to_string() }),
         };
         let _ = rustix::net::sockopt::set_tcp_nodelay(&socket, true);
@@ -237,8 +239,19 @@ fn drain(master: &Master, max: usize) -> Read {
     Read::Data(all)
 }
 
-fn await_input(fd: BorrowedFd<'_>) {
+/// Waits for what the kernel has taken at the other end of a connection.
+///
+/// # Errors
+/// It has not come within [`LOOPBACK`].
+fn await_input(fd: BorrowedFd<'_>) -> Result<(), WorldFault> {
     let mut polled = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
     let limit = Timespec { tv_sec: LOOPBACK.as_secs().cast_signed(), tv_nsec: 0 };
-    let _ = rustix::io::retry_on_intr(|| poll(&mut polled, Some(&limit)));
+    match rustix::io::retry_on_intr(|| poll(&mut polled, Some(&limit))) {
+        Ok(0) => {
+            let why = format!("what was sent on loopback has not come within {} s", LOOPBACK.as_secs());
+            Err(WorldFault::Kernel { what: "reading a connection".into(), why })
+        }
+        Ok(_) => Ok(()),
+        Err(error) => Err(WorldFault::Kernel { what: "waiting for loopback".into(), why: error.to_string() }),
+    }
 }
