@@ -1,12 +1,14 @@
 //! Breaks the code on purpose: each patch in `tests/mutations` must turn the tests red.
 //!
 //! Invariant: the working tree is not touched. A patch is applied to a copy of what git tracks (with what is not
-//! committed yet), built in a target folder of its own. A patch that no longer applies is an error.
+//! committed yet), built in a target folder of its own. Before the first patch the same tests must be green without any:
+//! a red tree catches everything. A patch that no longer applies is an error.
 //!
 //! The first lines of a patch say how it is caught: `# test: ARGUMENTS` of `cargo test`, and `# runs: N` for a
 //! racy one, which must be caught at least once in N runs.
 
 use crate::tools;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use xshell::{Shell, cmd};
 
@@ -32,16 +34,23 @@ pub fn mutate(sh: &Shell, filter: Option<&str>) -> xshell::Result<u8> {
     let target = root.join("target/mutate/target");
     let patches = patches(sh, filter.unwrap_or(""))?;
     let mut missed = 0;
-    for patch in &patches {
-        let text = sh.read_file(patch)?;
-        let header = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
-        let test: Vec<&str> = header("# test:").unwrap_or("--workspace").split_whitespace().collect();
-        let runs: u32 = header("# runs:").and_then(|n| n.parse().ok()).unwrap_or(1);
+    let texts = patches.iter().map(|patch| sh.read_file(patch)).collect::<Result<Vec<_>, _>>()?;
+    let _env = sh.push_env("CARGO_TARGET_DIR", &target);
+    // a test that is red without any patch would catch them all
+    fresh_copy(sh, &root, &copy)?;
+    let tests: BTreeSet<Vec<&str>> = texts.iter().map(|text| test_of(text)).collect();
+    for args in tests {
+        let _inside = sh.push_dir(&copy);
+        eprintln!("unpatched: cargo test {}", args.join(" "));
+        cmd!(sh, "cargo test --quiet {args...}").quiet().ignore_stdout().run()?;
+    }
+    for (patch, text) in patches.iter().zip(&texts) {
+        let test = test_of(text);
+        let runs: u32 = header(text, "# runs:").and_then(|n| n.parse().ok()).unwrap_or(1);
         eprintln!("trying   {}", name(patch));
         fresh_copy(sh, &root, &copy)?;
         let _inside = sh.push_dir(&copy);
         cmd!(sh, "git apply --whitespace=nowarn {patch}").quiet().run()?;
-        let _env = sh.push_env("CARGO_TARGET_DIR", &target);
         // a patch that does not build proves nothing
         let args = &test;
         cmd!(sh, "cargo test --quiet --no-run {args...}").quiet().run()?;
@@ -60,6 +69,16 @@ pub fn mutate(sh: &Shell, filter: Option<&str>) -> xshell::Result<u8> {
     }
     println!("{} patches, {missed} missed", patches.len());
     Ok(u8::from(missed > 0))
+}
+
+/// What a line of a patch's head says.
+fn header<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| line.strip_prefix(key)).map(str::trim)
+}
+
+/// The arguments of `cargo test` that a patch must turn red.
+fn test_of(text: &str) -> Vec<&str> {
+    header(text, "# test:").unwrap_or("--workspace").split_whitespace().collect()
 }
 
 /// A copy of all files that git tracks or would track, as they are in the working tree.
