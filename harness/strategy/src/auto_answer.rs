@@ -199,7 +199,13 @@ impl Strategy for AutoAnswer {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        canon.flag(self.non_interactive).text(&self.mode);
+        let Self {
+            revision: _, // not compared: it never changes after construction
+            at_tool: _,  // not compared: it never changes after construction
+            non_interactive,
+            mode,
+        } = self;
+        canon.flag(*non_interactive).text(mode);
     }
 }
 

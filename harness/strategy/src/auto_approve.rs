@@ -4,6 +4,7 @@
 //! has one too; at most one block a message is seen. A second tool_result for the same id is what it writes. Of its
 //! user's answers v2 sends one a call, and none to a call that it has not seen (`SendToolResult`).
 
+use crate::canon::texts;
 use crate::lines::{Lines, blocks, text};
 use crate::{Act, Entry, Facts, Params, Seat, Seen, Strategy, Stream, Wire};
 use rehang_scenario::{Canon, Policy, Span, VTime};
@@ -150,13 +151,17 @@ impl Strategy for AutoApprove {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        self.lines.canon(canon);
-        canon.flag(self.over);
-        for ids in [&self.questions, &self.pending] {
-            canon.list(ids, |canon, id| {
-                canon.text(id);
-            });
-        }
+        let Self {
+            v2: _, // not compared: it never changes after construction
+            lines,
+            questions,
+            pending,
+            over,
+        } = self;
+        lines.canon(canon);
+        canon.flag(*over);
+        texts(canon, questions);
+        texts(canon, pending);
     }
 
     fn relays(&self) -> bool {

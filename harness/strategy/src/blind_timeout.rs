@@ -3,6 +3,7 @@
 //! Invariant: the clock knows nothing of questions. A pending ask is silence to it, so it ends as `rejected` with no
 //! other cause. (PawWork asked its ledger since 2837fabbb: `ledger@v0`.)
 
+use crate::canon::texts;
 use crate::catalogue::Value;
 use crate::{Act, Entry, Facts, Param, Seat, Seen, Strategy, Wire};
 use rehang_scenario::{Canon, Policy, Span, VTime};
@@ -100,11 +101,13 @@ impl Strategy for Blind {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        canon.list(&self.streams, |canon, stream| {
-            canon.text(&stream.session).flag(stream.open).deadline(Some(stream.due));
-            canon.list(&stream.asks, |canon, ask| {
-                canon.text(ask);
-            });
+        let Self {
+            timeout: _, // not compared: it never changes after construction
+            streams,
+        } = self;
+        canon.list(streams, |canon, Watched { session, open, asks, due }| {
+            canon.text(session).flag(*open).deadline(Some(*due));
+            texts(canon, asks);
         });
     }
 }

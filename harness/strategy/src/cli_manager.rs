@@ -3,6 +3,7 @@
 //! Invariant: it writes nothing of its own. A line of a person's is passed on as it came, or kept back with a word of
 //! why: an answer that the CLI has rejected, a second answer, free text while a question is open.
 
+use crate::canon::{option, texts};
 use crate::lines::{Lines, blocks, text};
 use crate::{Act, Entry, Facts, Params, Seat, Seen, Strategy, Stream, Wire};
 use rehang_scenario::{Canon, Span, VTime};
@@ -147,13 +148,15 @@ impl Strategy for CliManager {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        self.lines.canon(canon);
-        canon.text(self.pending.as_deref().unwrap_or_default()).flag(self.shown).flag(self.answered);
-        for all in [&self.questions, &self.rejected, &self.sent] {
-            canon.list(all, |canon, id| {
-                canon.text(id);
-            });
-        }
+        let Self { lines, pending, shown, answered, questions, rejected, sent } = self;
+        lines.canon(canon);
+        option(canon, pending.as_ref(), |canon, id| {
+            canon.text(id);
+        });
+        canon.flag(*shown).flag(*answered);
+        texts(canon, questions);
+        texts(canon, rejected);
+        texts(canon, sent);
     }
 
     fn relays(&self) -> bool {

@@ -1,5 +1,8 @@
 //! What holds for every strategy, whatever it is told: no panic, the same acts for the same observations, deadlines that
-//! move on, and a state that does not know what time it is.
+//! move on, and a state that does not know what time it is and holds all that decides ([`alike`]).
+
+mod alike;
+mod letters;
 
 use crate::testing::Bench;
 use crate::{Act, Ask, Seen, Stream, all, companion, pawwork};

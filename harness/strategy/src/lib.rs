@@ -9,6 +9,7 @@
 pub mod auto_answer;
 pub mod auto_approve;
 pub mod blind_timeout;
+mod canon;
 pub mod catalogue;
 pub mod cli_manager;
 pub mod companion;

@@ -38,7 +38,8 @@ impl Lines {
 
     /// Writes what a later byte can make a difference to.
     pub fn canon(&self, canon: &mut Canon) {
-        canon.flag(self.skips).bytes(&self.part);
+        let Self { part, skips } = self;
+        canon.flag(*skips).bytes(part);
     }
 }
 

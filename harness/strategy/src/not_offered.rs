@@ -71,7 +71,11 @@ impl Strategy for NotOffered {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        canon.flag(self.run);
+        let Self {
+            whole_tree: _, // not compared: it never changes after construction
+            run,
+        } = self;
+        canon.flag(*run);
     }
 }
 

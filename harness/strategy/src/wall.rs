@@ -80,8 +80,14 @@ impl Strategy for Wall {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        // The end of all runs is read when another begins, which no repeating state leads to.
-        canon.deadline(self.due).flag(self.until.is_some()).flag(self.exited).num(self.open.into());
+        let Self {
+            cap: _, // not compared: it never changes after construction
+            until,
+            due,
+            exited,
+            open,
+        } = self;
+        canon.deadline(*until).deadline(*due).flag(*exited).num((*open).into());
     }
 }
 

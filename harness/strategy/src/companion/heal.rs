@@ -7,6 +7,7 @@ use super::job::{Job, Status, TASK};
 use super::message::Last;
 use super::watcher::{POLL_TIMEOUT, SendPrompt};
 use super::{Rules, Version};
+use crate::canon::option;
 use crate::{Act, Facts, Seen, Settled, Strategy};
 use rehang_scenario::{Canon, Policy, Span, VTime};
 use serde_json::{Value, json};
@@ -335,26 +336,60 @@ impl Strategy for Companion {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        self.worker.canon(canon);
-        canon.flag(self.prompt.is_some()).flag(self.settled).flag(self.polled).deadline(self.writes);
-        match &self.job {
-            None => drop(canon.num(0)),
-            Some(job) => job.canon(canon.num(1), STILL),
-        }
-        match &self.now {
+        let Self {
+            rules: _, // not compared: they never change after construction
+            worker,
+            next_id: _, // not compared: it only names the next request
+            prompt,
+            job,
+            now,
+            waiting,
+            settled,
+            polled,
+            writes,
+        } = self;
+        worker.canon(canon);
+        canon.flag(*settled).flag(*polled).deadline(*writes);
+        option(canon, prompt.as_ref(), |canon, (session, prompt)| {
+            canon.text(session).text(prompt);
+        });
+        option(canon, job.as_ref(), |canon, job| job.canon(canon, STILL));
+        match now {
             Doing::Nothing => drop(canon.num(0)),
             Doing::Starts => drop(canon.num(1)),
             Doing::Probes(run, _) => run.canon(canon.num(2)),
-            Doing::LooksAtWorker(run, Probe::Unreachable(why)) => run.canon(canon.num(3).text(why)),
-            Doing::LooksAtWorker(run, Probe::Open(None)) => run.canon(canon.num(4)),
-            Doing::LooksAtWorker(run, Probe::Open(Some(touched))) => run.canon(canon.num(5).age(*touched, STILL)),
+            Doing::LooksAtWorker(run, probe) => {
+                run.canon(canon.num(3));
+                probe.canon(canon);
+            }
         }
-        canon.num(self.waiting.len() as u64);
-        self.waiting.iter().for_each(|run| run.canon(canon));
+        canon.num(waiting.len() as u64);
+        waiting.iter().for_each(|run| run.canon(canon));
+        // Two machines share one space of ids, so what was sent later may have the lower one: which request is which, in
+        // the order of ids. An abort is none of them: nobody waits for its response, and no request comes after it.
+        let probe = if let Doing::Probes(_, id) = now { Some(*id) } else { None };
+        let [sent, poll] = worker.under_way();
+        let mut under_way: Vec<(u32, u64)> =
+            [sent, poll, probe].into_iter().zip(0..).filter_map(|(id, what)| Some((id?, what))).collect();
+        under_way.sort_unstable();
+        canon.list(&under_way, |canon, (_, what)| {
+            canon.num(*what);
+        });
     }
 
     fn sends_prompt(&self) -> bool {
         true
+    }
+}
+
+impl Probe {
+    fn canon(&self, canon: &mut Canon) {
+        match self {
+            Probe::Unreachable(why) => drop(canon.num(0).text(why)),
+            Probe::Open(touched) => option(canon.num(1), *touched, |canon, touched| {
+                canon.age(touched, STILL);
+            }),
+        }
     }
 }
 

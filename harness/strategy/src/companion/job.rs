@@ -3,6 +3,7 @@
 //! Invariant: a status is one of those that the companion writes. `cancelled` is never among them, though its
 //! monitor knows the word: a cancelled job is `failed` with the text `Canceled by user`.
 
+use crate::canon::option;
 use rehang_scenario::{Canon, Span, VTime};
 use serde_json::{Value, json};
 
@@ -143,11 +144,22 @@ impl Job {
         }
     }
 
-    /// `updated` is compared with now up to `cap`; `created` only with completions of messages in a session
-    /// that is no older than the job.
+    /// `updated` is compared with now up to `cap`; what is printed of it decides nothing.
     pub fn canon(&self, canon: &mut Canon, cap: Span) {
-        canon.num(self.status as u64).text(self.phase).flag(self.session.is_some());
-        canon.age(self.updated, cap).text(&self.text).flag(self.healed).flag(self.written);
+        let Self {
+            status,
+            phase,
+            session,
+            created: _, // not compared: set once, printed, and below all completions of the session, made for this job
+            updated,
+            text,
+            healed,
+            written,
+        } = self;
+        canon.num(*status as u64).text(phase).age(*updated, cap).text(text).flag(*healed).flag(*written);
+        option(canon, session.as_ref(), |canon, session| {
+            canon.text(session);
+        });
     }
 }
 

@@ -3,7 +3,8 @@
 //! Invariant: a body of any shape gives an answer; what is missing reads as the companion's JavaScript does
 //! (absent, zero, empty). Times on the wire are the server's clock in ms; here that is virtual time as it is.
 
-use rehang_scenario::{Canon, VTime};
+use crate::canon::option;
+use rehang_scenario::{Canon, Span, VTime};
 use serde_json::Value;
 
 /// The last message of a session.
@@ -113,10 +114,15 @@ impl<'a> Last<'a> {
 }
 
 impl Signature {
-    /// A message's times are set once, so whether they are there says as much as what they are.
+    /// Its times as their distance from now, however far they are: the next poll's are compared with them.
     pub(crate) fn canon(&self, canon: &mut Canon) {
-        canon.text(&self.id).flag(self.created.is_some()).flag(self.completed.is_some());
-        canon.num(self.parts as u64).text(&self.status).num(self.output_len as u64);
+        let Self { id, created, completed, parts, status, output_len } = self;
+        canon.text(id).num(*parts as u64).text(status).num(*output_len as u64);
+        for time in [created, completed] {
+            option(canon, time.map(VTime), |canon, at| {
+                canon.deadline(Some(at)).age(at, Span(u64::MAX));
+            });
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 
 use super::heal::Companion;
 use super::job::{Job, Status};
+use crate::canon::{option, settled};
 use crate::{Act, Facts, Seen, Settled, Strategy};
 use rehang_scenario::{Canon, Span, VTime};
 
@@ -110,22 +111,26 @@ impl Strategy for Monitor {
         self.companion.bound(facts)
     }
 
-    /// The job's age in a heartbeat's text is said, and never read again.
     fn canon(&self, canon: &mut Canon) {
-        self.companion.canon(canon);
-        canon.deadline(self.at).num(u64::from(self.unchanged));
-        canon.num(self.max_polls.map_or(0, |most| u64::from(self.polls.min(most)) + 1));
-        canon.flag(self.polls > 0);
-        match self.said {
-            None => canon.num(0),
-            Some((status, phase)) => canon.num(1 + status as u64).text(phase),
-        };
-        match &self.held {
-            None => canon.num(0),
-            Some(Settled::Completed(text)) => canon.num(1).text(text),
-            Some(Settled::Stopped(cause, text)) => canon.num(2).text(cause).text(text),
-            Some(Settled::Failed(text)) => canon.num(3).text(text),
-        };
+        let Self {
+            companion,
+            heartbeat: _, // not compared: it never changes after construction
+            max_polls,
+            at,
+            polls,
+            unchanged,
+            said,
+            held,
+        } = self;
+        companion.canon(canon);
+        canon.deadline(*at).num(u64::from(*unchanged)).flag(*polls > 0);
+        option(canon, *max_polls, |canon, most| {
+            canon.capped(u64::from(*polls), u64::from(most));
+        });
+        option(canon, *said, |canon, (status, phase)| {
+            canon.num(status as u64).text(phase);
+        });
+        option(canon, held.as_ref(), settled);
     }
 
     fn sends_prompt(&self) -> bool {

@@ -6,6 +6,7 @@
 use super::errors::{classify, fetch_error, status_error};
 use super::message::{Last, Signature};
 use super::{Rules, Version};
+use crate::canon::option;
 use crate::{Act, Facts, Seen, Settled, Strategy};
 use rehang_scenario::{Canon, Policy, Span, VTime};
 use serde_json::{Value, json};
@@ -128,6 +129,13 @@ impl SendPrompt {
         self.next_id = self.next_id.wrapping_add(self.step);
         acts.push(Act::Request { id, method, path, body, timeout: Some(limit) });
         id
+    }
+
+    /// The ids of the requests under way: the prompt's and the poll's.
+    pub(super) fn under_way(&self) -> [Option<u32>; 2] {
+        let prompt = if let Fetch::Waits(id) = self.fetch { Some(id) } else { None };
+        let poll = if let Watch::Polls(id) = self.watch { Some(id) } else { None };
+        [prompt, poll]
     }
 
     fn tick(&mut self, now: VTime, acts: &mut Vec<Act>) {
@@ -362,31 +370,48 @@ impl Strategy for SendPrompt {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        canon.text(&self.session).deadline(self.due).flag(self.pid);
-        match &self.fetch {
+        let Self {
+            rules,
+            next_id: _, // not compared: it only names the next request
+            step: _,    // not compared: it never changes after construction
+            session,
+            due,
+            start: _, // not compared: it is `due` without the prompt timeout, and nobody reads it once that is gone
+            fetch,
+            watch,
+            pid,
+            signature,
+            active,
+            missed,
+            extended,
+        } = self;
+        canon.text(session).deadline(*due).flag(*pid);
+        // Ids of requests are not compared: the prompt's is below those of all polls. (With a companion beside it, see
+        // there.)
+        match fetch {
             Fetch::Idle => canon.num(0),
             Fetch::Waits(_) => canon.num(1),
             Fetch::Failed(error) => canon.num(2).text(error),
         };
-        match &self.watch {
+        match watch {
             Watch::Off => canon.num(0),
             Watch::Delays(at) => canon.num(1).deadline(Some(*at)),
             Watch::FindsPid => canon.num(2),
             Watch::Sleeps(at) => canon.num(3).deadline(Some(*at)),
             Watch::Polls(_) => canon.num(4),
             Watch::CountsForBash(None) => canon.num(5),
-            Watch::CountsForBash(Some(doom)) => canon.num(6).text(doom.cause).text(&doom.text),
+            Watch::CountsForBash(Some(Abort { detected, cause, text })) => {
+                canon.num(6).text(detected).text(cause).text(text)
+            }
             Watch::CountsForIdle => canon.num(7),
         };
-        if self.due.is_none() {
-            return;
-        }
-        canon.age(self.active, self.rules.idle);
-        canon.capped(u64::from(self.missed), u64::from(self.rules.misses));
-        canon.capped(u64::from(self.extended), u64::from(MAX_EXTENSIONS));
-        match &self.signature {
-            None => drop(canon.num(0)),
-            Some(signature) => signature.canon(canon.num(1)),
+        // Before the prompt is sent, these are as they were made, but for `active`, which the start sets; once it is over,
+        // nobody reads them.
+        if due.is_some() {
+            canon.age(*active, rules.prompt_timeout);
+            canon.capped(u64::from(*missed), u64::from(rules.misses));
+            canon.capped(u64::from(*extended), u64::from(MAX_EXTENSIONS));
+            option(canon, signature.as_ref(), |canon, signature| signature.canon(canon));
         }
     }
 

@@ -59,7 +59,13 @@ impl Strategy for Asks {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        canon.flag(self.is_run).list(&self.open, |canon, (id, at)| {
+        let Self {
+            run: _,      // not compared: it never changes after construction
+            patience: _, // not compared: it never changes after construction
+            is_run,
+            open,
+        } = self;
+        canon.flag(*is_run).list(open, |canon, (id, at)| {
             canon.text(id).deadline(Some(*at));
         });
     }

@@ -7,6 +7,7 @@
 mod said;
 
 use super::{QUIET, report};
+use crate::canon::option;
 use crate::lines::{Lines, text};
 use crate::{Act, Facts, Seen, Settled, Strategy, Stream};
 use rehang_scenario::{Canon, Policy, Span, Terminal, VTime};
@@ -275,19 +276,45 @@ impl Strategy for Process {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        canon.num(self.terminal.map_or(0, |t| 1 + t as u64)).flag(self.running);
-        if !self.running {
-            return;
+        let Self {
+            terminal,
+            running,
+            moved,
+            read,
+            said,
+            written,
+            closed_stdin,
+            open,
+            lines,
+            part,
+            recent,
+            text,
+            result,
+            exit,
+            ending,
+        } = self;
+        canon.flag(*running).flag(*said).flag(*written).flag(*closed_stdin);
+        if *running {
+            // Where it does not run, nobody reads these, and a start sets both.
+            canon.age(*moved, QUIET).age(*read, STEP);
         }
-        canon.age(self.moved, QUIET).age(self.read, STEP).flag(self.said).flag(self.written).flag(self.closed_stdin);
-        canon.flag(self.open[0]).flag(self.open[1]).num(self.part).bytes(&self.text);
-        self.lines.canon(canon);
-        canon.num(self.recent.len() as u64);
-        for line in &self.recent {
+        option(canon, *terminal, |canon, terminal| {
+            canon.num(terminal as u64);
+        });
+        canon.flag(open[0]).flag(open[1]).num(*part).bytes(text);
+        lines.canon(canon);
+        canon.num(recent.len() as u64);
+        for line in recent {
             canon.num(*line);
         }
-        canon.text(&format!("{:?} {:?}", self.result, self.exit));
-        canon.deadline(self.ending.as_ref().map(|e| e.next));
-        canon.text(&self.ending.as_ref().map_or(String::new(), |e| format!("{} {}", e.steps, e.cause)));
+        option(canon, result.as_ref(), |canon, (ok, text)| {
+            canon.flag(*ok).text(text);
+        });
+        option(canon, *exit, |canon, code| {
+            canon.num(code.cast_unsigned().into());
+        });
+        option(canon, ending.as_ref(), |canon, Ending { steps, next, cause }| {
+            canon.num((*steps).into()).deadline(Some(*next)).text(cause);
+        });
     }
 }

@@ -5,6 +5,7 @@
 //! changes in the last message, streamed metadata too, is progress.
 
 use super::{QUIET, report};
+use crate::canon::option;
 use crate::lines::text;
 use crate::{Act, Facts, Seen, Settled, Strategy};
 use rehang_scenario::{Canon, Span, VTime};
@@ -202,14 +203,43 @@ impl Strategy for Server {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        canon.flag(self.next_round.is_some());
-        if self.next_round.is_none() {
-            return;
+        let Self {
+            session,
+            next_round,
+            next_id: _, // not compared: it only names the next request
+            flying,
+            counting,
+            found,
+            last,
+            since,
+            over,
+        } = self;
+        canon.text(session).deadline(*next_round).flag(*over).flag(*counting);
+        if next_round.is_some() {
+            // A start sets both.
+            canon.age(*since, QUIET);
         }
-        canon.flag(self.over).flag(self.counting).deadline(self.next_round).age(self.since, QUIET);
-        canon.list(&self.flying, |canon, (_, look)| {
+        // In the order of sending, which is that of the ids.
+        canon.list(flying, |canon, (_, look)| {
             canon.num(*look as u64);
         });
-        canon.text(&format!("{:?}\n{:?}", self.found, self.last));
+        found.canon(canon);
+        last.canon(canon);
+    }
+}
+
+impl Found {
+    fn canon(&self, canon: &mut Canon) {
+        let Self { reached, busy, message, asks, children } = self;
+        canon.flag(*reached).num(*asks as u64);
+        option(canon, *busy, |canon, busy| {
+            canon.flag(busy);
+        });
+        option(canon, message.as_ref(), |canon, message| {
+            canon.text(&message.to_string());
+        });
+        option(canon, *children, |canon, children| {
+            canon.num(children.into());
+        });
     }
 }

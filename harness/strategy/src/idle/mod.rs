@@ -6,6 +6,7 @@
 
 mod pipe;
 
+use crate::canon::option;
 use crate::catalogue::Value;
 use crate::lines::text;
 use crate::{Act, Entry, Facts, Param, Params, Seat, Seen, Settled, Strategy, Stream, Wire};
@@ -343,22 +344,43 @@ impl Strategy for Idle {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        self.stdout.canon(canon);
-        self.stderr.canon(canon);
-        if matches!(self.phase, Phase::Reads | Phase::Wedged(_)) {
-            canon.age(self.started, self.wall).age(self.last_line, self.timeout);
-            canon.num(canon.now().since(self.woke).as_ms() % SELECT.as_ms());
-        }
-        canon.deadline(self.roused).num(self.exit.map_or(0, |code| 1 + u64::from(code.cast_unsigned())));
-        canon.text(&self.result.as_ref().map_or(String::new(), |(ok, text)| format!("{ok} {text}")));
-        match &self.phase {
+        let Self {
+            timeout,
+            wall,
+            grace: _, // not compared: it never changes after construction
+            stdout,
+            stderr,
+            started,
+            last_line,
+            woke,
+            roused,
+            result,
+            exit,
+            phase,
+        } = self;
+        match phase {
             Phase::Off => canon.num(0),
             Phase::Reads => canon.num(1),
-            Phase::Wedged(stream) => canon.num(2).flag(*stream == Stream::Stdout),
+            Phase::Wedged(stream) => canon.num(2).num(*stream as u64),
             Phase::Waits(at) => canon.num(3).deadline(*at),
             Phase::Termed(at, cause) => canon.num(4).deadline(Some(*at)).num(*cause as u64),
             Phase::Killed(at, cause) => canon.num(5).deadline(*at).num(*cause as u64),
         };
+        // Only the loop that reads looks at these, and a start sets all three. Of the last wake-up it reads which
+        // part of a second it was: a limit that is passed is noticed within the second.
+        if matches!(phase, Phase::Reads | Phase::Wedged(_)) {
+            canon.age(*started, *wall).age(*last_line, *timeout);
+            canon.num(canon.now().since(*woke).as_ms() % SELECT.as_ms());
+        }
+        stdout.canon(canon);
+        stderr.canon(canon);
+        canon.deadline(*roused);
+        option(canon, result.as_ref(), |canon, (ok, text)| {
+            canon.flag(*ok).text(text);
+        });
+        option(canon, *exit, |canon, code| {
+            canon.num(code.cast_unsigned().into());
+        });
     }
 }
 

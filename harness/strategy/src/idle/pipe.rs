@@ -72,6 +72,7 @@ impl Pipe {
 
     /// Writes the state.
     pub fn canon(&self, canon: &mut Canon) {
-        canon.flag(self.open).flag(self.ended).bytes(&self.kernel).bytes(&self.ahead);
+        let Self { kernel, ahead, ended, open } = self;
+        canon.flag(*open).flag(*ended).bytes(kernel).bytes(ahead);
     }
 }

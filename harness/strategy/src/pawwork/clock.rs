@@ -4,6 +4,7 @@
 //! a stream that is gone ever fires. A child's question does not pause its parent's clock (5.7, by reading).
 
 use super::REASONING;
+use crate::canon::option;
 use crate::{Act, Seen};
 use rehang_scenario::{Canon, Policy, Span, VTime};
 use std::collections::BTreeMap;
@@ -73,9 +74,18 @@ impl StreamClock {
     }
 
     pub(super) fn canon(&self, canon: &mut Canon) {
-        canon.num(self.connect.map_or(0, Span::as_ms)).num(self.timers.len() as u64);
-        for (session, timer) in &self.timers {
-            canon.text(session).deadline(Some(timer.due)).flag(timer.connecting);
+        let Self {
+            silent: _, // not compared: it never changes after construction
+            connect,
+            reasons,
+            timers,
+        } = self;
+        option(canon, *connect, |canon, connect| {
+            canon.num(connect.as_ms());
+        });
+        canon.flag(*reasons).num(timers.len() as u64);
+        for (session, Timer { due, connecting }) in timers {
+            canon.text(session).deadline(Some(*due)).flag(*connecting);
         }
     }
 

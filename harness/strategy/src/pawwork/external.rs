@@ -5,7 +5,7 @@
 
 use super::clock::StreamClock;
 use super::reply;
-use crate::{Act, Facts, Seen, Strategy, Then};
+use crate::{Act, Facts, Seen, Strategy, Then, canon};
 use rehang_scenario::turns::Question;
 use rehang_scenario::{Canon, Span, VTime};
 use serde_json::{Value, json};
@@ -97,11 +97,14 @@ impl Strategy for ExternalResult {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        self.clock.canon(canon);
+        let Self { clock, calls } = self;
+        clock.canon(canon);
         let now = canon.now();
-        let calls: Vec<&Call> = self.calls.iter().filter(|call| call.gone.is_none_or(|gone| now < gone)).collect();
-        canon.list(&calls, |canon, call| {
-            canon.text(&call.id).text(&call.session).deadline(call.gone);
+        // A tombstone whose time is over goes before anybody reads it.
+        let calls: Vec<&Call> = calls.iter().filter(|call| call.gone.is_none_or(|gone| now < gone)).collect();
+        canon.list(&calls, |canon, Call { id, session, questions, gone }| {
+            canon.text(id).text(session).deadline(*gone);
+            canon::questions(canon, questions);
         });
     }
 }

@@ -5,7 +5,7 @@
 
 use super::clock::StreamClock;
 use super::reply;
-use crate::{Act, Ask, Facts, Seen, Strategy, Then};
+use crate::{Act, Ask, Facts, Seen, Strategy, Then, canon};
 use rehang_scenario::turns::Question;
 use rehang_scenario::{Canon, Span, VTime};
 use serde_json::{Value, json};
@@ -115,9 +115,17 @@ impl Strategy for Ledger {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        self.clock.canon(canon);
-        canon.list(&self.entries, |canon, entry| {
-            canon.text(&entry.id).text(&entry.session);
+        let Self { clock, entries } = self;
+        clock.canon(canon);
+        canon.list(entries, |canon, entry| {
+            let Entry {
+                id,
+                session,
+                questions,
+                armed: _, // not compared: it decides nothing; it is only copied into what is published
+            } = entry;
+            canon.text(id).text(session);
+            canon::questions(canon, questions);
         });
     }
 }

@@ -214,18 +214,30 @@ impl Strategy for Recovery {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        canon.text(&self.session).flag(self.busy).flag(self.missing).flag(self.away).num(self.running.len() as u64);
-        for (id, (message, call)) in &self.running {
+        let Self {
+            session,
+            busy,
+            running,
+            known,
+            missing,
+            away,
+            clock,
+            next_id: _, // not compared: it only names the next request
+        } = self;
+        canon.text(session).flag(*busy).flag(*missing).flag(*away).num(running.len() as u64);
+        for (id, (message, call)) in running {
             canon.text(id).text(message).text(call);
         }
-        canon.num(self.known.len() as u64);
-        for id in &self.known {
+        canon.num(known.len() as u64);
+        for id in known {
             canon.text(id);
         }
-        match self.clock {
+        // Ids of requests are not compared: the one that is waited for is the last that was sent, so its place among
+        // those under way is the last too.
+        match clock {
             Clock::Off => canon.num(0),
-            Clock::Armed(at, retries) => canon.num(1).deadline(Some(at)).num(u64::from(retries)),
-            Clock::Lists(_, retries) => canon.num(2).num(u64::from(retries)),
+            Clock::Armed(at, retries) => canon.num(1).deadline(Some(*at)).num(u64::from(*retries)),
+            Clock::Lists(_, retries) => canon.num(2).num(u64::from(*retries)),
             Clock::Halts(_) => canon.num(3),
             Clock::Fired => canon.num(4),
         };

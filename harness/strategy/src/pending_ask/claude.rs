@@ -50,11 +50,12 @@ impl Claude {
     }
 
     pub(super) fn canon(&self, rule: &Rule, canon: &mut Canon) {
-        self.out.canon(canon);
-        self.others.canon(canon);
-        canon.list(&self.open, |canon, request| {
-            request.open.canon(canon, rule.after);
-            canon.text(&request.call).text(&request.input.to_string());
+        let Self { out, others, open } = self;
+        out.canon(canon);
+        others.canon(canon);
+        canon.list(open, |canon, Request { open, call, input }| {
+            open.canon(canon, rule.after);
+            canon.text(call).text(&input.to_string());
         });
     }
 

@@ -6,6 +6,7 @@
 
 use super::claude::question;
 use super::{OPEN_MAX, Open, Rule, Ruling};
+use crate::canon::{option, texts};
 use crate::lines::text;
 use crate::{Act, Seen, Settled};
 use rehang_scenario::{Canon, Span, VTime};
@@ -86,22 +87,32 @@ impl Http {
     }
 
     pub(super) fn canon(&self, rule: &Rule, canon: &mut Canon) {
+        let Self {
+            root,
+            parents,
+            open,
+            next_id: _, // not compared: it only names the next request
+            flying,
+            round_at,
+            round_was,
+            looked_up,
+            busy,
+            over,
+        } = self;
         let round_max = rule.every + LIMIT;
-        canon.flag(self.over).deadline(self.round_at).age(self.round_was, round_max);
-        canon.list(&self.open, |canon, open| open.canon(canon, rule.after + round_max));
-        canon.list(&self.looked_up, |canon, session| {
-            canon.text(session);
+        canon.text(root).flag(*over).deadline(*round_at).age(*round_was, round_max);
+        canon.list(open, |canon, open| {
+            open.canon(canon, rule.after + round_max);
+            // What the two ages do not say where both are above their limits.
+            canon.flag(rule.due(open) > *round_was);
         });
-        canon.list(&self.parents, |canon, (session, parent)| {
+        texts(canon, looked_up);
+        canon.list(parents, |canon, (session, parent)| {
             canon.text(session).text(parent);
         });
-        canon.list(&self.flying, |canon, (_, flight)| {
-            canon.text(&format!("{flight:?}"));
-        });
-        canon.list(self.busy.as_deref().unwrap_or_default(), |canon, session| {
-            canon.text(session);
-        });
-        canon.flag(self.busy.is_some());
+        // In the order of sending, which is that of the ids.
+        canon.list(flying, |canon, (_, flight)| flight.canon(canon));
+        option(canon, busy.as_ref(), |canon, busy| texts(canon, busy));
     }
 
     /// Lists what is busy and what is open.
@@ -275,6 +286,18 @@ impl Http {
         self.next_id = self.next_id.wrapping_add(1);
         self.flying.push((id, flight));
         acts.push(Act::Request { id, method, path, body, timeout: Some(LIMIT) });
+    }
+}
+
+impl Flight {
+    fn canon(&self, canon: &mut Canon) {
+        match self {
+            Flight::Status => canon.num(0),
+            Flight::Questions => canon.num(1),
+            Flight::Permissions => canon.num(2),
+            Flight::Session(session) => canon.num(3).text(session),
+            Flight::Reply(ask) => canon.num(4).text(ask),
+        };
     }
 }
 

@@ -9,7 +9,7 @@ mod claude;
 mod http;
 
 use crate::catalogue::Value;
-use crate::{Act, Entry, Facts, Param, Params, Seat, Seen, Strategy, Wire};
+use crate::{Act, Entry, Facts, Param, Params, Seat, Seen, Strategy, Wire, canon};
 use rehang_scenario::turns::{Choice, Question};
 use rehang_scenario::{Canon, Policy as Report, Span, VTime};
 
@@ -86,15 +86,11 @@ impl Open {
         }
     }
 
+    /// Its age counts up to `age_max`, which is not below the rule's `after`.
     fn canon(&self, canon: &mut Canon, age_max: Span) {
-        canon.text(&self.id).text(&self.session).text(&self.permission).age(self.since, age_max);
-        canon.flag(self.replied).flag(self.old);
-        canon.list(&self.questions, |canon, question| {
-            canon.text(&question.question);
-            canon.list(&question.options, |canon, option| {
-                canon.text(&option.label);
-            });
-        });
+        let Self { id, session, questions, permission, since, replied, old } = self;
+        canon.text(id).text(session).text(permission).age(*since, age_max).flag(*replied).flag(*old);
+        canon::questions(canon, questions);
     }
 }
 
@@ -210,12 +206,11 @@ impl Strategy for PendingAsk {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        match &self.way {
-            Way::NotYet => {
-                canon.num(0);
-            }
-            Way::Http(http) => http.canon(&self.rule, canon.num(1)),
-            Way::Claude(claude) => claude.canon(&self.rule, canon.num(2)),
+        let Self { rule, way } = self;
+        match way {
+            Way::NotYet => drop(canon.num(0)),
+            Way::Http(http) => http.canon(rule, canon.num(1)),
+            Way::Claude(claude) => claude.canon(rule, canon.num(2)),
         }
     }
 
