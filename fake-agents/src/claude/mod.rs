@@ -86,6 +86,7 @@ impl Program for Says {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        canon.text(&self.text).num(self.code.into());
+        let Self { text, fd_err, code } = self;
+        canon.text(text).flag(*fd_err).num((*code).into());
     }
 }

@@ -87,6 +87,11 @@ impl EventFaults {
         due.into_iter().map(|(_, event)| event).collect()
     }
 
+    /// Whether there is any fault at all.
+    pub fn any(&self) -> bool {
+        !self.faults.is_empty()
+    }
+
     /// When the next delay is over.
     pub fn deadline(&self) -> Option<VTime> {
         self.late.iter().map(|(at, _)| *at).min()
@@ -94,12 +99,15 @@ impl EventFaults {
 
     /// Writes the state.
     pub fn canon(&self, canon: &mut Canon) {
-        canon.list(&self.faults, |canon, (fault, seen)| {
+        let Self { faults, swapped, late } = self;
+        // The faults themselves never change; what has been counted towards each is compared.
+        canon.list(faults, |canon, (fault, seen)| {
             canon.capped((*seen).into(), fault.nth.into());
         });
-        canon.text(self.swapped.as_ref().map_or("", |event| event.kind));
-        canon.list(&self.late, |canon, (at, event)| {
-            canon.deadline(Some(*at)).text(event.kind);
+        // `Debug` is derived for events, so it says the whole of each.
+        canon.text(&format!("{swapped:?}"));
+        canon.list(late, |canon, (at, event)| {
+            canon.deadline(Some(*at)).text(&format!("{event:?}"));
         });
     }
 }

@@ -87,12 +87,22 @@ impl Replay {
         Welcome::Missed(missed.map(|record| (self.id(record.seq), record.json.clone())).collect())
     }
 
-    /// Writes the state. A number means something beside a cursor alone, and whoever listens has the newest.
-    pub fn canon(&self, canon: &mut Canon) {
+    /// Writes the state. Numbers and texts mean something only beside a cursor that is not the newest; `behind`: somebody
+    /// may have such a one, or get it. Else whoever comes back has seen all that is kept now.
+    pub fn canon(&self, behind: bool, canon: &mut Canon) {
+        let Self { boot, seq, records } = self;
+        canon.flag(behind);
+        if behind {
+            canon.text(boot).num(*seq);
+        }
         let now = canon.now();
-        let young: Vec<&Record> = self.records.iter().filter(|record| now.since(record.at) <= AGE_MAX).collect();
-        canon.list(&young, |canon, record| {
-            canon.text(record.kind).age(record.at, AGE_MAX);
+        // An old one is dropped before it is told to anybody.
+        let young: Vec<&Record> = records.iter().filter(|record| now.since(record.at) <= AGE_MAX).collect();
+        canon.list(&young, |canon, Record { seq, at, kind, json }| {
+            canon.text(kind).age(*at, AGE_MAX);
+            if behind {
+                canon.num(*seq).text(json);
+            }
         });
     }
 
