@@ -14,6 +14,8 @@ mod bash;
 mod behaviours;
 mod calls;
 mod engine;
+#[cfg(test)]
+mod laws;
 mod models;
 mod program;
 mod release;

@@ -183,7 +183,8 @@ pub struct Engine {
     pub(super) tool_faults: Vec<(u32, rehang_scenario::ToolDoes)>,
     /// How often each of the plan's faults has struck a request.
     pub(super) get_faults: Vec<u32>,
-    /// Somebody has asked for a session's messages, and may look at their times.
+    /// Somebody has asked for a session's messages, and may look at their times. Where nobody has, a cycle holds no such
+    /// request, and so none of its repetitions does; who comes at a later instant has a deadline, which is compared.
     pub(super) read: bool,
     /// It began with sessions of an earlier boot, whose clients may hold ids that are given once more.
     pub(super) restored: bool,

@@ -159,6 +159,24 @@ mod tests {
     }
 
     #[test]
+    fn what_is_held_back_and_what_was_counted_is_compared() {
+        let state = |does, passed: &[&str]| {
+            let mut held = faults("a", 3, does);
+            for json in passed {
+                let event = Event { json: (*json).to_owned(), ..event("a") };
+                held.pass(VTime(0), event);
+            }
+            let mut canon = Canon::new(VTime(0));
+            held.canon(&mut canon);
+            canon.into_bytes()
+        };
+        assert_ne!(state(EventDoes::Drop, &[""]), state(EventDoes::Drop, &["", ""]), "one more that counts");
+        for does in [EventDoes::Reorder, EventDoes::Delay(Span(5))] {
+            assert_ne!(state(does, &["", "", "x"]), state(does, &["", "", "y"]), "what is held back");
+        }
+    }
+
+    #[test]
     fn a_late_event_comes_at_its_instant() {
         let mut late = faults("a", 1, EventDoes::Delay(Span(5)));
         assert!(late.pass(VTime(10), event("a")).is_empty());

@@ -23,6 +23,8 @@ mod history;
 mod host;
 mod interactive;
 mod json;
+#[cfg(test)]
+mod laws;
 mod models;
 mod places;
 pub mod release;

@@ -183,6 +183,34 @@ mod tests {
     }
 
     #[test]
+    fn what_is_kept_is_compared_where_a_cursor_may_lie_behind_it() {
+        let state = |numbered: u64, json: &str, behind| {
+            let mut replay = Replay::new(VTime(7));
+            // as many are long gone
+            for _ in 0..numbered {
+                replay.keep(VTime(10), &event("session.status"));
+            }
+            let told = Event { json: json.to_owned(), ..event("question.asked") };
+            replay.keep(VTime(1_000_000), &told);
+            let mut canon = Canon::new(VTime(1_000_000));
+            replay.canon(behind, &mut canon);
+            canon.into_bytes()
+        };
+        assert_ne!(state(1, "a", true), state(1, "b", true), "what is told");
+        assert_ne!(state(1, "a", true), state(2, "a", true), "how much was missed");
+        assert_eq!(state(1, "a", false), state(2, "b", false), "everybody has seen it");
+        let two = |second| {
+            let mut replay = Replay::new(VTime(7));
+            replay.keep(VTime(10), &event("question.asked"));
+            second.then(|| replay.keep(VTime(10), &event("question.asked")));
+            let mut canon = Canon::new(VTime(10));
+            replay.canon(false, &mut canon);
+            canon.into_bytes()
+        };
+        assert_ne!(two(false), two(true), "one more");
+    }
+
+    #[test]
     fn so_many_are_kept() {
         let mut replay = Replay::new(VTime(7));
         for _ in 0..=RECORDS_MAX {
