@@ -199,7 +199,7 @@ mod tests {
         assert_ne!(state(1, "a", true), state(1, "b", true), "what is told");
         assert_ne!(state(1, "a", true), state(2, "a", true), "how much was missed");
         assert_eq!(state(1, "a", false), state(2, "b", false), "everybody has seen it");
-        let two = |second| {
+        let two = |second: bool| {
             let mut replay = Replay::new(VTime(7));
             replay.keep(VTime(10), &event("question.asked"));
             second.then(|| replay.keep(VTime(10), &event("question.asked")));
