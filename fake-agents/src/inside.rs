@@ -104,11 +104,11 @@ impl Inside {
 
     /// Writes the state of all.
     pub fn canon(&self, canon: &mut Canon) {
-        canon.num(self.seats.len() as u64);
-        for seat in &self.seats {
-            canon.text(&seat.name);
-            seat.strategy.canon(canon);
-        }
+        let Self { seats } = self;
+        canon.list(seats, |canon, Seat { name, strategy }| {
+            canon.text(name);
+            strategy.canon(canon);
+        });
     }
 }
 

@@ -3,6 +3,8 @@
 //! Invariant: a persona is pure. It reaches the world only through [`os::Os`], so it runs the same on the
 //! simulated kernel, in lockstep on the real one, and alone on the wall clock.
 
+#[cfg(test)]
+mod bench;
 pub mod claude;
 pub mod inside;
 pub mod opencode;

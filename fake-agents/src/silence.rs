@@ -35,6 +35,7 @@ impl Silence {
 
     /// Writes the state.
     pub fn canon(&self, canon: &mut Canon) {
-        canon.deadline(self.until);
+        let Self { limit, until } = self;
+        canon.flag(limit.is_some()).num(limit.map_or(0, Span::as_ms)).deadline(*until);
     }
 }

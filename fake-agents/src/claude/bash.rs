@@ -145,11 +145,17 @@ impl Running {
     }
 
     pub fn canon(&self, canon: &mut Canon) {
-        canon.text(&self.call).num(self.child.0.into()).flag(self.exit.is_some()).flag(self.timed_out);
-        canon.deadline(self.until);
-        for pipe in [&self.stdout, &self.stderr] {
-            // How many lines were too much is counted for ever and told at the end alone: nothing that happens hangs on it.
-            canon.flag(pipe.fd.is_some()).bytes(&pipe.kept).flag(pipe.dropped > 0);
+        let Self { call, child, stdin, stdout, stderr, exit, limit_ms, until, timed_out, grouped, waits_for, kills } =
+            self;
+        canon.text(call).num(child.0.into()).flag(stdin.is_some()).flag(*timed_out).flag(*grouped);
+        canon.deadline(*until).num(*limit_ms).text(&format!("{:?}", (exit, waits_for, kills)));
+        for pipe in [stdout, stderr] {
+            let Pipe {
+                fd,
+                kept,
+                dropped: _, // not compared: it is read at the command's end alone, and no cycle holds the end of a call
+            } = pipe;
+            canon.flag(fd.is_some()).bytes(kept);
         }
     }
 

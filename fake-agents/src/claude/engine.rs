@@ -320,20 +320,58 @@ impl Engine {
 
     /// Writes all that a later transition can read.
     pub fn canon(&self, canon: &mut Canon) {
-        self.inside.canon(canon);
-        canon.list(&self.convs, |canon, talk| {
-            let Talk { session, parent, path, script: _, nth, answer, phase, until, messages, .. } = talk;
-            let Talk { tries, resumed, whole, now, .. } = talk;
+        let Self {
+            config,
+            mode,
+            writer,
+            inside,
+            effects,
+            convs,
+            calls,
+            counted,
+            denials,
+            stdin_open,
+            tasks_due,
+            queue,
+            initialized,
+            aborting,
+            failed,
+        } = self;
+        let Config {
+            release: _, // not compared: it never changes
+            args,
+            answerer,
+            turns: _,       // not compared: they never change
+            tool_faults: _, // not compared: they never change; the calls are counted
+        } = config;
+        inside.canon(canon);
+        writer.canon(canon);
+        canon.list(convs, |canon, talk| {
+            let Talk {
+                session,
+                parent,
+                path,
+                script: _, // not compared: it is the plan's at `path`
+                nth,
+                answer,
+                phase,
+                until,
+                messages,
+                tries,
+                resumed,
+                whole,
+                now,
+            } = talk;
             canon.deadline(*until);
             let state = (session, parent, path, nth, answer, phase, messages, tries, resumed, whole, now);
             canon.text(&format!("{state:?}"));
         });
-        canon.list(&self.tasks_due, |canon, (call, at)| {
+        canon.list(tasks_due, |canon, (call, at)| {
             canon.text(call).deadline(Some(*at));
         });
-        let rest = (&self.calls, &self.counted, &self.denials, self.stdin_open, &self.queue, self.mode);
-        canon.text(&format!("{rest:?}"));
-        canon.flag(self.initialized).flag(self.aborting).flag(self.failed);
+        // `Debug` is derived for all of them, so it says the whole of each.
+        canon.text(&format!("{:?}", (args, answerer, effects, calls, counted, denials, queue, mode)));
+        canon.flag(*stdin_open).flag(*initialized).flag(*aborting).flag(*failed);
     }
 
     // --- the turn ---

@@ -14,6 +14,8 @@ mod bash;
 mod behaviours;
 mod calls;
 mod engine;
+#[cfg(test)]
+mod laws;
 mod models;
 mod program;
 mod release;
@@ -86,6 +88,7 @@ impl Program for Says {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        canon.text(&self.text).num(self.code.into());
+        let Self { text, fd_err, code } = self;
+        canon.text(text).flag(*fd_err).num((*code).into());
     }
 }

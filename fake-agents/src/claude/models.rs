@@ -128,14 +128,27 @@ impl Models {
     }
 
     pub fn canon(&self, canon: &mut Canon) {
-        self.script.canon(canon);
-        canon.list(&self.open, |canon, Open { conv, source, silence }| {
+        let Self {
+            script,
+            port: _, // not compared: it never changes
+            open,
+        } = self;
+        script.canon(canon);
+        canon.list(open, |canon, Open { conv, source, silence }| {
             silence.canon(canon.num(conv.0 as u64));
             match source {
                 Source::Script(stream) => stream.canon(canon.num(0)),
                 Source::Server(connection) => {
-                    canon.num(1).bytes(&connection.unsent).num(connection.status.into());
-                    connection.decoder.canon(canon);
+                    let Connection {
+                        fd: _, // not compared: a name of the connection, whose state the world writes
+                        unsent,
+                        reader,
+                        decoder,
+                        status,
+                    } = connection.as_ref();
+                    canon.num(1).bytes(unsent).num((*status).into());
+                    reader.canon(canon);
+                    decoder.canon(canon);
                 }
                 Source::Nowhere => drop(canon.num(2)),
             }

@@ -489,20 +489,35 @@ impl Program for Fake {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        match self.phase {
+        let Self {
+            args: _,    // not compared: they never change; the engine's own, which a rule is added to, are written there
+            release: _, // not compared: it never changes
+            print,
+            phase,
+            engine,
+            models,
+            bashes,
+            stripped,
+            out,
+            err,
+            stdin: Stdin { lines, piped, over },
+            screen,
+            collected,
+        } = self;
+        match *phase {
             Phase::New => canon.num(0),
-            Phase::Stdin(limit) => canon.num(1).deadline(limit.filter(|_| self.stdin.piped.is_empty())),
+            Phase::Stdin(limit) => canon.num(1).deadline(limit.filter(|_| piped.is_empty())),
             Phase::Session => canon.num(2),
             Phase::Leaving(code) => canon.num(3).num(code.into()),
         };
-        canon.bytes(self.stdin.lines.held()).bytes(&self.stdin.piped).flag(self.stdin.over).flag(self.print);
-        for stream in [&self.out, &self.err] {
-            canon.bytes(&stream.bytes).flag(stream.broken);
+        canon.bytes(lines.held()).bytes(piped).flag(*over).flag(*print);
+        for Outgoing { bytes, broken } in [out, err] {
+            canon.bytes(bytes).flag(*broken);
         }
-        canon.text(&format!("{:?}", (&self.screen, &self.stripped, &self.collected)));
-        self.engine.canon(canon);
-        self.models.canon(canon);
-        canon.num(self.bashes.len() as u64);
-        self.bashes.iter().for_each(|run| run.canon(canon));
+        // `Debug` is derived for all of them, so it says the whole of each.
+        canon.text(&format!("{:?}", (screen, stripped, collected)));
+        engine.canon(canon);
+        models.canon(canon);
+        canon.list(bashes, |canon, run| run.canon(canon));
     }
 }

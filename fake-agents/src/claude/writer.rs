@@ -6,7 +6,7 @@
 use super::args::Mode;
 use super::release::{CWD, Release};
 use super::texts;
-use rehang_scenario::Span;
+use rehang_scenario::{Canon, Span};
 use serde_json::{Map, Value, json};
 
 /// Writes messages for one session.
@@ -65,6 +65,16 @@ impl Writer {
     /// A writer for this session.
     pub fn new(release: Release, session: &str) -> Writer {
         Writer { release, session: session.to_owned(), uuids: 0 }
+    }
+
+    /// Writes the state.
+    pub(super) fn canon(&self, canon: &mut Canon) {
+        let Self {
+            release: _, // not compared: it never changes
+            session,
+            uuids: _, // not compared: it only names messages, each name is as long as the last, and none is looked up
+        } = self;
+        canon.text(session);
     }
 
     /// The next id in the form of a UUID.

@@ -5,6 +5,7 @@
 
 use super::engine::{About, Engine};
 use super::json::{field, next_field, strings};
+use super::places::Places;
 use super::release::{Dialect, Flavour};
 use super::render;
 use super::tools::{Kind, Outcome};
@@ -94,8 +95,26 @@ impl Ask {
         matches!(self.what, Asked::Question(_))
     }
 
-    pub(super) fn canon(&self, canon: &mut Canon) {
-        canon.text(&self.id).flag(self.is_question());
+    /// Writes the state. Its id goes in as it is: a reply that comes later names it.
+    pub(super) fn canon(&self, places: &Places<'_>, canon: &mut Canon) {
+        let Self {
+            id,
+            session,
+            tool,
+            message: _, // not compared: only the id of the message is read, which names it and is looked up by nobody
+            call,
+            what,
+            asked_ms: _, // not compared: it is shown, and nobody who is shown it looks at it
+            external,
+        } = self;
+        canon.text(id).num(places.session(*session)).num(places.tool(*tool)).flag(*external);
+        places.call(canon, call);
+        match what {
+            Asked::Question(questions) => canon.num(0).text(&format!("{questions:?}")),
+            Asked::Permission { permission, patterns, always, metadata } => {
+                canon.num(1).text(permission).text(&format!("{:?}", (patterns, always))).text(metadata)
+            }
+        };
     }
 }
 

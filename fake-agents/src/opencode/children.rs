@@ -155,11 +155,28 @@ impl Children {
 
     /// Writes the state; a tool goes by its place, since each retry makes a new one.
     pub fn canon(&self, place: impl Fn(u32) -> u64, canon: &mut Canon) {
-        canon.list(&self.running, |canon, running| {
-            canon.num(place(running.tool)).flag(running.exited.is_some()).flag(running.given_up);
-            canon.flag(running.pipes[0].is_some()).flag(running.pipes[1].is_some()).flag(running.timed_out);
-            canon.bytes(&running.carry[0]).bytes(&running.carry[1]);
-            canon.deadline(running.term_at).deadline(running.kill_at);
+        let Self { running } = self;
+        canon.list(running, |canon, running| {
+            let Running {
+                tool,
+                child: _, // not compared: children are listed in the order of their begins, and the world has them so too
+                pipes,
+                carry,
+                held,
+                exited,
+                waits_for,
+                kills,
+                own_group,
+                limit_ms,
+                term_at,
+                kill_at,
+                timed_out,
+                given_up,
+            } = running;
+            canon.num(place(*tool)).flag(*given_up).flag(*timed_out).flag(*own_group).flag(held.is_some());
+            canon.flag(pipes[0].is_some()).flag(pipes[1].is_some()).bytes(&carry[0]).bytes(&carry[1]);
+            canon.num(*limit_ms).deadline(*term_at).deadline(*kill_at);
+            canon.text(&format!("{:?}", (exited, waits_for, kills)));
         });
     }
 }

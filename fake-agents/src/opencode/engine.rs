@@ -6,6 +6,8 @@
 //! pending map, event, waiting tool", as upstream's `question/index.ts` has it.
 
 use super::asks::Ask;
+use super::history;
+use super::places::Places;
 use super::release::{Dialect, Release};
 use super::state::{Body, Message, Part, Reply, Role, Session};
 use super::tools::ToolRun;
@@ -181,6 +183,11 @@ pub struct Engine {
     pub(super) tool_faults: Vec<(u32, rehang_scenario::ToolDoes)>,
     /// How often each of the plan's faults has struck a request.
     pub(super) get_faults: Vec<u32>,
+    /// Somebody has asked for a session's messages, and may look at their times. Where nobody has, a cycle holds no such
+    /// request, and so none of its repetitions does; who comes at a later instant has a deadline, which is compared.
+    pub(super) read: bool,
+    /// It began with sessions of an earlier boot, whose clients may hold ids that are given once more.
+    pub(super) restored: bool,
     pub(super) out: Vec<Out>,
 }
 
@@ -209,6 +216,8 @@ impl Engine {
             acts: VecDeque::new(),
             tool_faults: setup.faults.iter().filter_map(tool_fault).collect(),
             get_faults: vec![0; setup.faults.len()],
+            read: false,
+            restored: false,
             out: Vec::new(),
             release,
             setup,
@@ -219,6 +228,11 @@ impl Engine {
     /// What it said and wants since the last call.
     pub fn take(&mut self) -> Vec<Out> {
         std::mem::take(&mut self.out)
+    }
+
+    /// It is now this late.
+    pub fn at(&mut self, now: VTime) {
+        self.now = now;
     }
 
     /// It is now this late, and what strategies decided since the last input is done.
@@ -392,58 +406,107 @@ impl Engine {
         })
     }
 
-    /// The place of a tool among those that have not ended, from 1; 0 where it has.
+    /// The place of a tool among those that have not ended, from 1; 0: it has.
     pub fn place_of_tool(&self, id: u32) -> u64 {
         self.tools.iter().position(|tool| tool.id == id).map_or(0, |place| place as u64 + 1)
     }
 
+    /// The run that a model's stream belongs to, by its place from 1; 0: none any more.
+    pub fn place_of_stream(&self, stream: u32) -> u64 {
+        self.runs.iter().position(|run| run.stream == Some(stream)).map_or(0, |place| place as u64 + 1)
+    }
+
+    /// The place of a request among those that are answered at a run's end, from 1; 0 where nobody answers it any more.
+    pub fn place_of_ticket(&self, ticket: u32) -> u64 {
+        let mut waiting = self.runs.iter().flat_map(|run| run.waiters.iter().chain(&run.aborters));
+        waiting.position(|of| *of == ticket).map_or(0, |place| place as u64 + 1)
+    }
+
+    /// Whether calls are looked up by their ids: an external result is answered by its call's.
+    pub fn looks_calls_up(&self) -> bool {
+        self.external
+    }
+
     /// Writes all of the state that a later input can read.
     pub fn canon(&self, canon: &mut Canon) {
-        // Runs, tools and subagents' sessions go by their place among those that matter: each retry makes new ones.
-        let matters = |at: &usize| {
-            self.sessions[*at].parent.is_none()
-                || self.runs.iter().any(|run| run.session == *at)
-                || self.tools.iter().any(|tool| tool.session == *at || tool.child() == Some(*at))
-                || self.asks.iter().any(|ask| ask.session == *at)
-        };
-        let sessions: Vec<usize> = (0..self.sessions.len()).filter(matters).collect();
-        let session = |at: usize| sessions.iter().position(|&one| one == at).map_or(0, |place| place as u64 + 1);
-        let run = |id: u32| self.run_at(id).map_or(0, |place| place as u64 + 1);
-        let tool = |id: u32| self.place_of_tool(id);
-        let faulty = |nth: u32, of: u32| u64::from(nth.min(of.saturating_add(1)));
-        let last_tool = self.tool_faults.iter().map(|(nth, _)| *nth).max().unwrap_or(0);
-        canon.list(&sessions, |canon, &at| {
-            let of = &self.sessions[at];
-            of.canon(of.parent.map_or(0, session), canon);
-        });
-        canon.list(&self.runs, |canon, of| {
-            canon.num(session(of.session)).num(of.parent_tool.map_or(0, tool));
-            let behind = self.sessions[of.session].messages.iter().skip(of.user + 1);
-            canon.flag({ behind }.any(|message| matches!(message.role, Role::User)));
-            of.canon(canon);
-        });
-        canon.list(&self.tools, |canon, of| {
-            canon.num(run(of.run)).num(of.child().map_or(0, session)).num(faulty(of.nth, last_tool));
-            of.canon(canon);
-        });
-        canon.list(&self.asks, |canon, ask| {
-            canon.num(session(ask.session)).num(tool(ask.tool));
-            ask.canon(canon);
-        });
-        canon.list(&self.approved, |canon, (permission, pattern)| {
+        let Self {
+            release: _, // not compared: it never changes
+            wants_json,
+            live,
+            now: _, // not compared: every input sets it before it is read
+            sessions,
+            runs,
+            tools,
+            asks,
+            approved,
+            script,
+            cursor,
+            next,
+            inside,
+            blockers,
+            external: _, // not compared: it never changes
+            withheld,
+            acts,
+            setup,
+            tool_faults: _, // not compared: they never change; the calls are counted
+            get_faults,
+            read,
+            restored,
+            out,
+        } = self;
+        let Setup {
+            turns: _, // not compared: they never change
+            faults,   // not compared: they never change; what has been counted towards each is
+            run: _,   // not compared: it never changes
+            question_registered,
+        } = setup;
+        let Counters {
+            session: _, // not compared: it only names sessions, which are told apart by their place
+            message: _, // not compared: it only names messages
+            part: _,    // not compared: it only names parts
+            question,
+            permission,
+            call,
+            event: _,    // not compared: it only names events, and nobody looks one up by it
+            stream: _,   // not compared: it only names streams, which are told apart by their run
+            tool: _,     // not compared: it only names tools and runs, which are told apart by their place
+            response: _, // not compared: it only numbers facts
+            prompt,
+        } = next;
+        let places = Places::new(self);
+        let (of_now, over): (Vec<usize>, Vec<usize>) = (0..sessions.len()).partition(|&at| places.session(at) > 0);
+        canon.list(&of_now, |canon, &at| sessions[at].canon(at, &places, canon));
+        // Subagents' sessions that are over are still listed, and each retry of a step adds some.
+        let over: Vec<_> =
+            over.iter().map(|&at| history::item(canon, |canon| sessions[at].canon(at, &places, canon))).collect();
+        history::write(canon, over);
+        canon.list(runs, |canon, of| of.canon(&places, canon));
+        canon.list(tools, |canon, of| of.canon(&places, canon));
+        canon.list(asks, |canon, of| of.canon(&places, canon));
+        canon.list(approved, |canon, (permission, pattern)| {
             canon.text(permission).text(pattern);
         });
-        let last_post = self.setup.faults.iter().map(|f| if let Fault::Post(p) = f { p.nth } else { 0 }).max();
-        canon.num(self.cursor as u64).num(faulty(self.next.call, last_tool));
-        canon.num(faulty(self.next.prompt, last_post.unwrap_or(0))).flag(self.withheld.is_some()).flag(self.live);
-        for (fault, used) in self.setup.faults.iter().zip(&self.get_faults) {
+        let last_post = faults.iter().map(|f| if let Fault::Post(p) = f { p.nth } else { 0 }).max();
+        // Behind the last response the model says the same for ever.
+        canon.capped(*cursor as u64, script.len() as u64).num(places.faulty(*call));
+        canon.capped((*prompt).into(), last_post.unwrap_or(0).into());
+        // Nobody holds an id that is still to be given, but for those that an earlier boot has given too.
+        canon.flag(*restored);
+        if *restored {
+            canon.num((*question).into()).num((*permission).into());
+        }
+        canon.flag(withheld.is_some()).text(withheld.as_deref().unwrap_or(""));
+        canon.flag(*live).flag(*wants_json).flag(*question_registered).flag(*read);
+        for (fault, used) in faults.iter().zip(get_faults) {
             if let Fault::Get(get) = fault {
                 canon.capped((*used).into(), get.times.into());
             }
         }
-        self.inside.canon(canon);
-        canon.list(&self.blockers, |canon, (request, _)| {
-            canon.text(request);
+        inside.canon(canon);
+        canon.list(blockers, |canon, (request, entry)| {
+            canon.text(request).text(&entry.to_string());
         });
+        // Both are dealt with before a resume ends, but for what is left when the program leaves. `Debug` is derived.
+        canon.text(&format!("{:?}", (acts, out)));
     }
 }

@@ -87,6 +87,11 @@ impl EventFaults {
         due.into_iter().map(|(_, event)| event).collect()
     }
 
+    /// Whether there is any fault at all.
+    pub fn any(&self) -> bool {
+        !self.faults.is_empty()
+    }
+
     /// When the next delay is over.
     pub fn deadline(&self) -> Option<VTime> {
         self.late.iter().map(|(at, _)| *at).min()
@@ -94,12 +99,15 @@ impl EventFaults {
 
     /// Writes the state.
     pub fn canon(&self, canon: &mut Canon) {
-        canon.list(&self.faults, |canon, (fault, seen)| {
+        let Self { faults, swapped, late } = self;
+        // The faults themselves never change; what has been counted towards each is compared.
+        canon.list(faults, |canon, (fault, seen)| {
             canon.capped((*seen).into(), fault.nth.into());
         });
-        canon.text(self.swapped.as_ref().map_or("", |event| event.kind));
-        canon.list(&self.late, |canon, (at, event)| {
-            canon.deadline(Some(*at)).text(event.kind);
+        // `Debug` is derived for events, so it says the whole of each.
+        canon.text(&format!("{swapped:?}"));
+        canon.list(late, |canon, (at, event)| {
+            canon.deadline(Some(*at)).text(&format!("{event:?}"));
         });
     }
 }
@@ -148,6 +156,24 @@ mod tests {
         let mut swapped = faults("a", 1, EventDoes::Reorder);
         assert!(swapped.pass(VTime(0), event("a")).is_empty());
         assert_eq!(kinds(swapped.pass(VTime(0), event("b"))), ["b", "a"]);
+    }
+
+    #[test]
+    fn what_is_held_back_and_what_was_counted_is_compared() {
+        let state = |does, passed: &[&str]| {
+            let mut held = faults("a", 3, does);
+            for json in passed {
+                let event = Event { json: (*json).to_owned(), ..event("a") };
+                held.pass(VTime(0), event);
+            }
+            let mut canon = Canon::new(VTime(0));
+            held.canon(&mut canon);
+            canon.into_bytes()
+        };
+        assert_ne!(state(EventDoes::Drop, &[""]), state(EventDoes::Drop, &["", ""]), "one more that counts");
+        for does in [EventDoes::Reorder, EventDoes::Delay(Span(5))] {
+            assert_ne!(state(does, &["", "", "x"]), state(does, &["", "", "y"]), "what is held back");
+        }
     }
 
     #[test]

@@ -71,7 +71,9 @@ impl Outgoing {
 
     /// Writes the state.
     pub fn canon(&self, canon: &mut Canon) {
-        canon.num(self.bytes.len() as u64);
+        let Self { bytes } = self;
+        let (first, second) = bytes.as_slices();
+        canon.bytes(&[first, second].concat());
     }
 }
 
@@ -205,13 +207,25 @@ impl Host {
 
     /// Writes the state.
     pub fn canon(&self, canon: &mut Canon) {
-        self.engine.canon(canon);
-        self.children.canon(|tool| self.engine.place_of_tool(tool), canon);
-        self.models.canon(canon);
-        self.stderr.canon(canon);
-        canon.list(&self.strip, |canon, name| {
+        let Self {
+            engine,
+            children,
+            models,
+            env: _, // not compared: it is read at the begin and never changes
+            strip,
+            stderr,
+            reasoning: _, // not compared: it never changes
+            yields,
+            came: _, // not compared: each resume begins by setting it
+        } = self;
+        engine.canon(canon);
+        children.canon(|tool| engine.place_of_tool(tool), canon);
+        models.canon(|stream| engine.place_of_stream(stream), engine.looks_calls_up(), canon);
+        stderr.canon(canon);
+        canon.list(strip, |canon, name| {
             canon.text(name);
         });
+        canon.flag(*yields);
     }
 
     fn effect(&mut self, os: &mut dyn Os, effect: Effect) {

@@ -311,6 +311,7 @@ impl Program for Interactive {
             return Next::Wait(Wait { until: Some(os.now()), on: "tty", ..Wait::default() });
         }
         self.host.resumed();
+        self.host.engine.at(os.now());
         while self.step(os) {}
         if self.out.flush(os, STDOUT).is_err() {
             self.leaves.get_or_insert(1);
@@ -334,12 +335,23 @@ impl Program for Interactive {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        self.host.canon(canon);
-        self.out.canon(canon);
-        canon.flag(self.begun).bytes(&self.line).flag(self.leaves.is_some());
-        canon.num(self.menus.len() as u64);
-        for menu in &self.menus {
-            canon.text(&menu.id).num(menu.answers.len() as u64);
+        let Self {
+            host,
+            args: _, // not compared: they are read at the begin alone
+            begun,
+            root,
+            out,
+            line,
+            menus,
+            leaves,
+        } = self;
+        host.canon(canon);
+        out.canon(canon);
+        canon.flag(*begun).num(*root as u64).bytes(line);
+        canon.flag(leaves.is_some()).num(leaves.unwrap_or(0).into());
+        canon.num(menus.len() as u64);
+        for Menu { id, questions, permission, answers } in menus {
+            canon.text(id).text(permission).text(&format!("{:?}", (questions, answers)));
         }
     }
 }

@@ -19,10 +19,14 @@ mod bus;
 mod children;
 pub mod engine;
 mod faults;
+mod history;
 mod host;
 mod interactive;
 mod json;
+#[cfg(test)]
+mod laws;
 mod models;
+mod places;
 pub mod release;
 mod render;
 mod replay;
@@ -117,7 +121,13 @@ impl Program for Unplanned {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        if let Some(program) = &self.program {
+        let Self {
+            name: _, // not compared: it never changes
+            args,
+            program,
+        } = self;
+        canon.flag(args.is_some()).flag(program.is_some());
+        if let Some(program) = program {
             program.canon(canon);
         }
     }
@@ -142,6 +152,7 @@ impl Program for Says {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        canon.text(&self.text);
+        let Self { text, code } = self;
+        canon.text(text).num((*code).into());
     }
 }

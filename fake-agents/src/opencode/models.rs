@@ -179,21 +179,44 @@ impl Models {
         self.open.iter().filter_map(of).chain(limits).min()
     }
 
-    /// Writes the state.
-    pub fn canon(&self, canon: &mut Canon) {
-        self.script.canon(canon);
-        canon.num(self.open.len() as u64);
-        for open in &self.open {
-            open.silence.canon(canon);
-            match &open.source {
-                Source::Played(played) => played.canon(canon),
+    /// Writes the state; a stream goes by its run's place, since each retry has a new one. `calls_count`: ids of calls are
+    /// looked up, so the next one decides something.
+    pub fn canon(&self, place: impl Fn(u32) -> u64, calls_count: bool, canon: &mut Canon) {
+        let Self {
+            script,
+            port: _, // not compared: it never changes
+            open,
+            calls,
+            silence_max: _, // not compared: it never changes
+        } = self;
+        script.canon(canon);
+        if calls_count {
+            canon.num((*calls).into());
+        }
+        canon.list(open, |canon, Open { stream, source, silence }| {
+            silence.canon(canon.num(place(*stream)));
+            match source {
+                Source::Played(played) => played.canon(canon.num(0)),
                 Source::Wire(wired) => {
-                    canon.bytes(&wired.out).flag(wired.refused.is_some()).text(&wired.answer);
-                    wired.reader.canon(canon);
-                    wired.decoder.canon(canon);
+                    let Wired {
+                        fd: _, // not compared: a name of the connection, whose state the world writes
+                        out,
+                        reader,
+                        decoder,
+                        refused,
+                        answer,
+                        over,
+                    } = wired.as_ref();
+                    canon.num(1).bytes(out).text(answer).flag(*over);
+                    match refused {
+                        None => canon.num(0),
+                        Some((status, body)) => canon.num(1).num((*status).into()).bytes(body),
+                    };
+                    reader.canon(canon);
+                    decoder.canon(canon);
                 }
             }
-        }
+        });
     }
 }
 

@@ -87,12 +87,22 @@ impl Replay {
         Welcome::Missed(missed.map(|record| (self.id(record.seq), record.json.clone())).collect())
     }
 
-    /// Writes the state. A number means something beside a cursor alone, and whoever listens has the newest.
-    pub fn canon(&self, canon: &mut Canon) {
+    /// Writes the state. Numbers and texts mean something only beside a cursor that is not the newest; `behind`: somebody
+    /// may have such a one, or get it. Else whoever comes back has seen all that is kept now.
+    pub fn canon(&self, behind: bool, canon: &mut Canon) {
+        let Self { boot, seq, records } = self;
+        canon.flag(behind);
+        if behind {
+            canon.text(boot).num(*seq);
+        }
         let now = canon.now();
-        let young: Vec<&Record> = self.records.iter().filter(|record| now.since(record.at) <= AGE_MAX).collect();
-        canon.list(&young, |canon, record| {
-            canon.text(record.kind).age(record.at, AGE_MAX);
+        // An old one is dropped before it is told to anybody.
+        let young: Vec<&Record> = records.iter().filter(|record| now.since(record.at) <= AGE_MAX).collect();
+        canon.list(&young, |canon, Record { seq, at, kind, json }| {
+            canon.text(kind).age(*at, AGE_MAX);
+            if behind {
+                canon.num(*seq).text(json);
+            }
         });
     }
 
@@ -170,6 +180,34 @@ mod tests {
         );
         assert_eq!(told(&BOTH, five + 31, Some("boot-7:1")), connected("boot-7:2"), "all are gone");
         assert_eq!(told(&BOTH, five + 31, Some("boot-7:2")), missed(&[]), "and all were seen");
+    }
+
+    #[test]
+    fn what_is_kept_is_compared_where_a_cursor_may_lie_behind_it() {
+        let state = |numbered: u64, json: &str, behind| {
+            let mut replay = Replay::new(VTime(7));
+            // as many are long gone
+            for _ in 0..numbered {
+                replay.keep(VTime(10), &event("session.status"));
+            }
+            let told = Event { json: json.to_owned(), ..event("question.asked") };
+            replay.keep(VTime(1_000_000), &told);
+            let mut canon = Canon::new(VTime(1_000_000));
+            replay.canon(behind, &mut canon);
+            canon.into_bytes()
+        };
+        assert_ne!(state(1, "a", true), state(1, "b", true), "what is told");
+        assert_ne!(state(1, "a", true), state(2, "a", true), "how much was missed");
+        assert_eq!(state(1, "a", false), state(2, "b", false), "everybody has seen it");
+        let two = |second: bool| {
+            let mut replay = Replay::new(VTime(7));
+            replay.keep(VTime(10), &event("question.asked"));
+            second.then(|| replay.keep(VTime(10), &event("question.asked")));
+            let mut canon = Canon::new(VTime(10));
+            replay.canon(false, &mut canon);
+            canon.into_bytes()
+        };
+        assert_ne!(two(false), two(true), "one more");
     }
 
     #[test]

@@ -244,6 +244,7 @@ impl Engine {
     }
 
     fn list_messages(&mut self, ticket: u32, session: usize, limit: usize) {
+        self.read = true;
         self.mend_stale(session);
         let list = self.messages(session, limit);
         self.respond(ticket, 200, list);

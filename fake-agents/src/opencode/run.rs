@@ -329,7 +329,19 @@ impl Program for Run {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        match &self.state {
+        let Self {
+            host,
+            args: _, // not compared: they never change
+            state,
+            server,
+            faults,
+            out,
+            hears,
+            root,
+            errors,
+            greeted,
+        } = self;
+        match state {
             State::New => {
                 canon.num(0);
             }
@@ -337,19 +349,20 @@ impl Program for Run {
             State::Runs => {
                 canon.num(2);
             }
-            State::Listens(_, until) => {
-                canon.num(4).deadline(Some(*until));
+            State::Listens(text, until) => {
+                canon.num(4).text(text).deadline(Some(*until));
             }
             State::Leaves(code) => {
                 canon.num(3).num((*code).into());
             }
         }
-        self.host.canon(canon);
-        self.faults.canon(canon);
-        self.out.canon(canon);
-        canon.flag(self.hears).num(self.errors.len() as u64);
-        if let Some(server) = &self.server {
-            server.canon(canon);
+        host.canon(canon);
+        faults.canon(canon);
+        out.canon(canon);
+        // Of the errors, which are printed when they come, only whether there was one decides anything.
+        canon.flag(*hears).num(*root as u64).flag(errors.is_empty()).flag(*greeted).flag(server.is_some());
+        if let Some(server) = server {
+            server.canon(|ticket| host.engine.place_of_ticket(ticket), canon);
         }
     }
 }

@@ -104,11 +104,19 @@ impl Program for Serve {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        self.host.canon(canon);
-        self.out.canon(canon);
-        canon.flag(self.server.is_some());
-        if let Some(server) = &self.server {
-            server.canon(canon);
+        let Self {
+            host,
+            plan: _, // not compared: it never changes
+            server,
+            out,
+            restarts: _, // not compared: it never changes
+            noted: _,    // not compared: it is the engine's sessions, which are written
+        } = self;
+        host.canon(canon);
+        out.canon(canon);
+        canon.flag(server.is_some());
+        if let Some(server) = server {
+            server.canon(|ticket| host.engine.place_of_ticket(ticket), canon);
         }
     }
 }

@@ -30,6 +30,8 @@ pub struct Server {
     listed: bool,
     /// A prompt came over `prompt_async`: its sender listens for the end of the turn, and for nothing else.
     detached: bool,
+    /// An event stream was closed: its client may come back and say what it has seen last.
+    left: bool,
 }
 
 struct Connection {
@@ -64,6 +66,7 @@ impl Server {
             tickets: 0,
             listed: false,
             detached: false,
+            left: false,
         }
     }
 
@@ -178,20 +181,44 @@ impl Server {
         wait.until = wait.until.into_iter().chain(self.faults.deadline()).min();
     }
 
-    /// Writes the state.
-    pub fn canon(&self, canon: &mut Canon) {
-        self.faults.canon(canon);
-        if let Some(replay) = &self.replay {
-            replay.canon(canon);
+    /// Writes the state; a request goes by its place among those that the engine still answers.
+    pub fn canon(&self, place: impl Fn(u32) -> u64, canon: &mut Canon) {
+        let Self {
+            listener: _, // not compared: it never changes
+            connections,
+            faults,
+            replay,
+            tickets: _, // not compared: it only numbers requests
+            listed,
+            detached,
+            left,
+        } = self;
+        faults.canon(canon);
+        let muted = |connection: &Connection| connection.stream.as_ref().is_some_and(|stream| stream.muted);
+        canon.flag(replay.is_some()).flag(*listed).flag(*detached).flag(*left);
+        if let Some(replay) = replay {
+            replay.canon(*left || faults.any() || connections.iter().any(muted), canon);
         }
-        canon.flag(self.listed).flag(self.detached);
-        canon.list(&self.connections, |canon, connection| {
-            connection.reader.canon(canon);
-            connection.out.canon(canon);
-            canon.flag(connection.ticket.is_some()).deadline(connection.cut_at).flag(connection.last);
-            match &connection.stream {
+        canon.list(connections, |canon, connection| {
+            let Connection {
+                fd: _, // not compared: a name of the connection, whose state the world writes
+                reader,
+                out,
+                ticket,
+                stream,
+                cut_at,
+                last,
+                gone,
+            } = connection;
+            reader.canon(canon);
+            out.canon(canon);
+            canon.flag(ticket.is_some()).num(ticket.map_or(0, &place));
+            canon.deadline(*cut_at).flag(*last).flag(*gone);
+            match stream {
                 None => canon.num(0),
-                Some(stream) => canon.num(1).flag(stream.global).flag(stream.muted).deadline(stream.beat_at),
+                Some(EventStream { global, muted, beat_at }) => {
+                    canon.num(1).flag(*global).flag(*muted).deadline(*beat_at)
+                }
             };
         });
     }
@@ -259,6 +286,7 @@ impl Server {
             let over = connection.last && connection.ticket.is_none() && connection.out.is_empty();
             connection.gone |= written.is_err() || over;
             if connection.gone {
+                self.left |= connection.stream.is_some();
                 os.close(connection.fd);
             }
         }

@@ -3,8 +3,14 @@
 //! Invariant: ids are numbered by counters in the order of creation; nothing is ever removed from a list, so an
 //! index stays good for ever.
 
-use rehang_scenario::Canon;
+use super::history;
+use super::places::{Mark, Places};
 use rehang_scenario::turns::Response;
+use rehang_scenario::{Canon, Span, VTime};
+use rehang_strategy::companion::watcher::STREAM_STALL;
+
+/// The largest age of a message that anybody compares who is shown it: the companion's watcher and, with 60 s, its healer.
+const LOOKED_AT: Span = STREAM_STALL;
 
 /// A session.
 #[derive(Debug, Clone)]
@@ -91,8 +97,6 @@ pub struct Reply {
     pub error: Option<(&'static str, String)>,
     /// The tokens, where the model said so.
     pub usage: Option<Usage>,
-    /// How many parts earlier attempts at this step left.
-    pub tried: usize,
 }
 
 /// Tokens of one response.
@@ -185,14 +189,45 @@ pub enum ToolState {
 }
 
 impl Session {
-    /// Writes what decides how it goes on: its prompts and its newest message, without instants, since nothing here
-    /// compares them. Older replies decide nothing; a loop that only adds replies is a loop.
-    pub fn canon(&self, parent: u64, canon: &mut Canon) {
-        // a subagent's script is told by its place in the plan
-        canon.num(parent).text(&self.path).num(self.cursor as u64);
-        canon.num(self.messages.iter().filter(|message| matches!(message.role, Role::User)).count() as u64);
-        if let Some(message) = self.messages.last() {
-            message.canon(canon);
+    /// Writes all of it, since whoever asks for it gets all of it, under the place of its parent. Ids and instants are not
+    /// compared: an id names and is told apart by where it is, and the only instants that anybody looks at are those of
+    /// the newest message, where messages are asked for at all.
+    pub(super) fn canon(&self, at: usize, places: &Places<'_>, canon: &mut Canon) {
+        let Self {
+            id: _, // not compared: sessions are never removed, so the place says which it is
+            parent,
+            title,
+            agent,
+            created_ms: _, // not compared: it is shown, and nobody who is shown it looks at it
+            updated_ms: _, // not compared: it is shown, and nobody who is shown it looks at it
+            summarised,
+            model,
+            tokens,
+            denies,
+            messages,
+            script,
+            cursor,
+            path,
+            depth,
+        } = self;
+        canon.flag(parent.is_some()).num(parent.map_or(0, |parent| places.session(parent)));
+        canon.text(title).text(agent).flag(*summarised).flag(model.is_some());
+        if let Some(Model { provider, id }) = model {
+            canon.text(provider).text(id);
+        }
+        canon.num(tokens.0).num(tokens.1).text(&format!("{denies:?}"));
+        // A subagent's script is told by its place in the plan.
+        canon.num(script.len() as u64).capped(*cursor as u64, script.len() as u64).text(path).num((*depth).into());
+        let whole = messages.iter().enumerate().map(|(nth, message)| {
+            history::item(canon, |canon| message.canon(&|part| places.marks(at, nth, part), places, canon))
+        });
+        let whole: Vec<_> = whole.collect();
+        history::write(canon, whole);
+        if let Some(Message { created_ms, role, .. }) = messages.last().filter(|_| places.messages_read()) {
+            canon.age(VTime(*created_ms), LOOKED_AT);
+            if let Role::Assistant(Reply { completed_ms: Some(completed_ms), .. }) = role {
+                canon.age(VTime(*completed_ms), LOOKED_AT);
+            }
         }
     }
 
@@ -228,46 +263,80 @@ impl Message {
         }
     }
 
-    fn reply(&self) -> Option<&Reply> {
-        match &self.role {
-            Role::Assistant(reply) => Some(reply),
-            Role::User => None,
+    /// Writes it. `marks` says who points at it, or at one of its parts.
+    fn canon(&self, marks: &dyn Fn(Option<usize>) -> Vec<Mark>, places: &Places<'_>, canon: &mut Canon) {
+        let Self {
+            id: _,         // not compared: it only names the message, and nobody looks one up by it
+            created_ms: _, // not compared: see the session, which writes that of the newest
+            role,
+            parts,
+        } = self;
+        Mark::list(&marks(None), canon);
+        match role {
+            Role::User => drop(canon.num(0)),
+            Role::Assistant(Reply {
+                to: _, // not compared: only the id of that message is read, which names it and is looked up by nobody
+                completed_ms,
+                finish,
+                error,
+                usage,
+            }) => {
+                canon.num(1).flag(completed_ms.is_some()).text(&format!("{:?}", (finish, error, usage)));
+            }
+        }
+        let parts = parts.iter().enumerate().map(|(at, Part { id: _, body })| {
+            // Not compared is its id: it only names the part, and nobody looks one up by it.
+            history::item(canon, |canon| {
+                Mark::list(&marks(Some(at)), canon);
+                body.canon(places, canon);
+            })
+        });
+        let parts: Vec<_> = parts.collect();
+        history::write(canon, parts);
+    }
+}
+
+impl Body {
+    fn canon(&self, places: &Places<'_>, canon: &mut Canon) {
+        match self {
+            Body::Prompt(text) => drop(canon.num(0).text(text)),
+            Body::Text {
+                text,
+                start_ms: _, // not compared: it is shown, and nobody who is shown it looks at it
+                end_ms,
+            } => drop(canon.num(1).text(text).flag(end_ms.is_some())),
+            Body::StepStart => drop(canon.num(2)),
+            Body::StepFinish { reason, usage } => drop(canon.num(3).text(reason).text(&format!("{usage:?}"))),
+            Body::Tool(tool) => tool.canon(places, canon.num(4)),
         }
     }
+}
 
-    fn canon(&self, canon: &mut Canon) {
-        match &self.role {
-            Role::User => canon.num(0),
-            Role::Assistant(reply) => {
-                canon.num(1).flag(reply.completed_ms.is_some()).text(reply.finish.unwrap_or(""));
-                canon.text(reply.error.as_ref().map_or("", |e| e.1.as_str()))
-            }
+impl Tool {
+    fn canon(&self, places: &Places<'_>, canon: &mut Canon) {
+        let Self {
+            call,
+            name,
+            input,
+            state,
+            start_ms: _, // not compared: it is shown, and nobody who is shown it looks at it
+            title,
+            metadata,
+        } = self;
+        places.call(canon, call);
+        // Of a task the metadata names the session that was made for it, which its own tool run tells.
+        canon.text(name).text(input).text(title).text(if name == "task" { "" } else { metadata });
+        match state {
+            ToolState::Pending => canon.num(0),
+            ToolState::Running => canon.num(1),
+            ToolState::Completed {
+                output,
+                end_ms: _, // not compared: it is shown, and nobody who is shown it looks at it
+            } => canon.num(2).text(output),
+            ToolState::Error {
+                error,
+                end_ms: _, // not compared: it is shown, and nobody who is shown it looks at it
+            } => canon.num(3).text(error),
         };
-        // What earlier attempts at this step left decides nothing, and each retry leaves more of it.
-        let left = self.reply().map_or(0, |reply| reply.tried).min(self.parts.len());
-        canon.list(&self.parts[left..], |canon, part| match &part.body {
-            Body::Prompt(text) => {
-                canon.num(0).text(text);
-            }
-            Body::Text { text, end_ms, .. } => {
-                canon.num(1).text(text).flag(end_ms.is_some());
-            }
-            Body::StepStart => {
-                canon.num(2);
-            }
-            Body::StepFinish { reason, .. } => {
-                canon.num(3).text(reason);
-            }
-            Body::Tool(tool) => {
-                // ids are new ones each time: the call's, and the session's that a task's metadata names
-                canon.num(4).text(tool.name.as_ref()).text(if tool.name == "task" { "" } else { &tool.metadata });
-                match &tool.state {
-                    ToolState::Pending => canon.num(0),
-                    ToolState::Running => canon.num(1),
-                    ToolState::Completed { output, .. } => canon.num(2).text(output),
-                    ToolState::Error { error, .. } => canon.num(3).text(error),
-                };
-            }
-        });
     }
 }

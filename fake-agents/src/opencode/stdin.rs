@@ -84,6 +84,12 @@ impl Stdin {
 
     /// Writes the state.
     pub fn canon(&self, canon: &mut Canon) {
-        canon.bytes(&self.bytes).flag(self.how == How::Over).deadline(self.deadline());
+        let Self { bytes, how } = self;
+        match how {
+            How::Over => canon.num(0),
+            How::ToEnd => canon.num(1),
+            How::FirstBy(at) => canon.num(2).deadline(Some(*at)),
+        };
+        canon.bytes(bytes);
     }
 }

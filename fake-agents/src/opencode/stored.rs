@@ -29,6 +29,7 @@ impl Engine {
 
     /// Takes up stored sessions. What does not fit the form is left out.
     pub fn restore(&mut self, stored: &Value) {
+        self.restored = true;
         for session in stored.as_array().into_iter().flatten() {
             let text = |key: &str| session.pointer(key).and_then(Value::as_str).unwrap_or("").to_owned();
             let id = text("/info/id");
@@ -84,7 +85,6 @@ fn message(stored: &Value) -> Option<Message> {
             finish: info["finish"].as_str().and_then(reason),
             error: info["error"]["data"]["message"].as_str().map(|text| ("MessageAbortedError", text.to_owned())),
             usage: None,
-            tried: 0,
         }),
     };
     let parts = stored["parts"].as_array().into_iter().flatten().filter_map(part).collect();

@@ -6,6 +6,7 @@
 
 use super::asks::{Asked, asked_title};
 use super::engine::Engine;
+use super::places::Places;
 use super::release::Dialect;
 use super::state::{Body, Tool, ToolState};
 use rehang_judge::Fact;
@@ -82,14 +83,28 @@ impl ToolRun {
         self.run == run && !self.orphan
     }
 
-    pub(super) fn canon(&self, canon: &mut Canon) {
-        canon.flag(self.orphan);
-        match &self.kind {
-            // an external result is answered by its call's id
-            Kind::Question(_) => canon.num(0).text(&self.call),
-            Kind::Bash { bash, spawned, .. } => canon.num(1).text(&bash.command).flag(*spawned),
-            Kind::Permit(permit) => canon.num(2).text(&permit.permission).text(&permit.output),
-            Kind::Task { .. } => canon.num(3),
+    /// Writes the state. Runs and sessions go by these places; the part that shows it is marked where it is.
+    pub(super) fn canon(&self, places: &Places<'_>, canon: &mut Canon) {
+        let Self {
+            id: _, // not compared: it only names the tool; who names it is written by its place
+            call,
+            nth,
+            run,
+            session,
+            message: _, // not compared: the part is marked
+            part: _,    // not compared: the part is marked
+            kind,
+            orphan,
+        } = self;
+        canon.flag(*orphan).num(places.run(*run)).num(places.session(*session)).num(places.faulty(*nth));
+        places.call(canon, call);
+        match kind {
+            Kind::Question(questions) => canon.num(0).text(&format!("{questions:?}")),
+            Kind::Bash { bash, spawned, output } => canon.num(1).text(&format!("{bash:?}")).flag(*spawned).text(output),
+            Kind::Permit(permit) => canon.num(2).text(&format!("{permit:?}")),
+            Kind::Task { child, description } => {
+                canon.num(3).num(child.map_or(0, |child| places.session(child))).text(description)
+            }
             Kind::Other => canon.num(4),
         };
     }

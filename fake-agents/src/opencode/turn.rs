@@ -6,6 +6,7 @@
 
 use super::engine::{About, Effect, Engine};
 use super::json::{field, next_field, number};
+use super::places::Places;
 use super::release::{Abort, Dialect};
 use super::state::{Body, Model, Reply, Role, ToolState, Usage};
 use super::tools::{ABORTED_TOOL, ToolRun};
@@ -71,19 +72,45 @@ impl Run {
         [self.retry_at, self.settle_at, self.lags_until].into_iter().flatten().min()
     }
 
-    pub(super) fn canon(&self, canon: &mut Canon) {
-        canon.flag(self.live).flag(self.stream.is_some());
-        canon.list(&self.waiters, |canon, w| {
-            canon.num((*w).into());
+    /// Writes the state. What it points at goes by these places; messages and parts are marked where they are.
+    pub(super) fn canon(&self, places: &Places<'_>, canon: &mut Canon) {
+        let Self {
+            id: _, // not compared: it only names the run; who names it is written by its place
+            session,
+            user: _,  // not compared: the message is marked
+            reply: _, // not compared: the message is marked
+            live,
+            waiters,
+            aborters,
+            stream,
+            began,
+            text: _, // not compared: the part is marked
+            finish,
+            calls,
+            called,
+            open_end,
+            blocked,
+            lost,
+            lag,
+            lags_until,
+            attempt,
+            retry_at,
+            settle_at,
+            parent_tool,
+            answer,
+        } = self;
+        canon.num(places.session(*session)).num(parent_tool.map_or(0, |tool| places.tool(tool)));
+        // Those who wait are told apart by their connections, which name them by their place here.
+        canon.num(waiters.len() as u64).num(aborters.len() as u64);
+        canon.flag(*live).flag(stream.is_some()).flag(*began).flag(*open_end);
+        canon.flag(*blocked).flag(*lost).num(*called as u64).text(&format!("{finish:?}"));
+        canon.list(calls, |canon, (path, _of_the_plan)| {
+            canon.text(path);
         });
-        canon.list(&self.aborters, |canon, w| {
-            canon.num((*w).into());
-        });
-        canon.flag(self.began).num(self.called as u64).text(self.finish.map_or("", |f| f.0));
-        canon.flag(self.blocked).flag(self.lost).capped(self.attempt.into(), 5);
-        canon.deadline(self.lags_until).num(self.lag.map_or(0, Span::as_ms));
-        canon.deadline(self.retry_at).deadline(self.settle_at);
-        canon.text(&self.answer);
+        // Behind the fifth failure the pause grows no more.
+        canon.capped((*attempt).into(), 5);
+        canon.flag(lag.is_some()).num(lag.map_or(0, Span::as_ms)).deadline(*lags_until);
+        canon.deadline(*retry_at).deadline(*settle_at).text(answer);
     }
 }
 
@@ -488,13 +515,6 @@ impl Engine {
     fn ask_model(&mut self, id: u32) {
         let Some(at) = self.run_at(id) else { return };
         let session = self.runs[at].session;
-        let reply = self.runs[at].reply;
-        if let Some(message) = self.sessions[session].messages.get_mut(reply) {
-            let tried = message.parts.len();
-            if let Some(reply) = message.reply_mut() {
-                reply.tried = tried;
-            }
-        }
         self.next.stream += 1;
         self.next.response += 1;
         let stream = self.next.stream;

@@ -360,11 +360,20 @@ impl Program for Tool {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        canon.num(self.at as u64).num(self.status.into());
-        canon.list(&self.left, |canon, child| {
-            canon.num(child.0.into()).flag(self.piped.contains(child));
+        let Self {
+            steps: _, // not compared: they never change
+            at,
+            phase,
+            status,
+            left,
+            piped,
+            inside: _, // not compared: they never change
+        } = self;
+        canon.num(*at as u64).num((*status).into());
+        canon.list(left, |canon, child| {
+            canon.num(child.0.into()).flag(piped.contains(child));
         });
-        match &self.phase {
+        match phase {
             Phase::Begin => canon.num(0),
             Phase::Writing { fd, bytes, more, then } => {
                 canon.num(1).num(fd.0.into()).bytes(bytes).num((*more).into());

@@ -48,6 +48,7 @@ impl Buffer {
 
 impl Canonical for Buffer {
     fn canon(&self, canon: &mut Canon) {
-        canon.bytes(self.rest());
+        let Self { bytes, at } = self;
+        canon.bytes(&bytes[*at..]); // what was taken is gone, wherever its bytes still lie
     }
 }

@@ -6,6 +6,8 @@
 mod buffer;
 pub mod claude;
 pub mod http;
+#[cfg(test)]
+mod laws;
 pub mod model;
 pub mod opencode;
 pub mod sse;

@@ -41,6 +41,15 @@ pub enum SseError {
     TooLong,
 }
 
+impl SseError {
+    /// Its number in an encoding; never 0.
+    pub(crate) fn canonical(self) -> u64 {
+        match self {
+            SseError::TooLong => 1,
+        }
+    }
+}
+
 /// Reads one event stream.
 #[derive(Debug, Clone, Default)]
 pub struct Decoder {
@@ -202,13 +211,20 @@ impl Partial {
 
 impl Canonical for Decoder {
     fn canon(&self, canon: &mut Canon) {
-        self.buffer.canon(canon);
-        let Partial { event, has_data } = &self.partial;
-        canon.flag(self.begun).flag(self.after_cr).flag(*has_data).flag(self.failed.is_some());
-        for text in [&event.event, &event.id] {
+        let Self {
+            buffer,
+            searched: _, // not compared: it only spares a second search of bytes that hold no line's end
+            begun,
+            after_cr,
+            partial: Partial { event: Event { event, id, data }, has_data },
+            failed,
+        } = self;
+        buffer.canon(canon);
+        canon.flag(*begun).flag(*after_cr).flag(*has_data).num(failed.map_or(0, SseError::canonical));
+        for text in [event, id] {
             canon.flag(text.is_some()).text(text.as_deref().unwrap_or(""));
         }
-        canon.text(&event.data);
+        canon.text(data);
     }
 }
 

@@ -83,7 +83,8 @@ impl ResponseHead {
 
 impl Canonical for Headers {
     fn canon(&self, canon: &mut Canon) {
-        canon.list(&self.0, |canon, (name, value)| {
+        let Self(lines) = self;
+        canon.list(lines, |canon, (name, value)| {
             canon.text(name).text(value);
         });
     }
@@ -91,14 +92,16 @@ impl Canonical for Headers {
 
 impl Canonical for RequestHead {
     fn canon(&self, canon: &mut Canon) {
-        canon.text(&self.method).text(&self.target).num(self.minor.into());
-        self.headers.canon(canon);
+        let Self { method, target, minor, headers } = self;
+        canon.text(method).text(target).num((*minor).into());
+        headers.canon(canon);
     }
 }
 
 impl Canonical for ResponseHead {
     fn canon(&self, canon: &mut Canon) {
-        canon.num(self.status.into()).num(self.minor.into());
-        self.headers.canon(canon);
+        let Self { status, minor, headers } = self;
+        canon.num((*status).into()).num((*minor).into());
+        headers.canon(canon);
     }
 }

@@ -385,8 +385,9 @@ fn head_error(error: httparse::Error) -> HttpError {
 
 impl<H: Head + Canonical> Canonical for Reader<H> {
     fn canon(&self, canon: &mut Canon) {
-        self.buffer.canon(canon);
-        match self.state {
+        let Self { buffer, state, body_bytes, ended, failed, partial } = self;
+        buffer.canon(canon);
+        match *state {
             State::Head => canon.num(0),
             State::Length(left) => canon.num(1).num(left),
             State::ChunkSize => canon.num(2),
@@ -396,14 +397,14 @@ impl<H: Head + Canonical> Canonical for Reader<H> {
             State::UntilEnd => canon.num(6),
         };
         // Without a limit the count is never read, and an event stream would never be the same twice.
-        let counted = if H::STREAMED_MAX_BYTES == u64::MAX { 0 } else { self.body_bytes };
-        canon.num(counted).flag(self.ended).num(self.failed.map_or(0, |error| error as u64 + 1));
-        match &self.partial {
+        let counted = if H::STREAMED_MAX_BYTES == u64::MAX { 0 } else { *body_bytes };
+        canon.num(counted).flag(*ended).num(failed.map_or(0, |error| error as u64 + 1));
+        match partial {
             None => canon.num(0),
-            Some(message) => {
+            Some(Message { head, body }) => {
                 canon.num(1);
-                message.head.canon(canon);
-                canon.bytes(&message.body)
+                head.canon(canon);
+                canon.bytes(body)
             }
         };
     }

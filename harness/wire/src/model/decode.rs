@@ -344,15 +344,22 @@ impl PartialCall {
 
 impl Canonical for Decoder {
     fn canon(&self, canon: &mut Canon) {
-        self.sse.canon(canon);
-        canon.num(self.ready.len() as u64);
-        self.ready.iter().for_each(|event| event.canon(canon));
-        canon.list(&self.open, |canon, (index, call)| {
-            canon.num(*index).text(&call.id).text(&call.name).text(&call.arguments);
+        let Self { api, sse, ready, open, ids, started, called, ended, failed } = self;
+        sse.canon(canon);
+        canon.num(ready.len() as u64);
+        ready.iter().for_each(|event| event.canon(canon));
+        canon.list(open, |canon, (index, PartialCall { id, name, arguments })| {
+            canon.num(*index).text(id).text(name).text(arguments);
         });
-        self.ids.canon(canon);
-        canon.num(self.api as u64).flag(self.started).flag(self.called).flag(self.ended);
-        canon.flag(self.failed.is_some());
+        ids.canon(canon);
+        canon.num(*api as u64).flag(*started).flag(*called).flag(*ended);
+        match failed {
+            None => canon.num(0),
+            Some(ModelError::Sse(error)) => canon.num(1).num(error.canonical()),
+            Some(ModelError::Json) => canon.num(2),
+            Some(ModelError::Arguments) => canon.num(3),
+            Some(ModelError::TooMuch) => canon.num(4),
+        };
     }
 }
 

@@ -100,7 +100,8 @@ impl Ids {
 
 impl Canonical for Ids {
     fn canon(&self, canon: &mut Canon) {
-        for seen in [&self.calls, &self.results] {
+        let Self { calls, results } = self;
+        for seen in [calls, results] {
             let seen: Vec<_> = seen.iter().collect();
             canon.list(&seen, |canon, (name, count)| {
                 canon.text(name).num(u64::from(**count));

@@ -107,8 +107,11 @@ impl Canonical for ModelEvent {
         match self {
             ModelEvent::Start => canon.num(0),
             ModelEvent::TextDelta(text) => canon.num(1).text(text),
-            // Its id is a new one that nobody holds before the call is out.
-            ModelEvent::ToolCall(call) => canon.num(2).text(&call.name).text(&call.input.to_string()),
+            ModelEvent::ToolCall(ToolCall {
+                id: _, // not compared: it names a call that is not out, so nobody holds it; each retry has a new one
+                name,
+                input,
+            }) => canon.num(2).text(name).text(&input.to_string()),
             ModelEvent::Finish(finish) => canon.num(3).num(*finish as u64),
             ModelEvent::Error { status, message } => canon.num(4).num((*status).into()).text(message),
             ModelEvent::KeepAlive => canon.num(5),

@@ -107,8 +107,12 @@ impl ModelScript {
 
 impl Canonical for ModelScript {
     fn canon(&self, canon: &mut Canon) {
-        let largest = self.faults.iter().map(|f| f.response).max().unwrap_or(0);
-        canon.capped(self.begun.into(), largest.into());
+        let Self {
+            faults, // not compared: they never change; what has been counted towards them is
+            begun,
+        } = self;
+        let largest = faults.iter().map(|f| f.response).max().unwrap_or(0);
+        canon.capped((*begun).into(), largest.into());
     }
 }
 
@@ -272,8 +276,9 @@ impl Stream {
 
 impl Canonical for Stream {
     fn canon(&self, canon: &mut Canon) {
-        canon.num(self.rest.len() as u64);
-        for chunk in &self.rest {
+        let Self { rest, out, faults, slow, slept, state, retry_after } = self;
+        canon.num(rest.len() as u64);
+        for chunk in rest {
             match chunk {
                 Chunk::Event(event) => {
                     canon.num(0);
@@ -287,7 +292,7 @@ impl Canonical for Stream {
                 }
             }
         }
-        canon.list(&self.faults, |canon, (after, does)| {
+        canon.list(faults, |canon, (after, does)| {
             let (kind, detail) = match does {
                 ModelDoes::Stall => (0, 0),
                 ModelDoes::Pause(span) => (1, span.as_ms()),
@@ -299,14 +304,14 @@ impl Canonical for Stream {
                 ModelDoes::Slow(span) => (7, span.as_ms()),
             };
             // Faults compare with what is still to come out, not with what has.
-            canon.num(after.wrapping_sub(self.out).into()).num(kind).num(detail);
+            canon.num(after.wrapping_sub(*out).into()).num(kind).num(detail);
         });
-        match self.slow {
+        match *slow {
             None => canon.num(0),
-            Some((after, span)) => canon.num(1).num(after.saturating_sub(self.out).into()).num(span.as_ms()),
+            Some((after, span)) => canon.num(1).num(after.saturating_sub(*out).into()).num(span.as_ms()),
         };
-        canon.flag(self.slept);
-        match self.state {
+        canon.flag(*slept);
+        match *state {
             State::Asked(at) => canon.num(0).deadline(Some(at)),
             State::Flows(at) => canon.num(1).deadline(Some(at)),
             State::KeepsAlive(at, every) => canon.num(2).deadline(Some(at)).num(every.as_ms()),
@@ -314,5 +319,6 @@ impl Canonical for Stream {
             State::Stalled => canon.num(3),
             State::Over => canon.num(4),
         };
+        canon.flag(retry_after.is_some()).num(retry_after.map_or(0, Span::as_ms));
     }
 }

@@ -1,0 +1,69 @@
+//! Lists that only grow, as they go into the compared state: messages, the attempts at one message, sessions.
+//!
+//! Whoever asks for such a list gets all of it, so all of it is compared. A loop that says the same thing again and
+//! again would never come back to a state of its own; so what repeats itself is written twice and no more.
+//!
+//! Invariant: two lists with one encoding have the same elements in the same order, but for how often beyond twice a
+//! block of them is repeated in place.
+
+use rehang_scenario::Canon;
+
+/// The longest block that is recognised when it comes again, in elements: what one turn of a loop may add.
+const BLOCK_MAX: usize = 16;
+
+/// Writes a list of encodings, of neighbouring blocks that are equal the first two.
+pub(super) fn write(canon: &mut Canon, items: impl IntoIterator<Item = Vec<u8>>) {
+    let mut kept: Vec<Vec<u8>> = Vec::new();
+    for item in items {
+        kept.push(item);
+        let repeats = |block: &usize| {
+            let (last, all) = (kept.len() - block, kept.len());
+            last >= 2 * block
+                && kept[last..all] == kept[last - block..last]
+                && kept[last..all] == kept[last - 2 * block..last - block]
+        };
+        if let Some(block) = (1..=BLOCK_MAX.min(kept.len() / 3)).find(repeats) {
+            kept.truncate(kept.len() - block);
+        }
+    }
+    canon.list(&kept, |canon, item| {
+        canon.bytes(item);
+    });
+}
+
+/// The encoding of one element, at the instant of the whole.
+pub(super) fn item(canon: &Canon, write: impl FnOnce(&mut Canon)) -> Vec<u8> {
+    let mut of = Canon::new(canon.now());
+    write(&mut of);
+    of.into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rehang_scenario::VTime;
+
+    fn encoded(list: &str) -> Vec<u8> {
+        let mut canon = Canon::new(VTime::ZERO);
+        write(&mut canon, list.bytes().map(|byte| vec![byte]));
+        canon.into_bytes()
+    }
+
+    #[test]
+    fn what_comes_again_and_again_is_written_twice() {
+        for (grown, once, twice) in [("xaaaaaaaa", "xa", "xaa"), ("xabcabcabcabc", "xabc", "xabcabc")] {
+            assert_eq!(encoded(grown), encoded(twice), "{grown}");
+            assert_ne!(encoded(once), encoded(twice), "{once}");
+        }
+    }
+
+    #[test]
+    fn all_else_tells_lists_apart() {
+        let lists = ["", "a", "aa", "ab", "ba", "aab", "abb", "aaba", "aabaa", "abab", "aabb", "ababb"];
+        for (at, one) in lists.iter().enumerate() {
+            for other in &lists[at + 1..] {
+                assert_ne!(encoded(one), encoded(other), "{one} {other}");
+            }
+        }
+    }
+}
