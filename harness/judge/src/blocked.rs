@@ -6,8 +6,8 @@
 //!
 //! | word | when |
 //! |---|---|
-//! | `stopped` | a living process is stopped by a signal (SIGTTIN, SIGTTOU, SIGSTOP) |
-//! | `spin` | the steps ran out: somebody takes steps without time passing |
+//! | `stopped` | the agent, or a process that its wait leads to, is stopped by a signal (SIGTTIN, SIGTTOU, SIGSTOP): see [`crate::leads`] |
+//! | `spin` | the state repeats within one instant: somebody takes steps without time passing |
 //! | `exit` | the agent's result is out and its process lives on |
 //! | `question`, `permission` | an ask is open in a session that is not idle; the earliest opened |
 //! | `stdin`, `tty`, `pipe` | a child of a running bash tool waits for it; `pipe` too where the tool waits though its own child is gone and a grandchild lives, which then holds the pipe |
@@ -22,7 +22,8 @@
 //! | – | else the agent's own label, else the first label, else `unknown` |
 
 use crate::cell::{Actor, CellFacts, actor};
-use crate::index::Index;
+use crate::index::{Index, agent_of};
+use crate::leads::{self, is_below};
 use crate::trace::{AskKind, Ended};
 
 /// What a cell that nobody settled is blocked on.
@@ -30,7 +31,7 @@ pub fn blocked_on(index: &Index<'_>, facts: &CellFacts) -> String {
     let waits = waits(index);
     let label = |role: &str| waits.iter().find(|(who, _)| *who == role).map(|&(_, on)| plain(on));
     let rules: [&dyn Fn() -> Option<&'static str>; 11] = [
-        &|| index.processes.values().any(|p| p.stopped.is_some() && p.ended.is_none()).then_some("stopped"),
+        &|| leads::to_stopped(index, &waits).then_some("stopped"),
         &|| spins(index).then_some("spin"),
         &|| exit(index, facts, label("agent")),
         &|| ask(index),
@@ -60,7 +61,7 @@ fn is_plain(tool: &str) -> bool {
 fn waits<'a>(index: &Index<'a>) -> Vec<(&'a str, &'a str)> {
     match index.ended {
         Some((_, Ended::Deadlock(waits) | Ended::Lasso { waits, .. })) => {
-            waits.iter().map(|(who, on)| (who.as_str(), on.as_str())).collect()
+            waits.iter().map(|(who, on)| (agent_of(who), on.as_str())).collect()
         }
         _ => Vec::new(),
     }
@@ -80,7 +81,7 @@ fn known(word: &str) -> Option<&'static str> {
 }
 
 fn spins(index: &Index<'_>) -> bool {
-    matches!(index.ended, Some((_, Ended::Horizon(why))) if why.contains("spin") || why.contains("steps"))
+    matches!(index.ended, Some((_, Ended::Lasso { cycle_ms: 0, .. })))
 }
 
 fn exit(index: &Index<'_>, facts: &CellFacts, agent: Option<&str>) -> Option<&'static str> {
@@ -119,10 +120,6 @@ fn bash(index: &Index<'_>, waits: &[(&str, &str)]) -> Option<&'static str> {
     let session = index.sessions.iter().find(|s| s.who == last.who && s.id == last.session)?;
     let taken_up = session.steps.iter().any(|&(at, _)| at > ended);
     (!taken_up && session.busy.last().is_some_and(|&(_, busy)| busy)).then_some("bash")
-}
-
-fn is_below(role: &str, above: &str) -> bool {
-    role.strip_prefix(above).is_some_and(|rest| rest.starts_with('.'))
 }
 
 /// What somebody below this process waits for that no process of its own gives.
@@ -198,6 +195,17 @@ mod tests {
     }
 
     #[test]
+    fn a_stopped_process_that_nobody_waits_for_is_not_what_it_hangs_on() {
+        let job = |cell: Cell| cell.spawn("agent.1").add("agent.1", What::Stopped("STOP".into()));
+        let reads = job(Cell::new().at(0).spawn("agent"));
+        assert_eq!(on(reads, &[("agent", "stdin"), ("agent.1", "stopped"), ("wrapper", "exit")]), "stdin");
+        let asks = job(Cell::new().started()).ask("que_1", "ses_1");
+        assert_eq!(on(asks, &[("agent", "question"), ("agent.1", "stopped"), ("client", "post")]), "question");
+        let frozen = Cell::new().started().add("agent", What::Stopped("STOP".into()));
+        assert_eq!(on(frozen, &[("agent", "stopped"), ("client", "post")]), "stopped");
+    }
+
+    #[test]
     fn the_agent_itself_and_its_surroundings() {
         let up = || Cell::new().at(0).spawn("agent");
         assert_eq!(on(up(), &[("agent", "stdin"), ("wrapper", "output")]), "stdin");
@@ -218,7 +226,11 @@ mod tests {
         assert_eq!(on(runs(), &[("agent", "child"), ("agent.1", "nothing")]), "child");
         assert_eq!(on(up(), &[("agent", "queue")]), "queue");
         assert_eq!(on(up(), &[]), "unknown");
-        let spun = up().add("", What::Ended(Ended::Horizon("agent.1 spins: 100000 steps in one instant".into())));
-        assert_eq!(blocked_on(&Index::of(&spun.trace()), &facts("none")), "spin");
+        let cycle = |cycle_ms| {
+            let waits = vec![("agent".to_owned(), "timer".to_owned())];
+            let trace = up().add("", What::Ended(Ended::Lasso { waits, cycle_ms })).trace();
+            blocked_on(&Index::of(&trace), &facts("none"))
+        };
+        assert_eq!((cycle(0), cycle(1)), ("spin".to_owned(), "timer".to_owned()));
     }
 }

@@ -324,9 +324,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn take(&mut self, at: At, who: &'a str, what: &'a What) {
-        // A restarted agent is the same agent: `agent~1` holds the sessions that `agent` held.
-        let restarted = who.strip_prefix("agent~").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
-        let who = if restarted { "agent" } else { who };
+        let who = agent_of(who);
         let index = &mut self.index;
         let act = |what| Act { at, who, what };
         match what {
@@ -459,6 +457,13 @@ impl<'a> Reader<'a> {
         });
         &mut sessions[place]
     }
+}
+
+/// The role under which a process is known here. A restarted agent is the same agent: `agent~2` holds the sessions that
+/// `agent` held.
+pub(crate) fn agent_of(role: &str) -> &str {
+    let restarted = role.strip_prefix("agent~").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
+    if restarted { "agent" } else { role }
 }
 
 fn unborn<'a>(at: At) -> Process<'a> {

@@ -15,6 +15,7 @@ pub mod index;
 pub mod invariants;
 pub mod json;
 pub mod layout;
+pub mod leads;
 pub mod meets;
 pub mod ndjson;
 pub mod row;
