@@ -3,15 +3,15 @@
 //! Invariant: no call blocks but one that the conductor answers. Under a conductor everything that another
 //! process or the conductor could notice is announced before the conductor is heard again.
 
-use super::control::{Channel, Ended, Key, Moved, Place, Said, To, Told, hash};
+use super::control::{Channel, Ended, Key, Moved, Place, Said, To, Told, TtyReads, hash};
 use super::descriptor::{self, Descriptor};
 use super::journal::{self, Journal, PLACE_ENV};
 use super::signals::{self, Signals};
 use super::spawn::{self, Order, Stream};
 use crate::Plan;
 use crate::os::{
-    BACKLOG, Child, Disposition, Errno, Exit, Fd, FdKind, Group, Os, Program, Read, Sig, Spawn, Stdio, Target, TtyMode,
-    Write,
+    BACKLOG, Child, Disposition, Errno, Exit, Fd, FdKind, Group, Os, Program, Read, Sig, Spawn, Stdio, Target,
+    TTY_QUOTA, Write, tty_takes,
 };
 use crate::plan::PLAN_ENV;
 use rehang_judge::{Fact, What};
@@ -25,9 +25,6 @@ use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Instant;
 
-/// What a terminal takes from a process in one resume, in bytes: see [`Os::write`].
-const TTY_QUOTA: usize = 2_048;
-
 /// What finds the program for a command line.
 pub type Programs = fn(&[String], Option<&Plan>) -> Result<Box<dyn Program>, String>;
 
@@ -35,7 +32,7 @@ pub type Programs = fn(&[String], Option<&Plan>) -> Result<Box<dyn Program>, Str
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Stop {
     Read(u32),
-    SetMode(u32, TtyMode),
+    SetMode(u32),
     Kill(i32, Sig),
 }
 
@@ -67,7 +64,10 @@ pub(super) struct RealOs {
     pub(super) at_end: Option<Stop>,
     held: BTreeMap<Key, u32>,
     moved: BTreeMap<Key, Moved>,
+    tty_reads: BTreeMap<Key, TtyReads>,
     tty_quota: usize,
+    /// What terminals take in this resume, where that is less than the quota: under a conductor.
+    tty_room: BTreeMap<Key, usize>,
     programs: Programs,
     exe: CString,
     /// Alone: how many times as fast as the wall clock its clock runs.
@@ -94,7 +94,9 @@ impl RealOs {
             at_end: None,
             held: BTreeMap::new(),
             moved: BTreeMap::new(),
+            tty_reads: BTreeMap::new(),
             tty_quota: TTY_QUOTA,
+            tty_room: BTreeMap::new(),
             programs,
             exe: own_binary(),
             speed: 1,
@@ -119,11 +121,12 @@ impl RealOs {
     }
 
     /// Begins a resume.
-    pub(super) fn begin(&mut self, now: Option<VTime>) {
+    pub(super) fn begin(&mut self, now: Option<VTime>, room: Vec<(Key, u64)>) {
         let ms = || u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let wall = || VTime(ms().saturating_mul(u64::from(self.speed)));
         self.now = now.unwrap_or_else(wall);
         self.tty_quota = TTY_QUOTA;
+        self.tty_room = room.into_iter().map(|(key, bytes)| (key, usize::try_from(bytes).unwrap_or(0))).collect();
     }
 
     /// What a descriptor refers to.
@@ -147,6 +150,9 @@ impl RealOs {
                 moved.wrote += 1;
             }
             self.say(Said::Moved(key, moved));
+        }
+        for (key, reads) in std::mem::take(&mut self.tty_reads) {
+            self.say(Said::TtyRead(key, reads));
         }
     }
 
@@ -234,9 +240,9 @@ impl RealOs {
                     let _ = signals::interrupted_by_cont(|| rustix::io::read(descriptor.fd(), &mut none));
                 }
             }
-            Stop::SetMode(fd, mode) => {
+            Stop::SetMode(fd) => {
                 if let Some(descriptor) = self.fds.get(&fd) {
-                    let _ = signals::interrupted_by_cont(|| descriptor::set_mode(descriptor.fd(), mode));
+                    let _ = signals::interrupted_by_cont(|| descriptor::set_mode(descriptor.fd()));
                 }
             }
             Stop::Kill(pid, sig) => drop(signals::send(pid, sig)),
@@ -293,10 +299,15 @@ impl Os for RealOs {
             return Read::Later;
         }
         let read = descriptor.read(max);
-        if let Read::Data(bytes) = &read
-            && self.conductor.is_some()
-        {
-            self.moved.entry(descriptor.key).or_default().read += bytes.len() as u64;
+        if self.conductor.is_some() {
+            match (&read, descriptor.kind) {
+                (Read::Data(bytes), FdKind::Tty) => {
+                    self.tty_reads.entry(descriptor.key).or_default().add(max, bytes);
+                }
+                (Read::Eof, FdKind::Tty) => self.tty_reads.entry(descriptor.key).or_default().add(max, &[]),
+                (Read::Data(bytes), _) => self.moved.entry(descriptor.key).or_default().read += bytes.len() as u64,
+                _ => {}
+            }
         }
         read
     }
@@ -304,15 +315,21 @@ impl Os for RealOs {
     fn write(&mut self, fd: Fd, bytes: &[u8]) -> Write {
         let Some(descriptor) = self.fds.get(&fd.0) else { return Write::Failed(Errno::BadFd) };
         let (kind, key) = (descriptor.kind, descriptor.key);
-        let limit = if kind == FdKind::Tty { self.tty_quota } else { bytes.len() };
-        let bytes = &bytes[..bytes.len().min(limit)];
-        if limit == 0 {
-            return Write::Later;
+        let mut bytes = bytes;
+        if kind == FdKind::Tty {
+            let room = self.tty_room.get(&key).copied().unwrap_or(usize::MAX);
+            bytes = &bytes[..tty_takes(&bytes[..bytes.len().min(self.tty_quota)], room)];
+            if bytes.is_empty() {
+                return Write::Later;
+            }
         }
         let written = descriptor.write(bytes);
         if let Write::Took(n) = written {
             if kind == FdKind::Tty {
                 self.tty_quota -= n;
+                if let Some(room) = self.tty_room.get_mut(&key) {
+                    *room -= n + bytes[..n].iter().filter(|b| **b == b'\n').count();
+                }
             }
             self.wrote(key, &bytes[..n]);
         }
@@ -349,19 +366,20 @@ impl Os for RealOs {
     fn open_tty(&mut self) -> Result<Fd, Errno> {
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let fd = rustix::fs::open("/dev/tty", flags, Mode::empty()).map_err(descriptor::errno)?;
-        let device = rustix::fs::fstat(&fd).map_or(0, |stat| stat.st_rdev);
+        // the descriptor of `/dev/tty` has a device number of its own; the terminal that it stands for has another
+        let device = descriptor::terminal_of(fd.as_fd()).map_err(descriptor::errno)?;
         Ok(self.install(Descriptor::opened(fd, FdKind::Tty, Key::Tty(device))))
     }
 
-    fn set_tty(&mut self, fd: Fd, mode: TtyMode) -> Write {
+    fn set_tty(&mut self, fd: Fd) -> Write {
         if self.kind(fd) != FdKind::Tty {
             return Write::Failed(Errno::NoTty);
         }
-        if self.is_put_off(Stop::SetMode(fd.0, mode), fd.0, Sig::Ttou) {
+        if self.is_put_off(Stop::SetMode(fd.0), fd.0, Sig::Ttou) {
             return Write::Later;
         }
         let Some(descriptor) = self.fds.get(&fd.0) else { return Write::Failed(Errno::NoTty) };
-        match signals::interrupted_by_cont(|| descriptor::set_mode(descriptor.fd(), mode)) {
+        match signals::interrupted_by_cont(|| descriptor::set_mode(descriptor.fd())) {
             Ok(()) => Write::Took(1),
             Err(rustix::io::Errno::INTR) => Write::Later,
             Err(error) => Write::Failed(descriptor::errno(error)),

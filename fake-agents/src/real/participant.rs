@@ -52,9 +52,9 @@ pub fn play(programs: Programs, argv: &[String]) -> ! {
     loop {
         let Some(conductor) = &mut os.conductor else { give_up("no conductor") };
         match hear(&mut conductor.channel) {
-            Told::Go(now, soon) => {
+            Told::Go(now, soon, room) => {
                 settle(&os, &soon);
-                os.begin(Some(now));
+                os.begin(Some(now), room);
                 match program.resume(&mut os) {
                     Next::Wait(next) => wait = announce(&mut os, next),
                     Next::Exit(code) => {

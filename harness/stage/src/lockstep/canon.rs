@@ -1,7 +1,8 @@
 //! The state of all participants and of everything in flight between them, for the proof of a lasso.
 //!
 //! Invariant: two equal encodings within one cell behave alike. Pids, ports and inodes never enter it: objects are
-//! numbered by their first appearance. Where content cannot be seen, the writes that it came from stand for it; where a
+//! numbered by their first appearance. Where content cannot be seen, the writes that it came from stand for it (of a
+//! terminal, the prediction that it is held to); where a
 //! process cannot be asked, the number of its stop does, with what it holds. Both may only miss a cycle, never invent one.
 
 use super::Kernel;
@@ -56,10 +57,17 @@ impl Kernel {
         }
         for key in seen {
             self.objects.canon(key, canon);
+            if let Key::Tty(device) = key
+                && let Some(terminal) = self.terminals.get(&device)
+            {
+                terminal.canon(canon);
+            }
         }
         for own in self.handles.iter().flatten() {
-            if let Own::Master { master, .. } = own {
-                canon.num(u64::from(master.modes().bits()));
+            if let Own::Master { session, .. } = own {
+                let session = self.sessions.get(session);
+                canon.num(session.map_or(u64::MAX, |s| of_group(s.foreground)));
+                canon.flag(session.is_some_and(|s| s.hung_up));
             }
         }
         Ok(())

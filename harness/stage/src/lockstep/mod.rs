@@ -28,6 +28,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use streams::Own;
 use table::{Aim, Process, Session, State};
+use tty::Terminal;
 
 /// How long a participant may say nothing, in real time: a hundred thousand times what it takes.
 const WATCHDOG: Duration = Duration::from_secs(10);
@@ -47,6 +48,8 @@ pub struct Kernel {
     sessions: BTreeMap<i32, Session>,
     objects: Objects,
     handles: Vec<Option<Own>>,
+    /// Terminals by device, those that were hung up included.
+    terminals: BTreeMap<u64, Terminal>,
     happened: Vec<Happened>,
     /// Stops of the cell so far.
     stops: u64,
@@ -105,6 +108,7 @@ impl Kernel {
         for (_, key) in &wait.write {
             match key {
                 Key::PipeWrite(_) | Key::Client(..) | Key::Server(..) => unknown = true,
+                Key::Tty(device) if self.terminals.get(device).is_some_and(|t| !t.writable()) => {}
                 _ => return Ok(true),
             }
         }
@@ -127,7 +131,7 @@ impl Kernel {
             Key::Listener(port) => Some(self.objects.waiting(port) > 0),
             Key::Client(..) | Key::Server(..) => Some(self.is_soon(key)),
             Key::PipeRead(_) => self.objects.inbound(key).filter(|flow| flow.unread()).map(|_| true),
-            Key::Tty(_) => None,
+            Key::Tty(device) => self.terminals.get(&device).map(Terminal::readable),
         }
     }
 
