@@ -220,22 +220,23 @@ pub struct Spawn {
     pub group: Group,
 }
 
-/// How a terminal treats what is typed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct TtyMode {
-    /// Typed bytes are echoed.
-    pub echo: bool,
-    /// Lines are edited by the kernel and come whole.
-    pub canonical: bool,
-    /// Ctrl-C, Ctrl-Z and Ctrl-\ become signals.
-    pub signals: bool,
-}
+/// What a terminal takes from a process in one resume, in bytes: with two for each line's end, below the 4,096 bytes of
+/// the kernel's buffer, so that the master is always drained before it can fill.
+pub const TTY_QUOTA: usize = 2_048;
 
-impl TtyMode {
-    /// As a terminal is at first.
-    pub const COOKED: TtyMode = TtyMode { echo: true, canonical: true, signals: true };
-    /// Every byte as it is typed, Ctrl-C as a byte.
-    pub const RAW: TtyMode = TtyMode { echo: false, canonical: false, signals: false };
+/// The least room of a terminal that counts as such, in bytes: a line's end needs two.
+pub const TTY_ROOM_MIN: usize = 2;
+
+/// How many of these bytes a terminal with this much room takes: a line's end goes out as two.
+pub fn tty_takes(bytes: &[u8], mut room: usize) -> usize {
+    let fits = |byte: &&u8| {
+        if room < TTY_ROOM_MIN {
+            return false;
+        }
+        room -= 1 + usize::from(**byte == b'\n');
+        true
+    };
+    bytes.iter().take_while(fits).count()
 }
 
 /// The operating system, as one process sees it. No call blocks.
@@ -253,7 +254,8 @@ pub trait Os {
 
     /// Reads at most `max` bytes.
     fn read(&mut self, fd: Fd, max: usize) -> Read;
-    /// Writes what the descriptor takes now. A terminal takes at most 2,048 bytes a resume.
+    /// Writes what the descriptor takes now. A terminal takes at most [`TTY_QUOTA`] bytes a resume, and none where too
+    /// much lies in it that nobody reads.
     fn write(&mut self, fd: Fd, bytes: &[u8]) -> Write;
     /// Closes a descriptor. One that is not open is no error.
     fn close(&mut self, fd: Fd);
@@ -264,8 +266,9 @@ pub trait Os {
 
     /// Opens `/dev/tty`: `NoDevice` without a controlling terminal.
     fn open_tty(&mut self) -> Result<Fd, Errno>;
-    /// Sets a terminal's mode. In a background group this stops the process (SIGTTOU), and it is `Later`.
-    fn set_tty(&mut self, fd: Fd, mode: TtyMode) -> Write;
+    /// Sets a terminal to the mode that the kernel makes it with: echo, whole lines, signals by key. No fake sets another.
+    /// In a background group this stops the process (SIGTTOU), and it is `Later`.
+    fn set_tty(&mut self, fd: Fd) -> Write;
     /// A terminal's rows and columns.
     fn tty_size(&self, fd: Fd) -> Option<(u16, u16)>;
 

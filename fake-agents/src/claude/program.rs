@@ -12,7 +12,7 @@ use super::release::Release;
 use super::screen::{Choice, PROMPT, Screen};
 use super::texts;
 use crate::inside::Inside;
-use crate::os::{Disposition, Fd, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, TtyMode, Wait, Write};
+use crate::os::{Disposition, Fd, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Wait, Write};
 use rehang_judge::Fact;
 use rehang_scenario::turns::Turn;
 use rehang_scenario::{Canon, Fault, ToolDoes, VTime};
@@ -115,7 +115,7 @@ impl Fake {
         for sig in [Sig::Int, Sig::Hup, Sig::Term] {
             os.on_signal(sig, Disposition::Catch);
         }
-        if tty && os.set_tty(STDIN, TtyMode::COOKED) == Write::Later {
+        if tty && os.set_tty(STDIN) == Write::Later {
             // claude-code#30779: stopped by SIGTTOU in the background, with --print too.
             return None;
         }

@@ -10,7 +10,7 @@ use super::engine::{About, Event, Out};
 use super::host::{Host, Outgoing};
 use super::release::Release;
 use super::state::{Body, ToolState};
-use crate::os::{Disposition, FdKind, Next, Os, Program, Read, STDIN, STDOUT, Sig, TtyMode, Wait, Write};
+use crate::os::{Disposition, FdKind, Next, Os, Program, Read, STDIN, STDOUT, Sig, Wait, Write};
 use crate::plan::Plan;
 use rehang_judge::Cause;
 use rehang_scenario::Canon;
@@ -64,7 +64,7 @@ impl Interactive {
     /// The first steps. `false`: the terminal has stopped it in the middle.
     fn begin(&mut self, os: &mut dyn Os) -> bool {
         let tty = os.kind(STDIN) == FdKind::Tty;
-        if tty && os.set_tty(STDIN, TtyMode::COOKED) == Write::Later {
+        if tty && os.set_tty(STDIN) == Write::Later {
             return false;
         }
         self.begun = true;

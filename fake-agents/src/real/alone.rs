@@ -58,7 +58,7 @@ pub fn play(programs: Programs, argv: &[String]) -> ! {
     }
     os.runs_alone(speed, journal);
     loop {
-        os.begin(None);
+        os.begin(None, Vec::new());
         match program.resume(&mut os) {
             Next::Wait(next) => wait(&mut os, &next, speed),
             Next::Exit(code) => {
@@ -88,7 +88,7 @@ fn refuse(argv: &[String], why: &str) -> ! {
 }
 
 fn wait(os: &mut RealOs, wait: &Wait, speed: u32) {
-    os.begin(None);
+    os.begin(None, Vec::new());
     let now = os.now;
     let caught = os.signals.fd();
     let mut polled: Vec<PollFd<'_>> = Vec::new();

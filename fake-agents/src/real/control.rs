@@ -63,6 +63,27 @@ pub struct Moved {
     pub hash: u64,
 }
 
+/// Reads of a terminal since the last announcement.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TtyReads {
+    /// How many bytes were asked for, how many came (0: the end of file), and how often that happened in a row.
+    pub reads: Vec<(u64, u64, u64)>,
+    /// FNV-1a of the bytes.
+    pub hash: u64,
+}
+
+impl TtyReads {
+    /// Adds a read that gave these bytes.
+    pub fn add(&mut self, asked: usize, bytes: &[u8]) {
+        let (asked, got) = (asked as u64, bytes.len() as u64);
+        self.hash = hash(self.hash, bytes);
+        match self.reads.last_mut() {
+            Some((a, g, times)) if (*a, *g) == (asked, got) => *times += 1,
+            _ => self.reads.push((asked, got, 1)),
+        }
+    }
+}
+
 /// What a process waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Waiting {
@@ -140,6 +161,8 @@ pub enum Said {
     Reaped(u32, Ended),
     /// So much went through this object.
     Moved(Key, Moved),
+    /// It read from a terminal.
+    TtyRead(Key, TtyReads),
     /// It is about to send a signal: the conductor answers `Now` or `AtEnd`.
     Kill(To, i32),
     /// It has sent it: the error's number, or 0. The conductor answers `Now`.
@@ -205,7 +228,8 @@ pub enum Told {
         /// Descriptors that will be readable at once: the kernel may still be at it.
         soon: Vec<u32>,
         /// How many bytes each connection that it holds takes before the next turn, unless that is a whole
-        /// [`SOCKET_WINDOW`](crate::os::SOCKET_WINDOW).
+        /// [`SOCKET_WINDOW`](crate::os::SOCKET_WINDOW); and each terminal that takes less than
+        /// [`TTY_QUOTA`](crate::os::TTY_QUOTA) line ends.
         room: Vec<(Key, usize)>,
     },
     /// To a `Kill` or `MayStop`: do it now. To a `Did`: go on.

@@ -4,7 +4,7 @@
 //! needs them to be. The persona sees its own numbers, the lowest free ones, as POSIX gives them.
 
 use super::control::Key;
-use crate::os::{Errno, FdKind, Read, TtyMode, Write};
+use crate::os::{Errno, FdKind, Read, Write};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::FileType;
 use rustix::termios::{LocalModes, OptionalActions};
@@ -105,7 +105,9 @@ impl Descriptor {
                 let writes = flags.contains(rustix::fs::OFlags::WRONLY);
                 (FdKind::Pipe, if writes { Key::PipeWrite(stat.st_ino) } else { Key::PipeRead(stat.st_ino) })
             }
-            FileType::CharacterDevice if rustix::termios::isatty(&fd) => (FdKind::Tty, Key::Tty(stat.st_rdev)),
+            FileType::CharacterDevice if rustix::termios::isatty(&fd) => {
+                (FdKind::Tty, Key::Tty(terminal_of(fd.as_fd()).unwrap_or(stat.st_rdev)))
+            }
             FileType::Socket => (FdKind::Socket, Key::Other),
             _ => (FdKind::Null, Key::Other),
         };
@@ -209,16 +211,26 @@ pub fn pipe() -> io::Result<(OwnedFd, OwnedFd, u64)> {
     Ok((lifted(read), lifted(write), inode))
 }
 
-/// Sets a terminal's mode.
+/// The device number of the terminal that this descriptor leads to, in the encoding of `stat`.
+///
+/// # Errors
+/// The kernel's.
+pub fn terminal_of(fd: BorrowedFd<'_>) -> Result<u64, rustix::io::Errno> {
+    use std::os::fd::AsRawFd;
+    let mut device: libc::c_uint = 0;
+    // SAFETY: TIOCGDEV writes one number.
+    match unsafe { libc::ioctl(fd.as_raw_fd(), libc::TIOCGDEV, &raw mut device) } {
+        0 => Ok(u64::from(device)),
+        _ => Err(rustix::io::Errno::from_raw_os_error(std::io::Error::last_os_error().raw_os_error().unwrap_or(0))),
+    }
+}
+
+/// Sets a terminal to echo, whole lines and signals by key.
 ///
 /// # Errors
 /// The kernel's; `EINTR` after a stop.
-pub fn set_mode(fd: BorrowedFd<'_>, mode: TtyMode) -> Result<(), rustix::io::Errno> {
+pub fn set_mode(fd: BorrowedFd<'_>) -> Result<(), rustix::io::Errno> {
     let mut termios = rustix::termios::tcgetattr(fd)?;
-    for (flag, on) in
-        [(LocalModes::ECHO, mode.echo), (LocalModes::ICANON, mode.canonical), (LocalModes::ISIG, mode.signals)]
-    {
-        termios.local_modes.set(flag, on);
-    }
+    termios.local_modes.insert(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
     rustix::termios::tcsetattr(fd, OptionalActions::Now, &termios)
 }

@@ -3,7 +3,7 @@
 //! Invariant: no call blocks but one that the conductor answers. Under a conductor everything that another
 //! process or the conductor could notice is announced before the conductor is heard again.
 
-use super::control::{Channel, Ended, Key, Moved, Place, Said, To, Told, hash};
+use super::control::{Channel, Ended, Key, Moved, Place, Said, To, Told, TtyReads, hash};
 use super::descriptor::{self, Descriptor};
 use super::journal::{self, Journal, PLACE_ENV};
 use super::signals::{self, Signals};
@@ -11,7 +11,7 @@ use super::spawn::{self, Order, Stream};
 use crate::Plan;
 use crate::os::{
     BACKLOG, Child, Disposition, Errno, Exit, Fd, FdKind, Group, Os, Program, Read, SOCKET_WINDOW, Sig, Spawn, Stdio,
-    Target, TtyMode, Write,
+    TTY_QUOTA, Target, Write, tty_takes,
 };
 use crate::plan::PLAN_ENV;
 use rehang_judge::{Fact, What};
@@ -25,9 +25,6 @@ use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Instant;
 
-/// What a terminal takes from a process in one resume, in bytes: see [`Os::write`].
-const TTY_QUOTA: usize = 2_048;
-
 /// What finds the program for a command line.
 pub type Programs = fn(&[String], Option<&Plan>) -> Result<Box<dyn Program>, String>;
 
@@ -35,7 +32,7 @@ pub type Programs = fn(&[String], Option<&Plan>) -> Result<Box<dyn Program>, Str
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Stop {
     Read(u32),
-    SetMode(u32, TtyMode),
+    SetMode(u32),
     Kill(i32, Sig),
 }
 
@@ -67,8 +64,10 @@ pub(super) struct RealOs {
     pub(super) at_end: Option<Stop>,
     held: BTreeMap<Key, u32>,
     moved: BTreeMap<Key, Moved>,
+    tty_reads: BTreeMap<Key, TtyReads>,
     tty_quota: usize,
-    /// How many bytes connections still take in this resume; a whole window where nothing else was said.
+    /// How much connections and terminals still take in this resume, under a conductor: without a word a whole window,
+    /// and the quota.
     room: BTreeMap<Key, usize>,
     programs: Programs,
     exe: CString,
@@ -96,6 +95,7 @@ impl RealOs {
             at_end: None,
             held: BTreeMap::new(),
             moved: BTreeMap::new(),
+            tty_reads: BTreeMap::new(),
             tty_quota: TTY_QUOTA,
             room: BTreeMap::new(),
             programs,
@@ -122,15 +122,11 @@ impl RealOs {
     }
 
     /// Begins a resume.
-    pub(super) fn begin(&mut self, now: Option<VTime>) {
+    pub(super) fn begin(&mut self, now: Option<VTime>, room: Vec<(Key, usize)>) {
         let ms = || u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let wall = || VTime(ms().saturating_mul(u64::from(self.speed)));
         self.now = now.unwrap_or_else(wall);
         self.tty_quota = TTY_QUOTA;
-    }
-
-    /// How much connections take in the resume that begins, as the conductor counts it.
-    pub(super) fn has_room(&mut self, room: Vec<(Key, usize)>) {
         self.room = room.into_iter().collect();
     }
 
@@ -155,6 +151,9 @@ impl RealOs {
                 moved.wrote += 1;
             }
             self.say(Said::Moved(key, moved));
+        }
+        for (key, reads) in std::mem::take(&mut self.tty_reads) {
+            self.say(Said::TtyRead(key, reads));
         }
     }
 
@@ -242,9 +241,9 @@ impl RealOs {
                     let _ = signals::interrupted_by_cont(|| rustix::io::read(descriptor.fd(), &mut none));
                 }
             }
-            Stop::SetMode(fd, mode) => {
+            Stop::SetMode(fd) => {
                 if let Some(descriptor) = self.fds.get(&fd) {
-                    let _ = signals::interrupted_by_cont(|| descriptor::set_mode(descriptor.fd(), mode));
+                    let _ = signals::interrupted_by_cont(|| descriptor::set_mode(descriptor.fd()));
                 }
             }
             Stop::Kill(pid, sig) => drop(signals::send(pid, sig)),
@@ -301,10 +300,15 @@ impl Os for RealOs {
             return Read::Later;
         }
         let read = descriptor.read(max);
-        if let Read::Data(bytes) = &read
-            && self.conductor.is_some()
-        {
-            self.moved.entry(descriptor.key).or_default().read += bytes.len() as u64;
+        if self.conductor.is_some() {
+            match (&read, descriptor.kind) {
+                (Read::Data(bytes), FdKind::Tty) => {
+                    self.tty_reads.entry(descriptor.key).or_default().add(max, bytes);
+                }
+                (Read::Eof, FdKind::Tty) => self.tty_reads.entry(descriptor.key).or_default().add(max, &[]),
+                (Read::Data(bytes), _) => self.moved.entry(descriptor.key).or_default().read += bytes.len() as u64,
+                _ => {}
+            }
         }
         read
     }
@@ -314,7 +318,10 @@ impl Os for RealOs {
         let (kind, key) = (descriptor.kind, descriptor.key);
         let counted = kind == FdKind::Socket && self.conductor.is_some();
         let limit = match kind {
-            FdKind::Tty => self.tty_quota,
+            FdKind::Tty => {
+                let room = self.room.get(&key).copied().unwrap_or(usize::MAX);
+                tty_takes(&bytes[..bytes.len().min(self.tty_quota)], room)
+            }
             FdKind::Socket if counted => self.room.get(&key).copied().unwrap_or(SOCKET_WINDOW),
             _ => bytes.len(),
         };
@@ -328,7 +335,12 @@ impl Os for RealOs {
         }
         if let Write::Took(n) = written {
             match kind {
-                FdKind::Tty => self.tty_quota -= n,
+                FdKind::Tty => {
+                    self.tty_quota -= n;
+                    if let Some(room) = self.room.get_mut(&key) {
+                        *room -= n + bytes[..n].iter().filter(|b| **b == b'\n').count();
+                    }
+                }
                 FdKind::Socket if counted => drop(self.room.insert(key, limit - n)),
                 _ => {}
             }
@@ -367,19 +379,20 @@ impl Os for RealOs {
     fn open_tty(&mut self) -> Result<Fd, Errno> {
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let fd = rustix::fs::open("/dev/tty", flags, Mode::empty()).map_err(descriptor::errno)?;
-        let device = rustix::fs::fstat(&fd).map_or(0, |stat| stat.st_rdev);
+        // the descriptor of `/dev/tty` has a device number of its own; the terminal that it stands for has another
+        let device = descriptor::terminal_of(fd.as_fd()).map_err(descriptor::errno)?;
         Ok(self.install(Descriptor::opened(fd, FdKind::Tty, Key::Tty(device))))
     }
 
-    fn set_tty(&mut self, fd: Fd, mode: TtyMode) -> Write {
+    fn set_tty(&mut self, fd: Fd) -> Write {
         if self.kind(fd) != FdKind::Tty {
             return Write::Failed(Errno::NoTty);
         }
-        if self.is_put_off(Stop::SetMode(fd.0, mode), fd.0, Sig::Ttou) {
+        if self.is_put_off(Stop::SetMode(fd.0), fd.0, Sig::Ttou) {
             return Write::Later;
         }
         let Some(descriptor) = self.fds.get(&fd.0) else { return Write::Failed(Errno::NoTty) };
-        match signals::interrupted_by_cont(|| descriptor::set_mode(descriptor.fd(), mode)) {
+        match signals::interrupted_by_cont(|| descriptor::set_mode(descriptor.fd())) {
             Ok(()) => Write::Took(1),
             Err(rustix::io::Errno::INTR) => Write::Later,
             Err(error) => Write::Failed(descriptor::errno(error)),

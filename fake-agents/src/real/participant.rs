@@ -55,8 +55,7 @@ pub fn play(programs: Programs, argv: &[String]) -> ! {
         match hear(&mut conductor.channel) {
             Told::Go { now, soon, room } => {
                 settle(&os, &soon);
-                os.begin(Some(now));
-                os.has_room(room);
+                os.begin(Some(now), room);
                 match program.resume(&mut os) {
                     Next::Wait(next) => wait = announce(&mut os, next),
                     Next::Exit(code) => {

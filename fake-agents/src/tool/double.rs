@@ -1,8 +1,7 @@
 //! An operating system in memory, for one process: what it reads is laid out beforehand, what it does is recorded.
 
 use crate::os::{
-    Child, Disposition, Errno, Exit, Fd, FdKind, Group, Next, Os, Program, Read, Sig, Spawn, Target, TtyMode, Wait,
-    Write,
+    Child, Disposition, Errno, Exit, Fd, FdKind, Group, Next, Os, Program, Read, Sig, Spawn, Target, Wait, Write,
 };
 use rehang_judge::Fact;
 use rehang_scenario::{Canon, VTime};
@@ -36,7 +35,7 @@ pub(super) struct Double {
     pub(super) sessions: u32,
     pub(super) pipes: u32,
     pub(super) closed: Vec<Fd>,
-    pub(super) tty_mode: Option<TtyMode>,
+    pub(super) tty_is_set: bool,
 }
 
 impl Double {
@@ -62,7 +61,7 @@ impl Double {
             sessions: 0,
             pipes: 0,
             closed: Vec::new(),
-            tty_mode: None,
+            tty_is_set: false,
         }
     }
 
@@ -159,11 +158,11 @@ impl Os for Double {
         if self.has_tty { Ok(TTY) } else { Err(Errno::NoDevice) }
     }
 
-    fn set_tty(&mut self, _fd: Fd, mode: TtyMode) -> Write {
+    fn set_tty(&mut self, _fd: Fd) -> Write {
         if self.in_background {
             return Write::Later;
         }
-        self.tty_mode = Some(mode);
+        self.tty_is_set = true;
         Write::Took(1)
     }
 

@@ -5,8 +5,8 @@
 
 use super::{EXIT_FAILED, EXIT_NOT_STARTED, EXIT_PIPE, children};
 use crate::os::{
-    Child, Disposition, Errno, Exit, Fd, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Target, TtyMode,
-    Wait, Write,
+    Child, Disposition, Errno, Exit, Fd, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Target, Wait,
+    Write,
 };
 use rehang_judge::Fact;
 use rehang_scenario::turns::{Final, Step};
@@ -300,7 +300,7 @@ impl Tool {
     }
 
     fn set_tty(&mut self, os: &mut dyn Os, fd: Fd) -> Flow {
-        match os.set_tty(fd, TtyMode::COOKED) {
+        match os.set_tty(fd) {
             Write::Later => {
                 self.phase = Phase::SettingTty(fd);
                 return rest(Wait { write: vec![fd], on: "tty", ..Wait::default() });

@@ -6,6 +6,7 @@
 pub mod bare;
 pub mod conductor;
 pub mod judged;
+pub mod line_discipline;
 pub mod lockstep;
 pub mod sim;
 pub mod worker;

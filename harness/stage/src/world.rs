@@ -3,6 +3,7 @@
 //! Invariants: nothing runs but by [`World::run`]; no call blocks for longer than a participant takes to come
 //! to its next wait; what a call changed stands in [`World::happened`] when it returns.
 
+use crate::line_discipline::FlowControl;
 use rehang_fakes::Plan;
 use rehang_fakes::os::{Errno, Exit, Read, Sig, Write};
 use rehang_judge::Fact;
@@ -144,6 +145,17 @@ pub enum WorldFault {
         /// How much there was.
         bytes: usize,
     },
+    /// A terminal did something else than the model of its line discipline, in which lockstep trusts.
+    #[error("a terminal was to give {expected:?} to what was typed, and gave {seen:?}")]
+    Terminal {
+        /// The echo that was predicted, or how much there is to read.
+        expected: String,
+        /// What the kernel gave.
+        seen: String,
+    },
+    /// Something was typed that the terminals of no stage know.
+    #[error(transparent)]
+    FlowControl(#[from] FlowControl),
 }
 
 /// A kernel with processes on it: the simulated one, or the real one.

@@ -1,7 +1,8 @@
 //! The state of all participants and of everything in flight between them, for the proof of a lasso.
 //!
 //! Invariant: two equal encodings within one cell behave alike. Pids, ports and inodes never enter it: objects are
-//! numbered by their first appearance. Where content cannot be seen, the writes that it came from stand for it; where a
+//! numbered by their first appearance. Where content cannot be seen, the writes that it came from stand for it (of a
+//! terminal, the prediction that it is held to); where a
 //! process cannot be asked, the number of its stop does, with what it holds. Both may only miss a cycle, never invent one.
 
 use super::Kernel;
@@ -21,7 +22,8 @@ impl Kernel {
             claim: _,    // not compared: it never changes
             processes,
             sessions,
-            objects: _, // written below, as far as somebody holds them
+            objects: _,   // not compared: written below, as far as somebody holds them
+            terminals: _, // not compared: written below, as far as somebody holds them
             handles,
             happened: _, // not compared: empty after each step
             stops: _,    // not compared: it numbers stops
@@ -116,11 +118,18 @@ impl Kernel {
             for waiting in self.objects.queue(key) {
                 canon.num(number(&mut seen, waiting));
             }
+            if let Key::Tty(device) = key
+                && let Some(terminal) = self.terminals.get(&device)
+            {
+                terminal.canon(canon);
+            }
             at += 1;
         }
         for own in self.handles.iter().flatten() {
-            if let Own::Master { master, .. } = own {
-                canon.num(u64::from(master.modes().bits()));
+            if let Own::Master { session, .. } = own {
+                let session = self.sessions.get(session);
+                canon.num(session.map_or(u64::MAX, |s| of_group(s.foreground)));
+                canon.flag(session.is_some_and(|s| s.hung_up));
             }
         }
         Ok(())

@@ -28,6 +28,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use streams::Own;
 use table::{Aim, Process, Session, State};
+use tty::Terminal;
 
 /// How long a participant may say nothing, in real time: a hundred thousand times what it takes.
 const WATCHDOG: Duration = Duration::from_secs(10);
@@ -47,6 +48,8 @@ pub struct Kernel {
     sessions: BTreeMap<i32, Session>,
     objects: Objects,
     handles: Vec<Option<Own>>,
+    /// Terminals by device, those that were hung up included.
+    terminals: BTreeMap<u64, Terminal>,
     happened: Vec<Happened>,
     /// Stops of the cell so far.
     stops: u64,
@@ -106,6 +109,7 @@ impl Kernel {
             match key {
                 Key::PipeWrite(_) => unknown = true,
                 Key::Client(..) | Key::Server(..) if self.objects.room(*key) == 0 => {}
+                Key::Tty(device) if self.terminals.get(device).is_some_and(|t| !t.writable()) => {}
                 _ => return Ok(true),
             }
         }
@@ -128,7 +132,7 @@ impl Kernel {
             Key::Listener(port) => Some(self.objects.waiting(port) > 0),
             Key::Client(..) | Key::Server(..) => Some(self.is_soon(key)),
             Key::PipeRead(_) => self.objects.inbound(key).filter(|flow| flow.unread()).map(|_| true),
-            Key::Tty(_) => None,
+            Key::Tty(device) => self.terminals.get(&device).map(Terminal::readable),
         }
     }
 

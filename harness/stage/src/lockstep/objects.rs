@@ -97,8 +97,6 @@ pub struct Objects {
     holders: BTreeMap<Key, u32>,
     /// Connections that were made to a port and not yet accepted, by the client's port, in their order.
     waiting: BTreeMap<u16, VecDeque<u16>>,
-    /// What went through a terminal, by device.
-    ttys: BTreeMap<u64, Moved>,
     /// Counts whatever could make a descriptor ready that was not.
     pub epoch: u64,
 }
@@ -184,20 +182,11 @@ impl Objects {
     /// So much went through.
     pub fn moved(&mut self, key: Key, moved: Moved) -> Result<(), TooMuch> {
         self.epoch += 1;
-        match key {
-            Key::Listener(port) => {
-                for _ in 0..moved.read {
-                    self.accept(port);
-                }
-                return Ok(());
+        if let Key::Listener(port) = key {
+            for _ in 0..moved.read {
+                self.accept(port);
             }
-            Key::Tty(device) => {
-                let tty = self.ttys.entry(device).or_default();
-                tty.read += moved.read;
-                tty.hash = hash(tty.hash, &moved.hash.to_le_bytes());
-                return Ok(());
-            }
-            _ => {}
+            return Ok(());
         }
         if moved.wrote > 0
             && let Some(stream) = outbound(key)
@@ -231,14 +220,8 @@ impl Objects {
                 flow.canon(canon);
             }
         }
-        match key {
-            Key::Listener(port) => drop(canon.num(self.waiting(port))),
-            Key::Tty(device) => {
-                // what lies in a terminal cannot be seen; what was typed and taken in all says at least as much
-                let tty = self.ttys.get(&device).copied().unwrap_or_default();
-                canon.num(tty.read);
-            }
-            _ => {}
+        if let Key::Listener(port) = key {
+            canon.num(self.waiting(port));
         }
     }
 }

@@ -49,6 +49,7 @@ pub(super) fn kernel(fakes: &Path, turn: MutexGuard<'static, ()>) -> Result<Kern
         sessions: BTreeMap::new(),
         objects: Objects::default(),
         handles: Vec::new(),
+        terminals: BTreeMap::new(),
         happened: Vec::new(),
         stops: 0,
         _turn: turn,
@@ -73,6 +74,7 @@ impl Kernel {
                 fault("opening a terminal", format!("{e}; /dev/ptmx and a mounted /dev/pts are needed"))
             })?;
             terminal = Some(master.slave.clone());
+            self.terminals.insert(master.device, super::tty::Terminal::default());
             streams.tty = Some(self.keep(Own::Master { master, session: 0 }));
         }
         match &terminal {
@@ -237,6 +239,7 @@ impl Kernel {
         self.processes.clear();
         self.sessions.clear();
         self.handles.clear();
+        self.terminals.clear();
         self.happened.clear();
         self.objects = Objects::default();
         self.stops = 0;

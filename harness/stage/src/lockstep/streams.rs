@@ -1,12 +1,12 @@
 //! The conductor's own ends: of pipes, terminals and connections.
 //!
-//! Invariant: what was announced as written is what comes out here, to the byte; a terminal's bytes alone are not
-//! counted, for the line discipline changes them.
+//! Invariant: what was announced as written is what comes out here, to the byte. Of a terminal's bytes that is held by
+//! [`super::tty`], for the line discipline changes them.
 
 use super::Kernel;
 use super::objects::{inbound, outbound};
 use super::table::Aim;
-use super::tty::{Master, signal_of};
+use super::tty::Master;
 use crate::world::{Handle, WorldFault};
 use rehang_fakes::os::{BACKLOG, Errno, FdKind, Read, Sig, Write};
 use rehang_fakes::real::control::Key;
@@ -53,7 +53,7 @@ impl Kernel {
     pub(super) fn read_own(&mut self, handle: Handle, max: usize) -> Result<Read, WorldFault> {
         let (fd, key) = match self.own(handle) {
             None => return Ok(Read::Failed(Errno::BadFd)),
-            Some(Own::Master { master, .. }) => return Ok(drain(master, max)),
+            Some(Own::Master { .. }) => return self.read_terminal(handle, max),
             Some(Own::Plain { fd, key }) => (fd.as_fd(), *key),
         };
         let Some(stream) = inbound(key) else { return Ok(Read::Failed(Errno::BadFd)) };
@@ -122,23 +122,6 @@ impl Kernel {
         Ok(written)
     }
 
-    fn type_own(&mut self, handle: Handle, bytes: &[u8]) -> Result<Write, WorldFault> {
-        self.objects.epoch += 1;
-        let Some(Own::Master { master, session }) = self.own(handle) else { return Ok(Write::Failed(Errno::BadFd)) };
-        let signals = master.has_signals();
-        let written = match master.type_in(bytes) {
-            Ok(0) | Err(rustix::io::Errno::AGAIN) => return Ok(Write::Later),
-            Ok(n) => n,
-            Err(error) => return Ok(Write::Failed(descriptor::errno(error))),
-        };
-        if signals && let Some(foreground) = self.sessions.get(session).map(|s| s.foreground) {
-            for sig in bytes[..written].iter().filter_map(|&b| signal_of(b)) {
-                self.follow(Aim::Group(foreground), sig)?;
-            }
-        }
-        Ok(Write::Took(written))
-    }
-
     pub(super) fn close_own(&mut self, handle: Handle, reset: bool) -> Result<(), WorldFault> {
         let Some(own) = self.handles.get_mut(handle.0 as usize).and_then(Option::take) else { return Ok(()) };
         self.objects.epoch += 1;
@@ -154,7 +137,9 @@ impl Kernel {
                 Ok(())
             }
             Own::Master { master, session } => {
+                let device = master.device;
                 drop(master);
+                self.terminal_is_hung_up(device);
                 self.hang_up(session)
             }
         }
@@ -223,20 +208,6 @@ impl Kernel {
         self.objects.hold(key);
         Ok(Some(self.keep(Own::Plain { fd: socket, key })))
     }
-}
-
-/// All that has come out, up to `max`: one read of a master ends where one of the kernel's buffers does, and where
-/// that is depends on when its worker ran.
-fn drain(master: &Master, max: usize) -> Read {
-    let mut all = Vec::new();
-    while all.len() < max {
-        match descriptor::read(master.fd(), max - all.len()) {
-            Read::Data(bytes) => all.extend(bytes),
-            other if all.is_empty() => return other,
-            _ => break,
-        }
-    }
-    Read::Data(all)
 }
 
 /// Waits for what the kernel has taken at the other end of a connection.

@@ -118,8 +118,8 @@ impl Kernel {
         let soon = self.get(proc).wait.read.iter().filter(|(_, key)| self.is_soon(*key)).map(|(fd, _)| *fd);
         let soon = soon.collect();
         let sockets = self.get(proc).holds.iter().filter(|key| matches!(key, Key::Client(..) | Key::Server(..)));
-        let room = sockets.map(|&key| (key, self.objects.room(key)));
-        let room = room.filter(|(_, room)| *room != SOCKET_WINDOW).collect();
+        let sockets = sockets.map(|&key| (key, self.objects.room(key))).filter(|(_, room)| *room != SOCKET_WINDOW);
+        let room = sockets.chain(self.scarce_room()).collect();
         let process = self.get_mut(proc);
         process.state = State::Waiting;
         process.retries = false;
@@ -130,7 +130,7 @@ impl Kernel {
             let mut fds = std::mem::take(&mut parcel.fds);
             while let Some(said) = self.next(proc, &mut parcel)? {
                 if self.take_in(proc, said, &mut fds)? {
-                    return Ok(());
+                    return self.drain_terminals(proc);
                 }
             }
         }
@@ -190,7 +190,9 @@ impl Kernel {
                 self.objects.release(key);
             }
             Said::Reaped(nth, ended) => self.reaped(proc, nth, ended.exit())?,
+            Said::Moved(Key::Tty(device), moved) => self.has_printed(device, moved.wrote),
             Said::Moved(key, moved) => self.account(proc, key, moved)?,
+            Said::TtyRead(Key::Tty(device), reads) => self.has_read(proc, device, &reads)?,
             Said::Kill(to, number) => return self.kill_for(proc, to, number),
             Said::MayStop(_, number) => {
                 let sig = signals::from_number(number).unwrap_or(Sig::Ttin);
@@ -219,7 +221,7 @@ impl Kernel {
                 self.settle(vec![(proc, Exit::Code(code))])?;
                 return Ok(true);
             }
-            Said::Did(_) | Said::Ready(_) | Said::State(_) => {
+            Said::TtyRead(..) | Said::Did(_) | Said::Ready(_) | Said::State(_) => {
                 return Err(WorldFault::Fake(format!("{} answers what it was not asked", self.get(proc).role)));
             }
         }

@@ -1,7 +1,7 @@
 //! The simulated kernel: processes, pipes, terminals, sessions and loopback in one address space.
 //!
-//! Invariant: it behaves as the real kernel did where `lockstep` was measured. What it does not model
-//! (see `tty`), a scenario that needs it names in `stages`.
+//! Invariant: it behaves as the real kernel does; `docs/kernel-behaviours.md` lists what is compared, and
+//! `tests/kernel.rs` compares it. A scenario that needs what is not modelled says so in `stages`.
 
 mod net;
 mod os;
@@ -9,11 +9,12 @@ mod pipe;
 mod process;
 mod tty;
 
+use crate::line_discipline::LineDiscipline;
 use crate::world::{Change, Handle, Happened, Launch, Left, Proc, Streams, World, WorldFault};
 use net::{Connection, Listener};
 use pipe::Pipe;
 use process::{Desc, Process, State};
-use rehang_fakes::os::{BACKLOG, Errno, Read, Sig, Write};
+use rehang_fakes::os::{BACKLOG, Errno, Read, Sig, TTY_ROOM_MIN, Write, tty_takes};
 use rehang_scenario::{Canon, Terminal, VTime};
 use std::collections::BTreeMap;
 use tty::Tty;
@@ -105,7 +106,7 @@ impl Kernel {
             Desc::PipeRead(id) => self.pipes[id].readable(),
             Desc::PipeWrite(_) => false,
             Desc::Tty(id) => self.ttys[id].readable(),
-            Desc::Master(id) => !self.ttys[id].drained(),
+            Desc::Master(id) => self.ttys[id].line.has_output(),
             Desc::Listener(id) => !self.listeners[id].waiting.is_empty(),
             Desc::Socket(id, side) => self.connections[id].readable(side),
         }
@@ -115,7 +116,9 @@ impl Kernel {
         match desc {
             Desc::PipeWrite(id) => self.pipes[id].writable(),
             Desc::Socket(id, side) => self.connections[id].room(side) > 0,
-            Desc::Null | Desc::PipeRead(_) | Desc::Tty(_) | Desc::Master(_) | Desc::Listener(_) => true,
+            // a terminal that was hung up gives an error at once
+            Desc::Tty(id) => !self.ttys[id].master || self.ttys[id].line.room() >= TTY_ROOM_MIN,
+            Desc::Null | Desc::PipeRead(_) | Desc::Master(_) | Desc::Listener(_) => true,
         }
     }
 
@@ -133,9 +136,11 @@ impl Kernel {
             }
             Desc::Tty(id) => {
                 let tty = &mut self.ttys[id];
-                match tty.read(max) {
-                    // a terminal that was hung up reads as its end (`hung_up_tty_read`)
-                    _ if !tty.master => Read::Eof,
+                // a terminal that was hung up reads as its end (`hung_up_tty_read`)
+                if !tty.master {
+                    return Read::Eof;
+                }
+                match tty.line.read(max) {
                     Some(line) if line.is_empty() => Read::Eof,
                     Some(line) => Read::Data(line),
                     None => Read::Later,
@@ -143,7 +148,7 @@ impl Kernel {
             }
             Desc::Master(id) => {
                 let tty = &mut self.ttys[id];
-                let bytes = tty.drain(max);
+                let bytes = tty.line.drain(max);
                 match bytes.is_empty() {
                     false => Read::Data(bytes),
                     true if tty.slaves == 0 => Read::Failed(Errno::Io),
@@ -166,6 +171,16 @@ impl Kernel {
         }
     }
 
+    /// Types the first piece of a text at a terminal, and sends the signals that this brings about.
+    fn type_in(&mut self, id: usize, text: &[u8]) -> Result<Write, WorldFault> {
+        let typed = self.ttys[id].line.type_in(text)?;
+        for sig in typed.signals {
+            let group = self.ttys[id].foreground;
+            self.signal_group(group, sig);
+        }
+        Ok(if typed.taken == 0 { Write::Later } else { Write::Took(typed.taken) })
+    }
+
     fn write_desc(&mut self, desc: Desc, bytes: &[u8]) -> Write {
         match desc {
             Desc::Null => Write::Took(bytes.len()),
@@ -184,16 +199,13 @@ impl Kernel {
                 if !tty.master {
                     return Write::Failed(Errno::Io);
                 }
-                tty.print(bytes);
-                Write::Took(bytes.len())
-            }
-            Desc::Master(id) => {
-                let signals = self.ttys[id].type_in(bytes);
-                let group = self.ttys[id].foreground;
-                for sig in signals {
-                    self.signal_group(group, sig);
+                match tty_takes(bytes, tty.line.room()) {
+                    0 => Write::Later,
+                    n => {
+                        tty.line.print(&bytes[..n]);
+                        Write::Took(n)
+                    }
                 }
-                Write::Took(bytes.len())
             }
             Desc::Socket(id, side) => {
                 let connection = &mut self.connections[id];
@@ -210,13 +222,14 @@ impl Kernel {
                 connection.ends[1 - side].inbox.extend_from_slice(&bytes[..room]);
                 if room > 0 { Write::Took(room) } else { Write::Later }
             }
-            Desc::PipeRead(_) | Desc::Listener(_) => Write::Failed(Errno::BadFd),
+            Desc::PipeRead(_) | Desc::Listener(_) | Desc::Master(_) => Write::Failed(Errno::BadFd),
         }
     }
 
     /// The master is closed: the session's leader gets HUP and CONT; the foreground group gets HUP when the leader dies.
     fn hang_up(&mut self, id: usize) {
         self.ttys[id].master = false;
+        self.ttys[id].line = LineDiscipline::new();
         // it controls nobody any more, and what it held is gone
         for p in self.all().filter(|&p| self.get(p).controlling == Some(id)).collect::<Vec<_>>() {
             self.get_mut(p).controlling = None;
@@ -372,7 +385,11 @@ impl World for Kernel {
     }
 
     fn write(&mut self, handle: Handle, bytes: &[u8]) -> Result<Write, WorldFault> {
-        Ok(self.desc(handle).map_or(Write::Failed(Errno::BadFd), |desc| self.write_desc(desc, bytes)))
+        match self.desc(handle) {
+            None => Ok(Write::Failed(Errno::BadFd)),
+            Some(Desc::Master(id)) => self.type_in(id, bytes),
+            Some(desc) => Ok(self.write_desc(desc, bytes)),
+        }
     }
 
     fn close(&mut self, handle: Handle, reset: bool) -> Result<(), WorldFault> {

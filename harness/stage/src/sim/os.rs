@@ -6,14 +6,10 @@ use super::Kernel;
 use super::process::{Desc, Process, State};
 use crate::world::{Change, Proc};
 use rehang_fakes::os::{
-    Child, Disposition, Errno, Exit, Fd, FdKind, Group, Os, Read, Sig, Spawn, Stdio, Target, TtyMode, Write,
+    Child, Disposition, Errno, Exit, Fd, FdKind, Group, Os, Read, Sig, Spawn, Stdio, Target, Write,
 };
 use rehang_judge::Fact;
 use rehang_scenario::VTime;
-
-/// What a terminal takes from a process in one resume: below the 4,096 bytes of the kernel's buffer, so that
-/// the master is always drained before it can fill.
-pub(super) const TTY_QUOTA: usize = 2_048;
 
 /// The kernel through the eyes of one process.
 pub(super) struct View<'a> {
@@ -102,8 +98,11 @@ impl Os for View<'_> {
         if quota == 0 {
             return Write::Later;
         }
-        self.kernel.get_mut(self.me).tty_quota -= quota;
-        self.kernel.write_desc(desc, &bytes[..quota])
+        let written = self.kernel.write_desc(desc, &bytes[..quota]);
+        if let Write::Took(n) = written {
+            self.kernel.get_mut(self.me).tty_quota -= n;
+        }
+        written
     }
 
     fn close(&mut self, fd: Fd) {
@@ -134,15 +133,12 @@ impl Os for View<'_> {
         }
     }
 
-    fn set_tty(&mut self, fd: Fd, mode: TtyMode) -> Write {
+    fn set_tty(&mut self, fd: Fd) -> Write {
         let Some(Desc::Tty(tty)) = self.desc(fd) else { return Write::Failed(Errno::NoTty) };
         match self.stops(tty, Sig::Ttou) {
             Ok(true) => Write::Later,
             Err(errno) => Write::Failed(errno),
-            Ok(false) => {
-                self.kernel.ttys[tty].mode = mode;
-                Write::Took(1)
-            }
+            Ok(false) => Write::Took(1),
         }
     }
 

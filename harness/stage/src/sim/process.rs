@@ -7,7 +7,7 @@ use super::Kernel;
 use super::net::Listener;
 use super::os::View;
 use crate::world::{Change, Proc};
-use rehang_fakes::os::{Disposition, Exit, Next, Program, Sig, Wait};
+use rehang_fakes::os::{Disposition, Exit, Next, Program, Sig, TTY_QUOTA, Wait};
 use rehang_scenario::{Canon, VTime};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
@@ -179,7 +179,7 @@ impl Kernel {
         let Some(mut program) = process.program.take() else { return };
         process.state = State::Running;
         process.retries = false;
-        process.tty_quota = super::os::TTY_QUOTA;
+        process.tty_quota = TTY_QUOTA;
         let next = program.resume(&mut View { kernel: self, me: proc, now });
         let process = self.get_mut(proc);
         if !process.alive() {
@@ -329,7 +329,8 @@ impl Kernel {
             }
         }
         if let Some(tty) = self.ttys.iter().position(|tty| sid == pid && tty.session == sid) {
-            let foreground = self.ttys[tty].foreground;
+            // a terminal without a session has no foreground: its keys reach nobody
+            let foreground = std::mem::take(&mut self.ttys[tty].foreground);
             self.ttys[tty].session = 0;
             for p in self.all().filter(|&p| self.get(p).controlling == Some(tty)).collect::<Vec<_>>() {
                 self.get_mut(p).controlling = None;
