@@ -1,30 +1,33 @@
 //! Two states with equal encodings behave alike for ever: what every `canon` promises, held against every strategy.
 //!
-//! Words of a small alphabet are played, many of them one letter apart. Wherever two words end in states with equal
-//! encodings, the same further letters must give the same acts and the same deadlines, as far as they are played.
-//! The host's part is played as it is written: requests are known by their places in the order of their ids, what an
-//! answer says of times is as long ago in both, and no message is older than the run that it belongs to.
+//! Words of a small alphabet are played, at random but rather what is asked for than anything else, and from each state
+//! on the way some letters more. Wherever two words end in states with equal encodings, the same further letters must
+//! give the same acts and the same deadlines. The host's part is played as it is written: requests are known by their
+//! places in the order of their ids and then of sending, what an answer says of times is as long ago in both, and no message is older than
+//! the run that it belongs to.
 //!
 //! Invariant: the words are a function of the strategy's name, so a failure comes back, cut down to what it needs.
 
-use super::letters::{self, Letter};
+use super::letters::{self, Kind, Letter};
 use crate::testing::Bench;
 use crate::{Act, Seen};
 use rehang_scenario::VTime;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// How many words are begun, and how many are played a few letters from each.
-const ROUNDS: usize = 60;
-const VARIANTS: usize = 14;
-/// The longest word, and the longest common continuation.
-const WORD_MAX: usize = 14;
-const FUTURE_MAX: usize = 10;
-/// With how many words of the same encoding each is compared, over how many continuations.
-const PARTNERS: usize = 3;
-const FUTURES: usize = 3;
+/// How many words are played, and the longest.
+const WORDS: usize = 120;
+const WORD_MAX: usize = 20;
+/// How many letters are tried from each state on the way.
+const BRANCHES: usize = 3;
+/// How many letters of the alphabet a word is made of, besides those that say what was looked at: few meet each other
+/// often.
+const FEW: usize = 7;
+/// How long what two words have in common behind them is, and how often a state is compared with itself.
+const FUTURE_LEN: usize = 24;
+const COMPARED_MAX: usize = 100;
 /// Fewer comparisons than this say nothing.
-const COMPARED_MIN: usize = 200;
+const COMPARED_MIN: usize = 100;
 
 type Word = Vec<Letter>;
 
@@ -32,14 +35,16 @@ type Word = Vec<Letter>;
 struct Play {
     bench: Bench,
     begun: Option<VTime>,
-    /// The requests under way, in the order of sending.
+    /// The requests under way, in the order of sending; what was sent before a comparison, in the order of ids.
     sent: Vec<u32>,
+    /// What it looks at: the letters that say what it sees are of this kind.
+    looks: Option<Kind>,
 }
 
 impl Play {
     /// A strategy that has seen this much.
     fn of(spec: &str, word: &[Letter]) -> Play {
-        let mut play = Play { bench: Bench::of(spec), begun: None, sent: Vec::new() };
+        let mut play = Play { bench: Bench::of(spec), begun: None, sent: Vec::new(), looks: None };
         // Not at zero, where an instant that was never set would look like the begin.
         play.bench.now = VTime(50_000_000);
         for letter in word {
@@ -65,14 +70,18 @@ impl Play {
         let now = self.bench.now;
         let acts = match letter {
             Letter::Wait(ms) => self.bench.until(now.0 + ms),
+            Letter::Due => self.bench.until(self.bench.strategy.deadline().map_or(now.0, |at| at.0.max(now.0))),
             Letter::See(seen) => {
+                if self.looks == letter.kind() {
+                    self.looks = None;
+                }
                 if matches!(seen, Seen::Started { .. }) {
                     self.begun = Some(now);
                 }
                 self.see(seen.clone())
             }
             Letter::Respond(which, status, body) => match self.landed(*which) {
-                Some(id) => self.see(Seen::Response { id, status: *status, body: dated(body, now, age, false) }),
+                Some(id) => self.see(Seen::Response { id, status: *status, body: dated(body, now, age) }),
                 None => Vec::new(),
             },
             Letter::Fail(which, why) => match self.landed(*which) {
@@ -88,17 +97,10 @@ impl Play {
         self.bench.see(seen).into_iter().map(|act| (now, act)).collect()
     }
 
-    /// The request at this place in the order of ids is over.
+    /// The request at this place is over.
     fn landed(&mut self, which: usize) -> Option<u32> {
-        let mut ids = self.sent.clone();
-        ids.sort_unstable();
-        let id = *ids.get(which.checked_rem(ids.len())?)?;
-        self.sent.retain(|sent| *sent != id);
-        Some(id)
-    }
-
-    fn place(&self, id: u32) -> usize {
-        self.sent.iter().filter(|sent| **sent < id).count()
+        let at = which.checked_rem(self.sent.len())?;
+        Some(self.sent.remove(at))
     }
 
     /// An act without what names nothing: ids of requests, and times that are only printed.
@@ -106,28 +108,54 @@ impl Play {
         match act {
             Act::Request { id, method, path, body, timeout } => {
                 self.sent.push(id);
-                format!("request {} {method} {path} {body} {timeout:?}", self.place(id))
+                format!("request {method} {path} {body} {timeout:?}")
             }
             Act::Cancel { id } => {
-                let place = self.place(id);
+                let place = self.sent.iter().position(|sent| *sent == id);
                 self.sent.retain(|sent| *sent != id);
-                format!("cancel {place}")
+                format!("cancel {place:?}")
             }
+            Act::CountChildren => self.looks_at(Kind::Children),
+            Act::FindPid => self.looks_at(Kind::Pid),
+            Act::LookAtWorker => self.looks_at(Kind::Worker),
             act => without_times(&format!("{act:?}")),
         }
     }
+
+    fn looks_at(&mut self, kind: Kind) -> String {
+        self.looks = Some(kind);
+        format!("looks at {kind:?}")
+    }
+
+    /// What may well come next: what it waits for, or anything.
+    fn next(&self, dice: &mut Dice, letters: &[Letter]) -> Letter {
+        let of_kind = |kind: Option<Kind>, dice: &mut Dice| {
+            let fit: Vec<&Letter> = letters.iter().filter(|letter| letter.kind() == kind).collect();
+            (!fit.is_empty()).then(|| fit[dice.below(fit.len())].clone())
+        };
+        let chance = dice.below(8);
+        let wanted = if chance < 4 && self.looks.is_some() {
+            of_kind(self.looks, dice)
+        } else if chance < 3 && !self.sent.is_empty() {
+            of_kind(Some(Kind::Answer), dice)
+        } else if chance < 5 && self.bench.strategy.deadline().is_some() {
+            Some(Letter::Due)
+        } else {
+            None
+        };
+        wanted.unwrap_or_else(|| letters[dice.below(letters.len())].clone())
+    }
 }
 
-/// The body of an answer: numbers under `time` are ages, of which none is above `age`.
-fn dated(body: &Value, now: VTime, age: u64, is_time: bool) -> Value {
+/// The body of an answer: what was so many milliseconds ago has its time, and nothing is older than `age`.
+fn dated(body: &Value, now: VTime, age: u64) -> Value {
     match body {
-        Value::Object(all) => {
-            let dated =
-                |(key, value): (&String, &Value)| (key.clone(), dated(value, now, age, key == "time" || is_time));
-            Value::Object(all.iter().map(dated).collect())
-        }
-        Value::Array(all) => Value::Array(all.iter().map(|value| dated(value, now, age, is_time)).collect()),
-        Value::Number(ago) if is_time => Value::from(now.0 - ago.as_u64().unwrap_or(0).min(age)),
+        Value::Object(all) => all.iter().map(|(key, value)| (key.clone(), dated(value, now, age))).collect(),
+        Value::Array(all) => all.iter().map(|value| dated(value, now, age)).collect(),
+        Value::String(text) => match text.strip_suffix(letters::AGO).and_then(|ago| ago.parse::<u64>().ok()) {
+            Some(ago) => Value::from(now.0 - ago.min(age)),
+            None => body.clone(),
+        },
         other => other.clone(),
     }
 }
@@ -148,25 +176,26 @@ fn without_times(text: &str) -> String {
     blank
 }
 
-/// Where two states with equal encodings part: the letter of the continuation, and what each does there.
-fn parts(spec: &str, a: &[Letter], b: &[Letter], future: &[Letter]) -> Option<String> {
+/// Where two states with equal encodings part: what each does there. What is played is added to `future`.
+fn parts(spec: &str, a: &[Letter], b: &[Letter], mut next: impl FnMut(&Play) -> Option<Letter>) -> Option<String> {
     let (mut a, mut b) = (Play::of(spec, a), Play::of(spec, b));
     if a.state() != b.state() {
         return None;
     }
+    // What stands at the same place in the order of ids is the same request.
+    a.sent.sort_unstable();
+    b.sent.sort_unstable();
     let left = |play: &Play| play.bench.strategy.deadline().map(|at| at.since(play.bench.now).as_ms());
-    let mut at = 0;
     loop {
         if left(&a) != left(&b) {
-            return Some(format!("deadlines before letter {at}: in {:?} ms, in {:?} ms", left(&a), left(&b)));
+            return Some(format!("deadlines: in {:?} ms, in {:?} ms", left(&a), left(&b)));
         }
-        let letter = future.get(at)?;
+        let letter = next(&a)?;
         let age = a.age().min(b.age());
-        let (first, second) = (a.take(letter, age), b.take(letter, age));
+        let (first, second) = (a.take(&letter, age), b.take(&letter, age));
         if first != second {
-            return Some(format!("acts at letter {at}:\n  {first:?}\n  {second:?}"));
+            return Some(format!("acts:\n  {first:?}\n  {second:?}"));
         }
-        at += 1;
     }
 }
 
@@ -184,69 +213,84 @@ impl Dice {
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         ((mixed ^ (mixed >> 31)) % n.max(1) as u64) as usize
     }
+}
 
-    fn letter(&mut self, letters: &[Letter]) -> Letter {
-        letters[self.below(letters.len())].clone()
-    }
-
-    fn word(&mut self, letters: &[Letter], most: usize) -> Word {
-        (0..1 + self.below(most)).map(|_| self.letter(letters)).collect()
-    }
-
-    /// The word with one or two letters put in, left out, replaced, or moved.
-    fn variant(&mut self, word: &[Letter], letters: &[Letter]) -> Word {
-        let mut word = word.to_vec();
-        for _ in 0..1 + self.below(2) {
-            let at = self.below(word.len());
-            match self.below(4) {
-                0 => word.insert(at, self.letter(letters)),
-                1 if word.len() > 1 => drop(word.remove(at)),
-                2 if word.len() > 1 => {
-                    let letter = word.remove(at);
-                    let to = self.below(word.len() + 1);
-                    word.insert(to, letter);
-                }
-                _ => word[at] = self.letter(letters),
-            }
+impl Dice {
+    /// Some letters of an alphabet: up to three of each kind, and a few others.
+    fn few(&mut self, all: &[Letter]) -> Vec<Letter> {
+        let mut letters = Vec::new();
+        let kinds = [Kind::Answer, Kind::Children, Kind::Pid, Kind::Worker].map(Some);
+        for (kind, most) in kinds.into_iter().map(|kind| (kind, 3)).chain([(None, FEW)]) {
+            let fit: Vec<&Letter> = all.iter().filter(|letter| letter.kind() == kind).collect();
+            let count = if fit.is_empty() { 0 } else { 1 + self.below(most) };
+            letters.extend((0..count).map(|_| fit[self.below(fit.len())].clone()));
         }
-        word
+        letters
+    }
+}
+
+/// Words by the states that they lead to.
+#[derive(Default)]
+struct Ends {
+    words: BTreeMap<(Vec<u8>, Vec<usize>), Vec<Word>>,
+    compared: usize,
+}
+
+impl Ends {
+    /// Takes a word, and compares it with one that leads to an equal state.
+    fn take(&mut self, spec: &str, state: (Vec<u8>, Vec<usize>), word: &[Letter], dice: &mut Dice, letters: &[Letter]) {
+        let same = self.words.entry(state).or_default();
+        if same.len() > COMPARED_MAX || same.iter().any(|other| other == word) {
+            return;
+        }
+        if !same.is_empty() {
+            let other = &same[dice.below(same.len())];
+            let mut future = Word::new();
+            let parted = parts(spec, other, word, |play| {
+                let letter = (future.len() < FUTURE_LEN).then(|| play.next(dice, letters))?;
+                future.push(letter.clone());
+                Some(letter)
+            });
+            if parted.is_some() {
+                fail(spec, [other.clone(), word.to_vec(), future]);
+            }
+            self.compared += 1;
+        }
+        same.push(word.to_vec());
     }
 }
 
 /// Plays words, and compares those with equal encodings.
-fn check(spec: &str, letters: &[Letter]) {
+fn check(spec: &str, all: &[Letter]) {
     let mut dice = Dice::of(spec);
-    let mut ends: BTreeMap<(Vec<u8>, Vec<usize>), Vec<Word>> = BTreeMap::new();
-    let mut compared = 0;
-    for _ in 0..ROUNDS {
-        // Most runs begin before anything else.
-        let begin = (dice.below(4) > 0).then(|| letters[0].clone());
-        let base: Word = begin.into_iter().chain(dice.word(letters, WORD_MAX)).collect();
-        for variant in 0..VARIANTS {
-            let word = if variant == 0 { base.clone() } else { dice.variant(&base, letters) };
-            let same = ends.entry(Play::of(spec, &word).state()).or_default();
-            for _ in 0..PARTNERS.min(same.len()) {
-                let partner = &same[dice.below(same.len())];
-                for _ in 0..FUTURES {
-                    let future = dice.word(letters, FUTURE_MAX);
-                    compared += 1;
-                    if parts(spec, partner, &word, &future).is_some() {
-                        fail(spec, [partner.clone(), word, future]);
-                    }
-                }
-            }
-            if !same.contains(&word) {
-                same.push(word);
+    let mut ends = Ends::default();
+    for _ in 0..WORDS {
+        let letters = dice.few(all);
+        let mut play = Play::of(spec, &[]);
+        let mut word = Word::new();
+        for at in 0..WORD_MAX {
+            // Most runs begin before anything else.
+            let begins = at == 0 && dice.below(4) > 0;
+            let letter = if begins { all[0].clone() } else { play.next(&mut dice, &letters) };
+            play.take(&letter, play.age());
+            word.push(letter);
+            ends.take(spec, play.state(), &word, &mut dice, &letters);
+            for _ in 0..BRANCHES {
+                let mut branch = word.clone();
+                branch.insert(at + 1 - dice.below(2), letters[dice.below(letters.len())].clone());
+                ends.take(spec, Play::of(spec, &branch).state(), &branch, &mut dice, &letters);
             }
         }
     }
-    assert!(compared >= COMPARED_MIN, "{spec}: only {compared} comparisons");
+    assert!(ends.compared >= COMPARED_MIN, "{spec}: only {} comparisons", ends.compared);
 }
 
 /// Cuts down what parts, and says it.
 fn fail(spec: &str, mut case: [Word; 3]) -> ! {
-    let parts = |[a, b, future]: &[Word; 3]| parts(spec, a, b, future);
-    // A letter before the others is left out of both words: else their ages differ.
+    let parts = |[a, b, future]: &[Word; 3]| {
+        let mut letters = future.iter();
+        parts(spec, a, b, |_| letters.next().cloned())
+    };
     let mut again = true;
     while std::mem::take(&mut again) {
         for words in [&[0_usize][..], &[1], &[2], &[0, 1]] {
@@ -260,7 +304,8 @@ fn fail(spec: &str, mut case: [Word; 3]) -> ! {
         }
     }
     let [a, b, future] = &case;
-    panic!("{spec}: equal encodings\n  {a:#?}\n  {b:#?}\n, then\n  {future:#?}\nparts: {:?}", parts(&case));
+    let parted = parts(&case).unwrap_or_default();
+    panic!("{spec}: equal encodings behind\n  {a:?}\nand behind\n  {b:?}\nthen\n  {future:?}\npart in {parted}");
 }
 
 #[test]

@@ -8,17 +8,48 @@ use crate::{Ask, Seen, Stream};
 use rehang_scenario::Terminal;
 use serde_json::{Value, json};
 
+/// What is behind a number that is an age in the body of an answer.
+pub const AGO: &str = " ms ago";
+
 /// What happens next.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Letter {
     /// Nothing, for so many milliseconds.
     Wait(u64),
+    /// Nothing, until the strategy's deadline.
+    Due,
     /// This is seen.
     See(Seen),
-    /// A request under way is answered: its place, the status, the body (with ages under `time`).
+    /// A request under way is answered: its place, the status, the body (see [`AGO`]).
     Respond(usize, u16, Value),
     /// A request under way is lost.
     Fail(usize, &'static str),
+}
+
+/// What a letter may be asked for as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A request is answered or lost.
+    Answer,
+    /// The server's children were counted.
+    Children,
+    /// The server's pid was looked for.
+    Pid,
+    /// The worker was looked at.
+    Worker,
+}
+
+impl Letter {
+    /// What it is the answer to, if it is one.
+    pub fn kind(&self) -> Option<Kind> {
+        match self {
+            Letter::Respond(..) | Letter::Fail(..) => Some(Kind::Answer),
+            Letter::See(Seen::Children(_)) => Some(Kind::Children),
+            Letter::See(Seen::Pid(_)) => Some(Kind::Pid),
+            Letter::See(Seen::Worker(_)) => Some(Kind::Worker),
+            Letter::See(_) | Letter::Wait(_) | Letter::Due => None,
+        }
+    }
 }
 
 fn see(all: impl IntoIterator<Item = Seen>) -> Vec<Letter> {
@@ -250,13 +281,13 @@ pub fn companion() -> Vec<Letter> {
         letters.extend([Letter::Fail(which, "closed"), Letter::Fail(which, "timeout")]);
         letters.extend([Letter::Respond(which, 404, Value::Null), Letter::Respond(which, 200, json!([]))]);
         for body in [
-            last("msg_1", json!({"created": 1_000}), None, bash("")),
-            last("msg_1", json!({"created": 70_000}), None, bash("x")),
-            last("msg_2", json!({"created": 1_000}), None, words("so far")),
-            last("msg_2", json!({"created": 95_000}), None, json!([])),
-            last("msg_2", json!({"created": 1_000}), None, words("quota")),
-            last("msg_2", json!({"created": 2_000, "completed": 1_000}), Some("stop"), words("done")),
-            last("msg_2", json!({"created": 2_000, "completed": 1_000}), None, words("cut")),
+            last("msg_1", json!({"created": "1000 ms ago"}), None, bash("")),
+            last("msg_1", json!({"created": "70000 ms ago"}), None, bash("x")),
+            last("msg_2", json!({"created": "1000 ms ago"}), None, words("so far")),
+            last("msg_2", json!({"created": "95000 ms ago"}), None, json!([])),
+            last("msg_2", json!({"created": "1000 ms ago"}), None, words("quota")),
+            last("msg_2", json!({"created": "2000 ms ago", "completed": "1000 ms ago"}), Some("stop"), words("done")),
+            last("msg_2", json!({"created": "2000 ms ago", "completed": "1000 ms ago"}), None, words("cut")),
         ] {
             letters.push(Letter::Respond(which, 200, body));
         }
