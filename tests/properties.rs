@@ -52,8 +52,7 @@ fn main() -> ExitCode {
 /// Whatever `none` plays completes, fails, is stopped, or is shown to hang.
 fn ends(scenario: &Scenario) -> Result<(), TestCaseError> {
     let rows = rows(on_sim(&unit(scenario, &["none"]))?)?;
-    let proof = rows[0].proof.as_deref();
-    prop_assert!(proof != Some("horizon") || spins(scenario) || grows(scenario), "nothing is proved");
+    prop_assert!(rows[0].outcome != "undecided" || spins(scenario) || grows(scenario), "nothing is proved");
     Ok(())
 }
 
@@ -78,7 +77,7 @@ fn is_unharmed(scenario: &Scenario) -> Result<(), TestCaseError> {
     let rows = rows(on_sim(&unit(scenario, &stacks(scenario)))?)?;
     let (none, ours) = rows.split_first().ok_or_else(|| TestCaseError::fail("no cell ran"))?;
     for row in ours {
-        let unseen = none.outcome == "hung" && leaves(scenario);
+        let unseen = ["hung", "undecided"].contains(&none.outcome.as_str()) && leaves(scenario);
         let excused = |name: &String| none.broken.contains(name) || (name == "left-behind" && unseen);
         let broken: Vec<&String> = row.broken.iter().filter(|name| !excused(name)).collect();
         prop_assert!(broken.is_empty(), "{} breaks {broken:?}; none: {}", row.strategy, none.outcome);
@@ -172,7 +171,7 @@ fn rows(answer: Answer) -> Result<Vec<Row>, TestCaseError> {
 }
 
 /// Whether a model's stream may break for ever behind a subagent's call in a release that leaves what the broken stream
-/// began: each retry adds a subagent that runs on, so no state ever comes back, and `horizon` is all that can be said.
+/// began: each retry adds a subagent that runs on, so no state ever comes back, and it stays undecided.
 fn grows(scenario: &Scenario) -> bool {
     let leaves = Release::of(&scenario.agent).is_ok_and(|release| !release.retry_stops_tools);
     let breaks = |fault: &Fault| matches!(fault, Fault::Model(_));
@@ -180,7 +179,7 @@ fn grows(scenario: &Scenario) -> bool {
     leaves && scenario.faults.iter().any(breaks) && scenario.turns.iter().any(task)
 }
 
-/// Whether a program of the scenario is left in the background by whoever ends well: where `none` hangs, nobody looks.
+/// Whether a program of the scenario is left in the background by whoever ends well: where `none` comes to no end, nobody looks.
 fn leaves(scenario: &Scenario) -> bool {
     serde_json::to_string(scenario).is_ok_and(|text| text.contains("\"background\"") || text.contains("\"setsid\""))
 }

@@ -115,18 +115,19 @@ impl Report<'_> {
 
     fn counts(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut proofs: BTreeMap<&str, usize> = BTreeMap::new();
-        for cell in &self.outcome.cells {
-            if let Some(proof) = cell.row.as_ref().and_then(|row| row.proof.as_deref()) {
+        let mut undecided = 0;
+        for row in self.outcome.cells.iter().filter_map(|cell| cell.row.as_ref()) {
+            if let Some(proof) = row.proof.as_deref() {
                 *proofs.entry(proof).or_default() += 1;
             }
+            undecided += usize::from(row.outcome == UNDECIDED);
         }
-        let horizon = proofs.remove(HORIZON);
         let proofs: Vec<String> = proofs.iter().map(|(proof, n)| format!("{n} by {proof}")).collect();
         if !proofs.is_empty() {
             writeln!(out, "hangs proved: {}", proofs.join(", "))?;
         }
-        if let Some(n) = horizon {
-            writeln!(out, "hangs not proved, virtual time ran out: {n}")?;
+        if undecided > 0 {
+            writeln!(out, "undecided, neither an end nor a proof of a hang: {undecided}")?;
         }
         let (only, cells) = (self.selected.lockstep_only, self.selected.cells);
         if only > 0 {
@@ -246,13 +247,8 @@ fn mechanisms(board: &Scoreboard, width: usize) -> String {
     lines.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// The word of a hang that nothing proves: virtual time ran out.
-const HORIZON: &str = "horizon";
-
-/// What a hang's proof is, said behind a verdict.
-pub fn proved(proof: &str) -> String {
-    if proof == HORIZON { "not proved: virtual time ran out".to_owned() } else { format!("proved by {proof}") }
-}
+/// The outcome of a cell that was given up without an end and without a proof of a hang.
+const UNDECIDED: &str = "undecided";
 
 /// So many of what has a plural with an `s`.
 pub fn counted(n: usize, what: &str) -> String {
@@ -316,13 +312,6 @@ fn bounded(timeline: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rehang_scenario::model::Proof;
-
-    #[test]
-    fn a_horizon_is_no_proof() {
-        assert_eq!(proved("lasso"), "proved by lasso");
-        assert_eq!(proved(rehang_judge::verdict::proof_word(Proof::Horizon)), "not proved: virtual time ran out");
-    }
 
     #[test]
     fn a_long_timeline_keeps_its_head_and_its_tail() {

@@ -40,6 +40,16 @@ terminals = ["null"]
 outcome = "completed"
 "#;
 
+/// Says so much that it is given up: neither its end nor a hang is shown.
+fn endless(outcome: &str) -> String {
+    let print = "x".repeat(100_000);
+    format!(
+        "title = \"Says without end\"\nmechanism = \"F8\"\nterminals = [\"null\"]\n\
+         agent = {{ program = [{{ every = {{ every = \"1s\", times = 10000, print = \"{print}\" }} }}] }}\n\n\
+         [[expect]]\noutcome = \"{outcome}\"\n"
+    )
+}
+
 fn command(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rehang"));
     command.env("REHANG_FAKES", env!("CARGO_BIN_EXE_rehang")).env("NO_COLOR", "1");
@@ -195,4 +205,32 @@ fn what_cannot_be_read_or_told_apart_hides_no_other_file() {
     let (said, code) = check(&["one", "one/scenarios/a.toml"]);
     assert!(said.contains("1 right"), "{said}");
     assert_eq!(code, Some(0));
+}
+
+#[test]
+fn what_is_undecided_is_no_hang() {
+    let run = |outcome: &str, format: &str| {
+        let files = folder(&[("endless.toml", &endless(outcome))]);
+        let args = ["run", "--scenarios", ".", "--strategy", "none", "--stage", "sim", "--format", format];
+        let out = rehang(files.path(), &args);
+        (out.status.code(), String::from_utf8_lossy(&out.stdout).into_owned())
+    };
+    assert_eq!(run("undecided", "human").0, Some(0), "it is expected");
+    let (code, human) = run("completed", "human");
+    assert_eq!(code, Some(1), "a hang that nobody expected were 3");
+    for text in [
+        "expected completed, got undecided: what it says fills more than 128 MiB",
+        "undecided, neither an end nor a proof of a hang: 1",
+        "none      ?",
+        "? undecided",
+    ] {
+        assert!(human.contains(text), "{text}\n{human}");
+    }
+    assert!(!human.contains("hangs proved"), "{human}");
+    let row = run("undecided", "json").1;
+    let row: serde_json::Value = serde_json::from_str(row.lines().next().expect("a row")).expect("JSON");
+    let is = ["outcome", "proof", "blocked_on", "expected"].map(|key| row[key].clone());
+    assert_eq!(is, ["undecided".into(), serde_json::Value::Null, serde_json::Value::Null, true.into()]);
+    let (code, junit) = run("completed", "junit");
+    assert!(code == Some(1) && junit.contains("got undecided"), "{code:?}");
 }

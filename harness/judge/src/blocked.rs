@@ -7,7 +7,6 @@
 //! | word | when |
 //! |---|---|
 //! | `stopped` | the agent, or a process that its wait leads to, is stopped by a signal (SIGTTIN, SIGTTOU, SIGSTOP): see [`crate::leads`] |
-//! | `spin` | the state repeats within one instant: somebody takes steps without time passing |
 //! | `exit` | the agent's result is out and its process lives on |
 //! | `question`, `permission` | an ask is open in a session that is not idle; the earliest opened |
 //! | `stdin`, `tty`, `pipe` | a child of a running bash tool waits for it; `pipe` too where the tool waits though its own child is gone and a grandchild lives, which then holds the pipe |
@@ -19,6 +18,7 @@
 //! | `worker` | somebody waits for the companion's worker |
 //! | `post` | a client's prompt has no response, though the server is idle or its last step ended regularly |
 //! | `event` | a client waits for an event, though the server is idle, its last step ended regularly, or it is gone |
+//! | `spin` | the state repeats within one instant: somebody takes steps without time passing |
 //! | – | else the agent's own label, else the first label, else `unknown` |
 
 use crate::cell::{Actor, CellFacts, actor};
@@ -32,7 +32,6 @@ pub fn blocked_on(index: &Index<'_>, facts: &CellFacts) -> String {
     let label = |role: &str| waits.iter().find(|(who, _)| *who == role).map(|&(_, on)| plain(on));
     let rules: [&dyn Fn() -> Option<&'static str>; 11] = [
         &|| leads::to_stopped(index, &waits).then_some("stopped"),
-        &|| spins(index).then_some("spin"),
         &|| exit(index, facts, label("agent")),
         &|| ask(index),
         &|| bash(index, &waits),
@@ -42,6 +41,7 @@ pub fn blocked_on(index: &Index<'_>, facts: &CellFacts) -> String {
         &|| (index.alive("agent") && index.sessions.iter().any(|s| asks_model(s, index))).then_some("model"),
         &|| index.running_tools().any(|tool| is_plain(tool.tool)).then_some("tool"),
         &|| client(index, &waits),
+        &|| spins(index).then_some("spin"),
     ];
     if let Some(word) = rules.iter().find_map(|rule| rule()) {
         return word.to_owned();

@@ -28,8 +28,11 @@ pub struct CellFacts {
     pub answerer: bool,
     /// Roles or programs that may be left on purpose.
     pub survives: Vec<String>,
-    /// The latest end that the strategies' own constants allow, from the cell's begin; none where they bound nothing.
+    /// The latest end of a run that the strategies' own constants allow, from the run's begin; `None` if they bound
+    /// no run.
     pub bound: Option<Span>,
+    /// The latest end of the caller's loop, all of its runs, from the cell's begin; `None` if nothing bounds it.
+    pub bound_of_runs: Option<Span>,
     /// By strategy (`idle@f54b32f`), the constants that it really runs with, in the units of their names.
     pub effective: BTreeMap<String, BTreeMap<String, u64>>,
 }
@@ -49,6 +52,7 @@ impl CellFacts {
             answerer: false,
             survives: Vec::new(),
             bound: None,
+            bound_of_runs: None,
             effective: BTreeMap::new(),
         }
     }

@@ -224,8 +224,8 @@ pub struct Index<'a> {
     pub acts: Vec<Act<'a>>,
     /// Who held the run to be over, in order.
     pub settled: Vec<Settlement<'a>>,
-    /// When the caller's last run began, where it is not the first.
-    pub again: Option<At>,
+    /// When each run of the caller's ended that was not its last: the next one begins there.
+    pub run_overs: Vec<At>,
     /// Questions that never became asks.
     pub preempted: Vec<Preempted<'a>>,
     /// The agents' own results: the process, when, whether it went well, the text.
@@ -251,6 +251,11 @@ impl<'a> Index<'a> {
     /// Whether a process is alive at the end; one that was never seen to start counts as alive.
     pub fn alive(&self, role: &str) -> bool {
         self.processes.get(role).is_none_or(|p| p.ended.is_none())
+    }
+
+    /// Whether something happened in the caller's last run, and not in one before it.
+    pub fn of_last_run(&self, at: At) -> bool {
+        self.run_overs.last().is_none_or(|over| *over < at)
     }
 
     /// Whether a session is busy at the end of the instant `t`; none where nothing was stated.
@@ -364,7 +369,7 @@ impl<'a> Reader<'a> {
             What::Acts(what) => index.acts.push(act(Did::Acts(what))),
             What::Fault(what) => index.acts.push(act(Did::Fault(what))),
             What::Settled { outcome, cause, text } => index.settled.push(Settlement { at, who, outcome, cause, text }),
-            What::RunOver { .. } => index.again = Some(at),
+            What::RunOver { .. } => index.run_overs.push(at),
             What::Ended(ended) => index.ended = Some((at, ended)),
             What::Left { what } => index.left.push((who, at, what)),
             What::Adopted

@@ -117,6 +117,7 @@ fn outcome(verdict: &Verdict, baseline: Option<&Verdict>, expected: &Expected) -
         Expected::Hung(on) => {
             (matches!(is, Outcome::Hung { blocked_on, .. } if blocked_on == on), format!("hung on {on}"), true)
         }
+        Expected::Undecided => (is.is_undecided(), "undecided".to_owned(), false),
         Expected::Stopped(by) => {
             (matches!(is, Outcome::Stopped { cause } if cause == by), format!("stopped by {by}"), false)
         }
@@ -210,6 +211,7 @@ fn missing(who: &str, reports: &[&Policy], wanted: &Policy) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::testing::*;
+    use crate::trace::Ended;
     use crate::{judge, verdict};
     use expect_test::expect;
     use rehang_scenario::Span;
@@ -261,6 +263,31 @@ mod tests {
             Outcome: expected stopped by wall, got stopped by idle
         "#]]
         .assert_eq(&lines(stopped(), &rule(Expected::Stopped("wall".into()))));
+    }
+
+    #[test]
+    fn what_is_undecided_is_expected_by_name_and_is_no_hang() {
+        let given_up =
+            || Cell::new().started().at(9).add("", crate::What::Ended(Ended::Horizon("virtual time ran out".into())));
+        expect![""].assert_eq(&lines(given_up(), &rule(Expected::Undecided)));
+        expect![[r#"
+            Outcome: expected completed, got undecided: virtual time ran out
+        "#]]
+        .assert_eq(&lines(given_up(), &rule(Expected::Completed)));
+        expect![[r#"
+            Outcome: expected hung on question, got undecided: virtual time ran out
+        "#]]
+        .assert_eq(&lines(given_up(), &rule(Expected::Hung("question".into()))));
+        expect![[r#"
+            UnexpectedHang: expected undecided, got hung on question (deadlock)
+        "#]]
+        .assert_eq(&lines(hung(), &rule(Expected::Undecided)));
+        let as_none = |none: Cell| {
+            let none = verdict(&none.trace(), &facts("none"));
+            let judged = judge(&given_up().trace(), &facts("idle@off"), Some(&none)).unwrap();
+            meets(&judged, Some(&none), &rule(Expected::AsNone)).len()
+        };
+        assert_eq!((as_none(given_up()), as_none(hung())), (0, 1));
     }
 
     #[test]

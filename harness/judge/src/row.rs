@@ -21,13 +21,13 @@ pub struct Row {
     pub stage: String,
     /// The seed.
     pub seed: u64,
-    /// `completed`, `stopped`, `failed` or `hung`.
+    /// `completed`, `stopped`, `failed`, `hung` or `undecided`.
     pub outcome: String,
-    /// The cause of a stop, the reason of a failure.
+    /// The cause of a stop, the reason of a failure, what ran out where it is undecided.
     pub cause: Option<String>,
     /// What a hang is blocked on.
     pub blocked_on: Option<String>,
-    /// The proof of a hang.
+    /// The proof of a hang: `deadlock` or `lasso`.
     pub proof: Option<String>,
     /// What the strategies reported, merged: of two that claim the same thing the later one stands.
     pub policy: Option<Policy>,
@@ -51,7 +51,7 @@ impl Row {
         let (cause, blocked_on, proof) = match &verdict.outcome {
             Outcome::Completed => (None, None, None),
             Outcome::Stopped { cause } => (Some(cause.clone()), None, None),
-            Outcome::Failed { reason } => (Some(reason.clone()), None, None),
+            Outcome::Failed { reason } | Outcome::Undecided { why: reason } => (Some(reason.clone()), None, None),
             Outcome::Hung { blocked_on, proof } => {
                 (None, Some(blocked_on.clone()), Some(proof_word(*proof).to_owned()))
             }
@@ -93,6 +93,7 @@ fn merged(verdict: &Verdict) -> Option<Policy> {
 mod tests {
     use super::*;
     use crate::testing::*;
+    use crate::trace::{Ended, What};
     use crate::verdict;
     use expect_test::expect;
 
@@ -111,5 +112,8 @@ mod tests {
         let hung = Cell::new().started().ask("que_1", "ses_1").deadlock(&[("agent", "question")]);
         expect![[r#"{"scenario":"a/b","strategy":"idle@off","terminal":"null","stage":"sim","seed":1,"outcome":"hung","cause":null,"blocked_on":"question","proof":"deadlock","policy":null,"rejected":0,"virtual_ms":0,"wall_us":12,"trace_sha256":"00ff","broken":[],"expected":true}"#]]
             .assert_eq(&json(hung));
+        let given_up = Cell::new().started().at(9).add("", What::Ended(Ended::Horizon("virtual time ran out".into())));
+        expect![[r#"{"scenario":"a/b","strategy":"idle@off","terminal":"null","stage":"sim","seed":1,"outcome":"undecided","cause":"virtual time ran out","blocked_on":null,"proof":null,"policy":null,"rejected":0,"virtual_ms":9,"wall_us":12,"trace_sha256":"00ff","broken":[],"expected":true}"#]]
+            .assert_eq(&json(given_up));
     }
 }

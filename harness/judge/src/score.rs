@@ -14,6 +14,8 @@
 //! | fails or is stopped | the same | `untouched` |
 //! | fails or is stopped | hangs | `harmed` |
 //! | fails or is stopped | otherwise | as where it hangs |
+//! | is undecided | whatever it does | `undecided` |
+//! | whatever it does | is undecided | `undecided` |
 //!
 //! A truth is broken by `rejected-without-cause`, `untrue-report`, `double-or-invented-reply` and
 //! `unfinished`: an end that was bought with a lie. Late ends and leftovers are told in their own columns of
@@ -36,8 +38,8 @@ const NOTHING: &str = "–";
 /// The widest legend, in columns.
 const LEGEND_WIDTH: usize = 100;
 /// What the marks of the grid mean.
-const MARKS_LEGEND: [&str; 6] =
-    ["r resolved", "s stopped truthfully", "m missed", "W stopped wrongly", "H harmed", "· untouched"];
+const MARKS_LEGEND: [&str; 7] =
+    ["r resolved", "s stopped truthfully", "? undecided", "m missed", "W stopped wrongly", "H harmed", "· untouched"];
 /// What the columns of times mean; they count the cells that the strategy changed.
 const TIMES_LEGEND: [&str; 4] = [
     "virtual time from the last material progress, median…longest",
@@ -56,6 +58,8 @@ pub enum Score {
     Resolved,
     /// A hang is ended, and the truth is told of it.
     Stopped,
+    /// Without the strategy or with it, neither an end nor a proof of a hang came.
+    Undecided,
     /// A hang goes on.
     Missed,
     /// A hang is ended with a lie.
@@ -66,8 +70,15 @@ pub enum Score {
 
 impl Score {
     /// All of them, from best to worst.
-    pub const ALL: [Score; 6] =
-        [Score::Untouched, Score::Resolved, Score::Stopped, Score::Missed, Score::Wrongly, Score::Harmed];
+    pub const ALL: [Score; 7] = [
+        Score::Untouched,
+        Score::Resolved,
+        Score::Stopped,
+        Score::Undecided,
+        Score::Missed,
+        Score::Wrongly,
+        Score::Harmed,
+    ];
 
     /// Its word; in capitals what a strategy has to answer for.
     pub fn word(self) -> &'static str {
@@ -75,6 +86,7 @@ impl Score {
             Score::Untouched => "untouched",
             Score::Resolved => "resolved",
             Score::Stopped => "stopped",
+            Score::Undecided => "undecided",
             Score::Missed => "MISSED",
             Score::Wrongly => "WRONGLY",
             Score::Harmed => "HARMED",
@@ -87,6 +99,7 @@ impl Score {
             Score::Untouched => '·',
             Score::Resolved => 'r',
             Score::Stopped => 's',
+            Score::Undecided => '?',
             Score::Missed => 'm',
             Score::Wrongly => 'W',
             Score::Harmed => 'H',
@@ -105,6 +118,7 @@ pub fn classify(verdict: &Verdict, baseline: &Verdict) -> Score {
     let lies = verdict.breaches.iter().any(|breach| truths.contains(&breach.invariant));
     let (with, without) = (&verdict.outcome, &baseline.outcome);
     match (without, with) {
+        (Outcome::Undecided { .. }, _) | (_, Outcome::Undecided { .. }) => Score::Undecided,
         (Outcome::Completed, Outcome::Completed) if baseline.transcript.differs(&verdict.transcript).is_none() => {
             Score::Untouched
         }
@@ -141,6 +155,8 @@ pub struct ScoreRow {
     pub resolved: u64,
     /// See [`Score::Stopped`].
     pub stopped: u64,
+    /// See [`Score::Undecided`].
+    pub undecided: u64,
     /// See [`Score::Missed`].
     pub missed: u64,
     /// See [`Score::Wrongly`].
@@ -189,7 +205,11 @@ impl Scoreboard {
 
     /// Adds a cell. The cell under `none` is given its own verdict as baseline.
     pub fn add(&mut self, facts: &CellFacts, verdict: &Verdict, baseline: &Verdict) {
-        let score = classify(verdict, baseline);
+        self.count(facts, verdict, classify(verdict, baseline));
+    }
+
+    /// Adds a cell whose score is known otherwise than by [`classify`].
+    pub fn count(&mut self, facts: &CellFacts, verdict: &Verdict, score: Score) {
         let mechanism = Mechanism::of(if facts.control { CONTROL } else { &facts.mechanism });
         for mechanism in [Mechanism::of(""), mechanism] {
             self.lines.entry((facts.strategy.clone(), mechanism)).or_default().add(score, verdict);
@@ -224,11 +244,17 @@ impl Scoreboard {
     /// progress; where they have no room beside the counts they stand below them, for those strategies that have some.
     pub fn table_within(&self, width: usize) -> String {
         let heads = |heads: &[&str]| -> Vec<String> { heads.iter().map(|&head| head.to_owned()).collect() };
-        let header = heads(&["strategy", "cells", "resolved", "stopped", "missed", "wrongly", "harmed", "untouched"]);
+        let totals = self.totals();
+        // Nearly every board has none of it, and the room for it is scarce.
+        let undecided = totals.iter().any(|row| row.undecided > 0);
+        let mut header =
+            heads(&["strategy", "cells", "resolved", "stopped", "missed", "wrongly", "harmed", "untouched"]);
+        header.extend(undecided.then(|| "undecided".to_owned()));
         let (mut counts, mut times) = (vec![header], vec![heads(&["verdict", "kill", "gone"])]);
-        for row in self.totals() {
+        for row in totals {
             let numbers = [row.cells, row.resolved, row.stopped, row.missed, row.wrongly, row.harmed, row.untouched];
-            let numbers = numbers.iter().map(|&n| if n == 0 { NOTHING.to_owned() } else { n.to_string() });
+            let numbers = numbers.into_iter().chain(undecided.then_some(row.undecided));
+            let numbers = numbers.map(|n| if n == 0 { NOTHING.to_owned() } else { n.to_string() });
             counts.push([row.strategy.clone()].into_iter().chain(numbers).collect());
             times.push([row.to_verdict, row.to_kill, row.to_gone].map(times_text).to_vec());
         }
@@ -320,8 +346,9 @@ struct Tally {
 impl Tally {
     fn add(&mut self, score: Score, verdict: &Verdict) {
         *self.scores.entry(score).or_default() += 1;
-        if !matches!(score, Score::Untouched | Score::Missed) {
-            self.to_verdict.add(Some(verdict.to_verdict()).filter(|_| !verdict.outcome.is_hung()));
+        if !matches!(score, Score::Untouched | Score::Undecided | Score::Missed) {
+            let ended = !verdict.outcome.is_hung() && !verdict.outcome.is_undecided();
+            self.to_verdict.add(Some(verdict.to_verdict()).filter(|_| ended));
             self.to_kill.add(verdict.to_kill());
             self.to_gone.add(verdict.to_gone().filter(|_| verdict.killed.is_some()));
         }
@@ -349,6 +376,7 @@ impl Tally {
             untouched: of(Score::Untouched),
             resolved: of(Score::Resolved),
             stopped: of(Score::Stopped),
+            undecided: of(Score::Undecided),
             missed: of(Score::Missed),
             wrongly: of(Score::Wrongly),
             harmed: of(Score::Harmed),
@@ -412,11 +440,16 @@ fn short(ms: u64) -> String {
 mod tests {
     use super::*;
     use crate::testing::*;
+    use crate::trace::{Ended, What};
     use crate::{judge, verdict};
     use expect_test::expect;
 
     fn hung() -> Cell {
         Cell::new().started().step("", "tool-calls").tool("call_1", "bash").deadlock(&[("agent", "bash")])
+    }
+
+    fn given_up() -> Cell {
+        Cell::new().started().at(9).add("", What::Ended(Ended::Horizon("virtual time ran out".into())))
     }
 
     fn healthy() -> Cell {
@@ -448,6 +481,31 @@ mod tests {
         assert_eq!(scored(failed(), hung()), Score::Harmed);
         let early = Cell::new().started().step("part", "tool-calls").settle("idle@off", "completed", "", "part");
         assert_eq!(scored(hung(), early), Score::Wrongly);
+        for other in [hung(), healthy(), failed(), given_up()] {
+            assert_eq!(scored(given_up(), other.clone()), Score::Undecided);
+            assert_eq!(scored(other, given_up()), Score::Undecided);
+        }
+    }
+
+    #[test]
+    fn what_is_undecided_has_a_mark_and_a_column() {
+        let mut board = Scoreboard::new();
+        let mut facts = facts("none");
+        facts.mechanism = "M1".to_owned();
+        let none = verdict(&given_up().trace(), &facts);
+        board.add(&facts, &none, &none);
+        facts.mechanism = "M2".to_owned();
+        let none = verdict(&hung().trace(), &facts);
+        board.add(&facts, &none, &none);
+        expect![[r#"
+            strategy  cells  resolved  stopped  missed  wrongly  harmed  untouched  undecided  verdict  kill  gone
+            none          2         –        –       1        –       –          –          1        –     –     –
+            virtual time from the last material progress, median…longest · verdict: to the end
+            kill: to the first kill · gone: until the last process was gone
+        "#]]
+        .assert_eq(&board.table());
+        let grid = board.grid(80);
+        assert!(grid.contains("\nnone      ?  m\n") && grid.contains("? undecided"), "{grid}");
     }
 
     #[test]
@@ -483,13 +541,14 @@ mod tests {
             idle@off
             r resolved
             s stopped truthfully
+            ? undecided
             m missed
             W stopped wrongly
             H harmed
             · untouched
         "#]]
         .assert_eq(&board.grid(20));
-        expect![[r#"{"strategy":"idle@off","mechanism":"","cells":4,"untouched":0,"resolved":0,"stopped":3,"missed":0,"wrongly":0,"harmed":1,"to_verdict":{"median_ms":600001,"max_ms":14400000},"to_kill":{"median_ms":600001,"max_ms":14400000},"to_gone":{"median_ms":600201,"max_ms":14400200}}"#]].assert_eq(&serde_json::to_string(&board.rows()[0]).unwrap());
+        expect![[r#"{"strategy":"idle@off","mechanism":"","cells":4,"untouched":0,"resolved":0,"stopped":3,"undecided":0,"missed":0,"wrongly":0,"harmed":1,"to_verdict":{"median_ms":600001,"max_ms":14400000},"to_kill":{"median_ms":600001,"max_ms":14400000},"to_gone":{"median_ms":600201,"max_ms":14400200}}"#]].assert_eq(&serde_json::to_string(&board.rows()[0]).unwrap());
     }
 
     #[test]

@@ -280,7 +280,7 @@ fn ended(ended: &Ended) -> String {
         Ended::Settled => "— end: settled".into(),
         Ended::Deadlock(all) => format!("— end: deadlock: {}", waits(all)),
         Ended::Lasso { waits: all, cycle_ms } => format!("— end: lasso of {}: {}", clock(VTime(*cycle_ms)), waits(all)),
-        Ended::Horizon(why) => format!("— end: horizon: {why}"),
+        Ended::Horizon(why) => format!("— end: undecided: {why}"),
     }
 }
 

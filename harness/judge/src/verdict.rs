@@ -10,7 +10,8 @@
 //!     `stopped`. The cause is the one the strategy settles or reports; for a person their act (`stop`);
 //!  3. else its word: `completed`, `failed`, `stopped`.
 //!
-//! Nobody settles: `hung`, with the proof that the conductor gave and what [`crate::blocked`] finds.
+//! Nobody settles, and the conductor has a proof: `hung`, with that proof and what [`crate::blocked`] finds. Without a
+//! proof, when virtual time or the steps ran out, the cell is `undecided`, which is no hang.
 
 use crate::blocked::blocked_on;
 use crate::cell::{Actor, CellFacts, actor, same_strategy};
@@ -28,7 +29,7 @@ use rehang_scenario::{Policy, Span, VTime};
 pub struct Verdict {
     /// How it ended.
     pub outcome: Outcome,
-    /// Who settled it first; none in a hang.
+    /// Who settled it first; `None` in a hang, and where it is undecided.
     pub settled_by: Option<String>,
     /// When: the settlement that decided, or the conductor's end.
     pub ended: VTime,
@@ -78,6 +79,11 @@ pub enum Outcome {
         /// How that is proved.
         proof: Proof,
     },
+    /// Nobody knows whether it hangs: neither an end nor a proof came before it was given up.
+    Undecided {
+        /// What ran out, and who waits for what.
+        why: String,
+    },
 }
 
 /// An ask, told in a line.
@@ -99,13 +105,14 @@ pub struct AskRow {
 }
 
 impl Outcome {
-    /// `completed`, `stopped`, `failed`, `hung`.
+    /// `completed`, `stopped`, `failed`, `hung`, `undecided`.
     pub fn word(&self) -> &'static str {
         match self {
             Outcome::Completed => "completed",
             Outcome::Stopped { .. } => "stopped",
             Outcome::Failed { .. } => "failed",
             Outcome::Hung { .. } => "hung",
+            Outcome::Undecided { .. } => "undecided",
         }
     }
 
@@ -117,12 +124,19 @@ impl Outcome {
             Outcome::Failed { reason } if reason.is_empty() => "failed".into(),
             Outcome::Failed { reason } => format!("failed: {}", crate::timeline::cut(reason, 60)),
             Outcome::Hung { blocked_on, proof } => format!("hung on {blocked_on} ({})", proof_word(*proof)),
+            Outcome::Undecided { why } if why.is_empty() => "undecided".into(),
+            Outcome::Undecided { why } => format!("undecided: {}", crate::timeline::cut(why, 60)),
         }
     }
 
-    /// Whether it hangs.
+    /// Whether it hangs, which is proved.
     pub fn is_hung(&self) -> bool {
         matches!(self, Outcome::Hung { .. })
+    }
+
+    /// Whether it was given up without an end and without a proof.
+    pub fn is_undecided(&self) -> bool {
+        matches!(self, Outcome::Undecided { .. })
     }
 }
 
@@ -131,7 +145,6 @@ pub fn proof_word(proof: Proof) -> &'static str {
     match proof {
         Proof::Deadlock => "deadlock",
         Proof::Lasso => "lasso",
-        Proof::Horizon => "horizon",
     }
 }
 
@@ -189,7 +202,7 @@ fn of(trace: &Trace, facts: &CellFacts, index: &Index<'_>) -> Verdict {
     let ended = decisive.map(|settled| settled.at.t).or(index.ended.map(|(at, _)| at.t)).unwrap_or(last);
     let outcome = match decisive {
         Some(settled) => settled_as(index, settled),
-        None => Outcome::Hung { blocked_on: blocked_on(index, facts), proof: proof(index) },
+        None => unsettled(index, facts),
     };
     Verdict {
         outcome,
@@ -231,8 +244,7 @@ fn settled_as(index: &Index<'_>, settled: &Settlement<'_>) -> Outcome {
 /// The cause of the one who ended the agent before `at`, where no step came to a regular end since.
 fn stopped_by(index: &Index<'_>, at: At) -> Option<String> {
     // What was done to a run that is over ended no other.
-    let of_this_run = |of: At| index.again.is_none_or(|again| again < of);
-    let mut acts = index.acts.iter().filter(|act| of_this_run(act.at) && act.at < at);
+    let mut acts = index.acts.iter().filter(|act| index.of_last_run(act.at) && act.at < at);
     let act = acts.find(|act| {
         let regular = index
             .roots()
@@ -241,7 +253,7 @@ fn stopped_by(index: &Index<'_>, at: At) -> Option<String> {
         let said = index
             .results
             .iter()
-            .any(|&(who, result, ok, _)| who == "agent" && ok && of_this_run(result) && result < act.at);
+            .any(|&(who, result, ok, _)| who == "agent" && ok && index.of_last_run(result) && result < act.at);
         !regular && !said && ends_agent(index, act)
     })?;
     Some(match (actor(act.who), act.what) {
@@ -281,8 +293,8 @@ pub(crate) fn is_abort(path: &str) -> bool {
 fn cause_of(index: &Index<'_>, strategy: &str) -> String {
     let settled = index.settled.iter().find(|s| s.outcome == "stopped" && same_strategy(s.who, strategy));
     let reported = || {
-        let since = |at: &At| index.again.is_none_or(|again| again < *at);
-        let mut all = index.reports.iter().filter(|(who, at, _)| same_strategy(who, strategy) && since(at));
+        let reports = index.reports.iter();
+        let mut all = reports.filter(|(who, at, _)| same_strategy(who, strategy) && index.of_last_run(*at));
         all.find_map(|(.., policy)| policy.cause.clone())
     };
     settled.map(|s| s.cause.to_owned()).or_else(reported).unwrap_or_else(|| "killed".to_owned())
@@ -295,11 +307,14 @@ pub(crate) fn first_word(text: &str) -> &str {
     &word[..word.find(|c: char| !(c.is_ascii_lowercase() || c == '-')).unwrap_or(word.len())]
 }
 
-fn proof(index: &Index<'_>) -> Proof {
+/// What a cell is that nobody settled.
+fn unsettled(index: &Index<'_>, facts: &CellFacts) -> Outcome {
+    let hung = |proof| Outcome::Hung { blocked_on: blocked_on(index, facts), proof };
     match index.ended {
-        Some((_, Ended::Deadlock(_))) => Proof::Deadlock,
-        Some((_, Ended::Lasso { .. })) => Proof::Lasso,
-        Some((_, Ended::Horizon(_) | Ended::Settled)) | None => Proof::Horizon,
+        Some((_, Ended::Deadlock(_))) => hung(Proof::Deadlock),
+        Some((_, Ended::Lasso { .. })) => hung(Proof::Lasso),
+        Some((_, Ended::Horizon(why))) => Outcome::Undecided { why: why.clone() },
+        Some((_, Ended::Settled)) | None => Outcome::Undecided { why: "the trace holds no end".to_owned() },
     }
 }
 
@@ -403,6 +418,19 @@ mod tests {
         let early =
             Cell::new().started().settle("watcher@pr3", "completed", "", "").settle("client", "failed", "x", "");
         expect!["completed"].assert_eq(&outcome(early));
+    }
+
+    #[test]
+    fn a_horizon_is_no_hang() {
+        let given_up = |why: &str| Cell::new().started().at(9).add("", What::Ended(Ended::Horizon(why.into())));
+        let verdict = verdict(&given_up("virtual time ran out (agent: timer)").trace(), &facts("x"));
+        let outcome = &verdict.outcome;
+        assert_eq!((outcome.word(), outcome.is_hung(), outcome.is_undecided()), ("undecided", false, true));
+        expect!["undecided: virtual time ran out (agent: timer)"].assert_eq(&outcome.describe());
+        expect!["undecided: the trace holds no end"]
+            .assert_eq(&super::verdict(&Cell::new().started().trace(), &facts("x")).outcome.describe());
+        // It was settled before it was given up.
+        expect!["completed"].assert_eq(&self::outcome(given_up("x").at(0).settle("wrapper", "completed", "", "")));
     }
 
     #[test]

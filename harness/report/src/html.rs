@@ -150,9 +150,10 @@ fn document(page: &Page, entries: &[Entry<'_>]) -> Markup {
 }
 
 /// The letters of the scoreboard, from good to bad.
-const LETTERS: [(&str, &str); 6] = [
+const LETTERS: [(&str, &str); 7] = [
     ("r", "resolved"),
     ("s", "stopped truthfully"),
+    ("?", "undecided"),
     ("m", "missed"),
     ("W", "stopped wrongly"),
     ("H", "harmed"),
@@ -161,7 +162,12 @@ const LETTERS: [(&str, &str); 6] = [
 
 /// The class of a letter's colour.
 fn class(letter: &str) -> String {
-    format!("k-{}", if letter == "·" { "u" } else { letter })
+    let class = match letter {
+        "·" => "u",
+        "?" => "q",
+        letter => letter,
+    };
+    format!("k-{class}")
 }
 
 /// The names of the mechanisms that the cells have.

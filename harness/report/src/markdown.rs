@@ -55,11 +55,11 @@ pub fn markdown(score: &Scoreboard, unexpected: &[Unexpected], cells: usize, bad
         }
         more(&mut out, unexpected.len());
     }
-    out.push_str("| strategy | cells | resolved | stopped | missed | wrongly | harmed | untouched |\n");
-    out.push_str("|---|--:|--:|--:|--:|--:|--:|--:|\n");
+    out.push_str("| strategy | cells | resolved | stopped | missed | wrongly | harmed | untouched | undecided |\n");
+    out.push_str("|---|--:|--:|--:|--:|--:|--:|--:|--:|\n");
     for row in score.rows().iter().filter(|row| row.mechanism.is_empty()) {
         let counts = [row.cells, row.resolved, row.stopped, row.missed, row.wrongly, row.harmed, row.untouched];
-        let counts: Vec<String> = counts.iter().map(u64::to_string).collect();
+        let counts: Vec<String> = counts.iter().chain([&row.undecided]).map(u64::to_string).collect();
         let _ = writeln!(out, "| {} | {} |", in_table(&row.strategy), counts.join(" | "));
     }
     out
@@ -107,8 +107,8 @@ mod tests {
             |---|---|---|---|
             | `made/up::none::tty::1` | hung | ask-without-end | `hung \| where 'completed' is expected <b>` |
 
-            | strategy | cells | resolved | stopped | missed | wrongly | harmed | untouched |
-            |---|--:|--:|--:|--:|--:|--:|--:|
+            | strategy | cells | resolved | stopped | missed | wrongly | harmed | untouched | undecided |
+            |---|--:|--:|--:|--:|--:|--:|--:|--:|
         "#]]
         .assert_eq(&markdown(&Scoreboard::new(), &cells, 12, &[]));
     }
@@ -134,8 +134,8 @@ mod tests {
 
             - `hangs/bad.toml`: `line 1: unknown key 'titel'`
 
-            | strategy | cells | resolved | stopped | missed | wrongly | harmed | untouched |
-            |---|--:|--:|--:|--:|--:|--:|--:|
+            | strategy | cells | resolved | stopped | missed | wrongly | harmed | untouched | undecided |
+            |---|--:|--:|--:|--:|--:|--:|--:|--:|
         "#]]
         .assert_eq(&markdown(&Scoreboard::new(), &[], 12, &bad));
     }

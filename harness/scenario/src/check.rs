@@ -238,9 +238,14 @@ impl Usage {
                 let entry = self.rule(variant.span_of(&format!("expect.{i}")), "no cell reaches this rule");
                 entry.label = "there is no control arm".to_owned();
             }
-            if matches!(rule.outcome, Expected::Hung(_)) && rule.strategies.iter().any(|s| s == "none") {
+            let label = match rule.outcome {
+                Expected::Hung(_) => "this one hangs",
+                Expected::Undecided => "this one is undecided",
+                _ => continue,
+            };
+            if rule.strategies.iter().any(|s| s == "none") {
                 let span = variant.span_of(&format!("expect.{i}.outcome"));
-                sink.push(Problem::new(span, "a control arm completes where nobody acts").label("this one hangs"));
+                sink.push(Problem::new(span, "a control arm completes where nobody acts").label(label));
             }
         }
         let mut uncovered = Vec::new();

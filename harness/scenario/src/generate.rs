@@ -299,11 +299,12 @@ fn rule() -> impl Strategy<Value = Expect> {
     let outcome = prop_oneof![
         Just(Expected::Completed),
         Just(Expected::Failed),
+        Just(Expected::Undecided),
         text().prop_map(Expected::Hung),
         text().prop_map(Expected::Stopped),
         Just(Expected::AsNone),
     ];
-    let proof = option::of(select(vec![Proof::Deadlock, Proof::Lasso, Proof::Horizon]));
+    let proof = option::of(select(vec![Proof::Deadlock, Proof::Lasso]));
     let policy =
         (option::of(text()), option::of(vec(vec(text(), 0..2), 0..2)), btree_map("[a-z]{1,4}", 0_u64..99, 0..2));
     let policy = policy.prop_map(|(detected, answered, constants)| crate::Policy {

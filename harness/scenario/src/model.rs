@@ -784,6 +784,8 @@ pub enum Expected {
     Hung(String),
     /// A strategy or a person ended it: the cause (`idle`, `wall`, `bash-stuck`, …).
     Stopped(String),
+    /// Neither an end nor a proof of a hang came before virtual time or the steps ran out.
+    Undecided,
     /// The same as under the strategy `none`.
     #[serde(rename = "as none")]
     AsNone,
@@ -797,8 +799,6 @@ pub enum Proof {
     Deadlock,
     /// The whole state repeats exactly while only immaterial timers fire.
     Lasso,
-    /// Neither: virtual time or steps ran out.
-    Horizon,
 }
 
 /// An invariant that holds on every cell, whatever the file says.

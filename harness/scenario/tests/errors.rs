@@ -596,6 +596,50 @@ fn rules_that_nothing_can_meet() {
 }
 
 #[test]
+fn what_is_undecided_may_be_expected_and_has_no_proof() {
+    let none = |outcome: &str| format!("{HEAD}\n[[expect]]\nstrategies = [\"none\"]\n{outcome}\n{TAIL}");
+    assert_eq!(rendered(&none("outcome = \"undecided\"")), "");
+    says(
+        &none("outcome = \"undecided\"\nproof = \"lasso\""),
+        expect![[r#"
+        error: only a hang has a proof
+         --> q/x.toml:8:9
+          |
+        8 | proof = "lasso"
+          |         ^^^^^^^
+          |
+          = help: leave `proof` out
+
+    "#]],
+    );
+    says(
+        &none("outcome = { hung = \"question\" }\nproof = \"horizon\""),
+        expect![[r#"
+        error: `expect.0.proof` cannot be `horizon`
+         --> q/x.toml:8:9
+          |
+        8 | proof = "horizon"
+          |         ^^^^^^^^^ no such word here
+          |
+          = help: it can be `deadlock`, `lasso`
+
+    "#]],
+    );
+    let control = "[control]\nterminals = [\"tty\"]\n\n[[expect]]\narm = \"control\"\nstrategies = [\"none\"]\noutcome = \"undecided\"\n";
+    says(
+        &format!("{HEAD}{TAIL}\n{control}"),
+        expect![[r#"
+        error: a control arm completes where nobody acts
+          --> q/x.toml:14:11
+           |
+        14 | outcome = "undecided"
+           |           ^^^^^^^^^^^ this one is undecided
+
+    "#]],
+    );
+}
+
+#[test]
 fn colour_is_an_argument() {
     let problems = check(&load("q/x.toml", b"tilte = 1"), &Sample);
     assert!(problems.render(Style::Colour).contains("\u{1b}["));

@@ -13,8 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Of what a strategy says, so many characters tell one thing from another.
 const SAID_MAX: usize = 80;
-/// What no hang of a search is blocked on: a cell that spins, or of which nobody knows, is given up, and whoever waits
-/// for a message waits on stdin.
+/// What no hang of a search is blocked on: nobody spins in it, and whoever waits for a message waits on stdin.
 const NOT_HERE: [&str; 3] = ["spin", "message", "unknown"];
 const ENDS: [AskEnd; 4] = [AskEnd::Replied, AskEnd::Skipped, AskEnd::Rejected, AskEnd::Dropped];
 const CAUSES: [Cause; 7] =

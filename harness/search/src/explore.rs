@@ -19,8 +19,8 @@ use crate::known::DEFECTS;
 use crate::met::Met;
 use crate::property::Property;
 use crate::source::Source;
-use rehang_judge::{Fact, Outcome, Trace, Verdict, What};
-use rehang_scenario::{Agent, Proof, Scenario, Span};
+use rehang_judge::{Fact, Trace, Verdict, What};
+use rehang_scenario::{Agent, Scenario, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Scenarios of a kind that are kept.
@@ -312,7 +312,7 @@ fn asks(trace: &Trace) -> bool {
 }
 
 fn is_given_up(verdict: &Verdict) -> bool {
-    matches!(verdict.outcome, Outcome::Hung { proof: Proof::Horizon, .. })
+    verdict.outcome.is_undecided()
 }
 
 /// The word that a file uses for an agent.

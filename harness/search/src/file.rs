@@ -9,7 +9,7 @@ use crate::case::{Case, NONE, any_end};
 use rehang_judge::{Outcome, Verdict};
 use rehang_scenario::turns::{Step, Turn};
 use rehang_scenario::{
-    Agent, Arm, Does, Expect, Expected, Invariant, Person, Proof, Scenario, Sees, Skip, Span, Terminal, Via, to_toml,
+    Agent, Arm, Does, Expect, Expected, Invariant, Person, Scenario, Sees, Skip, Span, Terminal, Via, to_toml,
 };
 use std::collections::BTreeSet;
 
@@ -103,7 +103,7 @@ pub fn dids(case: &Case, healthy: Span) -> Result<Vec<Did>, String> {
 
 /// Stacks of which nobody knows how they end.
 fn given_up(dids: &[Did]) -> BTreeSet<String> {
-    let is = |did: &&Did| matches!(did.outcome, Outcome::Hung { proof: Proof::Horizon, .. });
+    let is = |did: &&Did| did.outcome.is_undecided();
     dids.iter().filter(is).map(|did| did.stack.clone()).collect()
 }
 
@@ -125,6 +125,7 @@ fn rules(dids: impl Iterator<Item = Did>, arm: Arm) -> Vec<Expect> {
             Outcome::Failed { .. } => Expected::Failed,
             Outcome::Stopped { cause } => Expected::Stopped(cause.clone()),
             Outcome::Hung { blocked_on, .. } => Expected::Hung(blocked_on.clone()),
+            Outcome::Undecided { .. } => Expected::Undecided,
         };
         let proof = match &did.outcome {
             Outcome::Hung { proof, .. } => Some(*proof),

@@ -97,7 +97,7 @@ defects! {
     "2.5f" "heal@pr3" "companion/queued-for-ever" "never heals a job that is queued"
         |l| l.hung_on("worker") && l.never_starts();
     "2.5g" "watcher@pr3" "companion/post-cut-hides-the-cause" "tells the cut of the POST for the cause"
-        |l| l.post_is_cut() && l.lies("settles the run by");
+        |l| l.post_is_cut() && l.lies("reports fetch as the cause");
     "2.5h" "watcher@pr5" "companion/model-silent" "reports another idle limit than it has"
         |l| l.lies("reports idle_ms");
     "2.5i" "watcher@pr3" "companion/long-and-lively" "kills a long bash that streams its output"
@@ -166,7 +166,8 @@ impl Look<'_> {
     }
 
     fn ends_after(&self, span: Span) -> bool {
-        !self.verdict().outcome.is_hung() && self.verdict().ended.since(VTime::ZERO) >= span
+        let outcome = &self.verdict().outcome;
+        !outcome.is_hung() && !outcome.is_undecided() && self.verdict().ended.since(VTime::ZERO) >= span
     }
 
     fn facts(&self) -> impl Iterator<Item = &Fact> {

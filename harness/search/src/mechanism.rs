@@ -18,7 +18,7 @@ pub fn of(scenario: &Scenario, verdict: &Verdict, trace: &Trace) -> &'static str
     match &verdict.outcome {
         Outcome::Hung { blocked_on, .. } => look.hung(blocked_on),
         Outcome::Failed { .. } => look.fails(),
-        Outcome::Completed | Outcome::Stopped { .. } => look.lives(),
+        Outcome::Completed | Outcome::Stopped { .. } | Outcome::Undecided { .. } => look.lives(),
     }
 }
 

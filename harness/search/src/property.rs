@@ -5,14 +5,14 @@
 
 use crate::case::{Case, Shown};
 use rehang_judge::{Outcome, Verdict};
-use rehang_scenario::{Invariant, Proof};
+use rehang_scenario::Invariant;
 use std::fmt;
 use std::str::FromStr;
 
 /// What a scenario must go on to show while it is made smaller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Property {
-    /// It hangs, with a proof that is one: `hangs`, or on this: `hangs:question`.
+    /// It hangs: `hangs`, or on this: `hangs:question`. What is undecided does not.
     Hangs(Option<String>),
     /// It ends so: `completed`, `failed`, `stopped`, or with this cause: `stopped:idle`.
     Ends(String, Option<String>),
@@ -46,7 +46,10 @@ impl Property {
                 let before = shown.under.is_some() && shown.none.verdict.broken().contains(invariant);
                 broken.contains(invariant) && !before
             }
-            Property::Rescued => hangs(&shown.none.verdict, None) && !verdict.outcome.is_hung(),
+            Property::Rescued => {
+                let ends = !verdict.outcome.is_hung() && !verdict.outcome.is_undecided();
+                hangs(&shown.none.verdict, None) && ends
+            }
         }
     }
 
@@ -67,7 +70,7 @@ impl Property {
 
 fn hangs(verdict: &Verdict, on: Option<&str>) -> bool {
     match &verdict.outcome {
-        Outcome::Hung { blocked_on, proof } => *proof != Proof::Horizon && on.is_none_or(|on| on == blocked_on),
+        Outcome::Hung { blocked_on, .. } => on.is_none_or(|on| on == blocked_on),
         _ => false,
     }
 }

@@ -69,7 +69,9 @@ pub fn facts(job: &Job<'_>, setting: &Setting<'_>) -> CellFacts {
     });
     facts.survives.clone_from(&scenario.survives);
     if let Ok(stack) = rehang_strategy::stack(job.stack) {
-        facts.bound = stack.bound(&counts(scenario, setting.healthy));
+        let counts = counts(scenario, setting.healthy);
+        facts.bound = stack.bound(&counts);
+        facts.bound_of_runs = stack.bound_of_runs(&counts, scenario.runs);
         for member in &stack.members {
             facts.effective.insert(member.spec.to_string(), constants(&member.spec, &scenario.agent));
         }

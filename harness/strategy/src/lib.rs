@@ -38,7 +38,8 @@ pub trait Strategy {
     fn on(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>);
     /// When it wants [`Seen::Tick`]; a deadline that has passed is due at once.
     fn deadline(&self) -> Option<VTime>;
-    /// The latest end that its own constants allow in such a cell; none where it bounds nothing.
+    /// The latest end that its own constants allow in such a cell, from the begin of the run (of the first run, if it
+    /// [outlives](Strategy::outlives_run) them); `None` if it bounds nothing.
     fn bound(&self, facts: &Facts) -> Option<Span>;
     /// Writes all of the state that a later observation can read.
     fn canon(&self, canon: &mut Canon);

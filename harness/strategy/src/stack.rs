@@ -86,9 +86,21 @@ impl Stack {
         (inside, outside)
     }
 
-    /// The latest end that any of its members' constants allow; none where none bounds anything.
+    /// The latest end of one run, from its begin, that its members' constants allow; `None` if none of them bounds a
+    /// run. A member that goes on over all runs bounds none of them.
     pub fn bound(&self, facts: &Facts) -> Option<Span> {
-        self.members.iter().filter_map(|member| member.strategy.bound(facts)).min()
+        self.bounds(facts, false)
+    }
+
+    /// The latest end of so many runs, one after the other, from the first one's begin; `None` if nothing bounds them.
+    pub fn bound_of_runs(&self, facts: &Facts, runs: u32) -> Option<Span> {
+        let each = self.bound(facts).map(|bound| Span(bound.as_ms().saturating_mul(runs.into())));
+        each.into_iter().chain(self.bounds(facts, true)).min()
+    }
+
+    fn bounds(&self, facts: &Facts, outlives_run: bool) -> Option<Span> {
+        let members = self.members.iter().filter(|member| member.strategy.outlives_run() == outlives_run);
+        members.filter_map(|member| member.strategy.bound(facts)).min()
     }
 }
 
@@ -109,4 +121,23 @@ fn make(specs: &[Spec]) -> Result<Vec<Member>, SpecError> {
         members.push(Member { strategy: (entry.build)(&params), spec: spec.clone(), entry });
     }
     Ok(members)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_is_that_of_a_run_and_a_cap_that_of_the_loop() {
+        let bounds = |spec: &str, runs| {
+            let stack = crate::stack(spec).expect("it is in the catalogue");
+            (stack.bound(&Facts::default()), stack.bound_of_runs(&Facts::default(), runs))
+        };
+        let idle = Some(Span::secs(3_601));
+        assert_eq!(bounds("idle@f54b32f", 1), (idle, idle));
+        assert_eq!(bounds("idle@f54b32f", 9), (idle, Some(Span::secs(9 * 3_601))));
+        assert_eq!(bounds("wall", 9), (None, Some(Span::hours(4))));
+        assert_eq!(bounds("idle@f54b32f+wall(cap=2h)", 9), (idle, Some(Span::hours(2))));
+        assert_eq!(bounds("none", 9), (None, None));
+    }
 }

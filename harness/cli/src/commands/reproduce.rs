@@ -379,17 +379,19 @@ fn same(one: &Did, other: &Did) -> bool {
     let outcome = match (&one.outcome, &other.outcome) {
         (Outcome::Hung { blocked_on: one, .. }, Outcome::Hung { blocked_on: other, .. }) => one == other,
         (Outcome::Failed { .. }, Outcome::Failed { .. }) => true,
+        (Outcome::Undecided { .. }, Outcome::Undecided { .. }) => true,
         (one, other) => one == other,
     };
     one.stack == other.stack && outcome && one.broken == other.broken
 }
 
-/// What ends a hang truthfully, what does harm or lies, and what leaves it; `none` aside.
+/// What ends a hang truthfully, what does harm or lies, and what leaves it, or has not ended it when it is given up;
+/// `none` aside.
 fn sorted(stacks: &[Did]) -> (Vec<&Did>, Vec<&Did>, Vec<&Did>) {
     let before = stacks.first().map(|none| none.broken.clone()).unwrap_or_default();
     let others = stacks.iter().skip(1);
     let (worse, rest): (Vec<&Did>, Vec<&Did>) = others.partition(|did| did.broken.iter().any(|i| !before.contains(i)));
-    let (leaves, ends) = rest.into_iter().partition(|did| did.outcome.is_hung());
+    let (leaves, ends) = rest.into_iter().partition(|did| did.outcome.is_hung() || did.outcome.is_undecided());
     (ends, worse, leaves)
 }
 

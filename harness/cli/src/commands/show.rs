@@ -8,7 +8,7 @@ use super::select::Select;
 use super::{Code, CommandError};
 use crate::outputs;
 use crate::pool::Pool;
-use crate::report::{proved, why};
+use crate::report::why;
 use crate::terminal::{self, fold};
 use crate::unit::CellAnswer;
 use crate::workers;
@@ -90,7 +90,7 @@ fn shown(cell: &CellAnswer, width: usize) -> String {
     let words = [
         row.cause.as_deref().map(|cause| format!("; cause {cause}")),
         row.blocked_on.as_deref().map(|on| format!("; blocked on {on}")),
-        row.proof.as_deref().map(|proof| format!("; {}", proved(proof))),
+        row.proof.as_deref().map(|proof| format!("; proved by {proof}")),
         (!row.broken.is_empty()).then(|| format!("; breaks {}", row.broken.join(", "))),
     ];
     let words: String = words.into_iter().flatten().collect();

@@ -236,7 +236,11 @@ impl Tuned<'_> {
     /// All of it as a page.
     fn page(&self) -> Table {
         let lines = self.samples.iter().enumerate().map(|(at, sample)| {
-            let is = if sample.none.outcome.is_hung() { "hangs" } else { "healthy" };
+            let is = match &sample.none.outcome {
+                outcome if outcome.is_hung() => "hangs",
+                outcome if outcome.is_undecided() => "undecided",
+                _ => "healthy",
+            };
             let name = std::path::Path::new(&sample.name).file_name().map(|name| name.to_string_lossy());
             let squares = self.rows.iter().map(|row| row.each.get(at).map(square));
             (format!("{} ({is})", name.unwrap_or_default()), squares.collect())
@@ -274,7 +278,10 @@ impl Tuned<'_> {
     fn print(&self, out: &mut dyn Write) -> std::io::Result<()> {
         let (logs, hung, longest) = (self.samples.len(), self.hung(), self.longest());
         let Tune { param, strategy, .. } = self.tune;
-        writeln!(out, "{hung} of {logs} logs hang, {} are healthy; {param} under {strategy}", logs - hung)?;
+        let undecided = self.samples.iter().filter(|sample| sample.none.outcome.is_undecided()).count();
+        let healthy = logs - hung - undecided;
+        let undecided = if undecided > 0 { format!(", {undecided} are undecided") } else { String::new() };
+        writeln!(out, "{hung} of {logs} logs hang, {healthy} are healthy{undecided}; {param} under {strategy}")?;
         writeln!(out, "\n{:>12}  ended  missed  wrongly  harmed   median     longest", "value")?;
         for row in &self.rows {
             let time = |ms: Option<&u64>| ms.map_or("–".to_owned(), |ms| Span::ms(*ms).to_string());
@@ -310,7 +317,7 @@ impl Tuned<'_> {
             let took = row.took_ms();
             let line = json!({
                 "value": row.value, "ended": took.len(), "took_ms": took, "missed": names(Score::Missed),
-                "wrongly": names(Score::Wrongly), "harmed": names(Score::Harmed),
+                "undecided": names(Score::Undecided), "wrongly": names(Score::Wrongly), "harmed": names(Score::Harmed),
             });
             writeln!(out, "{line}")?;
         }
@@ -327,7 +334,7 @@ impl Tuned<'_> {
 fn square(did: &Did) -> Square {
     let colour = match did.score {
         Score::Resolved | Score::Stopped => Colour::Good,
-        Score::Missed => Colour::Odd,
+        Score::Missed | Score::Undecided => Colour::Odd,
         Score::Harmed | Score::Wrongly => Colour::Bad,
         Score::Untouched => Colour::Plain,
     };

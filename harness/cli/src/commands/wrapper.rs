@@ -194,13 +194,13 @@ impl Wrapper {
                     continue;
                 }
             };
-            board.add(&judged.facts, &judged.verdict, &cell.baseline);
+            board.count(&judged.facts, &judged.verdict, judged.score);
             code = code.max(match judged.score {
                 Score::Missed => Code::Hang,
-                Score::Wrongly | Score::Harmed => Code::Unexpected,
+                Score::Wrongly | Score::Harmed | Score::Undecided => Code::Unexpected,
                 Score::Untouched | Score::Resolved | Score::Stopped => Code::Expected,
             });
-            let bad = matches!(judged.score, Score::Missed | Score::Wrongly | Score::Harmed);
+            let bad = matches!(judged.score, Score::Missed | Score::Wrongly | Score::Harmed | Score::Undecided);
             match self.format {
                 crate::report::Format::Human => {
                     writeln!(out, "{:<9} {:<58} {}", judged.score.word(), id(cell), told(cell, judged))?;

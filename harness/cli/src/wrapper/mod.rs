@@ -13,7 +13,7 @@ use cell::{Job, Ran};
 use rehang_fakes::Plan;
 use rehang_fakes::real::journal::{self, Line, Said};
 use rehang_fakes::real::stand_in::StandIn;
-use rehang_judge::{CellFacts, Score, Trace, Verdict, classify, judge, ndjson};
+use rehang_judge::{CellFacts, Outcome, Score, Trace, Verdict, classify, judge, ndjson};
 use rehang_scenario::file::Family;
 use rehang_scenario::turns::Turn;
 use rehang_scenario::{Agent, Arm, Claude, ClaudeMode, Scenario, Span, Stage, Terminal};
@@ -310,7 +310,10 @@ impl Wrapper {
         facts.strategy.clone_from(&self.name);
         let mut verdict = judge(&trace, &facts, Some(&cell.baseline)).map_err(|e| io::Error::other(e.to_string()))?;
         verdict.breaches.extend(told::unfinished(&trace, &verdict, facts.server));
-        let score = classify(&verdict, &cell.baseline);
+        let score = match ran.exit {
+            Some(_) => classify(&verdict, &cell.baseline),
+            None => still_there(&cell.baseline),
+        };
         Ok(Judged { facts, verdict, score, trace, ran })
     }
 
@@ -344,6 +347,16 @@ fn in_a_process(job: &Job) -> Result<Ran, WrapperError> {
         return Err(WrapperError::Start(String::from_utf8_lossy(&out.stderr).trim().to_owned()));
     }
     Ok(serde_json::from_slice(&out.stdout).map_err(io::Error::other)?)
+}
+
+/// What a wrapper does that is still there at its deadline. No clock proves a hang, so its outcome is undecided; but the
+/// user has set the deadline, and a cell is played only if it ends or hangs without the wrapper in half of it.
+fn still_there(baseline: &Verdict) -> Score {
+    match &baseline.outcome {
+        Outcome::Hung { .. } => Score::Missed,
+        Outcome::Undecided { .. } => Score::Undecided,
+        Outcome::Completed | Outcome::Stopped { .. } | Outcome::Failed { .. } => Score::Harmed,
+    }
 }
 
 /// A cell under `none`.

@@ -16,7 +16,8 @@ pub fn check(view: &View<'_>) -> Vec<Breach> {
     let Some(baseline) = view.baseline.filter(|baseline| baseline.outcome == Outcome::Completed) else {
         return Vec::new();
     };
-    if cancelled(view) {
+    // What is undecided may still complete.
+    if cancelled(view) || view.verdict.outcome.is_undecided() {
         return Vec::new();
     }
     let strategy = &view.facts.strategy;

@@ -6,20 +6,25 @@
 //!  - signals: `no-tty` over a terminal, `tty` over none, `no-children` and `worker-dead` against the last look;
 //!  - answers: against those that the strategy gave, and against what the model was told;
 //!  - texts to the model: "No user was available" over an answer, "(no TTY)" over a terminal;
-//!  - causes: what is settled against what was reported; a timeout against its own constant (it cannot have
-//!    fired before it); a stop of an agent that had ended by itself;
+//!  - causes: the cause of a stop against the one that was reported, the text of a failure against the text; a cause
+//!    against what the strategy says it acted on, where it may differ in one case alone: a request of its own failed,
+//!    and the run was over by that; a timeout against its own constant (it cannot have fired before it); a stop of an
+//!    agent that had ended by itself;
 //!  - what is said, by a monitor or by a command that prints JSON: "over" while the session runs, "running" more than
 //!    [`MONITOR_SLACK`] after its end, another end than the one that was settled, a completed job without a result.
 
 use super::Breach;
 use crate::cell::{Actor, actor, same_strategy};
-use crate::index::{At, Settlement, View};
+use crate::index::{At, Settlement, View, names};
 use crate::trace::What;
 use rehang_scenario::model::Invariant;
 use rehang_scenario::{Policy, Span, VTime};
 
 /// How long after the end a monitor may still say "running": two of its 30 s polls (the opencode companion's).
 pub const MONITOR_SLACK: Span = Span::secs(60);
+
+/// The cause that says that a request of the strategy's own failed; the text says how.
+const REQUEST_FAILED: &str = "fetch";
 
 /// Checks it.
 pub fn check(view: &View<'_>) -> Vec<Breach> {
@@ -117,16 +122,21 @@ fn cause(view: &View<'_>, settled: &Settlement<'_>) -> Option<String> {
     if actor(who) != Actor::Strategy || settled.outcome == "completed" {
         return None;
     }
-    let reports = view.index.reports.iter().filter(|(by, when, _)| same_strategy(by, who) && *when < at);
-    let caused = reports.filter_map(|(.., policy)| Some((policy, policy.cause.as_deref()?))).next_back();
-    // A failure is settled by the error's own words: the report is true where it quotes them, and where what it
-    // acted on is what it gives as the cause.
-    let quotes = |policy: &Policy| policy.text.as_deref() == Some(settled.cause) && policy.detected == policy.cause;
-    if let Some((policy, reported)) = caused
+    let is_own = |by: &str, when: At| same_strategy(by, who) && when < at && view.index.of_last_run(when);
+    let reports = view.index.reports.iter().filter(|(by, when, _)| is_own(by, *when));
+    let caused = reports.filter_map(|(_, when, policy)| Some((*when, policy, policy.cause.as_deref()?))).next_back();
+    if let Some((when, policy, reported)) = caused
         && reported != settled.cause
-        && !(settled.outcome == "failed" && quotes(policy))
     {
-        return Some(format!("{who} reports {reported} as the cause, and settles the run by {}", named(settled.cause)));
+        // A failure is settled by the error's own words, which are no cause: they are held against the report's text.
+        if settled.outcome != "failed" || policy.text.as_deref() != Some(settled.cause) {
+            let by = named(settled.cause);
+            return Some(format!("{who} reports {reported} as the cause, and settles the run by {by}"));
+        }
+        let acted_on = policy.detected.as_deref().unwrap_or("nothing that it names");
+        if reported != acted_on && !(reported == REQUEST_FAILED && failed_by_request(view, who, when, settled)) {
+            return Some(format!("{who} reports {reported} as the cause, and acted on {acted_on}"));
+        }
     }
     if settled.outcome != "stopped" {
         return None;
@@ -145,6 +155,20 @@ fn cause(view: &View<'_>, settled: &Settlement<'_>) -> Option<String> {
     let touched = view.index.acts.iter().any(|act| act.at < ended && crate::verdict::ends_agent(view.index, act));
     (signal.is_none() && !touched)
         .then(|| format!("{who} says it stopped the run by {}, and the agent had ended by itself", settled.cause))
+}
+
+/// Whether a request of this strategy's own failed as the run's failure says, and the run was over by that: it was
+/// refused, or its connection ended and the session is not busy. A session that goes on without the request is ended
+/// by something else.
+fn failed_by_request(view: &View<'_>, who: &str, before: At, settled: &Settlement<'_>) -> bool {
+    let own = view.index.requests.values().filter(|request| same_strategy(request.who, who));
+    let mut own = own.filter(|request| view.index.of_last_run(request.at));
+    let text = settled.cause.to_lowercase();
+    own.any(|request| match (request.response, request.failed) {
+        (Some((at, status, _)), _) => at < before && status >= 400 && names(&text, &status.to_string()),
+        (None, Some((at, why))) => at < before && text.contains(why) && !running(view, settled.at.t),
+        (None, None) => false,
+    })
 }
 
 fn named(cause: &str) -> &str {
@@ -421,9 +445,72 @@ mod tests {
         says(
             failed("idle"),
             expect![[r#"
+            700s untrue-report: watcher@pr5 reports fetch as the cause, and acted on idle
+        "#]],
+        );
+    }
+
+    /// A prompt whose request ends so at 1 s; at 700 s the strategy says that it saw idleness, and fails with this.
+    fn prompted(ends: What, text: &str) -> Cell {
+        let cell = Cell::new().started().post("watcher@pr3", 1, "/session/ses_1/message").at(1_000);
+        told(cell.add("watcher@pr3", ends).at(700_000), text)
+    }
+
+    fn told(cell: Cell, text: &str) -> Cell {
+        let policy = Policy { detected: Some("idle".into()), text: Some(text.into()), ..caused("fetch") };
+        cell.report("watcher@pr3", policy).settle("watcher@pr3", "failed", text, "")
+    }
+
+    #[test]
+    fn a_refused_prompt_is_the_cause_however_late_it_is_told() {
+        let refused = |status| What::Response { id: 1, status, body: json!({"data": "the queue is full"}).into() };
+        let text = "OpenCode prompt failed 503: the queue is full";
+        says(prompted(refused(503), text), expect![""]);
+        let untrue = "700s untrue-report: watcher@pr3 reports fetch as the cause, and acted on idle\n";
+        for (status, why) in [(200, "it was taken"), (400, "that is not what was answered")] {
+            assert_eq!(said(check, prompted(refused(status), text), &facts("x")), untrue, "{why}");
+        }
+    }
+
+    #[test]
+    fn a_request_that_ended_is_the_cause_of_what_ended_with_it() {
+        let text = "fetch failed: other side closed";
+        let cut = || What::RequestFailed { id: 1, why: "closed".into() };
+        // The server died of something: the session is over too.
+        let died = Cell::new().started().post("watcher@pr3", 1, "/session/ses_1/message").at(1_000);
+        let died = died.killed("agent", "KILL").add("watcher@pr3", cut()).at(700_000);
+        says(told(died, text), expect![""]);
+        // The session went on for minutes, until the strategy gave it up.
+        says(
+            prompted(cut(), text),
+            expect![[r#"
+            700s untrue-report: watcher@pr3 reports fetch as the cause, and acted on idle
+        "#]],
+        );
+        let cancelled = What::RequestFailed { id: 1, why: "cancelled".into() };
+        let quiet = |ends| prompted(ends, text).at(0).busy("ses_1", false);
+        assert!(
+            said(check, quiet(cancelled), &facts("x")).contains("acted on idle"),
+            "it was the strategy's own doing"
+        );
+    }
+
+    #[test]
+    fn a_text_that_is_not_the_failure_s_own_is_untrue() {
+        let policy = Policy { detected: Some("fetch".into()), text: Some("it is idle".into()), ..caused("fetch") };
+        says(
+            up().report("watcher@pr5", policy).settle("watcher@pr5", "failed", "fetch failed", ""),
+            expect![[r#"
             700s untrue-report: watcher@pr5 reports fetch as the cause, and settles the run by fetch failed
         "#]],
         );
+    }
+
+    #[test]
+    fn what_was_reported_of_a_run_before_is_not_said_of_this_one() {
+        let (outcome, cause, text) = ("stopped".into(), "idle".into(), String::new());
+        let first = up().report("idle@off", caused("idle")).add("idle@off", What::RunOver { outcome, cause, text });
+        says(first.at(900_000).settle("idle@off", "failed", "exit 1", ""), expect![""]);
     }
 
     #[test]

@@ -40,8 +40,9 @@
   const td = (attributes, ...children) => el("td", { role: "cell", ...attributes }, ...children);
 
   /* ---- the scoreboard ---- */
-  const CLASSES = [["harmed", "H"], ["wrongly", "W"], ["missed", "m"], ["stopped", "s"], ["resolved", "r"], ["untouched", "u"]];
-  const worst = (row) => CLASSES.find(([name]) => row[name] > 0) || CLASSES[5];
+  const CLASSES = [["harmed", "H"], ["wrongly", "W"], ["missed", "m"], ["undecided", "q"], ["stopped", "s"], ["resolved", "r"], ["untouched", "u"]];
+  const MARKS = { u: "·", q: "?" };
+  const worst = (row) => CLASSES.find(([name]) => row[name] > 0) || CLASSES.at(-1);
   /* the control arms stand behind all mechanisms */
   const natural = (a, b) => (a === "control") - (b === "control") || a.localeCompare(b, "en", { numeric: true });
   let names = {};
@@ -63,7 +64,7 @@
         return td({ role: "gridcell" }, el("button", {
           type: "button", class: "k-" + letter, tabindex: "-1", "data-hash": hash, title: `${strategy} on ${called(mechanism)}: ${told}`,
           "aria-label": `${strategy} on ${called(mechanism)}: ${told}`, on: { click: () => { location.hash = hash; } },
-        }, (letter === "u" ? "·" : letter) + row[name]));
+        }, (MARKS[letter] || letter) + row[name]));
       })));
     byId("heat").replaceChildren(table({ role: "grid", "aria-labelledby": "board-title" }, "arrow keys move, Enter opens", head, body));
     grid(byId("heat"));
@@ -146,7 +147,6 @@
   /* ---- a cell ---- */
   let scaled = false;
   const ended = (cell) => `${cell.outcome}${cell.cause ? ": " + cell.cause : ""}${cell.blocked_on ? " on " + cell.blocked_on : ""}`;
-  const proved = (proof) => proof === "horizon" ? "not proved: virtual time ran out" : "proved by " + proof;
   const lanes = (cell, name) => {
     const rows = cell.rows, columns = Math.max(1, cell.lanes.length), until = [];
     /* each ask gets the first column of bars that is free */
@@ -238,7 +238,7 @@
   const arm = (cell, title) => el("div", { class: "arm" },
     el("h3", {}, title),
     el("p", { class: "verdict " + cell.outcome },
-      `${ended(cell)} after ${clock(cell.virtual_ms)}` + (cell.proof ? "; " + proved(cell.proof) : "") +
+      `${ended(cell)} after ${clock(cell.virtual_ms)}` + (cell.proof ? "; proved by " + cell.proof : "") +
       `; last material progress at ${clock(cell.progress_ms)}` + (cell.broken.length ? `; breaks ${cell.broken.join(", ")}` : "")),
     cell.mismatches.length ? el("ul", { class: "bad" }, ...cell.mismatches.map((line) => el("li", {}, line))) : null,
     lanes(cell, title), player(cell));
