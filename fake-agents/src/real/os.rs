@@ -10,8 +10,8 @@ use super::signals::{self, Signals};
 use super::spawn::{self, Order, Stream};
 use crate::Plan;
 use crate::os::{
-    BACKLOG, Child, Disposition, Errno, Exit, Fd, FdKind, Group, Os, Program, Read, Sig, Spawn, Stdio, Target,
-    TTY_QUOTA, Write, tty_takes,
+    BACKLOG, Child, Disposition, Errno, Exit, Fd, FdKind, Group, Os, Program, Read, Sig, Spawn, Stdio, TTY_QUOTA,
+    Target, Write, tty_takes,
 };
 use crate::plan::PLAN_ENV;
 use rehang_judge::{Fact, What};

@@ -1,8 +1,7 @@
 //! An operating system in memory, for one process: what it reads is laid out beforehand, what it does is recorded.
 
 use crate::os::{
-    Child, Disposition, Errno, Exit, Fd, FdKind, Group, Next, Os, Program, Read, Sig, Spawn, Target, Wait,
-    Write,
+    Child, Disposition, Errno, Exit, Fd, FdKind, Group, Next, Os, Program, Read, Sig, Spawn, Target, Wait, Write,
 };
 use rehang_judge::Fact;
 use rehang_scenario::{Canon, VTime};

@@ -5,8 +5,8 @@
 
 use super::{EXIT_FAILED, EXIT_NOT_STARTED, EXIT_PIPE, children};
 use crate::os::{
-    Child, Disposition, Errno, Exit, Fd, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Target,
-    Wait, Write,
+    Child, Disposition, Errno, Exit, Fd, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Target, Wait,
+    Write,
 };
 use rehang_judge::Fact;
 use rehang_scenario::turns::{Final, Step};

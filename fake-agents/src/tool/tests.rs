@@ -1,9 +1,7 @@
 use super::double::{Double, TTY, groups};
 use super::{HELP, PLAYS_MAX_BYTES, argv, program, shown};
 use crate::Plan;
-use crate::os::{
-    Child, Errno, Exit, Fd, FdKind, Group, Next, Program, STDERR, STDIN, STDOUT, Sig, Stdio, Wait,
-};
+use crate::os::{Child, Errno, Exit, Fd, FdKind, Group, Next, Program, STDERR, STDIN, STDOUT, Sig, Stdio, Wait};
 use crate::plan::PLAN_ENV;
 use proptest::prelude::*;
 use rehang_scenario::turns::{Step, Turn};
