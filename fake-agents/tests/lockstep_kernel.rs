@@ -4,7 +4,7 @@ mod lockstep;
 
 use lockstep::{Cell, Do, cell, drive, kernel};
 use rehang_fakes::os::Sig;
-use rehang_scenario::Terminal::{Closed, CttyNull, Null, Pipe, Tty, TtyBackground};
+use rehang_scenario::Terminal::{Closed, CttyNull, Null, Pipe, Tty, TtyBackground, TtyBackgroundNohup};
 use rehang_stage::sim;
 
 /// Runs it on both kernels; they must agree, and what they say must have these lines.
@@ -193,4 +193,89 @@ fn a_controlling_terminal_without_stdin() {
 fn no_terminal_to_ask_on() {
     let cell = cell(Null, r#"[{"ask-tty":"Password: "}]"#);
     both(&cell, &["0 agent exit 1"]);
+}
+
+#[test]
+fn a_shell_that_is_hung_up_takes_its_stopped_job_along() {
+    let cell = cell(TtyBackground, r#"["read-stdin"]"#).at(1, Do::Close);
+    both(&cell, &["0 agent stopped TTIN", "1 agent continued", "1 agent killed HUP"]);
+}
+
+#[test]
+fn a_shell_that_is_hung_up_takes_its_running_job_along() {
+    both(
+        &cell(TtyBackground, r#"[{"run":["hold"]}]"#).at(1, Do::Close),
+        &["1 agent killed HUP", "1 agent.1 killed HUP"],
+    );
+}
+
+#[test]
+fn a_job_that_ignores_the_hang_up_outlives_its_shell() {
+    let steps = r#"[{"ignore":["HUP"]},{"sleep":"10s"},"read-stdin",{"exit":5}]"#;
+    both(&cell(TtyBackground, steps).at(1, Do::Close), &["10000 agent exit 5"]);
+}
+
+#[test]
+fn a_shell_that_ignores_the_hang_up_leaves_its_job_stopped() {
+    let cell = cell(TtyBackgroundNohup, r#"["read-stdin"]"#).at(1, Do::Close);
+    both(&cell, &["0 agent stopped TTIN", "waits agent stopped", "left agent"]);
+}
+
+#[test]
+fn enter_and_ctrl_c_in_one_write_echo_ctrl_c_alone() {
+    let steps = r#"[{"ignore":["INT"]},{"sleep":"2s"},"read-stdin",{"print":"read"}]"#;
+    let cell = cell(Tty, steps).at(1, Do::Type("typeahead\n\u{3}z\n"));
+    both(&cell, &["1 out \"^Cz\\r\\n\"", "2000 out \"read\\r\\n\""]);
+}
+
+#[test]
+fn a_line_of_five_thousand_bytes_comes_short() {
+    let steps = r#"["read-stdin",{"sleep":"1s"},"read-stdin",{"exit":6}]"#;
+    let cell = cell(Tty, steps).at(1, Do::TypeMany('a', 5_000)).at(2, Do::Type("\n")).at(3, Do::Type("\u{4}"));
+    both(&cell, &["1 out 5000 bytes", "2 out \"\\r\\n\"", "1002 agent exit 6"]);
+}
+
+#[test]
+fn what_a_terminal_does_not_take_is_typed_when_its_reader_reads() {
+    let steps =
+        r#"[{"sleep":"5s"},"read-stdin",{"print":"a line"},{"sleep":"5s"},"read-stdin-to-end",{"print":"end"}]"#;
+    let cell = cell(Tty, steps)
+        .at(1_000, Do::TypeMany('b', 4_000))
+        .at(1_000, Do::Type("\n"))
+        .at(1_000, Do::TypeMany('c', 4_000))
+        .at(1_000, Do::Type("\nd\u{4}\u{4}"));
+    both(&cell, &["1000 out 4000 bytes", "5000 out 3917 bytes", "10000 out \"end\\r\\n\"", "10000 agent exit 0"]);
+}
+
+#[test]
+fn keys_that_edit_a_line() {
+    let cell = cell(Tty, r#"["read-stdin","read-stdin","read-stdin",{"print":"read"}]"#)
+        .at(1, Do::Type("foo bar\u{17}baz\n"))
+        .at(2, Do::Type("a\tb\u{7f}\u{7f}\n"))
+        .at(3, Do::Type("foo\u{16}\u{3}baz\u{12}\n"));
+    both(
+        &cell,
+        &[
+            "1 out \"foo bar\\u{8} \\u{8}\\u{8} \\u{8}\\u{8} \\u{8}baz\\r\\n\"",
+            "2 out \"a\\tb\\u{8} \\u{8}\\u{8}\\u{8}\\u{8}\\u{8}\\u{8}\\u{8}\\u{8}\\r\\n\"",
+            "3 out \"foo^\\u{8}^Cbaz^R\\r\\nfoo^Cbaz\\r\\n\"",
+            "3 out \"read\\r\\n\"",
+        ],
+    );
+}
+
+#[test]
+fn a_terminal_that_nobody_reads_fills() {
+    let mut cell = cell(Tty, r#"[{"fill":{"bytes":20000}},{"print":"done"}]"#);
+    cell.reads_from = 1_000;
+    both(&cell, &["1000 out 8191 bytes", "1000 agent exit 0"]);
+    cell.reads_from = u64::MAX;
+    both(&cell, &["waits agent tty", "left agent"]);
+}
+
+#[test]
+fn flow_control_is_an_error_on_both() {
+    let cell = cell(Tty, r#"["read-stdin"]"#).at(1, Do::Type("\u{13}"));
+    assert_eq!(drive(&mut kernel(), &cell), drive(&mut sim::Kernel::new(), &cell));
+    assert!(drive(&mut sim::Kernel::new(), &cell).is_err());
 }

@@ -157,8 +157,8 @@ fn say_state(os: &mut RealOs, program: &dyn Program, now: VTime) {
 }
 
 /// The shell of `tty-background`: it leads the session, owns the terminal's foreground, and started the agent in
-/// the background. It ignores what the keyboard sends, and a hang-up too, as `nohup` or a supervisor would.
-/// It takes no part in virtual time: it starts the agent, and reaps it when it is told to.
+/// the background. It ignores what the keyboard sends. It takes no part in virtual time: it starts the agent, signals
+/// and reaps it when it is told to, and dies of a hang-up when it is told to, for it has its job to hang up before.
 pub fn shell() -> ! {
     let (mut channel, lifeline) = join();
     let mut dispositions = signals::Signals::default();
@@ -172,13 +172,13 @@ pub fn shell() -> ! {
             Ok(Some(job)) => job,
             _ => give_up("a job that nobody understands"),
         };
-        let answer = match job {
+        let answer = match &job {
             Job::Start { argv, env } => {
                 let Some(control) = parcel.fds.pop() else { give_up("an agent without a control socket") };
                 let order = spawn::Order {
                     exe: &exe,
-                    argv: &argv,
-                    env: &env,
+                    argv,
+                    env,
                     streams: [0, 1, 2].map(spawn::Stream::Fd),
                     group: spawn::Group::Group,
                     terminal: None,
@@ -195,11 +195,21 @@ pub fn shell() -> ! {
                 }
                 pid
             }
-            Job::Reap(pid) => reap(pid).map_err(|e| e.to_string()),
+            Job::Reap(pid) => reap(*pid).map_err(|e| e.to_string()),
+            Job::Signal(group, number) => match signals::from_number(*number) {
+                Some(sig) => signals::send(-group, sig).map(|()| 0).map_err(|e| e.to_string()),
+                None => Err(format!("{number} is no signal that a shell sends")),
+            },
+            Job::HangUp => Ok(0),
         };
+        let dies = matches!(job, Job::HangUp);
         channel.put(&answer);
         if channel.send(&[]).is_err() {
             leave(1);
+        }
+        if dies {
+            dispositions.set(Sig::Hup, Disposition::Default);
+            let _ = signals::send(std::process::id().cast_signed(), Sig::Hup);
         }
     }
 }
@@ -232,4 +242,8 @@ pub enum Job {
     },
     /// Reap it.
     Reap(i32),
+    /// Send its group the signal of this number.
+    Signal(i32, i32),
+    /// Die of the hang-up.
+    HangUp,
 }

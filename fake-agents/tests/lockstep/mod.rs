@@ -16,6 +16,8 @@ use std::path::Path;
 pub enum Do {
     /// Types, or writes to stdin.
     Type(&'static str),
+    /// Types so many of this character.
+    TypeMany(char, usize),
     /// Closes stdin, or hangs the terminal up.
     Close,
     /// Signals the process of this role, or its group.
@@ -75,6 +77,8 @@ pub fn kernel() -> lockstep::Kernel {
 struct Driver<'a> {
     world: &'a mut dyn World,
     streams: Streams,
+    /// What was typed and not taken.
+    untaken: Vec<u8>,
     log: Vec<String>,
     now: u64,
 }
@@ -82,7 +86,7 @@ struct Driver<'a> {
 /// Runs it, and gives what happened, a line each.
 pub fn drive(world: &mut dyn World, cell: &Cell) -> Result<Vec<String>, WorldFault> {
     let (_, streams) = world.start(&cell.launch())?;
-    let mut driver = Driver { world, streams, log: Vec::new(), now: 0 };
+    let mut driver = Driver { world, streams, untaken: Vec::new(), log: Vec::new(), now: 0 };
     let mut acts = cell.acts.clone();
     loop {
         driver.note(cell)?;
@@ -114,7 +118,19 @@ pub fn drive(world: &mut dyn World, cell: &Cell) -> Result<Vec<String>, WorldFau
 }
 
 impl Driver<'_> {
+    fn flush(&mut self) -> Result<(), WorldFault> {
+        let Some(handle) = self.streams.stdin.or(self.streams.tty) else { return Ok(()) };
+        while !self.untaken.is_empty() {
+            match self.world.write(handle, &self.untaken)? {
+                Write::Took(n) => drop(self.untaken.drain(..n)),
+                Write::Later | Write::Failed(_) => break,
+            }
+        }
+        Ok(())
+    }
+
     fn note(&mut self, cell: &Cell) -> Result<(), WorldFault> {
+        self.flush()?;
         for happened in self.world.happened() {
             let what = match happened.what {
                 Change::Spawned { parent, .. } => format!("spawned by `{parent}`"),
@@ -165,9 +181,12 @@ impl Driver<'_> {
     fn act(&mut self, act: &Do) -> Result<(), WorldFault> {
         match act {
             Do::Type(text) => {
-                let handle = self.streams.stdin.or(self.streams.tty).unwrap();
-                let took = self.world.write(handle, text.as_bytes())?;
-                assert!(matches!(took, Write::Took(n) if n == text.len()), "{took:?}");
+                self.untaken.extend(text.as_bytes());
+                self.flush()?;
+            }
+            Do::TypeMany(character, times) => {
+                self.untaken.extend(character.to_string().repeat(*times).into_bytes());
+                self.flush()?;
             }
             Do::Close => {
                 let handle = self.streams.stdin.take().or_else(|| self.streams.tty.take()).unwrap();

@@ -53,7 +53,7 @@ pub struct Order {
 
 /// Why this release cannot play this scenario on this terminal; none where it can.
 pub fn cannot(scenario: &Scenario, recipe: &Recipe, terminal: Terminal) -> Option<String> {
-    if terminal == Terminal::TtyBackground {
+    if terminal.is_background() {
         return Some(format!("the live stage has no terminal `{}`", terminal.name()));
     }
     let form = match form(&scenario.agent, &scenario.args) {

@@ -276,7 +276,8 @@ pub fn person(agent: &Agent) -> impl Strategy<Value = Person> + use<> {
     let does = prop_oneof![
         vec(text(), 0..3).prop_map(Does::Answer),
         vec(vec(text(), 0..2), 0..2).prop_map(Does::Answers),
-        "[\\x00-\\x7f]{0,4}".prop_map(Does::Type),
+        // no terminal here knows flow control
+        "[\\x00-\\x10\\x12\\x14-\\x7f]{0,4}".prop_map(Does::Type),
         text().prop_map(Does::Prompt),
         select(plain),
     ];

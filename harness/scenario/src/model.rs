@@ -219,7 +219,8 @@ pub enum Terminal {
     Pipe,
     /// stdin is a pipe whose other end is closed; stdout and stderr are pipes.
     Closed,
-    /// As `tty`, but the agent is in a background process group.
+    /// As `tty`, but the agent is in a background process group: an interactive shell has started it with `&`. When the
+    /// terminal is hung up, the shell hangs its jobs up and dies, as bash does.
     TtyBackground,
     /// A controlling terminal, stdin `/dev/null`, stdout and stderr pipes.
     CttyNull,
@@ -227,11 +228,13 @@ pub enum Terminal {
     StdoutStopped,
     /// As `null`, but stdout's reader takes 4,096 bytes a second.
     StdoutSlow,
+    /// As `tty-background`, but the shell ignores a hang-up, as under `nohup` or `trap '' HUP`.
+    TtyBackgroundNohup,
 }
 
 impl Terminal {
     /// All of them, in their order.
-    pub const ALL: [Terminal; 8] = [
+    pub const ALL: [Terminal; 9] = [
         Terminal::Tty,
         Terminal::Null,
         Terminal::Pipe,
@@ -240,11 +243,17 @@ impl Terminal {
         Terminal::CttyNull,
         Terminal::StdoutStopped,
         Terminal::StdoutSlow,
+        Terminal::TtyBackgroundNohup,
     ];
 
     /// Whether stdin is a terminal.
     pub fn stdin_is_tty(self) -> bool {
-        matches!(self, Terminal::Tty | Terminal::TtyBackground)
+        self == Terminal::Tty || self.is_background()
+    }
+
+    /// Whether the agent is in the background of a shell's terminal.
+    pub fn is_background(self) -> bool {
+        matches!(self, Terminal::TtyBackground | Terminal::TtyBackgroundNohup)
     }
 
     /// The word that a file uses.
@@ -258,6 +267,7 @@ impl Terminal {
             Terminal::CttyNull => "ctty-null",
             Terminal::StdoutStopped => "stdout-stopped",
             Terminal::StdoutSlow => "stdout-slow",
+            Terminal::TtyBackgroundNohup => "tty-background-nohup",
         }
     }
 }

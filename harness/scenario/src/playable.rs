@@ -4,7 +4,7 @@
 //! without a server); what merely never happened is a scenario.
 
 use crate::limits;
-use crate::model::{Agent, Does, Fault, ModelDoes, Scenario, Sees, Step, ToolDoes, Via, WrapperFault};
+use crate::model::{Agent, Does, Fault, ModelDoes, Scenario, Sees, Step, Terminal, ToolDoes, Via, WrapperFault};
 use crate::problem::{quoted, shown, suggest};
 use crate::time::Span;
 use crate::turns::Turn;
@@ -73,6 +73,12 @@ pub(crate) fn impossible(scenario: &Scenario) -> Vec<Impossible> {
         let path = format!("people.{i}");
         if let (Via::Http | Via::Companion, false) = (person.via, has_server(&scenario.agent)) {
             seen.no(format!("{path}.via"), format!("{} has no server to reach", called(&scenario.agent)), None);
+        }
+        let has_keys = |terminal: &Terminal| terminal.stdin_is_tty() || *terminal == Terminal::CttyNull;
+        if let Does::Type(keys) = &person.does
+            && scenario.terminals.iter().any(has_keys)
+        {
+            seen.keys(keys, format!("{path}.does.type"));
         }
         if let (Some(Sees::Blocker), false) = (person.sees, matches!(scenario.agent, Agent::Pawwork(_))) {
             seen.no(format!("{path}.sees"), "only PawWork lists blockers", None);
@@ -154,6 +160,18 @@ impl Look {
             let message = format!("this {what} has {bytes} bytes, more than {} KiB", limits::ARG_BYTES >> 10);
             self.no(path.to_owned(), message, Some("a long text fits into a turn"));
         }
+    }
+
+    /// Keys that are typed at a terminal: flow control is not modelled. Other texts have no control characters at all.
+    fn keys(&mut self, keys: &str, path: String) {
+        let key = match keys.chars().find(|c| matches!(c, '\x11' | '\x13')) {
+            Some('\x13') => "Ctrl-S",
+            Some(_) => "Ctrl-Q",
+            None => return,
+        };
+        let help = "leave the key out; where a reader of the output is to stop, there are the terminal `stdout-stopped` \
+                    and the fault `{ wrapper = \"ignores-stdout\" }`";
+        self.no(path, format!("{key} stops or starts a terminal's output, which no stage models"), Some(help));
     }
 
     fn agent(&mut self, agent: &Agent, path: &str) {

@@ -905,3 +905,30 @@ fn a_control_arm_that_only_says_that_it_changes_nothing() {
         "#]],
     );
 }
+
+#[test]
+fn keys_that_no_terminal_here_knows() {
+    let person = |key| format!("  {{ via = \"tty\", sees = \"clock\", does = {{ type = \"a\\u00{key}\" }} }},\n");
+    let people = [person("13"), person("11"), person("16")].concat();
+    let file = format!("{HEAD}terminals = [\"tty\"]\npeople = [\n{people}]\n{TAIL}");
+    says(&file, expect![[r#"
+        error: Ctrl-S stops or starts a terminal's output, which no stage models
+         --> q/x.toml:6:50
+          |
+        6 |   { via = "tty", sees = "clock", does = { type = "a\u0013" } },
+          |                                                  ^^^^^^^^^
+          |
+          = help: leave the key out; where a reader of the output is to stop, there are the terminal `stdout-stopped` and the fault `{ wrapper = "ignores-stdout" }`
+
+        error: Ctrl-Q stops or starts a terminal's output, which no stage models
+         --> q/x.toml:7:50
+          |
+        7 |   { via = "tty", sees = "clock", does = { type = "a\u0011" } },
+          |                                                  ^^^^^^^^^
+          |
+          = help: leave the key out; where a reader of the output is to stop, there are the terminal `stdout-stopped` and the fault `{ wrapper = "ignores-stdout" }`
+
+    "#]]);
+    // a pipe has no keys
+    assert_eq!(rendered(&file.replace("[\"tty\"]", "[\"pipe\"]")), "");
+}

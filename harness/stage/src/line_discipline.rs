@@ -48,10 +48,20 @@ const SUSP: u8 = 0x1a;
 const QUIT: u8 = 0x1c;
 const ERASE: u8 = 0x7f;
 
-/// A key that this model does not know.
+/// What this model does not say anything of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{} was typed at a terminal: flow control is not modelled", if *.0 == STOP { "Ctrl-S" } else { "Ctrl-Q" })]
-pub struct FlowControl(u8);
+pub enum NotModelled {
+    /// Ctrl-S or Ctrl-Q. A scenario that types them is refused when it is checked.
+    #[error("Ctrl-S or Ctrl-Q was typed at a terminal, and flow control is not modelled")]
+    FlowControl,
+    /// One key, such as Ctrl-U on a line of a thousand tabs, echoes more than a terminal certainly takes at once.
+    #[error("one key at a terminal echoes more than {SURE} bytes, and how much of that comes out is not modelled")]
+    TooMuchEcho,
+}
+
+/// So much echo comes out at once: what a pseudo-terminal takes (8,192 bytes), without what the kernel may hold in a
+/// buffer that it has not given back (1,792 and its rounding).
+const SURE: usize = 6_144;
 
 /// What became of typed text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -133,7 +143,7 @@ impl LineDiscipline {
     ///
     /// # Errors
     /// A key that is not modelled; what came before it in the text was typed by an earlier call, or is lost.
-    pub fn type_in(&mut self, text: &[u8]) -> Result<Typed, FlowControl> {
+    pub fn type_in(&mut self, text: &[u8]) -> Result<Typed, NotModelled> {
         let before = self.output.len();
         let mut typed = Typed::default();
         let mut flushed = None;
@@ -178,7 +188,12 @@ impl LineDiscipline {
             more &= overflows;
         }
         typed.echo = self.output.range(flushed.unwrap_or(before)..).copied().collect();
-        Ok(typed)
+        let left = self.echo.head - self.echo.tail;
+        let tabs = (0..left).filter(|&at| self.echo.at(at) == ESCAPE && self.echo.at(at + 1) == ERASE_TAB).count();
+        match typed.echo.len() > SURE || left + 8 * tabs > SURE {
+            true => Err(NotModelled::TooMuchEcho),
+            false => Ok(typed),
+        }
     }
 
     /// A signal key: input and output that nobody has read are discarded.
@@ -191,7 +206,7 @@ impl LineDiscipline {
     }
 
     /// One key (`n_tty_receive_char_special`).
-    fn key(&mut self, key: u8, signals: bool) -> Result<(), FlowControl> {
+    fn key(&mut self, key: u8, signals: bool) -> Result<(), NotModelled> {
         if self.literally {
             self.literally = false;
             self.store(key);
@@ -203,7 +218,7 @@ impl LineDiscipline {
             return Ok(());
         }
         match if key == b'\r' { b'\n' } else { key } {
-            START | STOP => return Err(FlowControl(key)),
+            START | STOP => return Err(NotModelled::FlowControl),
             ERASE | KILL | WERASE => {
                 self.erase(key);
                 self.commit_echo();

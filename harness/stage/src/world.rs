@@ -3,7 +3,7 @@
 //! Invariants: nothing runs but by [`World::run`]; no call blocks for longer than a participant takes to come
 //! to its next wait; what a call changed stands in [`World::happened`] when it returns.
 
-use crate::line_discipline::FlowControl;
+use crate::line_discipline::NotModelled;
 use rehang_fakes::Plan;
 use rehang_fakes::os::{Errno, Exit, Read, Sig, Write};
 use rehang_judge::Fact;
@@ -18,7 +18,7 @@ pub struct Proc(pub u32);
 pub struct Handle(pub u32);
 
 /// An agent to start. It becomes the leader of a session and of a process group of its own
-/// (in a background group of a session that the wrapper leads, with [`Terminal::TtyBackground`]).
+/// (in a background group of a session that a shell leads, with [`Terminal::TtyBackground`]).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Launch {
     /// Its role: `agent`; a restarted one is `agent~2`.
@@ -155,7 +155,7 @@ pub enum WorldFault {
     },
     /// Something was typed that the terminals of no stage know.
     #[error(transparent)]
-    FlowControl(#[from] FlowControl),
+    NotModelled(#[from] NotModelled),
 }
 
 /// A kernel with processes on it: the simulated one, or the real one.

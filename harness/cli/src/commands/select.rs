@@ -101,9 +101,7 @@ pub fn quoted(word: &str) -> String {
 }
 
 fn terminal(word: &str) -> Result<Terminal, String> {
-    serde_json::from_value(word.into()).map_err(|_| {
-        "one of tty, null, pipe, closed, tty-background, ctty-null, stdout-stopped, stdout-slow".to_owned()
-    })
+    serde_json::from_value(word.into()).map_err(|_| format!("one of {}", Terminal::ALL.map(Terminal::name).join(", ")))
 }
 
 fn shard(word: &str) -> Result<(usize, usize), String> {

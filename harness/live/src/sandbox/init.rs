@@ -106,7 +106,9 @@ impl Streams {
         let mut ours = [None, None, None];
         match terminal {
             Terminal::Tty => {}
-            Terminal::TtyBackground => return Err(SandboxError::Terminal(terminal.name())),
+            Terminal::TtyBackground | Terminal::TtyBackgroundNohup => {
+                return Err(SandboxError::Terminal(terminal.name()));
+            }
             _ => {
                 for stream in [1, 2] {
                     let (read, write) = pipe()?;

@@ -67,7 +67,7 @@ impl Kernel {
     pub(super) fn start_agent(&mut self, launch: &Launch) -> Result<(Proc, Streams), WorldFault> {
         let mut streams = Streams::default();
         let mut ends = Ends::default();
-        let with_tty = matches!(launch.terminal, Terminal::Tty | Terminal::TtyBackground | Terminal::CttyNull);
+        let with_tty = launch.terminal.stdin_is_tty() || launch.terminal == Terminal::CttyNull;
         let mut terminal = None;
         if with_tty {
             let master = Master::open().map_err(|e| {
@@ -87,7 +87,7 @@ impl Kernel {
         let given: [Stream; 3] = given.try_into().unwrap_or([Stream::Null, Stream::Null, Stream::Null]);
         let (channel, theirs) = Channel::pair().map_err(|e| fault("making a control socket", e))?;
         let (pid, shell) = match launch.terminal {
-            Terminal::TtyBackground => self.start_by_shell(launch, given, &theirs)?,
+            terminal if terminal.is_background() => self.start_by_shell(launch, given, &theirs)?,
             _ => {
                 let order = Order {
                     exe: &self.fakes,
@@ -193,7 +193,8 @@ impl Kernel {
         };
         let pid = spawn(&order).map_err(|e| self.unstarted(&argv, &e))?;
         let pidfd = pidfd_of(pid).map_err(|e| fault("watching the shell", e))?;
-        let mut shell = Shell { pid, pidfd, channel };
+        let nohup = launch.terminal == Terminal::TtyBackgroundNohup;
+        let mut shell = Shell { pid, pidfd, channel, nohup };
         let job = Job::Start { argv: launch.argv.clone(), env: launch.env.clone() };
         match shell_job(&mut shell, &job, &[theirs.as_fd()]) {
             Ok(agent) => Ok((agent, Some(shell))),

@@ -145,12 +145,12 @@ impl Kernel {
         }
     }
 
-    /// The kernel has hung a terminal up: HUP and CONT to the session's leader.
+    /// The kernel has hung a terminal up: HUP and CONT to the session's leader, and a shell to its job.
     fn hang_up(&mut self, session: i32) -> Result<(), WorldFault> {
         let Some(controlled) = self.sessions.get_mut(&session) else { return Ok(()) };
         controlled.hung_up = true;
         let leader = self.all().find(|&p| self.get(p).pid == session && self.get(p).alive());
-        let Some(leader) = leader else { return Ok(()) };
+        let Some(leader) = leader else { return self.shell_dies(session) };
         self.follow(Aim::One(leader), Sig::Hup)?;
         match self.get(leader).alive() {
             true => self.follow(Aim::One(leader), Sig::Cont),

@@ -38,6 +38,8 @@ pub struct Shell {
     pub pidfd: OwnedFd,
     /// For its jobs.
     pub channel: Channel,
+    /// It ignores a hang-up.
+    pub nohup: bool,
 }
 
 /// A participant.
@@ -314,17 +316,63 @@ impl Kernel {
                 }
             }
         }
-        // POSIX: a group that becomes orphaned with a stopped member gets HUP and CONT
         for group in groups {
-            let stopped = self.aimed(Aim::Group(group)).into_iter().any(|p| self.get(p).stopped.is_some());
-            if stopped && self.orphaned(group) {
-                for member in self.aimed(Aim::Group(group)) {
-                    self.deliver(member, Sig::Hup, ends)?;
-                    self.deliver(member, Sig::Cont, ends)?;
-                }
+            self.hang_up_orphans(group, ends)?;
+        }
+        Ok(())
+    }
+
+    /// POSIX: a group that becomes orphaned with a stopped member gets HUP and CONT.
+    fn hang_up_orphans(&mut self, group: i32, ends: &mut Vec<(Proc, Exit)>) -> Result<(), WorldFault> {
+        let stopped = self.aimed(Aim::Group(group)).into_iter().any(|p| self.get(p).stopped.is_some());
+        if stopped && self.orphaned(group) {
+            for member in self.aimed(Aim::Group(group)) {
+                self.deliver(member, Sig::Hup, ends)?;
+                self.deliver(member, Sig::Cont, ends)?;
             }
         }
         Ok(())
+    }
+
+    /// An interactive shell that is hung up hangs its job up, lets it go on if it is stopped, and dies of it (bash,
+    /// `hangup_all_jobs`). Its job is then without a parent in its session, and the conductor's to reap.
+    pub(super) fn shell_dies(&mut self, session: i32) -> Result<(), WorldFault> {
+        let job = |p: &Proc| self.get(*p).shell.as_ref().is_some_and(|shell| shell.pid == session && !shell.nohup);
+        let Some(job) = self.all().find(job) else { return Ok(()) };
+        let (pgid, stopped) = (self.get(job).pgid, self.get(job).stopped.is_some());
+        if self.get(job).alive() {
+            let signals = if stopped { &[Sig::Hup, Sig::Cont][..] } else { &[Sig::Hup] };
+            for &sig in signals {
+                self.told_shell(job, &Job::Signal(pgid, signals::number(sig)))?;
+                self.follow(Aim::Group(pgid), sig)?;
+            }
+        }
+        self.told_shell(job, &Job::HangUp)?;
+        self.sessions.remove(&session);
+        let alive = self.get(job).alive();
+        let process = self.get_mut(job);
+        process.ours = alive;
+        if let Some(shell) = process.shell.take() {
+            let over = ended_within(&shell.pidfd, self.watchdog);
+            let exit = reap_here(&shell.pidfd);
+            if !over || exit != Ok(Exit::Signal(Sig::Hup)) {
+                let why = format!("{exit:?}, and not by HUP");
+                return Err(WorldFault::Kernel { what: "the end of a shell that was hung up".into(), why });
+            }
+        }
+        let mut ends = Vec::new();
+        self.hang_up_orphans(pgid, &mut ends)?;
+        self.settle(ends)
+    }
+
+    /// Has a process's shell do something.
+    fn told_shell(&mut self, proc: Proc, job: &Job) -> Result<(), WorldFault> {
+        let process = self.get_mut(proc);
+        let Some(shell) = &mut process.shell else { return Ok(()) };
+        match shell_job(shell, job, &[]) {
+            Ok(_) => Ok(()),
+            Err(why) => Err(WorldFault::Kernel { what: format!("the shell of {}", process.role), why }),
+        }
     }
 
     /// Reaps what is over, and compares how it ended with what was announced or predicted.

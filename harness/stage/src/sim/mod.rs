@@ -3,6 +3,8 @@
 //! Invariant: it behaves as the real kernel does; `docs/kernel-behaviours.md` lists what is compared, and
 //! `tests/kernel.rs` compares it. A scenario that needs what is not modelled says so in `stages`.
 
+#[cfg(test)]
+mod behaviours;
 mod net;
 mod os;
 mod pipe;
@@ -21,6 +23,11 @@ use tty::Tty;
 
 /// The port that the first listener of a cell gets; opencode's own default (1.0.185).
 const FIRST_PORT: u16 = 4096;
+
+/// The number of the shell that leads a background terminal's session. The conductor stands for it.
+fn shell_of(tty: usize) -> u32 {
+    u32::MAX - tty as u32
+}
 
 /// The simulated kernel.
 #[derive(Default)]
@@ -240,6 +247,26 @@ impl Kernel {
             self.deliver(leader, Sig::Hup);
             self.deliver(leader, Sig::Cont);
         }
+        if session == shell_of(id) && !self.ttys[id].nohup {
+            self.shell_dies(id);
+        }
+    }
+
+    /// An interactive shell that is hung up hangs its jobs up, lets those go on that are stopped, and dies of it (bash,
+    /// `hangup_all_jobs`). Its jobs are then without a parent in their session.
+    fn shell_dies(&mut self, tty: usize) {
+        let session = std::mem::take(&mut self.ttys[tty].session);
+        self.ttys[tty].foreground = 0;
+        let of_shell = |p: &Proc| self.get(*p).shell && self.get(*p).sid == session && self.get(*p).alive();
+        for job in self.all().filter(of_shell).collect::<Vec<_>>() {
+            let (group, stopped) = (self.get(job).pgid, self.get(job).stopped.is_some());
+            self.signal_group(group, Sig::Hup);
+            if stopped {
+                self.signal_group(group, Sig::Cont);
+            }
+            self.get_mut(job).shell = false;
+            self.hang_up_orphans(group);
+        }
     }
 
     fn connect_to(&mut self, port: u16) -> Result<usize, Errno> {
@@ -263,7 +290,7 @@ impl World for Kernel {
         let mut streams = Streams::default();
         let mut fds = BTreeMap::new();
         let mut controlling = None;
-        let with_tty = matches!(launch.terminal, Terminal::Tty | Terminal::TtyBackground | Terminal::CttyNull);
+        let with_tty = launch.terminal.stdin_is_tty() || launch.terminal == Terminal::CttyNull;
         if with_tty {
             self.ttys.push(Tty::new());
             let id = self.ttys.len() - 1;
@@ -312,18 +339,15 @@ impl World for Kernel {
         let pid = process.pid();
         self.processes.push(process);
         if let Some(id) = controlling {
-            self.ttys[id].session = pid;
-            // with `tty-background` the foreground belongs to the shell that started the agent
-            self.ttys[id].foreground = if launch.terminal == Terminal::TtyBackground { u32::MAX } else { pid };
-        }
-        if launch.terminal == Terminal::TtyBackground {
-            // the shell leads the session; the agent's group has a parent in it, so it is not orphaned
+            // in the background the shell leads the session and has the foreground; the agent's group has a parent in
+            // the session, so it is not orphaned
+            let leader = if launch.terminal.is_background() { shell_of(id) } else { pid };
+            self.ttys[id].session = leader;
+            self.ttys[id].foreground = leader;
+            self.ttys[id].nohup = launch.terminal == Terminal::TtyBackgroundNohup;
             let process = self.get_mut(proc);
-            process.sid = u32::MAX;
-            process.shell = true;
-            if let Some(id) = controlling {
-                self.ttys[id].session = u32::MAX;
-            }
+            process.sid = leader;
+            process.shell = launch.terminal.is_background();
         }
         self.say(proc, Change::Spawned { parent: String::new(), argv: launch.argv.clone() });
         Ok((proc, streams))

@@ -340,11 +340,16 @@ impl Kernel {
             self.deliver_to(&members, signals);
         }
         for group in groups {
-            let members = self.members(group);
-            let stopped = members.iter().any(|&p| self.get(p).stopped.is_some());
-            if stopped && self.orphaned(group) {
-                self.deliver_to(&members, &[Sig::Hup, Sig::Cont]);
-            }
+            self.hang_up_orphans(group);
+        }
+    }
+
+    /// POSIX: a group that becomes orphaned with a stopped member gets HUP and CONT.
+    pub(super) fn hang_up_orphans(&mut self, group: u32) {
+        let members = self.members(group);
+        let stopped = members.iter().any(|&p| self.get(p).stopped.is_some());
+        if stopped && self.orphaned(group) {
+            self.deliver_to(&members, &[Sig::Hup, Sig::Cont]);
         }
     }
 

@@ -18,12 +18,14 @@ pub struct Tty {
     pub slaves: u32,
     /// The master is open.
     pub master: bool,
+    /// The shell in its foreground ignores a hang-up.
+    pub nohup: bool,
 }
 
 impl Tty {
     /// A terminal as the kernel makes it.
     pub fn new() -> Tty {
-        Tty { line: LineDiscipline::new(), foreground: 0, session: 0, slaves: 0, master: true }
+        Tty { line: LineDiscipline::new(), foreground: 0, session: 0, slaves: 0, master: true, nohup: false }
     }
 
     /// Whether a read of the slave returns something; one that was hung up returns its end.
@@ -33,8 +35,9 @@ impl Tty {
 
     /// Writes the state.
     pub fn canon(&self, canon: &mut Canon) {
-        let Tty { line, foreground, session, slaves, master } = self;
+        let Tty { line, foreground, session, slaves, master, nohup } = self;
         line.canon(canon);
-        canon.num(u64::from(*foreground)).num(u64::from(*session)).num(u64::from(*slaves)).flag(*master);
+        canon.num(u64::from(*foreground)).num(u64::from(*session)).num(u64::from(*slaves));
+        canon.flag(*master).flag(*nohup);
     }
 }

@@ -1,0 +1,102 @@
+//! The real kernel's objects, as plain as they come.
+//!
+//! Invariant: a wait is for something that is to come, and ends when it has; the ceiling is only for what never comes.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::pty::OpenptFlags;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+/// After so long what was to come does not come.
+const CEILING: Duration = Duration::from_secs(10);
+
+/// A terminal that is nobody's.
+pub struct Tty {
+    pub master: OwnedFd,
+    pub slave: OwnedFd,
+    pub is_open: bool,
+}
+
+impl Tty {
+    pub fn new() -> Tty {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let master = rustix::pty::openpt(flags).unwrap();
+        rustix::pty::grantpt(&master).unwrap();
+        rustix::pty::unlockpt(&master).unwrap();
+        let path = rustix::pty::ptsname(&master, Vec::new()).unwrap();
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let slave = rustix::fs::open(path, flags, Mode::empty()).unwrap();
+        rustix::io::ioctl_fionbio(&master, true).unwrap();
+        Tty { master, slave, is_open: true }
+    }
+
+    /// Closes the master.
+    pub fn hang_up(&mut self) {
+        self.master = std::fs::File::open("/dev/null").unwrap().into();
+        self.is_open = false;
+    }
+
+    /// All that comes out of the master, once so much has come.
+    pub fn comes_out(&self, expected: usize) -> Vec<u8> {
+        let until = Instant::now() + CEILING;
+        let mut all = Vec::new();
+        while all.len() < expected && is_there(self.master.as_fd(), PollFlags::IN, until) {
+            all.extend(drain(self.master.as_fd()));
+        }
+        // a look at an empty slave waits for the worker, and this for the lock that it holds
+        is_there(self.slave.as_fd(), PollFlags::IN, Instant::now());
+        self.waiting();
+        all.extend(drain(self.master.as_fd()));
+        all
+    }
+
+    /// How much input the kernel says there is.
+    pub fn waiting(&self) -> u64 {
+        rustix::io::ioctl_fionread(&self.slave).unwrap()
+    }
+}
+
+/// Waits for something.
+pub fn is_there(fd: BorrowedFd<'_>, what: PollFlags, until: Instant) -> bool {
+    let left = until.saturating_duration_since(Instant::now());
+    let limit = Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: i64::from(left.subsec_nanos()) };
+    let mut polled = [PollFd::from_borrowed_fd(fd, what)];
+    rustix::io::retry_on_intr(|| poll(&mut polled, Some(&limit))).unwrap() > 0
+}
+
+/// Waits for something that is to come.
+pub fn comes(fd: BorrowedFd<'_>, what: PollFlags) -> bool {
+    is_there(fd, what, Instant::now() + CEILING)
+}
+
+/// Whether it is there now.
+pub fn is_ready(fd: BorrowedFd<'_>, what: PollFlags) -> bool {
+    is_there(fd, what, Instant::now())
+}
+
+/// Reads until nothing is there.
+fn drain(fd: BorrowedFd<'_>) -> Vec<u8> {
+    let mut all = Vec::new();
+    while let Ok(bytes) = read(fd, 65_536) {
+        match bytes.is_empty() {
+            true => break,
+            false => all.extend(bytes),
+        }
+    }
+    all
+}
+
+/// Reads.
+pub fn read(fd: BorrowedFd<'_>, max: usize) -> Result<Vec<u8>, Errno> {
+    let mut space = vec![0; max];
+    let n = rustix::io::retry_on_intr(|| rustix::io::read(fd, &mut space))?;
+    space.truncate(n);
+    Ok(space)
+}
+
+/// Writes.
+pub fn write(fd: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize, Errno> {
+    rustix::io::retry_on_intr(|| rustix::io::write(fd, bytes))
+}
