@@ -911,7 +911,9 @@ fn keys_that_no_terminal_here_knows() {
     let person = |key| format!("  {{ via = \"tty\", sees = \"clock\", does = {{ type = \"a\\u00{key}\" }} }},\n");
     let people = [person("13"), person("11"), person("16")].concat();
     let file = format!("{HEAD}terminals = [\"tty\"]\npeople = [\n{people}]\n{TAIL}");
-    says(&file, expect![[r#"
+    says(
+        &file,
+        expect![[r#"
         error: Ctrl-S stops or starts a terminal's output, which no stage models
          --> q/x.toml:6:50
           |
@@ -928,7 +930,8 @@ fn keys_that_no_terminal_here_knows() {
           |
           = help: leave the key out; where a reader of the output is to stop, there are the terminal `stdout-stopped` and the fault `{ wrapper = "ignores-stdout" }`
 
-    "#]]);
+    "#]],
+    );
     // a pipe has no keys
     assert_eq!(rendered(&file.replace("[\"tty\"]", "[\"pipe\"]")), "");
 }
