@@ -4,6 +4,7 @@
 //! simulated kernel, in lockstep on the real one, and alone on the wall clock.
 
 pub mod claude;
+pub mod exec;
 pub mod inside;
 pub mod opencode;
 pub mod os;

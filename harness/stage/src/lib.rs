@@ -8,6 +8,7 @@ pub mod conductor;
 pub mod judged;
 pub mod lockstep;
 pub mod sim;
+pub mod threads;
 pub mod worker;
 pub mod world;
 
