@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod bench;
 pub mod claude;
+pub mod exec;
 pub mod inside;
 pub mod opencode;
 pub mod os;

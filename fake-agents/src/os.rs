@@ -279,7 +279,7 @@ pub trait Os {
     /// Connects to a port of 127.0.0.1.
     fn connect(&mut self, port: u16) -> Result<Fd, Errno>;
 
-    /// Starts a process.
+    /// Starts a process: `TooBig` if its arguments or its environment do not fit ([`crate::exec::fits`]).
     fn spawn(&mut self, spawn: Spawn) -> Result<Child, Errno>;
     /// Reaps a child that has ended. A stopped child has not.
     fn try_wait(&mut self, child: Child) -> Option<Exit>;

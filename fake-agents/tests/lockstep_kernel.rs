@@ -3,9 +3,12 @@
 mod lockstep;
 
 use lockstep::{Cell, Do, cell, drive, kernel};
+use rehang_fakes::exec;
 use rehang_fakes::os::Sig;
 use rehang_scenario::Terminal::{Closed, CttyNull, Null, Pipe, Tty, TtyBackground, TtyBackgroundNohup};
+use rehang_scenario::limits::{EXEC_BYTES, EXEC_STRING_BYTES};
 use rehang_stage::sim;
+use rehang_stage::world::World;
 
 /// Runs it on both kernels; they must agree, and what they say must have these lines.
 fn both(cell: &Cell, expected: &[&str]) {
@@ -278,4 +281,55 @@ fn flow_control_is_an_error_on_both() {
     let cell = cell(Tty, r#"["read-stdin"]"#).at(1, Do::Type("\u{13}"));
     assert_eq!(drive(&mut kernel(), &cell), drive(&mut sim::Kernel::new(), &cell));
     assert!(drive(&mut sim::Kernel::new(), &cell).is_err());
+}
+
+/// The longest string that Linux passes on to a process, and one that is a byte longer (execve(2), MAX_ARG_STRLEN).
+#[test]
+fn an_argument_has_at_most_131_071_bytes() {
+    let steps = |bytes: usize| {
+        let around = r#"[{"exit":7},{"print":""}]"#.len();
+        format!(r#"[{{"run":[{{"exit":7}},{{"print":"{}"}}]}}]"#, "x".repeat(bytes - around))
+    };
+    both(&cell(Null, &steps(131_071)), &["0 agent.1 exit 7", "0 agent exit 7"]);
+    both(&cell(Null, &steps(131_072)), &["0 agent exit 126"]);
+    let given = |bytes: usize| std::process::Command::new("true").arg("x".repeat(bytes)).status().map(|s| s.success());
+    assert_eq!(given(131_071).ok(), Some(true));
+    assert_eq!(given(131_072).map_err(|e| e.raw_os_error()), Err(Some(libc::E2BIG)));
+}
+
+#[test]
+fn a_variable_has_at_most_131_071_bytes() {
+    let with = |bytes: usize| {
+        let value = "x".repeat(bytes - exec::ENV_PREFIX.len() - "A=".len());
+        Cell { env: vec![("A".to_owned(), value)], ..cell(Null, r#"[{"run":[{"exit":7}]}]"#) }
+    };
+    both(&with(131_071), &["0 agent.1 exit 7", "0 agent exit 7"]);
+    // the agent itself: the scheduler asks before it starts one
+    let long = with(131_072).launch();
+    assert!(!exec::fits(&long.argv, &long.env));
+    assert!(kernel().start(&long).is_err());
+}
+
+#[test]
+fn what_fits_together_is_passed_on() {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Stack).current;
+    if limit.is_some_and(|bytes| bytes < 8 << 20) {
+        println!("skipped: the stack limit is {limit:?} bytes, less than the usual 8 MiB (ulimit -s 8192)");
+        return;
+    }
+    let with = |more: usize| {
+        let steps = cell(Null, r#"[{"exit":7}]"#);
+        let mut rest = EXEC_BYTES - "fake-tool".len() - 9 + more;
+        let mut env = Vec::new();
+        while rest > 0 {
+            let bytes = (rest - 9).min(EXEC_STRING_BYTES);
+            let name = format!("V{:02}", env.len());
+            env.push((name, "x".repeat(bytes - exec::ENV_PREFIX.len() - "V00=".len())));
+            rest -= bytes + 9;
+        }
+        Cell { env, ..steps }
+    };
+    let (all, more) = (with(0).launch(), with(1).launch());
+    assert!(exec::fits(&all.argv, &all.env) && !exec::fits(&more.argv, &more.env));
+    both(&with(0), &["0 agent exit 7"]);
 }

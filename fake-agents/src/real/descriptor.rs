@@ -60,7 +60,11 @@ impl Lifted {
         // SAFETY: duplicating a number touches no memory; one that is not open is an error.
         match unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, LOWEST) } {
             number if number >= 0 => Ok(Lifted { number, copied: true }),
-            _ => Err(io::Error::last_os_error()),
+            _ => match io::Error::last_os_error() {
+                // a limit of open files that is below the number asked for (fcntl(2))
+                error if error.raw_os_error() == Some(libc::EINVAL) => Err(io::Error::from_raw_os_error(libc::EMFILE)),
+                error => Err(error),
+            },
         }
     }
 

@@ -7,6 +7,7 @@ mod alone;
 pub mod control;
 pub mod descriptor;
 pub mod journal;
+pub mod machine;
 mod os;
 pub mod participant;
 pub mod signals;
@@ -15,6 +16,7 @@ pub mod stand_in;
 
 pub use os::{Programs, connect, listen};
 
+use crate::exec::ENV_PREFIX;
 use control::{CONTROL_ENV, CONTROL_FD, Channel, Said, Told};
 use std::mem::ManuallyDrop;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -61,9 +63,6 @@ pub fn dispatch_with(programs: Programs) -> bool {
         _ => false,
     }
 }
-
-/// What the names of a fake's variables begin with where a fake or a conductor has started it.
-const ENV_PREFIX: &str = "REHANG_ENV_";
 
 /// This process's variables: those that whoever started it gave it, and its surroundings' where they gave none.
 fn environment() -> Vec<(String, String)> {

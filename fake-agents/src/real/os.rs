@@ -6,9 +6,11 @@
 use super::control::{Channel, Ended, Key, Moved, Place, Said, To, Told, TtyReads, hash};
 use super::descriptor::{self, Descriptor};
 use super::journal::{self, Journal, PLACE_ENV};
+use super::machine;
 use super::signals::{self, Signals};
 use super::spawn::{self, Order, Stream};
 use crate::Plan;
+use crate::exec;
 use crate::os::{
     BACKLOG, Child, Disposition, Errno, Exit, Fd, FdKind, Group, Os, Program, Read, SOCKET_WINDOW, Sig, Spawn, Stdio,
     TTY_QUOTA, Target, Write, tty_takes,
@@ -171,10 +173,11 @@ impl RealOs {
         self.conductor.as_ref().map_or(Ipv4Addr::LOCALHOST, |c| c.address)
     }
 
-    /// An error that no scenario means: under a conductor the machine is to blame, not the agent.
-    fn unmeant(&self, what: &str, error: rustix::io::Errno) -> Errno {
+    /// An error that no scenario means: under a conductor the machine is to blame, not the agent. `why` adds the
+    /// remedy.
+    fn unmeant(&self, what: &str, error: rustix::io::Errno, why: fn(&std::io::Error) -> String) -> Errno {
         if self.conductor.is_some() {
-            super::give_up(&format!("{what}: {error}"));
+            super::give_up(&format!("{what}: {}", why(&error.into())));
         }
         descriptor::errno(error)
     }
@@ -372,13 +375,17 @@ impl Os for RealOs {
                 let write = self.install(Descriptor::opened(write, FdKind::Pipe, Key::PipeWrite(inode)));
                 (read, write)
             }
-            Err(error) => super::give_up(&format!("pipe: {error}")),
+            Err(error) => super::give_up(&format!("making a pipe: {}", machine::pipe(&error))),
         }
     }
 
     fn open_tty(&mut self) -> Result<Fd, Errno> {
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let fd = rustix::fs::open("/dev/tty", flags, Mode::empty()).map_err(descriptor::errno)?;
+        let fd = rustix::fs::open("/dev/tty", flags, Mode::empty()).map_err(|error| match error {
+            // a session without a terminal, which is what scenarios are about
+            rustix::io::Errno::NXIO => descriptor::errno(error),
+            error => self.unmeant("opening /dev/tty", error, machine::open),
+        })?;
         // the descriptor of `/dev/tty` has a device number of its own; the terminal that it stands for has another
         let device = descriptor::terminal_of(fd.as_fd()).map_err(descriptor::errno)?;
         Ok(self.install(Descriptor::opened(fd, FdKind::Tty, Key::Tty(device))))
@@ -405,7 +412,13 @@ impl Os for RealOs {
     }
 
     fn listen(&mut self) -> Result<(Fd, u16), Errno> {
-        let (socket, port) = listen(self.address()).map_err(|e| self.unmeant("listening", e))?;
+        let (socket, port) = listen(self.address()).map_err(|e| self.unmeant("listening", e, machine::loopback))?;
+        if self.conductor.is_none()
+            && let Err(why) = machine::has_loopback()
+        {
+            // listening works without it, and nobody would ever come
+            super::give_up(&why);
+        }
         Ok((self.install(Descriptor::opened(socket, FdKind::Socket, Key::Listener(port))), port))
     }
 
@@ -413,7 +426,14 @@ impl Os for RealOs {
         let descriptor = self.fds.get(&fd.0)?;
         let Key::Listener(port) = descriptor.key else { return None };
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let (socket, peer) = rustix::net::acceptfrom_with(descriptor.fd(), flags).ok()?;
+        let (socket, peer) = match rustix::net::acceptfrom_with(descriptor.fd(), flags) {
+            Ok(accepted) => accepted,
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::CONNABORTED) => return None,
+            Err(error) => {
+                self.unmeant("accepting", error, machine::open);
+                return None;
+            }
+        };
         let peer = SocketAddrV4::try_from(peer?).ok()?;
         let _ = rustix::net::sockopt::set_tcp_nodelay(&socket, true);
         let listener = Key::Listener(port);
@@ -426,7 +446,7 @@ impl Os for RealOs {
     fn connect(&mut self, port: u16) -> Result<Fd, Errno> {
         let (socket, ours) = connect(self.address(), port).map_err(|error| match error {
             rustix::io::Errno::CONNREFUSED | rustix::io::Errno::CONNRESET => descriptor::errno(error),
-            error => self.unmeant("connecting", error),
+            error => self.unmeant("connecting", error, machine::loopback),
         })?;
         Ok(self.install(Descriptor::opened(socket, FdKind::Socket, Key::Client(ours, port))))
     }
@@ -438,13 +458,18 @@ impl Os for RealOs {
         let number = self.kids.len() + 1;
         env.extend(self.journal.as_ref().map(|j| (PLACE_ENV.to_owned(), format!("{}.{number}", j.place()))));
         (self.programs)(&spawn.argv, plan.as_ref()).map_err(|_| Errno::NoProcess)?;
+        if !exec::fits(&spawn.argv, &env) {
+            return Err(Errno::TooBig);
+        }
         let streams = [spawn.stdin, spawn.stdout, spawn.stderr].map(|stdio| self.stream(stdio));
         let holds = streams.iter().filter_map(|(_, key)| *key).collect();
         let closed = (0..3).filter(|&n| matches!(streams[n as usize].0, Stream::Closed)).collect();
         let control = match &self.conductor {
             None => None,
             Some(conductor) => {
-                let (ours, theirs) = Channel::pair().map_err(descriptor::errno)?;
+                let pair = Channel::pair();
+                let (ours, theirs) =
+                    pair.map_err(|error| self.unmeant("making a control socket", error, machine::open))?;
                 Some((ours, theirs, conductor.lifeline.as_raw_fd()))
             }
         };
@@ -465,12 +490,14 @@ impl Os for RealOs {
         });
         let pid = match pid {
             Ok(pid) => pid,
-            Err(error) if error.raw_os_error() == Some(libc::E2BIG) => return Err(Errno::TooBig),
-            Err(_) if self.conductor.is_none() => return Err(Errno::NoProcess),
-            Err(error) => super::give_up(&format!(
-                "starting {}: {error}; raise the limit of processes (ulimit -u, pids.max)",
-                spawn.argv.first().map_or("", String::as_str)
-            )),
+            // a fake alone may have been told nonsense; a machine that is at its limit is none
+            Err(error) if self.conductor.is_none() && machine::remedy_of_start(&error).is_none() => {
+                return Err(Errno::NoProcess);
+            }
+            Err(error) => {
+                let name = spawn.argv.first().map_or("", String::as_str);
+                super::give_up(&format!("starting {name}: {}", machine::start(&error)))
+            }
         };
         let kid = Pid::from_raw(pid).ok_or(Errno::NoProcess)?;
         let pidfd = match &control {

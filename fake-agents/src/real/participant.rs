@@ -6,7 +6,7 @@
 use super::control::{CONTROL_ENV, CONTROL_FD, Channel, LIES_ENV, LIFELINE_FD, Said, Told, Waiting};
 use super::descriptor::is_there;
 use super::os::{Conductor, Programs, RealOs};
-use super::{give_up, hear, leave, signals, spawn};
+use super::{give_up, hear, leave, machine, signals, spawn};
 use crate::os::{Disposition, Next, Program, Sig, Wait};
 use rehang_scenario::{Canon, VTime};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -85,7 +85,10 @@ fn join() -> (Channel, OwnedFd) {
     let path = format!("/proc/self/fd/{LIFELINE_FD}");
     let own = match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(own) => super::descriptor::lifted(own),
-        Err(error) => give_up(&format!("no lifeline: {error}")),
+        Err(error) => {
+            let why = machine::has_proc().err().unwrap_or_else(|| machine::open(&error.into()));
+            give_up(&format!("no lifeline: {why}"))
+        }
     };
     drop(lifeline);
     // SAFETY: sets flags of two descriptors that are ours; from here on the kernel kills us when the last write
@@ -185,7 +188,7 @@ pub fn shell() -> ! {
                     control: Some((control.as_raw_fd(), lifeline.as_raw_fd())),
                     ignored: &[],
                 };
-                let pid = spawn::spawn(&order).map_err(|e| e.to_string());
+                let pid = spawn::spawn(&order).map_err(|e| machine::start(&e));
                 // the terminal comes to its end with the agent; it stays the controlling one of the session
                 for fd in 0..3 {
                     // SAFETY: the standard descriptors are used by nobody here from now on.

@@ -3,10 +3,10 @@
 //! Invariant: a child has the descriptors 0 to 4 at the most (its streams, the control socket, the lifeline),
 //! an empty signal mask, and default actions for all signals but those that its parent ignores.
 
-use super::ENV_PREFIX;
 use super::control::{CONTROL_ENV, CONTROL_FD, LIFELINE_FD};
 use super::descriptor::Lifted;
 use super::signals;
+use crate::exec::ENV_PREFIX;
 use crate::os::Sig;
 use std::ffi::{CString, NulError};
 use std::io;

@@ -3,11 +3,10 @@
 //! Invariant: [`argv`] and [`parse`] are each other's inverse, and the command that is shown is never read.
 
 use crate::os::Sig;
-use rehang_scenario::turns::Step;
+use rehang_scenario::turns::{Step, steps_json};
 
-/// The longest list of steps, in bytes of JSON: the kernel takes no longer argument (Linux, MAX_ARG_STRLEN, with its
-/// closing NUL).
-pub const PLAYS_MAX_BYTES: usize = 128 * 1024 - 1;
+/// The longest list of steps, in bytes of JSON: the kernel takes no longer argument.
+pub const PLAYS_MAX_BYTES: usize = rehang_scenario::limits::STEPS_BYTES;
 
 /// What `--help` prints.
 pub const HELP: &str = "\
@@ -57,9 +56,7 @@ pub(super) enum Parsed {
 
 /// The command line that plays these steps; `shown` is what a process list shows behind them.
 pub fn argv(steps: &[Step], shown: &str) -> Vec<String> {
-    // Steps hold nothing that JSON cannot.
-    let plays = serde_json::to_string(steps).unwrap_or_else(|_| "[]".to_owned());
-    let mut argv = vec!["fake-tool".to_owned(), "--plays".to_owned(), plays];
+    let mut argv = vec!["fake-tool".to_owned(), "--plays".to_owned(), steps_json(steps)];
     if !shown.is_empty() {
         argv.extend(["--".to_owned(), shown.to_owned()]);
     }

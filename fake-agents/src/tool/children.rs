@@ -35,9 +35,7 @@ pub(super) fn background(os: &mut dyn Os, step: &Background) -> Result<(Child, b
         None => (holds(step.stdout, STDOUT), holds(step.stderr, STDERR)),
     };
     let (argv, group) = if step.double_fork {
-        // The one in the middle has the streams, starts the other and is gone.
-        let inner = Background { double_fork: false, piped: false, ..step.clone() };
-        (argv(&[Step::Background(inner)], &step.name), Group::Inherit)
+        (argv(&[step.of_the_middle()], &step.name), Group::Inherit)
     } else {
         (argv(&step.does, &step.name), if step.setsid { Group::Session } else { Group::Inherit })
     };

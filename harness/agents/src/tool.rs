@@ -12,6 +12,7 @@ use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// How often the size of what is being downloaded is looked at.
@@ -173,17 +174,25 @@ fn run(mut command: Command, tool: &'static str, watched: Watched<'_>) -> Result
     let child = command.spawn().map_err(missing)?;
     let Some((dir, what, progress)) = watched else { return child.wait_with_output().map_err(missing) };
     progress.at(what, 0);
+    let child = Mutex::new(Some(child));
+    let waits = || match child.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        Some(child) => child.wait_with_output(),
+        None => Err(std::io::Error::other("it is waited for already")),
+    };
     std::thread::scope(|scope| {
         let (done, wait) = std::sync::mpsc::channel::<()>();
-        let child = scope.spawn(move || {
-            let out = child.wait_with_output();
+        let waits = &waits;
+        let waiter = std::thread::Builder::new().spawn_scoped(scope, move || {
+            let out = waits();
             drop(done);
             out
         });
+        // a machine that gives no thread shows no progress
+        let Ok(waiter) = waiter else { return waits().map_err(missing) };
         while wait.recv_timeout(LOOK) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
             progress.at(what, bytes_below(dir));
         }
-        child.join().unwrap_or_else(|_| Err(std::io::Error::other("its waiter died"))).map_err(missing)
+        waiter.join().unwrap_or_else(|_| Err(std::io::Error::other("its waiter died"))).map_err(missing)
     })
 }
 

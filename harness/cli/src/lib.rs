@@ -26,7 +26,8 @@ pub mod upstream;
 pub mod worker;
 pub mod wrapper;
 
-use rehang_fakes::real::{BUILD, BUILD_ARG};
+use commands::CommandError;
+use rehang_fakes::real::{BUILD, BUILD_ARG, machine};
 use std::path::PathBuf;
 use std::process::Stdio;
 
@@ -56,16 +57,27 @@ pub fn dispatch() {
     }
 }
 
+/// This binary.
+///
+/// # Errors
+/// It cannot be found: `/proc` is not mounted.
+pub fn own_binary() -> Result<PathBuf, CommandError> {
+    machine::has_proc().map_err(CommandError::Fault)?;
+    std::env::current_exe().map_err(|error| CommandError::Fault(format!("rehang does not find itself: {error}")))
+}
+
 /// The binary of the fakes: `REHANG_FAKES`, or `rehang-fakes` beside this binary, or this binary itself. One of another
 /// build is not taken: it would play what sim does not, and `cargo build --package rehang` leaves an old one there.
 ///
 /// # Errors
 /// This binary cannot be found.
-pub fn fakes() -> std::io::Result<PathBuf> {
+pub fn fakes() -> Result<PathBuf, CommandError> {
+    // whoever plays needs it
+    machine::has_proc().map_err(CommandError::Fault)?;
     if let Some(path) = std::env::var_os("REHANG_FAKES") {
         return Ok(path.into());
     }
-    let own = std::env::current_exe()?;
+    let own = own_binary()?;
     let beside = own.with_file_name("rehang-fakes");
     let said = std::process::Command::new(&beside).arg(BUILD_ARG).stdin(Stdio::null()).output();
     let same = said.is_ok_and(|said| said.stdout.trim_ascii() == BUILD.as_bytes());
@@ -76,7 +88,7 @@ pub fn fakes() -> std::io::Result<PathBuf> {
 ///
 /// # Errors
 /// This binary cannot be found.
-pub fn workers(jobs: Option<usize>) -> std::io::Result<pool::Workers> {
+pub fn workers(jobs: Option<usize>) -> Result<pool::Workers, CommandError> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    Ok(pool::Workers { exe: std::env::current_exe()?, fakes: fakes()?, jobs: jobs.unwrap_or(cores) })
+    Ok(pool::Workers { exe: own_binary()?, fakes: fakes()?, jobs: jobs.unwrap_or(cores) })
 }

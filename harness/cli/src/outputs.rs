@@ -16,6 +16,17 @@ pub fn folder(path: &Path) -> Result<(), CommandError> {
     made.map(drop).map_err(|error| unwritable(path, &error))
 }
 
+/// A folder for what is needed for a while; it is gone when this is dropped.
+///
+/// # Errors
+/// It cannot be made.
+pub fn scratch() -> io::Result<tempfile::TempDir> {
+    tempfile::tempdir().map_err(|error| {
+        let why = format!("{error}; set TMPDIR to a folder that can be written");
+        io::Error::new(error.kind(), why)
+    })
+}
+
 /// Writes a file.
 ///
 /// # Errors

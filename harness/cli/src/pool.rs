@@ -4,6 +4,7 @@
 //! outlive it by no more than the end of their control socket. Subreaper and reaping are per process, so cells
 //! never share one.
 
+use rehang_fakes::real::machine;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{BufRead, BufReader, Write};
@@ -18,8 +19,8 @@ pub const WORKER_ARG: &str = "__worker";
 /// Why a worker gave no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum PoolError {
-    /// It could not be started.
-    #[error("a worker could not be started: {0}")]
+    /// It could not be started, for want of processes or files as a rule.
+    #[error("a worker could not be started: {}", machine::start(.0))]
     Start(std::io::Error),
     /// It ended or said nonsense in the middle of a unit.
     #[error("a worker broke off: {0}")]
@@ -42,7 +43,7 @@ pub struct Pool {
     jobs: usize,
     state: Mutex<State>,
     freed: Condvar,
-    starter: Mutex<Sender<Start>>,
+    starter: Mutex<Option<Sender<Start>>>,
 }
 
 /// A worker to start on this core, and where to send it.
@@ -67,12 +68,14 @@ impl Pool {
     pub fn new(workers: Workers) -> Pool {
         let jobs = workers.jobs.max(1);
         let (starter, orders): (Sender<Start>, Receiver<Start>) = channel();
-        std::thread::spawn(move || {
+        let starts = std::thread::Builder::new().spawn(move || {
             for (core, reply) in orders {
                 // whoever asked may be gone; then the worker ends with its stdin
                 let _ = reply.send(Worker::start(&workers, core));
             }
         });
+        // without that thread the first unit says so
+        let starter = starts.is_ok().then_some(starter);
         let state = Mutex::new(State { idle: Vec::new(), started: 0 });
         Pool { jobs, state, freed: Condvar::new(), starter: Mutex::new(starter) }
     }
@@ -110,9 +113,15 @@ impl Pool {
             }
             if state.started < self.jobs() {
                 let core = state.started;
-                let worker = self.start(core)?;
-                state.started += 1;
-                return Ok(worker);
+                match self.start(core) {
+                    Ok(worker) => {
+                        state.started += 1;
+                        return Ok(worker);
+                    }
+                    Err(error) if state.started == 0 => return Err(error),
+                    // the machine has room for fewer: one of those is waited for
+                    Err(_) => {}
+                }
             }
             state = self.freed.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
         }
@@ -122,7 +131,8 @@ impl Pool {
         let (reply, worker) = channel();
         let starter = self.starter.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let gone = || PoolError::Broke("nobody starts workers any more".to_owned());
-        starter.send((core, reply)).map_err(|_| gone())?;
+        let no_thread = || PoolError::Start(std::io::Error::from_raw_os_error(libc::EAGAIN));
+        starter.as_ref().ok_or_else(no_thread)?.send((core, reply)).map_err(|_| gone())?;
         worker.recv().map_err(|_| gone())?
     }
 

@@ -2,10 +2,20 @@
 //!
 //! Invariant: what goes to no terminal has a width that its command names, and so is the same everywhere.
 
+use indicatif::ProgressBar;
 use rehang_judge::timeline::{self, WIDTH_MIN};
+use std::time::Duration;
 
 /// Columns of a run's report and of the scoreboard where stdout is no terminal.
 pub const REPORT: usize = 100;
+
+/// Has a bar that is shown move by itself, which takes a thread; without one it moves when it is told something.
+pub fn tick(bar: &ProgressBar, every: Duration) {
+    let has_threads = || std::thread::Builder::new().spawn(|| {}).is_ok_and(|thread| thread.join().is_ok());
+    if !bar.is_hidden() && has_threads() {
+        bar.enable_steady_tick(every);
+    }
+}
 
 /// The columns of stdout's terminal, at least [`WIDTH_MIN`]; `otherwise` where it is none.
 pub fn width(otherwise: usize) -> usize {

@@ -6,6 +6,7 @@ use crate::keeper::Answer;
 use crate::plan::{self, Order};
 use crate::report::Report;
 use rehang_agents::{Form, Installed, Recipe};
+use rehang_fakes::real::machine;
 use rehang_scenario::turns::{Bash, Step, Turn};
 use rehang_scenario::{Fault, ModelDoes, Scenario, Terminal};
 use std::io::{BufRead, BufReader, Write};
@@ -56,7 +57,7 @@ pub enum LiveError {
     #[error("{0}")]
     Fault(String),
     /// A pipe or a process.
-    #[error("live cell: {0}")]
+    #[error("live cell: {}", machine::start(.0))]
     Io(#[from] std::io::Error),
 }
 

@@ -47,12 +47,20 @@ struct Someone {
 
 impl Host {
     /// A host with the agent's stdin and its terminal, where there are such.
-    pub fn new(order: &Order, stdin: Option<OwnedFd>, master: Option<OwnedFd>, tell: mpsc::Sender<Input>) -> Host {
+    ///
+    /// # Errors
+    /// A thread that writes to them cannot be started.
+    pub fn new(
+        order: &Order,
+        stdin: Option<OwnedFd>,
+        master: Option<OwnedFd>,
+        tell: mpsc::Sender<Input>,
+    ) -> std::io::Result<Host> {
         let of = |person: &&Person| matches!(person.via, By::Stdin | By::Tty);
         let people: Vec<Someone> = order.scenario.people.iter().filter(of).map(Someone::new).collect();
-        Host {
-            stdin: stdin.map(writer),
-            screen: master.map(writer),
+        Ok(Host {
+            stdin: stdin.map(writer).transpose()?,
+            screen: master.map(writer).transpose()?,
             says: order.says.clone(),
             held: order.held,
             people,
@@ -61,7 +69,7 @@ impl Host {
             tell,
             over: order.form != Form::Stdin,
             clock_begins: order.form == Form::Stdin && !order.held,
-        }
+        })
     }
 
     /// The agent has started.
@@ -206,9 +214,9 @@ impl Someone {
 }
 
 /// A thread that writes; it ends, and the descriptor closes, when its sender is dropped.
-fn writer(fd: OwnedFd) -> std::sync::mpsc::SyncSender<Vec<u8>> {
+fn writer(fd: OwnedFd) -> std::io::Result<std::sync::mpsc::SyncSender<Vec<u8>>> {
     let (send, receive) = std::sync::mpsc::sync_channel::<Vec<u8>>(OUTBOX);
-    std::thread::spawn(move || {
+    let writes = move || {
         let mut file = File::from(fd);
         while let Ok(bytes) = receive.recv() {
             // an agent that has closed its stdin hears no more
@@ -216,6 +224,7 @@ fn writer(fd: OwnedFd) -> std::sync::mpsc::SyncSender<Vec<u8>> {
                 return;
             }
         }
-    });
-    send
+    };
+    std::thread::Builder::new().spawn(writes)?;
+    Ok(send)
 }

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufRead, Read, Write};
 use std::os::fd::OwnedFd;
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
@@ -133,8 +134,9 @@ async fn watch(
     let model = sandbox::step("the model's port", tokio::net::TcpListener::from_std(model))?;
     let script = Script::new(&order.recipe, &order.scenario.turns, &order.scenario.faults);
     tokio::task::spawn_local(rehang_model_server::serve(model, script, events));
-    read_streams(order, &mut started, &tell);
-    let mut host = Host::new(order, started.stdin.take(), started.master.take(), tell.clone());
+    sandbox::step("a thread", read_streams(order, &mut started, &tell))?;
+    let host = Host::new(order, started.stdin.take(), started.master.take(), tell.clone());
+    let mut host = sandbox::step("a thread", host)?;
     let clients = match order.form {
         Form::Serve => Some(Clients::start(order, &tell).await?),
         _ => None,
@@ -293,24 +295,24 @@ fn report(order: &Order, watch: Watch, end: End) -> Report {
 }
 
 /// Threads that read what the agent says: the runtime stays free for the wires.
-fn read_streams(order: &Order, started: &mut Started, tell: &mpsc::Sender<Input>) {
+fn read_streams(order: &Order, started: &mut Started, tell: &mpsc::Sender<Input>) -> std::io::Result<()> {
     let pace = match order.room.terminal {
         Terminal::StdoutStopped => None,
         Terminal::StdoutSlow => Some(SLOW_BYTES),
         _ => Some(READ_BYTES),
     };
     if let (Some(fd), Some(bytes)) = (started.stdout.as_ref(), pace) {
-        read(fd, Stream::Stdout, bytes, tell);
+        read(fd, Stream::Stdout, bytes, tell)?;
     }
     if let Some(fd) = &started.stderr {
-        read(fd, Stream::Stderr, READ_BYTES, tell);
+        read(fd, Stream::Stderr, READ_BYTES, tell)?;
     }
     if let Some(fd) = &started.master {
-        read(fd, Stream::Screen, READ_BYTES, tell);
+        read(fd, Stream::Screen, READ_BYTES, tell)?;
     }
-    let Ok(socket) = started.said.get_ref().try_clone() else { return };
+    let socket = started.said.get_ref().try_clone()?;
     let tell = tell.clone();
-    std::thread::spawn(move || {
+    let hears = move || {
         for line in std::io::BufReader::new(socket).lines().map_while(Result::ok) {
             if let Ok(Said::Exited(exit)) = serde_json::from_str(&line)
                 && tell.blocking_send(Input::Exited(exit)).is_err()
@@ -319,13 +321,14 @@ fn read_streams(order: &Order, started: &mut Started, tell: &mpsc::Sender<Input>
             }
         }
         let _ = tell.blocking_send(Input::Gone);
-    });
+    };
+    Builder::new().spawn(hears).map(drop)
 }
 
-fn read(fd: &OwnedFd, stream: Stream, bytes: usize, tell: &mpsc::Sender<Input>) {
-    let Ok(fd) = fd.try_clone() else { return };
+fn read(fd: &OwnedFd, stream: Stream, bytes: usize, tell: &mpsc::Sender<Input>) -> std::io::Result<()> {
+    let fd = fd.try_clone()?;
     let tell = tell.clone();
-    std::thread::spawn(move || {
+    let reads = move || {
         let mut file = File::from(fd);
         let mut buffer = vec![0; bytes];
         // a terminal's master gives an error where the other side is gone: its end
@@ -338,7 +341,8 @@ fn read(fd: &OwnedFd, stream: Stream, bytes: usize, tell: &mpsc::Sender<Input>) 
             }
         }
         let _ = tell.blocking_send(Input::Output(stream, None));
-    });
+    };
+    Builder::new().spawn(reads).map(drop)
 }
 
 /// The scenario's faults of the agent's process, by the time when they happen on the cell's clock.

@@ -11,8 +11,18 @@ pub const TURNS: usize = 1_000;
 /// One argument, or one environment variable with its name, in bytes: Linux takes 131,072 with its end
 /// (MAX_ARG_STRLEN), and what a fake adds of its own must fit beside it.
 pub const ARG_BYTES: usize = 64 << 10;
-/// The steps of a plain program, which it gets as one argument, in bytes of JSON.
-pub const STEPS_BYTES: usize = 120 << 10;
+/// One string among a process's arguments and variables, in bytes without its closing NUL: Linux takes 131,072 with it
+/// (MAX_ARG_STRLEN, execve(2)).
+pub const EXEC_STRING_BYTES: usize = (128 << 10) - 1;
+/// All arguments and variables of one process, with a NUL and a pointer each, in bytes: three quarters of what Linux
+/// takes with the usual stack limit of 8 MiB, a quarter of it (execve(2)). A file cannot reach it: it has
+/// [`FILE_BYTES`], and what is not taken from it as it is (steps as JSON, a plan) has [`EXEC_STRING_BYTES`] each.
+pub const EXEC_BYTES: usize = 1_536 << 10;
+/// The steps of one process, which it gets as one argument, in bytes of JSON.
+pub const STEPS_BYTES: usize = EXEC_STRING_BYTES;
+/// A nested agent with its turns, which it gets in one variable, in bytes of JSON: there are 1,024 bytes for the
+/// variable's name and the strategies that sit inside the agent.
+pub const NESTED_BYTES: usize = EXEC_STRING_BYTES - 1_024;
 /// Lines of one `every` that is not for ever: each is a step of the kernel's.
 pub const EVERY_TIMES: u32 = 10_000;
 /// Runs of the caller's loop.

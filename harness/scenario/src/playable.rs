@@ -7,7 +7,7 @@ use crate::limits;
 use crate::model::{Agent, Does, Fault, ModelDoes, Scenario, Sees, Step, Terminal, ToolDoes, Via, WrapperFault};
 use crate::problem::{quoted, shown, suggest};
 use crate::time::Span;
-use crate::turns::Turn;
+use crate::turns::{Nested, Turn, steps_json};
 
 /// Releases of Claude Code that a persona is held to recordings of.
 pub const CLAUDE_RELEASES: [&str; 3] = ["1.0.128", "2.0.77", "2.1.329"];
@@ -130,6 +130,12 @@ struct Look {
     found: Vec<Impossible>,
     /// Processes that one run leaves behind.
     left_behind: usize,
+    /// Strings that no process can be given, so far: what holds a too long one is too long itself.
+    too_long: usize,
+}
+
+fn json_bytes(steps: &[Step]) -> usize {
+    steps_json(steps).len()
 }
 
 impl Look {
@@ -182,15 +188,7 @@ impl Look {
             Agent::Opencode(o) => {
                 self.word(&format!("{path}.opencode.as"), "release of opencode", &o.release, &OPENCODE_RELEASES);
             }
-            Agent::Program(steps) => {
-                let bytes = serde_json::to_string(steps).map_or(0, |json| json.len());
-                if bytes > limits::STEPS_BYTES {
-                    let message =
-                        format!("these steps have {bytes} bytes, more than {} KiB", limits::STEPS_BYTES >> 10);
-                    self.no(format!("{path}.program"), message, Some("`fill` writes many bytes, `every` many lines"));
-                }
-                self.steps(steps, &format!("{path}.program"));
-            }
+            Agent::Program(steps) => self.process(steps, &format!("{path}.program")),
             Agent::Altimate(_) | Agent::Pawwork(_) => {}
         }
     }
@@ -207,7 +205,10 @@ impl Look {
 
     fn turn(&mut self, turn: &Turn, agent: &Agent, path: &str) {
         match turn {
-            Turn::Bash(bash) => self.steps(&bash.does, &format!("{path}.bash.does")),
+            Turn::Bash(bash) => {
+                self.shown(&bash.command, &format!("{path}.bash.command"), "command");
+                self.process(&bash.does, &format!("{path}.bash.does"));
+            }
             Turn::Task(task) => self.turns(&task.turns, agent, &format!("{path}.task.turns")),
             Turn::Together(calls) => {
                 for (i, call) in calls.iter().enumerate() {
@@ -238,6 +239,49 @@ impl Look {
         }
     }
 
+    /// What a process list shows of a process, which it gets as an argument.
+    fn shown(&mut self, text: &str, path: &str, what: &str) {
+        let (bytes, most) = (text.len(), limits::EXEC_STRING_BYTES);
+        if bytes > most {
+            self.too_long += 1;
+            let message = format!("this {what} has {bytes} bytes; Linux takes at most {most} as one argument");
+            self.no(path.to_owned(), message, Some("the start of it says as much: what runs is in `does`"));
+        }
+    }
+
+    /// A process and its steps. Where a process that it starts has too many, that is said of the other alone.
+    fn process(&mut self, steps: &[Step], path: &str) {
+        let before = self.too_long;
+        self.steps(steps, path);
+        if self.too_long == before {
+            self.one_string(json_bytes(steps), path);
+        }
+    }
+
+    /// Steps of so many bytes, which a process gets as one argument.
+    fn one_string(&mut self, bytes: usize, path: &str) {
+        let most = limits::STEPS_BYTES;
+        if bytes > most {
+            self.too_long += 1;
+            let message = format!("these steps are {bytes} bytes of JSON; Linux takes at most {most} as one argument");
+            self.no(path.to_owned(), message, Some("`fill` writes many bytes, `every` many lines"));
+        }
+    }
+
+    /// An agent that a process starts, which gets itself and its turns in one variable.
+    fn nested(&mut self, nested: &Nested, path: &str) {
+        let json = |json: serde_json::Result<String>| json.map_or(0, |json| json.len());
+        let bytes = json(serde_json::to_string(&nested.agent)) + json(serde_json::to_string(&nested.turns));
+        let most = limits::NESTED_BYTES;
+        if bytes > most {
+            self.too_long += 1;
+            let message = format!("this agent and its turns are {bytes} bytes of JSON, more than {most}");
+            let help = "it gets them in one variable, and Linux takes no longer one: shorten its texts";
+            let place = if nested.turns.is_empty() { "agent" } else { "turns" };
+            self.no(format!("{path}.{place}"), message, Some(help));
+        }
+    }
+
     fn steps(&mut self, steps: &[Step], path: &str) {
         for (i, step) in steps.iter().enumerate() {
             let path = format!("{path}.{i}");
@@ -254,13 +298,22 @@ impl Look {
                 Step::Raise(signal) => self.word(&format!("{path}.raise"), "signal", signal, &SIGNALS),
                 Step::Background(child) => {
                     self.left_behind += 1;
-                    self.steps(&child.does, &format!("{path}.background.does"));
+                    self.shown(&child.name, &format!("{path}.background.name"), "name");
+                    let before = self.too_long;
+                    self.process(&child.does, &format!("{path}.background.does"));
+                    if child.double_fork && self.too_long == before {
+                        self.one_string(json_bytes(&[child.of_the_middle()]), &format!("{path}.background.does"));
+                    }
                 }
-                Step::Run(steps) => self.steps(steps, &format!("{path}.run")),
+                Step::Run(steps) => self.process(steps, &format!("{path}.run")),
                 Step::Agent(nested) => {
+                    let before = self.too_long;
                     self.agent(&nested.agent, &format!("{path}.agent.agent"));
                     self.turns(&nested.turns, &nested.agent, &format!("{path}.agent.turns"));
                     self.args(&nested.args, &format!("{path}.agent.args"));
+                    if self.too_long == before {
+                        self.nested(nested, &format!("{path}.agent"));
+                    }
                 }
                 _ => {}
             }

@@ -281,6 +281,19 @@ pub struct Background {
     pub double_fork: bool,
 }
 
+impl Background {
+    /// Of a double fork, the step of the process in the middle: it has the streams, starts the other and is gone.
+    pub fn of_the_middle(&self) -> Step {
+        Step::Background(Background { double_fork: false, piped: false, ..self.clone() })
+    }
+}
+
+/// Steps as the argument by which a process gets them.
+pub fn steps_json(steps: &[Step]) -> String {
+    // steps hold nothing that JSON cannot
+    serde_json::to_string(steps).unwrap_or_else(|_| "[]".to_owned())
+}
+
 /// An agent that another agent's bash tool runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]

@@ -4,7 +4,8 @@
 
 use expect_test::{Expect, expect};
 use rehang_scenario::sample::Sample;
-use rehang_scenario::{Style, check, limits, load};
+use rehang_scenario::turns::steps_json;
+use rehang_scenario::{Agent, Style, check, limits, load};
 
 const HEAD: &str = "title = \"T\"\nmechanism = \"Q1\"\nagent = { opencode = {} }\n";
 
@@ -78,7 +79,124 @@ fn what_no_process_can_be_given() {
         expect!["4: this variable has 200006 bytes, more than 64 KiB (1)"],
     );
     let program = HEAD.replace("{ opencode = {} }", &format!("{{ program = [{{ print = \"{big}\" }}] }}"));
-    says(format!("{program}{rest}"), expect!["3: these steps have 200014 bytes, more than 120 KiB (1)"]);
+    says(
+        format!("{program}{rest}"),
+        expect!["3: these steps are 200014 bytes of JSON; Linux takes at most 131071 as one argument (1)"],
+    );
+}
+
+/// A text makes a string that a process is given as long as it may be, and then a byte longer: what is said of the
+/// longer one. `file` makes the file of the text, `bytes` says how long the string is with a text of one byte.
+fn at_most(most: usize, bytes: usize, file: impl Fn(&str) -> String, expected: Expect) {
+    let text = |more: usize| "x".repeat(most + 1 - bytes + more);
+    let fits = check(&load("x.toml", file(&text(0)).as_bytes()), &Sample);
+    assert!(fits.is_empty(), "{}", fits.render(Style::Plain));
+    says(file(&text(1)), expected);
+}
+
+/// The steps of a file's text, as JSON.
+fn json_of(steps: &str) -> usize {
+    let toml = format!("title = \"T\"\nmechanism = \"F1\"\nagent = {{ program = {steps} }}\n");
+    let family = load("x.toml", toml.as_bytes()).family.expect("steps");
+    match &family.variants[0].scenario.agent {
+        Agent::Program(steps) => steps_json(steps).len(),
+        _ => 0,
+    }
+}
+
+#[test]
+fn strings_that_a_process_is_just_given() {
+    let rest = "[[expect]]\noutcome = \"completed\"\n";
+    let file = |turn: &str| format!("{HEAD}turns = [\n{turn}]\n{rest}");
+    let most = limits::EXEC_STRING_BYTES;
+    assert_eq!((most, limits::STEPS_BYTES), (131_071, 131_071));
+    at_most(
+        most,
+        1,
+        |text| file(&format!("{{ bash = {{ command = \"{text}\", does = [] }} }}")),
+        expect!["5: this command has 131072 bytes; Linux takes at most 131071 as one argument (1)"],
+    );
+    let does = |text: &str| format!("[{{ print = \"{text}\" }}]");
+    at_most(
+        most,
+        json_of(&does("x")),
+        |text| file(&format!("{{ bash = {{ command = \"x\", does =\n{} }} }}", does(text))),
+        expect!["6: these steps are 131072 bytes of JSON; Linux takes at most 131071 as one argument (1)"],
+    );
+    // what JSON escapes counts as it is passed on
+    let quotes = |count: usize| {
+        file(&format!("{{ bash = {{ command = \"x\", does = {} }} }}", {
+            format!("[{{ print = '{}' }}]", "\"".repeat(count))
+        }))
+    };
+    let fit = (most - json_of(&does(""))) / 2;
+    assert!(check(&load("x.toml", quotes(fit).as_bytes()), &Sample).is_empty());
+    says(
+        quotes(fit + 1),
+        expect!["5: these steps are 131072 bytes of JSON; Linux takes at most 131071 as one argument (1)"],
+    );
+    // a process that another one starts: what is too long is named, not all around it
+    let ran = |text: &str| format!("[\n{{ run = [{{ print = \"{text}\" }}] }}]");
+    at_most(
+        most,
+        json_of(&ran("x")),
+        |text| file(&format!("{{ bash = {{ command = \"x\", does = {} }} }}", ran(text))),
+        expect!["5: these steps are 131072 bytes of JSON; Linux takes at most 131071 as one argument (1)"],
+    );
+    says(
+        file(&format!("{{ bash = {{ command = \"x\", does = {} }} }}", ran(&"x".repeat(most)))),
+        expect!["6: these steps are 131085 bytes of JSON; Linux takes at most 131071 as one argument (1)"],
+    );
+    let named = |text: &str| format!("[{{ background = {{ name =\n\"{text}\", does = [] }} }}]");
+    says(
+        file(&format!("{{ bash = {{ command = \"x\", does = {} }} }}", named(&"x".repeat(most + 1)))),
+        expect!["6: this name has 131072 bytes; Linux takes at most 131071 as one argument (1)"],
+    );
+    // the process in the middle of a double fork has a step more, and that one is not the file's
+    let forked =
+        |text: &str| format!("[{{ background = {{ double-fork = true, does =\n[{{ print = \"{text}\" }}] }} }}]");
+    at_most(
+        most,
+        json_of(&forked("x")) + "false".len() - "true".len(),
+        |text| file(&format!("{{ bash = {{ command = \"x\", does = {} }} }}", forked(text))),
+        expect!["6: these steps are 131072 bytes of JSON; Linux takes at most 131071 as one argument (1)"],
+    );
+    // an agent that another one's tool starts is in a variable, with its turns and a name
+    let nested =
+        |text: &str| format!("[{{ agent = {{ agent = {{ opencode = {{}} }}, turns =\n[{{ say = \"{text}\" }}] }} }}]");
+    let around = json_of("[{ agent = { agent = { opencode = {} }, turns = [] } }]");
+    let agent = load("x.toml", HEAD.as_bytes()).family.expect("an agent").variants[0].scenario.agent.clone();
+    let opencode = serde_json::to_string(&agent).expect("JSON").len() + "[]".len();
+    let inner = |text: &str| json_of(&nested(text)) - around + opencode;
+    at_most(
+        limits::NESTED_BYTES,
+        inner("x"),
+        |text| file(&format!("{{ bash = {{ command = \"x\", does = {} }} }}", nested(text))),
+        expect!["6: this agent and its turns are 130048 bytes of JSON, more than 130047 (1)"],
+    );
+    at_most(
+        limits::ARG_BYTES,
+        1,
+        |text| format!("{HEAD}args = [\"{text}\"]\n{rest}"),
+        expect!["4: this argument has 65537 bytes, more than 64 KiB (1)"],
+    );
+    at_most(
+        limits::ARG_BYTES,
+        "TOKEN=x".len(),
+        |text| format!("{HEAD}env = {{ TOKEN = \"{text}\" }}\n{rest}"),
+        expect!["4: this variable has 65537 bytes, more than 64 KiB (1)"],
+    );
+}
+
+#[test]
+fn a_string_that_is_too_long_has_its_place_and_a_remedy() {
+    let command = "x".repeat(131_072);
+    let rest = "[[expect]]\noutcome = \"completed\"\n";
+    let file = format!("{HEAD}turns = [{{ bash = {{ does = [], command = \"{command}\" }} }}]\n{rest}");
+    let said = check(&load("x.toml", file.as_bytes()), &Sample).render(Style::Plain);
+    let head = |text: &str| text.chars().take(400).collect::<String>();
+    assert!(said.contains(" --> x.toml:4:42\n") && said.contains("^^^^"), "{}", head(&said));
+    assert!(said.contains("= help: the start of it says as much: what runs is in `does`"), "{}", head(&said));
 }
 
 #[test]

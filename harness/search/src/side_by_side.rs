@@ -7,8 +7,8 @@ use crate::case::Case;
 use crate::explore::Explorer;
 use crate::finding::{Finding, Key};
 use rehang_scenario::Scenario;
+use rehang_stage::threads::in_parallel;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
 
 /// Steps of every search between two exchanges of what they keep.
 pub const ROUND: u64 = 50;
@@ -42,11 +42,7 @@ impl SideBySide {
 
     /// Goes on for so many steps of each, then exchanges what was kept.
     pub fn round(&mut self, steps: u64) {
-        std::thread::scope(|scope| {
-            for explorer in &mut self.explorers {
-                scope.spawn(move || (0..steps).for_each(|_| explorer.step()));
-            }
-        });
+        in_parallel(self.explorers.len(), &mut self.explorers, |explorer| (0..steps).for_each(|_| explorer.step()));
         self.steps += steps;
         let new: Vec<_> = self.explorers.iter_mut().map(Explorer::take_new).collect();
         self.newest = new.iter().flatten().map(|news| news.scenario.clone()).collect();
@@ -120,21 +116,6 @@ impl SideBySide {
         }
         (states, faults, causes)
     }
-}
-
-/// Does something with each, on so many threads.
-pub fn in_parallel<T: Send>(jobs: usize, all: &mut [T], work: impl Fn(&mut T) + Sync) {
-    let next = Mutex::new(all.iter_mut());
-    let take = || next.lock().ok().and_then(|mut next| next.next());
-    std::thread::scope(|scope| {
-        for _ in 0..jobs {
-            scope.spawn(|| {
-                while let Some(one) = take() {
-                    work(one);
-                }
-            });
-        }
-    });
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ pub mod judged;
 pub mod line_discipline;
 pub mod lockstep;
 pub mod sim;
+pub mod threads;
 pub mod worker;
 pub mod world;
 

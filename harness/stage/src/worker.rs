@@ -6,7 +6,6 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
-use std::time::Duration;
 
 /// Settles this process in as the `nth` worker.
 ///
@@ -35,20 +34,8 @@ pub fn pin(nth: usize) {
 
 /// Makes this process the one that orphans of its workers go to, so that none is lost from sight.
 pub fn adopt_orphans() {
-    // without the right to, `all_gone` sees only the workers themselves
+    // without the right to, only the workers themselves are seen when a run is over
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
-}
-
-/// Whether every child and adopted orphan of this process is gone within a limit; what has ended is reaped. Whoever is
-/// left when a worker is killed ends with its control socket, so this waits, and does not look once.
-pub fn all_gone(limit: Duration) -> bool {
-    let (done, gone) = std::sync::mpsc::channel();
-    std::thread::spawn(move || {
-        let options = rustix::process::WaitIdOptions::EXITED;
-        while rustix::process::waitid(rustix::process::WaitId::All, options).is_ok() {}
-        let _ = done.send(());
-    });
-    gone.recv_timeout(limit).is_ok()
 }
 
 /// Gives way to other processes, or (where that is allowed) no longer.

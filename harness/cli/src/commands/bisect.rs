@@ -91,6 +91,8 @@ impl Bisect {
             let names: Vec<&str> = has.iter().map(|t| t.name()).collect();
             return Err(CommandError::Usage(format!("{} has {}", named.name, names.join(", "))));
         }
+        // before a registry is asked
+        let (rehang, fakes) = (crate::own_binary()?, crate::fakes()?);
         let store = agents::store()?;
         let (low, high) = if self.good < self.bad { (&self.good, &self.bad) } else { (&self.bad, &self.good) };
         if low == high {
@@ -109,8 +111,8 @@ impl Bisect {
         let cells = plan::cells(&recipes, &scenarios, &[terminal]);
         let runner = Runner {
             store,
-            rehang: std::env::current_exe()?,
-            fakes: crate::fakes()?,
+            rehang,
+            fakes,
             deadline: self.deadline.map(Duration::from_secs),
             repeat: self.repeat as usize,
             jobs: 1,

@@ -94,6 +94,8 @@ impl Drift {
             filters = words(&SCENARIOS);
         }
         let scenarios = plan::scenarios(&filters, &self.scenarios)?;
+        // before a registry is asked
+        crate::own_binary()?;
         let store = agents::store()?;
         let cells = plan::cells(&agents::recipes(&store, &specs)?, &scenarios, &[]);
         let bar =
@@ -123,7 +125,7 @@ impl Drift {
             installed,
             terminal: cell.terminal,
             deadline: rehang_live::deadline(&scenario).min(DEADLINE_MAX),
-            rehang: std::env::current_exe().map_err(|e| Why::Fault(e.to_string()))?,
+            rehang: crate::own_binary().map_err(|e| Why::Fault(e.to_string()))?,
             fakes: crate::fakes().map_err(|e| Why::Fault(e.to_string()))?,
         };
         let mut played = rehang_live::played(&live).map_err(|error| Why::Cannot(error.to_string()))?;

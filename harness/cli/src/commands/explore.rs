@@ -6,13 +6,15 @@
 use super::{Code, CommandError};
 use crate::outputs;
 use crate::pool::Pool;
+use crate::terminal;
 use crate::unit::{Unit, Wanted};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rehang_scenario::{Arm, Scenario, Span, Stage};
 use rehang_search::known::{DEFECTS, Defect};
-use rehang_search::side_by_side::{Found, ROUND, in_parallel};
+use rehang_search::side_by_side::{Found, ROUND};
 use rehang_search::{Finding, SideBySide, cover, file};
+use rehang_stage::threads::in_parallel;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -165,7 +167,7 @@ impl Explore {
         if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
             bar.set_style(style);
         }
-        bar.enable_steady_tick(Duration::from_millis(200));
+        terminal::tick(&bar, Duration::from_millis(200));
         let say = |line: String| match bar.is_hidden() {
             true => complain!("{line}"),
             false => bar.println(line),

@@ -8,6 +8,7 @@ use super::{Code, CommandError};
 use crate::pool::Pool;
 use crate::workers;
 use clap::Args;
+use rehang_fakes::real::machine;
 use rehang_logs::Format;
 use rehang_scenario::problem::Style;
 use std::collections::BTreeMap;
@@ -42,7 +43,7 @@ impl Determinism {
         let mut selected = self.select.select(self.stage.stages(), Style::Plain)?;
         selected.units.iter_mut().for_each(|unit| unit.paranoid = self.paranoid);
         let mut hashes: BTreeMap<String, String> = BTreeMap::new();
-        let (mut cells, mut differ) = (0_u64, 0_u64);
+        let (mut cells, mut differ, mut faults) = (0_u64, 0_u64, 0_u64);
         for round in 0..self.runs {
             let jobs = 1 + round as usize % 4;
             let crowded = round % 4 == 3;
@@ -60,7 +61,7 @@ impl Determinism {
                     Some(row) => row.trace_sha256.clone(),
                     None => {
                         writeln!(out, "{}: {}", cell.id, cell.fault.as_deref().unwrap_or("no row"))?;
-                        differ += 1;
+                        faults += 1;
                         continue;
                     }
                 };
@@ -80,14 +81,20 @@ impl Determinism {
             out.flush()?;
         }
         writeln!(out, "{cells} cell runs over {} cells, {differ} differ", hashes.len())?;
-        Ok(if differ == 0 { Code::Expected } else { Code::Nondeterministic })
+        // a cell that could not run says nothing of its hash
+        Ok(match (faults, differ) {
+            (0, 0) => Code::Expected,
+            (0, _) => Code::Nondeterministic,
+            _ => Code::Fault,
+        })
     }
 }
 
 /// Processes that burn a core each, at the lowest priority but one; they end with this process's stdin pipe to them.
-fn busy_loops(count: usize) -> std::io::Result<Vec<Child>> {
-    let exe = std::env::current_exe()?;
-    (0..count).map(|_| Command::new(&exe).arg(BUSY_ARG).stdin(Stdio::piped()).spawn()).collect()
+fn busy_loops(count: usize) -> Result<Vec<Child>, CommandError> {
+    let exe = crate::own_binary()?;
+    let start = |_| Command::new(&exe).arg(BUSY_ARG).stdin(Stdio::piped()).spawn();
+    (0..count).map(start).collect::<std::io::Result<_>>().map_err(|error| CommandError::Fault(machine::start(&error)))
 }
 
 /// What a busy loop is started with.

@@ -22,6 +22,8 @@ pub mod upstream;
 pub mod why;
 pub mod wrapper;
 
+use rehang_fakes::real::machine;
+
 /// A span on the command line: `30s`, `10m`.
 ///
 /// # Errors
@@ -56,8 +58,8 @@ pub enum CommandError {
     /// Words that do not fit, or a file that is not right.
     #[error("{0}")]
     Usage(String),
-    /// A file or a pipe.
-    #[error(transparent)]
+    /// A file or a pipe; internal where the machine is out of files or memory.
+    #[error("{}", machine::open(.0))]
     Io(#[from] std::io::Error),
     /// A worker.
     #[error(transparent)]
@@ -71,6 +73,7 @@ impl CommandError {
     /// The exit code for it.
     pub fn code(&self) -> Code {
         match self {
+            CommandError::Io(error) if machine::remedy(error).is_some() => Code::Fault,
             CommandError::Usage(_) | CommandError::Io(_) => Code::Usage,
             CommandError::Pool(_) | CommandError::Fault(_) => Code::Fault,
         }

@@ -327,7 +327,7 @@ fn first(bytes: &[u8], name: &str) -> Result<(Scenario, String), CommandError> {
 
 fn smaller(case: &Case, property: &Property) -> Shrunk {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-    bar.enable_steady_tick(Duration::from_millis(200));
+    crate::terminal::tick(&bar, Duration::from_millis(200));
     let small = shrink(case, Limits::default(), &mut |case| {
         bar.inc(1);
         bar.set_message(format!("making it small: {} tries", bar.position()));
@@ -343,7 +343,7 @@ fn store(path: Option<&Path>, text: &str) -> Result<(PathBuf, Option<tempfile::T
         outputs::write_new(path, text)?;
         return Ok((path.to_owned(), None));
     }
-    let folder = tempfile::tempdir()?;
+    let folder = outputs::scratch()?;
     let file = folder.path().join("reproduced.toml");
     std::fs::write(&file, text)?;
     Ok((file, Some(folder)))

@@ -6,8 +6,9 @@ use super::select::{Select, Selected, quoted};
 use super::{Code, CommandError};
 use crate::outputs;
 use crate::pictures;
-use crate::pool::Pool;
+use crate::pool::{Pool, PoolError};
 use crate::report::{Format, Report, counted};
+use crate::supervise::tree;
 use crate::terminal;
 use crate::unit::{Answer, CellAnswer, Unit};
 use crate::workers;
@@ -16,6 +17,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rehang_judge::score::Scoreboard;
 use rehang_scenario::Stage;
 use rehang_scenario::problem::Style;
+use rehang_stage::threads::side_by_side;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -154,7 +156,9 @@ impl Run {
         let pool = Pool::new(workers(self.jobs)?);
         let outcome = Outcome { scenarios: self.select.scenarios.clone(), ..run(&pool, &selected.units, true)? };
         drop(pool);
-        let clean = rehang_stage::worker::all_gone(CLEAN_WITHIN);
+        // whoever is left when a worker is killed ends with its control socket, so this waits, and does not look once
+        tree::await_ends(CLEAN_WITHIN, &|_| {});
+        let clean = tree::below().is_empty();
         let report = Report {
             selected: &selected,
             outcome: &outcome,
@@ -231,28 +235,33 @@ pub fn run(pool: &Pool, units: &[Unit], progress: bool) -> Result<Outcome, Comma
     let next = AtomicUsize::new(0);
     let room = Vec::with_capacity(usize::try_from(total).unwrap_or(0));
     let gathered = Mutex::new(Outcome { cells: room, ..Outcome::default() });
-    std::thread::scope(|scope| {
-        for _ in 0..pool.jobs().min(units.len()) {
-            scope.spawn(|| {
-                loop {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(unit) = units.get(at) else { break };
-                    bar.set_message(unit.name.clone());
-                    let answer = pool.submit::<_, Answer>(unit);
-                    bar.inc((unit.cells.len() * unit.stages.len()) as u64);
-                    let mut all = gathered.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                    match answer {
-                        Ok(answer) => {
-                            all.score.merge(&answer.score);
-                            all.cells.extend(answer.cells);
-                        }
-                        Err(error) => all.cells.extend(crate::unit::broke(unit, &error.to_string())),
-                    }
+    let unstarted: Mutex<Option<PoolError>> = Mutex::new(None);
+    side_by_side(pool.jobs().min(units.len()), || {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(unit) = units.get(at) else { break };
+            bar.set_message(unit.name.clone());
+            let answer = pool.submit::<_, Answer>(unit);
+            bar.inc((unit.cells.len() * unit.stages.len()) as u64);
+            let mut all = gathered.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            match answer {
+                Ok(answer) => {
+                    all.score.merge(&answer.score);
+                    all.cells.extend(answer.cells);
                 }
-            });
+                // what one unit does not get none does: it is said once, and not of every cell
+                Err(error @ PoolError::Start(_)) => {
+                    *unstarted.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(error);
+                    next.store(units.len(), Ordering::Relaxed);
+                }
+                Err(error) => all.cells.extend(crate::unit::broke(unit, &error.to_string())),
+            }
         }
     });
     bar.finish_and_clear();
+    if let Some(error) = unstarted.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
+        return Err(error.into());
+    }
     let mut outcome = gathered.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     outcome.wall_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     outcome.cells.sort_by(|a, b| (&a.id, stage_of(a)).cmp(&(&b.id, stage_of(b))));

@@ -102,7 +102,7 @@ impl Supervise {
             Err(SuperviseError::Stack(why)) => {
                 Err(CommandError::Usage(format!("--strategy '{}': {why}", self.strategy)))
             }
-            Err(SuperviseError::Io(error)) => {
+            Err(error @ (SuperviseError::Machine(_) | SuperviseError::Io(_))) => {
                 complain!("rehang: {error}");
                 Ok(FAULT)
             }

@@ -131,6 +131,8 @@ impl Upstream {
                 }
             };
         }
+        // before a registry is asked
+        let (rehang, fakes) = (crate::own_binary()?, crate::fakes()?);
         let before = self.baseline.as_ref().map(|path| results::read(path)).transpose().map_err(usage)?;
         let scenarios = plan::scenarios(&filters, &self.scenarios)?;
         let store = agents::store()?;
@@ -145,8 +147,8 @@ impl Upstream {
         let kept = self.results.as_ref().map(|path| Results::open(path)).transpose().map_err(usage)?;
         let runner = Runner {
             store,
-            rehang: std::env::current_exe()?,
-            fakes: crate::fakes()?,
+            rehang,
+            fakes,
             deadline: self.deadline.map(Duration::from_secs),
             repeat: self.repeat as usize,
             jobs: self.jobs.unwrap_or_else(default_jobs).max(1),

@@ -10,9 +10,11 @@ use crate::wrapper::{Cell, Fitting, Judged, TERMINALS, Wrapper as Tested, Wrappe
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
+use rehang_fakes::real::machine;
 use rehang_judge::score::{Score, Scoreboard};
 use rehang_judge::{Row, timeline};
 use rehang_scenario::{Arm, Scenario, Span, Style, Terminal};
+use rehang_stage::threads::side_by_side;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
@@ -153,19 +155,15 @@ impl Wrapper {
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         let next = AtomicUsize::new(0);
         let done: Mutex<Vec<Out>> = Mutex::new(Vec::new());
-        std::thread::scope(|scope| {
-            for _ in 0..self.jobs.clamp(1, cells.len()) {
-                scope.spawn(|| {
-                    while let Some((at, cell)) = {
-                        let at = next.fetch_add(1, Ordering::Relaxed);
-                        cells.get(at).map(|cell| (at, cell))
-                    } {
-                        bar.set_message(cell.name.clone());
-                        let judged = tested.judge(cell);
-                        bar.inc(1);
-                        done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((at, judged));
-                    }
-                });
+        side_by_side(self.jobs.clamp(1, cells.len()), || {
+            while let Some((at, cell)) = {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                cells.get(at).map(|cell| (at, cell))
+            } {
+                bar.set_message(cell.name.clone());
+                let judged = tested.judge(cell);
+                bar.inc(1);
+                done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((at, judged));
             }
         });
         bar.finish_and_clear();
@@ -260,7 +258,8 @@ impl Wrapper {
 
 fn command_error(error: WrapperError) -> CommandError {
     match error {
-        WrapperError::Io(error) => CommandError::Fault(error.to_string()),
+        WrapperError::Io(error) => CommandError::Fault(machine::open(&error)),
+        WrapperError::Machine(why) => CommandError::Fault(why),
         other => CommandError::Usage(other.to_string()),
     }
 }

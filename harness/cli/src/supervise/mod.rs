@@ -15,6 +15,7 @@ use host::{Deed, Host};
 use look::{Before, Looks};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal as Sig, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
+use rehang_fakes::real::machine;
 use rehang_strategy::{Seen, Settled, Stack, Stream};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
@@ -83,6 +84,9 @@ pub enum SuperviseError {
         /// The kernel's word.
         error: io::Error,
     },
+    /// The machine does not give what it takes; with the remedy.
+    #[error("{0}")]
+    Machine(String),
     /// A descriptor or a file of ours.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -94,6 +98,8 @@ pub enum SuperviseError {
 /// A stack that does not fit, a command that cannot be started, a folder that cannot be written.
 pub fn supervise(order: Order) -> Result<Report, SuperviseError> {
     let mut host = Host::new(order.stacks, order.pace).map_err(SuperviseError::Stack)?;
+    // what escapes could not be found
+    machine::has_proc().map_err(SuperviseError::Machine)?;
     tree::adopt()?;
     let (signals, mask) = Signals::block()?;
     let evidence = Evidence::open(order.evidence.as_deref())?;
@@ -102,7 +108,10 @@ pub fn supervise(order: Order) -> Result<Report, SuperviseError> {
         Ok(run) => run,
         Err(error) => {
             evidence.drop_it();
-            return Err(SuperviseError::Start { program, error });
+            return Err(match machine::remedy_of_start(&error) {
+                Some(remedy) => SuperviseError::Machine(format!("{program} could not be started: {error}; {remedy}")),
+                None => SuperviseError::Start { program, error },
+            });
         }
     };
     let raw = run.master.is_some().then(Raw::set).transpose()?;

@@ -113,7 +113,7 @@ impl Shown {
         let bar = ProgressBar::new_spinner();
         let terminal = std::io::stderr().is_terminal();
         bar.set_draw_target(if terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
-        bar.enable_steady_tick(Duration::from_millis(120));
+        crate::terminal::tick(&bar, Duration::from_millis(120));
         Shown(bar)
     }
 

@@ -11,6 +11,7 @@ use super::record;
 use super::row::{Row, Verdict};
 use rehang_agents::{Progress, Store, StoreError};
 use rehang_live::{LiveError, Report};
+use rehang_stage::threads::side_by_side;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::Command;
@@ -67,20 +68,16 @@ impl Runner {
         let gate = Gate::of_this_machine();
         let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
         let hands = Mutex::new(());
-        std::thread::scope(|scope| {
-            for _ in 0..self.jobs.clamp(1, cells.len().max(1)) {
-                scope.spawn(|| {
-                    while !stopped.load(Ordering::Relaxed) {
-                        let Some(cell) = cells.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-                        watch.began(cell);
-                        let row = self.cell(cell, &gate, &watch.progress());
-                        if matches!(row, Err(Stop::Machine(_))) {
-                            stopped.store(true, Ordering::Relaxed);
-                        }
-                        let _one = hands.lock().unwrap_or_else(PoisonError::into_inner);
-                        watch.ended(cell, row);
-                    }
-                });
+        side_by_side(self.jobs.clamp(1, cells.len().max(1)), || {
+            while !stopped.load(Ordering::Relaxed) {
+                let Some(cell) = cells.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+                watch.began(cell);
+                let row = self.cell(cell, &gate, &watch.progress());
+                if matches!(row, Err(Stop::Machine(_))) {
+                    stopped.store(true, Ordering::Relaxed);
+                }
+                let _one = hands.lock().unwrap_or_else(PoisonError::into_inner);
+                watch.ended(cell, row);
             }
         });
     }

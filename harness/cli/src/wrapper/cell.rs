@@ -5,6 +5,7 @@
 
 use crate::supervise::tree;
 use rehang_fakes::real::journal::monotonic_ms;
+use rehang_fakes::real::machine;
 use rehang_scenario::Terminal;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
@@ -18,6 +19,8 @@ use std::time::{Duration, Instant};
 
 /// The most that is kept of what a wrapper says, in bytes.
 const SAID_BYTES: u64 = 64 * 1_024;
+/// The exit code where the wrapper's command cannot be started.
+pub const NO_COMMAND: u8 = 2;
 /// How long what has just been ended may take to be gone, before it counts as left.
 const SETTLES_WITHIN: Duration = Duration::from_secs(1);
 /// How long what is killed here may take.
@@ -59,22 +62,41 @@ pub struct Ran {
 pub fn main() -> u8 {
     let mut text = String::new();
     let read = io::stdin().take(16 * 1_024 * 1_024).read_to_string(&mut text);
-    let ran = read.and_then(|_| serde_json::from_str(&text).map_err(io::Error::other)).and_then(|job| run(&job));
-    match ran.and_then(|ran| serde_json::to_string(&ran).map_err(io::Error::other)) {
+    let job = read.and_then(|_| serde_json::from_str(&text).map_err(io::Error::other));
+    let ran = job.map_err(Failed::from).and_then(|job| run(&job));
+    match ran.and_then(|ran| Ok(serde_json::to_string(&ran).map_err(io::Error::other)?)) {
         Ok(answer) => {
             println!("{answer}");
             0
         }
-        Err(error) => {
-            eprintln!("{error}");
-            2
+        Err(Failed::Command(why)) => {
+            eprintln!("{why}");
+            NO_COMMAND
+        }
+        Err(Failed::Machine(why)) => {
+            eprintln!("{why}");
+            70
         }
     }
 }
 
-fn run(job: &Job) -> io::Result<Ran> {
+/// Why there was no run.
+enum Failed {
+    /// The wrapper's command cannot be started.
+    Command(String),
+    /// What this process needs it does not get.
+    Machine(String),
+}
+
+impl From<io::Error> for Failed {
+    fn from(error: io::Error) -> Failed {
+        Failed::Machine(machine::open(&error))
+    }
+}
+
+fn run(job: &Job) -> Result<Ran, Failed> {
     tree::adopt()?;
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(io::Error::from)?;
     let output = job.scratch.join("output");
     let mut command = Command::new(job.command.first().map_or("", String::as_str));
     command.args(job.command.get(1..).unwrap_or_default());
@@ -92,11 +114,13 @@ fn run(job: &Job) -> io::Result<Ran> {
     match job.terminal {
         Terminal::Tty => {
             on_terminal = true;
-            let (master, slave) = terminal()?;
+            let opened = terminal().map_err(|error| format!("opening a terminal: {}", machine::terminal(&error)));
+            let (master, slave) = opened.map_err(Failed::Machine)?;
             stdin = called(&slave);
             command.stdin(slave.try_clone()?).stdout(slave.try_clone()?).stderr(slave);
             let (mut screen, mut log) = (master.try_clone()?, File::create(&output)?);
-            std::thread::spawn(move || io::copy(&mut screen, &mut log));
+            let reads = std::thread::Builder::new().spawn(move || io::copy(&mut screen, &mut log));
+            reads.map_err(|error| Failed::Machine(format!("a thread: {}", machine::start(&error))))?;
             held.push(Box::new(master));
         }
         other => {
@@ -133,7 +157,10 @@ fn run(job: &Job) -> io::Result<Ran> {
         });
     }
     let began_ms = monotonic_ms();
-    let child = command.spawn().map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", job.command[0])))?;
+    let child = command.spawn().map_err(|error| {
+        let why = format!("{}: {}", job.command[0], machine::start(&error));
+        if machine::remedy_of_start(&error).is_some() { Failed::Machine(why) } else { Failed::Command(why) }
+    })?;
     drop(command);
     let pid = child.id().cast_signed();
     let exit = wait(pid, Duration::from_millis(job.deadline_ms))?;

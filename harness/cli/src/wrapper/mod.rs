@@ -12,6 +12,7 @@ use call::Call;
 use cell::{Job, Ran};
 use rehang_fakes::Plan;
 use rehang_fakes::real::journal::{self, Line, Said};
+use rehang_fakes::real::machine;
 use rehang_fakes::real::stand_in::StandIn;
 use rehang_judge::{CellFacts, Outcome, Score, Trace, Verdict, classify, judge, ndjson};
 use rehang_scenario::file::Family;
@@ -142,6 +143,9 @@ pub enum WrapperError {
         /// What it said.
         said: String,
     },
+    /// The machine does not give what it takes to run it; with the remedy.
+    #[error("{0}")]
+    Machine(String),
     /// A file or a process of ours.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -318,7 +322,7 @@ impl Wrapper {
     }
 
     fn run(&self, mut stand_in: StandIn, terminal: Terminal) -> Result<(Ran, Vec<Line>), WrapperError> {
-        let scratch = tempfile::tempdir()?;
+        let scratch = crate::outputs::scratch()?;
         let bin = scratch.path().join("bin");
         let written = scratch.path().join("journal");
         stand_in.journal = Some(written.clone());
@@ -336,15 +340,20 @@ impl Wrapper {
 }
 
 fn in_a_process(job: &Job) -> Result<Ran, WrapperError> {
-    let mut command = Command::new(std::env::current_exe()?);
+    let own = crate::own_binary().map_err(|error| WrapperError::Machine(error.to_string()))?;
+    let mut command = Command::new(own);
     command.arg(CELL_ARG).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn()?;
+    let mut child = command.spawn().map_err(|error| {
+        WrapperError::Machine(format!("a process for a cell could not be started: {}", machine::start(&error)))
+    })?;
     if let Some(mut stdin) = child.stdin.take() {
         stdin.write_all(&serde_json::to_vec(job).map_err(io::Error::other)?)?;
     }
     let out = child.wait_with_output()?;
     if !out.status.success() {
-        return Err(WrapperError::Start(String::from_utf8_lossy(&out.stderr).trim().to_owned()));
+        let why = String::from_utf8_lossy(&out.stderr).trim().to_owned();
+        let of_the_command = out.status.code() == Some(i32::from(cell::NO_COMMAND));
+        return Err(if of_the_command { WrapperError::Start(why) } else { WrapperError::Machine(why) });
     }
     Ok(serde_json::from_slice(&out.stdout).map_err(io::Error::other)?)
 }

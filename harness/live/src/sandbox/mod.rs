@@ -18,6 +18,7 @@ pub use init::{Said, Started, start};
 #[cfg(target_os = "linux")]
 pub use namespaces::{die_with_parent, enter, links};
 
+use rehang_fakes::real::machine;
 use rehang_scenario::Terminal;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -75,7 +76,7 @@ pub enum SandboxError {
         remedy: &'static str,
     },
     /// A step of making the room.
-    #[error("sandbox: {what}: {error}")]
+    #[error("sandbox: {what}: {}", machine::start(error))]
     Step {
         /// What was tried.
         what: String,

@@ -162,6 +162,9 @@ fn loopback_up() -> Result<(), SandboxError> {
     let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw mut request) };
     match result {
         0 => Ok(()),
-        _ => step("bringing loopback up", Err(std::io::Error::last_os_error())),
+        _ => {
+            let remedy = "in a container, run it with --privileged or --cap-add NET_ADMIN";
+            Err(refused("bringing loopback up (ip link set lo up)", std::io::Error::last_os_error(), remedy))
+        }
     }
 }

@@ -59,15 +59,15 @@ pub fn sockets<'a>(
     all
 }
 
-/// Runs `f` on a thread that has entered the network namespace of a process; `None`: it may not.
+/// Runs `f` on a thread that has entered the network namespace of a process; `None`: it may not, or gets no thread.
 pub fn within<T: Send>(pid: i32, f: impl FnOnce() -> T + Send) -> Option<T> {
     let namespace = File::open(format!("/proc/{pid}/ns/net")).ok()?;
     std::thread::scope(|scope| {
-        let entered = scope.spawn(move || {
+        let entered = std::thread::Builder::new().spawn_scoped(scope, move || {
             nix::sched::setns(&namespace, nix::sched::CloneFlags::CLONE_NEWNET).ok()?;
             Some(f())
         });
-        entered.join().ok().flatten()
+        entered.ok()?.join().ok().flatten()
     })
 }
 

@@ -19,7 +19,7 @@ pub type All = BTreeMap<Pid, Stat>;
 /// Reads the list of all processes.
 ///
 /// # Errors
-/// There is no /proc.
+/// There is no /proc, or it is not mounted.
 pub fn all() -> std::io::Result<All> {
     let mut all = All::new();
     for entry in fs::read_dir("/proc")? {
@@ -29,7 +29,11 @@ pub fn all() -> std::io::Result<All> {
             all.insert(pid, stat);
         }
     }
-    Ok(all)
+    match all.is_empty() {
+        // this process is there at least
+        true => Err(std::io::Error::new(std::io::ErrorKind::NotFound, "no process is in it; is it mounted?")),
+        false => Ok(all),
+    }
 }
 
 /// Reads a process.

@@ -234,6 +234,10 @@ impl<'w> Hub<'w> {
             plan,
             terminal: job.terminal,
         };
+        if !rehang_fakes::exec::fits(&launch.argv, &launch.env) {
+            let why = "its arguments and variables are more than a process can be given; `rehang check` says which";
+            return Err(WorldFault::Fake(format!("agent: {why}")));
+        }
         let ignores = |fault| scenario.faults.contains(&Fault::Wrapper(fault));
         let slow = matches!(job.terminal, Terminal::StdoutStopped | Terminal::StdoutSlow);
         let serves = serves(&scenario.agent);

@@ -13,7 +13,7 @@ use rehang_fakes::os::Sig;
 use rehang_fakes::real::control::{Channel, Key};
 use rehang_fakes::real::participant::Job;
 use rehang_fakes::real::spawn::{Group, Order, Stream, spawn};
-use rehang_fakes::real::{SHELL, descriptor, signals};
+use rehang_fakes::real::{SHELL, descriptor, machine, signals};
 use rehang_scenario::Terminal;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
@@ -26,6 +26,10 @@ fn fault(what: &str, why: impl std::fmt::Display) -> WorldFault {
     WorldFault::Kernel { what: what.to_owned(), why: why.to_string() }
 }
 
+fn control_socket() -> Result<(Channel, OwnedFd), WorldFault> {
+    Channel::pair().map_err(|e| fault("making a control socket", machine::open(&e.into())))
+}
+
 pub(super) fn kernel(fakes: &Path, turn: MutexGuard<'static, ()>) -> Result<Kernel, WorldFault> {
     let path = fakes.canonicalize().map_err(|e| WorldFault::Fake(format!("{}: {e}", fakes.display())))?;
     let fakes = CString::new(path.as_os_str().as_bytes()).map_err(|e| WorldFault::Fake(e.to_string()))?;
@@ -36,10 +40,10 @@ pub(super) fn kernel(fakes: &Path, turn: MutexGuard<'static, ()>) -> Result<Kern
     unsafe {
         libc::signal(libc::SIGCHLD, libc::SIG_DFL);
     }
+    machine::has_proc().map_err(WorldFault::Fake)?;
     let lifeline = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
-        .map_err(|e| fault("making the lifeline", format!("{e}; raise the limit of open files (ulimit -n)")))?;
-    let claim = Claim::new()
-        .map_err(|e| fault("claiming an address of loopback", format!("{e}; the loopback interface must be up")))?;
+        .map_err(|e| fault("making the lifeline", machine::open(&e.into())))?;
+    let claim = Claim::new().map_err(|e| fault("claiming an address of loopback", machine::loopback(&e)))?;
     Ok(Kernel {
         fakes,
         lifeline: (descriptor::lifted(lifeline.0), descriptor::lifted(lifeline.1)),
@@ -70,9 +74,7 @@ impl Kernel {
         let with_tty = launch.terminal.stdin_is_tty() || launch.terminal == Terminal::CttyNull;
         let mut terminal = None;
         if with_tty {
-            let master = Master::open().map_err(|e| {
-                fault("opening a terminal", format!("{e}; /dev/ptmx and a mounted /dev/pts are needed"))
-            })?;
+            let master = Master::open().map_err(|e| fault("opening a terminal", machine::terminal(&e.into())))?;
             terminal = Some(master.slave.clone());
             self.terminals.insert(master.device, super::tty::Terminal::default());
             streams.tty = Some(self.keep(Own::Master { master, session: 0 }));
@@ -85,7 +87,7 @@ impl Kernel {
         }
         let given: Vec<Stream> = ends.given.iter().map(|(stream, _)| stream.clone()).collect();
         let given: [Stream; 3] = given.try_into().unwrap_or([Stream::Null, Stream::Null, Stream::Null]);
-        let (channel, theirs) = Channel::pair().map_err(|e| fault("making a control socket", e))?;
+        let (channel, theirs) = control_socket()?;
         let (pid, shell) = match launch.terminal {
             terminal if terminal.is_background() => self.start_by_shell(launch, given, &theirs)?,
             _ => {
@@ -134,14 +136,7 @@ impl Kernel {
         streams: &mut Streams,
         ends: &mut Ends,
     ) -> Result<(), WorldFault> {
-        let pipe = || {
-            descriptor::pipe().map_err(|e| {
-                fault(
-                    "making a pipe",
-                    format!("{e}; raise fs.pipe-user-pages-soft (64 KiB a pipe) or the limit of open files"),
-                )
-            })
-        };
+        let pipe = || descriptor::pipe().map_err(|e| fault("making a pipe", machine::pipe(&e)));
         match terminal {
             Terminal::Pipe | Terminal::Closed => {
                 let (read, write, inode) = pipe()?;
@@ -178,7 +173,7 @@ impl Kernel {
         streams: [Stream; 3],
         theirs: &OwnedFd,
     ) -> Result<(i32, Option<Shell>), WorldFault> {
-        let (channel, its_end) = Channel::pair().map_err(|e| fault("making a control socket", e))?;
+        let (channel, its_end) = control_socket()?;
         self.limit(&channel)?;
         let argv = [SHELL.to_owned()];
         let order = Order {
@@ -209,7 +204,8 @@ impl Kernel {
 
     fn unstarted(&self, argv: &[String], error: &std::io::Error) -> WorldFault {
         let name = argv.first().map_or("", String::as_str);
-        WorldFault::Fake(format!("{name} could not be started from {}: {error}", self.fakes.to_string_lossy()))
+        let why = machine::start(error);
+        WorldFault::Fake(format!("{name} could not be started from {}: {why}", self.fakes.to_string_lossy()))
     }
 
     pub(super) fn clear_away(&mut self) -> Result<Vec<Left>, WorldFault> {

@@ -10,7 +10,7 @@ use super::tty::Master;
 use crate::world::{Handle, WorldFault};
 use rehang_fakes::os::{BACKLOG, Errno, FdKind, Read, Sig, Write};
 use rehang_fakes::real::control::Key;
-use rehang_fakes::real::descriptor;
+use rehang_fakes::real::{descriptor, machine};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::set_socket_linger;
 use std::net::SocketAddrV4;
@@ -167,7 +167,7 @@ impl Kernel {
             Err(error @ (rustix::io::Errno::CONNREFUSED | rustix::io::Errno::CONNRESET)) => {
                 Ok(Err(descriptor::errno(error)))
             }
-            Err(error) => Err(WorldFault::Kernel { what: "connecting".into(), why: error.to_string() }),
+            Err(error) => Err(WorldFault::Kernel { what: "connecting".into(), why: machine::loopback(&error.into()) }),
             Ok((fd, ours)) => {
                 self.objects.connect(ours, port);
                 Ok(Ok(self.keep(Own::Plain { fd, key: Key::Client(ours, port) })))
@@ -178,7 +178,7 @@ impl Kernel {
     pub(super) fn listen_own(&mut self) -> Result<(Handle, u16), WorldFault> {
         let (fd, port) = rehang_fakes::real::listen(self.claim.address()).map_err(|e| WorldFault::Kernel {
             what: "listening on loopback".into(),
-            why: format!("{e}; the loopback interface must be up"),
+            why: machine::loopback(&e.into()),
         })?;
         let key = Key::Listener(port);
         self.objects.hold(key);
@@ -199,7 +199,9 @@ impl Kernel {
             Ok((_, None)) => {
                 return Err(WorldFault::Kernel { what: "accepting".into(), why: "a connection from nowhere".into() });
             }
-            Err(error) => return Err(WorldFault::Kernel { what: "accepting".into(), why: error.to_string() }),
+            Err(error) => {
+                return Err(WorldFault::Kernel { what: "accepting".into(), why: machine::open(&error.into()) });
+            }
         };
         let _ = rustix::net::sockopt::set_tcp_nodelay(&socket, true);
         let peer = SocketAddrV4::try_from(peer).map_or(0, |a| a.port());

@@ -8,7 +8,7 @@ use crate::world::{Change, Happened, Proc, WorldFault};
 use rehang_fakes::os::{Disposition, Exit, Sig};
 use rehang_fakes::real::control::{Channel, Key, Waiting};
 use rehang_fakes::real::participant::Job;
-use rehang_fakes::real::signals;
+use rehang_fakes::real::{machine, signals};
 use rehang_scenario::VTime;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{PidfdFlags, WaitId, WaitIdOptions};
@@ -477,5 +477,6 @@ pub fn shell_job(shell: &mut Shell, job: &Job, fds: &[std::os::fd::BorrowedFd<'_
 /// The kernel's.
 pub fn pidfd_of(pid: i32) -> Result<OwnedFd, String> {
     let pid = rustix::process::Pid::from_raw(pid).ok_or("no pid")?;
-    rustix::process::pidfd_open(pid, PidfdFlags::empty()).map_err(|e| format!("pidfd_open: {e}"))
+    rustix::process::pidfd_open(pid, PidfdFlags::empty())
+        .map_err(|e| format!("pidfd_open: {}", machine::open(&e.into())))
 }

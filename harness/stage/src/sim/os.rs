@@ -166,6 +166,9 @@ impl Os for View<'_> {
         let plan = spawn.env.iter().find(|(k, _)| k == rehang_fakes::plan::PLAN_ENV);
         let plan = plan.and_then(|(_, json)| serde_json::from_str(json).ok());
         let program = rehang_fakes::program(&spawn.argv, plan.as_ref()).map_err(|_| Errno::NoProcess)?;
+        if !rehang_fakes::exec::fits(&spawn.argv, &spawn.env) {
+            return Err(Errno::TooBig);
+        }
         let proc = Proc(self.kernel.processes.len() as u32);
         let nth = self.this().children.len() as u32 + 1;
         let role = format!("{}.{nth}", self.this().role);

@@ -9,6 +9,7 @@ use super::{Code, CommandError};
 use crate::outputs;
 use anstyle::{AnsiColor, Style};
 use clap::Args;
+use rehang_fakes::real::machine;
 use rehang_probe::{Evidence, Limits, Look, Options, Pid, ProbeError, Sure, Verdict};
 use rehang_scenario::Span;
 use std::io::Write;
@@ -114,8 +115,14 @@ impl Why {
         let look = |pid: Pid| move || rehang_probe::look(&[pid], &self.options(), &self.limits(), self.wait());
         let gone = |pid: Pid| Err(ProbeError::NoProcess(pid));
         std::thread::scope(|scope| {
-            let all: Vec<_> = pids.iter().map(|pid| (*pid, scope.spawn(look(*pid)))).collect();
-            all.into_iter().map(|(pid, one)| one.join().unwrap_or_else(|_| gone(pid))).collect()
+            let begun = |pid: Pid| std::thread::Builder::new().spawn_scoped(scope, look(pid));
+            let all: Vec<_> = pids.iter().map(|pid| (*pid, begun(*pid))).collect();
+            let done = all.into_iter().map(|(pid, begun)| match begun {
+                Ok(one) => one.join().unwrap_or_else(|_| gone(pid)),
+                // the machine gives no more threads: one after the other
+                Err(_) => look(pid)(),
+            });
+            done.collect()
         })
     }
 
@@ -247,7 +254,7 @@ fn of(look: &Look) -> Code {
 fn usage(error: ProbeError) -> CommandError {
     match error {
         ProbeError::NoProcess(_) => CommandError::Usage(error.to_string()),
-        ProbeError::Proc(error) => CommandError::Io(error),
+        ProbeError::Proc(_) => CommandError::Fault(machine::has_proc().err().unwrap_or_else(|| error.to_string())),
     }
 }
 
@@ -278,6 +285,6 @@ fn spinner(window: Span) -> indicatif::ProgressBar {
         return indicatif::ProgressBar::hidden();
     }
     let spinner = indicatif::ProgressBar::new_spinner().with_message(format!("looking for {window}"));
-    spinner.enable_steady_tick(Duration::from_millis(100));
+    crate::terminal::tick(&spinner, Duration::from_millis(100));
     spinner
 }

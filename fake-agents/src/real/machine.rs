@@ -1,0 +1,119 @@
+//! What a machine may refuse, and what its user can do about it.
+//!
+//! Invariant: an error of the kernel that no scenario means reaches the user with its remedy, and is never played as if
+//! the scenario had asked for it.
+
+use std::io;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::path::Path;
+
+const PROCESSES: &str = "raise the limit of processes and threads (ulimit -u; pids.max of the cgroup)";
+const FILES: &str = "raise the limit of open files (ulimit -n; fs.file-max)";
+const MEMORY: &str = "free memory, or allow more (ulimit -v; memory.max of the cgroup; vm.overcommit_memory)";
+const ARGUMENTS: &str =
+    "raise the stack limit (ulimit -s 8192): a quarter of it is there for arguments and environment";
+const LOOPBACK: &str = "bring the loopback interface up (ip link set lo up)";
+const TERMINALS: &str = "mount /dev/pts, and raise the number of terminals (kernel.pty.max; the option max= of devpts)";
+const PIPES: &str = "raise fs.pipe-user-pages-soft (64 KiB a pipe)";
+const PROC: &str = "mount /proc (mount -t proc proc /proc)";
+
+/// What of it no call in particular is to blame for.
+fn general(error: &io::Error) -> Option<&'static str> {
+    match error.raw_os_error() {
+        Some(libc::EMFILE | libc::ENFILE) => Some(FILES),
+        Some(libc::ENOMEM | libc::ENOBUFS) => Some(MEMORY),
+        _ => None,
+    }
+}
+
+fn with(error: &io::Error, remedy: Option<&str>) -> String {
+    match remedy {
+        Some(remedy) => format!("{error}; {remedy}"),
+        None => error.to_string(),
+    }
+}
+
+/// The remedy where the machine is out of open files or memory, whatever was asked of it.
+pub fn remedy(error: &io::Error) -> Option<&'static str> {
+    general(error)
+}
+
+/// The remedy where the machine, and not the program, is why a process or a thread could not be started.
+pub fn remedy_of_start(error: &io::Error) -> Option<&'static str> {
+    match error.raw_os_error() {
+        Some(libc::EAGAIN) => Some(PROCESSES),
+        Some(libc::E2BIG) => Some(ARGUMENTS),
+        Some(libc::ENOENT) if has_proc().is_err() => Some(PROC),
+        Some(libc::ENOENT) if !Path::new("/dev/null").exists() => Some("a /dev with null in it is needed"),
+        _ => general(error),
+    }
+}
+
+/// Why a process or a thread could not be started, with the remedy.
+pub fn start(error: &io::Error) -> String {
+    with(error, remedy_of_start(error))
+}
+
+/// Why a descriptor could not be opened or passed on, with the remedy.
+pub fn open(error: &io::Error) -> String {
+    with(error, general(error))
+}
+
+/// Why a pipe of the stage's size could not be made, with the remedy.
+pub fn pipe(error: &io::Error) -> String {
+    // a user over the soft limit gets smaller ones (EPERM where it asks for more), which is not said by an errno alone
+    with(error, general(error).or(Some(PIPES)))
+}
+
+/// Why there is no terminal, with the remedy.
+pub fn terminal(error: &io::Error) -> String {
+    with(error, general(error).or(Some(TERMINALS)))
+}
+
+/// Why loopback could not be reached or listened on, with the remedy.
+pub fn loopback(error: &io::Error) -> String {
+    let down = matches!(error.raw_os_error(), Some(libc::ENETUNREACH | libc::EADDRNOTAVAIL | libc::ENETDOWN));
+    with(error, general(error).or(down.then_some(LOOPBACK)))
+}
+
+/// Whether loopback is up. No packet is sent: connecting a datagram socket looks for the route alone.
+///
+/// # Errors
+/// It is not, with the remedy.
+pub fn has_loopback() -> Result<(), String> {
+    let route = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).and_then(|socket| socket.connect((Ipv4Addr::LOCALHOST, 9)));
+    route.map_err(|error| format!("loopback cannot be reached: {}", loopback(&error)))
+}
+
+/// Whether `/proc` is mounted and shows this process.
+///
+/// # Errors
+/// It is not, with the remedy.
+pub fn has_proc() -> Result<(), String> {
+    match rustix::fs::readlink("/proc/self", Vec::new()) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(format!("there is no /proc, and this needs it; {PROC}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_error_has_its_own_remedy() {
+        let errno = io::Error::from_raw_os_error;
+        assert!(start(&errno(libc::EAGAIN)).contains("ulimit -u"));
+        assert!(start(&errno(libc::E2BIG)).contains("ulimit -s"));
+        assert!(start(&errno(libc::EMFILE)).contains("ulimit -n"));
+        assert_eq!(start(&errno(libc::EACCES)), errno(libc::EACCES).to_string());
+        assert!(open(&errno(libc::ENFILE)).contains("ulimit -n"));
+        // what does not block is no limit of processes
+        assert_eq!(open(&errno(libc::EAGAIN)), errno(libc::EAGAIN).to_string());
+        assert!(loopback(&errno(libc::ENETUNREACH)).contains("ip link set lo up"));
+        assert_eq!(loopback(&errno(libc::EACCES)), errno(libc::EACCES).to_string());
+        assert!(terminal(&errno(libc::ENOSPC)).contains("kernel.pty.max"));
+        assert!(terminal(&errno(libc::EMFILE)).contains("ulimit -n"));
+        assert!(pipe(&errno(libc::EPERM)).contains("fs.pipe-user-pages-soft"));
+    }
+}
