@@ -223,10 +223,12 @@ impl Session {
         });
         let whole: Vec<_> = whole.collect();
         history::write(canon, whole);
-        if let Some(Message { created_ms, role, .. }) = messages.last().filter(|_| places.messages_read()) {
-            canon.age(VTime(*created_ms), LOOKED_AT);
-            if let Role::Assistant(Reply { completed_ms: Some(completed_ms), .. }) = role {
-                canon.age(VTime(*completed_ms), LOOKED_AT);
+        if let Some(newest) = messages.last().filter(|_| places.messages_read()) {
+            canon.age(VTime(newest.created_ms), LOOKED_AT);
+            if let Role::Assistant(reply) = &newest.role
+                && let Some(completed_ms) = reply.completed_ms
+            {
+                canon.age(VTime(completed_ms), LOOKED_AT);
             }
         }
     }
