@@ -150,8 +150,9 @@ pub enum What {
     },
     /// The conductor ends the cell: nothing can happen any more, or a proof stands.
     Ended(Ended),
-    /// What was left when the cell was cleared away: a role, and what it is (`process NAME`). What is asked is left with
-    /// its process, and is looked at where the cell ends.
+    /// What was left when the cell was cleared away: a role, and what it is or holds (`process NAME`, `listener`,
+    /// `pipe stdout`, …: the texts that [`crate::invariants::left`] reads). What is asked is left with its process, and
+    /// is looked at where the cell ends.
     Left {
         /// What is left.
         what: String,

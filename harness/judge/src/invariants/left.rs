@@ -1,24 +1,81 @@
 //! Invariant 8: Nothing is left, apart from what the scenario declares as `survives`: no process, descriptor, socket, file.
 //!
-//! Invariant: what a hang holds is the hang, not left behind; a server is shut down behind
-//! its run, so one that is still there is left. A survivor is named by its role or its program, and its descendants survive with it.
+//! Invariant: what a hang holds is the hang, not left behind, and so is what is undecided; a server is shut down after
+//! its run, so one that is still there is left. A survivor is named by its role or its program, and its descendants
+//! survive with it.
+//!
+//! What is left is what the stage says of it ([`What::Left`](crate::What::Left)): who holds it, and
+//!
+//! | text | what | a breach |
+//! |---|---|---|
+//! | `process NAME` | the holder itself lives | unless it survives; what it holds is told with it |
+//! | `listener` | it listens on a port | unless it survives; of a survivor too if it is stopped or has ended, since nobody accepts there |
+//! | `pipe stdout`, `pipe stderr`, `terminal` | it can write what the caller of the agent reads | always: the read does not end, and a process that survives is to survive without that |
+//! | `connection WHO` | its connection to somebody outside is open | unless it survives |
+//! | `file PATH` | it has written a file | unless it survives |
+//!
+//! A request that a strategy still waits for at the end is none: the connection ends with the server that is shut down.
 
 use super::Breach;
-use crate::index::View;
+use crate::index::{At, View};
 use rehang_scenario::model::Invariant;
 
 /// Checks it.
 pub fn check(view: &View<'_>) -> Vec<Breach> {
-    if view.verdict.outcome.is_hung() {
+    if view.verdict.outcome.is_hung() || view.verdict.outcome.is_undecided() {
         return Vec::new();
     }
-    let left = view.index.left.iter().filter(|(who, ..)| !survives(view, who));
-    let breach = |&(who, at, what): &(&str, _, &str)| {
-        let name = view.index.processes.get(who).map_or("", |process| program(process.argv));
-        let name = if name.is_empty() { String::new() } else { format!(" ({name})") };
-        Breach::new(Invariant::LeftBehind, at, format!("{who}{name} is left behind: {what}"))
+    let breach = |&(who, at, what): &(&str, At, &str)| {
+        Some(Breach::new(Invariant::LeftBehind, at, why(view, who, Kind::of(what), what)?))
     };
-    left.map(breach).collect()
+    view.index.left.iter().filter_map(breach).collect()
+}
+
+/// What is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind<'a> {
+    /// A process.
+    Process,
+    /// A socket that listens.
+    Listener,
+    /// The writing end of what the agent's caller reads: its name.
+    Output(&'a str),
+    /// Anything else that somebody holds.
+    Other,
+}
+
+impl Kind<'_> {
+    fn of(what: &str) -> Kind<'_> {
+        match what.split_once(' ').unwrap_or((what, "")) {
+            ("process", _) => Kind::Process,
+            ("listener", _) => Kind::Listener,
+            ("pipe", name) => Kind::Output(name),
+            ("terminal", _) => Kind::Output("terminal"),
+            _ => Kind::Other,
+        }
+    }
+}
+
+/// Why it is a breach that this is left; `None` if it is none.
+fn why(view: &View<'_>, who: &str, kind: Kind<'_>, what: &str) -> Option<String> {
+    let survives = survives(view, who);
+    let process = view.index.processes.get(who);
+    let name = process.map_or("", |process| program(process.argv));
+    let name = if name.is_empty() { String::new() } else { format!(" ({name})") };
+    if kind == Kind::Process {
+        return (!survives).then(|| format!("{who}{name} is left behind: {what}"));
+    }
+    let is_process = |&(other, _, what): &(&str, At, &str)| other == who && Kind::of(what) == Kind::Process;
+    if !survives && view.index.left.iter().any(is_process) {
+        return None;
+    }
+    match kind {
+        Kind::Output(stream) => Some(format!("{who}{name} holds the agent's {stream}: whoever reads it waits on")),
+        Kind::Listener if process.is_some_and(|process| process.stopped.is_some() || process.ended.is_some()) => {
+            Some(format!("{who}{name} is left behind: {what}, where nobody accepts"))
+        }
+        _ => (!survives).then(|| format!("{who}{name} is left behind: {what}")),
+    }
 }
 
 fn survives(view: &View<'_>, who: &str) -> bool {
@@ -95,5 +152,82 @@ mod tests {
     fn a_hang_holds_what_it_holds() {
         let hung = Cell::new().started().deadlock(&[("agent", "bash")]);
         left(&[], hung.add("agent", What::Left { what: "process".into() }), expect![""]);
+        let given_up = Cell::new().started().add("", What::Ended(crate::Ended::Horizon("steps".into())));
+        left(&[], given_up.add("agent", What::Left { what: "process".into() }), expect![""]);
+    }
+
+    /// What a process leaves, beside itself.
+    fn holds(what: &str) -> Cell {
+        leaves("agent.1.1", "process dev-server").add("agent.1.1", What::Left { what: what.into() })
+    }
+
+    #[test]
+    fn a_survivor_that_holds_the_callers_read_open_is_told() {
+        left(
+            &["dev-server"],
+            holds("pipe stdout"),
+            expect![[r#"
+                10ms left-behind: agent.1.1 (fake-tool) holds the agent's stdout: whoever reads it waits on
+            "#]],
+        );
+        left(
+            &["dev-server"],
+            holds("terminal"),
+            expect![[r#"
+                10ms left-behind: agent.1.1 (fake-tool) holds the agent's terminal: whoever reads it waits on
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_a_process_holds_is_told_with_it() {
+        for what in ["pipe stdout", "listener", "connection model", "file /tmp/x"] {
+            left(
+                &[],
+                holds(what),
+                expect![[r#"
+                    10ms left-behind: agent.1.1 (fake-tool) is left behind: process dev-server
+                "#]],
+            );
+        }
+    }
+
+    #[test]
+    fn a_survivor_has_its_sockets_and_files() {
+        for what in ["listener", "connection model", "file /tmp/x"] {
+            left(&["dev-server"], holds(what), expect![""]);
+        }
+    }
+
+    #[test]
+    fn a_listener_where_nobody_accepts_is_told_of_a_survivor_too() {
+        let stopped = |cell: Cell| cell.add("agent.1.1", What::Stopped("STOP".into()));
+        left(
+            &["dev-server"],
+            stopped(holds("listener")),
+            expect![[r#"
+                10ms left-behind: agent.1.1 (fake-tool) is left behind: listener, where nobody accepts
+            "#]],
+        );
+        left(&["dev-server"], stopped(holds("listener")).add("agent.1.1", What::Continued), expect![""]);
+        let gone = leaves("agent.1.1", "listener").exit("agent.1.1", 0);
+        left(
+            &["dev-server"],
+            gone,
+            expect![[r#"
+                10ms left-behind: agent.1.1 (fake-tool) is left behind: listener, where nobody accepts
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_is_left_without_its_process_is_told_by_itself() {
+        left(
+            &[],
+            leaves("agent.1.1", "file /tmp/x").exit("agent.1.1", 0),
+            expect![[r#"
+                10ms left-behind: agent.1.1 (fake-tool) is left behind: file /tmp/x
+            "#]],
+        );
     }
 }
