@@ -1,4 +1,4 @@
-//! The repository's own commands: `cargo xtask scenarios`, `drift`, `bench`, `mutate`, `fuzz`, `pictures`, `ci`.
+//! The repository's own commands: `cargo xtask scenarios`, `drift`, `bench`, `mutate`, `fuzz`, `torture`, `pictures`, `ci`.
 //!
 //! Invariant: light, so that it builds in seconds; whatever needs the house calls the `rehang` binary.
 
@@ -64,6 +64,20 @@ enum Command {
         /// The seed of the inputs.
         #[arg(long, default_value_t = 1)]
         seed: u64,
+    },
+    /// Tries to break what rehang claims: hostile scenarios on sim and in lockstep, and every proof checked.
+    ///
+    /// Example: `cargo xtask torture --for 30m --seed 7`
+    Torture {
+        /// How long: `30s`, `10m`.
+        #[arg(long = "for", value_name = "SPAN", default_value = "30m")]
+        how_long: String,
+        /// The seed of the scenarios.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Further arguments of `rehang torture`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<String>,
     },
     /// Runs the whole matrix again and again, with other job counts and beside busy loops: one hash a cell.
     Determinism {
@@ -148,6 +162,10 @@ fn run(args: &Args) -> xshell::Result<u8> {
         Command::Fuzz { target, runs, seed } => {
             let (runs, seed) = (runs.to_string(), seed.to_string());
             tools::rehang(&sh, &["fuzz", target, "--runs", &runs, "--seed", &seed], &[], true)
+        }
+        Command::Torture { how_long, seed, rest } => {
+            let seed = seed.to_string();
+            tools::rehang(&sh, &["torture", "--for", how_long, "--seed", &seed], rest, true)
         }
         Command::Determinism { runs } => {
             let runs = runs.to_string();

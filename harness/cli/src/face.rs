@@ -4,7 +4,7 @@
 
 use crate::commands::{
     Code, CommandError, agents, bench, bisect, check, drift, explore, import, list, measure, path, reproduce, run,
-    select, show, supervise, tune, upstream, why, wrapper,
+    select, show, supervise, torture, tune, upstream, why, wrapper,
 };
 use crate::terminal;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -86,6 +86,8 @@ enum Command {
     /// Feed random input to a parser.
     #[command(hide = true)]
     Fuzz(measure::Fuzz),
+    #[command(hide = true)]
+    Torture(torture::Torture),
     /// Print the manual page, or write those of all commands into a folder.
     ///
     /// Example: `rehang man --dir ~/.local/share/man/man1`, then `man rehang-why`.
@@ -218,6 +220,10 @@ fn command(command: Command) -> Result<Code, CommandError> {
         Command::Bench(bench) => bench.run(&mut out),
         Command::Why(why) => why.run(&mut out),
         Command::Fuzz(fuzz) => fuzz.run(&mut out),
+        Command::Torture(torture) => {
+            drop(out);
+            torture.run(&mut anstream::stdout())
+        }
         Command::Completions { shell } => {
             // it panics where it cannot write
             let mut script = Vec::new();

@@ -5,13 +5,15 @@
 //! never share one.
 
 use rehang_fakes::real::machine;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Condvar, Mutex};
+use std::time::Duration;
 
 /// The first argument that makes a binary of ours a worker.
 pub const WORKER_ARG: &str = "__worker";
@@ -25,6 +27,9 @@ pub enum PoolError {
     /// It ended or said nonsense in the middle of a unit.
     #[error("a worker broke off: {0}")]
     Broke(String),
+    /// It gave no answer for so long, in real time, and was killed.
+    #[error("a worker gave no answer for {} s of real time", .0.as_secs())]
+    Late(Duration),
 }
 
 /// How workers are started.
@@ -91,18 +96,46 @@ impl Pool {
     /// A worker that could not be started, or that broke off; the next unit gets a new one.
     pub fn submit<Q: Serialize, A: DeserializeOwned>(&self, unit: &Q) -> Result<A, PoolError> {
         let mut worker = self.take()?;
-        match worker.ask(unit) {
-            Ok(answer) => {
-                self.give_back(Some(worker));
-                Ok(answer)
-            }
-            Err(error) => {
-                let _ = worker.child.kill();
-                let _ = worker.child.wait();
-                self.give_back(None);
-                Err(error)
-            }
+        let answer = worker.ask(unit);
+        self.settle(worker, answer)
+    }
+
+    /// As [`Pool::submit`]; a worker that gives no answer within `limit` of real time is killed.
+    ///
+    /// # Errors
+    /// As [`Pool::submit`], and [`PoolError::Late`].
+    pub fn submit_within<Q: Serialize, A: DeserializeOwned>(&self, unit: &Q, limit: Duration) -> Result<A, PoolError> {
+        let mut worker = self.take()?;
+        let pid = Pid::from_child(&worker.child);
+        // unlike a pid, it never becomes another process
+        let process = pidfd_open(pid, PidfdFlags::empty()).map_err(|error| PoolError::Start(error.into()));
+        let (answered, waits) = channel::<()>();
+        let (answer, is_late) = match process {
+            Ok(process) => std::thread::scope(|scope| {
+                let watch = scope.spawn(move || {
+                    let is_late = waits.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
+                    is_late && pidfd_send_signal(process, Signal::KILL).is_ok()
+                });
+                let answer = worker.ask(unit);
+                drop(answered);
+                (answer, watch.join().unwrap_or(false))
+            }),
+            Err(error) => (Err(error), false),
+        };
+        let answer = if is_late { Err(PoolError::Late(limit)) } else { answer };
+        self.settle(worker, answer)
+    }
+
+    /// A worker that answered waits for more; any other is ended.
+    fn settle<A>(&self, mut worker: Worker, answer: Result<A, PoolError>) -> Result<A, PoolError> {
+        if answer.is_ok() {
+            self.give_back(Some(worker));
+        } else {
+            let _ = worker.child.kill();
+            let _ = worker.child.wait();
+            self.give_back(None);
         }
+        answer
     }
 
     fn take(&self) -> Result<Worker, PoolError> {

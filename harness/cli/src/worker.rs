@@ -1,10 +1,11 @@
-//! A worker process: units in on stdin, answers out on stdout, a line each.
+//! A worker process: units, and the orders of a torture, in on stdin, answers out on stdout, a line each.
 //!
 //! Invariant: it ends with its runner. It is pinned to a core, so that its participants, which inherit that, pass
 //! control to each other without crossing to another.
 
 use crate::unit::{Answer, Unit, run};
 use rehang_scenario::Stage;
+use rehang_search::torture::{Order, examine};
 use rehang_stage::lockstep;
 use rehang_stage::sim;
 use rehang_stage::world::World;
@@ -19,11 +20,15 @@ pub fn main(core: usize, fakes: &Path) -> i32 {
     let mut stdout = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { break };
+        let worlds = &mut |stage| world(stage, fakes);
         let answer = match serde_json::from_str::<Unit>(&line) {
-            Ok(unit) => run(&unit, &mut |stage| world(stage, fakes)),
-            Err(_) => Answer::default(),
+            Ok(unit) => serde_json::to_vec(&run(&unit, worlds)),
+            Err(_) => match serde_json::from_str::<Order>(&line) {
+                Ok(order) => serde_json::to_vec(&examine(&order, worlds)),
+                Err(_) => serde_json::to_vec(&Answer::default()),
+            },
         };
-        let Ok(mut text) = serde_json::to_vec(&answer) else { return 70 };
+        let Ok(mut text) = answer else { return 70 };
         text.push(b'\n');
         if stdout.write_all(&text).and_then(|()| stdout.flush()).is_err() {
             break;

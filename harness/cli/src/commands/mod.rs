@@ -17,6 +17,7 @@ pub mod run;
 pub mod select;
 pub mod show;
 pub mod supervise;
+pub mod torture;
 pub mod tune;
 pub mod upstream;
 pub mod why;

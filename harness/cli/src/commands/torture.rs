@@ -1,0 +1,154 @@
+//! `rehang torture`: hostile scenarios on sim and in lockstep, twice each, and every proof checked.
+//!
+//! Invariants: with `--scenarios` the same seed gives the same findings, whatever the jobs; `--for` alone lets the clock
+//! say when to stop, between two scenarios. The exit code is 0 only if there was no false proof, no difference and no
+//! internal error.
+
+use super::{Code, CommandError};
+use crate::outputs;
+use crate::pool::{Pool, PoolError};
+use clap::Args;
+use rehang_scenario::{Span, Stage};
+use rehang_search::torture::{Answer, Breach, Found, Order, Tally, orders};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often a line says how far it is.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+/// How long one order takes at most, in real time: no figure that one whose cells come to their ends comes near to.
+const CEILING: Duration = Duration::from_secs(120);
+/// How long one finding is made small, in real time. It decides how small a file is, never what is found.
+const SHRINKS: Duration = Duration::from_secs(60);
+/// Findings that are made small and written; all are counted.
+const WRITTEN: usize = 30;
+
+/// Tries to break what rehang claims: one trace on both stages, every hang proved, no internal error.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "Examples:
+  rehang torture --for 30m                  a new seed finds other things
+  rehang torture --scenarios 200 --seed 7   the same scenarios every time")]
+pub struct Torture {
+    /// How long: `30s`, `10m`.
+    #[arg(long = "for", value_name = "SPAN", default_value = "1m", value_parser = crate::commands::span)]
+    pub how_long: Span,
+    /// How many scenarios, whatever the clock says.
+    #[arg(long, value_name = "N")]
+    pub scenarios: Option<u64>,
+    /// What the scenarios are drawn from.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// How many worker processes; one a core if nothing is said.
+    #[arg(long, value_name = "N", value_parser = super::run::at_least_one)]
+    pub jobs: Option<usize>,
+    /// The folder for what is found.
+    #[arg(long, value_name = "DIR", default_value = "rehang-torture")]
+    pub out: PathBuf,
+}
+
+impl Torture {
+    /// Plays, writes what was found, sums up.
+    ///
+    /// # Errors
+    /// A folder that cannot be written; this binary cannot be found.
+    pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        outputs::folder(&self.out)?;
+        let pool = Pool::new(crate::workers(self.jobs)?);
+        let began = Instant::now();
+        let (found, scenarios) = self.play(&pool, began);
+        self.write(&pool, &found, out)?;
+        let Tally { cells, runs, lassos, deadlocks, given_up, false_proofs, differences, internal_errors } =
+            found.tally;
+        writeln!(
+            out,
+            "{cells} cells of {scenarios} scenarios in {runs} runs, seed {}, {:.0} s; lassos checked: {lassos}, \
+             deadlocks: {deadlocks}, given up: {given_up}, false proofs: {false_proofs}, differences: {differences}, \
+             internal errors: {internal_errors}",
+            self.seed,
+            began.elapsed().as_secs_f64(),
+        )?;
+        let code = |count: u64, code: Code| if count > 0 { code } else { Code::Expected };
+        Ok(code(internal_errors, Code::Fault)
+            .max(code(differences, Code::Nondeterministic))
+            .max(code(false_proofs, Code::Unexpected)))
+    }
+
+    /// Plays scenarios on all workers; what was found, and how many scenarios there were.
+    fn play(&self, pool: &Pool, began: Instant) -> (Found, u64) {
+        let stages = [Stage::Sim, Stage::Lockstep];
+        let deadline = Duration::from_millis(self.how_long.as_ms());
+        let (next, found) = (AtomicU64::new(0), Mutex::new((Found::default(), LINE_EVERY, 0_u64)));
+        std::thread::scope(|scope| {
+            for _ in 0..pool.jobs() {
+                scope.spawn(|| {
+                    loop {
+                        let nth = next.fetch_add(1, Ordering::Relaxed);
+                        if self.scenarios.map_or(began.elapsed() >= deadline, |most| nth >= most) {
+                            break;
+                        }
+                        for order in orders(self.seed, nth, &stages) {
+                            let answer = ask(pool, &order);
+                            let mut found = found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                            let (found, line_at, _) = &mut *found;
+                            found.take(nth, &order, answer);
+                            let after = began.elapsed();
+                            if after >= *line_at {
+                                *line_at = after + LINE_EVERY;
+                                complain!("{:>7.0} s  {}", after.as_secs_f64(), progress(&found.tally));
+                            }
+                        }
+                        found.lock().unwrap_or_else(std::sync::PoisonError::into_inner).2 += 1;
+                    }
+                });
+            }
+        });
+        let (found, _, scenarios) = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        (found, scenarios)
+    }
+
+    /// Makes what was found small and writes it, each with its line on stdout.
+    fn write(&self, pool: &Pool, found: &Found, out: &mut dyn Write) -> Result<(), CommandError> {
+        let held = found.held();
+        if held.len() > WRITTEN {
+            complain!("{} kinds of findings; the first {WRITTEN} are written", held.len());
+        }
+        let mut names: BTreeMap<Breach, usize> = BTreeMap::new();
+        for held in held.into_iter().take(WRITTEN) {
+            let began = Instant::now();
+            let (scenario, seen) = held.shrunk(&|order| {
+                let left = SHRINKS.saturating_sub(began.elapsed());
+                if left.is_zero() { None } else { ask_within(pool, order, left) }
+            });
+            let nth = names.entry(seen.breach).and_modify(|nth| *nth += 1).or_insert(1);
+            let path = self.out.join(format!("{}-{nth}.toml", seen.breach.name().replace(' ', "-")));
+            outputs::write(&path, held.file(&scenario, &seen))?;
+            writeln!(out, "{}\n    {}", held.line(&seen), path.display())?;
+            out.flush()?;
+        }
+        Ok(())
+    }
+}
+
+/// Has a worker play an order. A worker that breaks off, or never answers, is an internal error of what it played.
+pub fn ask(pool: &Pool, order: &Order) -> Answer {
+    pool.submit_within(order, CEILING).unwrap_or_else(|error| Answer::broke_off(order, &error.to_string()))
+}
+
+/// As [`ask`]; `None` if there is no answer within `limit`, which says nothing of the order.
+fn ask_within(pool: &Pool, order: &Order, limit: Duration) -> Option<Answer> {
+    match pool.submit_within(order, limit) {
+        Ok(answer) => Some(answer),
+        Err(PoolError::Late(_)) => None,
+        Err(error) => Some(Answer::broke_off(order, &error.to_string())),
+    }
+}
+
+fn progress(tally: &Tally) -> String {
+    format!(
+        "{} cells, {} lassos checked, {} deadlocks, {} false proofs, {} differences, {} internal errors",
+        tally.cells, tally.lassos, tally.deadlocks, tally.false_proofs, tally.differences, tally.internal_errors
+    )
+}
