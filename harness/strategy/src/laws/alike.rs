@@ -6,6 +6,8 @@
 //! places in the order of their ids and then of sending, what an answer says of times is as long ago in both, and no message is older than
 //! the run that it belongs to.
 //!
+//! It is a search and no proof: a missing field is found only if two of the words differ in nothing else.
+//!
 //! Invariant: the words are a function of the strategy's name, so a failure comes back, cut down to what it needs.
 
 use super::letters::{self, Kind, Letter};
@@ -23,9 +25,11 @@ const BRANCHES: usize = 3;
 /// How many letters of the alphabet a word is made of, besides those that say what was looked at: few meet each other
 /// often.
 const FEW: usize = 7;
-/// How long what two words have in common behind them is, and how often a state is compared with itself.
+/// How long what two words have in common behind them is; how many words of one state are kept, and how many are compared
+/// while one word is played.
 const FUTURE_LEN: usize = 24;
-const COMPARED_MAX: usize = 100;
+const KEPT_MAX: usize = 40;
+const COMPARED_MAX: usize = 4;
 /// Fewer comparisons than this say nothing.
 const COMPARED_MIN: usize = 100;
 
@@ -176,7 +180,7 @@ fn without_times(text: &str) -> String {
     blank
 }
 
-/// Where two states with equal encodings part: what each does there. What is played is added to `future`.
+/// Where two states with equal encodings part: what each does there. `next` gives the further letters.
 fn parts(spec: &str, a: &[Letter], b: &[Letter], mut next: impl FnMut(&Play) -> Option<Letter>) -> Option<String> {
     let (mut a, mut b) = (Play::of(spec, a), Play::of(spec, b));
     if a.state() != b.state() {
@@ -227,24 +231,41 @@ impl Dice {
         }
         letters
     }
+
+    /// A letter that says the like.
+    fn sibling(&mut self, letter: &Letter, all: &[Letter]) -> Letter {
+        let fit: Vec<&Letter> = all.iter().filter(|other| other.is_like(letter)).collect();
+        fit.get(self.below(fit.len())).map_or(letter, |sibling| *sibling).clone()
+    }
 }
 
 /// Words by the states that they lead to.
 #[derive(Default)]
 struct Ends {
-    words: BTreeMap<(Vec<u8>, Vec<usize>), Vec<Word>>,
+    words: BTreeMap<(Vec<u8>, Vec<usize>), Same>,
     compared: usize,
+}
+
+/// Words that lead to one state.
+#[derive(Default)]
+struct Same {
+    words: Vec<Word>,
+    /// How many were compared, and in which round.
+    compared: (usize, usize),
 }
 
 impl Ends {
     /// Takes a word, and compares it with one that leads to an equal state.
-    fn take(&mut self, spec: &str, state: (Vec<u8>, Vec<usize>), word: &[Letter], dice: &mut Dice, letters: &[Letter]) {
-        let same = self.words.entry(state).or_default();
-        if same.len() > COMPARED_MAX || same.iter().any(|other| other == word) {
+    fn take(&mut self, spec: &str, round: usize, word: &[Letter], dice: &mut Dice, letters: &[Letter]) {
+        let same = self.words.entry(Play::of(spec, word).state()).or_default();
+        if same.compared.1 != round {
+            same.compared = (0, round);
+        }
+        if same.compared.0 >= COMPARED_MAX || same.words.iter().any(|other| other == word) {
             return;
         }
-        if !same.is_empty() {
-            let other = &same[dice.below(same.len())];
+        if !same.words.is_empty() {
+            let other = &same.words[dice.below(same.words.len())];
             let mut future = Word::new();
             let parted = parts(spec, other, word, |play| {
                 let letter = (future.len() < FUTURE_LEN).then(|| play.next(dice, letters))?;
@@ -254,9 +275,12 @@ impl Ends {
             if parted.is_some() {
                 fail(spec, [other.clone(), word.to_vec(), future]);
             }
+            same.compared.0 += 1;
             self.compared += 1;
         }
-        same.push(word.to_vec());
+        if same.words.len() < KEPT_MAX {
+            same.words.push(word.to_vec());
+        }
     }
 }
 
@@ -264,7 +288,7 @@ impl Ends {
 fn check(spec: &str, all: &[Letter]) {
     let mut dice = Dice::of(spec);
     let mut ends = Ends::default();
-    for _ in 0..WORDS {
+    for round in 0..WORDS {
         let letters = dice.few(all);
         let mut play = Play::of(spec, &[]);
         let mut word = Word::new();
@@ -274,11 +298,16 @@ fn check(spec: &str, all: &[Letter]) {
             let letter = if begins { all[0].clone() } else { play.next(&mut dice, &letters) };
             play.take(&letter, play.age());
             word.push(letter);
-            ends.take(spec, play.state(), &word, &mut dice, &letters);
+            ends.take(spec, round, &word, &mut dice, &letters);
             for _ in 0..BRANCHES {
                 let mut branch = word.clone();
-                branch.insert(at + 1 - dice.below(2), letters[dice.below(letters.len())].clone());
-                ends.take(spec, Play::of(spec, &branch).state(), &branch, &mut dice, &letters);
+                if dice.below(2) == 0 {
+                    branch.insert(at + 1 - dice.below(2), letters[dice.below(letters.len())].clone());
+                } else {
+                    let replaced = dice.below(branch.len());
+                    branch[replaced] = dice.sibling(&branch[replaced], all);
+                }
+                ends.take(spec, round, &branch, &mut dice, &letters);
             }
         }
     }

@@ -40,6 +40,15 @@ pub enum Kind {
 }
 
 impl Letter {
+    /// Whether another letter says the like, with other words.
+    pub fn is_like(&self, other: &Letter) -> bool {
+        use std::mem::discriminant;
+        match (self, other) {
+            (Letter::See(seen), Letter::See(other)) => discriminant(seen) == discriminant(other),
+            (one, other) => discriminant(one) == discriminant(other),
+        }
+    }
+
     /// What it is the answer to, if it is one.
     pub fn kind(&self) -> Option<Kind> {
         match self {
