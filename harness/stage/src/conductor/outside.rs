@@ -239,11 +239,12 @@ impl Actor for Outside {
             entry: _, // not compared: it never changes
         } = member;
         canon.flag(*over).deadline(*reopen).num(worker_gone.map_or(0, |gone| 1 + u64::from(gone)));
-        // both count up together, so the order says which of the strategy's own each one is
-        canon.num(requests.len() as u64);
-        for ours in requests.keys() {
+        // in the order of the strategy's own numbers, in which it says what each is for
+        let mut own: Vec<(u32, u32)> = requests.iter().map(|(ours, theirs)| (*theirs, *ours)).collect();
+        own.sort_unstable();
+        canon.list(&own, |canon, (_, ours)| {
             canon.num(hub.net.place(*ours));
-        }
+        });
         strategy.canon(canon);
     }
 
