@@ -4,7 +4,7 @@
 
 use crate::os::{
     Child, Disposition, Errno, Exit, Fd, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Spawn, Target,
-    TtyMode, Wait, Write,
+    Wait, Write,
 };
 use rehang_judge::Fact;
 use rehang_scenario::{Canon, VTime};
@@ -132,7 +132,7 @@ impl Os for Bench {
         Err(Errno::NoDevice)
     }
 
-    fn set_tty(&mut self, _: Fd, _: TtyMode) -> Write {
+    fn set_tty(&mut self, _: Fd) -> Write {
         Write::Took(1)
     }
 

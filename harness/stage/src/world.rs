@@ -224,6 +224,12 @@ pub trait World {
     /// Writes the state of all processes and of everything in flight between them.
     fn canon(&mut self, canon: &mut Canon) -> Result<(), WorldFault>;
 
+    /// The live processes that hold the other end of one of the conductor's own descriptors, in the order of starts.
+    fn holders(&self, handle: Handle) -> Vec<Proc>;
+
+    /// The live processes that listen on a port, in the order of starts.
+    fn listeners(&self) -> Vec<Proc>;
+
     /// Ends whatever is left, closes all handles and waits until nothing remains; says which processes were
     /// alive, in the order of starts. After it the world can start the next cell.
     fn clear(&mut self) -> Result<Vec<Left>, WorldFault>;

@@ -11,7 +11,7 @@
 //! | `process NAME` | the holder itself lives | unless it survives; what it holds is told with it |
 //! | `listener` | it listens on a port | unless it survives; of a survivor too if it is stopped or has ended, since nobody accepts there |
 //! | `pipe stdout`, `pipe stderr`, `terminal` | it can write what the caller of the agent reads | always: the read does not end, and a process that survives is to survive without that |
-//! | `connection WHO` | its connection to somebody outside is open | unless it survives |
+//! | `connection` | its connection to somebody outside is open | unless it survives |
 //! | `file PATH` | it has written a file | unless it survives |
 //!
 //! A request that a strategy still waits for at the end is none: the connection ends with the server that is shut down.

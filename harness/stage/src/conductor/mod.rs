@@ -15,7 +15,7 @@ mod people;
 mod proof;
 mod wrapper;
 
-use crate::world::{Proc, World, WorldFault};
+use crate::world::{Proc, Streams, World, WorldFault};
 pub use client::port_in;
 pub use hub::serves;
 use hub::{Actor, Hub, Input};
@@ -26,7 +26,7 @@ use rehang_judge::trace::Ended;
 use rehang_judge::{Trace, What};
 use rehang_scenario::{Canon, Scenario, Span, Terminal, VTime};
 use rehang_strategy::Member;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// Steps at one instant after which repeating states are looked for.
 const SPIN_STEPS: u32 = 2_000;
@@ -457,11 +457,31 @@ impl<'w, 'j> Conductor<'w, 'j> {
             self.land(self.hub.now + SHUTDOWN_GRACE)?;
         }
         self.hub.say("conductor", What::Ended(Ended::Settled));
+        let held = self.held();
         for left in self.hub.world.clear()? {
-            let what = format!("process {}", left.argv.first().map_or("", String::as_str));
-            self.hub.say(&left.role, What::Left { what });
+            let process = format!("process {}", left.argv.first().map_or("", String::as_str));
+            let of_it = held.iter().filter(|(role, _)| *role == left.role).map(|(_, what)| what.clone());
+            for what in std::iter::once(process).chain(of_it) {
+                self.hub.say(&left.role, What::Left { what });
+            }
         }
         Ok(())
+    }
+
+    /// What those that are left hold: by role, in the words of the judge (`left-behind`).
+    fn held(&self) -> Vec<(String, String)> {
+        let Streams { stdin: _, stdout, stderr, tty } = self.hub.streams;
+        let streams = [("pipe stdout", stdout), ("pipe stderr", stderr), ("terminal", tty)];
+        let outputs = streams.into_iter().filter_map(|(what, handle)| Some((what.to_owned(), handle?)));
+        let connections = self.hub.net.handles().chain(self.hub.model.handles());
+        let ends = outputs.chain(connections.map(|handle| ("connection".to_owned(), handle)));
+        let listeners = self.hub.world.listeners().into_iter().map(|proc| (proc, "listener".to_owned()));
+        let holders = ends.flat_map(|(what, handle)| {
+            self.hub.world.holders(handle).into_iter().map(move |proc| (proc, what.clone()))
+        });
+        let mut seen = BTreeSet::new();
+        let held = listeners.chain(holders).filter(|held| seen.insert(held.clone()));
+        held.map(|(proc, what)| (self.hub.world.role(proc).to_owned(), what)).collect()
     }
 
     /// Lets the processes alone go on, until a time or until the agent is gone.

@@ -259,6 +259,16 @@ impl World for Kernel {
         self.write_state(canon)
     }
 
+    fn holders(&self, handle: Handle) -> Vec<Proc> {
+        let Some(other) = self.other_end(handle) else { return Vec::new() };
+        self.all().filter(|&p| self.get(p).alive() && self.get(p).holds.contains(&other)).collect()
+    }
+
+    fn listeners(&self) -> Vec<Proc> {
+        let listens = |p: &Process| p.alive() && p.holds.iter().any(|held| matches!(held, Key::Listener(_)));
+        self.all().filter(|&p| listens(self.get(p))).collect()
+    }
+
     fn clear(&mut self) -> Result<Vec<Left>, WorldFault> {
         self.clear_away()
     }

@@ -50,6 +50,20 @@ impl Kernel {
         self.handles.get(handle.0 as usize)?.as_ref()
     }
 
+    /// What a participant holds who has the other end of this.
+    pub(super) fn other_end(&self, handle: Handle) -> Option<Key> {
+        match self.own(handle)? {
+            Own::Master { master, .. } => Some(Key::Tty(master.device)),
+            Own::Plain { key, .. } => match *key {
+                Key::PipeRead(inode) => Some(Key::PipeWrite(inode)),
+                Key::PipeWrite(inode) => Some(Key::PipeRead(inode)),
+                Key::Client(client, server) => Some(Key::Server(client, server)),
+                Key::Server(client, server) => Some(Key::Client(client, server)),
+                Key::Tty(_) | Key::Listener(_) | Key::Other => None,
+            },
+        }
+    }
+
     pub(super) fn read_own(&mut self, handle: Handle, max: usize) -> Result<Read, WorldFault> {
         let (fd, key) = match self.own(handle) {
             None => return Ok(Read::Failed(Errno::BadFd)),

@@ -448,6 +448,22 @@ impl World for Kernel {
         Ok(())
     }
 
+    fn holders(&self, handle: Handle) -> Vec<Proc> {
+        let other = match self.desc(handle) {
+            Some(Desc::PipeRead(id)) => Desc::PipeWrite(id),
+            Some(Desc::PipeWrite(id)) => Desc::PipeRead(id),
+            Some(Desc::Master(id)) => Desc::Tty(id),
+            Some(Desc::Socket(id, side)) => Desc::Socket(id, 1 - side),
+            Some(Desc::Null | Desc::Tty(_) | Desc::Listener(_)) | None => return Vec::new(),
+        };
+        self.all().filter(|&p| self.get(p).alive() && self.get(p).fds.values().any(|&held| held == other)).collect()
+    }
+
+    fn listeners(&self) -> Vec<Proc> {
+        let listens = |p: &Process| p.alive() && p.fds.values().any(|held| matches!(held, Desc::Listener(_)));
+        self.all().filter(|&p| listens(self.get(p))).collect()
+    }
+
     fn clear(&mut self) -> Result<Vec<Left>, WorldFault> {
         let left = self.processes.iter().filter(|p| p.alive());
         let left = left.map(|p| Left { role: p.role.clone(), argv: p.argv.clone() }).collect();
