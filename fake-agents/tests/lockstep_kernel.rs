@@ -292,6 +292,11 @@ fn an_argument_has_at_most_131_071_bytes() {
     };
     both(&cell(Null, &steps(131_071)), &["0 agent.1 exit 7", "0 agent exit 7"]);
     both(&cell(Null, &steps(131_072)), &["0 agent exit 126"]);
+    // what a process list shows is not read by whoever plays: it is the kernel's limit alone that it meets
+    let named =
+        |bytes: usize| format!(r#"[{{"background":{{"name":"{}","does":[{{"exit":7}}]}}}}]"#, "x".repeat(bytes));
+    both(&cell(Null, &named(131_071)), &["0 agent.1 exit 7", "0 agent exit 0"]);
+    both(&cell(Null, &named(131_072)), &["0 agent exit 126"]);
     let given = |bytes: usize| std::process::Command::new("true").arg("x".repeat(bytes)).status().map(|s| s.success());
     assert_eq!(given(131_071).ok(), Some(true));
     assert_eq!(given(131_072).map_err(|e| e.raw_os_error()), Err(Some(libc::E2BIG)));

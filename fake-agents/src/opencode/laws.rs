@@ -398,7 +398,7 @@ fn what_is_read_later_differs() {
 
 /// As much as a bash tool's part shows of its output.
 const LONG: &str = {
-    const BYTES: [u8; super::release::METADATA_MAX_BYTES] = [b'x'; super::release::METADATA_MAX_BYTES];
+    static BYTES: [u8; super::release::METADATA_MAX_BYTES] = [b'x'; super::release::METADATA_MAX_BYTES];
     match std::str::from_utf8(&BYTES) {
         Ok(text) => text,
         Err(_) => "",

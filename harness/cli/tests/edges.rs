@@ -141,23 +141,27 @@ fn a_limit_of_processes() {
 #[test]
 fn a_limit_of_open_files() {
     let place = Place::new();
-    let mut enough = None;
-    for limit in 4..=32 {
-        let args = run("command.toml");
-        let mut command = place.command(&[], &args);
-        limited(&mut command, nix::sys::resource::Resource::RLIMIT_NOFILE, limit);
-        let said = Said::of(command.output().expect("it starts"), &args);
-        match said.code {
-            // the dynamic loader could not open a library
-            Some(127) => assert!(limit < 6, "{}", said.text),
-            Some(0) => drop(enough.get_or_insert(limit)),
-            _ => {
-                said.is(70, "ulimit -n");
-                assert_eq!(enough, None, "{limit}: {}", said.text);
+    place.write("tty.toml", &COMMAND.replace(r#"["null", "tty"]"#, r#"["tty"]"#));
+    place.write("null.toml", &COMMAND.replace(r#"["null", "tty"]"#, r#"["null"]"#));
+    for file in ["tty.toml", "null.toml"] {
+        let mut enough = None;
+        for limit in 4..=32 {
+            let args = run(file);
+            let mut command = place.command(&[], &args);
+            limited(&mut command, nix::sys::resource::Resource::RLIMIT_NOFILE, limit);
+            let said = Said::of(command.output().expect("it starts"), &args);
+            match said.code {
+                // the dynamic loader could not open a library
+                Some(127) => assert!(limit < 6, "{}", said.text),
+                Some(0) => drop(enough.get_or_insert(limit)),
+                _ => {
+                    said.is(70, "ulimit -n");
+                    assert_eq!(enough, None, "{limit}: {}", said.text);
+                }
             }
         }
+        assert!(enough.is_some_and(|limit| limit > 8), "{file}: {enough:?}");
     }
-    assert!(enough.is_some_and(|limit| limit > 8), "{enough:?}");
 }
 
 #[test]
