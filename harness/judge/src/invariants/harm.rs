@@ -52,6 +52,7 @@ fn replies_better(without: &[AskRow], with: &[AskRow]) -> bool {
 mod tests {
     use super::*;
     use crate::testing::*;
+    use crate::trace::{Ended, What};
     use crate::verdict;
     use expect_test::{Expect, expect};
 
@@ -79,6 +80,9 @@ mod tests {
         // Later than without it is no harm, and neither is the end of what hangs anyway.
         says(compiled(900), compiled(901), expect![""]);
         says(Cell::new().started().deadlock(&[("agent", "bash")]), killed, expect![""]);
+        // What is undecided may still complete.
+        let given_up = Cell::new().started().add("", What::Ended(Ended::Horizon("steps".into())));
+        says(compiled(900), given_up, expect![""]);
     }
 
     #[test]

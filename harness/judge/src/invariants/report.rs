@@ -470,6 +470,17 @@ mod tests {
         for (status, why) in [(200, "it was taken"), (400, "that is not what was answered")] {
             assert_eq!(said(check, prompted(refused(status), text), &facts("x")), untrue, "{why}");
         }
+        let taken = prompted(refused(200), "OpenCode prompt failed 200: the queue is full");
+        assert_eq!(said(check, taken, &facts("x")), untrue, "200 is no failure");
+        let wall = Policy { detected: Some("idle".into()), text: Some(text.into()), ..caused("wall") };
+        let refused = Cell::new().started().post("watcher@pr3", 1, "/session/ses_1/message");
+        let refused = refused.respond("watcher@pr3", 1, 503, json!("the queue is full")).at(700_000);
+        says(
+            refused.report("watcher@pr3", wall).settle("watcher@pr3", "failed", text, ""),
+            expect![[r#"
+            700s untrue-report: watcher@pr3 reports wall as the cause, and acted on idle
+        "#]],
+        );
     }
 
     #[test]
