@@ -67,6 +67,16 @@ fn a_fake_that_lies_is_found_out() {
 }
 
 #[test]
+fn a_fake_that_lies_on_a_terminal_is_found_out() {
+    let mut cell = cell(Tty, r#"[{"print":"hello"},"hold"]"#);
+    cell.env.push((control::LIES_ENV.into(), "1".into()));
+    let mut kernel = kernel();
+    let (announced, seen) = ("7 bytes printed on a terminal".into(), "6 bytes came out".into());
+    assert_eq!(drive(&mut kernel, &cell), Err(WorldFault::Lie { role: "agent".into(), announced, seen }));
+    assert_eq!(kernel.clear().map(|left| left.len()), Ok(1));
+}
+
+#[test]
 fn a_silent_participant_is_no_verdict() {
     let mut kernel = kernel().with_watchdog(Duration::from_millis(100));
     let cell = cell(Null, r#"["hold"]"#);

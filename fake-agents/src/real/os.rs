@@ -149,7 +149,7 @@ impl RealOs {
         let moved = std::mem::take(&mut self.moved);
         let lies = self.conductor.as_ref().is_some_and(|c| c.lies);
         for (key, mut moved) in moved {
-            if lies && matches!(key, Key::PipeWrite(_)) {
+            if lies && matches!(key, Key::PipeWrite(_) | Key::Tty(_)) {
                 moved.wrote += 1;
             }
             self.say(Said::Moved(key, moved));
