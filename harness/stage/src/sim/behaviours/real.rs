@@ -42,6 +42,9 @@ impl Tty {
     pub fn comes_out(&self, expected: usize) -> Vec<u8> {
         let until = Instant::now() + CEILING;
         let mut all = Vec::new();
+        // A signal key discards what is still on its way to the master: a read before it is processed would save that.
+        is_there(self.slave.as_fd(), PollFlags::IN, Instant::now());
+        self.waiting();
         while all.len() < expected && is_there(self.master.as_fd(), PollFlags::IN, until) {
             all.extend(drain(self.master.as_fd()));
         }
@@ -50,6 +53,15 @@ impl Tty {
         self.waiting();
         all.extend(drain(self.master.as_fd()));
         all
+    }
+
+    /// Waits until the master's own line discipline holds so much: a signal key discards what has not come so far.
+    pub fn has_come(&self, bytes: u64) {
+        let until = Instant::now() + CEILING;
+        while rustix::io::ioctl_fionread(&self.master).unwrap() < bytes {
+            assert!(Instant::now() < until, "{bytes} bytes were to come to the master");
+            std::thread::yield_now();
+        }
     }
 
     /// How much input the kernel says there is.
