@@ -286,8 +286,11 @@ impl Message {
                 canon.num(1).flag(completed_ms.is_some()).text(&format!("{:?}", (finish, error, usage)));
             }
         }
-        let parts = parts.iter().enumerate().map(|(at, Part { id: _, body })| {
-            // Not compared is its id: it only names the part, and nobody looks one up by it.
+        let parts = parts.iter().enumerate().map(|(at, part)| {
+            let Part {
+                id: _, // not compared: it only names the part, and nobody looks one up by it
+                body,
+            } = part;
             history::item(canon, |canon| {
                 Mark::list(&marks(Some(at)), canon);
                 body.canon(places, canon);

@@ -513,7 +513,13 @@ impl Echo {
     }
 
     fn canon(&self, canon: &mut Canon) {
-        let Echo { ring: _, head, mark, commit, tail } = self;
+        let Echo {
+            ring: _, // not compared: written below, as far as it is in use
+            head,
+            mark,
+            commit,
+            tail,
+        } = self;
         canon.num((head - tail) as u64).num(mark.abs_diff(*tail) as u64).num(commit.abs_diff(*tail) as u64);
         let held: Vec<u8> = (0..(head - tail).min(BUFFER)).map(|offset| self.at(offset)).collect();
         canon.bytes(&held);

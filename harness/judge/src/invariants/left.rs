@@ -10,7 +10,7 @@
 //! |---|---|---|
 //! | `process NAME` | the holder itself lives | unless it survives; what it holds is told with it |
 //! | `listener` | it listens on a port | unless it survives; of a survivor too if it is stopped or has ended, since nobody accepts there |
-//! | `pipe stdout`, `pipe stderr`, `terminal` | it can write what the caller of the agent reads | always: the read does not end, and a process that survives is to survive without that |
+//! | `pipe stdout`, `pipe stderr`, `terminal` | it can write what the caller of the agent reads | unless it survives: no strategy can take from it what it was started with |
 //! | `connection` | its connection to somebody outside is open | unless it survives |
 //! | `file PATH` | it has written a file | unless it survives |
 //!
@@ -33,31 +33,27 @@ pub fn check(view: &View<'_>) -> Vec<Breach> {
 
 /// What is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind<'a> {
+enum Kind {
     /// A process.
     Process,
     /// A socket that listens.
     Listener,
-    /// The writing end of what the agent's caller reads: its name.
-    Output(&'a str),
     /// Anything else that somebody holds.
     Other,
 }
 
-impl Kind<'_> {
-    fn of(what: &str) -> Kind<'_> {
+impl Kind {
+    fn of(what: &str) -> Kind {
         match what.split_once(' ').unwrap_or((what, "")) {
             ("process", _) => Kind::Process,
             ("listener", _) => Kind::Listener,
-            ("pipe", name) => Kind::Output(name),
-            ("terminal", _) => Kind::Output("terminal"),
             _ => Kind::Other,
         }
     }
 }
 
 /// Why it is a breach that this is left; `None` if it is none.
-fn why(view: &View<'_>, who: &str, kind: Kind<'_>, what: &str) -> Option<String> {
+fn why(view: &View<'_>, who: &str, kind: Kind, what: &str) -> Option<String> {
     let survives = survives(view, who);
     let process = view.index.processes.get(who);
     let name = process.map_or("", |process| program(process.argv));
@@ -70,7 +66,6 @@ fn why(view: &View<'_>, who: &str, kind: Kind<'_>, what: &str) -> Option<String>
         return None;
     }
     match kind {
-        Kind::Output(stream) => Some(format!("{who}{name} holds the agent's {stream}: whoever reads it waits on")),
         Kind::Listener if process.is_some_and(|process| process.stopped.is_some() || process.ended.is_some()) => {
             Some(format!("{who}{name} is left behind: {what}, where nobody accepts"))
         }
@@ -162,26 +157,8 @@ mod tests {
     }
 
     #[test]
-    fn a_survivor_that_holds_the_callers_read_open_is_told() {
-        left(
-            &["dev-server"],
-            holds("pipe stdout"),
-            expect![[r#"
-                10ms left-behind: agent.1.1 (fake-tool) holds the agent's stdout: whoever reads it waits on
-            "#]],
-        );
-        left(
-            &["dev-server"],
-            holds("terminal"),
-            expect![[r#"
-                10ms left-behind: agent.1.1 (fake-tool) holds the agent's terminal: whoever reads it waits on
-            "#]],
-        );
-    }
-
-    #[test]
     fn what_a_process_holds_is_told_with_it() {
-        for what in ["pipe stdout", "listener", "connection model", "file /tmp/x"] {
+        for what in ["pipe stdout", "terminal", "listener", "connection", "file x"] {
             left(
                 &[],
                 holds(what),
@@ -193,8 +170,8 @@ mod tests {
     }
 
     #[test]
-    fn a_survivor_has_its_sockets_and_files() {
-        for what in ["listener", "connection model", "file /tmp/x"] {
+    fn a_survivor_has_what_it_was_started_with() {
+        for what in ["pipe stdout", "terminal", "listener", "connection", "file x"] {
             left(&["dev-server"], holds(what), expect![""]);
         }
     }
@@ -224,9 +201,9 @@ mod tests {
     fn what_is_left_without_its_process_is_told_by_itself() {
         left(
             &[],
-            leaves("agent.1.1", "file /tmp/x").exit("agent.1.1", 0),
+            leaves("agent.1.1", "file x").exit("agent.1.1", 0),
             expect![[r#"
-                10ms left-behind: agent.1.1 (fake-tool) is left behind: file /tmp/x
+                10ms left-behind: agent.1.1 (fake-tool) is left behind: file x
             "#]],
         );
     }

@@ -354,20 +354,23 @@ impl Strategy for Companion {
             canon.text(session).text(prompt);
         });
         option(canon, job.as_ref(), |canon, job| job.canon(canon, STILL));
+        let mut probe = None;
         match now {
             Doing::Nothing => drop(canon.num(0)),
             Doing::Starts => drop(canon.num(1)),
-            Doing::Probes(run, _) => run.canon(canon.num(2)),
-            Doing::LooksAtWorker(run, probe) => {
+            Doing::Probes(run, id) => {
+                run.canon(canon.num(2));
+                probe = Some(*id);
+            }
+            Doing::LooksAtWorker(run, found) => {
                 run.canon(canon.num(3));
-                probe.canon(canon);
+                found.canon(canon);
             }
         }
         canon.num(waiting.len() as u64);
         waiting.iter().for_each(|run| run.canon(canon));
         // Two machines share one space of ids, so what was sent later may have the lower one: which request is which, in
         // the order of ids. An abort is none of them: nobody waits for its response, and no request comes after it.
-        let probe = if let Doing::Probes(_, id) = now { Some(*id) } else { None };
         let [sent, poll] = worker.under_way();
         let mut under_way: Vec<(u32, u64)> =
             [sent, poll, probe].into_iter().zip(0..).filter_map(|(id, what)| Some((id?, what))).collect();

@@ -386,11 +386,11 @@ impl Strategy for SendPrompt {
             extended,
         } = self;
         canon.text(session).deadline(*due).flag(*pid);
-        // Ids of requests are not compared: the prompt's is below those of all polls. (With a companion beside it, see
-        // there.)
         match fetch {
             Fetch::Idle => canon.num(0),
-            Fetch::Waits(_) => canon.num(1),
+            Fetch::Waits(
+                _, // not compared: the prompt's id is below those of all polls (with a companion beside it, see there)
+            ) => canon.num(1),
             Fetch::Failed(error) => canon.num(2).text(error),
         };
         match watch {
@@ -398,7 +398,9 @@ impl Strategy for SendPrompt {
             Watch::Delays(at) => canon.num(1).deadline(Some(*at)),
             Watch::FindsPid => canon.num(2),
             Watch::Sleeps(at) => canon.num(3).deadline(Some(*at)),
-            Watch::Polls(_) => canon.num(4),
+            Watch::Polls(
+                _, // not compared: it only names the request
+            ) => canon.num(4),
             Watch::CountsForBash(None) => canon.num(5),
             Watch::CountsForBash(Some(Abort { detected, cause, text })) => {
                 canon.num(6).text(detected).text(cause).text(text)

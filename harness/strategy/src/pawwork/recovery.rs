@@ -232,13 +232,16 @@ impl Strategy for Recovery {
         for id in known {
             canon.text(id);
         }
-        // Ids of requests are not compared: the one that is waited for is the last that was sent, so its place among
-        // those under way is the last too.
         match clock {
             Clock::Off => canon.num(0),
             Clock::Armed(at, retries) => canon.num(1).deadline(Some(*at)).num(u64::from(*retries)),
-            Clock::Lists(_, retries) => canon.num(2).num(u64::from(*retries)),
-            Clock::Halts(_) => canon.num(3),
+            Clock::Lists(
+                _, // not compared: it is the last that was sent, so its place among those under way is the last too
+                retries,
+            ) => canon.num(2).num(u64::from(*retries)),
+            Clock::Halts(
+                _, // not compared: it is the last that was sent
+            ) => canon.num(3),
             Clock::Fired => canon.num(4),
         };
     }
