@@ -75,13 +75,14 @@ impl Kernel {
         let mut terminal = None;
         if with_tty {
             let master = Master::open().map_err(|e| fault("opening a terminal", machine::terminal(&e.into())))?;
-            terminal = Some(master.slave.clone());
+            terminal = Some((master.slave.clone(), Key::Tty(master.device)));
             self.terminals.insert(master.device, super::tty::Terminal::default());
             streams.tty = Some(self.keep(Own::Master { master, session: 0 }));
         }
         match &terminal {
-            Some(path) if launch.terminal != Terminal::CttyNull => {
+            Some((path, key)) if launch.terminal != Terminal::CttyNull => {
                 ends.given.extend([0, 1, 2].map(|_| (Stream::Open(path.clone()), None)));
+                ends.holds.insert(*key);
             }
             _ => self.connect_streams(launch.terminal, &mut streams, &mut ends)?,
         }
@@ -97,7 +98,7 @@ impl Kernel {
                     env: &launch.env,
                     streams: given,
                     group: Group::Session,
-                    terminal: terminal.as_ref(),
+                    terminal: terminal.as_ref().map(|(path, _)| path),
                     control: Some((theirs.as_raw_fd(), self.lifeline.0.as_raw_fd())),
                     ignored: &[],
                 };
