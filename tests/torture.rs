@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Scenarios that are played on both stages.
-const HOSTILE: u64 = 60;
+const HOSTILE: u64 = 12;
 /// Scenarios in which something counts, on sim.
-const COUNTING: u64 = 250;
+const COUNTING: u64 = 60;
 /// Steps of their cells; without proofs they have ten times as many.
-const STEPS: u64 = 20_000;
+const STEPS: u64 = 8_000;
 /// Lassos that there must be among them at least: with fewer, nothing is shown.
-const LASSOS: u64 = 20;
+const LASSOS: u64 = 6;
 
 fn main() -> ExitCode {
     rehang::dispatch();
