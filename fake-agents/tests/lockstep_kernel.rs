@@ -219,6 +219,12 @@ fn a_job_that_ignores_the_hang_up_outlives_its_shell() {
 }
 
 #[test]
+fn a_terminal_that_was_hung_up_takes_no_mode() {
+    let cell = cell(TtyBackground, r#"[{"ignore":["HUP"]},"set-tty"]"#).at(1, Do::Close);
+    both(&cell, &["0 agent stopped TTOU", "1 agent continued", "1 agent exit 1"]);
+}
+
+#[test]
 fn a_shell_that_ignores_the_hang_up_leaves_its_job_stopped() {
     let cell = cell(TtyBackgroundNohup, r#"["read-stdin"]"#).at(1, Do::Close);
     both(&cell, &["0 agent stopped TTIN", "waits agent stopped", "left agent"]);

@@ -202,7 +202,7 @@ impl Session {
             updated_ms: _, // not compared: it is shown, and nobody who is shown it looks at it
             summarised,
             model,
-            tokens,
+            tokens: _, // not compared: a sum that is shown, and nobody who is shown it looks at it
             denies,
             messages,
             script,
@@ -215,7 +215,7 @@ impl Session {
         if let Some(Model { provider, id }) = model {
             canon.text(provider).text(id);
         }
-        canon.num(tokens.0).num(tokens.1).text(&format!("{denies:?}"));
+        canon.text(&format!("{denies:?}"));
         // A subagent's script is told by its place in the plan.
         canon.num(script.len() as u64).capped(*cursor as u64, script.len() as u64).text(path).num((*depth).into());
         let whole = messages.iter().enumerate().map(|(nth, message)| {

@@ -38,6 +38,9 @@ pub struct Torture {
     /// How many scenarios, whatever the clock says.
     #[arg(long, value_name = "N")]
     pub scenarios: Option<u64>,
+    /// Begins with the scenario of this ordinal, from 0: to see again what a long run found late.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub from: u64,
     /// What the scenarios are drawn from.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -80,13 +83,13 @@ impl Torture {
     fn play(&self, pool: &Pool, began: Instant) -> (Found, u64) {
         let stages = [Stage::Sim, Stage::Lockstep];
         let deadline = Duration::from_millis(self.how_long.as_ms());
-        let (next, found) = (AtomicU64::new(0), Mutex::new((Found::default(), LINE_EVERY, 0_u64)));
+        let (next, found) = (AtomicU64::new(self.from), Mutex::new((Found::default(), LINE_EVERY, 0_u64)));
         std::thread::scope(|scope| {
             for _ in 0..pool.jobs() {
                 scope.spawn(|| {
                     loop {
                         let nth = next.fetch_add(1, Ordering::Relaxed);
-                        if self.scenarios.map_or(began.elapsed() >= deadline, |most| nth >= most) {
+                        if self.scenarios.map_or(began.elapsed() >= deadline, |most| nth - self.from >= most) {
                             break;
                         }
                         for order in orders(self.seed, nth, &stages) {

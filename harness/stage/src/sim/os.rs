@@ -135,6 +135,10 @@ impl Os for View<'_> {
 
     fn set_tty(&mut self, fd: Fd) -> Write {
         let Some(Desc::Tty(tty)) = self.desc(fd) else { return Write::Failed(Errno::NoTty) };
+        if !self.kernel.ttys[tty].master {
+            // a terminal that was hung up (`hung_up_tty_ioctl`)
+            return Write::Failed(Errno::Io);
+        }
         match self.stops(tty, Sig::Ttou) {
             Ok(true) => Write::Later,
             Err(errno) => Write::Failed(errno),
@@ -143,7 +147,7 @@ impl Os for View<'_> {
     }
 
     fn tty_size(&self, fd: Fd) -> Option<(u16, u16)> {
-        matches!(self.desc(fd), Some(Desc::Tty(_))).then_some((24, 80))
+        matches!(self.desc(fd), Some(Desc::Tty(tty)) if self.kernel.ttys[tty].master).then_some((24, 80))
     }
 
     fn listen(&mut self) -> Result<(Fd, u16), Errno> {
