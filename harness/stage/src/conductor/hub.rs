@@ -186,6 +186,8 @@ pub struct Hub<'w> {
     /// It is a run that listens too (`--port`): people can reach it.
     listens: bool,
     pub port: Option<u16>,
+    /// All ports that the agent and what it started have named, and the word for each in a trace.
+    ports: Vec<(u16, &'static str)>,
     /// The client is told that the server listens once everybody else has taken that in: people and strategies
     /// have their event streams open before the prompt is sent.
     client_waits: bool,
@@ -260,6 +262,7 @@ impl<'w> Hub<'w> {
             serves,
             listens: is_opencode(&scenario.agent) && scenario.args.iter().any(|arg| arg.starts_with("--port")),
             port: None,
+            ports: Vec::new(),
             client_waits: false,
             session: String::new(),
             net: Net::default(),
@@ -554,6 +557,7 @@ impl<'w> Hub<'w> {
         let text = match (self.serves || self.listens).then(|| client::port_in(&text)).flatten() {
             Some(port) => {
                 self.port = Some(port);
+                self.ports.push((port, "{agent}"));
                 self.client_waits = true;
                 for seat in (0..self.inboxes.len()).filter(|&seat| seat != CLIENT_SEAT) {
                     self.tell(seat, Input::Listening);
@@ -561,21 +565,21 @@ impl<'w> Hub<'w> {
                 self.portless(&text)
             }
             // a server that the agent has started prints through it: its port differs from run to run all the same
-            None => match client::port_in(&text) {
-                Some(port) => text.replace(&format!("127.0.0.1:{port}"), "127.0.0.1:{nested}"),
-                None => text,
-            },
+            None => {
+                self.ports.extend(client::port_in(&text).map(|port| (port, "{nested}")));
+                self.portless(&text)
+            }
         };
         let role = self.world.role(self.agent).to_owned();
         self.say(&role, What::Out { fd, text });
     }
 
-    /// A text without the agent's port, which differs from run to run.
+    /// A text without ports, which differ from run to run.
     fn portless(&self, text: &str) -> String {
-        match self.port {
-            Some(port) => text.replace(&format!("127.0.0.1:{port}"), "127.0.0.1:{agent}"),
-            None => text.to_owned(),
-        }
+        let names = self.ports.iter();
+        names.fold(text.to_owned(), |text, (port, name)| {
+            text.replace(&format!("127.0.0.1:{port}"), &format!("127.0.0.1:{name}"))
+        })
     }
 
     /// The text of these bytes; a character that they cut waits for its rest.
@@ -600,7 +604,7 @@ impl<'w> Hub<'w> {
             begin: _,      // not compared: it never changes
             events: _,     // not compared: nobody reads the trace before the cell is over
             text_bytes: _, // not compared: a limit of rehang's own, after which a cell is undecided
-            inboxes: _,    // not compared: empty wherever a state is looked at
+            inboxes: _,    // not compared: `Conductor::own_state` writes them
             actor: _,      // not compared: set before each turn of an actor, and read in that turn alone
             strategies: _, // not compared: it never changes
             agent,
@@ -613,6 +617,7 @@ impl<'w> Hub<'w> {
             serves: _,  // not compared: it never changes
             listens: _, // not compared: it never changes
             port,
+            ports: _, // not compared: they are replaced in the trace, and decide nothing
             client_waits,
             session,
             net,

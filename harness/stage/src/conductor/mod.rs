@@ -30,8 +30,9 @@ use std::collections::{BTreeSet, VecDeque};
 
 /// Steps at one instant after which repeating states are looked for.
 const SPIN_STEPS: u32 = 2_000;
-/// Then one in so many places is looked at: a cycle of steps comes back at one of them too, at a fraction of the cost.
-const SPIN_SAMPLE: u32 = 16;
+/// Then one in so many is looked at: a cycle of steps comes back at one of them too, at a fraction of the cost. A prime,
+/// so that all phases of a short cycle have their turn: in some of them an id that counts up is under way.
+const SPIN_SAMPLE: u32 = 17;
 /// Steps at one instant after which the cell is given up.
 const SPIN_MAX: u32 = 200_000;
 /// Texts of a trace, in bytes: a file that repeats a long text fills a machine's memory within its steps.
@@ -127,8 +128,6 @@ struct Conductor<'w, 'j> {
     steps: u64,
     /// Steps at this instant.
     at_instant: u32,
-    /// Places of a spin at which its state could be looked at.
-    spin_places: u32,
     /// Times that everything was at rest.
     instants: u32,
     /// When it is given up, once that is worth knowing.
@@ -178,7 +177,7 @@ impl<'w, 'j> Conductor<'w, 'j> {
             seats.push(Seat { name, actor: Box::new(actor) });
         }
         hub.inboxes = seats.iter().map(|_| VecDeque::new()).collect();
-        Ok(Conductor { hub, job: *job, seats, steps: 0, at_instant: 0, spin_places: 0, instants: 0, horizon: None })
+        Ok(Conductor { hub, job: *job, seats, steps: 0, at_instant: 0, instants: 0, horizon: None })
     }
 
     fn drive(&mut self) -> Result<(), WorldFault> {
@@ -265,17 +264,11 @@ impl<'w, 'j> Conductor<'w, 'j> {
         self.hub.drain()
     }
 
-    /// Whether the state after this step is looked at: nobody has anything to take in that only a trace could tell apart.
-    fn is_spin_sample(&mut self) -> bool {
-        if self.job.proofs == Proofs::Off
-            || self.at_instant <= SPIN_STEPS
-            || !self.hub.inboxes.iter().all(VecDeque::is_empty)
-        {
-            return false;
-        }
-        // counted among such places, not among steps: a cycle may have its only one at an odd step each time
-        self.spin_places += 1;
-        self.spin_places.is_multiple_of(SPIN_SAMPLE)
+    /// Whether the state after this step is looked at.
+    fn is_spin_sample(&self) -> bool {
+        self.job.proofs != Proofs::Off
+            && self.at_instant > SPIN_STEPS
+            && self.steps.is_multiple_of(u64::from(SPIN_SAMPLE))
     }
 
     /// The state has come back: it is a hang, if the cycle plays once more as it did.
@@ -426,9 +419,18 @@ impl<'w, 'j> Conductor<'w, 'j> {
     fn own_state(&self) -> Vec<u8> {
         let mut canon = Canon::new(self.hub.now);
         for seat in &self.seats {
-            // its name never changes, and its inbox is empty: wherever time may move, and at each sample of a spin
-            let Seat { name: _, actor } = seat;
+            let Seat {
+                name: _, // not compared: it never changes
+                actor,
+            } = seat;
             actor.canon(&self.hub, &mut canon);
+        }
+        // empty wherever time may move, and not at a sample of a spin; `Debug` is derived, so it says the whole of each
+        for inbox in &self.hub.inboxes {
+            canon.num(inbox.len() as u64);
+            for input in inbox {
+                canon.text(&format!("{input:?}"));
+            }
         }
         self.hub.canon(&mut canon);
         canon.into_bytes()
