@@ -10,7 +10,7 @@ use serde_json::Value;
 /// The horizon of a scenario whose spans are short: two days.
 pub const SHORTEST: Span = Span::hours(48);
 
-/// The longest horizon: with more, a counter that is in every state would be taken for time.
+/// The longest horizon, twenty years: a file whose spans and runs multiply beyond all measure is given up all the same.
 const LONGEST: Span = Span::hours(20 * 366 * 24);
 
 /// The horizon of a scenario under a stack: two days, after all that its spans and the stack's bound can add up to.
