@@ -9,10 +9,10 @@ use crate::outputs;
 use crate::report::{is_failure, why};
 use crate::unit::CellAnswer;
 use crate::upstream::row::Row;
-use rehang_judge::{Trace, ndjson};
 use rehang_report::{
     About, CellPage, Colour, Detail, Page, Square, Table, Unexpected, Unseen, cast, html, markdown, table,
 };
+use rehang_trace::{Trace, ndjson};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;

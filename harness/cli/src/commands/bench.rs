@@ -9,10 +9,13 @@ use super::{Code, CommandError};
 use crate::pool::Pool;
 use crate::{fakes, worker, workers};
 use clap::Args;
-use rehang_judge::{What, ndjson};
 use rehang_scenario::{Scenario, Stage, Style, Terminal};
-use rehang_stage::bare::{self, Bare};
-use rehang_stage::{Job, Proofs, world::World};
+use rehang_stage::{
+    Job, Proofs,
+    bare::{self, Bare},
+    world::World,
+};
+use rehang_trace::{What, ndjson};
 use std::io::Write;
 use std::time::{Duration, Instant};
 
@@ -233,7 +236,7 @@ fn matrix(out: &mut dyn Write) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn once(world: &mut dyn World, job: &Job<'_>) -> Result<(rehang_judge::Trace, u64), CommandError> {
+fn once(world: &mut dyn World, job: &Job<'_>) -> Result<(rehang_trace::Trace, u64), CommandError> {
     let record = rehang_stage::run(world, job).map_err(|e| CommandError::Fault(e.to_string()))?;
     Ok((record.trace, record.steps))
 }

@@ -13,8 +13,9 @@ use crate::terminal::{self, fold};
 use crate::unit::CellAnswer;
 use crate::workers;
 use clap::Args;
-use rehang_judge::{ndjson, timeline};
+use rehang_judge::timeline;
 use rehang_scenario::problem::Style;
+use rehang_trace::ndjson;
 use std::io::{BufReader, Write};
 use std::path::PathBuf;
 

@@ -10,15 +10,18 @@ mod told;
 
 use call::Call;
 use cell::{Job, Ran};
-use rehang_fakes::Plan;
-use rehang_fakes::real::journal::{self, Line, Said};
-use rehang_fakes::real::machine;
-use rehang_fakes::real::stand_in::StandIn;
-use rehang_judge::{CellFacts, Outcome, Score, Trace, Verdict, classify, judge, ndjson};
-use rehang_scenario::file::Family;
-use rehang_scenario::turns::Turn;
-use rehang_scenario::{Agent, Arm, Claude, ClaudeMode, Scenario, Span, Stage, Terminal};
+use rehang_fakes::{
+    Plan,
+    real::{
+        journal::{self, Line, Said},
+        machine,
+        stand_in::StandIn,
+    },
+};
+use rehang_judge::{CellFacts, Outcome, Score, Verdict, classify, judge};
+use rehang_scenario::{Agent, Arm, Claude, ClaudeMode, Scenario, Span, Stage, Terminal, file::Family, turns::Turn};
 use rehang_stage::judged::{Setting, facts, judged};
+use rehang_trace::{Trace, ndjson};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
