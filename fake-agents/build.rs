@@ -8,8 +8,14 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 /// This package and those that it is made of.
-const SOURCES: [&str; 5] =
-    ["src", "../harness/scenario/src", "../harness/wire/src", "../harness/strategy/src", "../harness/judge/src"];
+const SOURCES: [&str; 6] = [
+    "src",
+    "../harness/scenario/src",
+    "../harness/wire/src",
+    "../harness/trace/src",
+    "../harness/os/src",
+    "../harness/strategy/src",
+];
 
 fn main() -> io::Result<()> {
     let mut hasher = DefaultHasher::new();

@@ -5,9 +5,12 @@
 //! A fake that waits at a gate holds the run in its middle; a ceiling only aborts.
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use rehang_fakes::Plan;
-use rehang_fakes::os::{Next, Os, Program};
-use rehang_scenario::Canon;
+use rehang_fakes::{registry, stand_in};
+use rehang_os::{
+    Fakes,
+    os::{Next, Os, Program},
+};
+use rehang_scenario::{Canon, plan::Plan};
 use rustix::process::{Pid, Signal, WaitOptions};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -25,7 +28,8 @@ const CEILING: Duration = Duration::from_secs(120);
 const ROUNDS: usize = 20;
 
 fn main() -> ExitCode {
-    if rehang_fakes::real::dispatch_with(programs) {
+    let fakes = Fakes { names: &registry::NAMES, programs, folder: stand_in::setup };
+    if rehang_os::dispatch(fakes) {
         return ExitCode::SUCCESS;
     }
     if std::env::var_os(COMMAND_ENV).is_some() {

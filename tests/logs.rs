@@ -11,8 +11,8 @@ use rehang::pool::{Pool, Workers};
 use rehang::unit::{self, Unit, Wanted};
 use rehang_judge::Row;
 use rehang_logs::{LogForm, Options, export};
+use rehang_os::sim::SimKernel;
 use rehang_scenario::{Arm, Scenario, Stage, Style, turns::Turn};
-use rehang_stage::sim::Kernel;
 use rehang_trace::ndjson;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -142,7 +142,7 @@ fn round_trip() -> Result<(), Failed> {
     for mut unit in selected.units {
         unit.keep_traces = true;
         unit.cells.retain(|wanted| wanted.strategy == "none");
-        for cell in unit::run(&unit, &mut |_| Ok(Box::new(Kernel::new()))).cells {
+        for cell in unit::run(&unit, &mut |_| Ok(Box::new(SimKernel::new(rehang_fakes::program)))).cells {
             let row = cell.row.as_ref().ok_or_else(|| format!("{}: {:?}", cell.id, cell.fault))?;
             let (_, trace) =
                 ndjson::read(cell.trace.as_deref().unwrap_or_default().as_bytes()).map_err(|e| e.to_string())?;

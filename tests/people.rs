@@ -4,10 +4,11 @@
 //! Invariant: only the order of what is seen and done is asserted. A ceiling aborts; nothing is measured.
 //! The terminal is opened here: rexpect's own has no window size, and holds its master until its process is gone.
 
-use rehang_fakes::Plan;
-use rehang_fakes::plan::PLAN_ENV;
-use rehang_scenario::turns::{Bash, BashTool, Choice, Question, Step, Turn};
-use rehang_scenario::{Agent, Claude, ClaudeMode, Client, Opencode, OpencodeMode};
+use rehang_scenario::{
+    Agent, Claude, ClaudeMode, Client, Opencode, OpencodeMode,
+    plan::{PLAN_ENV, Plan},
+    turns::{Bash, BashTool, Choice, Question, Step, Turn},
+};
 use rexpect::reader::Options;
 use rexpect::session::StreamSession;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

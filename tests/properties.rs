@@ -157,7 +157,7 @@ fn unit(scenario: &Scenario, stacks: &[&str]) -> Unit {
 }
 
 fn on_sim(unit: &Unit) -> Result<Answer, TestCaseError> {
-    Ok(run(unit, &mut |stage| rehang::worker::world(stage, std::path::Path::new(""))))
+    Ok(run(unit, &mut |stage| rehang::worker::kernel(stage, std::path::Path::new(""))))
 }
 
 /// The rows of an answer; a cell that rehang itself failed at is a finding.

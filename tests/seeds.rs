@@ -63,7 +63,7 @@ fn every_cell_that_is_named_plays_as_it_is_said() {
     assert_eq!(selected.problems, [""; 0]);
     let mut played = BTreeMap::new();
     for unit in &selected.units {
-        for cell in run(unit, &mut |stage| rehang::worker::world(stage, Path::new(""))).cells {
+        for cell in run(unit, &mut |stage| rehang::worker::kernel(stage, Path::new(""))).cells {
             played.insert(cell.id.clone(), cell.row.as_ref().map_or(format!("{:?}", cell.fault), plays));
         }
     }

@@ -53,7 +53,7 @@ fn patience() -> Result<(), Failed> {
         let matrix = rehang_strategy::catalogue::matrix(&scenario.agent);
         let stacks = vec![NONE.to_owned(), source.pick(&matrix)];
         let order = Order { scenario, stacks, stages: vec![Stage::Sim], steps_max: STEPS };
-        found.take(seed, &order, examine(&order, &mut |stage| rehang::worker::world(stage, Path::new(""))));
+        found.take(seed, &order, examine(&order, &mut |stage| rehang::worker::kernel(stage, Path::new(""))));
     }
     if found.tally.lassos < LASSOS {
         return Err(format!("only {} lassos were checked", found.tally.lassos).into());

@@ -2,7 +2,7 @@
 //!
 //! Invariant: nothing here has a clock or an order of its own; the same calls give the same answers.
 
-use crate::os::{
+use rehang_os::os::{
     Child, Disposition, Errno, Exit, Fd, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Spawn, Target,
     Wait, Write,
 };

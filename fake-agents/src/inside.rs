@@ -3,8 +3,10 @@
 //! A persona tells the host what is seen and executes the acts that come back, in order; [`noted`] says which fact
 //! an act is. Invariant: strategies are told in the order of the stack, and each act keeps its strategy's name.
 
-use crate::plan::{PLAN_ENV, Plan};
-use rehang_scenario::{Agent, Canon, VTime};
+use rehang_scenario::{
+    Agent, Canon, VTime,
+    plan::{PLAN_ENV, Plan},
+};
 use rehang_strategy::{Act, Seen, Strategy, stack};
 use rehang_trace::Fact;
 

@@ -1,21 +1,19 @@
 //! The fakes: personas that play real agents, and the tools that they start.
 //!
-//! Invariant: a persona is pure. It reaches the world only through [`os::Os`], so it runs the same on the
+//! Invariant: a persona is pure. It reaches the world only through [`Os`](rehang_os::Os), so it runs the same on the
 //! simulated kernel, in lockstep on the real one, and alone on the wall clock.
 
 #[cfg(test)]
 mod bench;
 pub mod claude;
-pub mod exec;
 pub mod inside;
 pub mod opencode;
-pub mod os;
-pub mod plan;
-pub mod real;
+pub mod registry;
 pub mod silence;
+pub mod stand_in;
 pub mod tool;
 
-pub use plan::{Plan, program};
+pub use registry::{dispatch, program};
 
 /// One thing that a fake does as a release does it, and how that is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

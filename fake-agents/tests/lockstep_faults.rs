@@ -3,12 +3,16 @@
 mod lockstep;
 
 use lockstep::{cell, drive, kernel};
-use rehang_fakes::os::{BACKLOG, Errno, Read, Sig, Write};
-use rehang_fakes::real::{control, signals};
-use rehang_scenario::Terminal::{Null, Tty};
-use rehang_scenario::VTime;
-use rehang_stage::lockstep::Kernel;
-use rehang_stage::world::{World, WorldFault};
+use rehang_os::{
+    kernel::{InternalError, Kernel},
+    linux::signals,
+    lockstep::{LockstepKernel, protocol},
+    os::{BACKLOG, Errno, Read, Sig, Write},
+};
+use rehang_scenario::{
+    Terminal::{Null, Tty},
+    VTime,
+};
 use std::path::Path;
 use std::time::Duration;
 
@@ -56,12 +60,16 @@ fn several_lines_and_keys_at_once() {
 #[test]
 fn a_fake_that_lies_is_found_out() {
     let mut cell = cell(Null, r#"[{"print":"hello"},"hold"]"#);
-    cell.env.push((control::LIES_ENV.into(), "1".into()));
+    cell.env.push((protocol::LIES_ENV.into(), "1".into()));
     let mut kernel = kernel();
     let fault = drive(&mut kernel, &cell).unwrap_err();
     assert_eq!(
         fault,
-        WorldFault::Lie { role: "agent".into(), announced: "7 bytes written".into(), seen: "6 bytes came out".into() }
+        InternalError::Lie {
+            role: "agent".into(),
+            announced: "7 bytes written".into(),
+            seen: "6 bytes came out".into()
+        }
     );
     assert_eq!(kernel.clear().map(|left| left.len()), Ok(1));
 }
@@ -69,10 +77,10 @@ fn a_fake_that_lies_is_found_out() {
 #[test]
 fn a_fake_that_lies_on_a_terminal_is_found_out() {
     let mut cell = cell(Tty, r#"[{"print":"hello"},"hold"]"#);
-    cell.env.push((control::LIES_ENV.into(), "1".into()));
+    cell.env.push((protocol::LIES_ENV.into(), "1".into()));
     let mut kernel = kernel();
     let (announced, seen) = ("7 bytes printed on a terminal".into(), "6 bytes came out".into());
-    assert_eq!(drive(&mut kernel, &cell), Err(WorldFault::Lie { role: "agent".into(), announced, seen }));
+    assert_eq!(drive(&mut kernel, &cell), Err(InternalError::Lie { role: "agent".into(), announced, seen }));
     assert_eq!(kernel.clear().map(|left| left.len()), Ok(1));
 }
 
@@ -86,7 +94,7 @@ fn a_silent_participant_is_no_verdict() {
     for pid in pids.unwrap().split_whitespace() {
         signals::send(pid.parse().unwrap(), Sig::Stop).unwrap();
     }
-    let silent = WorldFault::Silent { role: "agent".into(), real_ms: 100, doing: "running".into() };
+    let silent = InternalError::Silent { role: "agent".into(), real_ms: 100, doing: "running".into() };
     assert_eq!(kernel.run(agent, VTime(0)), Err(silent));
     assert_eq!(kernel.clear().map(|left| left.len()), Ok(1));
 }
@@ -98,14 +106,14 @@ fn a_fake_that_cannot_play_says_why() {
     launch.argv = vec!["fake-tool".into(), "--plays".into(), "[{\"raise\":\"BANG\"}]".into()];
     let (agent, _) = kernel.start(&launch).unwrap();
     let why = "agent: no signal is called `BANG`";
-    assert_eq!(kernel.run(agent, VTime(0)), Err(WorldFault::Fake(why.into())));
+    assert_eq!(kernel.run(agent, VTime(0)), Err(InternalError::Fake(why.into())));
     assert!(kernel.clear().is_ok());
 }
 
 #[test]
 fn a_binary_that_is_not_there() {
-    let fault = Kernel::new(Path::new("/no/such/binary")).err();
-    assert!(matches!(&fault, Some(WorldFault::Fake(text)) if text.contains("/no/such/binary")), "{fault:?}");
+    let fault = LockstepKernel::new(Path::new("/no/such/binary")).err();
+    assert!(matches!(&fault, Some(InternalError::Fake(text)) if text.contains("/no/such/binary")), "{fault:?}");
 }
 
 #[test]
@@ -123,20 +131,21 @@ fn a_server_of_somebody_else_on_a_freed_port_is_not_met() {
 
 #[test]
 fn a_queue_of_connections_is_full_when_the_kernel_says_so() {
-    let worlds: [Box<dyn World>; 2] = [Box::new(kernel()), Box::new(rehang_stage::sim::Kernel::new())];
-    for mut world in worlds {
-        let (listener, port) = world.listen().unwrap();
+    let kernels: [Box<dyn Kernel>; 2] =
+        [Box::new(kernel()), Box::new(rehang_os::sim::SimKernel::new(rehang_fakes::program))];
+    for mut kernel in kernels {
+        let (listener, port) = kernel.listen().unwrap();
         // the kernel takes one more than it was told
         for nth in 0..=BACKLOG {
-            assert!(world.has_room(port), "{nth}");
-            assert!(world.connect(port).unwrap().is_ok(), "{nth}");
+            assert!(kernel.has_room(port), "{nth}");
+            assert!(kernel.connect(port).unwrap().is_ok(), "{nth}");
         }
-        assert!(!world.has_room(port));
-        world.accept(listener).unwrap().unwrap();
-        assert!(world.has_room(port));
-        world.connect(port).unwrap().unwrap();
-        world.close(listener, false).unwrap();
-        assert_eq!((world.has_room(port), world.connect(port).unwrap()), (true, Err(Errno::Refused)));
+        assert!(!kernel.has_room(port));
+        kernel.accept(listener).unwrap().unwrap();
+        assert!(kernel.has_room(port));
+        kernel.connect(port).unwrap().unwrap();
+        kernel.close(listener, false).unwrap();
+        assert_eq!((kernel.has_room(port), kernel.connect(port).unwrap()), (true, Err(Errno::Refused)));
     }
 }
 

@@ -3,17 +3,16 @@
 mod lockstep;
 
 use lockstep::{Cell, Do, cell, drive, kernel};
-use rehang_fakes::exec;
-use rehang_fakes::os::Sig;
-use rehang_scenario::Terminal::{Closed, CttyNull, Null, Pipe, Tty, TtyBackground, TtyBackgroundNohup};
-use rehang_scenario::limits::{EXEC_BYTES, EXEC_STRING_BYTES};
-use rehang_stage::sim;
-use rehang_stage::world::World;
+use rehang_os::{exec, kernel::Kernel, os::Sig, sim};
+use rehang_scenario::{
+    Terminal::{Closed, CttyNull, Null, Pipe, Tty, TtyBackground, TtyBackgroundNohup},
+    limits::{EXEC_BYTES, EXEC_STRING_BYTES},
+};
 
 /// Runs it on both kernels; they must agree, and what they say must have these lines.
 fn both(cell: &Cell, expected: &[&str]) {
     let real = drive(&mut kernel(), cell).unwrap();
-    let simulated = drive(&mut sim::Kernel::new(), cell).unwrap();
+    let simulated = drive(&mut sim::SimKernel::new(rehang_fakes::program), cell).unwrap();
     let real_text = real.join("\n");
     assert_eq!(real_text, simulated.join("\n"), "left: the real kernel, right: the simulated one");
     for line in expected {
@@ -285,8 +284,8 @@ fn a_terminal_that_nobody_reads_fills() {
 #[test]
 fn flow_control_is_an_error_on_both() {
     let cell = cell(Tty, r#"["read-stdin"]"#).at(1, Do::Type("\u{13}"));
-    assert_eq!(drive(&mut kernel(), &cell), drive(&mut sim::Kernel::new(), &cell));
-    assert!(drive(&mut sim::Kernel::new(), &cell).is_err());
+    assert_eq!(drive(&mut kernel(), &cell), drive(&mut sim::SimKernel::new(rehang_fakes::program), &cell));
+    assert!(drive(&mut sim::SimKernel::new(rehang_fakes::program), &cell).is_err());
 }
 
 /// The longest string that Linux passes on to a process, and one that is a byte longer (execve(2), MAX_ARG_STRLEN).

@@ -3,9 +3,11 @@
 mod lockstep;
 
 use lockstep::{cell, kernel};
-use rehang_scenario::Terminal::{Null, TtyBackground};
-use rehang_scenario::VTime;
-use rehang_stage::world::World;
+use rehang_os::kernel::Kernel;
+use rehang_scenario::{
+    Terminal::{Null, TtyBackground},
+    VTime,
+};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags};
 use std::io::{BufRead, BufReader, Read};

@@ -4,7 +4,7 @@
 mod lockstep;
 
 use lockstep::{Do, cell, drive, kernel};
-use rehang_fakes::os::Sig;
+use rehang_os::os::Sig;
 use rehang_scenario::Terminal::{CttyNull, Null, Pipe, Tty, TtyBackground};
 
 fn descriptors() -> usize {

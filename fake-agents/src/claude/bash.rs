@@ -5,10 +5,12 @@
 
 use super::calls::BashEnd;
 use super::release::{BASH_LIMIT, BASH_LIMIT_MAX, BASH_OUTPUT_MAX, KILL_GRACE};
-use crate::os::{Child, Exit, Fd, Group, Os, Read, STDIN, Sig, Spawn, Stdio, Target, Wait};
-use crate::plan::PLAN_ENV;
-use rehang_scenario::turns::{Bash, ChildStdin, Kills, WaitsFor};
-use rehang_scenario::{Canon, Span, VTime};
+use rehang_os::os::{Child, Exit, Fd, Group, Os, Read, STDIN, Sig, Spawn, Stdio, Target, Wait};
+use rehang_scenario::{
+    Canon, Span, VTime,
+    plan::PLAN_ENV,
+    turns::{Bash, ChildStdin, Kills, WaitsFor},
+};
 
 /// A command that runs.
 #[derive(Debug)]

@@ -4,10 +4,8 @@ use super::engine::{Answerer, Config, Engine};
 use super::{Args, Parsed, Release, parse};
 use crate::bench::Bench;
 use crate::inside::Inside;
-use crate::os::{Child, Exit, Fd, Program, STDIN, STDOUT};
-use crate::plan::Plan;
-use rehang_scenario::turns::Turn;
-use rehang_scenario::{Agent, Canon, VTime};
+use rehang_os::os::{Child, Exit, Fd, Program, STDIN, STDOUT};
+use rehang_scenario::{Agent, Canon, VTime, plan::Plan, turns::Turn};
 use rehang_wire::model::script::ModelScript;
 use serde_json::{Value, json};
 

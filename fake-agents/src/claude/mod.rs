@@ -30,11 +30,9 @@ pub use calls::{BashEnd, tool_call};
 pub use engine::{Answerer, Config, Conv, Effect, Engine};
 pub use release::Release;
 
-use crate::Plan;
 use crate::inside::Inside;
-use crate::os::{Next, Os, Program, STDERR, STDOUT, Wait, Write};
-use rehang_scenario::turns::Turn;
-use rehang_scenario::{Agent, Canon};
+use rehang_os::os::{Next, Os, Program, STDERR, STDOUT, Wait, Write};
+use rehang_scenario::{Agent, Canon, plan::Plan, turns::Turn};
 
 /// The program for this command line. Without a plan it says hello.
 ///

@@ -5,13 +5,16 @@
 
 use super::engine::{Conv, Engine};
 use super::release::SILENCE_MAX;
-use crate::os::{Fd, Os, Read, Wait, Write};
-use crate::plan::RESPONSE_HEADER;
 use crate::silence::Silence;
-use rehang_scenario::{Canon, Canonical, Fault, Span, VTime};
-use rehang_wire::http::{self, Piece, ResponseReader};
-use rehang_wire::model::script::{Item, ModelScript, Stream};
-use rehang_wire::model::{Api, Decoder, request_body};
+use rehang_os::os::{Fd, Os, Read, Wait, Write};
+use rehang_scenario::{Canon, Canonical, Fault, Span, VTime, plan::RESPONSE_HEADER};
+use rehang_wire::{
+    http::{self, Piece, ResponseReader},
+    model::{
+        Api, Decoder, request_body,
+        script::{Item, ModelScript, Stream},
+    },
+};
 
 /// Where responses come from, and those that are open.
 pub(super) struct Models {

@@ -6,9 +6,11 @@
 use super::engine::Engine;
 use super::release::{BASH_TIMEOUT_SLACK_MS, SIGKILL_MS};
 use super::tools::BashEnd;
-use crate::os::{Child, Exit, Fd, Group, Os, Read, STDIN, Sig, Spawn, Stdio, Target, Wait};
-use rehang_scenario::turns::{Bash, ChildStdin, Kills, WaitsFor};
-use rehang_scenario::{Canon, Span, VTime};
+use rehang_os::os::{Child, Exit, Fd, Group, Os, Read, STDIN, Sig, Spawn, Stdio, Target, Wait};
+use rehang_scenario::{
+    Canon, Span, VTime,
+    turns::{Bash, ChildStdin, Kills, WaitsFor},
+};
 
 /// How much is read from a child at once, in bytes.
 const READ_BYTES: usize = 65_536;

@@ -98,7 +98,7 @@ pub enum Effect {
     AskModel {
         /// The stream's number; what it says comes back under it.
         stream: u32,
-        /// Where the response stands in the plan: see [`crate::plan::response_at`].
+        /// Where the response stands in the plan: see [`rehang_scenario::plan::response_at`].
         path: String,
         /// What the model will say; nothing beyond the script.
         response: Response,

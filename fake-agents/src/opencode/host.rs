@@ -10,9 +10,11 @@ use super::engine::{Effect, Engine, Out, Setup};
 use super::models::Models;
 use super::release::{Flavour, Release};
 use crate::inside::Inside;
-use crate::os::{FdKind, Os, STDERR, STDIN, Wait, Write};
-use crate::plan::{PLAN_ENV, Plan};
-use rehang_scenario::{Agent, Canon, Span, VTime};
+use rehang_os::os::{FdKind, Os, STDERR, STDIN, Wait, Write};
+use rehang_scenario::{
+    Agent, Canon, Span, VTime,
+    plan::{PLAN_ENV, Plan},
+};
 use std::collections::VecDeque;
 
 /// How many model requests one resume sends at most. Upstream asks again at once where a stream ended without a
@@ -55,7 +57,7 @@ impl Outgoing {
     ///
     /// # Errors
     /// The descriptor's.
-    pub fn flush(&mut self, os: &mut dyn Os, fd: crate::os::Fd) -> Result<(), crate::os::Errno> {
+    pub fn flush(&mut self, os: &mut dyn Os, fd: rehang_os::os::Fd) -> Result<(), rehang_os::os::Errno> {
         while !self.bytes.is_empty() {
             match os.write(fd, self.bytes.make_contiguous()) {
                 Write::Took(n) => drop(self.bytes.drain(..n)),
@@ -189,7 +191,7 @@ impl Host {
     ///
     /// # Errors
     /// The descriptor's; what was to be written is dropped.
-    pub fn flush(&mut self, os: &mut dyn Os) -> Result<(), crate::os::Errno> {
+    pub fn flush(&mut self, os: &mut dyn Os) -> Result<(), rehang_os::os::Errno> {
         self.stderr.flush(os, STDERR)
     }
 

@@ -10,9 +10,8 @@ use super::engine::{About, Event, Out};
 use super::host::{Host, Outgoing};
 use super::release::Release;
 use super::state::{Body, ToolState};
-use crate::os::{Disposition, FdKind, Next, Os, Program, Read, STDIN, STDOUT, Sig, Wait, Write};
-use crate::plan::Plan;
-use rehang_scenario::{Canon, turns::Question};
+use rehang_os::os::{Disposition, FdKind, Next, Os, Program, Read, STDIN, STDOUT, Sig, Wait, Write};
+use rehang_scenario::{Canon, plan::Plan, turns::Question};
 use rehang_trace::Cause;
 use std::collections::VecDeque;
 

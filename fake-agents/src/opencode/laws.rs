@@ -10,10 +10,12 @@ use super::release::Release;
 use super::{Args, By, Permit, call_of, planned};
 use crate::bench::Bench;
 use crate::inside::Inside;
-use crate::os::{Child, Exit, Fd, Program, STDERR, STDOUT};
-use crate::plan::Plan;
-use rehang_scenario::turns::{Finish, Turn};
-use rehang_scenario::{Agent, Canon, Fault, Span, VTime};
+use rehang_os::os::{Child, Exit, Fd, Program, STDERR, STDOUT};
+use rehang_scenario::{
+    Agent, Canon, Fault, Span, VTime,
+    plan::Plan,
+    turns::{Finish, Turn},
+};
 use rehang_wire::model::ModelEvent;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
@@ -483,13 +485,13 @@ fn a_run_is_told_apart_by_its_prompt_and_by_what_it_has_printed() {
     let listens = |prompt: &str| {
         let line = format!("run --port 0 {prompt}");
         let mut bench = Bench::new();
-        bench.streams = crate::os::FdKind::Tty;
+        bench.streams = rehang_os::os::FdKind::Tty;
         bench.state(program(opencode(), &line, turns(), None).as_mut())
     };
     assert_ne!(listens("aa"), listens("ab"), "the prompt that is still to be sent");
     let printed = |text: &str| {
         let mut bench = Bench::new();
-        bench.streams = crate::os::FdKind::Tty;
+        bench.streams = rehang_os::os::FdKind::Tty;
         bench.full.extend([STDOUT, STDERR]);
         let bash = json!([{ "bash": { "command": "make" } }]);
         let mut run = program(opencode(), "run go", bash, None);
@@ -505,7 +507,7 @@ fn a_command_is_told_apart_by_how_it_ended() {
     let ended = |exit| {
         let bash = json!([{ "bash": { "command": "make" } }]);
         let (mut bench, mut run) = (Bench::new(), program(opencode(), "run go", bash, None));
-        bench.streams = crate::os::FdKind::Tty;
+        bench.streams = rehang_os::os::FdKind::Tty;
         bench.state(run.as_mut());
         assert_eq!(bench.children, 1, "it has started its command");
         // its pipes stay open, so its end is not told yet
@@ -519,7 +521,7 @@ fn a_command_is_told_apart_by_how_it_ended() {
 fn a_models_stream_is_told_apart_by_what_has_come_of_it() {
     let came = |bytes: &str| {
         let (mut bench, mut run) = (Bench::new(), program(opencode(), "run go", turns(), Some(1)));
-        bench.streams = crate::os::FdKind::Tty;
+        bench.streams = rehang_os::os::FdKind::Tty;
         let model = bench.next_fd();
         bench.state(run.as_mut());
         bench.arrives(model, bytes.as_bytes());

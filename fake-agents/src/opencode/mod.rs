@@ -47,11 +47,12 @@ pub use behaviours::{Behaviour, Known, behaviours};
 pub use stored::STORE;
 pub use tools::{BashEnd, call_of};
 
-use crate::Plan;
-use crate::os::{Next, Os, Program, STDERR, STDOUT, Write};
-use crate::plan::PLAN_ENV;
-use rehang_scenario::turns::Turn;
-use rehang_scenario::{Agent, Canon, Opencode, OpencodeMode};
+use rehang_os::os::{Next, Os, Program, STDERR, STDOUT, Write};
+use rehang_scenario::{
+    Agent, Canon, Opencode, OpencodeMode,
+    plan::{PLAN_ENV, Plan},
+    turns::Turn,
+};
 use release::Release;
 
 /// The program for this command line. Without a plan it reads one from the environment at its begin; without that
@@ -148,7 +149,7 @@ impl Program for Says {
             Write::Later => {}
             Write::Took(_) | Write::Failed(_) => return Next::Exit(self.code),
         }
-        Next::Wait(crate::os::Wait { write: vec![STDOUT], on: "stdout", ..Default::default() })
+        Next::Wait(rehang_os::os::Wait { write: vec![STDOUT], on: "stdout", ..Default::default() })
     }
 
     fn canon(&self, canon: &mut Canon) {

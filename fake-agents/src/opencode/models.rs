@@ -5,14 +5,16 @@
 
 use super::engine::Engine;
 use super::tools::call_of;
-use crate::os::{Fd, Os, Read, Wait, Write};
-use crate::plan::RESPONSE_HEADER;
 use crate::silence::Silence;
-use rehang_scenario::turns::Response;
-use rehang_scenario::{Canon, Canonical, Fault, Span, VTime};
-use rehang_wire::http::{Piece, ResponseReader, request};
-use rehang_wire::model::script::{Item, ModelScript, Stream, chunks};
-use rehang_wire::model::{Api, Decoder, Message, ModelEvent, ModelRequest, Tool, error_message, request_body};
+use rehang_os::os::{Fd, Os, Read, Wait, Write};
+use rehang_scenario::{Canon, Canonical, Fault, Span, VTime, plan::RESPONSE_HEADER, turns::Response};
+use rehang_wire::{
+    http::{Piece, ResponseReader, request},
+    model::{
+        Api, Decoder, Message, ModelEvent, ModelRequest, Tool, error_message, request_body,
+        script::{Item, ModelScript, Stream, chunks},
+    },
+};
 
 /// What AI SDK says of a connection that was reset.
 const RESET: &str = "Connection reset by server";

@@ -14,9 +14,8 @@ use super::render;
 use super::server::Server;
 use super::state::{Body, ToolState};
 use super::stdin::Stdin;
-use crate::os::{Next, Os, Program, STDOUT, Wait};
-use crate::plan::Plan;
-use rehang_scenario::{Canon, Span, VTime};
+use rehang_os::os::{Next, Os, Program, STDOUT, Wait};
+use rehang_scenario::{Canon, Span, VTime, plan::Plan};
 use rehang_trace::Cause;
 
 /// What `run` denies in the session that it makes (`cli/cmd/run.ts`); before 1.3 that did not keep the tool away.
@@ -309,7 +308,7 @@ impl Program for Run {
                 self.host.wait_stderr(&mut wait);
             }
             State::Reads(stdin) => {
-                wait.read.push(crate::os::STDIN);
+                wait.read.push(rehang_os::os::STDIN);
                 wait.until = stdin.deadline();
                 wait.on = "stdin";
             }

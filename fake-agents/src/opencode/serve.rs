@@ -6,9 +6,8 @@ use super::release::Release;
 use super::replay::Replay;
 use super::server::Server;
 use super::stored::STORE;
-use crate::os::{Next, Os, Program, STDERR, STDOUT, Wait};
-use crate::plan::Plan;
-use rehang_scenario::{Canon, Fault, ProcessDoes};
+use rehang_os::os::{Next, Os, Program, STDERR, STDOUT, Wait};
+use rehang_scenario::{Canon, Fault, ProcessDoes, plan::Plan};
 use rehang_trace::Fact;
 
 /// The program.

@@ -8,10 +8,12 @@ use super::engine::{Answer, Event};
 use super::faults::{EventFaults, Passed};
 use super::host::{Host, Outgoing};
 use super::replay::{Replay, Welcome};
-use crate::os::{Fd, Os, Read, Wait};
+use rehang_os::os::{Fd, Os, Read, Wait};
 use rehang_scenario::{Canon, Canonical, Fault, Span, VTime};
-use rehang_wire::http::{CONTINUE, RequestReader, Target, chunk, response, streaming_head};
-use rehang_wire::sse;
+use rehang_wire::{
+    http::{CONTINUE, RequestReader, Target, chunk, response, streaming_head},
+    sse,
+};
 
 const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
 const EVENTS: &[(&str, &str)] =

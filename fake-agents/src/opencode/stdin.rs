@@ -4,7 +4,7 @@
 //! altimate-code's cuts (PR #935, closed) know another way, and theirs waits for ever behind the first byte.
 
 use super::release::{Flavour, Release};
-use crate::os::{FdKind, Os, Read, STDIN};
+use rehang_os::os::{FdKind, Os, Read, STDIN};
 use rehang_scenario::{Canon, Span, VTime};
 
 /// How long the last cut waits for the first byte, in milliseconds (`util/stdin.ts`).

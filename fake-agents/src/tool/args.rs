@@ -2,7 +2,7 @@
 //!
 //! Invariant: [`argv`] and [`parse`] are each other's inverse, and the command that is shown is never read.
 
-use crate::os::Sig;
+use rehang_os::os::Sig;
 use rehang_scenario::turns::{Step, steps_json};
 
 /// The longest list of steps, in bytes of JSON: the kernel takes no longer argument.

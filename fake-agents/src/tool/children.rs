@@ -4,11 +4,12 @@
 //! different.
 
 use super::args::argv;
-use crate::Plan;
-use crate::os::{Child, Errno, Fd, FdKind, Group, Os, STDERR, STDIN, STDOUT, Spawn, Stdio};
-use crate::plan::PLAN_ENV;
-use rehang_scenario::Agent;
-use rehang_scenario::turns::{Background, Nested, Step};
+use rehang_os::os::{Child, Errno, Fd, FdKind, Group, Os, STDERR, STDIN, STDOUT, Spawn, Stdio};
+use rehang_scenario::{
+    Agent,
+    plan::{PLAN_ENV, Plan},
+    turns::{Background, Nested, Step},
+};
 
 /// What a nested agent is asked to do. What it does is in its turns.
 const NESTED_PROMPT: &str = "Go on.";

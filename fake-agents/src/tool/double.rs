@@ -1,6 +1,6 @@
 //! An operating system in memory, for one process: what it reads is laid out beforehand, what it does is recorded.
 
-use crate::os::{
+use rehang_os::os::{
     Child, Disposition, Errno, Exit, Fd, FdKind, Group, Next, Os, Program, Read, Sig, Spawn, Target, Wait, Write,
 };
 use rehang_scenario::{Canon, VTime};

@@ -12,10 +12,8 @@ mod play;
 
 pub use args::{HELP, PLAYS_MAX_BYTES, argv, shown};
 
-use crate::Plan;
-use crate::os::Program;
-use rehang_scenario::Agent;
-use rehang_scenario::turns::Step;
+use rehang_os::os::Program;
+use rehang_scenario::{Agent, plan::Plan, turns::Step};
 
 /// The exit code of one whose reader is gone: 128 + SIGPIPE, as a shell reports it. It is an exit and no signal,
 /// since Rust's programs ignore SIGPIPE.

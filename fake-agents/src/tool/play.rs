@@ -4,7 +4,7 @@
 //! step of no end repeats is the same state again.
 
 use super::{EXIT_FAILED, EXIT_NOT_STARTED, EXIT_PIPE, children};
-use crate::os::{
+use rehang_os::os::{
     Child, Disposition, Errno, Exit, Fd, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Target, Wait,
     Write,
 };

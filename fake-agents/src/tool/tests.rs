@@ -1,11 +1,12 @@
 use super::double::{Double, TTY, groups};
 use super::{HELP, PLAYS_MAX_BYTES, argv, program, shown};
-use crate::Plan;
-use crate::os::{Child, Errno, Exit, Fd, FdKind, Group, Next, Program, STDERR, STDIN, STDOUT, Sig, Stdio, Wait};
-use crate::plan::PLAN_ENV;
 use proptest::prelude::*;
-use rehang_scenario::turns::{Step, Turn};
-use rehang_scenario::{Agent, Span, VTime};
+use rehang_os::os::{Child, Errno, Exit, Fd, FdKind, Group, Next, Program, STDERR, STDIN, STDOUT, Sig, Stdio, Wait};
+use rehang_scenario::{
+    Agent, Span, VTime,
+    plan::{PLAN_ENV, Plan},
+    turns::{Step, Turn},
+};
 use serde_json::{Value, json};
 
 /// The tool for steps, written as a scenario has them.
@@ -83,7 +84,7 @@ fn a_pace_for_ever_is_the_same_state_again_and_one_with_an_end_is_not() {
 }
 
 #[test]
-fn what_never_rests_still_comes_back_to_the_conductor() {
+fn what_never_rests_still_comes_back_to_the_scheduler() {
     for steps in [json!(["spin"]), json!([{"every": {"every": "0ms", "print": "x"}}])] {
         let mut os = Double::new();
         let mut tool = tool(steps);

@@ -3,12 +3,12 @@
 
 #![allow(dead_code)]
 
-use rehang_fakes::Plan;
-use rehang_fakes::os::{Exit, Read, Sig, Write};
-use rehang_scenario::turns::Step;
-use rehang_scenario::{Agent, Terminal, VTime};
-use rehang_stage::lockstep;
-use rehang_stage::world::{Change, Launch, Proc, Streams, World, WorldFault};
+use rehang_os::{
+    kernel::{Change, InternalError, Kernel, Launch, Proc, Streams},
+    lockstep,
+    os::{Exit, Read, Sig, Write},
+};
+use rehang_scenario::{Agent, Terminal, VTime, plan::Plan, turns::Step};
 use std::path::Path;
 
 /// Something that the test does at a time.
@@ -70,12 +70,12 @@ impl Cell {
 }
 
 /// The real kernel with the fakes of this package.
-pub fn kernel() -> lockstep::Kernel {
-    lockstep::Kernel::new(Path::new(env!("CARGO_BIN_EXE_rehang-fakes"))).unwrap()
+pub fn kernel() -> lockstep::LockstepKernel {
+    lockstep::LockstepKernel::new(Path::new(env!("CARGO_BIN_EXE_rehang-fakes"))).unwrap()
 }
 
 struct Driver<'a> {
-    world: &'a mut dyn World,
+    kernel: &'a mut dyn Kernel,
     streams: Streams,
     /// What was typed and not taken.
     untaken: Vec<u8>,
@@ -84,22 +84,22 @@ struct Driver<'a> {
 }
 
 /// Runs it, and gives what happened, a line each.
-pub fn drive(world: &mut dyn World, cell: &Cell) -> Result<Vec<String>, WorldFault> {
-    let (_, streams) = world.start(&cell.launch())?;
-    let mut driver = Driver { world, streams, untaken: Vec::new(), log: Vec::new(), now: 0 };
+pub fn drive(kernel: &mut dyn Kernel, cell: &Cell) -> Result<Vec<String>, InternalError> {
+    let (_, streams) = kernel.start(&cell.launch())?;
+    let mut driver = Driver { kernel, streams, untaken: Vec::new(), log: Vec::new(), now: 0 };
     let mut acts = cell.acts.clone();
     loop {
         driver.note(cell)?;
-        let ready = driver.world.ready(VTime(driver.now))?;
+        let ready = driver.kernel.ready(VTime(driver.now))?;
         if let Some(&first) = ready.first() {
-            driver.world.run(first, VTime(driver.now))?;
+            driver.kernel.run(first, VTime(driver.now))?;
             continue;
         }
         if acts.first().is_some_and(|(at, _)| *at <= driver.now) {
             driver.act(&acts.remove(0).1)?;
             continue;
         }
-        let deadline = driver.world.deadline().map(|t| t.0);
+        let deadline = driver.kernel.deadline().map(|t| t.0);
         let act = acts.first().map(|(at, _)| *at);
         let reads = (cell.reads_from > driver.now).then_some(cell.reads_from);
         match [deadline, act, reads].into_iter().flatten().min().filter(|&t| t <= cell.until) {
@@ -107,21 +107,21 @@ pub fn drive(world: &mut dyn World, cell: &Cell) -> Result<Vec<String>, WorldFau
             None => break,
         }
     }
-    for (role, on) in driver.world.waits() {
+    for (role, on) in driver.kernel.waits() {
         driver.log.push(format!("waits {role} {on}"));
     }
     let mut log = driver.log;
-    for left in world.clear()? {
+    for left in kernel.clear()? {
         log.push(format!("left {}", left.role));
     }
     Ok(log)
 }
 
 impl Driver<'_> {
-    fn flush(&mut self) -> Result<(), WorldFault> {
+    fn flush(&mut self) -> Result<(), InternalError> {
         let Some(handle) = self.streams.stdin.or(self.streams.tty) else { return Ok(()) };
         while !self.untaken.is_empty() {
-            match self.world.write(handle, &self.untaken)? {
+            match self.kernel.write(handle, &self.untaken)? {
                 Write::Took(n) => drop(self.untaken.drain(..n)),
                 Write::Later | Write::Failed(_) => break,
             }
@@ -129,9 +129,9 @@ impl Driver<'_> {
         Ok(())
     }
 
-    fn note(&mut self, cell: &Cell) -> Result<(), WorldFault> {
+    fn note(&mut self, cell: &Cell) -> Result<(), InternalError> {
         self.flush()?;
-        for happened in self.world.happened() {
+        for happened in self.kernel.happened() {
             let what = match happened.what {
                 Change::Spawned { parent, .. } => format!("spawned by `{parent}`"),
                 Change::Ended(Exit::Code(code)) => format!("exit {code}"),
@@ -151,7 +151,7 @@ impl Driver<'_> {
         for (name, handle) in [("out", out), ("err", self.streams.stderr)] {
             let Some(handle) = handle else { continue };
             loop {
-                let text = match self.world.read(handle, 65_536)? {
+                let text = match self.kernel.read(handle, 65_536)? {
                     Read::Data(bytes) if bytes.len() > 200 => format!("{} bytes", bytes.len()),
                     Read::Data(bytes) => format!("{:?}", String::from_utf8_lossy(&bytes)),
                     Read::Later => break,
@@ -161,7 +161,7 @@ impl Driver<'_> {
                 let over = matches!(text.as_str(), "end" | "Io" | "BadFd");
                 self.log.push(format!("{} {name} {text}", self.now));
                 if over {
-                    self.world.close(handle, false)?;
+                    self.kernel.close(handle, false)?;
                     match name {
                         "err" => self.streams.stderr = None,
                         _ if self.streams.stdout.is_some() => self.streams.stdout = None,
@@ -175,10 +175,10 @@ impl Driver<'_> {
     }
 
     fn find(&self, role: &str) -> Proc {
-        self.world.find(role).unwrap()
+        self.kernel.find(role).unwrap()
     }
 
-    fn act(&mut self, act: &Do) -> Result<(), WorldFault> {
+    fn act(&mut self, act: &Do) -> Result<(), InternalError> {
         match act {
             Do::Type(text) => {
                 self.untaken.extend(text.as_bytes());
@@ -190,15 +190,15 @@ impl Driver<'_> {
             }
             Do::Close => {
                 let handle = self.streams.stdin.take().or_else(|| self.streams.tty.take()).unwrap();
-                self.world.close(handle, false)?;
+                self.kernel.close(handle, false)?;
             }
             Do::Kill(role, group, sig) => {
                 let to = self.find(role);
-                self.world.kill(to, *group, *sig)?;
+                self.kernel.kill(to, *group, *sig)?;
             }
             Do::Count(role) => {
                 let of = self.find(role);
-                let count = self.world.children(of)?;
+                let count = self.kernel.children(of)?;
                 self.log.push(format!("{} {role} has {count}", self.now));
             }
         }

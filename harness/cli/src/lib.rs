@@ -27,13 +27,14 @@ pub mod worker;
 pub mod wrapper;
 
 use commands::CommandError;
-use rehang_fakes::real::{BUILD, BUILD_ARG, machine};
+use rehang_fakes::registry::{BUILD, BUILD_ARG};
+use rehang_os::linux::machine;
 use std::path::PathBuf;
 use std::process::Stdio;
 
 /// Plays a fake, a worker or a busy loop, where that is what this process was started as; never returns then.
 pub fn dispatch() {
-    if rehang_fakes::real::dispatch() {
+    if rehang_fakes::dispatch() {
         std::process::exit(0);
     }
     // a command that is supervised may have any bytes

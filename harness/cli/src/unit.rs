@@ -9,11 +9,12 @@ use rehang_judge::{
     score::Scoreboard,
     timeline,
 };
+use rehang_os::Kernel;
 use rehang_scenario::{
     Arm, Expect, Scenario, Span, Stage, Terminal, VTime,
     cells::{Cell, CellId},
 };
-use rehang_stage::{Job, Proofs, STEPS_MAX, Setting, judged, world::World};
+use rehang_stage::{Job, Proofs, STEPS_MAX, Setting, judged};
 use rehang_trace::{Trace, ndjson};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -122,18 +123,18 @@ pub struct CellAnswer {
 }
 
 /// Runs a unit. Each stage gets its world from `world`.
-pub fn run(unit: &Unit, worlds: &mut dyn FnMut(Stage) -> Result<Box<dyn World>, String>) -> Answer {
+pub fn run(unit: &Unit, kernels: &mut dyn FnMut(Stage) -> Result<Box<dyn Kernel>, String>) -> Answer {
     let mut answer = Answer::default();
     let mut first: BTreeMap<String, (Trace, String)> = BTreeMap::new();
     for &stage in &unit.stages {
-        let mut world = match worlds(stage) {
-            Ok(world) => world,
+        let mut kernel = match kernels(stage) {
+            Ok(kernel) => kernel,
             Err(fault) => {
                 answer.cells.extend(unit.cells.iter().map(|wanted| failed(unit, wanted, stage, fault.clone())));
                 continue;
             }
         };
-        let mut runner = Runner { unit, stage, world: world.as_mut(), healthy: Span::ZERO };
+        let mut runner = Runner { unit, stage, kernel: kernel.as_mut(), healthy: Span::ZERO };
         for arm in [Arm::Control, Arm::Main] {
             runner.arm(arm, &mut first, &mut answer);
         }
@@ -170,7 +171,7 @@ fn failed(unit: &Unit, wanted: &Wanted, stage: Stage, fault: String) -> CellAnsw
 struct Runner<'a> {
     unit: &'a Unit,
     stage: Stage,
-    world: &'a mut dyn World,
+    kernel: &'a mut dyn Kernel,
     healthy: Span,
 }
 
@@ -225,7 +226,7 @@ impl Runner<'_> {
         let job = Job { begin, proofs, steps_max: self.unit.steps_max, ..Job::new(scenario, stack, terminal, seed) };
         let setting = Setting { name: &self.unit.name, stage: self.stage, arm, healthy: self.healthy };
         let began = Instant::now();
-        let played = judged(self.world, &job, &setting, none)?;
+        let played = judged(self.kernel, &job, &setting, none)?;
         let wall_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
         Ok(Ran { trace: played.trace, verdict: played.verdict, facts: played.facts, wall_us })
     }

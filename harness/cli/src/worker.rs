@@ -4,11 +4,9 @@
 //! control to each other without crossing to another.
 
 use crate::unit::{Answer, Unit, run};
+use rehang_os::{kernel::Kernel, lockstep, sim};
 use rehang_scenario::Stage;
 use rehang_search::torture::{Order, examine};
-use rehang_stage::lockstep;
-use rehang_stage::sim;
-use rehang_stage::world::World;
 use std::io::{BufRead, Write};
 use std::path::Path;
 
@@ -20,11 +18,11 @@ pub fn main(core: usize, fakes: &Path) -> i32 {
     let mut stdout = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { break };
-        let worlds = &mut |stage| world(stage, fakes);
+        let kernels = &mut |stage| kernel(stage, fakes);
         let answer = match serde_json::from_str::<Unit>(&line) {
-            Ok(unit) => serde_json::to_vec(&run(&unit, worlds)),
+            Ok(unit) => serde_json::to_vec(&run(&unit, kernels)),
             Err(_) => match serde_json::from_str::<Order>(&line) {
-                Ok(order) => serde_json::to_vec(&examine(&order, worlds)),
+                Ok(order) => serde_json::to_vec(&examine(&order, kernels)),
                 Err(_) => serde_json::to_vec(&Answer::default()),
             },
         };
@@ -41,11 +39,11 @@ pub fn main(core: usize, fakes: &Path) -> i32 {
 ///
 /// # Errors
 /// Why there is none.
-pub fn world(stage: Stage, fakes: &Path) -> Result<Box<dyn World>, String> {
+pub fn kernel(stage: Stage, fakes: &Path) -> Result<Box<dyn Kernel>, String> {
     match stage {
-        Stage::Sim => Ok(Box::new(sim::Kernel::new())),
+        Stage::Sim => Ok(Box::new(sim::SimKernel::new(rehang_fakes::program))),
         Stage::Lockstep => {
-            let kernel = lockstep::Kernel::new(fakes).map_err(|fault| fault.to_string())?;
+            let kernel = lockstep::LockstepKernel::new(fakes).map_err(|fault| fault.to_string())?;
             Ok(Box::new(kernel))
         }
         Stage::Live => Err("real releases run under `rehang upstream`, not in a worker".to_owned()),

@@ -21,5 +21,5 @@ fn fakes_of_another_build_are_not_taken() {
         command.args(args).arg(scenarios).env_remove("REHANG_FAKES").output().unwrap().status.code()
     };
     assert_eq!(code("0123456789abcdef"), Some(0));
-    assert_eq!(code(rehang_fakes::real::BUILD), Some(70));
+    assert_eq!(code(rehang_fakes::registry::BUILD), Some(70));
 }

@@ -6,7 +6,7 @@
 
 use crate::Compared;
 use crate::session::{Session, Setup};
-use rehang_fakes::os::Exit;
+use rehang_os::os::Exit;
 use rehang_scenario::Agent;
 use serde_json::{Map, Value, json};
 

@@ -3,15 +3,11 @@
 //! Invariant: it runs whenever it can; what it wrote is taken before anything is written to it.
 //! A simulated kernel that fails is a fault of the house and panics: this drives comparisons and tests alone.
 
-use rehang_fakes::{
-    Plan,
-    os::{Exit, Read, Sig},
-};
+use rehang_os::kernel::{Change, Handle, Kernel, Launch, Proc, Streams};
+use rehang_os::os::{Exit, Read, Sig};
+use rehang_os::sim::SimKernel;
+use rehang_scenario::plan::Plan;
 use rehang_scenario::{Agent, Canon, Claude, ClaudeMode, Fault, Terminal, VTime, turns::Turn};
-use rehang_stage::{
-    sim::Kernel,
-    world::{Change, Handle, Launch, Proc, Streams, World},
-};
 use rehang_trace::Fact;
 use serde_json::Value;
 
@@ -66,14 +62,14 @@ impl Setup {
 
     /// Starts it on a kernel of its own.
     pub fn run(self) -> Session {
-        Session::start(Kernel::new(), &self)
+        Session::start(SimKernel::new(rehang_fakes::program), &self)
     }
 }
 
 /// A running fake.
 pub struct Session {
     /// Its kernel.
-    pub kernel: Kernel,
+    pub kernel: SimKernel,
     /// The instant.
     pub now: VTime,
     /// The fake itself.
@@ -94,7 +90,7 @@ pub struct Session {
 
 impl Session {
     /// Starts it on this kernel.
-    pub fn start(mut kernel: Kernel, setup: &Setup) -> Session {
+    pub fn start(mut kernel: SimKernel, setup: &Setup) -> Session {
         let (agent, streams) = kernel.start(&setup.launch()).unwrap();
         let (out, err, facts, exit, spawned) = Default::default();
         let mut session = Session { kernel, now: setup.start, agent, streams, out, err, facts, exit, spawned };
@@ -215,7 +211,7 @@ impl Session {
     }
 }
 
-fn read_all(kernel: &mut Kernel, handle: Option<Handle>, to: &mut String) {
+fn read_all(kernel: &mut SimKernel, handle: Option<Handle>, to: &mut String) {
     let Some(handle) = handle else { return };
     while let Ok(Read::Data(bytes)) = kernel.read(handle, 65_536) {
         to.push_str(&String::from_utf8_lossy(&bytes));

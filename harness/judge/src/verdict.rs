@@ -10,7 +10,7 @@
 //!     `stopped`. The cause is the one the strategy settles or reports; for a person their act (`stop`);
 //!  3. else its word: `completed`, `failed`, `stopped`.
 //!
-//! Nobody settles, and the conductor has a proof: `hung`, with that proof and what [`crate::blocked`] finds. Without a
+//! Nobody settles, and the scheduler has a proof: `hung`, with that proof and what [`crate::blocked`] finds. Without a
 //! proof, when virtual time or the steps ran out, the cell is `undecided`, which is no hang.
 
 use crate::blocked::blocked_on;
@@ -36,7 +36,7 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// Who settled it first; `None` in a hang, and where it is undecided.
     pub settled_by: Option<String>,
-    /// When: the settlement that decided, or the conductor's end.
+    /// When: the settlement that decided, or the scheduler's end.
     pub ended: VTime,
     /// All reports: who, when, what.
     pub policies: Vec<(String, VTime, Policy)>,

@@ -6,9 +6,11 @@ use crate::keeper::Answer;
 use crate::plan::{self, Order};
 use crate::report::Report;
 use rehang_agents::{Form, Installed, Recipe};
-use rehang_fakes::real::machine;
-use rehang_scenario::turns::{Bash, Step, Turn};
-use rehang_scenario::{Fault, ModelDoes, Scenario, Terminal};
+use rehang_os::linux::machine;
+use rehang_scenario::{
+    Fault, ModelDoes, Scenario, Terminal,
+    turns::{Bash, Step, Turn},
+};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;

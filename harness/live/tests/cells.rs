@@ -42,7 +42,7 @@ ask  = { name = "question", arguments = { questions = "{questions}" } }
 "#;
 
 fn main() -> ExitCode {
-    if rehang_fakes::real::dispatch() {
+    if rehang_fakes::dispatch() {
         return ExitCode::SUCCESS;
     }
     match std::env::args().nth(1).as_deref() {
@@ -226,7 +226,7 @@ fn killed_runner() -> Result<(), Failed> {
 fn served(more: &str) -> Result<Report, Failed> {
     let agent = "agent = { opencode = { as = \"1.2.15\", mode = \"serve\", client = \"events\" } }";
     let mut scenario = parse(&format!("{agent}\nturns = {ASK}\n{more}"))?;
-    let plan = rehang_fakes::Plan {
+    let plan = rehang_scenario::plan::Plan {
         agent: scenario.agent.clone(),
         turns: scenario.turns.clone(),
         faults: Vec::new(),
@@ -234,7 +234,7 @@ fn served(more: &str) -> Result<Report, Failed> {
         model_port: None,
         stored: None,
     };
-    scenario.env.insert(rehang_fakes::plan::PLAN_ENV.to_owned(), serde_json::to_string(&plan)?);
+    scenario.env.insert(rehang_scenario::plan::PLAN_ENV.to_owned(), serde_json::to_string(&plan)?);
     let start = Start { args: ["serve", "--port", "{port}"].map(str::to_owned).to_vec(), ..Start::default() };
     // this very program, under the fake's name
     let folder = tempfile::tempdir()?;

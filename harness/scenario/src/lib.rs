@@ -16,6 +16,7 @@ pub mod generate;
 pub mod limits;
 pub mod mechanism;
 pub mod model;
+pub mod plan;
 pub mod playable;
 pub mod policy;
 pub mod problem;

@@ -4,8 +4,8 @@
 //! is a file that `rehang check` takes.
 
 use rehang_judge::Verdict;
+use rehang_os::sim::SimKernel;
 use rehang_scenario::{Arm, Expect, Scenario, Span, Stage, load, to_toml};
-use rehang_stage::sim::Kernel;
 use rehang_stage::{Job, Played, Proofs, Setting, judged};
 
 /// Steps of a cell of a search: most have a hundred; what takes more is a matter for a whole matrix.
@@ -94,7 +94,7 @@ impl Case {
         };
         let job = Job { steps_max, proofs: Proofs::Replayed, ..Job::new(&self.scenario, stack, terminal, seed) };
         let setting = Setting { name: "case", stage: Stage::Sim, arm: Arm::Main, healthy };
-        judged(&mut Kernel::new(), &job, &setting, none)
+        judged(&mut SimKernel::new(rehang_fakes::program), &job, &setting, none)
     }
 }
 

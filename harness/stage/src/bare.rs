@@ -1,9 +1,9 @@
-//! What the same processes cost without a conductor: spawn, first output, end, reap. The floor that a cell of
+//! What the same processes cost without a scheduler: spawn, first output, end, reap. The floor that a cell of
 //! lockstep is measured against.
 //!
 //! Invariant: the fakes run alone, on the wall clock, on the same kind of stream and with the same command line.
 
-use rehang_fakes::real::spawn::{Group, Order, Stream, spawn};
+use rehang_os::linux::spawn::{Group, Order, Stream, spawn};
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -98,7 +98,7 @@ impl Bare {
                 return Err(std::io::Error::other(format!("no port in {text:?}")));
             }
             text.push_str(&String::from_utf8_lossy(&buffer[..n]));
-            if let Some(port) = crate::conductor::port_in(&text).filter(|_| text.ends_with('\n')) {
+            if let Some(port) = crate::scheduler::port_in(&text).filter(|_| text.ends_with('\n')) {
                 break port;
             }
         };
@@ -131,7 +131,7 @@ pub fn cpu_time() -> Duration {
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// Closes with a reset, as the conductor does: nothing lingers in TIME_WAIT.
+/// Closes with a reset, as the scheduler does: nothing lingers in TIME_WAIT.
 fn reset_on_close(stream: &TcpStream) -> std::io::Result<()> {
     Ok(rustix::net::sockopt::set_socket_linger(stream, Some(Duration::ZERO))?)
 }

@@ -2,9 +2,9 @@
 //!
 //! Invariant: the facts are a function of scenario, stack and setting; nothing of them comes from the run.
 
-use crate::world::World;
 use crate::{Job, RunError, run, serves};
 use rehang_judge::{CellFacts, Verdict, judge};
+use rehang_os::kernel::Kernel;
 use rehang_scenario::{Agent, Arm, Scenario, Span, Stage, Via, turns::Turn};
 use rehang_strategy::Facts;
 use rehang_trace::Trace;
@@ -39,13 +39,13 @@ pub struct Played {
 /// # Errors
 /// A stack that cannot be made, rehang's own fault, or a trace that contradicts itself; in a line.
 pub fn judged(
-    world: &mut dyn World,
+    kernel: &mut dyn Kernel,
     job: &Job<'_>,
     setting: &Setting<'_>,
     none: Option<&Verdict>,
 ) -> Result<Played, String> {
-    let record = run(world, job).map_err(|error| match error {
-        RunError::World(fault) => fault.to_string(),
+    let record = run(kernel, job).map_err(|error| match error {
+        RunError::Internal(fault) => fault.to_string(),
         RunError::Stack(why) => why,
     })?;
     let facts = facts(job, setting);

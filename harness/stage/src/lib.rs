@@ -1,17 +1,12 @@
-//! Where a cell runs: the simulated kernel and the real one, under one conductor and one virtual clock.
+//! Where a cell runs: one scheduler and one virtual clock over a [`Kernel`](rehang_os::Kernel), simulated or real.
 //!
-//! Invariant: the conductor cannot tell the two worlds apart. Whatever enters a trace comes through
-//! [`world::World`], so the same cell has the same trace, byte for byte, on both.
+//! Invariant: the scheduler reaches processes through that trait alone, so it cannot tell the two kernels apart.
 
 pub mod bare;
-pub mod conductor;
 pub mod judged;
-pub mod line_discipline;
-pub mod lockstep;
-pub mod sim;
+pub mod scheduler;
 pub mod threads;
 pub mod worker;
-pub mod world;
 
-pub use conductor::{Job, Proofs, Record, RunError, STEPS_MAX, run, serves};
 pub use judged::{Played, Setting, judged};
+pub use scheduler::{Job, Proofs, Record, RunError, STEPS_MAX, run, serves};

@@ -31,7 +31,7 @@ pub struct Event {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum What {
-    // --- seen by the conductor on its own descriptors ---
+    // --- seen by the scheduler on its own descriptors ---
     /// A process was started.
     Spawn {
         /// The parent's role; empty for the agent.
@@ -147,7 +147,7 @@ pub enum What {
         /// The result's text, as the one who settles it has it.
         text: String,
     },
-    /// The conductor ends the cell: nothing can happen any more, or a proof stands.
+    /// The scheduler ends the cell: nothing can happen any more, or a proof stands.
     Ended(Ended),
     /// What was left when the cell was cleared away: a role, and what it is or holds (`process NAME`, `listener`,
     /// `pipe stdout`, …: the judge's invariant `left-behind` reads these texts). What is asked is left with its process,

@@ -29,7 +29,7 @@ pub fn actor(who: &str) -> Actor {
         "client" => Actor::Client,
         "model" => Actor::Model,
         "user" => Actor::Person,
-        "" | "worker" | "companion" | "fault" | "conductor" | "stage" | "kernel" | "shutdown" => Actor::Other,
+        "" | "worker" | "companion" | "fault" | "stage" | "kernel" | "shutdown" => Actor::Other,
         _ if who.starts_with("agent.") || who.starts_with("agent~") => Actor::Process,
         _ if who.strip_prefix("person").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit())) => Actor::Person,
         _ => Actor::Strategy,

@@ -9,11 +9,11 @@ use super::{Code, CommandError};
 use crate::pool::Pool;
 use crate::{fakes, worker, workers};
 use clap::Args;
+use rehang_os::Kernel;
 use rehang_scenario::{Scenario, Stage, Style, Terminal};
 use rehang_stage::{
     Job, Proofs,
     bare::{self, Bare},
-    world::World,
 };
 use rehang_trace::{What, ndjson};
 use std::io::Write;
@@ -73,7 +73,7 @@ impl Bench {
             "#,
         )?;
         let fakes = fakes()?;
-        let mut world = worker::world(Stage::Lockstep, &fakes).map_err(CommandError::Fault)?;
+        let mut kernel = worker::kernel(Stage::Lockstep, &fakes).map_err(CommandError::Fault)?;
         let argv = rehang_fakes::tool::argv(&[rehang_scenario::Step::Print("hello".into())], "program");
         let floor_of = Bare::new(&fakes, &argv, &[])?;
         let job = Job { proofs: Proofs::Claimed, ..Job::new(&scenario, "none", terminal, 1) };
@@ -81,7 +81,7 @@ impl Bench {
         for _ in 0..self.rounds {
             floors.push(floor_of.run(terminal == Terminal::Tty)?.whole);
             let began = Instant::now();
-            steps = once(world.as_mut(), &job)?.1;
+            steps = once(kernel.as_mut(), &job)?.1;
             cells.push(began.elapsed());
         }
         let (cell, floor) = (us(median(&mut cells)), us(median(&mut floors)));
@@ -104,9 +104,9 @@ impl Bench {
             "#,
         )?;
         let fakes = fakes()?;
-        let mut world = worker::world(Stage::Lockstep, &fakes).map_err(CommandError::Fault)?;
+        let mut kernel = worker::kernel(Stage::Lockstep, &fakes).map_err(CommandError::Fault)?;
         let job = Job { proofs: Proofs::Claimed, ..Job::new(&scenario, "watcher@pr3", Terminal::Null, 1) };
-        let plan = rehang_fakes::Plan {
+        let plan = rehang_scenario::plan::Plan {
             agent: scenario.agent.clone(),
             turns: scenario.turns.clone(),
             faults: Vec::new(),
@@ -115,7 +115,7 @@ impl Bench {
             stored: None,
         };
         let plan = serde_json::to_string(&plan).map_err(|e| CommandError::Fault(e.to_string()))?;
-        let env = [(rehang_fakes::plan::PLAN_ENV.to_owned(), plan)];
+        let env = [(rehang_scenario::plan::PLAN_ENV.to_owned(), plan)];
         let floor_of = Bare::new(&fakes, &rehang_fakes::opencode::argv(&scenario.agent, &[], "go"), &env)?;
         let request = |method, path, body: &[u8]| {
             let headers = [("connection", "close"), ("content-type", "application/json")];
@@ -129,7 +129,7 @@ impl Bench {
         let (mut cells, mut floors, mut trips) = (Vec::new(), Vec::new(), 0);
         for _ in 0..(self.rounds / 20).max(5) {
             let began = Instant::now();
-            let (trace, _) = once(world.as_mut(), &job)?;
+            let (trace, _) = once(kernel.as_mut(), &job)?;
             cells.push(began.elapsed());
             trips = trace.events.iter().filter(|e| matches!(e.what, What::Request { .. })).count();
             let count = u32::try_from(trips).unwrap_or(u32::MAX);
@@ -156,13 +156,13 @@ fn sim(out: &mut dyn Write) -> Result<(), CommandError> {
         "#,
     )?;
     let job = Job { proofs: Proofs::Claimed, ..Job::new(&scenario, "none", Terminal::Null, 1) };
-    let mut world = rehang_stage::sim::Kernel::new();
-    let (trace, _) = once(&mut world, &job)?;
+    let mut kernel = rehang_os::sim::SimKernel::new(rehang_fakes::program);
+    let (trace, _) = once(&mut kernel, &job)?;
     // processor time: what other processes take of this core is not the cells'
     let began = bare::cpu_time();
     let (mut cells, mut bytes) = (0_u32, 0);
     while bare::cpu_time() - began < Duration::from_secs(2) {
-        let (trace, _) = once(&mut world, &job)?;
+        let (trace, _) = once(&mut kernel, &job)?;
         bytes += ndjson::sha256(&trace).len();
         cells += 1;
     }
@@ -236,8 +236,8 @@ fn matrix(out: &mut dyn Write) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn once(world: &mut dyn World, job: &Job<'_>) -> Result<(rehang_trace::Trace, u64), CommandError> {
-    let record = rehang_stage::run(world, job).map_err(|e| CommandError::Fault(e.to_string()))?;
+fn once(kernel: &mut dyn Kernel, job: &Job<'_>) -> Result<(rehang_trace::Trace, u64), CommandError> {
+    let record = rehang_stage::run(kernel, job).map_err(|e| CommandError::Fault(e.to_string()))?;
     Ok((record.trace, record.steps))
 }
 

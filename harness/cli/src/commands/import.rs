@@ -10,8 +10,8 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rehang_judge::Row;
 use rehang_logs::{End, Format, Imported, LogForm, Options, limits};
+use rehang_os::sim::SimKernel;
 use rehang_scenario::{Arm, Scenario, Stage, to_toml};
-use rehang_stage::sim::Kernel;
 use rehang_trace::{Trace, ndjson};
 use serde_json::json;
 use std::fs::File;
@@ -150,7 +150,7 @@ pub fn tried(imported: &Imported) -> Tried {
         let expect = scenario.expect.first().cloned().ok_or("no rule")?;
         let wanted = Wanted { id: "imported".to_owned(), strategy: "none".to_owned(), arm: Arm::Main, expect };
         let unit = Unit::of("imported", scenario, &[Stage::Sim], vec![wanted]);
-        let answer = unit::run(&unit, &mut |_| Ok(Box::new(Kernel::new())));
+        let answer = unit::run(&unit, &mut |_| Ok(Box::new(SimKernel::new(rehang_fakes::program))));
         let cell = answer.cells.into_iter().next().ok_or("no cell ran")?;
         cell.row.ok_or_else(|| cell.fault.unwrap_or_default())
     };

@@ -23,7 +23,7 @@ pub mod upstream;
 pub mod why;
 pub mod wrapper;
 
-use rehang_fakes::real::machine;
+use rehang_os::linux::machine;
 
 /// A span on the command line: `30s`, `10m`.
 ///

@@ -10,9 +10,12 @@ use crate::wrapper::{Cell, Fitting, Judged, TERMINALS, Wrapper as Tested, Wrappe
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
-use rehang_fakes::real::machine;
-use rehang_judge::score::{Score, Scoreboard};
-use rehang_judge::{Row, timeline};
+use rehang_judge::{
+    Row,
+    score::{Score, Scoreboard},
+    timeline,
+};
+use rehang_os::linux::machine;
 use rehang_scenario::{Arm, Scenario, Span, Style, Terminal};
 use rehang_stage::threads::side_by_side;
 use serde_json::json;

@@ -4,8 +4,7 @@
 //! runner that started it, and takes the wrapper with it.
 
 use crate::supervise::tree;
-use rehang_fakes::real::journal::monotonic_ms;
-use rehang_fakes::real::machine;
+use rehang_os::{alone::journal::monotonic_ms, linux::machine};
 use rehang_scenario::Terminal;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};

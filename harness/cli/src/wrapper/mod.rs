@@ -10,15 +10,11 @@ mod told;
 
 use call::Call;
 use cell::{Job, Ran};
-use rehang_fakes::{
-    Plan,
-    real::{
-        journal::{self, Line, Said},
-        machine,
-        stand_in::StandIn,
-    },
-};
+use rehang_fakes::stand_in::StandIn;
 use rehang_judge::{CellFacts, Outcome, Score, Verdict, classify, judge};
+use rehang_os::alone::journal::{self, Line, Said};
+use rehang_os::linux::machine;
+use rehang_scenario::plan::Plan;
 use rehang_scenario::{Agent, Arm, Claude, ClaudeMode, Scenario, Span, Stage, Terminal, file::Family, turns::Turn};
 use rehang_stage::judged::{Setting, facts, judged};
 use rehang_trace::{Trace, ndjson};
@@ -229,7 +225,7 @@ impl Wrapper {
             rehearsal.inherits = inherits;
         }
         let (mut cells, mut left_out) = (Vec::new(), BTreeMap::new());
-        let mut world = rehang_stage::sim::Kernel::new();
+        let mut kernel = rehang_os::sim::SimKernel::new(rehang_fakes::program);
         for family in families {
             for variant in &family.variants {
                 let name = crate::commands::path::named(&family.name, &variant.name);
@@ -239,7 +235,7 @@ impl Wrapper {
                         continue;
                     }
                     for terminal in &scenario.terminals {
-                        match self.fits(&mut world, &name, scenario, arm, *terminal, &rehearsals) {
+                        match self.fits(&mut kernel, &name, scenario, arm, *terminal, &rehearsals) {
                             Ok(cell) => cells.push(cell),
                             Err(why) => *left_out.entry(why).or_default() += 1,
                         }
@@ -252,7 +248,7 @@ impl Wrapper {
 
     fn fits(
         &self,
-        world: &mut rehang_stage::sim::Kernel,
+        kernel: &mut rehang_os::sim::SimKernel,
         name: &str,
         scenario: &Scenario,
         arm: Arm,
@@ -289,7 +285,7 @@ impl Wrapper {
         met.terminals = vec![agents];
         let job = job(&met, agents);
         let setting = Setting { name, stage: Stage::Sim, arm, healthy: Span::ZERO };
-        let baseline = judged(world, &job, &setting, None)?.verdict;
+        let baseline = judged(kernel, &job, &setting, None)?.verdict;
         let last = if baseline.outcome.is_hung() { baseline.last_progress } else { baseline.ended };
         let limit = u64::try_from(self.deadline.as_millis()).unwrap_or(u64::MAX).saturating_mul(u64::from(self.speed));
         // what takes half of the time and more leaves the wrapper none to show what it does

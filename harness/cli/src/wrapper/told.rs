@@ -4,8 +4,8 @@
 //! it was not. What of it is true is for the judge to say, from what the agents state of themselves.
 
 use super::cell::Ran;
-use rehang_fakes::real::journal::{Line, Said};
 use rehang_judge::{Breach, Outcome, Verdict};
+use rehang_os::alone::journal::{Line, Said};
 use rehang_scenario::{Invariant, VTime};
 use rehang_trace::{Ended, Event, Fact, Trace, What};
 use std::collections::BTreeMap;
@@ -77,7 +77,7 @@ pub fn trace(lines: &[Line], ran: &Ran, name: &str, speed: u32) -> Trace {
         .collect();
     let Some(exit) = ran.exit else {
         let what = What::Ended(Ended::Horizon("the wrapper was still there at the deadline".to_owned()));
-        events.push(Event { t, who: "conductor".to_owned(), what });
+        events.push(Event { t, who: "scheduler".to_owned(), what });
         return Trace { events };
     };
     // one that said no end and is not there any more was ended by somebody, and here that is the wrapper
@@ -104,7 +104,7 @@ pub fn trace(lines: &[Line], ran: &Ran, name: &str, speed: u32) -> Trace {
     // what a wrapper does with the result is its own affair: what it had is what the agent gave
     let what = What::Settled { outcome: outcome.to_owned(), cause, text: result };
     events.push(Event { t, who: name.to_owned(), what });
-    events.push(Event { t, who: "conductor".to_owned(), what: What::Ended(Ended::Settled) });
+    events.push(Event { t, who: "scheduler".to_owned(), what: What::Ended(Ended::Settled) });
     for (who, program) in left {
         events.push(Event { t, who, what: What::Left { what: format!("process {program}") } });
     }

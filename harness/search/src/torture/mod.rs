@@ -13,8 +13,9 @@ pub use found::{Found, Held};
 use crate::case::{Case, NONE};
 use crate::source::Source;
 use rehang_judge::timeline;
+use rehang_os::Kernel;
 use rehang_scenario::{Arm, Scenario, Span, Stage};
-use rehang_stage::{Job, Proofs, Setting, judged, world::World};
+use rehang_stage::{Job, Proofs, Setting, judged};
 use rehang_trace::{Ended, Trace, What};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -199,12 +200,12 @@ pub fn orders(seed: u64, nth: u64, stages: &[Stage]) -> Vec<Order> {
 ///
 /// Every cell runs twice on each stage, the second time with the cycle of a lasso played once more; a lasso then has to
 /// hold where none is claimed.
-pub fn examine(order: &Order, worlds: &mut dyn FnMut(Stage) -> Result<Box<dyn World>, String>) -> Answer {
+pub fn examine(order: &Order, kernels: &mut dyn FnMut(Stage) -> Result<Box<dyn Kernel>, String>) -> Answer {
     let mut answer = Answer::default();
     let mut first: BTreeMap<&str, Trace> = BTreeMap::new();
     for &stage in &order.stages {
-        let mut world = match worlds(stage) {
-            Ok(world) => world,
+        let mut kernel = match kernels(stage) {
+            Ok(kernel) => kernel,
             Err(why) => {
                 answer.see(Breach::InternalError, NONE, stage, why);
                 continue;
@@ -213,7 +214,7 @@ pub fn examine(order: &Order, worlds: &mut dyn FnMut(Stage) -> Result<Box<dyn Wo
         for stack in &order.stacks {
             for (proofs, run) in [(Proofs::Claimed, "first"), (Proofs::Replayed, "second")] {
                 answer.tally.runs += 1;
-                let trace = match play(world.as_mut(), order, stack, stage, proofs, order.steps_max) {
+                let trace = match play(kernel.as_mut(), order, stack, stage, proofs, order.steps_max) {
                     Ok(trace) => trace,
                     Err(why) => {
                         answer.see(Breach::InternalError, stack, stage, why);
@@ -237,7 +238,7 @@ pub fn examine(order: &Order, worlds: &mut dyn FnMut(Stage) -> Result<Box<dyn Wo
     let lassos = first.iter().filter(|(_, trace)| matches!(ended(trace), Some(Ended::Lasso { .. })));
     for (stack, trace) in lassos {
         answer.tally.runs += 1;
-        match unproved(order, stack, worlds) {
+        match unproved(order, stack, kernels) {
             Err(why) => answer.see(Breach::InternalError, stack, Stage::Sim, why),
             Ok(on) => {
                 if let Some(what) = refutes(&on) {
@@ -255,14 +256,14 @@ pub fn examine(order: &Order, worlds: &mut dyn FnMut(Stage) -> Result<Box<dyn Wo
 fn unproved(
     order: &Order,
     stack: &str,
-    worlds: &mut dyn FnMut(Stage) -> Result<Box<dyn World>, String>,
+    kernels: &mut dyn FnMut(Stage) -> Result<Box<dyn Kernel>, String>,
 ) -> Result<Trace, String> {
-    let mut world = worlds(Stage::Sim)?;
-    play(world.as_mut(), order, stack, Stage::Sim, Proofs::Off, order.steps_max.saturating_mul(PATIENCE))
+    let mut kernel = kernels(Stage::Sim)?;
+    play(kernel.as_mut(), order, stack, Stage::Sim, Proofs::Off, order.steps_max.saturating_mul(PATIENCE))
 }
 
 fn play(
-    world: &mut dyn World,
+    kernel: &mut dyn Kernel,
     order: &Order,
     stack: &str,
     stage: Stage,
@@ -275,10 +276,10 @@ fn play(
     };
     let job = Job { steps_max, proofs, ..Job::new(scenario, stack, terminal, seed) };
     let setting = Setting { name: "torture", stage, arm: Arm::Main, healthy: Span::ZERO };
-    judged(world, &job, &setting, None).map(|played| played.trace)
+    judged(kernel, &job, &setting, None).map(|played| played.trace)
 }
 
-/// How the conductor ended a cell.
+/// How the scheduler ended a cell.
 fn ended(trace: &Trace) -> Option<&Ended> {
     trace.events.iter().rev().find_map(|event| match &event.what {
         What::Ended(ended) => Some(ended),

@@ -1,10 +1,10 @@
 use super::*;
+use rehang_os::sim::SimKernel;
 use rehang_scenario::{VTime, load};
-use rehang_stage::sim::Kernel;
 
-fn sim(stage: Stage) -> Result<Box<dyn World>, String> {
+fn sim(stage: Stage) -> Result<Box<dyn Kernel>, String> {
     match stage {
-        Stage::Sim => Ok(Box::new(Kernel::new())),
+        Stage::Sim => Ok(Box::new(SimKernel::new(rehang_fakes::program))),
         other => Err(format!("no {} here", other.name())),
     }
 }
@@ -63,7 +63,7 @@ fn a_stage_that_cannot_be_had_is_an_internal_error() {
 #[test]
 fn what_goes_on_to_an_end_refutes_a_lasso() {
     let ending = |ended| {
-        let event = rehang_trace::Event { t: VTime(7_000), who: "conductor".to_owned(), what: What::Ended(ended) };
+        let event = rehang_trace::Event { t: VTime(7_000), who: "scheduler".to_owned(), what: What::Ended(ended) };
         refutes(&Trace { events: vec![event] })
     };
     let lasso = Ended::Lasso { waits: Vec::new(), cycle_ms: 1 };

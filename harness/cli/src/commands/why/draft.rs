@@ -3,8 +3,10 @@
 //! Invariant: every draft is a right file (`rehang check`), and under no strategy it hangs where the process hung. What the
 //! fakes cannot play is said so, and no file is written.
 
-use rehang_probe::data::{Agent, Ask};
-use rehang_probe::{Diagnosis, Look, Verdict};
+use rehang_probe::{
+    Diagnosis, Look, Verdict,
+    data::{Agent, Ask},
+};
 
 /// The draft, as TOML.
 ///
@@ -217,9 +219,9 @@ mod tests {
             let select = Select { scenarios: vec![file], strategy: vec!["none".to_owned()], ..Select::default() };
             let selected = select.select(&[Stage::Sim], Style::Plain).expect("selected");
             assert!(selected.problems.is_empty(), "{signature} {mechanism}: {:?}\n{text}", selected.problems);
-            let mut world = |stage| crate::worker::world(stage, std::path::Path::new("/nowhere"));
+            let mut kernel = |stage| crate::worker::kernel(stage, std::path::Path::new("/nowhere"));
             for unit in &selected.units {
-                for cell in crate::unit::run(unit, &mut world).cells {
+                for cell in crate::unit::run(unit, &mut kernel).cells {
                     let row = cell.row.unwrap_or_else(|| panic!("{signature}: {:?}\n{text}", cell.fault));
                     assert!(row.expected, "{signature} {mechanism}: {} {:?}\n{text}", row.outcome, row.blocked_on);
                 }

@@ -9,7 +9,7 @@ use super::{Code, CommandError};
 use crate::outputs;
 use anstyle::{AnsiColor, Style};
 use clap::Args;
-use rehang_fakes::real::machine;
+use rehang_os::linux::machine;
 use rehang_probe::{Evidence, Limits, Look, Options, Pid, ProbeError, Sure, Verdict};
 use rehang_scenario::Span;
 use std::io::Write;

@@ -1,0 +1,267 @@
+//! A folder to put in front of `PATH`: what a fake plays that is started from there, under an agent's own name.
+//!
+//! Invariant: the folder alone decides. A caller that clears the environment gets the same hang, and `REHANG_PLAN`
+//! of an outer fake does not reach into it.
+
+use rehang_os::alone::Setup;
+use rehang_scenario::{Agent, Claude, Fault, Opencode, Scenario, plan::Plan};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::ffi::{CStr, OsStr};
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// The file beside the links.
+pub const FILE: &str = "rehang-plan.json";
+/// The names under which a folder offers the fakes.
+pub const OFFERED: [&str; 8] =
+    ["claude", "opencode", "altimate", "pawwork", "fake-claude", "fake-opencode", "fake-altimate", "fake-pawwork"];
+/// The longest file, in bytes: a plan is smaller than the scenario file that it came from.
+const FILE_BYTES: u64 = 8 * 1_024 * 1_024;
+
+/// What a folder says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StandIn {
+    /// What is played. Agents that it does not name play the same turns as their default releases.
+    pub plan: Plan,
+    /// Variables that the scenario gives its agent; what the caller has set stands.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Arguments that the scenario gives its agent, added where the caller has not given them.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// Where the fakes write down what happens (see [`rehang_os::alone::journal`]).
+    #[serde(default)]
+    pub journal: Option<PathBuf>,
+    /// How many times as fast as the wall clock the fakes' own clock runs.
+    #[serde(default = "one")]
+    pub speed: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl StandIn {
+    /// A folder's file for a scenario.
+    ///
+    /// # Errors
+    /// What of it a fake that runs alone cannot play, in words for a summary of what was left out.
+    pub fn of(scenario: &Scenario) -> Result<StandIn, &'static str> {
+        for fault in &scenario.faults {
+            match fault {
+                Fault::Model(_) => {
+                    return Err("its fault is on the model's stream, and a fake that runs alone has no model server");
+                }
+                Fault::Process(_) => return Err("its fault strikes a process from outside, and a fake runs alone"),
+                Fault::Wrapper(_) | Fault::Worker(_) | Fault::Pgrep(_) => {
+                    return Err("its fault is the wrapper's, and the wrapper is the user's own");
+                }
+                Fault::Event(_) | Fault::Post(_) | Fault::Get(_) | Fault::Tool(_) | Fault::Queue(_) => {}
+            }
+        }
+        Ok(StandIn {
+            plan: Plan {
+                agent: scenario.agent.clone(),
+                turns: scenario.turns.clone(),
+                faults: scenario.faults.clone(),
+                inside: Vec::new(),
+                model_port: None,
+                stored: None,
+            },
+            env: scenario.env.clone(),
+            args: scenario.args.clone(),
+            journal: None,
+            speed: 1,
+        })
+    }
+
+    /// Lays the folder out: the file, and a link to the fakes under each of their names. A folder of the same content
+    /// stays as it is for those who use it meanwhile.
+    ///
+    /// # Errors
+    /// A folder that cannot be written; something in it that is not ours to replace.
+    pub fn lay_out(&self, folder: &Path, fakes: &Path) -> io::Result<()> {
+        std::fs::create_dir_all(folder)?;
+        for name in OFFERED {
+            let link = folder.join(name);
+            match std::fs::read_link(&link) {
+                Ok(to) if to == fakes => continue,
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                    let text = format!("{} is there and no link; name another folder", link.display());
+                    return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
+                }
+                _ => {}
+            }
+            replace(&link, |new| std::os::unix::fs::symlink(fakes, new))?;
+        }
+        let text = serde_json::to_vec_pretty(self)?;
+        let file = folder.join(FILE);
+        if std::fs::read(&file).is_ok_and(|there| there == text) {
+            return Ok(());
+        }
+        replace(&file, |new| std::fs::write(new, &text))
+    }
+
+    /// The plan for a fake of this name: another agent than the scenario's plays the same turns as its default release.
+    pub fn plan_for(&self, name: &str) -> Plan {
+        let mut plan = self.plan.clone();
+        let fits = match &plan.agent {
+            Agent::Claude(_) => name.ends_with("claude"),
+            Agent::Opencode(_) => name.ends_with("opencode"),
+            Agent::Altimate(_) => name.ends_with("altimate"),
+            Agent::Pawwork(_) => name.ends_with("pawwork"),
+            Agent::Program(_) => true,
+        };
+        if !fits {
+            plan.agent = match name.trim_start_matches("fake-") {
+                "claude" => {
+                    Agent::Claude(Claude { release: "2.0.77".to_owned(), mode: rehang_scenario::ClaudeMode::default() })
+                }
+                "altimate" => Agent::Altimate(Default::default()),
+                "pawwork" => Agent::Pawwork(Default::default()),
+                _ => Agent::Opencode(Opencode {
+                    release: "1.2.15".to_owned(),
+                    mode: Default::default(),
+                    client: Default::default(),
+                }),
+            };
+        }
+        plan
+    }
+
+    /// What stands beside the file that this process was started from; none where it was started from elsewhere.
+    ///
+    /// # Errors
+    /// A file that is there and cannot be read.
+    pub fn of_this_process() -> io::Result<Option<StandIn>> {
+        match started_from() {
+            Some(path) => StandIn::beside(&path),
+            None => Ok(None),
+        }
+    }
+
+    /// What stands beside a file.
+    ///
+    /// # Errors
+    /// A file that is there and cannot be read.
+    pub fn beside(path: &Path) -> io::Result<Option<StandIn>> {
+        let path = path.with_file_name(FILE);
+        let file = match std::fs::File::open(&path) {
+            Ok(file) => file,
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        let mut bytes = Vec::new();
+        file.take(FILE_BYTES).read_to_end(&mut bytes)?;
+        let read = serde_json::from_slice(&bytes);
+        read.map(Some)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("{}: {error}", path.display())))
+    }
+
+    /// The command line that a fake of this folder plays for the one that it was given.
+    pub fn argv(&self, argv: &[String]) -> Vec<String> {
+        if let Agent::Program(steps) = &self.plan.agent {
+            return crate::tool::argv(steps, "program");
+        }
+        let mut all = argv.to_vec();
+        if !self.args.is_empty() && self.args.iter().any(|arg| !argv.contains(arg)) {
+            all.extend(self.args.iter().cloned());
+        }
+        all
+    }
+
+    /// The environment that it has then.
+    pub fn env(&self, mut given: Vec<(String, String)>) -> Vec<(String, String)> {
+        for (key, value) in &self.env {
+            if !given.iter().any(|(k, _)| k == key) {
+                given.push((key.clone(), value.clone()));
+            }
+        }
+        given
+    }
+}
+
+/// What the folder that this process was started from says of a command line: see [`Folder`](rehang_os::alone::Folder).
+///
+/// # Errors
+/// A file that is there and cannot be read.
+pub fn setup(argv: &[String], env: &[(String, String)]) -> io::Result<Option<Setup>> {
+    let Some(folder) = StandIn::of_this_process()? else { return Ok(None) };
+    let name = argv.first().map_or("", |path| path.rsplit('/').next().unwrap_or(""));
+    Ok(Some(Setup {
+        argv: folder.argv(argv),
+        env: folder.env(env.to_vec()),
+        plan: folder.plan_for(name),
+        journal: folder.journal,
+        speed: folder.speed,
+    }))
+}
+
+/// Puts a new file or link where an old one may be, in one step.
+fn replace(path: &Path, make: impl Fn(&Path) -> io::Result<()>) -> io::Result<()> {
+    let new = path.with_extension(format!("{}.new", std::process::id()));
+    let _ = std::fs::remove_file(&new);
+    make(&new)?;
+    std::fs::rename(&new, path)
+}
+
+/// The path by which this process was started, links as they are: the kernel says it to each program (`AT_EXECFN`).
+fn started_from() -> Option<PathBuf> {
+    // SAFETY: the kernel's vector outlives the process; the value is 0 or the address of a NUL-terminated string.
+    let path = unsafe {
+        let at = libc::getauxval(libc::AT_EXECFN) as *const libc::c_char;
+        if at.is_null() {
+            return None;
+        }
+        CStr::from_ptr(at)
+    };
+    Some(PathBuf::from(OsStr::from_bytes(path.to_bytes())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rehang_scenario::{
+        ClaudeMode,
+        turns::{Step, Turn},
+    };
+
+    fn stand_in(agent: Agent, args: &[&str]) -> StandIn {
+        let plan = Plan {
+            agent,
+            turns: vec![Turn::Say("hi".to_owned())],
+            faults: Vec::new(),
+            inside: Vec::new(),
+            model_port: None,
+            stored: None,
+        };
+        let args = args.iter().map(|&arg| arg.to_owned()).collect();
+        StandIn { plan, env: [("A".to_owned(), "1".to_owned())].into(), args, journal: None, speed: 1 }
+    }
+
+    #[test]
+    fn arguments_are_added_once_and_what_the_caller_sets_stands() {
+        let claude = stand_in(
+            Agent::Claude(Claude { release: "2.0.77".to_owned(), mode: ClaudeMode::Print }),
+            &["--permission-mode", "plan"],
+        );
+        let argv = |words: &[&str]| claude.argv(&words.iter().map(|&w| w.to_owned()).collect::<Vec<_>>());
+        assert_eq!(argv(&["claude", "-p", "go"]), ["claude", "-p", "go", "--permission-mode", "plan"]);
+        let given = ["claude", "--permission-mode", "plan", "-p", "go"];
+        assert_eq!(argv(&given), given);
+        let pair = |k: &str, v: &str| (k.to_owned(), v.to_owned());
+        assert_eq!(claude.env(vec![pair("A", "2")]), [pair("A", "2")]);
+        assert_eq!(claude.env(Vec::new()), [pair("A", "1")]);
+    }
+
+    #[test]
+    fn a_program_stands_where_any_agent_would() {
+        let program = stand_in(Agent::Program(vec![Step::Hold]), &[]);
+        let argv = program.argv(&["claude".to_owned(), "-p".to_owned()]);
+        assert_eq!(argv[0], "fake-tool");
+    }
+}

@@ -1,0 +1,235 @@
+//! What the scheduler needs of a kernel: processes that run one at a time, and its own ends of their streams.
+//!
+//! Invariants: nothing runs but by [`Kernel::run`]; no call blocks for longer than a participant takes to come
+//! to its next wait; what a call changed stands in [`Kernel::happened`] when it returns.
+
+use crate::line_discipline::NotModelled;
+use crate::os::{Errno, Exit, Read, Sig, Write};
+use rehang_scenario::{Canon, Terminal, VTime, plan::Plan};
+use rehang_trace::Fact;
+
+/// A process: its place in the order of starts, from 0. The agent is 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Proc(pub u32);
+
+/// One of the scheduler's own descriptors: its end of a pipe, a terminal or a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Handle(pub u32);
+
+/// An agent to start. It becomes the leader of a session and of a process group of its own
+/// (in a background group of a session that a shell leads, with [`Terminal::TtyBackground`]).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Launch {
+    /// Its role: `agent`; a restarted one is `agent~2`.
+    pub role: String,
+    /// Its name and arguments.
+    pub argv: Vec<String>,
+    /// Its whole environment.
+    pub env: Vec<(String, String)>,
+    /// What it plays.
+    pub plan: Plan,
+    /// How its streams are connected.
+    pub terminal: Terminal,
+}
+
+/// The scheduler's ends of an agent's streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Streams {
+    /// The write end of its stdin, where that is a pipe that is open.
+    pub stdin: Option<Handle>,
+    /// The read end of its stdout.
+    pub stdout: Option<Handle>,
+    /// The read end of its stderr.
+    pub stderr: Option<Handle>,
+    /// The master of its terminal.
+    pub tty: Option<Handle>,
+}
+
+/// What a call changed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Happened {
+    /// The process it happened to, or that said it.
+    pub role: String,
+    /// What.
+    pub what: Change,
+}
+
+/// A change in the table of processes, or a word of a process.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    /// It was started by this role (empty: by the scheduler).
+    Spawned {
+        /// The parent.
+        parent: String,
+        /// Name and arguments.
+        argv: Vec<String>,
+    },
+    /// It ended.
+    Ended(Exit),
+    /// It was stopped by this signal.
+    Stopped(Sig),
+    /// It was continued.
+    Continued,
+    /// Its parent ended, and the subreaper took it.
+    Adopted,
+    /// It sent a signal to this role (a group: its leader's role and a star).
+    Signalled {
+        /// To whom.
+        to: String,
+        /// Which.
+        sig: Sig,
+    },
+    /// It states a fact.
+    Fact(Fact),
+}
+
+/// What was left when a cell was cleared away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    /// The process's role.
+    pub role: String,
+    /// Its name and arguments.
+    pub argv: Vec<String>,
+}
+
+/// rehang's own fault, or a fake that lies: never a verdict.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InternalError {
+    /// A participant said nothing for so long, in real time.
+    #[error("{role} was silent for {real_ms} ms while {doing}")]
+    Silent {
+        /// Who.
+        role: String,
+        /// How long.
+        real_ms: u64,
+        /// What it was to do.
+        doing: String,
+    },
+    /// A participant's announcement is not what the scheduler's own descriptors show.
+    #[error("{role} announced {announced}, but {seen}")]
+    Lie {
+        /// Who.
+        role: String,
+        /// What it announced.
+        announced: String,
+        /// What is so.
+        seen: String,
+    },
+    /// The kernel refused what the stage needs.
+    #[error("{what}: {why}")]
+    Kernel {
+        /// What was tried.
+        what: String,
+        /// The error.
+        why: String,
+    },
+    /// A fake could not be started.
+    #[error("{0}")]
+    Fake(String),
+    /// A hang was claimed, and its cycle does not play again as it did: the compared state is not whole.
+    #[error("a cycle of {cycle_ms} ms was taken for a lasso, but {why}")]
+    Proof {
+        /// How long the cycle is, in virtual time.
+        cycle_ms: u64,
+        /// What differs.
+        why: String,
+    },
+    /// The kernel took less than what it always takes.
+    #[error("{what}: it took {took} of {bytes} bytes")]
+    Short {
+        /// Who wrote to what.
+        what: String,
+        /// How much was written.
+        took: usize,
+        /// How much there was.
+        bytes: usize,
+    },
+    /// A terminal did something else than the model of its line discipline, in which lockstep trusts.
+    #[error("a terminal was to give {expected:?} to what was typed, and gave {seen:?}")]
+    Terminal {
+        /// The echo that was predicted, or how much there is to read.
+        expected: String,
+        /// What the kernel gave.
+        seen: String,
+    },
+    /// Something was typed that the terminals of no stage know.
+    #[error(transparent)]
+    NotModelled(#[from] NotModelled),
+}
+
+/// A kernel with processes on it: the simulated one, or the real one.
+pub trait Kernel {
+    /// Starts an agent. It has not run yet when this returns.
+    ///
+    /// # Errors
+    /// rehang's own fault.
+    fn start(&mut self, launch: &Launch) -> Result<(Proc, Streams), InternalError>;
+
+    /// The live processes that can run at `now`, in order: one of their descriptors is ready, a caught signal
+    /// or a child's end is there, their deadline has come, or they have never run.
+    fn ready(&mut self, now: VTime) -> Result<Vec<Proc>, InternalError>;
+
+    /// The earliest deadline that a process waits for.
+    fn deadline(&self) -> Option<VTime>;
+
+    /// Lets one process run until it waits, stops or ends. Its children have started (and not run) by then.
+    fn run(&mut self, proc: Proc, now: VTime) -> Result<(), InternalError>;
+
+    /// What has changed since the last call, in order.
+    fn happened(&mut self) -> Vec<Happened>;
+
+    /// A process's role.
+    fn role(&self, proc: Proc) -> &str;
+
+    /// Whether a process is alive (stopped is alive; a zombie is not).
+    fn alive(&self, proc: Proc) -> bool;
+
+    /// The process of this role.
+    fn find(&self, role: &str) -> Option<Proc>;
+
+    /// How many direct children a process has, as `pgrep -P` would count them: with zombies, in the order of starts.
+    fn children(&mut self, of: Proc) -> Result<u32, InternalError>;
+
+    /// Each live process's role and what it waits for (`stopped` where it is stopped), in the order of starts.
+    fn waits(&self) -> Vec<(String, String)>;
+
+    /// Sends a signal from the scheduler to a process, or to its process group. What it ends is over on return.
+    fn kill(&mut self, to: Proc, group: bool, sig: Sig) -> Result<(), InternalError>;
+
+    /// Reads up to `max` bytes from one of the scheduler's own descriptors.
+    fn read(&mut self, handle: Handle, max: usize) -> Result<Read, InternalError>;
+
+    /// Writes to one of the scheduler's own descriptors what it takes now.
+    fn write(&mut self, handle: Handle, bytes: &[u8]) -> Result<Write, InternalError>;
+
+    /// Closes one of the scheduler's own descriptors; a terminal's master is hung up. With `reset`, a connection
+    /// is reset. Closing twice is no error.
+    fn close(&mut self, handle: Handle, reset: bool) -> Result<(), InternalError>;
+
+    /// Whether the queue of whoever listens on this port takes another connection; so does that of nobody, who
+    /// refuses it.
+    fn has_room(&self, port: u16) -> bool;
+
+    /// Connects to a port on which a participant listens, and whose queue has room: one that has none lets a client
+    /// wait for as long as that lasts, on the kernel's own clock.
+    fn connect(&mut self, port: u16) -> Result<Result<Handle, Errno>, InternalError>;
+
+    /// Listens for participants (the model's server): a handle to accept on, and the port.
+    fn listen(&mut self) -> Result<(Handle, u16), InternalError>;
+
+    /// Takes a connection that waits.
+    fn accept(&mut self, handle: Handle) -> Result<Option<Handle>, InternalError>;
+
+    /// Writes the state of all processes and of everything in flight between them.
+    fn canon(&mut self, canon: &mut Canon) -> Result<(), InternalError>;
+
+    /// The live processes that hold the other end of one of the scheduler's own descriptors, in the order of starts.
+    fn holders(&self, handle: Handle) -> Vec<Proc>;
+
+    /// The live processes that listen on a port, in the order of starts.
+    fn listeners(&self) -> Vec<Proc>;
+
+    /// Ends whatever is left, closes all handles and waits until nothing remains; says which processes were
+    /// alive, in the order of starts. After it the world can start the next cell.
+    fn clear(&mut self) -> Result<Vec<Left>, InternalError>;
+}

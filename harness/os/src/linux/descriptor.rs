@@ -1,0 +1,240 @@
+//! Descriptors of the real kernel, never blocking.
+//!
+//! Invariant: what a persona opens has a real number of 10 or more, so that 0 to 4 are free to be what a child
+//! needs them to be. The persona sees its own numbers, the lowest free ones, as POSIX gives them.
+
+use crate::lockstep::protocol::Key;
+use crate::os::{Errno, FdKind, Read, Write};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::FileType;
+use rustix::termios::{LocalModes, OptionalActions};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+
+/// The lowest real number of a descriptor that we open.
+const LOWEST: RawFd = 10;
+
+/// The capacity of a pipe, in bytes (the default of Linux).
+pub const PIPE_BYTES: usize = 65_536;
+
+/// Moves a descriptor of ours out of the way; one that cannot be moved stays where it is.
+pub fn lift(fd: RawFd) -> RawFd {
+    if fd >= LOWEST {
+        return fd;
+    }
+    // SAFETY: `fd` is ours and open; the copy takes its place.
+    unsafe {
+        match libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, LOWEST) {
+            copy if copy >= 0 => {
+                libc::close(fd);
+                copy
+            }
+            _ => fd,
+        }
+    }
+}
+
+/// A descriptor with a number of 10 or more.
+pub fn lifted(fd: OwnedFd) -> OwnedFd {
+    use std::os::fd::IntoRawFd;
+    // SAFETY: `lift` gives back a descriptor that we own, and the old one is gone if it is another.
+    unsafe { OwnedFd::from_raw_fd(lift(fd.into_raw_fd())) }
+}
+
+/// A number of 10 or more for a descriptor that may be below.
+pub struct Lifted {
+    number: RawFd,
+    copied: bool,
+}
+
+impl Lifted {
+    /// The descriptor itself, or a copy of it.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn new(fd: RawFd) -> io::Result<Lifted> {
+        if fd >= LOWEST {
+            return Ok(Lifted { number: fd, copied: false });
+        }
+        // SAFETY: duplicating a number touches no memory; one that is not open is an error.
+        match unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, LOWEST) } {
+            number if number >= 0 => Ok(Lifted { number, copied: true }),
+            _ => match io::Error::last_os_error() {
+                // a limit of open files that is below the number asked for (fcntl(2))
+                error if error.raw_os_error() == Some(libc::EINVAL) => Err(io::Error::from_raw_os_error(libc::EMFILE)),
+                error => Err(error),
+            },
+        }
+    }
+
+    /// The number.
+    pub fn number(&self) -> RawFd {
+        self.number
+    }
+}
+
+impl Drop for Lifted {
+    fn drop(&mut self) {
+        if self.copied {
+            // SAFETY: the copy is ours.
+            unsafe {
+                libc::close(self.number);
+            }
+        }
+    }
+}
+
+/// A descriptor of this process.
+#[derive(Debug)]
+pub struct Descriptor {
+    fd: OwnedFd,
+    /// What it is.
+    pub kind: FdKind,
+    /// What it refers to.
+    pub key: Key,
+    blocks: bool,
+}
+
+impl Descriptor {
+    /// One of the three standard streams; none where it is not open.
+    pub fn standard(number: RawFd) -> Option<Descriptor> {
+        // SAFETY: 0 to 2 are borrowed only to look at them; one that is not open is an error of `fstat`.
+        let stat = rustix::fs::fstat(unsafe { BorrowedFd::borrow_raw(number) }).ok()?;
+        // SAFETY: it is open, and nobody else in this process uses it from here on.
+        let fd = unsafe { OwnedFd::from_raw_fd(number) };
+        let flags = rustix::fs::fcntl_getfl(&fd).ok()?;
+        let (kind, key) = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Fifo => {
+                let writes = flags.contains(rustix::fs::OFlags::WRONLY);
+                (FdKind::Pipe, if writes { Key::PipeWrite(stat.st_ino) } else { Key::PipeRead(stat.st_ino) })
+            }
+            FileType::CharacterDevice if rustix::termios::isatty(&fd) => {
+                (FdKind::Tty, Key::Tty(terminal_of(fd.as_fd()).unwrap_or(stat.st_rdev)))
+            }
+            FileType::Socket => (FdKind::Socket, Key::Other),
+            _ => (FdKind::Null, Key::Other),
+        };
+        Some(Descriptor { fd, kind, key, blocks: !flags.contains(rustix::fs::OFlags::NONBLOCK) })
+    }
+
+    /// One that was opened here and does not block.
+    pub fn opened(fd: OwnedFd, kind: FdKind, key: Key) -> Descriptor {
+        Descriptor { fd: lifted(fd), kind, key, blocks: false }
+    }
+
+    /// The descriptor itself.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    /// Reads.
+    pub fn read(&self, max: usize) -> Read {
+        if self.blocks && !is_there(self.fd(), PollFlags::IN) {
+            return Read::Later;
+        }
+        read(self.fd(), max)
+    }
+
+    /// Writes. What may block takes at most a page at a time: a pipe that `poll` calls writable has one.
+    pub fn write(&self, bytes: &[u8]) -> Write {
+        if bytes.is_empty() {
+            return Write::Took(0);
+        }
+        if !self.blocks {
+            return write(self.fd(), bytes, self.kind);
+        }
+        if !is_there(self.fd(), PollFlags::OUT) {
+            return Write::Later;
+        }
+        write(self.fd(), &bytes[..bytes.len().min(4_096)], self.kind)
+    }
+}
+
+/// Whether something is there to read or room to write, or an error or end that a call would show.
+pub fn is_there(fd: BorrowedFd<'_>, what: PollFlags) -> bool {
+    let mut polled = [PollFd::from_borrowed_fd(fd, what)];
+    let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let count = rustix::io::retry_on_intr(|| poll(&mut polled, Some(&zero)));
+    count.is_ok_and(|n| n > 0)
+}
+
+/// Reads what is there.
+pub fn read(fd: BorrowedFd<'_>, max: usize) -> Read {
+    let mut space = [MaybeUninit::uninit(); PIPE_BYTES];
+    let space = &mut space[..max.clamp(1, PIPE_BYTES)];
+    match rustix::io::retry_on_intr(|| rustix::io::read(fd, &mut *space).map(|(bytes, _)| bytes.to_vec())) {
+        Ok(bytes) if bytes.is_empty() => Read::Eof,
+        Ok(bytes) => Read::Data(bytes),
+        Err(rustix::io::Errno::AGAIN) => Read::Later,
+        Err(error) => Read::Failed(errno(error)),
+    }
+}
+
+/// Writes what is taken.
+pub fn write(fd: BorrowedFd<'_>, bytes: &[u8], kind: FdKind) -> Write {
+    match rustix::io::retry_on_intr(|| rustix::io::write(fd, bytes)) {
+        Ok(0) | Err(rustix::io::Errno::AGAIN) => Write::Later,
+        Ok(n) => Write::Took(n),
+        // the kernel says EPIPE where the reset came behind the other side's end: to a persona it is one thing
+        Err(rustix::io::Errno::PIPE) if kind == FdKind::Socket => Write::Failed(Errno::Reset),
+        Err(error) => Write::Failed(errno(error)),
+    }
+}
+
+/// The error that a persona knows.
+pub fn errno(error: rustix::io::Errno) -> Errno {
+    use rustix::io::Errno as E;
+    match error {
+        E::PIPE => Errno::Pipe,
+        E::BADF => Errno::BadFd,
+        E::NOTTY => Errno::NoTty,
+        E::NXIO | E::NODEV => Errno::NoDevice,
+        E::PERM | E::ACCESS => Errno::NotPermitted,
+        E::SRCH | E::CHILD => Errno::NoProcess,
+        E::CONNREFUSED => Errno::Refused,
+        E::CONNRESET => Errno::Reset,
+        E::TOOBIG => Errno::TooBig,
+        _ => Errno::Io,
+    }
+}
+
+/// A pipe of 65,536 bytes, both ends non-blocking: read end, write end, inode.
+///
+/// # Errors
+/// The kernel's; a user over its soft limit of pipe pages gets smaller ones.
+pub fn pipe() -> io::Result<(OwnedFd, OwnedFd, u64)> {
+    let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC | rustix::pipe::PipeFlags::NONBLOCK)?;
+    if rustix::pipe::fcntl_getpipe_size(&read)? != PIPE_BYTES {
+        let size = rustix::pipe::fcntl_setpipe_size(&read, PIPE_BYTES)?;
+        if size != PIPE_BYTES {
+            return Err(io::Error::other(format!("a pipe of {size} bytes instead of {PIPE_BYTES}")));
+        }
+    }
+    let inode = rustix::fs::fstat(&read)?.st_ino;
+    Ok((lifted(read), lifted(write), inode))
+}
+
+/// The device number of the terminal that this descriptor leads to, in the encoding of `stat`.
+///
+/// # Errors
+/// The kernel's.
+pub fn terminal_of(fd: BorrowedFd<'_>) -> Result<u64, rustix::io::Errno> {
+    use std::os::fd::AsRawFd;
+    let mut device: libc::c_uint = 0;
+    // SAFETY: TIOCGDEV writes one number.
+    match unsafe { libc::ioctl(fd.as_raw_fd(), libc::TIOCGDEV, &raw mut device) } {
+        0 => Ok(u64::from(device)),
+        _ => Err(rustix::io::Errno::from_raw_os_error(std::io::Error::last_os_error().raw_os_error().unwrap_or(0))),
+    }
+}
+
+/// Sets a terminal to echo, whole lines and signals by key.
+///
+/// # Errors
+/// The kernel's; `EINTR` after a stop.
+pub fn set_mode(fd: BorrowedFd<'_>) -> Result<(), rustix::io::Errno> {
+    let mut termios = rustix::termios::tcgetattr(fd)?;
+    termios.local_modes.insert(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
+    rustix::termios::tcsetattr(fd, OptionalActions::Now, &termios)
+}

@@ -1,0 +1,614 @@
+//! The real kernel as a persona sees it, under a scheduler or alone.
+//!
+//! Invariant: no call blocks but one that the scheduler answers. Under a scheduler everything that another
+//! process or the scheduler could notice is announced before the scheduler is heard again.
+
+use super::descriptor::{self, Descriptor};
+use super::machine;
+use super::process::{give_up, hear, leave};
+use super::signals::{self, Signals};
+use super::spawn::{self, Order, Stream};
+use crate::alone::journal::{self, Journal, PLACE_ENV};
+use crate::exec;
+use crate::lockstep::protocol::{Channel, Ended, Key, Moved, Place, Said, To, Told, TtyReads, hash};
+use crate::os::{
+    BACKLOG, Child, Disposition, Errno, Exit, Fd, FdKind, Group, Os, Programs, Read, SOCKET_WINDOW, Sig, Spawn, Stdio,
+    TTY_QUOTA, Target, Write, tty_takes,
+};
+use rehang_scenario::{VTime, plan::PLAN_ENV};
+use rehang_trace::{Fact, What};
+use rustix::fs::{Mode, OFlags};
+use rustix::net::{AddressFamily, SocketAddrV4, SocketFlags, SocketType};
+use rustix::process::{Pid, WaitId, WaitIdOptions};
+use std::collections::BTreeMap;
+use std::ffi::CString;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::time::Instant;
+
+/// Something that stops this process: it is done when the program waits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Stop {
+    Read(u32),
+    SetMode(u32),
+    Kill(i32, Sig),
+}
+
+pub(crate) struct Kid {
+    pid: Pid,
+    reaped: bool,
+    /// Alone, its end is awaited on this.
+    pub(crate) pidfd: Option<OwnedFd>,
+}
+
+/// The scheduler, and the lifeline to hand on.
+pub(crate) struct Scheduler {
+    pub channel: Channel,
+    pub lifeline: OwnedFd,
+    pub lies: bool,
+    /// The cell's own address of loopback.
+    pub address: Ipv4Addr,
+}
+
+pub(crate) struct RealOs {
+    pub(crate) scheduler: Option<Scheduler>,
+    pub(crate) now: VTime,
+    began: Instant,
+    role: String,
+    env: Vec<(String, String)>,
+    pub(crate) fds: BTreeMap<u32, Descriptor>,
+    pub(crate) kids: Vec<Kid>,
+    pub(crate) signals: Signals,
+    pub(crate) at_end: Option<Stop>,
+    held: BTreeMap<Key, u32>,
+    moved: BTreeMap<Key, Moved>,
+    tty_reads: BTreeMap<Key, TtyReads>,
+    tty_quota: usize,
+    /// How much connections and terminals still take in this resume, under a scheduler: without a word a whole window,
+    /// and the quota.
+    room: BTreeMap<Key, usize>,
+    programs: Programs,
+    exe: CString,
+    /// Alone: how many times as fast as the wall clock its clock runs.
+    speed: u32,
+    journal: Option<Journal>,
+}
+
+impl RealOs {
+    pub(crate) fn new(
+        programs: Programs,
+        scheduler: Option<Scheduler>,
+        role: String,
+        env: Vec<(String, String)>,
+    ) -> RealOs {
+        let mut os = RealOs {
+            scheduler,
+            now: VTime::ZERO,
+            began: Instant::now(),
+            role,
+            env,
+            fds: BTreeMap::new(),
+            kids: Vec::new(),
+            signals: Signals::inherited(),
+            at_end: None,
+            held: BTreeMap::new(),
+            moved: BTreeMap::new(),
+            tty_reads: BTreeMap::new(),
+            tty_quota: TTY_QUOTA,
+            room: BTreeMap::new(),
+            programs,
+            exe: own_binary(),
+            speed: 1,
+            journal: None,
+        };
+        for number in 0..3 {
+            if let Some(descriptor) = Descriptor::standard(number) {
+                *os.held.entry(descriptor.key).or_default() += 1;
+                os.fds.insert(number.cast_unsigned(), descriptor);
+            }
+        }
+        os
+    }
+
+    /// Without a scheduler: the pace of its clock, and where it writes down what happens.
+    pub(crate) fn runs_alone(&mut self, speed: u32, journal: Option<Journal>) {
+        (self.speed, self.journal) = (speed, journal);
+    }
+
+    pub(crate) fn journal(&self) -> Option<&Journal> {
+        self.journal.as_ref()
+    }
+
+    /// Begins a resume.
+    pub(crate) fn begin(&mut self, now: Option<VTime>, room: Vec<(Key, usize)>) {
+        let ms = || u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let wall = || VTime(ms().saturating_mul(u64::from(self.speed)));
+        self.now = now.unwrap_or_else(wall);
+        self.tty_quota = TTY_QUOTA;
+        self.room = room.into_iter().collect();
+    }
+
+    /// What a descriptor refers to.
+    pub(crate) fn key(&self, fd: u32) -> Option<Key> {
+        self.fds.get(&fd).map(|d| d.key)
+    }
+
+    /// Puts an announcement into the parcel.
+    pub(crate) fn say(&mut self, said: Said) {
+        if let Some(scheduler) = &mut self.scheduler {
+            scheduler.channel.put(&said);
+        }
+    }
+
+    /// Puts what was moved into the parcel.
+    pub(crate) fn say_moved(&mut self) {
+        let moved = std::mem::take(&mut self.moved);
+        let lies = self.scheduler.as_ref().is_some_and(|c| c.lies);
+        for (key, mut moved) in moved {
+            if lies && matches!(key, Key::PipeWrite(_) | Key::Tty(_)) {
+                moved.wrote += 1;
+            }
+            self.say(Said::Moved(key, moved));
+        }
+        for (key, reads) in std::mem::take(&mut self.tty_reads) {
+            self.say(Said::TtyRead(key, reads));
+        }
+    }
+
+    /// Sends the parcel. Without a scheduler at the other end there is nothing left to do.
+    pub(crate) fn send(&mut self, socket: Option<&OwnedFd>) {
+        if let Some(scheduler) = &mut self.scheduler {
+            let fds: Vec<_> = socket.iter().map(|fd| fd.as_fd()).collect();
+            if scheduler.channel.send(&fds).is_err() {
+                leave(1);
+            }
+        }
+    }
+
+    fn address(&self) -> Ipv4Addr {
+        self.scheduler.as_ref().map_or(Ipv4Addr::LOCALHOST, |c| c.address)
+    }
+
+    /// An error that no scenario means: under a scheduler the machine is to blame, not the agent. `why` adds the
+    /// remedy.
+    fn unmeant(&self, what: &str, error: rustix::io::Errno, why: fn(&std::io::Error) -> String) -> Errno {
+        if self.scheduler.is_some() {
+            give_up(&format!("{what}: {}", why(&error.into())));
+        }
+        descriptor::errno(error)
+    }
+
+    /// Announces, and waits for the answer; `Now` where there is nobody to ask.
+    fn ask(&mut self, said: Said) -> Told {
+        self.say_moved();
+        self.say(said);
+        self.send(None);
+        match &mut self.scheduler {
+            None => Told::Now,
+            Some(scheduler) => hear(&mut scheduler.channel),
+        }
+    }
+
+    fn install(&mut self, descriptor: Descriptor) -> Fd {
+        let key = descriptor.key;
+        let free = (0..).find(|fd| !self.fds.contains_key(fd)).unwrap_or(u32::MAX);
+        self.fds.insert(free, descriptor);
+        let held = self.held.entry(key).or_default();
+        *held += 1;
+        if *held == 1 {
+            self.say(Said::Opened(key));
+        }
+        Fd(free)
+    }
+
+    fn wrote(&mut self, key: Key, bytes: &[u8]) {
+        if self.scheduler.is_some() {
+            let moved = self.moved.entry(key).or_default();
+            moved.wrote += bytes.len() as u64;
+            // where one write ends and the next begins decides what a pipe still takes
+            moved.hash = hash(hash(moved.hash, &bytes.len().to_le_bytes()), bytes);
+        }
+    }
+
+    /// Whether a terminal is this process's own and some other group has its foreground.
+    fn in_background(&self, fd: u32) -> bool {
+        let Some(descriptor) = self.fds.get(&fd).filter(|d| d.kind == FdKind::Tty) else { return false };
+        let foreground = rustix::termios::tcgetpgrp(descriptor.fd());
+        foreground.is_ok_and(|group| group != rustix::process::getpgrp())
+    }
+
+    /// Whether a terminal access is to wait until the end of the resume, for it stops this process.
+    fn is_put_off(&mut self, stop: Stop, fd: u32, sig: Sig) -> bool {
+        let Some(key) = self.key(fd) else { return false };
+        if self.scheduler.is_none() || !self.in_background(fd) {
+            return false;
+        }
+        let put_off = self.ask(Said::MayStop(key, signals::number(sig))) == Told::AtEnd;
+        if put_off {
+            self.at_end = Some(stop);
+        }
+        put_off
+    }
+
+    /// Does what stops this process; comes back when it is continued.
+    pub(crate) fn do_stop(&mut self, stop: Stop) {
+        match stop {
+            Stop::Read(fd) => {
+                if let Some(descriptor) = self.fds.get(&fd) {
+                    let mut none = [0_u8; 0];
+                    // an empty read is checked for its right to the terminal like any other, and takes nothing
+                    let _ = signals::interrupted_by_cont(|| rustix::io::read(descriptor.fd(), &mut none));
+                }
+            }
+            Stop::SetMode(fd) => {
+                if let Some(descriptor) = self.fds.get(&fd) {
+                    let _ = signals::interrupted_by_cont(|| descriptor::set_mode(descriptor.fd()));
+                }
+            }
+            Stop::Kill(pid, sig) => drop(signals::send(pid, sig)),
+        }
+    }
+
+    fn kid(&self, child: Child) -> Option<&Kid> {
+        self.kids.get((child.0 as usize).checked_sub(1)?)
+    }
+
+    fn stream(&self, stdio: Stdio) -> (Stream, Option<Key>) {
+        match stdio {
+            Stdio::Null => (Stream::Null, None),
+            Stdio::Closed => (Stream::Closed, None),
+            Stdio::Fd(fd) => match self.fds.get(&fd.0) {
+                Some(descriptor) => (Stream::Fd(descriptor.fd().as_raw_fd()), Some(descriptor.key)),
+                None => (Stream::Closed, None),
+            },
+        }
+    }
+}
+
+/// The path of this process's own binary: what it is started from may have been replaced meanwhile.
+fn own_binary() -> CString {
+    let path = rustix::fs::readlink("/proc/self/exe", Vec::new()).ok();
+    path.filter(|p| !p.as_bytes().ends_with(b" (deleted)")).unwrap_or_else(|| c"/proc/self/exe".to_owned())
+}
+
+impl Os for RealOs {
+    fn now(&self) -> VTime {
+        self.now
+    }
+
+    fn env(&self, key: &str) -> Option<String> {
+        self.env.iter().find(|(k, _)| k == key).map(|(_, value)| value.clone())
+    }
+
+    fn envs(&self) -> Vec<(String, String)> {
+        self.env.clone()
+    }
+
+    fn role(&self) -> &str {
+        &self.role
+    }
+
+    fn read(&mut self, fd: Fd, max: usize) -> Read {
+        if self.is_put_off(Stop::Read(fd.0), fd.0, Sig::Ttin) {
+            return Read::Later;
+        }
+        let Some(descriptor) = self.fds.get(&fd.0) else { return Read::Failed(Errno::BadFd) };
+        if self.scheduler.is_none() && self.in_background(fd.0) {
+            // the kernel stops it here, and does so until it is brought to the foreground
+            self.do_stop(Stop::Read(fd.0));
+            return Read::Later;
+        }
+        let read = descriptor.read(max);
+        if self.scheduler.is_some() {
+            match (&read, descriptor.kind) {
+                (Read::Data(bytes), FdKind::Tty) => {
+                    self.tty_reads.entry(descriptor.key).or_default().add(max, bytes);
+                }
+                (Read::Eof, FdKind::Tty) => self.tty_reads.entry(descriptor.key).or_default().add(max, &[]),
+                (Read::Data(bytes), _) => self.moved.entry(descriptor.key).or_default().read += bytes.len() as u64,
+                _ => {}
+            }
+        }
+        read
+    }
+
+    fn write(&mut self, fd: Fd, bytes: &[u8]) -> Write {
+        let Some(descriptor) = self.fds.get(&fd.0) else { return Write::Failed(Errno::BadFd) };
+        let (kind, key) = (descriptor.kind, descriptor.key);
+        let counted = kind == FdKind::Socket && self.scheduler.is_some();
+        let limit = match kind {
+            FdKind::Tty => {
+                let room = self.room.get(&key).copied().unwrap_or(usize::MAX);
+                tty_takes(&bytes[..bytes.len().min(self.tty_quota)], room)
+            }
+            FdKind::Socket if counted => self.room.get(&key).copied().unwrap_or(SOCKET_WINDOW),
+            _ => bytes.len(),
+        };
+        let bytes = &bytes[..bytes.len().min(limit)];
+        if limit == 0 {
+            return Write::Later;
+        }
+        let written = descriptor.write(bytes);
+        if counted && (written == Write::Later || matches!(written, Write::Took(n) if n < bytes.len())) {
+            give_up(&format!("a connection takes less than {} bytes: {written:?}", bytes.len()));
+        }
+        if let Write::Took(n) = written {
+            match kind {
+                FdKind::Tty => {
+                    self.tty_quota -= n;
+                    if let Some(room) = self.room.get_mut(&key) {
+                        *room -= n + bytes[..n].iter().filter(|b| **b == b'\n').count();
+                    }
+                }
+                FdKind::Socket if counted => drop(self.room.insert(key, limit - n)),
+                _ => {}
+            }
+            self.wrote(key, &bytes[..n]);
+        }
+        written
+    }
+
+    fn close(&mut self, fd: Fd) {
+        let Some(descriptor) = self.fds.remove(&fd.0) else { return };
+        let key = descriptor.key;
+        drop(descriptor);
+        let held = self.held.entry(key).or_default();
+        *held = held.saturating_sub(1);
+        if *held == 0 {
+            self.held.remove(&key);
+            self.say(Said::Closed(key));
+        }
+    }
+
+    fn kind(&self, fd: Fd) -> FdKind {
+        self.fds.get(&fd.0).map_or(FdKind::Closed, |d| d.kind)
+    }
+
+    fn pipe(&mut self) -> (Fd, Fd) {
+        match descriptor::pipe() {
+            Ok((read, write, inode)) => {
+                let read = self.install(Descriptor::opened(read, FdKind::Pipe, Key::PipeRead(inode)));
+                let write = self.install(Descriptor::opened(write, FdKind::Pipe, Key::PipeWrite(inode)));
+                (read, write)
+            }
+            Err(error) => give_up(&format!("making a pipe: {}", machine::pipe(&error))),
+        }
+    }
+
+    fn open_tty(&mut self) -> Result<Fd, Errno> {
+        let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let fd = rustix::fs::open("/dev/tty", flags, Mode::empty()).map_err(|error| match error {
+            // a session without a terminal, which is what scenarios are about
+            rustix::io::Errno::NXIO => descriptor::errno(error),
+            error => self.unmeant("opening /dev/tty", error, machine::open),
+        })?;
+        // the descriptor of `/dev/tty` has a device number of its own; the terminal that it stands for has another
+        let device = descriptor::terminal_of(fd.as_fd()).map_err(descriptor::errno)?;
+        Ok(self.install(Descriptor::opened(fd, FdKind::Tty, Key::Tty(device))))
+    }
+
+    fn set_tty(&mut self, fd: Fd) -> Write {
+        if self.kind(fd) != FdKind::Tty {
+            return Write::Failed(Errno::NoTty);
+        }
+        if self.is_put_off(Stop::SetMode(fd.0), fd.0, Sig::Ttou) {
+            return Write::Later;
+        }
+        let Some(descriptor) = self.fds.get(&fd.0) else { return Write::Failed(Errno::NoTty) };
+        match signals::interrupted_by_cont(|| descriptor::set_mode(descriptor.fd())) {
+            Ok(()) => Write::Took(1),
+            Err(rustix::io::Errno::INTR) => Write::Later,
+            Err(error) => Write::Failed(descriptor::errno(error)),
+        }
+    }
+
+    fn tty_size(&self, fd: Fd) -> Option<(u16, u16)> {
+        let size = rustix::termios::tcgetwinsize(self.fds.get(&fd.0)?.fd()).ok()?;
+        Some((size.ws_row, size.ws_col))
+    }
+
+    fn listen(&mut self) -> Result<(Fd, u16), Errno> {
+        let (socket, port) = listen(self.address()).map_err(|e| self.unmeant("listening", e, machine::loopback))?;
+        if self.scheduler.is_none()
+            && let Err(why) = machine::has_loopback()
+        {
+            // listening works without it, and nobody would ever come
+            give_up(&why);
+        }
+        Ok((self.install(Descriptor::opened(socket, FdKind::Socket, Key::Listener(port))), port))
+    }
+
+    fn accept(&mut self, fd: Fd) -> Option<Fd> {
+        let descriptor = self.fds.get(&fd.0)?;
+        let Key::Listener(port) = descriptor.key else { return None };
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let (socket, peer) = match rustix::net::acceptfrom_with(descriptor.fd(), flags) {
+            Ok(accepted) => accepted,
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::CONNABORTED) => return None,
+            Err(error) => {
+                self.unmeant("accepting", error, machine::open);
+                return None;
+            }
+        };
+        let peer = SocketAddrV4::try_from(peer?).ok()?;
+        let _ = rustix::net::sockopt::set_tcp_nodelay(&socket, true);
+        let listener = Key::Listener(port);
+        if self.scheduler.is_some() {
+            self.moved.entry(listener).or_default().read += 1;
+        }
+        Some(self.install(Descriptor::opened(socket, FdKind::Socket, Key::Server(peer.port(), port))))
+    }
+
+    fn connect(&mut self, port: u16) -> Result<Fd, Errno> {
+        let (socket, ours) = connect(self.address(), port).map_err(|error| match error {
+            rustix::io::Errno::CONNREFUSED | rustix::io::Errno::CONNRESET => descriptor::errno(error),
+            error => self.unmeant("connecting", error, machine::loopback),
+        })?;
+        Ok(self.install(Descriptor::opened(socket, FdKind::Socket, Key::Client(ours, port))))
+    }
+
+    fn spawn(&mut self, spawn: Spawn) -> Result<Child, Errno> {
+        let plan = spawn.env.iter().find(|(key, _)| key == PLAN_ENV);
+        let plan = plan.and_then(|(_, json)| serde_json::from_str(json).ok());
+        let mut env = spawn.env;
+        let number = self.kids.len() + 1;
+        env.extend(self.journal.as_ref().map(|j| (PLACE_ENV.to_owned(), format!("{}.{number}", j.place()))));
+        (self.programs)(&spawn.argv, plan.as_ref()).map_err(|_| Errno::NoProcess)?;
+        if !exec::fits(&spawn.argv, &env) {
+            return Err(Errno::TooBig);
+        }
+        let streams = [spawn.stdin, spawn.stdout, spawn.stderr].map(|stdio| self.stream(stdio));
+        let holds = streams.iter().filter_map(|(_, key)| *key).collect();
+        let closed = (0..3).filter(|&n| matches!(streams[n as usize].0, Stream::Closed)).collect();
+        let control = match &self.scheduler {
+            None => None,
+            Some(scheduler) => {
+                let pair = Channel::pair();
+                let (ours, theirs) =
+                    pair.map_err(|error| self.unmeant("making a control socket", error, machine::open))?;
+                Some((ours, theirs, scheduler.lifeline.as_raw_fd()))
+            }
+        };
+        let (group, place) = match spawn.group {
+            Group::Inherit => (spawn::Group::Inherit, Place::Inherit),
+            Group::New => (spawn::Group::Group, Place::Group),
+            Group::Session => (spawn::Group::Session, Place::Session),
+        };
+        let pid = spawn::spawn(&Order {
+            exe: &self.exe,
+            argv: &spawn.argv,
+            env: &env,
+            streams: streams.map(|(stream, _)| stream),
+            group,
+            terminal: None,
+            control: control.as_ref().map(|(_, theirs, lifeline)| (theirs.as_raw_fd(), *lifeline)),
+            ignored: self.signals.ignored(),
+        });
+        let pid = match pid {
+            Ok(pid) => pid,
+            // a fake alone may have been told nonsense; a machine that is at its limit is none
+            Err(error) if self.scheduler.is_none() && machine::remedy_of_start(&error).is_none() => {
+                return Err(Errno::NoProcess);
+            }
+            Err(error) => {
+                let name = spawn.argv.first().map_or("", String::as_str);
+                give_up(&format!("starting {name}: {}", machine::start(&error)))
+            }
+        };
+        let kid = Pid::from_raw(pid).ok_or(Errno::NoProcess)?;
+        let pidfd = match &control {
+            Some(_) => None,
+            None => rustix::process::pidfd_open(kid, rustix::process::PidfdFlags::empty()).ok(),
+        };
+        self.kids.push(Kid { pid: kid, reaped: false, pidfd });
+        if let Some((ours, theirs, _)) = control {
+            drop(theirs);
+            self.say_moved();
+            self.say(Said::Spawned { pid, argv: spawn.argv, place, closed, holds });
+            self.send(Some(&ours.into_socket()));
+        }
+        Ok(Child(u32::try_from(self.kids.len()).unwrap_or(u32::MAX)))
+    }
+
+    fn try_wait(&mut self, child: Child) -> Option<Exit> {
+        let kid = self.kid(child).filter(|kid| !kid.reaped)?;
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+        let status = rustix::io::retry_on_intr(|| rustix::process::waitid(WaitId::Pid(kid.pid), options)).ok()??;
+        let exit = match (status.exit_status(), status.terminating_signal()) {
+            (Some(code), _) => Exit::Code(code as u8),
+            (_, Some(number)) => Exit::Signal(Sig::from_number(number).unwrap_or(Sig::Kill)),
+            _ => return None,
+        };
+        if let Some(kid) = self.kids.get_mut(child.0 as usize - 1) {
+            kid.reaped = true;
+            kid.pidfd = None;
+        }
+        if let (Some(journal), Exit::Signal(sig)) = (&self.journal, exit) {
+            // one that is killed cannot say so itself
+            journal.write(journal::Said::Killed { child: child.0, sig: sig.name().to_owned() });
+        }
+        self.say(Said::Reaped(child.0, Ended::from(exit)));
+        Some(exit)
+    }
+
+    fn kill(&mut self, target: Target, sig: Sig) -> Result<(), Errno> {
+        let pid_of = |child| self.kid(child).map(|kid| (kid.pid.as_raw_nonzero().get(), kid.reaped));
+        let (to, pid) = match target {
+            Target::Child(child) => match pid_of(child) {
+                Some((pid, false)) => (To::Child(child.0), pid),
+                _ => return Err(Errno::NoProcess),
+            },
+            Target::ChildGroup(child) => (To::ChildGroup(child.0), -pid_of(child).ok_or(Errno::NoProcess)?.0),
+            Target::Itself => (To::Itself, std::process::id().cast_signed()),
+            Target::OwnGroup => (To::OwnGroup, 0),
+        };
+        if self.ask(Said::Kill(to, signals::number(sig))) == Told::AtEnd {
+            self.at_end = Some(Stop::Kill(pid, sig));
+            return Ok(());
+        }
+        let sent = signals::send(pid, sig);
+        let error = sent.as_ref().err().and_then(std::io::Error::raw_os_error).unwrap_or(0);
+        self.ask(Said::Did(error));
+        match error {
+            0 => Ok(()),
+            error => Err(descriptor::errno(rustix::io::Errno::from_raw_os_error(error))),
+        }
+    }
+
+    fn setsid(&mut self) -> Result<(), Errno> {
+        rustix::process::setsid().map_err(descriptor::errno)?;
+        self.say(Said::Setsid);
+        Ok(())
+    }
+
+    fn on_signal(&mut self, sig: Sig, disposition: Disposition) {
+        self.signals.set(sig, disposition);
+        self.say(Said::Disposition(signals::number(sig), disposition as u8));
+    }
+
+    fn take_signal(&mut self) -> Option<Sig> {
+        let sig = self.signals.take()?;
+        self.say(Said::Took(signals::number(sig)));
+        Some(sig)
+    }
+
+    fn note(&mut self, fact: Fact) {
+        if let Some(journal) = &self.journal {
+            journal.write(journal::Said::What(What::Fact(fact)));
+            return;
+        }
+        self.say(Said::Fact(fact));
+    }
+}
+
+/// A listening socket on a free port of an address of loopback, and the port.
+///
+/// # Errors
+/// The kernel's.
+pub fn listen(address: Ipv4Addr) -> rustix::io::Result<(OwnedFd, u16)> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
+    // a port whose old connections are still in TIME_WAIT is free to listen on
+    rustix::net::sockopt::set_socket_reuseaddr(&socket, true)?;
+    rustix::net::bind(&socket, &SocketAddrV4::new(address, 0))?;
+    rustix::net::listen(&socket, BACKLOG)?;
+    let port = port_of(rustix::net::getsockname(&socket)?);
+    Ok((socket, port))
+}
+
+/// A connection to a port of an address of loopback, and its own port. On loopback the kernel answers at once, whoever listens.
+///
+/// # Errors
+/// The kernel's.
+pub fn connect(address: Ipv4Addr, port: u16) -> rustix::io::Result<(OwnedFd, u16)> {
+    let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    rustix::io::retry_on_intr(|| rustix::net::connect(&socket, &SocketAddrV4::new(address, port)))?;
+    rustix::net::sockopt::set_tcp_nodelay(&socket, true)?;
+    rustix::io::ioctl_fionbio(&socket, true)?;
+    let ours = port_of(rustix::net::getsockname(&socket)?);
+    Ok((socket, ours))
+}
+
+fn port_of(address: rustix::net::SocketAddrAny) -> u16 {
+    SocketAddrV4::try_from(address).map_or(0, |a| a.port())
+}

@@ -1,0 +1,284 @@
+//! The real kernel: processes, pipes, terminals, sessions and loopback as Linux has them, in virtual time.
+//!
+//! Invariant: one participant runs at a time, and all others sit in one `recvmsg`. What enters a trace of bytes,
+//! ends and exits comes from the scheduler's own descriptors and pidfds; announcements say what they cannot show,
+//! and are checked against them. Needs Linux 5.4 (pidfd, `waitid(P_PIDFD)`), `/proc` and `/dev/pts`.
+
+mod address;
+mod canon;
+mod objects;
+pub mod participant;
+pub mod protocol;
+mod start;
+mod streams;
+mod table;
+mod tty;
+mod turn;
+
+use crate::kernel::{Handle, Happened, InternalError, Kernel, Launch, Left, Proc, Streams};
+use crate::linux::signals;
+use crate::lockstep::protocol::Key;
+use crate::os::{Errno, Read, Sig, Write};
+use address::Claim;
+use objects::Objects;
+use rehang_scenario::{Canon, VTime};
+use std::collections::BTreeMap;
+use std::ffi::CString;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use streams::Own;
+use table::{Aim, Process, Session, State};
+use tty::Terminal;
+
+/// How long a participant may say nothing, in real time: a hundred thousand times what it takes.
+const WATCHDOG: Duration = Duration::from_secs(10);
+
+/// Adoption, and what a forked child holds until it becomes a fake, are a whole process's: one kernel at a time.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// The real kernel with nothing on it but what a cell starts.
+pub struct LockstepKernel {
+    fakes: CString,
+    /// What participants hold of the lifeline, and the end whose closing kills them.
+    lifeline: (OwnedFd, OwnedFd),
+    watchdog: Duration,
+    /// The address of loopback that is this kernel's own.
+    claim: Claim,
+    processes: Vec<Process>,
+    sessions: BTreeMap<i32, Session>,
+    objects: Objects,
+    handles: Vec<Option<Own>>,
+    /// Terminals by device, those that were hung up included.
+    terminals: BTreeMap<u64, Terminal>,
+    happened: Vec<Happened>,
+    /// Stops of the cell so far.
+    stops: u64,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl LockstepKernel {
+    /// A kernel that starts its participants from the binary `fakes` (one whose `main` calls
+    /// [`rehang_os::linux::dispatch`]). A process has one kernel at a time: this waits for another thread's to be
+    /// dropped, so a thread must not ask for a second one while it has one. Makes the process a subreaper, and sets SIGCHLD to its default.
+    ///
+    /// # Errors
+    /// A binary that is not there; a kernel that refuses, with the remedy.
+    pub fn new(fakes: &Path) -> Result<LockstepKernel, InternalError> {
+        let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        start::kernel(fakes, turn)
+    }
+
+    /// Sets how long a participant may say nothing, in real time.
+    #[must_use]
+    pub fn with_watchdog(mut self, watchdog: Duration) -> LockstepKernel {
+        self.watchdog = watchdog;
+        self
+    }
+
+    fn is_ready(&mut self, proc: Proc, now: VTime) -> Result<bool, InternalError> {
+        let process = self.get(proc);
+        if process.stopped.is_some() {
+            return Ok(false);
+        }
+        match process.state {
+            State::New => return Ok(true),
+            State::Waiting => {}
+            State::Zombie(_) | State::Gone => return Ok(false),
+        }
+        let wait = &process.wait;
+        let ended = |child: &Proc| {
+            let child = self.get(*child);
+            child.parent == Some(proc) && matches!(child.state, State::Zombie(_))
+        };
+        if process.retries
+            || !process.pending.is_empty()
+            || wait.until.is_some_and(|until| until <= now)
+            || (wait.child && process.children.iter().any(ended))
+        {
+            return Ok(true);
+        }
+        let mut unknown = false;
+        for (_, key) in &wait.read {
+            match self.has_input(*key) {
+                Some(true) => return Ok(true),
+                Some(false) => {}
+                None => unknown = true,
+            }
+        }
+        for (_, key) in &wait.write {
+            match key {
+                Key::PipeWrite(_) => unknown = true,
+                Key::Client(..) | Key::Server(..) if self.objects.room(*key) == 0 => {}
+                Key::Tty(device) if self.terminals.get(device).is_some_and(|t| !t.writable()) => {}
+                _ => return Ok(true),
+            }
+        }
+        let epoch = self.objects.epoch;
+        if !unknown || self.get(proc).checked == Some(epoch) {
+            return Ok(false);
+        }
+        let ready = self.check(proc)?;
+        if !ready {
+            self.get_mut(proc).checked = Some(epoch);
+        }
+        Ok(ready)
+    }
+
+    /// Whether there is something to read, where announcements say it.
+    fn has_input(&self, key: Key) -> Option<bool> {
+        match key {
+            Key::Other => Some(true),
+            Key::PipeWrite(_) => Some(false),
+            Key::Listener(port) => Some(self.objects.waiting(port) > 0),
+            Key::Client(..) | Key::Server(..) => Some(self.is_soon(key)),
+            Key::PipeRead(_) => self.objects.inbound(key).filter(|flow| flow.unread()).map(|_| true),
+            Key::Tty(device) => self.terminals.get(&device).map(Terminal::readable),
+        }
+    }
+
+    /// Whether the kernel has, or will have at once, something to read on a socket.
+    fn is_soon(&self, key: Key) -> bool {
+        match key {
+            Key::Listener(port) => self.objects.waiting(port) > 0,
+            Key::Client(..) | Key::Server(..) => self.objects.inbound(key).is_some_and(|f| f.unread() || f.ended),
+            _ => false,
+        }
+    }
+
+    fn send(&self, aim: Aim, sig: Sig) -> Result<(), InternalError> {
+        let pid = match aim {
+            Aim::One(proc) => self.get(proc).pid,
+            Aim::Group(pgid) => -pgid,
+        };
+        signals::send(pid, sig)
+            .map_err(|e| InternalError::Kernel { what: format!("sending {}", sig.name()), why: e.to_string() })
+    }
+}
+
+impl Kernel for LockstepKernel {
+    fn start(&mut self, launch: &Launch) -> Result<(Proc, Streams), InternalError> {
+        self.start_agent(launch)
+    }
+
+    fn ready(&mut self, now: VTime) -> Result<Vec<Proc>, InternalError> {
+        let mut ready = Vec::new();
+        for proc in self.all() {
+            if self.is_ready(proc, now)? {
+                ready.push(proc);
+            }
+        }
+        Ok(ready)
+    }
+
+    fn deadline(&self) -> Option<VTime> {
+        self.processes.iter().filter_map(Process::deadline).min()
+    }
+
+    fn run(&mut self, proc: Proc, now: VTime) -> Result<(), InternalError> {
+        self.turn(proc, now)
+    }
+
+    fn happened(&mut self) -> Vec<Happened> {
+        std::mem::take(&mut self.happened)
+    }
+
+    fn role(&self, proc: Proc) -> &str {
+        &self.get(proc).role
+    }
+
+    fn alive(&self, proc: Proc) -> bool {
+        self.get(proc).alive()
+    }
+
+    fn find(&self, role: &str) -> Option<Proc> {
+        self.all().find(|&p| self.get(p).role == role)
+    }
+
+    fn children(&mut self, of: Proc) -> Result<u32, InternalError> {
+        if !self.get(of).alive() {
+            return Ok(0);
+        }
+        let pid = self.get(of).pid;
+        let path = format!("/proc/{pid}/task/{pid}/children");
+        match std::fs::read_to_string(&path) {
+            Ok(pids) => Ok(u32::try_from(pids.split_whitespace().count()).unwrap_or(u32::MAX)),
+            Err(error) => Err(InternalError::Kernel {
+                what: path,
+                why: format!("{error}; the kernel must be built with CONFIG_PROC_CHILDREN, and /proc must be mounted"),
+            }),
+        }
+    }
+
+    fn waits(&self) -> Vec<(String, String)> {
+        let label = |p: &Process| match p.state {
+            _ if p.stopped.is_some() => "stopped".to_owned(),
+            State::Waiting => p.wait.on.clone(),
+            _ => String::new(),
+        };
+        self.processes.iter().filter(|p| p.alive()).map(|p| (p.role.clone(), label(p))).collect()
+    }
+
+    fn kill(&mut self, to: Proc, group: bool, sig: Sig) -> Result<(), InternalError> {
+        let aim = if group { Aim::Group(self.get(to).pgid) } else { Aim::One(to) };
+        if self.aimed(aim).is_empty() {
+            return Ok(());
+        }
+        self.send(aim, sig)?;
+        self.follow(aim, sig)
+    }
+
+    fn read(&mut self, handle: Handle, max: usize) -> Result<Read, InternalError> {
+        self.read_own(handle, max)
+    }
+
+    fn write(&mut self, handle: Handle, bytes: &[u8]) -> Result<Write, InternalError> {
+        self.write_own(handle, bytes)
+    }
+
+    fn close(&mut self, handle: Handle, reset: bool) -> Result<(), InternalError> {
+        self.close_own(handle, reset)
+    }
+
+    fn has_room(&self, port: u16) -> bool {
+        self.has_room_at(port)
+    }
+
+    fn connect(&mut self, port: u16) -> Result<Result<Handle, Errno>, InternalError> {
+        self.connect_own(port)
+    }
+
+    fn listen(&mut self) -> Result<(Handle, u16), InternalError> {
+        self.listen_own()
+    }
+
+    fn accept(&mut self, handle: Handle) -> Result<Option<Handle>, InternalError> {
+        self.accept_own(handle)
+    }
+
+    fn canon(&mut self, canon: &mut Canon) -> Result<(), InternalError> {
+        self.write_state(canon)
+    }
+
+    fn holders(&self, handle: Handle) -> Vec<Proc> {
+        let Some(other) = self.other_end(handle) else { return Vec::new() };
+        self.all().filter(|&p| self.get(p).alive() && self.get(p).holds.contains(&other)).collect()
+    }
+
+    fn listeners(&self) -> Vec<Proc> {
+        let listens = |p: &Process| p.alive() && p.holds.iter().any(|held| matches!(held, Key::Listener(_)));
+        self.all().filter(|&p| listens(self.get(p))).collect()
+    }
+
+    fn clear(&mut self) -> Result<Vec<Left>, InternalError> {
+        self.clear_away()
+    }
+}
+
+impl Drop for LockstepKernel {
+    fn drop(&mut self) {
+        // whoever is left is killed by the lifeline at the latest
+        let _ = self.clear_away();
+    }
+}

@@ -1,0 +1,267 @@
+//! What participants announce of the objects between them: how much went through a pipe or a connection, and who
+//! still holds an end.
+//!
+//! Invariant: an announcement is believed about what nobody else can see, and checked wherever the scheduler has
+//! an end of its own: nobody can have read what was not written.
+
+use crate::lockstep::protocol::{Key, Moved, hash};
+use crate::os::SOCKET_WINDOW;
+use rehang_scenario::Canon;
+use std::collections::{BTreeMap, VecDeque};
+
+/// One direction of a pipe or connection.
+#[derive(Debug, Default)]
+pub struct Flow {
+    /// Bytes written, in all.
+    pub written: u64,
+    /// Bytes read, in all.
+    pub read: u64,
+    /// Nobody holds the writing end.
+    pub ended: bool,
+    /// The writes that are not wholly read: length, and hash of the content.
+    writes: VecDeque<(u64, u64)>,
+}
+
+impl Flow {
+    /// Whether there is something that was not read.
+    pub fn unread(&self) -> bool {
+        self.written > self.read
+    }
+
+    fn write(&mut self, bytes: u64, hash: u64) {
+        self.written += bytes;
+        self.writes.push_back((bytes, hash));
+    }
+
+    fn take(&mut self, bytes: u64) {
+        self.read += bytes;
+        // the first write that is not wholly read stays, with those behind it
+        let mut left = self.written.saturating_sub(self.read);
+        let mut keep = 0;
+        for (length, _) in self.writes.iter().rev() {
+            if left == 0 {
+                break;
+            }
+            keep += 1;
+            left = left.saturating_sub(*length);
+        }
+        while self.writes.len() > keep {
+            self.writes.pop_front();
+        }
+    }
+
+    fn canon(&self, canon: &mut Canon) {
+        let Flow { written, read, ended, writes } = self;
+        canon.num(written.saturating_sub(*read)).flag(*ended).num(writes.len() as u64);
+        for (length, hash) in writes {
+            canon.num(*length).num(*hash);
+        }
+    }
+}
+
+/// The two directions of what a key belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stream {
+    /// Through a pipe, by inode.
+    Pipe(u64),
+    /// To the side that accepted: the client's port, the listener's.
+    ToServer(u16, u16),
+    /// To the side that connected.
+    ToClient(u16, u16),
+}
+
+/// What a holder of this key reads from.
+pub fn inbound(key: Key) -> Option<Stream> {
+    match key {
+        Key::PipeRead(inode) => Some(Stream::Pipe(inode)),
+        Key::Client(client, server) => Some(Stream::ToClient(client, server)),
+        Key::Server(client, server) => Some(Stream::ToServer(client, server)),
+        Key::PipeWrite(_) | Key::Tty(_) | Key::Listener(_) | Key::Other => None,
+    }
+}
+
+/// What a holder of this key writes to.
+pub fn outbound(key: Key) -> Option<Stream> {
+    match key {
+        Key::PipeWrite(inode) => Some(Stream::Pipe(inode)),
+        Key::Client(client, server) => Some(Stream::ToServer(client, server)),
+        Key::Server(client, server) => Some(Stream::ToClient(client, server)),
+        Key::PipeRead(_) | Key::Tty(_) | Key::Listener(_) | Key::Other => None,
+    }
+}
+
+/// All objects of a cell.
+#[derive(Debug, Default)]
+pub struct Objects {
+    flows: BTreeMap<Stream, Flow>,
+    holders: BTreeMap<Key, u32>,
+    /// Connections that were made to a port and not yet accepted, by the client's port, in their order.
+    waiting: BTreeMap<u16, VecDeque<u16>>,
+    /// Counts whatever could make a descriptor ready that was not.
+    pub epoch: u64,
+}
+
+/// More was read than was written.
+#[derive(Debug, PartialEq, Eq)]
+pub struct TooMuch {
+    /// Bytes read, as announced.
+    pub read: u64,
+    /// Bytes written.
+    pub written: u64,
+}
+
+impl Objects {
+    /// One direction.
+    pub fn flow(&mut self, stream: Stream) -> &mut Flow {
+        self.flows.entry(stream).or_default()
+    }
+
+    /// What a holder of this key could read.
+    pub fn inbound(&self, key: Key) -> Option<&Flow> {
+        self.flows.get(&inbound(key)?)
+    }
+
+    /// So many connections to this port are not accepted.
+    pub fn waiting(&self, port: u16) -> u64 {
+        self.waiting.get(&port).map_or(0, |queue| queue.len() as u64)
+    }
+
+    /// The connections that wait at this listener, in their order, by the end that connected.
+    pub fn queue(&self, listener: Key) -> Vec<Key> {
+        let Key::Listener(port) = listener else { return Vec::new() };
+        self.waiting.get(&port).into_iter().flatten().map(|&client| Key::Client(client, port)).collect()
+    }
+
+    /// How many bytes the holder of this end can write now: what is on its way is bounded ([`SOCKET_WINDOW`]), unless
+    /// nobody can read it any more, which the kernel says by a reset.
+    pub fn room(&self, key: Key) -> usize {
+        let (Some(out), Some(back)) = (outbound(key), inbound(key)) else { return usize::MAX };
+        if self.flows.get(&back).is_some_and(|flow| flow.ended) {
+            return usize::MAX;
+        }
+        let unread = self.flows.get(&out).map_or(0, |flow| flow.written.saturating_sub(flow.read));
+        SOCKET_WINDOW.saturating_sub(usize::try_from(unread).unwrap_or(usize::MAX))
+    }
+
+    /// Somebody holds this now.
+    pub fn hold(&mut self, key: Key) {
+        *self.holders.entry(key).or_default() += 1;
+    }
+
+    /// Somebody connected: a new connection, even if its ports were those of an older one.
+    pub fn connect(&mut self, client: u16, server: u16) {
+        self.flows.insert(Stream::ToServer(client, server), Flow::default());
+        self.flows.insert(Stream::ToClient(client, server), Flow::default());
+        self.waiting.entry(server).or_default().push_back(client);
+        self.hold(Key::Client(client, server));
+        self.epoch += 1;
+    }
+
+    /// A connection to this port was accepted.
+    pub fn accept(&mut self, port: u16) {
+        self.waiting.entry(port).or_default().pop_front();
+    }
+
+    /// Somebody holds this no longer.
+    pub fn release(&mut self, key: Key) {
+        self.epoch += 1;
+        let Some(count) = self.holders.get_mut(&key) else { return };
+        *count = count.saturating_sub(1);
+        if *count > 0 {
+            return;
+        }
+        self.holders.remove(&key);
+        if let Key::Listener(port) = key {
+            self.waiting.remove(&port);
+        }
+        if let Some(stream) = outbound(key) {
+            self.flow(stream).ended = true;
+        }
+    }
+
+    /// So much went through.
+    pub fn moved(&mut self, key: Key, moved: Moved) -> Result<(), TooMuch> {
+        self.epoch += 1;
+        if let Key::Listener(port) = key {
+            for _ in 0..moved.read {
+                self.accept(port);
+            }
+            return Ok(());
+        }
+        if moved.wrote > 0
+            && let Some(stream) = outbound(key)
+        {
+            self.flow(stream).write(moved.wrote, moved.hash);
+        }
+        if moved.read > 0
+            && let Some(stream) = inbound(key)
+        {
+            let flow = self.flow(stream);
+            flow.take(moved.read);
+            if flow.read > flow.written {
+                return Err(TooMuch { read: flow.read, written: flow.written });
+            }
+        }
+        Ok(())
+    }
+
+    /// The scheduler wrote these bytes to its end.
+    pub fn wrote(&mut self, key: Key, bytes: &[u8]) {
+        let wrote = bytes.len() as u64;
+        let hash = hash(hash(0, &bytes.len().to_le_bytes()), bytes);
+        // a write adds; it cannot be too much
+        let _ = self.moved(key, Moved { read: 0, wrote, hash });
+    }
+
+    /// Writes one object's state: what is in it, as it looks from this key.
+    pub fn canon(&self, key: Key, canon: &mut Canon) {
+        let Objects {
+            flows,
+            holders: _, // not compared: who holds what is in the tables of the processes
+            waiting: _, // not compared: written below, and in their order beside it
+            epoch: _,   // not compared: it says when to ask again, and never what is there
+        } = self;
+        for stream in [inbound(key), outbound(key)].into_iter().flatten() {
+            if let Some(flow) = flows.get(&stream) {
+                flow.canon(canon);
+            }
+        }
+        if let Key::Listener(port) = key {
+            canon.num(self.waiting(port));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_the_writes_that_are_not_wholly_read() {
+        let mut flow = Flow::default();
+        for length in [3, 5, 7] {
+            flow.write(length, length);
+        }
+        flow.take(4);
+        assert_eq!(flow.writes, [(5, 5), (7, 7)]);
+        flow.take(4);
+        assert_eq!(flow.writes, [(7, 7)]);
+        flow.take(7);
+        assert!(flow.writes.is_empty() && !flow.unread());
+    }
+
+    #[test]
+    fn the_last_holder_ends_a_flow() {
+        let mut objects = Objects::default();
+        let (read, write) = (Key::PipeRead(7), Key::PipeWrite(7));
+        for key in [read, write, write] {
+            objects.hold(key);
+        }
+        objects.wrote(write, b"abc");
+        objects.release(write);
+        assert!(!objects.flow(Stream::Pipe(7)).ended);
+        objects.release(write);
+        assert!(objects.flow(Stream::Pipe(7)).ended);
+        assert_eq!(objects.moved(read, Moved { read: 4, ..Moved::default() }), Err(TooMuch { read: 4, written: 3 }));
+    }
+}

@@ -1,0 +1,240 @@
+//! A fake that takes part: it runs when the scheduler says so, and says what it waits for.
+//!
+//! Invariant: between two `Go` the process sits in one `recvmsg`; it is in the kernel for nothing else, apart from
+//! what stops it.
+
+use super::protocol::{CONTROL_ENV, CONTROL_FD, Channel, Job, Key, LIES_ENV, LIFELINE_FD, Said, Told, Waiting};
+use crate::linux::descriptor::{is_there, lifted};
+use crate::linux::os::{RealOs, Scheduler};
+use crate::linux::process::{environment, give_up, hear, leave};
+use crate::linux::{machine, signals, spawn};
+use crate::os::{Disposition, Fd, Next, Program, Programs, Sig, Wait};
+use rehang_scenario::{Canon, VTime};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags};
+use std::ffi::CString;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// How long the kernel may take to deliver on loopback what it has taken, in real seconds; after it the cell ends as an
+/// internal error.
+const SETTLE_S: i64 = 8;
+
+/// `F_SETSIG` of Linux's `fcntl`, which the libc crate leaves out for GNU.
+const F_SETSIG: i32 = 10;
+
+/// Plays to its end.
+pub fn play(programs: Programs, argv: &[String]) -> ! {
+    let (mut channel, lifeline) = join();
+    let Told::Start { role, closed, plan, address } = hear(&mut channel) else { give_up("no start") };
+    for fd in closed {
+        // SAFETY: the three standard descriptors are nobody's yet; the runtime opened them when it found them closed.
+        unsafe {
+            libc::close(fd.cast_signed());
+        }
+    }
+    let (mut env, mut lies) = (environment(), false);
+    env.retain(|(key, _)| {
+        lies |= key == LIES_ENV;
+        key != CONTROL_ENV
+    });
+    let plan = plan.map(|plan| *plan).or_else(|| {
+        let json = env.iter().find(|(key, _)| key == rehang_scenario::plan::PLAN_ENV)?;
+        serde_json::from_str(&json.1).ok()
+    });
+    let mut program = match programs(argv, plan.as_ref()) {
+        Ok(program) => program,
+        Err(why) => {
+            channel.put(&Said::Refused(why));
+            let _ = channel.send(&[]);
+            leave(70)
+        }
+    };
+    let mut os = RealOs::new(programs, Some(Scheduler { channel, lifeline, lies, address }), role, env);
+    let mut wait = Wait::default();
+    loop {
+        let Some(scheduler) = &mut os.scheduler else { give_up("no scheduler") };
+        match hear(&mut scheduler.channel) {
+            Told::Go { now, soon, room } => {
+                settle(&os, &soon);
+                os.begin(Some(now), room);
+                match program.resume(&mut os) {
+                    Next::Wait(next) => wait = announce(&mut os, next),
+                    Next::Exit(code) => {
+                        os.say_moved();
+                        os.say(Said::Exiting(code));
+                        os.send(None);
+                        leave(code)
+                    }
+                }
+            }
+            Told::Check => {
+                let ready = is_ready(&os, &wait);
+                os.say(Said::Ready(ready));
+                os.send(None);
+            }
+            Told::State(now) => say_state(&mut os, program.as_ref(), now),
+            Told::Start { .. } | Told::Now | Told::AtEnd => give_up("an answer to no question"),
+        }
+    }
+}
+
+/// Takes the control socket, and ties this process's life to the scheduler's even where it is stopped.
+fn join() -> (Channel, OwnedFd) {
+    // SAFETY: whoever set the variable opened these two descriptors for us; nobody else uses them.
+    let (socket, lifeline) = unsafe { (OwnedFd::from_raw_fd(CONTROL_FD), OwnedFd::from_raw_fd(LIFELINE_FD)) };
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let path = format!("/proc/self/fd/{LIFELINE_FD}");
+    let own = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(own) => lifted(own),
+        Err(error) => {
+            let why = machine::has_proc().err().unwrap_or_else(|| machine::open(&error.into()));
+            give_up(&format!("no lifeline: {why}"))
+        }
+    };
+    drop(lifeline);
+    // SAFETY: sets flags of two descriptors that are ours; from here on the kernel kills us when the last write
+    // end of the lifeline is closed.
+    let failed = unsafe {
+        libc::fcntl(CONTROL_FD, libc::F_SETFD, libc::FD_CLOEXEC) < 0
+            || libc::fcntl(own.as_raw_fd(), libc::F_SETOWN, libc::getpid()) < 0
+            || libc::fcntl(own.as_raw_fd(), F_SETSIG, libc::SIGKILL) < 0
+            || libc::fcntl(own.as_raw_fd(), libc::F_SETFL, libc::O_ASYNC | libc::O_NONBLOCK) < 0
+    };
+    if failed {
+        give_up(&format!("no lifeline: {}", std::io::Error::last_os_error()));
+    }
+    // SIGQUIT ends a fake like any other: no core file is left behind
+    let _ = rustix::process::setrlimit(
+        rustix::process::Resource::Core,
+        rustix::process::Rlimit { current: Some(0), maximum: Some(0) },
+    );
+    // the scheduler may have gone before the lifeline was armed; then its socket says so
+    (Channel::new(socket), own)
+}
+
+/// Waits for what the kernel has taken from the other side of a connection and not yet brought here.
+fn settle(os: &RealOs, soon: &[u32]) {
+    for descriptor in soon.iter().filter_map(|fd| os.fds.get(fd)) {
+        let mut polled = [PollFd::from_borrowed_fd(descriptor.fd(), PollFlags::IN)];
+        let limit = Timespec { tv_sec: SETTLE_S, tv_nsec: 0 };
+        if rustix::io::retry_on_intr(|| poll(&mut polled, Some(&limit))) == Ok(0) {
+            give_up(&format!("what was sent on loopback has not come within {SETTLE_S} s"));
+        }
+    }
+}
+
+fn announce(os: &mut RealOs, wait: Wait) -> Wait {
+    let keys = |fds: &[Fd]| fds.iter().filter_map(|fd| Some((fd.0, os.key(fd.0)?))).collect();
+    let waiting = Waiting {
+        read: keys(&wait.read),
+        write: keys(&wait.write),
+        until: wait.until,
+        child: wait.child,
+        on: wait.on.to_owned(),
+        stops: os.at_end.is_some(),
+    };
+    os.say_moved();
+    os.say(Said::Waiting(waiting));
+    os.send(None);
+    if let Some(stop) = os.at_end.take() {
+        os.do_stop(stop);
+    }
+    wait
+}
+
+/// Whether a pipe that it waits for has bytes, an end or room. All else the scheduler knows better than the kernel: ends
+/// of children, deadlines, what lies in a connection, and how much a terminal takes, which is less here than the kernel's
+/// own limit.
+fn is_ready(os: &RealOs, wait: &Wait) -> bool {
+    let is_pipe = |fd: &&Fd| matches!(os.key(fd.0), Some(Key::PipeRead(_) | Key::PipeWrite(_)));
+    let there = |fds: &[Fd], what| {
+        let pipes = fds.iter().filter(is_pipe).filter_map(|fd| os.fds.get(&fd.0));
+        pipes.into_iter().any(|descriptor| is_there(descriptor.fd(), what))
+    };
+    there(&wait.read, PollFlags::IN) || there(&wait.write, PollFlags::OUT)
+}
+
+fn say_state(os: &mut RealOs, program: &dyn Program, now: VTime) {
+    let mut canon = Canon::new(now);
+    program.canon(&mut canon);
+    let table = os.fds.iter().map(|(fd, descriptor)| (*fd, descriptor.key)).collect();
+    os.say(Said::State(table));
+    if let Some(scheduler) = &mut os.scheduler {
+        scheduler.channel.put_raw(&canon.into_bytes());
+    }
+    os.send(None);
+}
+
+/// The shell of `tty-background`: it leads the session, owns the terminal's foreground, and started the agent in
+/// the background. It ignores what the keyboard sends. It takes no part in virtual time: it starts the agent, signals
+/// and reaps it when it is told to, and dies of a hang-up when it is told to, for it has its job to hang up before.
+pub fn shell() -> ! {
+    let (mut channel, lifeline) = join();
+    let mut dispositions = signals::Signals::default();
+    for sig in [Sig::Hup, Sig::Int, Sig::Quit, Sig::Tstp, Sig::Ttin, Sig::Ttou] {
+        dispositions.set(sig, Disposition::Ignore);
+    }
+    let exe = CString::from(c"/proc/self/exe");
+    loop {
+        let Ok(Some(mut parcel)) = channel.receive() else { leave(1) };
+        let job = match parcel.message::<Job>() {
+            Ok(Some(job)) => job,
+            _ => give_up("a job that nobody understands"),
+        };
+        let answer = match &job {
+            Job::Start { argv, env } => {
+                let Some(control) = parcel.fds.pop() else { give_up("an agent without a control socket") };
+                let order = spawn::Order {
+                    exe: &exe,
+                    argv,
+                    env,
+                    streams: [0, 1, 2].map(spawn::Stream::Fd),
+                    group: spawn::Group::Group,
+                    terminal: None,
+                    control: Some((control.as_raw_fd(), lifeline.as_raw_fd())),
+                    ignored: &[],
+                };
+                let pid = spawn::spawn(&order).map_err(|e| machine::start(&e));
+                // the terminal comes to its end with the agent; it stays the controlling one of the session
+                for fd in 0..3 {
+                    // SAFETY: the standard descriptors are used by nobody here from now on.
+                    unsafe {
+                        libc::close(fd);
+                    }
+                }
+                pid
+            }
+            Job::Reap(pid) => reap(*pid).map_err(|e| e.to_string()),
+            Job::Signal(group, number) => match Sig::from_number(*number) {
+                Some(sig) => signals::send(-group, sig).map(|()| 0).map_err(|e| e.to_string()),
+                None => Err(format!("{number} is no signal that a shell sends")),
+            },
+            Job::HangUp => Ok(0),
+        };
+        let dies = matches!(job, Job::HangUp);
+        channel.put(&answer);
+        if channel.send(&[]).is_err() {
+            leave(1);
+        }
+        if dies {
+            dispositions.set(Sig::Hup, Disposition::Default);
+            let _ = signals::send(std::process::id().cast_signed(), Sig::Hup);
+        }
+    }
+}
+
+fn reap(pid: i32) -> std::io::Result<i32> {
+    let mut status = 0;
+    loop {
+        // SAFETY: `waitpid` writes one number.
+        match unsafe { libc::waitpid(pid, &raw mut status, 0) } {
+            -1 => {
+                let error = std::io::Error::last_os_error();
+                if error.kind() != std::io::ErrorKind::Interrupted {
+                    return Err(error);
+                }
+            }
+            _ => return Ok(status),
+        }
+    }
+}

@@ -1,0 +1,427 @@
+//! What a participant and the scheduler say to each other, and the socket that carries it.
+//!
+//! Invariant: one side speaks at a time. A parcel holds whole messages, is cut into packets that fit a
+//! `SOCK_SEQPACKET` socket, and the last message of a participant's parcel is the one it then waits behind
+//! (`Waiting`, `Exiting`, `Kill`, `Did`, `MayStop`, `Ready`, `State`, or a `Spawned` that carries a socket).
+
+use crate::os::{Exit, Sig};
+use rehang_scenario::{VTime, plan::Plan};
+use rehang_trace::Fact;
+use rustix::io::Errno;
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::io::{IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// The variable that tells a fake that it takes part, and on which descriptor its scheduler is.
+pub const CONTROL_ENV: &str = "REHANG_CONTROL";
+/// The descriptor of the control socket.
+pub const CONTROL_FD: i32 = 3;
+/// The descriptor of the lifeline: a pipe whose other end the scheduler holds as long as it lives.
+pub const LIFELINE_FD: i32 = 4;
+/// A test hook: a fake that is started with this announces a byte more than it wrote.
+pub const LIES_ENV: &str = "REHANG_FAKE_LIES";
+
+/// The leader of a session whose terminal's foreground is not the agent's: a shell that started it with `&`.
+pub const SHELL: &str = "fake-shell";
+
+/// The payload of one packet, in bytes: well below the smallest socket buffer that Linux allows to set.
+const PACKET: usize = 8_192;
+/// The largest parcel, in bytes: a fact of 256 KiB of text, escaped at worst, fits several times.
+const PARCEL_MAX: usize = 16 << 20;
+
+/// The identity of what a descriptor refers to, the same in every process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Key {
+    /// `/dev/null`, a file, or a pipe that nobody here made.
+    Other,
+    /// The read end of a pipe, by inode.
+    PipeRead(u64),
+    /// The write end of a pipe, by inode.
+    PipeWrite(u64),
+    /// A terminal, by device number.
+    Tty(u64),
+    /// A listening socket, by port.
+    Listener(u16),
+    /// The end of a connection that connected: its port, and the listener's.
+    Client(u16, u16),
+    /// The end of a connection that was accepted: the client's port, and its own.
+    Server(u16, u16),
+}
+
+/// What was moved through an object since the last announcement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Moved {
+    /// Bytes read.
+    pub read: u64,
+    /// Bytes written.
+    pub wrote: u64,
+    /// FNV-1a of the bytes written.
+    pub hash: u64,
+}
+
+/// Reads of a terminal since the last announcement.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TtyReads {
+    /// How many bytes were asked for, how many came (0: the end of file), and how often that happened in a row.
+    pub reads: Vec<(u64, u64, u64)>,
+    /// FNV-1a of the bytes.
+    pub hash: u64,
+}
+
+impl TtyReads {
+    /// Adds a read that gave these bytes.
+    pub fn add(&mut self, asked: usize, bytes: &[u8]) {
+        let (asked, got) = (asked as u64, bytes.len() as u64);
+        self.hash = hash(self.hash, bytes);
+        match self.reads.last_mut() {
+            Some((a, g, times)) if (*a, *g) == (asked, got) => *times += 1,
+            _ => self.reads.push((asked, got, 1)),
+        }
+    }
+}
+
+/// What a process waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Waiting {
+    /// Descriptors to read from, by what they refer to.
+    pub read: Vec<(u32, Key)>,
+    /// Descriptors to write to.
+    pub write: Vec<(u32, Key)>,
+    /// An instant.
+    pub until: Option<VTime>,
+    /// A child's end.
+    pub child: bool,
+    /// In a word.
+    pub on: String,
+    /// It now does what stops it: a terminal access from the background, or a stop signal to itself.
+    pub stops: bool,
+}
+
+/// Whom a signal goes to, as announced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum To {
+    /// The how-manieth child.
+    Child(u32),
+    /// The group that the how-manieth child leads.
+    ChildGroup(u32),
+    /// Itself.
+    Itself,
+    /// Its own group.
+    OwnGroup,
+}
+
+/// A group and session, as announced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Place {
+    /// The parent's.
+    Inherit,
+    /// A new group.
+    Group,
+    /// A new session.
+    Session,
+}
+
+/// What a participant says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Said {
+    /// It cannot play what it was told.
+    Refused(String),
+    /// It panicked.
+    Panicked(String),
+    /// It states a fact.
+    Fact(Fact),
+    /// It started a process; the scheduler's end of its control socket comes along.
+    Spawned {
+        /// Its pid.
+        pid: i32,
+        /// Its name and arguments.
+        argv: Vec<String>,
+        /// Its group and session.
+        place: Place,
+        /// Those of its first three descriptors that are closed.
+        closed: Vec<u32>,
+        /// What it holds from its start.
+        holds: Vec<Key>,
+    },
+    /// What becomes of a signal: its number; 0 default, 1 ignored, 2 caught.
+    Disposition(i32, u8),
+    /// It took a caught signal.
+    Took(i32),
+    /// It is now the leader of a session.
+    Setsid,
+    /// It holds this for the first time.
+    Opened(Key),
+    /// It holds this no longer.
+    Closed(Key),
+    /// It reaped its how-manieth child.
+    Reaped(u32, Ended),
+    /// So much went through this object.
+    Moved(Key, Moved),
+    /// It read from a terminal.
+    TtyRead(Key, TtyReads),
+    /// It is about to send a signal: the scheduler answers `Now` or `AtEnd`.
+    Kill(To, i32),
+    /// It has sent it: the error's number, or 0. The scheduler answers `Now`.
+    Did(i32),
+    /// It is about to touch this terminal, which may stop it by this signal: `Now` or `AtEnd`.
+    MayStop(Key, i32),
+    /// It waits.
+    Waiting(Waiting),
+    /// It exits with this code.
+    Exiting(u8),
+    /// Whether anything it waits for is there.
+    Ready(bool),
+    /// Its state (the next message is the encoding itself), and what its descriptors refer to.
+    State(Vec<(u32, Key)>),
+}
+
+/// An end of a process, as announced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ended {
+    /// By itself.
+    Code(u8),
+    /// By the signal of this number.
+    Signal(i32),
+}
+
+impl From<Exit> for Ended {
+    fn from(exit: Exit) -> Ended {
+        match exit {
+            Exit::Code(code) => Ended::Code(code),
+            Exit::Signal(sig) => Ended::Signal(i32::from(sig.number())),
+        }
+    }
+}
+
+impl Ended {
+    /// As the stage knows it.
+    pub fn exit(self) -> Exit {
+        match self {
+            Ended::Code(code) => Exit::Code(code),
+            Ended::Signal(number) => Exit::Signal(Sig::from_number(number).unwrap_or(Sig::Kill)),
+        }
+    }
+}
+
+/// What the scheduler says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Told {
+    /// Who it is: the first message of all.
+    Start {
+        /// Its role.
+        role: String,
+        /// Those of its first three descriptors that were closed, whatever its runtime opened there.
+        closed: Vec<u32>,
+        /// What it plays.
+        plan: Option<Box<Plan>>,
+        /// The address of loopback that is the cell's own.
+        address: Ipv4Addr,
+    },
+    /// Run.
+    Go {
+        /// At this time.
+        now: VTime,
+        /// Descriptors that will be readable at once: the kernel may still be at it.
+        soon: Vec<u32>,
+        /// How many bytes each connection that it holds takes before the next turn, unless that is a whole
+        /// [`SOCKET_WINDOW`](crate::os::SOCKET_WINDOW); and each terminal that takes less than
+        /// [`TTY_QUOTA`](crate::os::TTY_QUOTA) line ends.
+        room: Vec<(Key, usize)>,
+    },
+    /// To a `Kill` or `MayStop`: do it now. To a `Did`: go on.
+    Now,
+    /// To a `Kill` or `MayStop`: it will stop you, so do it when you wait.
+    AtEnd,
+    /// Look whether anything you wait for is there.
+    Check,
+    /// Say your state at this time.
+    State(VTime),
+}
+
+/// One end of a control socket.
+#[derive(Debug)]
+pub struct Channel {
+    socket: OwnedFd,
+    unsent: Vec<u8>,
+    packet: Vec<u8>,
+}
+
+/// A received parcel: its messages in order, and the descriptors that came along.
+#[derive(Debug, Default)]
+pub struct Parcel {
+    bytes: Vec<u8>,
+    at: usize,
+    /// The descriptors.
+    pub fds: Vec<OwnedFd>,
+}
+
+impl Channel {
+    /// A pair of ends.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn pair() -> Result<(Channel, OwnedFd), Errno> {
+        let (ours, theirs) = rustix::net::socketpair(
+            rustix::net::AddressFamily::UNIX,
+            rustix::net::SocketType::SEQPACKET,
+            rustix::net::SocketFlags::CLOEXEC,
+            None,
+        )?;
+        Ok((Channel::new(ours), theirs))
+    }
+
+    /// An end.
+    pub fn new(socket: OwnedFd) -> Channel {
+        Channel { socket, unsent: Vec::new(), packet: Vec::new() }
+    }
+
+    /// The socket.
+    pub fn socket(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    /// The socket, and nothing more.
+    pub fn into_socket(self) -> OwnedFd {
+        self.socket
+    }
+
+    /// Puts a message into the parcel.
+    pub fn put<M: Serialize>(&mut self, message: &M) {
+        let at = self.unsent.len();
+        self.unsent.extend_from_slice(&[0; 4]);
+        if serde_json::to_writer(&mut self.unsent, message).is_err() {
+            self.unsent.truncate(at + 4);
+        }
+        self.seal(at);
+    }
+
+    /// Puts bytes into the parcel.
+    pub fn put_raw(&mut self, bytes: &[u8]) {
+        let at = self.unsent.len();
+        self.unsent.extend_from_slice(&[0; 4]);
+        self.unsent.extend_from_slice(bytes);
+        self.seal(at);
+    }
+
+    fn seal(&mut self, at: usize) {
+        let length = u32::try_from(self.unsent.len() - at - 4).unwrap_or(u32::MAX);
+        self.unsent[at..at + 4].copy_from_slice(&length.to_le_bytes());
+    }
+
+    /// Sends the parcel, with descriptors in its first packet.
+    ///
+    /// # Errors
+    /// The kernel's; `EPIPE` where nobody is at the other end.
+    pub fn send(&mut self, fds: &[BorrowedFd<'_>]) -> Result<(), Errno> {
+        let bytes = std::mem::take(&mut self.unsent);
+        let count = bytes.len().div_ceil(PACKET).max(1);
+        for (nth, part) in bytes.chunks(PACKET).enumerate() {
+            let more = [u8::from(nth + 1 < count)];
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
+            let mut ancillary = SendAncillaryBuffer::new(&mut space);
+            if nth == 0 && !fds.is_empty() {
+                ancillary.push(SendAncillaryMessage::ScmRights(fds));
+            }
+            let parts = [IoSlice::new(&more), IoSlice::new(part)];
+            rustix::io::retry_on_intr(|| {
+                rustix::net::sendmsg(&self.socket, &parts, &mut ancillary, SendFlags::NOSIGNAL)
+            })?;
+        }
+        self.unsent = bytes;
+        self.unsent.clear();
+        Ok(())
+    }
+
+    /// Receives a parcel; none at the end: the other side is gone.
+    ///
+    /// # Errors
+    /// The kernel's; `EAGAIN` where the socket has a time limit; `EMSGSIZE` for a parcel beyond all measure.
+    pub fn receive(&mut self) -> Result<Option<Parcel>, Errno> {
+        self.packet.resize(PACKET + 1, 0);
+        let mut parcel = Parcel::default();
+        loop {
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
+            let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+            let packet = &mut self.packet;
+            let got = rustix::io::retry_on_intr(|| {
+                let mut into = [IoSliceMut::new(packet)];
+                rustix::net::recvmsg(&self.socket, &mut into, &mut ancillary, RecvFlags::CMSG_CLOEXEC)
+            });
+            let got = match got {
+                Err(Errno::CONNRESET) => return Ok(None),
+                got => got?.bytes,
+            };
+            for message in ancillary.drain() {
+                if let RecvAncillaryMessage::ScmRights(fds) = message {
+                    parcel.fds.extend(fds);
+                }
+            }
+            let Some((more, part)) = self.packet[..got].split_first() else { return Ok(None) };
+            if parcel.bytes.len() + part.len() > PARCEL_MAX {
+                return Err(Errno::MSGSIZE);
+            }
+            parcel.bytes.extend_from_slice(part);
+            if *more == 0 {
+                return Ok(Some(parcel));
+            }
+        }
+    }
+}
+
+impl Parcel {
+    /// The next message; none where all are out.
+    ///
+    /// # Errors
+    /// What is no message.
+    pub fn message<M: DeserializeOwned>(&mut self) -> Result<Option<M>, String> {
+        match self.next_raw()? {
+            None => Ok(None),
+            Some(bytes) => serde_json::from_slice(bytes).map(Some).map_err(|e| e.to_string()),
+        }
+    }
+
+    /// The next message's bytes.
+    ///
+    /// # Errors
+    /// A parcel that was cut.
+    pub fn next_raw(&mut self) -> Result<Option<&[u8]>, String> {
+        let rest = &self.bytes[self.at.min(self.bytes.len())..];
+        let Some((length, rest)) = rest.split_first_chunk::<4>() else {
+            return if rest.is_empty() { Ok(None) } else { Err("a parcel without its end".into()) };
+        };
+        let length = u32::from_le_bytes(*length) as usize;
+        let bytes = rest.get(..length).ok_or("a message without its end")?;
+        self.at += 4 + length;
+        Ok(Some(bytes))
+    }
+}
+
+/// FNV-1a, going on from `hash` (0 at first).
+pub fn hash(hash: u64, bytes: &[u8]) -> u64 {
+    let begin = if hash == 0 { 0xcbf2_9ce4_8422_2325 } else { hash };
+    bytes.iter().fold(begin, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+/// What the scheduler has the shell do; the answer is a pid or a wait status, or why not.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Job {
+    /// Start the agent in a background group. Its control socket comes along.
+    Start {
+        /// Name and arguments.
+        argv: Vec<String>,
+        /// Environment.
+        env: Vec<(String, String)>,
+    },
+    /// Reap it.
+    Reap(i32),
+    /// Send its group the signal of this number.
+    Signal(i32, i32),
+    /// Die of the hang-up.
+    HangUp,
+}

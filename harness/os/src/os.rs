@@ -1,0 +1,345 @@
+//! What a persona may ask of an operating system, and how it says what it waits for.
+//!
+//! A persona is a [`Program`]: a state machine that is resumed, does all it can without blocking, and says
+//! what it waits for. The same program runs on the simulated kernel, under the scheduler's clock on the
+//! real one, and alone on the wall clock.
+//!
+//! Invariants: no call of [`Os`] blocks; a wake-up without cause is harmless; a program reads no clock but
+//! [`Os::now`] and no environment but [`Os::env`]; between two resumes its state does not change.
+
+use rehang_scenario::{Canon, VTime, plan::Plan};
+use rehang_trace::Fact;
+
+/// A descriptor of one process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Fd(pub u32);
+
+/// Standard input.
+pub const STDIN: Fd = Fd(0);
+/// Standard output.
+pub const STDOUT: Fd = Fd(1);
+/// Standard error.
+pub const STDERR: Fd = Fd(2);
+
+/// How many connections may wait at a listener that accepts none: Node's default, near Bun's 512.
+pub const BACKLOG: i32 = 511;
+
+/// A child of one process: its ordinal, from 1. The child of role `agent` has the role `agent.1`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Child(pub u32);
+
+/// How many bytes of a connection may be on their way, written at one end and not read at the other, in each direction.
+///
+/// A kernel's own limit depends on how its buffers have grown by then. This is what it always takes (Linux 6.18, loopback:
+/// more than a megabyte), so that both stages take the same.
+pub const SOCKET_WINDOW: usize = 65_536;
+
+/// What a read gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Read {
+    /// These bytes; never none.
+    Data(Vec<u8>),
+    /// The end: no writer is left, or the kernel's line discipline saw Ctrl-D.
+    Eof,
+    /// Nothing now.
+    Later,
+    /// An error, such as `EIO` of a terminal that was hung up.
+    Failed(Errno),
+}
+
+/// What a write did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Write {
+    /// So many of the bytes were taken; never 0.
+    Took(usize),
+    /// None now.
+    Later,
+    /// An error, such as `EPIPE`.
+    Failed(Errno),
+}
+
+/// The errors that a persona can tell apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Errno {
+    Pipe,
+    Io,
+    BadFd,
+    NoTty,
+    NoDevice,
+    NotPermitted,
+    NoProcess,
+    Refused,
+    Reset,
+    TooBig,
+}
+
+/// Signals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)]
+pub enum Sig {
+    Hup,
+    Int,
+    Quit,
+    Term,
+    Kill,
+    Stop,
+    Cont,
+    Tstp,
+    Ttin,
+    Ttou,
+    Winch,
+    Usr1,
+}
+
+impl Sig {
+    /// All of them.
+    pub const ALL: [Sig; 12] = {
+        use Sig::*;
+        [Hup, Int, Quit, Term, Kill, Stop, Cont, Tstp, Ttin, Ttou, Winch, Usr1]
+    };
+
+    /// The name without `SIG`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Sig::Hup => "HUP",
+            Sig::Int => "INT",
+            Sig::Quit => "QUIT",
+            Sig::Term => "TERM",
+            Sig::Kill => "KILL",
+            Sig::Stop => "STOP",
+            Sig::Cont => "CONT",
+            Sig::Tstp => "TSTP",
+            Sig::Ttin => "TTIN",
+            Sig::Ttou => "TTOU",
+            Sig::Winch => "WINCH",
+            Sig::Usr1 => "USR1",
+        }
+    }
+
+    /// The number, as Linux has it on x86 and ARM.
+    pub fn number(self) -> u8 {
+        match self {
+            Sig::Hup => 1,
+            Sig::Int => 2,
+            Sig::Quit => 3,
+            Sig::Kill => 9,
+            Sig::Usr1 => 10,
+            Sig::Term => 15,
+            Sig::Cont => 18,
+            Sig::Stop => 19,
+            Sig::Tstp => 20,
+            Sig::Ttin => 21,
+            Sig::Ttou => 22,
+            Sig::Winch => 28,
+        }
+    }
+
+    /// The signal of this name.
+    pub fn from_name(name: &str) -> Option<Sig> {
+        Sig::ALL.into_iter().find(|sig| sig.name() == name)
+    }
+
+    /// The signal of this [`number`](Sig::number).
+    pub fn from_number(number: i32) -> Option<Sig> {
+        Sig::ALL.into_iter().find(|sig| i32::from(sig.number()) == number)
+    }
+}
+
+/// What a process does with a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Disposition {
+    /// The kernel's default. Children start with it, unless it is ignored.
+    Default,
+    /// Ignored; children inherit that.
+    Ignore,
+    /// Caught: it comes out of [`Os::take_signal`].
+    Catch,
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Exit {
+    /// By itself, with this code.
+    Code(u8),
+    /// By this signal.
+    Signal(Sig),
+}
+
+/// Whom a signal goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// A child.
+    Child(Child),
+    /// A child's process group, which must be its own (see [`Group`]).
+    ChildGroup(Child),
+    /// The process itself.
+    Itself,
+    /// The process's own group.
+    OwnGroup,
+}
+
+/// What a descriptor is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum FdKind {
+    Tty,
+    Pipe,
+    Null,
+    Socket,
+    /// Not open.
+    Closed,
+}
+
+/// A child's stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Stdio {
+    /// `/dev/null`.
+    Null,
+    /// A descriptor of the parent's (a duplicate of it; the parent keeps its own until it closes it).
+    Fd(Fd),
+    /// Not open at all.
+    Closed,
+}
+
+/// The process group and session of a child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Group {
+    /// The parent's.
+    Inherit,
+    /// A group of its own in the parent's session: a background group, where the session has a terminal.
+    New,
+    /// A session of its own, without a controlling terminal.
+    Session,
+}
+
+/// A process to start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spawn {
+    /// Program name and arguments; the name says which fake: `fake-tool`, `fake-claude`, …
+    pub argv: Vec<String>,
+    /// Its whole environment.
+    pub env: Vec<(String, String)>,
+    /// Its stdin.
+    pub stdin: Stdio,
+    /// Its stdout.
+    pub stdout: Stdio,
+    /// Its stderr.
+    pub stderr: Stdio,
+    /// Its group and session.
+    pub group: Group,
+}
+
+/// What a terminal takes from a process in one resume, in bytes: with two for each line's end, below the 4,096 bytes of
+/// the kernel's buffer, so that the master is always drained before it can fill.
+pub const TTY_QUOTA: usize = 2_048;
+
+/// The least room of a terminal that counts as such, in bytes: a line's end needs two.
+pub const TTY_ROOM_MIN: usize = 2;
+
+/// How many of these bytes a terminal with this much room takes: a line's end goes out as two.
+pub fn tty_takes(bytes: &[u8], mut room: usize) -> usize {
+    let fits = |byte: &&u8| {
+        if room < TTY_ROOM_MIN {
+            return false;
+        }
+        room -= 1 + usize::from(**byte == b'\n');
+        true
+    };
+    bytes.iter().take_while(fits).count()
+}
+
+/// The operating system, as one process sees it. No call blocks.
+pub trait Os {
+    /// Virtual time, or the wall clock's where the program runs alone.
+    fn now(&self) -> VTime;
+    /// A variable of the process's environment.
+    fn env(&self, key: &str) -> Option<String>;
+    /// The whole environment, in the order it was given: what a shell hands on to its children.
+    fn envs(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+    /// The process's own role, such as `agent.1`; `alone` where it runs without a scheduler.
+    fn role(&self) -> &str;
+
+    /// Reads at most `max` bytes.
+    fn read(&mut self, fd: Fd, max: usize) -> Read;
+    /// Writes what the descriptor takes now. A terminal takes at most [`TTY_QUOTA`] bytes a resume, and none where too
+    /// much lies in it that nobody reads.
+    fn write(&mut self, fd: Fd, bytes: &[u8]) -> Write;
+    /// Closes a descriptor. One that is not open is no error.
+    fn close(&mut self, fd: Fd);
+    /// What a descriptor is.
+    fn kind(&self, fd: Fd) -> FdKind;
+    /// A new pipe: its read end and its write end. It holds 65,536 bytes.
+    fn pipe(&mut self) -> (Fd, Fd);
+
+    /// Opens `/dev/tty`: `NoDevice` without a controlling terminal.
+    fn open_tty(&mut self) -> Result<Fd, Errno>;
+    /// Sets a terminal to the mode that the kernel makes it with: echo, whole lines, signals by key. No fake sets another.
+    /// In a background group this stops the process (SIGTTOU), and it is `Later`.
+    fn set_tty(&mut self, fd: Fd) -> Write;
+    /// A terminal's rows and columns.
+    fn tty_size(&self, fd: Fd) -> Option<(u16, u16)>;
+
+    /// Listens on a free port of 127.0.0.1.
+    fn listen(&mut self) -> Result<(Fd, u16), Errno>;
+    /// Takes a connection that waits.
+    fn accept(&mut self, fd: Fd) -> Option<Fd>;
+    /// Connects to a port of 127.0.0.1.
+    fn connect(&mut self, port: u16) -> Result<Fd, Errno>;
+
+    /// Starts a process: `TooBig` if its arguments or its environment do not fit ([`crate::exec::fits`]).
+    fn spawn(&mut self, spawn: Spawn) -> Result<Child, Errno>;
+    /// Reaps a child that has ended. A stopped child has not.
+    fn try_wait(&mut self, child: Child) -> Option<Exit>;
+    /// Sends a signal. What it ends is over when this returns.
+    fn kill(&mut self, target: Target, sig: Sig) -> Result<(), Errno>;
+    /// Makes the process the leader of a new session without a controlling terminal.
+    fn setsid(&mut self) -> Result<(), Errno>;
+    /// Says what is to become of a signal.
+    fn on_signal(&mut self, sig: Sig, disposition: Disposition);
+    /// The next caught signal.
+    fn take_signal(&mut self) -> Option<Sig>;
+
+    /// States a fact for the trace. Facts are claims: the judge checks them against the wire.
+    fn note(&mut self, fact: Fact);
+}
+
+/// What a program waits for. Any of it resumes the program; a caught signal always does.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Wait {
+    /// Descriptors to read from (or to accept on).
+    pub read: Vec<Fd>,
+    /// Descriptors to write to.
+    pub write: Vec<Fd>,
+    /// An instant.
+    pub until: Option<VTime>,
+    /// A child's end.
+    pub child: bool,
+    /// What it waits for, in a word: `stdin`, `tty`, `bash`, `question`, `permission`, `model`, `client`, …
+    pub on: &'static str,
+}
+
+/// What a program does next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    /// It waits.
+    Wait(Wait),
+    /// It exits with this code.
+    Exit(u8),
+}
+
+/// What finds the program for a command line.
+///
+/// # Errors
+/// A text for the user: an unknown program, or arguments that do not fit.
+pub type Programs = fn(&[String], Option<&Plan>) -> Result<Box<dyn Program>, String>;
+
+/// A persona or another fake: a state machine over an [`Os`].
+pub trait Program {
+    /// Does all that can be done now.
+    fn resume(&mut self, os: &mut dyn Os) -> Next;
+    /// Writes all of the state that a later resume can read.
+    fn canon(&self, canon: &mut Canon);
+}

@@ -1,0 +1,82 @@
+//! Loopback connections: two queues and two ends.
+//!
+//! Invariant: what is written is there for the other end at once. A reset is seen behind what had come before it,
+//! once; from then on reads are at their end and writes fail (measured, Linux 6.18).
+
+use crate::os::SOCKET_WINDOW;
+use rehang_scenario::Canon;
+use std::collections::VecDeque;
+
+/// One of a connection's two ends.
+#[derive(Debug, Default)]
+pub struct End {
+    /// What this end has not read.
+    pub inbox: Vec<u8>,
+    /// This end is open.
+    pub open: bool,
+    /// The other end was reset, and this one has not been told.
+    pub reset: bool,
+    /// The other end answers writes with a reset.
+    pub dead: bool,
+}
+
+/// A connection: the end that connected, and the end that accepted.
+#[derive(Debug)]
+pub struct Connection {
+    /// The two ends.
+    pub ends: [End; 2],
+}
+
+/// A port on which somebody listens.
+#[derive(Debug, Default)]
+pub struct Listener {
+    /// The port.
+    pub port: u16,
+    /// Connections that wait to be accepted.
+    pub waiting: VecDeque<usize>,
+    /// It still listens.
+    pub open: bool,
+}
+
+impl Connection {
+    /// A new connection, both ends open.
+    pub fn new() -> Connection {
+        Connection { ends: [End { open: true, ..End::default() }, End { open: true, ..End::default() }] }
+    }
+
+    /// Whether a read of this end gives something.
+    pub fn readable(&self, side: usize) -> bool {
+        let end = &self.ends[side];
+        !end.inbox.is_empty() || end.reset || !self.ends[1 - side].open
+    }
+
+    /// How much the other end of this one still takes. One that is closed takes everything: the kernel answers with a
+    /// reset.
+    pub fn room(&self, side: usize) -> usize {
+        let (end, other) = (&self.ends[side], &self.ends[1 - side]);
+        match other.open && !end.reset && !end.dead {
+            true => SOCKET_WINDOW.saturating_sub(other.inbox.len()),
+            false => usize::MAX,
+        }
+    }
+
+    /// Closes an end. With unread bytes in it, or by wish, the other end is reset.
+    pub fn close(&mut self, side: usize, reset: bool) {
+        let reset = reset || !self.ends[side].inbox.is_empty();
+        self.ends[side].open = false;
+        self.ends[side].inbox.clear();
+        if reset {
+            let other = &mut self.ends[1 - side];
+            other.reset = true;
+            other.dead = true;
+        }
+    }
+
+    /// Writes the state.
+    pub fn canon(&self, canon: &mut Canon) {
+        let Connection { ends } = self;
+        for End { inbox, open, reset, dead } in ends {
+            canon.bytes(inbox).flag(*open).flag(*reset).flag(*dead);
+        }
+    }
+}

@@ -1,0 +1,486 @@
+//! Processes: who is whose child, in which group and session, what they do with signals, and how they end.
+//!
+//! Invariant: an end is one event. Its descriptors are closed, its children adopted, its session's foreground
+//! group hung up, in that order, before anybody else runs.
+
+use super::SimKernel;
+use super::net::Listener;
+use super::os::View;
+use crate::kernel::{Change, Proc};
+use crate::os::{Disposition, Exit, Next, Program, Sig, TTY_QUOTA, Wait};
+use rehang_scenario::{Canon, VTime};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, VecDeque};
+
+/// What a descriptor refers to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Desc {
+    /// `/dev/null`.
+    Null,
+    /// The read end of a pipe.
+    PipeRead(usize),
+    /// The write end of a pipe.
+    PipeWrite(usize),
+    /// The slave of a terminal.
+    Tty(usize),
+    /// The master of a terminal.
+    Master(usize),
+    /// A listening socket.
+    Listener(usize),
+    /// One end of a connection.
+    Socket(usize, usize),
+}
+
+/// What a process does.
+pub enum State {
+    /// It has not run yet.
+    New,
+    /// It waits.
+    Waiting(Wait),
+    /// It runs now: its program is out.
+    Running,
+    /// It has ended and nobody has reaped it.
+    Zombie(Exit),
+    /// It is no more.
+    Gone,
+}
+
+/// A process.
+pub struct Process {
+    /// Its role.
+    pub role: String,
+    proc: Proc,
+    /// Its parent; none: the scheduler.
+    pub parent: Option<Proc>,
+    /// Its name and arguments.
+    pub argv: Vec<String>,
+    /// Its environment.
+    pub env: Vec<(String, String)>,
+    /// Its group.
+    pub pgid: u32,
+    /// Its session.
+    pub sid: u32,
+    /// Its parent is a shell in its session that the scheduler stands for.
+    pub shell: bool,
+    /// Its controlling terminal.
+    pub controlling: Option<usize>,
+    /// Its descriptors.
+    pub fds: BTreeMap<u32, Desc>,
+    /// What it does.
+    pub state: State,
+    /// The signal that stopped it.
+    pub stopped: Option<Sig>,
+    /// It was continued in the middle of a terminal access, which it tries again.
+    pub retries: bool,
+    /// What it does with signals; default where nothing stands.
+    pub dispositions: BTreeMap<Sig, Disposition>,
+    /// Caught signals that it has not taken, and fatal ones that wait for CONT.
+    pub pending: Vec<Sig>,
+    /// Its children, in the order of starts.
+    pub children: Vec<Proc>,
+    /// What a terminal still takes from it in this resume.
+    pub tty_quota: usize,
+    /// Its program; none once it is over or while it runs.
+    pub program: Option<Box<dyn Program>>,
+}
+
+impl Process {
+    /// A process that has not run; it is in nobody's group yet.
+    pub fn new(
+        role: String,
+        proc: Proc,
+        parent: Option<Proc>,
+        argv: Vec<String>,
+        env: Vec<(String, String)>,
+        program: Box<dyn Program>,
+    ) -> Process {
+        Process {
+            role,
+            proc,
+            parent,
+            argv,
+            env,
+            pgid: 0,
+            sid: 0,
+            shell: false,
+            controlling: None,
+            fds: BTreeMap::new(),
+            state: State::New,
+            stopped: None,
+            retries: false,
+            dispositions: BTreeMap::new(),
+            pending: Vec::new(),
+            children: Vec::new(),
+            tty_quota: 0,
+            program: Some(program),
+        }
+    }
+
+    /// Its number as a process: never 0.
+    pub fn pid(&self) -> u32 {
+        self.proc.0 + 1
+    }
+
+    /// Makes it the leader of a session.
+    pub fn session_of_its_own(&mut self) {
+        self.pgid = self.pid();
+        self.sid = self.pid();
+        self.controlling = None;
+    }
+
+    /// Whether it lives; a stopped process does.
+    pub fn alive(&self) -> bool {
+        matches!(self.state, State::New | State::Waiting(_) | State::Running)
+    }
+
+    /// When it wants to be resumed.
+    pub fn deadline(&self) -> Option<VTime> {
+        match &self.state {
+            State::Waiting(wait) if self.stopped.is_none() => wait.until,
+            _ => None,
+        }
+    }
+
+    /// What it does with a signal.
+    pub fn disposition(&self, sig: Sig) -> Disposition {
+        self.dispositions.get(&sig).copied().unwrap_or(Disposition::Default)
+    }
+}
+
+impl SimKernel {
+    pub(super) fn is_ready(&self, proc: Proc, now: VTime) -> bool {
+        let process = self.get(proc);
+        if process.stopped.is_some() {
+            return false;
+        }
+        let wait = match &process.state {
+            State::New => return true,
+            State::Waiting(wait) => wait,
+            State::Running | State::Zombie(_) | State::Gone => return false,
+        };
+        let fd = |fd: &crate::os::Fd| process.fds.get(&fd.0).copied();
+        process.retries
+            || !process.pending.is_empty()
+            || wait.until.is_some_and(|until| until <= now)
+            || wait.read.iter().filter_map(fd).any(|desc| self.readable(desc))
+            || wait.write.iter().filter_map(fd).any(|desc| self.writable(desc))
+            || (wait.child && self.has_zombie_child(proc))
+    }
+
+    fn has_zombie_child(&self, proc: Proc) -> bool {
+        self.get(proc).children.iter().any(|&c| {
+            let child = self.get(c);
+            child.parent == Some(proc) && matches!(child.state, State::Zombie(_))
+        })
+    }
+
+    pub(super) fn resume(&mut self, proc: Proc, now: VTime) {
+        let process = self.get_mut(proc);
+        let Some(mut program) = process.program.take() else { return };
+        process.state = State::Running;
+        process.retries = false;
+        process.tty_quota = TTY_QUOTA;
+        let next = program.resume(&mut View { kernel: self, me: proc, now });
+        let process = self.get_mut(proc);
+        if !process.alive() {
+            return;
+        }
+        match next {
+            Next::Wait(wait) => {
+                process.state = State::Waiting(wait);
+                process.program = Some(program);
+            }
+            Next::Exit(code) => self.end(proc, Exit::Code(code)),
+        }
+    }
+
+    /// Delivers a signal to one process.
+    pub(super) fn deliver(&mut self, proc: Proc, sig: Sig) {
+        self.deliver_to(&[proc], &[sig]);
+    }
+
+    /// Delivers signals to processes. The kernel decides whom they end before any of those ends is carried out
+    /// (`complete_signal`), so a group dies of what it was sent, not of what its leader's death brings.
+    fn deliver_to(&mut self, members: &[Proc], signals: &[Sig]) {
+        let mut ends: Vec<(Proc, Exit)> = Vec::new();
+        for &member in members {
+            for &sig in signals {
+                if !ends.iter().any(|(p, _)| *p == member) {
+                    ends.extend(self.strike(member, sig).map(|exit| (member, exit)));
+                }
+            }
+        }
+        for &(proc, exit) in &ends {
+            self.die(proc, exit);
+        }
+        for (proc, _) in ends {
+            self.bereave(proc);
+        }
+    }
+
+    /// What a signal does to one process at once; its end, where it is fatal.
+    fn strike(&mut self, proc: Proc, sig: Sig) -> Option<Exit> {
+        let process = self.get_mut(proc);
+        if !process.alive() {
+            return None;
+        }
+        match sig {
+            Sig::Kill => return Some(Exit::Signal(Sig::Kill)),
+            Sig::Stop => {
+                self.stop(proc, sig);
+                return None;
+            }
+            Sig::Cont if process.stopped.take().is_some() => {
+                self.say(proc, Change::Continued);
+                let process = self.get_mut(proc);
+                let fatal = process.pending.iter().position(|&s| process.disposition(s) == Disposition::Default);
+                if let Some(at) = fatal {
+                    return Some(Exit::Signal(process.pending.remove(at)));
+                }
+            }
+            _ => {}
+        }
+        let process = self.get_mut(proc);
+        match (process.disposition(sig), sig) {
+            (Disposition::Ignore, _) => {}
+            (Disposition::Catch, _) => {
+                if !process.pending.contains(&sig) {
+                    process.pending.push(sig);
+                }
+            }
+            (Disposition::Default, Sig::Cont | Sig::Winch) => {}
+            (Disposition::Default, Sig::Tstp | Sig::Ttin | Sig::Ttou) => {
+                if !self.orphaned(self.get(proc).pgid) {
+                    self.stop(proc, sig);
+                }
+            }
+            (Disposition::Default, _) if process.stopped.is_some() => {
+                if !process.pending.contains(&sig) {
+                    process.pending.push(sig);
+                }
+            }
+            (Disposition::Default, _) => return Some(Exit::Signal(sig)),
+        }
+        None
+    }
+
+    fn stop(&mut self, proc: Proc, sig: Sig) {
+        if self.get(proc).stopped.is_none() {
+            self.get_mut(proc).stopped = Some(sig);
+            self.say(proc, Change::Stopped(sig));
+        }
+    }
+
+    /// Delivers a signal to a group, in the order of starts.
+    pub(super) fn signal_group(&mut self, pgid: u32, sig: Sig) {
+        let members = self.members(pgid);
+        self.deliver_to(&members, &[sig]);
+    }
+
+    /// Whether no member of a group has a parent in its session outside the group.
+    pub(super) fn orphaned(&self, pgid: u32) -> bool {
+        !self.processes.iter().filter(|p| p.pgid == pgid && p.alive()).any(|p| {
+            p.shell
+                || p.parent.is_some_and(|parent| {
+                    let parent = self.get(parent);
+                    parent.alive() && parent.sid == p.sid && parent.pgid != pgid
+                })
+        })
+    }
+
+    /// Ends a process.
+    pub(super) fn end(&mut self, proc: Proc, exit: Exit) {
+        self.die(proc, exit);
+        self.bereave(proc);
+    }
+
+    /// A process is over: its descriptors are closed.
+    fn die(&mut self, proc: Proc, exit: Exit) {
+        let process = self.get_mut(proc);
+        let fds = std::mem::take(&mut process.fds);
+        process.program = None;
+        process.stopped = None;
+        process.state = if process.parent.is_some() { State::Zombie(exit) } else { State::Gone };
+        for desc in fds.into_values() {
+            self.shut(desc, false);
+        }
+        self.say(proc, Change::Ended(exit));
+    }
+
+    /// What a process's end does to those it leaves: adoption, the hang-up of its session's foreground, HUP and CONT
+    /// for groups that are orphaned with a stopped member.
+    fn bereave(&mut self, proc: Proc) {
+        let (pid, pgid, sid) = (self.get(proc).pid(), self.get(proc).pgid, self.get(proc).sid);
+        let parent = self.get(proc).parent;
+        let outside = parent.is_some_and(|p| self.get(p).sid == sid && self.get(p).pgid != pgid);
+        let mut groups = if outside || self.get(proc).shell { vec![pgid] } else { Vec::new() };
+        for child in self.get(proc).children.clone() {
+            let orphan = self.get_mut(child);
+            if orphan.parent != Some(proc) {
+                continue;
+            }
+            orphan.parent = None;
+            if orphan.sid == sid && orphan.pgid != pgid {
+                groups.push(orphan.pgid);
+            }
+            match orphan.alive() {
+                true => self.say(child, Change::Adopted),
+                false => self.get_mut(child).state = State::Gone,
+            }
+        }
+        if let Some(tty) = self.ttys.iter().position(|tty| sid == pid && tty.session == sid) {
+            // a terminal without a session has no foreground: its keys reach nobody
+            let foreground = std::mem::take(&mut self.ttys[tty].foreground);
+            self.ttys[tty].session = 0;
+            for p in self.all().filter(|&p| self.get(p).controlling == Some(tty)).collect::<Vec<_>>() {
+                self.get_mut(p).controlling = None;
+            }
+            let signals: &[Sig] = if self.ttys[tty].master { &[Sig::Hup] } else { &[Sig::Hup, Sig::Cont] };
+            let members = self.members(foreground);
+            self.deliver_to(&members, signals);
+        }
+        for group in groups {
+            self.hang_up_orphans(group);
+        }
+    }
+
+    /// POSIX: a group that becomes orphaned with a stopped member gets HUP and CONT.
+    pub(super) fn hang_up_orphans(&mut self, group: u32) {
+        let members = self.members(group);
+        let stopped = members.iter().any(|&p| self.get(p).stopped.is_some());
+        if stopped && self.orphaned(group) {
+            self.deliver_to(&members, &[Sig::Hup, Sig::Cont]);
+        }
+    }
+
+    fn members(&self, pgid: u32) -> Vec<Proc> {
+        self.all().filter(|&p| self.get(p).pgid == pgid && self.get(p).alive()).collect()
+    }
+
+    /// The state of all that lives; objects are numbered by their first appearance.
+    pub(super) fn write_state(&self, canon: &mut Canon) {
+        let mut seen: BTreeMap<Desc, u64> = BTreeMap::new();
+        let mut number = |desc: Desc| {
+            let key = match desc {
+                Desc::PipeWrite(id) => Desc::PipeRead(id),
+                Desc::Socket(id, _) => Desc::Socket(id, 0),
+                Desc::Master(id) => Desc::Tty(id),
+                other => other,
+            };
+            let next = seen.len() as u64;
+            match seen.entry(key) {
+                Entry::Occupied(known) => (*known.get(), None),
+                Entry::Vacant(new) => (*new.insert(next), Some(key)),
+            }
+        };
+        let SimKernel {
+            programs: _, // not compared: they never change
+            processes,
+            pipes,
+            ttys,
+            connections,
+            listeners,
+            handles,
+            happened: _, // not compared: empty after each step
+        } = self;
+        // what was found and is still to be written: objects that hold others find more
+        let mut fresh: VecDeque<Desc> = VecDeque::new();
+        // a handle's number only names it: the scheduler writes its rank among those that are open
+        for &desc in handles.iter().flatten() {
+            let (n, new) = number(desc);
+            canon.num(n).num(kind(desc));
+            fresh.extend(new);
+        }
+        canon.num(u64::MAX);
+        for process in processes {
+            let Process {
+                role,
+                proc: _, // not compared: the role names it too
+                argv: _, // not compared: they never change
+                env: _,  // not compared: it never changes
+                parent,
+                pgid,
+                sid,
+                shell,
+                controlling,
+                fds,
+                state,
+                stopped,
+                retries,
+                dispositions,
+                pending,
+                children: _,  // not compared: each names its parent, and the program counts its own
+                tty_quota: _, // not compared: set at each resume
+                program,
+            } = process;
+            if matches!(state, State::Gone) {
+                continue;
+            }
+            canon.text(role).num(u64::from(*pgid)).num(u64::from(*sid)).flag(*shell).flag(*retries);
+            canon.num(parent.map_or(0, |parent| u64::from(parent.0) + 1));
+            canon.num(controlling.map_or(0, |tty| tty as u64 + 1));
+            canon.text(stopped.map_or("", Sig::name));
+            canon.list(pending, |c, s| {
+                c.text(s.name());
+            });
+            canon.num(dispositions.len() as u64);
+            for (sig, disposition) in dispositions {
+                canon.text(sig.name()).num(*disposition as u64);
+            }
+            canon.num(fds.len() as u64);
+            for (&fd, &desc) in fds {
+                let (n, new) = number(desc);
+                canon.num(u64::from(fd)).num(n).num(kind(desc));
+                fresh.extend(new);
+            }
+            match state {
+                State::New => drop(canon.text("new")),
+                State::Waiting(Wait { read, write, until, child, on }) => {
+                    canon.text("waits").text(on).deadline(*until).flag(*child);
+                    for fds in [read, write] {
+                        canon.list(fds, |canon, fd| {
+                            canon.num(u64::from(fd.0));
+                        });
+                    }
+                }
+                State::Running => drop(canon.text("runs")),
+                State::Zombie(Exit::Code(code)) => drop(canon.text("zombie").num(u64::from(*code))),
+                State::Zombie(Exit::Signal(sig)) => drop(canon.text("killed").text(sig.name())),
+                State::Gone => {}
+            }
+            if let Some(program) = program {
+                program.canon(canon);
+            }
+        }
+        canon.num(u64::MAX);
+        while let Some(desc) = fresh.pop_front() {
+            match desc {
+                Desc::PipeRead(id) => pipes[id].canon(canon),
+                Desc::Tty(id) => ttys[id].canon(canon),
+                Desc::Socket(id, _) => connections[id].canon(canon),
+                Desc::Listener(id) => {
+                    let Listener { port, waiting, open } = &listeners[id];
+                    canon.num(u64::from(*port)).flag(*open).num(waiting.len() as u64);
+                    for &connection in waiting {
+                        let (n, new) = number(Desc::Socket(connection, 1));
+                        canon.num(n);
+                        fresh.extend(new);
+                    }
+                }
+                Desc::Null | Desc::PipeWrite(_) | Desc::Master(_) => {}
+            }
+        }
+    }
+}
+
+fn kind(desc: Desc) -> u64 {
+    match desc {
+        Desc::Null => 0,
+        Desc::PipeRead(_) => 1,
+        Desc::PipeWrite(_) => 2,
+        Desc::Tty(_) => 3,
+        Desc::Master(_) => 4,
+        Desc::Listener(_) => 5,
+        Desc::Socket(_, side) => 6 + side as u64,
+    }
+}

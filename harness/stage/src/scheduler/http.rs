@@ -1,0 +1,339 @@
+//! The scheduler's connections to the agent's server: requests with a time limit, and event streams.
+//!
+//! Invariant: a request is one connection, closed by a reset once its response is whole, so that nothing lingers
+//! in TIME_WAIT; its number counts the cell's requests from 1. Who opens an event stream again says which event it has
+//! seen last, where events have ids (WHATWG HTML, 9.2).
+
+use super::hub::Hub;
+use super::inbox::Input;
+use rehang_os::{
+    kernel::{Handle, InternalError},
+    os::{Read, Write},
+};
+use rehang_scenario::{Canon, Canonical, Span, VTime};
+use rehang_trace::{Json, What};
+use rehang_wire::{
+    http::{Piece, ResponseReader, request},
+    sse, text,
+};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The host that requests name: without a port, which differs from run to run.
+const HOST: &str = "localhost";
+
+/// All connections.
+#[derive(Debug, Default)]
+pub struct Net {
+    open: Vec<Connection>,
+    requests: u32,
+    /// The last event's id, by the seat that has seen it.
+    last_ids: BTreeMap<usize, String>,
+}
+
+#[derive(Debug)]
+struct Connection {
+    /// None while the listener's queue is full. A kernel tries again behind 1, 3, 7 … s; here it is at once when there
+    /// is room.
+    handle: Option<Handle>,
+    port: u16,
+    seat: usize,
+    who: String,
+    reader: ResponseReader,
+    unsent: Vec<u8>,
+    what: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Request { id: u32, status: u16, body: Vec<u8>, until: Option<VTime> },
+    Events { decoder: sse::Decoder },
+}
+
+/// What came of one look at a connection.
+enum Came {
+    Nothing,
+    Whole,
+    Broken(&'static str),
+}
+
+impl Net {
+    /// The earliest time limit of a request.
+    pub fn deadline(&self) -> Option<VTime> {
+        let limits = self.open.iter().filter_map(|c| match c.what {
+            Kind::Request { until, .. } => until,
+            Kind::Events { .. } => None,
+        });
+        limits.min()
+    }
+
+    /// A request as its asker's state holds it: its place among those that are open, from 1; 0 if it is over. Its number
+    /// counts all requests of the cell, and decides nothing.
+    pub fn place(&self, request: u32) -> u64 {
+        let is_it = |c: &Connection| matches!(c.what, Kind::Request { id, .. } if id == request);
+        self.open.iter().position(is_it).map_or(0, |at| at as u64 + 1)
+    }
+
+    /// The handles that connections hold.
+    pub fn handles(&self) -> impl Iterator<Item = Handle> {
+        self.open.iter().filter_map(|c| c.handle)
+    }
+
+    /// Writes the state: who waits for what.
+    pub fn canon(&self, canon: &mut Canon) {
+        let Net {
+            open,
+            requests: _, // not compared: numbers of requests are names, written as places among those that are open
+            last_ids,
+        } = self;
+        canon.list(open, |canon, connection| connection.canon(canon));
+        // whoever listens has the newest
+        let listens = |seat| open.iter().any(|c| c.seat == seat && matches!(c.what, Kind::Events { .. }));
+        for (seat, id) in last_ids.iter().filter(|(seat, _)| !listens(**seat)) {
+            canon.num(*seat as u64).text(id);
+        }
+    }
+}
+
+impl Connection {
+    fn canon(&self, canon: &mut Canon) {
+        let Connection {
+            handle, // its rank is written by `Hub::canon`
+            port,
+            seat,
+            who: _, // not compared: a seat has one name
+            reader,
+            unsent,
+            what,
+        } = self;
+        canon.flag(handle.is_some()).num(u64::from(*port)).num(*seat as u64).bytes(unsent);
+        reader.canon(canon);
+        match what {
+            Kind::Request {
+                id: _, // not compared: see `Net::place`
+                status,
+                body,
+                until,
+            } => canon.num(u64::from(*status)).bytes(body).deadline(*until),
+            Kind::Events { decoder } => {
+                decoder.canon(canon);
+                canon.num(u64::MAX)
+            }
+        };
+    }
+}
+
+impl Hub<'_> {
+    /// Sends a request for the actor whose turn it is; its number.
+    pub fn request(
+        &mut self,
+        who: &str,
+        method: &str,
+        path: &str,
+        body: &Value,
+        timeout: Option<Span>,
+    ) -> Result<u32, InternalError> {
+        self.net.requests += 1;
+        let id = self.net.requests;
+        let what =
+            What::Request { id, method: method.to_owned(), path: path.to_owned(), body: Json::from(body.clone()) };
+        self.say(who, what);
+        let text = match body {
+            Value::Null => String::new(),
+            // A client that sends no JSON.
+            Value::String(raw) => raw.clone(),
+            body => body.to_string(),
+        };
+        let bytes = request(method, path, HOST, &headers(&text), text.as_bytes());
+        let until = timeout.map(|span| self.now + span);
+        let kind = Kind::Request { id, status: 0, body: Vec::new(), until };
+        if !self.open_connection(who, bytes, kind)? {
+            self.fail(self.actor, who, id, "refused");
+        }
+        Ok(id)
+    }
+
+    /// Opens the event stream for the actor whose turn it is; whether the server takes the connection.
+    pub fn listen_to_events(&mut self, who: &str) -> Result<bool, InternalError> {
+        self.net.requests += 1;
+        let (id, path) = (self.net.requests, "/event".to_owned());
+        self.say(who, What::Request { id, method: "GET".to_owned(), path, body: Value::Null.into() });
+        let mut headers = vec![("accept", "text/event-stream")];
+        if let Some(id) = self.net.last_ids.get(&self.actor) {
+            headers.push(("last-event-id", id));
+        }
+        let bytes = request("GET", "/event", HOST, &headers, b"");
+        self.open_connection(who, bytes, Kind::Events { decoder: sse::Decoder::new() })
+    }
+
+    /// Whether the actor whose turn it is says on its next event stream what it has seen last.
+    pub fn has_seen_events(&self) -> bool {
+        self.net.last_ids.contains_key(&self.actor)
+    }
+
+    /// Gives a request up.
+    pub fn cancel(&mut self, who: &str, id: u32) -> Result<(), InternalError> {
+        let at = self.net.open.iter().position(|c| matches!(c.what, Kind::Request { id: other, .. } if other == id));
+        if let Some(at) = at {
+            let connection = self.net.open.remove(at);
+            self.say(who, What::RequestFailed { id, why: "cancelled".to_owned() });
+            self.hang_up(&connection)?;
+        }
+        Ok(())
+    }
+
+    /// Closes all connections of an actor.
+    pub fn close_connections(&mut self, seat: usize) -> Result<(), InternalError> {
+        let (mine, others) = std::mem::take(&mut self.net.open).into_iter().partition(|c: &Connection| c.seat == seat);
+        self.net.open = others;
+        for connection in mine {
+            self.hang_up(&connection)?;
+        }
+        Ok(())
+    }
+
+    fn hang_up(&mut self, connection: &Connection) -> Result<(), InternalError> {
+        connection.handle.map_or(Ok(()), |handle| self.kernel.close(handle, true))
+    }
+
+    fn open_connection(&mut self, who: &str, unsent: Vec<u8>, what: Kind) -> Result<bool, InternalError> {
+        let Some(port) = self.port else { return Ok(false) };
+        let handle = match self.kernel.has_room(port) {
+            false => None,
+            true => match self.kernel.connect(port)? {
+                Ok(handle) => Some(handle),
+                Err(_) => return Ok(false),
+            },
+        };
+        let reader = ResponseReader::new();
+        let who = who.to_owned();
+        self.net.open.push(Connection { handle, port, seat: self.actor, who, reader, unsent, what });
+        Ok(true)
+    }
+
+    fn fail(&mut self, seat: usize, who: &str, id: u32, why: &'static str) {
+        self.say(who, What::RequestFailed { id, why: why.to_owned() });
+        self.tell(seat, Input::Failed { id, why });
+    }
+}
+
+fn headers(body: &str) -> Vec<(&'static str, &'static str)> {
+    let mut headers = vec![("connection", "close")];
+    if !body.is_empty() {
+        headers.push(("content-type", "application/json"));
+    }
+    headers
+}
+
+/// Reads all that has come on all connections, and ends requests whose time is up.
+pub fn drain(hub: &mut Hub<'_>) -> Result<(), InternalError> {
+    let mut at = 0;
+    while at < hub.net.open.len() {
+        let came = look(hub, at)?;
+        let late = match hub.net.open[at].what {
+            Kind::Request { until: Some(until), .. } if until <= hub.now => true,
+            Kind::Request { .. } | Kind::Events { .. } => false,
+        };
+        let why = match came {
+            Came::Nothing if late => "timeout",
+            Came::Nothing => {
+                at += 1;
+                continue;
+            }
+            Came::Whole => "",
+            Came::Broken(why) => why,
+        };
+        let connection = hub.net.open.remove(at);
+        hub.hang_up(&connection)?;
+        let (seat, who) = (connection.seat, connection.who);
+        match connection.what {
+            Kind::Request { id, status, body, .. } if why.is_empty() => {
+                let body = Json::of_text(&text(&body));
+                hub.say(&who, What::Response { id, status, body: body.clone() });
+                hub.tell(seat, Input::Response { id, status, body });
+            }
+            Kind::Request { id, .. } => hub.fail(seat, &who, id, why),
+            Kind::Events { .. } => {
+                hub.say(&who, What::SseEnd);
+                hub.tell(seat, Input::EventsEnd);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn look(hub: &mut Hub<'_>, at: usize) -> Result<Came, InternalError> {
+    let Connection { handle, port, .. } = hub.net.open[at];
+    let handle = match handle {
+        Some(handle) => handle,
+        None if !hub.kernel.has_room(port) => return Ok(Came::Nothing),
+        None => match hub.kernel.connect(port)? {
+            Ok(handle) => *hub.net.open[at].handle.insert(handle),
+            Err(_) => return Ok(Came::Broken("refused")),
+        },
+    };
+    while !hub.net.open[at].unsent.is_empty() {
+        match hub.kernel.write(handle, &hub.net.open[at].unsent)? {
+            Write::Took(n) => drop(hub.net.open[at].unsent.drain(..n)),
+            Write::Later => break,
+            Write::Failed(_) => return Ok(Came::Broken("reset")),
+        }
+    }
+    loop {
+        let connection = &mut hub.net.open[at];
+        let end = match hub.kernel.read(handle, 65_536)? {
+            Read::Data(bytes) => {
+                connection.reader.feed(&bytes);
+                None
+            }
+            Read::Later => return Ok(Came::Nothing),
+            Read::Eof => {
+                connection.reader.finish();
+                Some("closed")
+            }
+            Read::Failed(_) => return Ok(Came::Broken("reset")),
+        };
+        match take_pieces(hub, at) {
+            Came::Nothing => {}
+            came => return Ok(came),
+        }
+        if let Some(why) = end {
+            return Ok(Came::Broken(why));
+        }
+    }
+}
+
+fn take_pieces(hub: &mut Hub<'_>, at: usize) -> Came {
+    loop {
+        let connection = &mut hub.net.open[at];
+        let piece = match connection.reader.next_piece() {
+            Ok(Some(piece)) => piece,
+            Ok(None) => return Came::Nothing,
+            Err(_) => return Came::Broken("closed"),
+        };
+        match (&mut connection.what, piece) {
+            (Kind::Request { status, .. }, Piece::Head(head)) => *status = head.status,
+            (Kind::Request { body, .. }, Piece::Body(bytes)) => body.extend_from_slice(&bytes),
+            (Kind::Request { .. }, Piece::End) => return Came::Whole,
+            (Kind::Events { .. }, Piece::Head(_)) => {}
+            (Kind::Events { decoder }, Piece::Body(bytes)) => {
+                decoder.feed(&bytes);
+                let mut events = Vec::new();
+                let mut last_id = None;
+                while let Ok(Some(item)) = decoder.next_item() {
+                    if let sse::Item::Event(event) = item {
+                        events.push(Json::of_text(&event.data));
+                        last_id = event.id.or(last_id);
+                    }
+                }
+                let (seat, who) = (connection.seat, connection.who.clone());
+                hub.net.last_ids.extend(last_id.map(|id| (seat, id)));
+                for event in events {
+                    hub.say(&who, What::Sse(event.clone()));
+                    hub.tell(seat, Input::Event(event));
+                }
+            }
+            (Kind::Events { .. }, Piece::End) => return Came::Broken("closed"),
+        }
+    }
+}

@@ -1,0 +1,706 @@
+//! What all actors of the scheduler share: the world, the clock, the trace, the agent's streams, the network.
+//!
+//! Invariant: after each step everything that came out of the agent is read, entered into the trace and handed
+//! to those who listen, before anybody else acts.
+
+use super::http::Net;
+use super::inbox::{Inbox, Input};
+use super::{Job, client, model};
+use rehang_os::{
+    kernel::{Change, Handle, InternalError, Kernel, Launch, Proc, Streams},
+    os::{Exit, Read, Sig, Write},
+};
+use rehang_scenario::plan::Plan;
+use rehang_scenario::{
+    Agent, Canon, ClaudeMode, Fault, OpencodeMode, PgrepFault, Scenario, Span, Terminal, VTime, WorkerFault,
+    WrapperFault, turns::Question,
+};
+use rehang_strategy::Stream;
+use rehang_trace::{AskKind, Event, Fact, What};
+use std::collections::VecDeque;
+
+/// The client's place among the actors: behind the wrapper.
+pub const CLIENT_SEAT: usize = 1;
+
+/// The prompt that every agent is given.
+pub const PROMPT: &str = "go";
+
+/// Someone in the scheduler who acts.
+pub trait Actor {
+    /// When it wants to act by itself.
+    fn deadline(&self) -> Option<VTime> {
+        None
+    }
+    /// Acts on what it has been told, or because its deadline has come.
+    ///
+    /// # Errors
+    /// rehang's own fault.
+    fn act(&mut self, hub: &mut Hub<'_>, name: &str, inbox: VecDeque<Input>) -> Result<(), InternalError>;
+    /// Writes its state. A request of its own is written as [`Net::place`] gives it.
+    fn canon(&self, hub: &Hub<'_>, canon: &mut Canon);
+    /// What it waits for, where that explains a hang.
+    fn waits_for(&self) -> Option<&'static str> {
+        None
+    }
+}
+
+/// An ask, as the agent states it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenAsk {
+    /// Its id.
+    pub id: String,
+    /// Its kind.
+    pub kind: AskKind,
+    /// Its questions.
+    pub questions: Vec<Question>,
+    /// Its permission.
+    pub permission: String,
+    /// Whether somebody at the terminal can read what it is about.
+    pub shown: Shown,
+}
+
+/// Whether a text has come out on the terminal, in one write or over several.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shown {
+    sought: String,
+    /// The end of what has come out: as much as a beginning of the text can fill.
+    tail: String,
+    found: bool,
+}
+
+impl Shown {
+    /// Nothing has come out yet.
+    pub fn new(sought: &str) -> Shown {
+        Shown { sought: sought.to_owned(), tail: String::new(), found: sought.is_empty() }
+    }
+
+    /// Whether the text can be read.
+    pub fn is_found(&self) -> bool {
+        self.found
+    }
+
+    fn print(&mut self, text: &str) {
+        if self.found {
+            return;
+        }
+        self.tail.push_str(text);
+        self.found = self.tail.contains(&self.sought);
+        let keeps = if self.found { 0 } else { self.sought.len() - 1 };
+        let mut from = self.tail.len().saturating_sub(keeps);
+        while !self.tail.is_char_boundary(from) {
+            from -= 1;
+        }
+        self.tail.drain(..from);
+    }
+
+    fn canon(&self, canon: &mut Canon) {
+        let Shown { sought, tail, found } = self;
+        canon.text(sought).text(tail).flag(*found);
+    }
+}
+
+impl OpenAsk {
+    fn canon(&self, canon: &mut Canon) {
+        let OpenAsk {
+            id,
+            kind,
+            questions: _,  // not compared: an id has one text for good
+            permission: _, // not compared: an id has one text for good
+            shown,
+        } = self;
+        canon.text(id).num(*kind as u64);
+        shown.canon(canon);
+    }
+}
+
+/// What all actors share.
+pub struct Hub<'w> {
+    pub kernel: &'w mut dyn Kernel,
+    pub now: VTime,
+    pub begin: VTime,
+    pub events: Vec<Event>,
+    /// The texts in them, in bytes.
+    pub text_bytes: usize,
+    pub inboxes: Vec<Inbox>,
+    /// Who acts now.
+    pub actor: usize,
+    /// The seats of the outside strategies.
+    pub strategies: Vec<usize>,
+    pub agent: Proc,
+    pub launch: Launch,
+    pub streams: Streams,
+    /// stdout and stderr (or the terminal) are read as they come.
+    pub reads: [bool; 2],
+    pub stream_open: [bool; 2],
+    carry: [Vec<u8>; 2],
+    pub exit: Option<Exit>,
+    /// The agent is a server.
+    pub serves: bool,
+    /// It is a run that listens too (`--port`): people can reach it.
+    listens: bool,
+    pub port: Option<u16>,
+    /// All ports that the agent and what it started have named, and the word for each in a trace.
+    ports: Vec<(u16, &'static str)>,
+    /// The client is told that the server listens once everybody else has taken that in: people and strategies
+    /// have their event streams open before the prompt is sent.
+    client_waits: bool,
+    pub session: String,
+    pub net: Net,
+    pub model_listener: Option<Handle>,
+    pub model: model::Connections,
+    /// What was asked and has not ended.
+    pub asks: Vec<OpenAsk>,
+    pub faults: Vec<Fault>,
+    /// The companion's worker is dead, and whoever asks by its pid finds so.
+    pub worker_dead: bool,
+    /// Counts material events.
+    pub material: u64,
+    pub settled: Option<VTime>,
+    /// How long the cell goes on behind its end.
+    pub afterwards: Option<Span>,
+    /// How many runs of the caller's loop are still to begin.
+    pub runs_left: u32,
+    /// A run was settled that is not the last.
+    pub run_over: bool,
+    /// The strategy through which people write to the agent's stdin.
+    pub relay: Option<usize>,
+    /// What the agent's stdin or terminal has not taken yet.
+    unwritten: VecDeque<u8>,
+    restarts: u32,
+}
+
+impl<'w> Hub<'w> {
+    pub fn new(kernel: &'w mut dyn Kernel, job: &Job<'_>, inside: Vec<String>) -> Result<Hub<'w>, InternalError> {
+        let scenario = job.scenario;
+        let over_http = scenario.faults.iter().any(|f| matches!(f, Fault::Model(_)));
+        let listener = if over_http { Some(kernel.listen()?) } else { None };
+        let plan = Plan {
+            agent: scenario.agent.clone(),
+            turns: scenario.turns.clone(),
+            faults: scenario.faults.clone(),
+            inside,
+            model_port: listener.map(|(_, port)| port),
+            stored: None,
+        };
+        let launch = Launch {
+            role: "agent".to_owned(),
+            argv: argv(scenario),
+            env: scenario.env.clone().into_iter().collect(),
+            plan,
+            terminal: job.terminal,
+        };
+        if !rehang_os::exec::fits(&launch.argv, &launch.env) {
+            let why = "its arguments and variables are more than a process can be given; `rehang check` says which";
+            return Err(InternalError::Fake(format!("agent: {why}")));
+        }
+        let ignores = |fault| scenario.faults.contains(&Fault::Wrapper(fault));
+        let slow = matches!(job.terminal, Terminal::StdoutStopped | Terminal::StdoutSlow);
+        let serves = serves(&scenario.agent);
+        Ok(Hub {
+            kernel,
+            now: job.begin,
+            begin: job.begin,
+            events: Vec::new(),
+            text_bytes: 0,
+            inboxes: Vec::new(),
+            actor: 0,
+            strategies: Vec::new(),
+            agent: Proc(0),
+            launch,
+            streams: Streams::default(),
+            reads: [!slow && !ignores(WrapperFault::IgnoresStdout), !ignores(WrapperFault::IgnoresStderr)],
+            stream_open: [false; 2],
+            carry: [Vec::new(), Vec::new()],
+            exit: None,
+            serves,
+            listens: is_opencode(&scenario.agent) && scenario.args.iter().any(|arg| arg.starts_with("--port")),
+            port: None,
+            ports: Vec::new(),
+            client_waits: false,
+            session: String::new(),
+            net: Net::default(),
+            model_listener: listener.map(|(handle, _)| handle),
+            model: model::Connections::default(),
+            asks: Vec::new(),
+            faults: scenario.faults.clone(),
+            worker_dead: false,
+            material: 0,
+            settled: None,
+            afterwards: scenario.afterwards,
+            runs_left: scenario.runs.saturating_sub(1),
+            run_over: false,
+            relay: None,
+            unwritten: VecDeque::new(),
+            restarts: 0,
+        })
+    }
+
+    /// Starts the agent.
+    pub fn launch(&mut self) -> Result<(), InternalError> {
+        let (agent, streams) = self.kernel.start(&self.launch)?;
+        self.agent = agent;
+        self.streams = streams;
+        self.exit = None;
+        self.port = None;
+        self.stream_open = [streams.stdout.or(streams.tty).is_some(), streams.stderr.is_some()];
+        self.drain()
+    }
+
+    /// Tells the client that the server listens, if it is its turn to know.
+    pub fn admit_client(&mut self) {
+        let others_know = || !self.inboxes.iter().any(|inbox| inbox.holds(&Input::Listening));
+        if self.client_waits && others_know() {
+            self.client_waits = false;
+            self.tell(CLIENT_SEAT, Input::Listening);
+        }
+    }
+
+    /// Closes the wrapper's ends of all of the agent's streams.
+    pub fn close_streams(&mut self) -> Result<(), InternalError> {
+        let streams = std::mem::take(&mut self.streams);
+        self.stream_open = [false; 2];
+        self.unwritten.clear();
+        for handle in [streams.stdin, streams.stdout, streams.stderr, streams.tty].into_iter().flatten() {
+            self.kernel.close(handle, false)?;
+        }
+        Ok(())
+    }
+
+    /// Starts the agent again, at the same address as far as its clients can tell.
+    pub fn relaunch(&mut self) -> Result<(), InternalError> {
+        self.restarts += 1;
+        self.launch.role = format!("agent~{}", self.restarts + 1);
+        self.launch()
+    }
+
+    /// Enters something into the trace.
+    pub fn say(&mut self, who: &str, what: What) {
+        self.text_bytes += what.text_bytes();
+        self.events.push(Event { t: VTime(self.now.since(self.begin).as_ms()), who: who.to_owned(), what });
+    }
+
+    pub fn agent_alive(&self) -> bool {
+        self.kernel.alive(self.agent)
+    }
+
+    pub fn has_fault(&self, fault: &Fault) -> bool {
+        self.faults.contains(fault)
+    }
+
+    pub fn pgrep(&self) -> Option<PgrepFault> {
+        self.faults.iter().find_map(|f| match f {
+            Fault::Pgrep(pgrep) => Some(*pgrep),
+            _ => None,
+        })
+    }
+
+    pub fn worker_alive(&self) -> bool {
+        !self.worker_dead && !self.has_fault(&Fault::Worker(WorkerFault::NeverStarts))
+    }
+
+    /// Tells one actor something.
+    pub fn tell(&mut self, seat: usize, input: Input) {
+        self.inboxes[seat].push(input);
+    }
+
+    /// Tells all actors something.
+    pub fn tell_all(&mut self, input: &Input) {
+        for inbox in &mut self.inboxes {
+            inbox.push(input.clone());
+        }
+    }
+
+    /// Somebody holds the run to be over.
+    pub fn settle(&mut self, who: &str, outcome: &str, cause: &str, text: &str) {
+        if self.settled.is_some() || self.run_over {
+            return;
+        }
+        let (outcome, cause, text) = (outcome.to_owned(), cause.to_owned(), self.portless(text));
+        if self.runs_left > 0 {
+            self.runs_left -= 1;
+            self.run_over = true;
+            return self.say(who, What::RunOver { outcome, cause, text });
+        }
+        self.settled = Some(self.now);
+        self.say(who, What::Settled { outcome, cause, text });
+    }
+
+    /// When the cell ends, once it is settled.
+    pub fn ends_at(&self) -> Option<VTime> {
+        Some(self.settled? + self.afterwards.unwrap_or(Span::ZERO))
+    }
+
+    /// Whether the cell is over.
+    pub fn is_over(&self) -> bool {
+        self.ends_at().is_some_and(|end| self.afterwards.is_none() || end <= self.now)
+    }
+
+    /// Whether nobody has a say any more: the run is settled, and nothing comes behind it.
+    pub fn is_closed(&self) -> bool {
+        self.run_over || (self.settled.is_some() && self.afterwards.is_none())
+    }
+
+    /// Sends a signal to the agent.
+    pub fn signal(&mut self, who: &str, group: bool, sig: Sig) -> Result<(), InternalError> {
+        let to = format!("{}{}", self.kernel.role(self.agent), if group { "*" } else { "" });
+        self.say(who, What::Signal { sig: sig.name().to_owned(), to });
+        self.kernel.kill(self.agent, group, sig)
+    }
+
+    /// Writes to the agent's stdin or terminal.
+    pub fn write_stdin(&mut self, who: &str, bytes: &[u8]) -> Result<(), InternalError> {
+        if self.streams.stdin.or(self.streams.tty).is_none() {
+            // It is closed: nobody writes anything.
+            return Ok(());
+        }
+        self.say(who, What::In { text: String::from_utf8_lossy(bytes).into_owned() });
+        self.material += 1;
+        for seat in self.strategies.clone() {
+            if seat != self.actor {
+                self.tell(seat, Input::Wrote(bytes.to_vec()));
+            }
+        }
+        self.unwritten.extend(bytes);
+        self.flush()
+    }
+
+    /// Closes the agent's stdin, or hangs its terminal up.
+    pub fn close_stdin(&mut self, who: &str) -> Result<(), InternalError> {
+        self.material += 1;
+        if let Some(handle) = self.streams.stdin.take() {
+            self.say(who, What::InEnd);
+            self.kernel.close(handle, false)?;
+        } else if let Some(handle) = self.streams.tty.take() {
+            self.say(who, What::InEnd);
+            self.stream_open[0] = false;
+            self.kernel.close(handle, false)?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), InternalError> {
+        let Some(handle) = self.streams.stdin.or(self.streams.tty) else {
+            self.unwritten.clear();
+            return Ok(());
+        };
+        while !self.unwritten.is_empty() {
+            match self.kernel.write(handle, self.unwritten.make_contiguous())? {
+                Write::Took(n) => drop(self.unwritten.drain(..n)),
+                Write::Later => break,
+                Write::Failed(_) => self.unwritten.clear(),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads all that has come, enters it into the trace, and tells those who listen.
+    pub fn drain(&mut self) -> Result<(), InternalError> {
+        self.flush()?;
+        for happened in self.kernel.happened() {
+            self.take_in(happened.role, happened.what);
+        }
+        for at in 0..2 {
+            if self.reads[at] {
+                self.read_stream(at, usize::MAX)?;
+            }
+        }
+        super::http::drain(self)?;
+        model::drain(self)
+    }
+
+    fn take_in(&mut self, role: String, change: Change) {
+        let what = match change {
+            Change::Spawned { parent, argv } => What::Spawn { parent, argv },
+            Change::Ended(exit) => {
+                if role == self.kernel.role(self.agent) {
+                    self.exit = Some(exit);
+                    self.tell_all(&Input::Exited(exit));
+                }
+                match exit {
+                    Exit::Code(code) => What::Exit(code),
+                    Exit::Signal(sig) => What::Killed(sig.name().to_owned()),
+                }
+            }
+            Change::Stopped(sig) => What::Stopped(sig.name().to_owned()),
+            Change::Continued => What::Continued,
+            Change::Adopted => What::Adopted,
+            Change::Signalled { to, sig } => What::Signal { sig: sig.name().to_owned(), to },
+            Change::Fact(Fact::Acted { strategy, act }) if strategy == rehang_fakes::opencode::STORE => {
+                // what a server has on its disk: a restarted one finds it, and nobody sees it
+                self.launch.plan.stored = serde_json::from_str(&act).ok();
+                return;
+            }
+            Change::Fact(fact) => {
+                self.note(&fact);
+                What::Fact(fact)
+            }
+        };
+        if !matches!(what, What::Fact(_)) {
+            self.material += 1;
+        }
+        self.say(&role, what);
+    }
+
+    fn note(&mut self, fact: &Fact) {
+        if is_material(fact) {
+            self.material += 1;
+        }
+        match fact {
+            Fact::Asked { id, kind, questions, permission, .. } => {
+                let sought = match questions.first() {
+                    Some(first) => first.question.as_str(),
+                    None => permission.split_whitespace().next().unwrap_or_default(),
+                };
+                self.asks.push(OpenAsk {
+                    id: id.clone(),
+                    kind: *kind,
+                    questions: questions.clone(),
+                    permission: permission.clone(),
+                    shown: Shown::new(sought),
+                });
+                self.tell_all(&Input::Asked);
+            }
+            Fact::AskEnded { id, .. } => self.asks.retain(|ask| ask.id != *id),
+            _ => {}
+        }
+    }
+
+    /// Reads at most `max` bytes of stdout (or the terminal) or stderr.
+    pub fn read_stream(&mut self, at: usize, max: usize) -> Result<usize, InternalError> {
+        let handle = match at {
+            0 => self.streams.stdout.or(self.streams.tty),
+            _ => self.streams.stderr,
+        };
+        let Some(handle) = handle.filter(|_| self.stream_open[at]) else { return Ok(0) };
+        let stream = if at == 0 { Stream::Stdout } else { Stream::Stderr };
+        let fd = match (at, self.streams.tty) {
+            (0, Some(_)) if self.streams.stdout.is_none() => 0,
+            (0, _) => 1,
+            _ => 2,
+        };
+        let mut total = 0;
+        while total < max {
+            match self.kernel.read(handle, (max - total).min(65_536))? {
+                Read::Data(bytes) => {
+                    total += bytes.len();
+                    let text = self.text_of(at, &bytes);
+                    if fd == 0 {
+                        for ask in &mut self.asks {
+                            ask.shown.print(&text);
+                        }
+                    }
+                    self.say_out(fd, text);
+                    self.tell_all(&Input::Output(stream, bytes));
+                }
+                Read::Later => break,
+                Read::Eof | Read::Failed(_) => {
+                    self.stream_open[at] = false;
+                    self.kernel.close(handle, false)?;
+                    self.say("agent", What::OutEnd { fd });
+                    self.material += 1;
+                    self.tell_all(&Input::OutputEnd(stream));
+                    break;
+                }
+            }
+        }
+        Ok(total)
+    }
+
+    fn say_out(&mut self, fd: u8, text: String) {
+        let text = match (self.serves || self.listens).then(|| client::port_in(&text)).flatten() {
+            Some(port) => {
+                self.port = Some(port);
+                self.ports.push((port, "{agent}"));
+                self.client_waits = true;
+                for seat in (0..self.inboxes.len()).filter(|&seat| seat != CLIENT_SEAT) {
+                    self.tell(seat, Input::Listening);
+                }
+                self.portless(&text)
+            }
+            // a server that the agent has started prints through it: its port differs from run to run all the same
+            None => {
+                self.ports.extend(client::port_in(&text).map(|port| (port, "{nested}")));
+                self.portless(&text)
+            }
+        };
+        let role = self.kernel.role(self.agent).to_owned();
+        self.say(&role, What::Out { fd, text });
+    }
+
+    /// A text without ports, which differ from run to run.
+    fn portless(&self, text: &str) -> String {
+        let names = self.ports.iter();
+        names.fold(text.to_owned(), |text, (port, name)| {
+            text.replace(&format!("127.0.0.1:{port}"), &format!("127.0.0.1:{name}"))
+        })
+    }
+
+    /// The text of these bytes; a character that they cut waits for its rest.
+    fn text_of(&mut self, at: usize, bytes: &[u8]) -> String {
+        let carry = &mut self.carry[at];
+        carry.extend_from_slice(bytes);
+        let whole = match std::str::from_utf8(carry) {
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            _ => carry.len(),
+        };
+        let rest = carry.split_off(whole);
+        let text = String::from_utf8_lossy(carry).into_owned();
+        *carry = rest;
+        text
+    }
+
+    /// Writes the shared state, without the world's.
+    pub fn canon(&self, canon: &mut Canon) {
+        let Hub {
+            kernel: _,     // not compared: it is the other half of the state
+            now: _,        // not compared: times are written as what is left of them
+            begin: _,      // not compared: it never changes
+            events: _,     // not compared: nobody reads the trace before the cell is over
+            text_bytes: _, // not compared: a limit of rehang's own, after which a cell is undecided
+            inboxes: _,    // not compared: `Scheduler::own_state` writes them
+            actor: _,      // not compared: set before each turn of an actor, and read in that turn alone
+            strategies: _, // not compared: it never changes
+            agent,
+            launch,
+            streams,
+            reads,
+            stream_open,
+            carry,
+            exit,
+            serves: _,  // not compared: it never changes
+            listens: _, // not compared: it never changes
+            port,
+            ports: _, // not compared: they are replaced in the trace, and decide nothing
+            client_waits,
+            session,
+            net,
+            model_listener,
+            model,
+            asks,
+            faults: _, // not compared: they never change; those that are still to strike are an actor's state
+            worker_dead,
+            material: _, // not compared: it decides which states are looked at, and nothing in the cell
+            settled,
+            afterwards: _, // not compared: it never changes
+            runs_left,
+            run_over,
+            relay: _, // not compared: it never changes
+            unwritten,
+            restarts,
+        } = self;
+        let Launch {
+            role,
+            argv: _, // not compared: it never changes
+            env: _,  // not compared: it never changes
+            plan,
+            terminal: _, // not compared: it never changes
+        } = launch;
+        let Plan {
+            agent: _,      // not compared: it never changes
+            turns: _,      // not compared: they never change
+            faults: _,     // not compared: they never change
+            inside: _,     // not compared: they never change
+            model_port: _, // not compared: it never changes
+            stored,
+        } = plan;
+        let Streams { stdin, stdout, stderr, tty } = streams;
+        canon.num(u64::from(agent.0)).text(role).num(u64::from(*restarts));
+        canon.flag(stored.is_some()).text(&stored.as_ref().map_or(String::new(), ToString::to_string));
+        for handle in [stdin, stdout, stderr, tty, model_listener] {
+            canon.flag(handle.is_some());
+        }
+        // a handle's number only names it: which of the world's open ones it is decides
+        let streams = [stdin, stdout, stderr, tty, model_listener].into_iter().copied().flatten();
+        let held: Vec<Handle> = streams.chain(net.handles()).chain(model.handles()).collect();
+        for handle in &held {
+            canon.num(held.iter().filter(|other| *other < handle).count() as u64);
+        }
+        for flags in [reads, stream_open] {
+            canon.flag(flags[0]).flag(flags[1]);
+        }
+        canon.bytes(&carry[0]).bytes(&carry[1]);
+        let exit = exit.map_or(0, |exit| match exit {
+            Exit::Code(code) => 1 + u64::from(code),
+            Exit::Signal(sig) => 1_000 + u64::from(sig.number()),
+        });
+        canon.num(exit).num(port.map_or(0, u64::from)).flag(*client_waits).text(session);
+        canon.list(asks, |canon, ask| ask.canon(canon));
+        canon.flag(*worker_dead).flag(settled.is_some()).num(u64::from(*runs_left)).flag(*run_over);
+        let unwritten: Vec<u8> = unwritten.iter().copied().collect();
+        canon.bytes(&unwritten);
+        net.canon(canon);
+        model.canon(canon);
+    }
+}
+
+/// Whether a fact carries the task forward.
+fn is_material(fact: &Fact) -> bool {
+    match fact {
+        Fact::Session { .. }
+        | Fact::ModelSaid { .. }
+        | Fact::ToolBegan { .. }
+        | Fact::ToolEnded { .. }
+        | Fact::Asked { .. }
+        | Fact::AskEnded { .. }
+        | Fact::Preempted { .. }
+        | Fact::Result { .. } => true,
+        // a request to the model or its end is none: a retry has both
+        Fact::Busy { .. }
+        | Fact::ModelAsked { .. }
+        | Fact::ModelDone { .. }
+        | Fact::Policy { .. }
+        | Fact::Acted { .. } => false,
+    }
+}
+
+/// Whether the agent is a server.
+pub fn serves(agent: &Agent) -> bool {
+    match agent {
+        Agent::Opencode(a) => a.mode == OpencodeMode::Serve,
+        Agent::Altimate(a) => a.mode == OpencodeMode::Serve,
+        Agent::Pawwork(_) => true,
+        Agent::Claude(_) | Agent::Program(_) => false,
+    }
+}
+
+fn is_opencode(agent: &Agent) -> bool {
+    matches!(agent, Agent::Opencode(_) | Agent::Altimate(_) | Agent::Pawwork(_))
+}
+
+/// Whether somebody outside writes the prompt to the agent's stdin.
+pub fn is_driven(agent: &Agent) -> bool {
+    matches!(agent, Agent::Claude(claude) if claude.mode == ClaudeMode::StreamJson)
+}
+
+fn argv(scenario: &Scenario) -> Vec<String> {
+    match &scenario.agent {
+        Agent::Claude(claude) => rehang_fakes::claude::argv(claude, &scenario.args, PROMPT),
+        Agent::Opencode(_) | Agent::Altimate(_) | Agent::Pawwork(_) => {
+            rehang_fakes::opencode::argv(&scenario.agent, &scenario.args, PROMPT)
+        }
+        Agent::Program(steps) => rehang_fakes::tool::argv(steps, "program"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(sought: &str, texts: &[&str]) -> Shown {
+        let mut shown = Shown::new(sought);
+        for text in texts {
+            shown.print(text);
+        }
+        shown
+    }
+
+    #[test]
+    fn a_text_is_seen_over_several_writes_and_little_is_kept() {
+        assert!(shown("May I?", &["> Ma", "y I", "? [y/n]"]).is_found());
+        assert!(!shown("May I?", &["May ", "we?", " I?"]).is_found());
+        assert!(shown("", &[]).is_found());
+        let spinner = shown("Größe?", &["⠋ working…\r", "⠙ working…\r", "Gr"]);
+        assert!(spinner.tail.len() < "Größe?".len() + 3, "{spinner:?}");
+        assert!(shown("Größe?", &["⠋ working…\r", "Grö", "ße?"]).is_found());
+    }
+}

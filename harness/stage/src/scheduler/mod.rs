@@ -1,0 +1,546 @@
+//! The scheduler: owns virtual time, lets one participant run at a time, and plays everything outside the agent.
+//!
+//! Invariants: time moves only when every participant is blocked and nothing is in flight; ties are a pure
+//! function of the seed and the roles; a hang is proved (`proof`), never timed out; what enters the trace comes
+//! from the scheduler's own descriptors or is marked as a participant's claim.
+
+mod client;
+mod faults;
+mod horizon;
+mod http;
+mod hub;
+mod inbox;
+mod model;
+mod outside;
+mod people;
+mod proof;
+mod wrapper;
+
+pub use client::port_in;
+pub use hub::serves;
+use hub::{Actor, Hub};
+use inbox::{Inbox, Input};
+pub use proof::Proofs;
+use proof::{Cycle, Place, Proof, State};
+use rehang_os::{
+    kernel::{InternalError, Kernel, Proc, Streams},
+    os::Sig,
+};
+use rehang_scenario::{Canon, Scenario, Span, Terminal, VTime};
+use rehang_strategy::Member;
+use rehang_trace::{Ended, Trace, What};
+use std::collections::BTreeSet;
+
+/// Steps at one instant after which repeating states are looked for.
+const SPIN_STEPS: u32 = 2_000;
+/// Then one in so many is looked at: a cycle of steps comes back at one of them too, at a fraction of the cost. A prime,
+/// so that all phases of a short cycle have their turn: in some of them an id that counts up is under way.
+const SPIN_SAMPLE: u32 = 17;
+/// Steps at one instant after which the cell is given up.
+const SPIN_MAX: u32 = 200_000;
+/// Texts of a trace, in bytes: a file that repeats a long text fills a machine's memory within its steps.
+const TEXT_MAX: usize = 128 << 20;
+/// Instants of a cell among which repeating states are looked for although something material happens between them:
+/// an agent that begins the same answer again and again says something each time. What has not repeated by the end of
+/// them grows or counts, and costs no further comparison.
+const LOOP_INSTANTS: std::ops::Range<u32> = 6_000..6_500;
+/// Steps of a cell after which it is given up, unless a job says less.
+pub const STEPS_MAX: u64 = 2_000_000;
+/// How long a server has to go away after SIGTERM.
+const SHUTDOWN_GRACE: Span = Span::secs(10);
+
+/// A cell to run.
+#[derive(Debug, Clone, Copy)]
+pub struct Job<'a> {
+    /// The scenario, with the arm applied.
+    pub scenario: &'a Scenario,
+    /// The stack's spec.
+    pub stack: &'a str,
+    /// How the agent's streams are connected.
+    pub terminal: Terminal,
+    /// Decides ties.
+    pub seed: u64,
+    /// Shifts the begin of virtual time: a verdict must not depend on it.
+    pub begin: VTime,
+    /// Steps after which it is given up with the end `horizon`: [`STEPS_MAX`], or less for a search.
+    pub steps_max: u64,
+    /// What is done about proofs.
+    pub proofs: Proofs,
+}
+
+impl<'a> Job<'a> {
+    /// A cell from the beginning of virtual time, with the limits that all cells have.
+    pub fn new(scenario: &'a Scenario, stack: &'a str, terminal: Terminal, seed: u64) -> Job<'a> {
+        let (begin, proofs) = (VTime::ZERO, Proofs::default());
+        Job { scenario, stack, terminal, seed, begin, steps_max: STEPS_MAX, proofs }
+    }
+}
+
+/// What a run gave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// The trace.
+    pub trace: Trace,
+    /// How often a participant was let run.
+    pub steps: u64,
+}
+
+/// Why a cell could not run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// rehang's own fault, or a fake that lies.
+    #[error(transparent)]
+    Internal(#[from] InternalError),
+    /// The stack cannot be made, or has no seat in this agent.
+    #[error("{0}")]
+    Stack(String),
+}
+
+/// Runs a cell.
+///
+/// # Errors
+/// A stack that cannot be made; rehang's own fault.
+pub fn run(kernel: &mut dyn Kernel, job: &Job<'_>) -> Result<Record, RunError> {
+    let mut scheduler = Scheduler::new(kernel, job)?;
+    let result = scheduler.drive();
+    let steps = scheduler.steps;
+    let trace = Trace { events: std::mem::take(&mut scheduler.hub.events) };
+    match result {
+        Ok(()) => Ok(Record { trace, steps }),
+        Err(fault) => {
+            // the next cell must find an empty world, whatever happened in this one
+            let _ = scheduler.hub.kernel.clear();
+            Err(fault.into())
+        }
+    }
+}
+
+/// The wrapper's seat.
+const WRAPPER: usize = 0;
+
+/// Someone in the scheduler: an actor, what it has been told, and its name.
+struct Seat {
+    name: String,
+    actor: Box<dyn Actor>,
+}
+
+struct Scheduler<'w, 'j> {
+    hub: Hub<'w>,
+    job: Job<'j>,
+    seats: Vec<Seat>,
+    steps: u64,
+    /// Steps at this instant.
+    at_instant: u32,
+    /// Times that everything was at rest.
+    instants: u32,
+    /// When it is given up, once that is worth knowing.
+    horizon: Option<Span>,
+}
+
+/// How far a turn of the loop came.
+enum Turn {
+    /// Somebody went on.
+    Step,
+    /// Everything is at rest until this time, or for ever.
+    Rest(Option<VTime>),
+    /// The cell was given up.
+    GivenUp,
+}
+
+/// Who can go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Candidate {
+    Process(Proc),
+    Actor(usize),
+}
+
+impl<'w, 'j> Scheduler<'w, 'j> {
+    fn new(kernel: &'w mut dyn Kernel, job: &Job<'j>) -> Result<Scheduler<'w, 'j>, RunError> {
+        let (inside, outside) = parts(job)?;
+        let mut hub = Hub::new(kernel, job, inside)?;
+        let mut seats: Vec<Seat> = Vec::new();
+        let sends_prompt = outside.iter().any(|member| member.strategy.sends_prompt());
+        seats.push(Seat { name: "wrapper".into(), actor: Box::new(wrapper::Wrapper::new(job)) });
+        seats.push(Seat { name: "client".into(), actor: client::actor(job, sends_prompt) });
+        seats.push(Seat { name: "fault".into(), actor: Box::new(faults::Faults::new(job.scenario, job.begin)) });
+        if hub.model_listener.is_some() {
+            seats.push(Seat { name: "model".into(), actor: Box::new(model::Model::new(job.scenario)) });
+        }
+        for (at, person) in job.scenario.people.iter().enumerate() {
+            let name = format!("person{}", at + 1);
+            seats.push(Seat { actor: Box::new(people::Someone::new(person, seats.len(), &name, job)), name });
+        }
+        for member in outside {
+            let name = member.spec.to_string();
+            if member.strategy.relays() {
+                hub.relay = Some(seats.len());
+            }
+            let actor = outside::Outside::new(member, seats.len(), job);
+            hub.strategies.push(seats.len());
+            seats.push(Seat { name, actor: Box::new(actor) });
+        }
+        hub.inboxes = seats.iter().map(|_| Inbox::default()).collect();
+        Ok(Scheduler { hub, job: *job, seats, steps: 0, at_instant: 0, instants: 0, horizon: None })
+    }
+
+    fn drive(&mut self) -> Result<(), InternalError> {
+        self.hub.launch()?;
+        for at in 0..self.seats.len() {
+            self.hub.inboxes[at].push(Input::Begin);
+        }
+        let mut proof = Proof::default();
+        // within an instant, and across many of them, it does not matter what is said: a state that comes back comes back
+        // for ever
+        let (mut spin, mut loops) = (Proof::default(), Proof::default());
+        while !self.hub.is_over() {
+            let next = match self.turn()? {
+                Turn::GivenUp => return Ok(()),
+                Turn::Step => {
+                    if self.is_spin_sample()
+                        && let Some(cycle) = self.repeats(&mut spin, self.steps)?
+                    {
+                        return self.claim(&cycle, Unit::Steps);
+                    }
+                    continue;
+                }
+                Turn::Rest(next) => next,
+            };
+            spin = Proof::default();
+            if let Some(end) = self.hub.ends_at() {
+                // It is settled: nothing can hang any more.
+                self.pass_to(next.unwrap_or(end).min(end))?;
+                continue;
+            }
+            let Some(next) = next else {
+                return self.hang(Ended::Deadlock(self.waits()));
+            };
+            if self.job.proofs != Proofs::Off {
+                let instant = u64::from(self.instants);
+                let mut cycle = None;
+                if proof.is_due(self.hub.material) {
+                    cycle = self.repeats(&mut proof, instant)?;
+                }
+                if cycle.is_none() && LOOP_INSTANTS.contains(&self.instants) {
+                    cycle = self.repeats(&mut loops, instant)?;
+                }
+                if let Some(cycle) = cycle {
+                    return self.claim(&cycle, Unit::Instants);
+                }
+            }
+            if next.since(self.hub.begin) > horizon::SHORTEST {
+                let job = &self.job;
+                let horizon = *self.horizon.get_or_insert_with(|| horizon::of(job.scenario, job.stack));
+                if next.since(self.hub.begin) > horizon {
+                    return self.give_up("virtual time ran out");
+                }
+            }
+            self.pass_to(next)?;
+        }
+        self.finish()
+    }
+
+    /// Lets somebody go on, or says until when everything is at rest.
+    fn turn(&mut self) -> Result<Turn, InternalError> {
+        if !self.step()? {
+            self.at_instant = 0;
+            self.instants = self.instants.saturating_add(1);
+            return Ok(Turn::Rest(self.next_deadline()));
+        }
+        if self.hub.run_over {
+            self.begin_again()?;
+        }
+        if self.hub.text_bytes > TEXT_MAX {
+            self.give_up("what it says fills more than 128 MiB")?;
+            return Ok(Turn::GivenUp);
+        }
+        self.at_instant += 1;
+        if self.at_instant > SPIN_MAX || self.steps > self.job.steps_max {
+            self.give_up("it takes steps without end and no time passes")?;
+            return Ok(Turn::GivenUp);
+        }
+        Ok(Turn::Step)
+    }
+
+    /// Time moves.
+    fn pass_to(&mut self, next: VTime) -> Result<(), InternalError> {
+        self.hub.now = next.max(self.hub.now);
+        self.hub.drain()
+    }
+
+    /// Whether the state after this step is looked at.
+    fn is_spin_sample(&self) -> bool {
+        self.job.proofs != Proofs::Off
+            && self.at_instant > SPIN_STEPS
+            && self.steps.is_multiple_of(u64::from(SPIN_SAMPLE))
+    }
+
+    /// The state has come back: it is a hang, if the cycle plays once more as it did.
+    fn claim(&mut self, cycle: &Cycle, unit: Unit) -> Result<(), InternalError> {
+        let (now, waits, events) = (self.hub.now, self.waits(), self.hub.events.len());
+        if self.job.proofs == Proofs::Replayed {
+            self.replay(cycle, unit)?;
+            self.hub.events.truncate(events);
+            self.hub.now = now;
+        }
+        self.hang(Ended::Lasso { waits, cycle_ms: cycle.span().as_ms() })
+    }
+
+    /// Plays a cycle once more.
+    fn replay(&mut self, cycle: &Cycle, unit: Unit) -> Result<(), InternalError> {
+        let fails = |why: String| InternalError::Proof { cycle_ms: cycle.span().as_ms(), why };
+        // the limits are those of a cell: what is played again counts for nothing
+        (self.at_instant, self.hub.text_bytes, self.job.steps_max) = (0, 0, u64::MAX);
+        let mut left = cycle.length();
+        // at the place where an instant's state was taken, time is about to move
+        let mut rests = (unit == Unit::Instants).then(|| self.next_deadline());
+        while left > 0 {
+            match rests.take() {
+                Some(Some(next)) => self.pass_to(next)?,
+                Some(None) => return Err(fails("it comes to a deadlock".to_owned())),
+                None => {}
+            }
+            match self.turn()? {
+                Turn::GivenUp => return Err(fails("it takes steps without end".to_owned())),
+                Turn::Step => left -= u64::from(unit == Unit::Steps),
+                Turn::Rest(_) if unit == Unit::Steps => return Err(fails("it comes to rest".to_owned())),
+                Turn::Rest(next) => {
+                    left -= 1;
+                    rests = Some(next);
+                }
+            }
+            if self.hub.is_over() {
+                return Err(fails("it comes to an end".to_owned()));
+            }
+        }
+        let state = self.whole_state()?;
+        if self.hub.now.since(cycle.to.now) != cycle.span() {
+            return Err(fails(format!("it takes {} the second time", self.hub.now.since(cycle.to.now))));
+        }
+        if let Some(at) = cycle.differs(&self.hub.events) {
+            return Err(fails(format!("event {at} of the cycle differs the second time")));
+        }
+        if state != cycle.state {
+            return Err(fails("its state differs the second time".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Lets one candidate go on; false where there is none at this instant.
+    fn step(&mut self) -> Result<bool, InternalError> {
+        let mut candidates: Vec<(Candidate, u64)> = Vec::new();
+        for proc in self.hub.kernel.ready(self.hub.now)? {
+            let rank = rank(self.job.seed, self.hub.kernel.role(proc));
+            candidates.push((Candidate::Process(proc), rank));
+        }
+        for (at, seat) in self.seats.iter().enumerate() {
+            let due = seat.actor.deadline().is_some_and(|t| t <= self.hub.now);
+            if due || !self.hub.inboxes[at].is_empty() {
+                candidates.push((Candidate::Actor(at), rank(self.job.seed, &seat.name)));
+            }
+        }
+        // A strategy outside stands in for the wrapper: the baseline has its word where no strategy has anything to do.
+        let strategies = &self.hub.strategies;
+        if candidates.iter().any(|(who, _)| matches!(who, Candidate::Actor(at) if strategies.contains(at))) {
+            candidates.retain(|(who, _)| *who != Candidate::Actor(WRAPPER));
+        }
+        let Some(&(chosen, _)) = candidates.iter().min_by_key(|(_, rank)| *rank) else { return Ok(false) };
+        self.steps += 1;
+        match chosen {
+            Candidate::Process(proc) => self.hub.kernel.run(proc, self.hub.now)?,
+            Candidate::Actor(at) => {
+                let inbox = self.hub.inboxes[at].take();
+                let seat = &mut self.seats[at];
+                self.hub.actor = at;
+                seat.actor.act(&mut self.hub, &seat.name, inbox)?;
+            }
+        }
+        self.hub.drain()?;
+        self.hub.admit_client();
+        Ok(true)
+    }
+
+    /// The caller's loop: this run is over, and the next begins. Who watched it is gone; who answers is still there.
+    fn begin_again(&mut self) -> Result<(), InternalError> {
+        self.hub.run_over = false;
+        self.land(self.hub.now)?;
+        self.hub.material += 1;
+        if !self.hub.serves {
+            self.hub.close_streams()?;
+        }
+        let run = Job { begin: self.hub.now, ..self.job };
+        let Ok((_, mut outside)) = parts(&run) else { return Ok(()) };
+        let sends_prompt = outside.iter().any(|member| member.strategy.sends_prompt());
+        let strategies = self.hub.strategies.clone();
+        for at in [WRAPPER, hub::CLIENT_SEAT].into_iter().chain(strategies.iter().copied()) {
+            self.hub.close_connections(at)?;
+            self.hub.inboxes[at].take();
+        }
+        self.seats[WRAPPER].actor = Box::new(wrapper::Wrapper::new(&run));
+        self.seats[hub::CLIENT_SEAT].actor = client::next(&run, sends_prompt, &self.hub.session);
+        for at in strategies.iter().rev() {
+            let Some(member) = outside.pop() else { continue };
+            if !member.strategy.outlives_run() {
+                self.seats[*at].actor = Box::new(outside::Outside::new(member, *at, &run));
+            }
+        }
+        if !self.hub.serves {
+            self.hub.relaunch()?;
+            self.hub.asks.clear();
+        }
+        for at in 0..self.seats.len() {
+            self.hub.tell(at, Input::Begin);
+        }
+        if self.hub.serves {
+            for at in [hub::CLIENT_SEAT].into_iter().chain(strategies) {
+                self.hub.tell(at, Input::Listening);
+                if at != hub::CLIENT_SEAT {
+                    self.hub.tell(at, Input::SessionMade(self.hub.session.clone()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn next_deadline(&self) -> Option<VTime> {
+        let actors = self.seats.iter().filter_map(|seat| seat.actor.deadline());
+        let network = self.hub.net.deadline();
+        self.hub.kernel.deadline().into_iter().chain(actors).chain(network).min()
+    }
+
+    /// The cycle, if the whole state at this place is the one that this proof keeps.
+    fn repeats(&mut self, proof: &mut Proof, ordinal: u64) -> Result<Option<Cycle>, InternalError> {
+        let (own, now) = (self.own_state(), self.hub.now);
+        let place = Place { now, ordinal, events: self.hub.events.len() };
+        proof.repeats(own, || world_state(self.hub.kernel, now), place)
+    }
+
+    fn whole_state(&mut self) -> Result<State, InternalError> {
+        Ok(State { own: self.own_state(), kernel: world_state(self.hub.kernel, self.hub.now)? })
+    }
+
+    /// The scheduler's own state at this instant, canonically.
+    fn own_state(&mut self) -> Vec<u8> {
+        let mut canon = Canon::new(self.hub.now);
+        for seat in &self.seats {
+            let Seat {
+                name: _, // not compared: it never changes
+                actor,
+            } = seat;
+            actor.canon(&self.hub, &mut canon);
+        }
+        // empty wherever time may move, and not at a sample of a spin
+        for inbox in &mut self.hub.inboxes {
+            inbox.canon(&mut canon);
+        }
+        self.hub.canon(&mut canon);
+        canon.into_bytes()
+    }
+
+    fn waits(&self) -> Vec<(String, String)> {
+        let mut waits = self.hub.kernel.waits();
+        for seat in &self.seats {
+            if let Some(on) = seat.actor.waits_for() {
+                waits.push((seat.name.clone(), on.to_owned()));
+            }
+        }
+        waits
+    }
+
+    fn hang(&mut self, ended: Ended) -> Result<(), InternalError> {
+        self.hub.say("conductor", What::Ended(ended));
+        self.hub.kernel.clear()?;
+        Ok(())
+    }
+
+    fn give_up(&mut self, why: &str) -> Result<(), InternalError> {
+        let waits = self.waits();
+        let who: Vec<String> = waits.iter().map(|(role, on)| format!("{role}: {on}")).collect();
+        self.hang(Ended::Horizon(format!("{why} ({})", who.join(", "))))
+    }
+
+    /// The run is settled: what is in flight lands, a server is shut down, and what is left is named.
+    fn finish(&mut self) -> Result<(), InternalError> {
+        self.land(self.hub.now)?;
+        if self.hub.serves && self.hub.agent_alive() {
+            self.hub.signal("client", false, Sig::Term)?;
+            self.land(self.hub.now + SHUTDOWN_GRACE)?;
+        }
+        self.hub.say("conductor", What::Ended(Ended::Settled));
+        let held = self.held();
+        for left in self.hub.kernel.clear()? {
+            let process = format!("process {}", left.argv.first().map_or("", String::as_str));
+            let of_it = held.iter().filter(|(role, _)| *role == left.role).map(|(_, what)| what.clone());
+            for what in std::iter::once(process).chain(of_it) {
+                self.hub.say(&left.role, What::Left { what });
+            }
+        }
+        Ok(())
+    }
+
+    /// What those that are left hold: by role, in the words of the judge (`left-behind`).
+    fn held(&self) -> Vec<(String, String)> {
+        let Streams { stdin: _, stdout, stderr, tty } = self.hub.streams;
+        let streams = [("pipe stdout", stdout), ("pipe stderr", stderr), ("terminal", tty)];
+        let outputs = streams.into_iter().filter_map(|(what, handle)| Some((what.to_owned(), handle?)));
+        let connections = self.hub.net.handles().chain(self.hub.model.handles());
+        let ends = outputs.chain(connections.map(|handle| ("connection".to_owned(), handle)));
+        let listeners = self.hub.kernel.listeners().into_iter().map(|proc| (proc, "listener".to_owned()));
+        let holders = ends.flat_map(|(what, handle)| {
+            self.hub.kernel.holders(handle).into_iter().map(move |proc| (proc, what.clone()))
+        });
+        let mut seen = BTreeSet::new();
+        let held = listeners.chain(holders).filter(|held| seen.insert(held.clone()));
+        held.map(|(proc, what)| (self.hub.kernel.role(proc).to_owned(), what)).collect()
+    }
+
+    /// Lets the processes alone go on, until a time or until the agent is gone.
+    fn land(&mut self, until: VTime) -> Result<(), InternalError> {
+        for _ in 0..SPIN_MAX {
+            let ready = self.hub.kernel.ready(self.hub.now)?;
+            let next = ready.into_iter().min_by_key(|&proc| rank(self.job.seed, self.hub.kernel.role(proc)));
+            match (next, self.hub.kernel.deadline()) {
+                (Some(proc), _) => {
+                    self.steps += 1;
+                    self.hub.kernel.run(proc, self.hub.now)?;
+                    self.hub.drain()?;
+                }
+                (None, Some(next)) if next <= until && self.hub.agent_alive() => self.hub.now = next,
+                (None, _) => break,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a cycle's length is counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    /// Steps within one instant.
+    Steps,
+    /// Instants.
+    Instants,
+}
+
+/// The state of all processes, and of everything in flight between them.
+fn world_state(kernel: &mut dyn Kernel, now: VTime) -> Result<Vec<u8>, InternalError> {
+    let mut canon = Canon::new(now);
+    kernel.canon(&mut canon)?;
+    Ok(canon.into_bytes())
+}
+
+/// The stack's members: the specs of those inside, and those outside.
+fn parts(job: &Job<'_>) -> Result<(Vec<String>, Vec<Member>), RunError> {
+    let stack = rehang_strategy::stack(job.stack).map_err(|e| RunError::Stack(e.to_string()))?;
+    Ok(stack.seat_in(&job.scenario.agent).map_err(RunError::Stack)?.split())
+}
+
+/// The order of candidates: seeds 2k-1 and 2k are each other's reverse, so that two seeds give both orders of any tie.
+fn rank(seed: u64, role: &str) -> u64 {
+    let pair = seed.div_ceil(2);
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64 ^ pair.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    for byte in role.bytes() {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+    hash ^= hash >> 29;
+    if seed.is_multiple_of(2) { !hash } else { hash }
+}

@@ -1,0 +1,257 @@
+//! The seat outside the agent: hosts a strategy's state machine and carries out what it does.
+//!
+//! Invariant: a strategy sees only what a wrapper in its place would see, and a tick only at its own deadline.
+
+use super::Job;
+use super::hub::{Actor, Hub, PROMPT};
+use super::inbox::Input;
+use rehang_os::{
+    kernel::InternalError,
+    os::{Exit, Sig},
+};
+use rehang_scenario::{Canon, PgrepFault, Span, Terminal, VTime};
+use rehang_strategy::{Act, Member, Seen, Settled, Stream};
+use rehang_trace::What;
+use serde_json::Value;
+use std::collections::{BTreeMap, VecDeque};
+
+/// How long after a cut the event stream is opened again: what EventSource does by default (WHATWG HTML, 3 s).
+const RECONNECT: Span = Span::secs(3);
+
+/// A hosted strategy.
+pub struct Outside {
+    member: Member,
+    seat: usize,
+    /// The strategy's own numbers of requests, by ours.
+    requests: BTreeMap<u32, u32>,
+    reopen: Option<VTime>,
+    over: bool,
+    /// The cell goes on behind its end, and so does this one.
+    lingers: bool,
+    serves: bool,
+    terminal: Terminal,
+    /// Whose line it passes on just now: what it writes then is theirs.
+    typist: Option<String>,
+    /// What became of the companion's worker, of those that look at it: a job whose worker is gone waits for it.
+    worker_gone: Option<bool>,
+}
+
+impl Outside {
+    /// A strategy in this seat.
+    pub fn new(member: Member, seat: usize, job: &Job<'_>) -> Outside {
+        let serves = super::hub::serves(&job.scenario.agent);
+        Outside {
+            member,
+            seat,
+            requests: BTreeMap::new(),
+            reopen: None,
+            over: false,
+            lingers: job.scenario.afterwards.is_some(),
+            serves,
+            terminal: job.terminal,
+            typist: None,
+            worker_gone: None,
+        }
+    }
+
+    fn see(&mut self, hub: &mut Hub<'_>, name: &str, seen: Seen) -> Result<(), InternalError> {
+        let mut queue = VecDeque::from([seen]);
+        while let Some(seen) = queue.pop_front() {
+            if (self.over && !self.lingers) || hub.is_closed() {
+                return Ok(());
+            }
+            let mut acts = Vec::new();
+            self.member.strategy.on(hub.now, &seen, &mut acts);
+            for act in acts {
+                queue.extend(self.carry_out(hub, name, act)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn carry_out(&mut self, hub: &mut Hub<'_>, name: &str, act: Act) -> Result<Option<Seen>, InternalError> {
+        match act {
+            Act::Kill { sig, group } => {
+                let sig = Sig::from_name(sig).unwrap_or(Sig::Kill);
+                hub.signal(name, group, sig)?;
+            }
+            Act::Write(bytes) => hub.write_stdin(self.typist.as_deref().unwrap_or(name), &bytes)?,
+            Act::CloseStdin => hub.close_stdin(name)?,
+            Act::Request { id, method, path, body, timeout } => {
+                let ours = hub.request(name, method, &path, &body, timeout)?;
+                self.requests.insert(ours, id);
+            }
+            Act::Cancel { id } => {
+                let ours = self.requests.iter().find(|(_, theirs)| **theirs == id).map(|(ours, _)| *ours);
+                if let Some(ours) = ours {
+                    self.requests.remove(&ours);
+                    hub.cancel(name, ours)?;
+                }
+            }
+            Act::CountChildren => {
+                let count = match hub.pgrep() {
+                    Some(PgrepFault::Unavailable) => None,
+                    _ if !hub.agent_alive() => Some(0),
+                    _ => Some(hub.kernel.children(hub.agent)?),
+                };
+                hub.say(name, What::Looked { at: "children".to_owned(), saw: count.map_or(Value::Null, Value::from) });
+                return Ok(Some(Seen::Children(count)));
+            }
+            Act::FindPid => {
+                let found = hub.pgrep() != Some(PgrepFault::NoPid) && hub.agent_alive();
+                hub.say(name, What::Looked { at: "pid".to_owned(), saw: Value::Bool(found) });
+                return Ok(Some(Seen::Pid(found)));
+            }
+            Act::LookAtWorker => {
+                let alive = hub.worker_alive();
+                // who has taken its pid is not the worker
+                self.worker_gone = Some(!alive || self.worker_gone == Some(true));
+                hub.say(name, What::Looked { at: "worker".to_owned(), saw: Value::Bool(alive) });
+                return Ok(Some(Seen::Worker(alive)));
+            }
+            Act::Settle(settled) => {
+                self.over = true;
+                if self.member.strategy.outlives_run() {
+                    hub.runs_left = 0;
+                }
+                match settled {
+                    Settled::Completed(text) => hub.settle(name, "completed", "", &text),
+                    Settled::Stopped(cause, text) => hub.settle(name, "stopped", &cause, &text),
+                    Settled::Failed(text) => hub.settle(name, "failed", &text, ""),
+                }
+            }
+            Act::Report(policy) => hub.say(name, What::Report(policy)),
+            Act::Say(text) => hub.say(name, What::Says(text)),
+            // these are done in the other seat: from out here nobody can
+            Act::AnswerTool { .. }
+            | Act::Withhold { .. }
+            | Act::Reply { .. }
+            | Act::Reject { .. }
+            | Act::AbortStream { .. }
+            | Act::StripEnv(_)
+            | Act::Verdict { .. }
+            | Act::Publish(_)
+            | Act::Note(_) => {}
+        }
+        Ok(None)
+    }
+
+    fn translate(&mut self, hub: &mut Hub<'_>, name: &str, input: Input) -> Result<Option<Seen>, InternalError> {
+        Ok(Some(match input {
+            Input::Begin => {
+                self.see(hub, name, Seen::Terminal(self.terminal))?;
+                if self.serves {
+                    return Ok(None);
+                }
+                self.see(hub, name, Seen::Started { session: String::new(), prompt: PROMPT.to_owned() })?;
+                // on a terminal both streams are one, and stderr is none
+                let one_stream = hub.streams.stderr.is_none();
+                return Ok(one_stream.then_some(Seen::OutputEnd(Stream::Stderr)));
+            }
+            Input::Listening if self.member.strategy.wants_events() => {
+                self.listen(hub, name)?;
+                return Ok(None);
+            }
+            Input::SessionMade(session) => Seen::Started { session, prompt: PROMPT.to_owned() },
+            Input::Output(stream, bytes) if !self.serves => Seen::Output(stream, bytes),
+            Input::OutputEnd(stream) if !self.serves => Seen::OutputEnd(stream),
+            Input::Exited(exit) => Seen::Exited(match exit {
+                Exit::Code(code) => i32::from(code),
+                Exit::Signal(sig) => -i32::from(sig.number()),
+            }),
+            Input::Response { id, status, body } => match self.requests.remove(&id) {
+                Some(id) => Seen::Response { id, status, body: body.clone_value() },
+                None => return Ok(None),
+            },
+            Input::Failed { id, why } => match self.requests.remove(&id) {
+                Some(id) => Seen::Failed { id, why: why.to_owned() },
+                None => return Ok(None),
+            },
+            Input::Event(event) => Seen::Event(event.clone_value()),
+            Input::EventsEnd => {
+                self.reopen = hub.agent_alive().then(|| hub.now + RECONNECT);
+                Seen::EventsCut
+            }
+            Input::Command(command) => Seen::Command(command),
+            Input::WorkerDied => {
+                self.worker_gone = self.worker_gone.map(|_| true);
+                Seen::WorkerDied
+            }
+            Input::Wrote(bytes) => Seen::Wrote(bytes),
+            Input::Typed(who, bytes) => {
+                self.typist = Some(who);
+                self.see(hub, name, Seen::Typed(bytes))?;
+                self.typist = None;
+                return Ok(None);
+            }
+            Input::Output(..) | Input::OutputEnd(_) | Input::Listening | Input::Asked | Input::Model => {
+                return Ok(None);
+            }
+        }))
+    }
+
+    fn listen(&mut self, hub: &mut Hub<'_>, name: &str) -> Result<(), InternalError> {
+        if !hub.listen_to_events(name)? && hub.agent_alive() {
+            self.reopen = Some(hub.now + RECONNECT);
+        }
+        Ok(())
+    }
+}
+
+impl Actor for Outside {
+    fn deadline(&self) -> Option<VTime> {
+        if self.over && !self.lingers {
+            return None;
+        }
+        [self.member.strategy.deadline(), self.reopen].into_iter().flatten().min()
+    }
+
+    fn act(&mut self, hub: &mut Hub<'_>, name: &str, inbox: VecDeque<Input>) -> Result<(), InternalError> {
+        debug_assert_eq!(hub.actor, self.seat);
+        if self.reopen.is_some_and(|t| t <= hub.now) {
+            self.reopen = None;
+            self.listen(hub, name)?;
+        }
+        for input in inbox {
+            if let Some(seen) = self.translate(hub, name, input)? {
+                self.see(hub, name, seen)?;
+            }
+        }
+        if (!self.over || self.lingers) && self.member.strategy.deadline().is_some_and(|t| t <= hub.now) {
+            self.see(hub, name, Seen::Tick)?;
+        }
+        Ok(())
+    }
+
+    fn canon(&self, hub: &Hub<'_>, canon: &mut Canon) {
+        let Outside {
+            member,
+            seat: _, // not compared: it never changes
+            requests,
+            reopen,
+            over,
+            lingers: _,  // not compared: it never changes
+            serves: _,   // not compared: it never changes
+            terminal: _, // not compared: it never changes
+            typist: _,   // not compared: set and taken back within one turn
+            worker_gone,
+        } = self;
+        let Member {
+            spec: _, // not compared: it never changes
+            strategy,
+            entry: _, // not compared: it never changes
+        } = member;
+        canon.flag(*over).deadline(*reopen).num(worker_gone.map_or(0, |gone| 1 + u64::from(gone)));
+        // in the order of the strategy's own numbers, in which it says what each is for
+        let mut own: Vec<(u32, u32)> = requests.iter().map(|(ours, theirs)| (*theirs, *ours)).collect();
+        own.sort_unstable();
+        canon.list(&own, |canon, (_, ours)| {
+            canon.num(hub.net.place(*ours));
+        });
+        strategy.canon(canon);
+    }
+
+    fn waits_for(&self) -> Option<&'static str> {
+        (self.worker_gone == Some(true) && !self.over).then_some("worker")
+    }
+}

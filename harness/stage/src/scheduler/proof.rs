@@ -1,0 +1,228 @@
+//! The proof of a lasso: the whole state repeats exactly, so that what happened in between happens for ever.
+//!
+//! Invariant: flat memory (Brent's algorithm: one state is kept, and replaced ever more rarely). Sound because the state
+//! is whole (`canon` names every field, and a field that it leaves out says why), transitions are deterministic, and none
+//! depends on absolute time. A state has two halves: the scheduler's own, which costs nothing to write, and the world's,
+//! for which every process is asked. If the first differs from what is kept, the second is not asked for.
+
+use rehang_scenario::{Span, VTime};
+use rehang_trace::Event;
+
+/// What is done about the proof of a lasso.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Proofs {
+    /// The first state that repeats ends the cell.
+    Claimed,
+    /// As claimed, and then the cycle is played once more: it must bring the same events and the same state.
+    Replayed,
+    /// None is claimed: the cell goes on to its end, its deadlock or its horizon. A lasso that is claimed where such a
+    /// run settles was false.
+    Off,
+}
+
+impl Default for Proofs {
+    /// [`Proofs::Replayed`] in a build with debug assertions, else [`Proofs::Claimed`].
+    fn default() -> Proofs {
+        if cfg!(debug_assertions) { Proofs::Replayed } else { Proofs::Claimed }
+    }
+}
+
+/// Instants without a material event before states are compared: most runs never come that far.
+const FREE_INSTANTS: u32 = 3;
+
+/// Where in a run a state was looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Virtual time.
+    pub now: VTime,
+    /// Its ordinal among the places of its kind: steps within an instant, or instants.
+    pub ordinal: u64,
+    /// How many events there were before it.
+    pub events: usize,
+}
+
+/// The whole state at one place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct State {
+    /// The scheduler's half.
+    pub own: Vec<u8>,
+    /// The world's half.
+    pub kernel: Vec<u8>,
+}
+
+/// A state that came back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cycle {
+    /// Where it was first.
+    pub from: Place,
+    /// Where it came back.
+    pub to: Place,
+    /// The state.
+    pub state: State,
+}
+
+impl Cycle {
+    /// How long it takes.
+    pub fn span(&self) -> Span {
+        self.to.now.since(self.from.now)
+    }
+
+    /// How many places of its kind it has.
+    pub fn length(&self) -> u64 {
+        self.to.ordinal - self.from.ordinal
+    }
+
+    /// Where the events of its replay differ from its own, if they do: the ordinal of the first, from 0.
+    pub fn differs(&self, events: &[Event]) -> Option<usize> {
+        let (first, second) = (&events[self.from.events..self.to.events], &events[self.to.events..]);
+        let pairs = first.iter().zip(second);
+        let odd = pairs.enumerate().find(|(_, (a, b))| a.t + self.span() != b.t || unnumbered(a) != unnumbered(b));
+        odd.map(|(at, _)| at).or((first.len() != second.len()).then(|| first.len().min(second.len())))
+    }
+}
+
+/// An event without its time and without what counts up: of each word that holds a digit only its place is left.
+fn unnumbered(event: &Event) -> String {
+    let text = format!("{} {:?}", event.who, event.what);
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_inclusive(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))) {
+        match word.bytes().any(|b| b.is_ascii_digit()) {
+            true => {
+                out.push('#');
+                out.extend(word.chars().last().filter(|c| !c.is_ascii_alphanumeric()));
+            }
+            false => out.push_str(word),
+        }
+    }
+    out
+}
+
+/// Looks for a repeating state.
+#[derive(Debug, Default)]
+pub struct Proof {
+    material: u64,
+    instants: u32,
+    kept: Option<(State, Place)>,
+    power: u32,
+    length: u32,
+}
+
+impl Proof {
+    /// Whether states are compared at this quiescent instant, after so many material events.
+    pub fn is_due(&mut self, material: u64) -> bool {
+        if material != self.material {
+            *self = Proof { material, ..Proof::default() };
+        }
+        self.instants = self.instants.saturating_add(1);
+        self.instants > FREE_INSTANTS
+    }
+
+    /// The cycle, if the state at this place is the one that is kept.
+    ///
+    /// # Errors
+    /// Those of `world`.
+    pub fn repeats<E>(
+        &mut self,
+        own: Vec<u8>,
+        kernel: impl FnOnce() -> Result<Vec<u8>, E>,
+        place: Place,
+    ) -> Result<Option<Cycle>, E> {
+        let Some((kept, from)) = &self.kept else {
+            self.power = 1;
+            self.kept = Some((State { own, kernel: kernel()? }, place));
+            return Ok(None);
+        };
+        let (same, replaces) = (kept.own == own, self.length + 1 >= self.power);
+        let kernel = if same || replaces { kernel()? } else { Vec::new() };
+        let state = State { own, kernel };
+        if same && kept.kernel == state.kernel {
+            return Ok(Some(Cycle { from: *from, to: place, state }));
+        }
+        self.length += 1;
+        if replaces {
+            // not twice as long, so that what is kept is not the same phase of every short cycle
+            self.power = self.power.saturating_mul(2).saturating_add(1);
+            self.length = 0;
+            self.kept = Some((state, place));
+        }
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cycle_of(states: impl Iterator<Item = u8>) -> Option<u64> {
+        let mut proof = Proof::default();
+        for (at, state) in states.enumerate() {
+            let now = VTime(at as u64 * 1_000);
+            // the halves differ at other instants: neither alone repeats where the state does not
+            let (own, kernel) = (vec![state / 8], vec![state % 8]);
+            if !proof.is_due(0) {
+                continue;
+            }
+            let place = Place { now, ordinal: at as u64, events: 0 };
+            if let Ok(Some(cycle)) = proof.repeats(own, || Ok::<_, ()>(kernel), place) {
+                assert_eq!(cycle.length() * 1_000, cycle.span().as_ms());
+                return Some(cycle.span().as_ms());
+            }
+        }
+        None
+    }
+
+    #[test]
+    fn finds_a_cycle_after_a_tail() {
+        assert_eq!(cycle_of((0..40).chain((0..100).map(|i| 100 + i % 7))), Some(7_000));
+    }
+
+    #[test]
+    fn finds_none_if_nothing_repeats() {
+        assert_eq!(cycle_of(0..200), None);
+    }
+
+    #[test]
+    fn a_material_event_begins_anew() {
+        let mut proof = Proof::default();
+        for at in 0..100 {
+            assert!(!proof.is_due(at), "{at}");
+        }
+    }
+
+    #[test]
+    fn the_world_is_asked_only_where_it_decides() {
+        let mut proof = Proof::default();
+        let mut asked = 0;
+        for at in 0..1_000_u64 {
+            let kernel = || {
+                asked += 1;
+                Ok::<_, ()>(vec![1])
+            };
+            let place = Place { now: VTime(at), ordinal: at, events: 0 };
+            assert_eq!(proof.repeats(at.to_le_bytes().to_vec(), kernel, place), Ok(None));
+        }
+        // kept at first, and then after 1, 3, 7, … others
+        assert_eq!(asked, 9);
+    }
+
+    fn event(t: u64, text: &str) -> Event {
+        Event { t: VTime(t), who: "agent~2".into(), what: rehang_trace::What::Says(text.into()) }
+    }
+
+    fn cycle(from: usize, to: usize) -> Cycle {
+        let place = |events: usize| Place { now: VTime(events as u64 * 10), ordinal: events as u64, events };
+        Cycle { from: place(from), to: place(to), state: State { own: Vec::new(), kernel: Vec::new() } }
+    }
+
+    #[test]
+    fn a_replay_has_the_same_events_but_for_what_counts_up() {
+        let mut events = vec![event(0, "begins"), event(10, "asks que_7 of 12"), event(20, "asks que_8 of 13")];
+        assert_eq!(cycle(1, 2).differs(&events), None);
+        events[2] = event(20, "asks que_8 in 13");
+        assert_eq!(cycle(1, 2).differs(&events), Some(0), "another word");
+        events[2] = event(21, "asks que_8 of 13");
+        assert_eq!(cycle(1, 2).differs(&events), Some(0), "another time");
+        events.truncate(2);
+        assert_eq!(cycle(1, 2).differs(&events), Some(0), "fewer events");
+    }
+}
