@@ -4,8 +4,8 @@
 //! them under a name of its own.
 
 use crate::report::{Process, Thread};
-use rehang_probe::data::{self, Does, Object, State, TimeLimit};
-use rehang_probe::{Options, Snapshot, take};
+use rehang_evidence::data::{self, Does, Object, State, TimeLimit};
+use rehang_evidence::{Options, Snapshot, take};
 use std::collections::BTreeSet;
 
 /// The program that plays commands.

@@ -188,12 +188,12 @@ fn why(out: &mut dyn Write) -> Result<(), CommandError> {
         let mut command = std::process::Command::new("cat");
         children.push(command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null()).spawn()?);
     }
-    let own = [std::process::id() as rehang_probe::Pid];
-    let (options, limits) = (rehang_probe::Options { ask: true }, rehang_probe::Limits::default());
+    let own = [std::process::id() as rehang_evidence::Pid];
+    let (options, limits) = (rehang_evidence::Options { ask: true }, rehang_evidence::Limits::default());
     let (mut figures, mut processes) = (Vec::new(), 0);
     for _ in 0..21 {
         let began = Instant::now();
-        let look = rehang_probe::look(&own, &options, &limits, Duration::ZERO);
+        let look = rehang_evidence::look(&own, &options, &limits, Duration::ZERO);
         let look = look.map_err(|error| CommandError::Fault(error.to_string()))?;
         figures.push(began.elapsed());
         processes = look.after.tree.len();

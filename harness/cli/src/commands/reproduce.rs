@@ -144,7 +144,7 @@ impl Reproduce {
     }
 
     fn origin(&self) -> Result<Origin, CommandError> {
-        if let Ok(pid) = self.what.parse::<rehang_probe::Pid>() {
+        if let Ok(pid) = self.what.parse::<rehang_evidence::Pid>() {
             let text = super::why::drafted(pid)?;
             let (scenario, about) = first(text.as_bytes(), "the drafted scenario")?;
             return Ok(Origin { title: scenario.title.clone(), scenario, about });

@@ -3,7 +3,7 @@
 //! Invariant: every draft is a right file (`rehang check`), and under no strategy it hangs where the process hung. What the
 //! fakes cannot play is said so, and no file is written.
 
-use rehang_probe::{
+use rehang_evidence::{
     Diagnosis, Look, Verdict,
     data::{Agent, Ask},
 };
@@ -169,7 +169,7 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::commands::select::Select;
-    use rehang_probe::{Limits, Snapshot, diagnose};
+    use rehang_evidence::{Limits, Snapshot, diagnose};
     use rehang_scenario::{Stage, Style};
 
     /// Every signature that can be drafted, with the mechanisms that it can have.

@@ -9,8 +9,8 @@ use super::{Code, CommandError};
 use crate::outputs;
 use anstyle::{AnsiColor, Style};
 use clap::Args;
+use rehang_evidence::{Evidence, Limits, Look, Options, Pid, SnapshotError, Sure, Verdict};
 use rehang_os::linux::machine;
-use rehang_probe::{Evidence, Limits, Look, Options, Pid, ProbeError, Sure, Verdict};
 use rehang_scenario::Span;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -69,7 +69,7 @@ pub struct Why {
 /// No such process; it does not hang; the fakes cannot play what it hangs on.
 pub fn drafted(pid: Pid) -> Result<String, CommandError> {
     let limits = Limits { silent_ms: Span::secs(60).as_ms() };
-    let look = rehang_probe::look(&[pid], &Options { ask: true }, &limits, Duration::from_secs(1)).map_err(usage)?;
+    let look = rehang_evidence::look(&[pid], &Options { ask: true }, &limits, Duration::from_secs(1)).map_err(usage)?;
     draft::draft(&look).map_err(CommandError::Usage)
 }
 
@@ -81,7 +81,7 @@ impl Why {
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
         let mut pids = self.pids.clone();
         if let Some(name) = &self.name {
-            pids.extend(rehang_probe::find(name).map_err(usage)?);
+            pids.extend(rehang_evidence::find(name).map_err(usage)?);
             if pids.is_empty() {
                 return Err(CommandError::Usage(format!("no process is called `{name}`; `ps -e` names them all")));
             }
@@ -111,9 +111,9 @@ impl Why {
     }
 
     /// Looks at all of them within one window.
-    fn looks(&self, pids: &[Pid]) -> Vec<Result<Look, ProbeError>> {
-        let look = |pid: Pid| move || rehang_probe::look(&[pid], &self.options(), &self.limits(), self.wait());
-        let gone = |pid: Pid| Err(ProbeError::NoProcess(pid));
+    fn looks(&self, pids: &[Pid]) -> Vec<Result<Look, SnapshotError>> {
+        let look = |pid: Pid| move || rehang_evidence::look(&[pid], &self.options(), &self.limits(), self.wait());
+        let gone = |pid: Pid| Err(SnapshotError::NoProcess(pid));
         std::thread::scope(|scope| {
             let begun = |pid: Pid| std::thread::Builder::new().spawn_scoped(scope, look(pid));
             let all: Vec<_> = pids.iter().map(|pid| (*pid, begun(*pid))).collect();
@@ -128,12 +128,12 @@ impl Why {
 
     /// Those that are there, and a note of each that is not: one that was found by its name has ended meanwhile, one
     /// that was named is a fault of the user's.
-    fn there(&self, looks: Vec<Result<Look, ProbeError>>) -> Result<(Vec<Look>, Code), CommandError> {
+    fn there(&self, looks: Vec<Result<Look, SnapshotError>>) -> Result<(Vec<Look>, Code), CommandError> {
         let (mut there, mut notes, mut code) = (Vec::new(), Vec::new(), Code::Expected);
         for look in looks {
             match look {
                 Ok(look) => there.push(look),
-                Err(ProbeError::NoProcess(pid)) => {
+                Err(SnapshotError::NoProcess(pid)) => {
                     let (note, worst) = match self.pids.contains(&pid) {
                         true => (format!("there is no process {pid}"), Code::Usage),
                         false => (format!("process {pid} has ended meanwhile"), Code::Expected),
@@ -153,7 +153,7 @@ impl Why {
 
     fn watch(&self, pids: &[Pid], out: &mut dyn Write) -> Result<Code, CommandError> {
         let (mut last, mut code, mut failed) = (String::new(), Code::Expected, None);
-        rehang_probe::watch(pids, &self.options(), &self.limits(), self.wait(), |look| {
+        rehang_evidence::watch(pids, &self.options(), &self.limits(), self.wait(), |look| {
             let now = format!("{:?} {} {}", look.diagnosis.verdict, look.diagnosis.signature, look.diagnosis.pid);
             code = of(look);
             if now != last {
@@ -230,7 +230,7 @@ impl Why {
     }
 
     fn whole(&self, look: &Look) -> Vec<Evidence> {
-        rehang_probe::whole_tree(&look.before, &look.after, &self.limits())
+        rehang_evidence::whole_tree(&look.before, &look.after, &self.limits())
     }
 
     fn draft(&self, look: &Look, file: &Path, out: &mut dyn Write) -> Result<(), CommandError> {
@@ -251,10 +251,10 @@ fn of(look: &Look) -> Code {
     }
 }
 
-fn usage(error: ProbeError) -> CommandError {
+fn usage(error: SnapshotError) -> CommandError {
     match error {
-        ProbeError::NoProcess(_) => CommandError::Usage(error.to_string()),
-        ProbeError::Proc(_) => CommandError::Fault(machine::has_proc().err().unwrap_or_else(|| error.to_string())),
+        SnapshotError::NoProcess(_) => CommandError::Usage(error.to_string()),
+        SnapshotError::Proc(_) => CommandError::Fault(machine::has_proc().err().unwrap_or_else(|| error.to_string())),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What agents leave for a reader: a server's lists, a transcript, a log.
 //!
-//! Invariant: the formats are those of the releases that `rehang_probe` reads them from.
+//! Invariant: the formats are those of the releases that `rehang_evidence` reads them from.
 
 use crate::play::{play, ready};
 use std::io::{Read, Write};

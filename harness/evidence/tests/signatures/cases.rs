@@ -2,7 +2,7 @@
 
 use crate::set_up::*;
 use crate::stage::{Case, Stage};
-use rehang_probe::{Limits, Verdict};
+use rehang_evidence::{Limits, Verdict};
 use std::os::unix::net::UnixStream;
 use std::process::Stdio;
 

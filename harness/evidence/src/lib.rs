@@ -16,4 +16,4 @@ mod read;
 pub use data::{Pid, Snapshot};
 pub use diagnosis::{Diagnosis, Evidence, Limits, Sure, Verdict, diagnose, whole_tree};
 pub use look::{Look, look, watch};
-pub use read::{Options, ProbeError, find, take};
+pub use read::{Options, SnapshotError, find, take};

@@ -4,7 +4,7 @@
 
 use crate::set_up::piped;
 use crate::stage::{Stage, path};
-use rehang_probe::Pid;
+use rehang_evidence::Pid;
 use serde_json::Value;
 use std::os::unix::process::CommandExt;
 use std::process::Stdio;

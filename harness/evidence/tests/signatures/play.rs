@@ -243,9 +243,9 @@ pub fn play(words: &[String]) {
         }
         // says as JSON what it can tell of a process
         ["look-at", pid] => {
-            let (options, limits) = (rehang_probe::Options { ask: true }, rehang_probe::Limits::default());
+            let (options, limits) = (rehang_evidence::Options { ask: true }, rehang_evidence::Limits::default());
             let pid = pid.parse().expect("a number");
-            rehang_probe::watch(&[pid], &options, &limits, Duration::from_millis(10), |look| {
+            rehang_evidence::watch(&[pid], &options, &limits, Duration::from_millis(10), |look| {
                 if !crate::stage::stands_still(look) {
                     return ControlFlow::Continue(());
                 }

@@ -4,7 +4,7 @@
 
 use crate::data::{Pid, Snapshot};
 use crate::diagnosis::{Diagnosis, Limits, diagnose};
-use crate::read::{Options, ProbeError, take};
+use crate::read::{Options, SnapshotError, take};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub struct Look {
 ///
 /// # Errors
 /// None of the roots exists, before or after the window.
-pub fn look(roots: &[Pid], options: &Options, limits: &Limits, window: Duration) -> Result<Look, ProbeError> {
+pub fn look(roots: &[Pid], options: &Options, limits: &Limits, window: Duration) -> Result<Look, SnapshotError> {
     // an agent is asked once, at the end
     let before = take(roots, &Options { ask: false })?;
     std::thread::sleep(window);
@@ -40,13 +40,13 @@ pub fn watch(
     limits: &Limits,
     window: Duration,
     mut see: impl FnMut(&Look) -> ControlFlow<()>,
-) -> Result<(), ProbeError> {
+) -> Result<(), SnapshotError> {
     let mut before = take(roots, &Options { ask: false })?;
     loop {
         std::thread::sleep(window);
         let look = match again(before, roots, options, limits) {
             Ok(look) => look,
-            Err(ProbeError::NoProcess(_)) => return Ok(()),
+            Err(SnapshotError::NoProcess(_)) => return Ok(()),
             Err(error) => return Err(error),
         };
         if see(&look).is_break() {
@@ -56,7 +56,7 @@ pub fn watch(
     }
 }
 
-fn again(before: Snapshot, roots: &[Pid], options: &Options, limits: &Limits) -> Result<Look, ProbeError> {
+fn again(before: Snapshot, roots: &[Pid], options: &Options, limits: &Limits) -> Result<Look, SnapshotError> {
     let after = take(roots, options)?;
     let diagnosis = diagnose(&before, &after, limits);
     Ok(Look { before, after, diagnosis })

@@ -3,8 +3,8 @@
 //! Invariant: nothing of a case outlives it: processes die with their parent or with the end of their lifeline.
 
 use crate::play::MARK;
-use rehang_probe::data::{Process, State, Traffic};
-use rehang_probe::{Limits, Look, Options, Pid, Snapshot, Verdict};
+use rehang_evidence::data::{Process, State, Traffic};
+use rehang_evidence::{Limits, Look, Options, Pid, Snapshot, Verdict};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
@@ -156,7 +156,7 @@ pub fn run(case: &Case) -> Result<(), String> {
     let played: Vec<Pid> = stage.children.iter().map(|child| child.id() as Pid).chain([root]).collect();
     let (mut looks, mut last) = (0, None);
     let options = Options { ask: true };
-    rehang_probe::watch(&[root], &options, &case.limits, WINDOW, |look| {
+    rehang_evidence::watch(&[root], &options, &case.limits, WINDOW, |look| {
         looks += 1;
         let settled = if case.still {
             stands_still(look) && silent_enough(look, &case.limits, case) && trickles(look, case)
@@ -172,7 +172,7 @@ pub fn run(case: &Case) -> Result<(), String> {
     let mut look = last.ok_or("it never stood still, or was gone")?;
     if case.awake {
         awaken(&mut look, root);
-        look.diagnosis = rehang_probe::diagnose(&look.before, &look.after, &case.limits);
+        look.diagnosis = rehang_evidence::diagnose(&look.before, &look.after, &case.limits);
     }
     judge(case, &look)
 }
@@ -222,7 +222,7 @@ pub fn stands_still(look: &Look) -> bool {
 
 /// The kernel let the tree run within the window: a spin for a millisecond at least, anything else at all.
 fn moved(look: &Look, case: &Case, played: &[Pid]) -> bool {
-    type Count = fn(&rehang_probe::data::Thread) -> u64;
+    type Count = fn(&rehang_evidence::data::Thread) -> u64;
     let sum = |process: &Process, f: Count| -> u64 { process.threads.iter().map(f).sum() };
     let grew = |f: Count| -> u64 {
         let ours = |process: &&Process| played.iter().any(|root| look.after.descends(process.pid, *root));

@@ -28,7 +28,7 @@ pub struct Options {
 
 /// Why there is no snapshot.
 #[derive(Debug, thiserror::Error)]
-pub enum ProbeError {
+pub enum SnapshotError {
     /// No such process.
     #[error("there is no process {0}")]
     NoProcess(Pid),
@@ -46,13 +46,13 @@ const MAX_AROUND: usize = 256;
 ///
 /// # Errors
 /// None of the roots exists; there is no /proc.
-pub fn take(roots: &[Pid], options: &Options) -> Result<Snapshot, ProbeError> {
+pub fn take(roots: &[Pid], options: &Options) -> Result<Snapshot, SnapshotError> {
     let began = now_ns();
     let mut snapshot = Snapshot { at_ns: began, reader: reader(), ..Snapshot::default() };
     let all = process::all()?;
     snapshot.roots = roots.iter().copied().filter(|pid| all.contains_key(pid)).collect();
     if snapshot.roots.is_empty() {
-        return Err(ProbeError::NoProcess(roots.first().copied().unwrap_or_default()));
+        return Err(SnapshotError::NoProcess(roots.first().copied().unwrap_or_default()));
     }
     let tree = below(&snapshot.roots, &all);
     for pid in &tree {
@@ -61,7 +61,7 @@ pub fn take(roots: &[Pid], options: &Options) -> Result<Snapshot, ProbeError> {
         }
     }
     if snapshot.tree.is_empty() {
-        return Err(ProbeError::NoProcess(snapshot.roots[0]));
+        return Err(SnapshotError::NoProcess(snapshot.roots[0]));
     }
     let own = process::net_namespace(snapshot.reader.pid);
     snapshot.sockets = net::sockets(snapshot.tree.values(), own, &mut snapshot.lacks);
@@ -86,7 +86,7 @@ pub fn take(roots: &[Pid], options: &Options) -> Result<Snapshot, ProbeError> {
 ///
 /// # Errors
 /// There is no /proc.
-pub fn find(name: &str) -> Result<Vec<Pid>, ProbeError> {
+pub fn find(name: &str) -> Result<Vec<Pid>, SnapshotError> {
     let all = process::all()?;
     let own = std::process::id() as Pid;
     let is_one = |(pid, stat): &(&Pid, &Stat)| **pid != own && (stat.comm == name || process::is_called(**pid, name));

@@ -1,8 +1,0 @@
-//! Prints a snapshot of process trees as JSON: `cargo run -p rehang-probe --example snapshot -- PID…`
-
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let pids: Vec<rehang_probe::Pid> = std::env::args().skip(1).map(|arg| arg.parse()).collect::<Result<_, _>>()?;
-    let snapshot = rehang_probe::take(&pids, &rehang_probe::Options::default())?;
-    println!("{}", serde_json::to_string_pretty(&snapshot)?);
-    Ok(())
-}
