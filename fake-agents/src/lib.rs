@@ -3,10 +3,10 @@
 //! Invariant: a persona is pure. It reaches the world only through [`Os`](rehang_os::Os), so it runs the same on the
 //! simulated kernel, in lockstep on the real one, and alone on the wall clock.
 
+pub mod agent_host;
 #[cfg(test)]
 mod bench;
 pub mod claude;
-pub mod inside;
 pub mod opencode;
 pub mod registry;
 pub mod silence;

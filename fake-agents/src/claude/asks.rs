@@ -8,11 +8,12 @@ use super::engine::{Answerer, Conv, Effect, Engine, Phase};
 use super::release::Release;
 use super::texts;
 use super::writer::Decision;
-use crate::inside::{Acting, noted};
+use crate::agent_host;
 use rehang_scenario::{
     VTime,
     turns::{Question, Turn},
 };
+use rehang_strategy::Acting;
 use rehang_strategy::{Act, Seen};
 use rehang_trace::{AskEnd, AskKind, Cause, Fact};
 use rehang_wire::claude::Reply;
@@ -380,7 +381,7 @@ impl Engine {
     }
 
     fn notes_of(&mut self, acting: &Acting) {
-        if let Some(fact) = noted(acting) {
+        if let Some(fact) = agent_host::fact(acting) {
             self.note(fact);
         }
     }

@@ -12,11 +12,12 @@ use super::release::Release;
 use super::stream::{Spoken, stop_reason};
 use super::texts;
 use super::writer::{Ending, Writer};
-use crate::inside::{Acting, Inside};
+use crate::agent_host::AgentHost;
 use rehang_scenario::{
     Canon, ToolDoes, VTime,
     turns::{Bash, Finish, Question, Response, Turn, responses},
 };
+use rehang_strategy::Acting;
 use rehang_strategy::Seen;
 use rehang_trace::Fact;
 use rehang_wire::model::{
@@ -104,7 +105,7 @@ pub struct Engine {
     pub(super) config: Config,
     pub(super) mode: Mode,
     pub(super) writer: Writer,
-    pub(super) inside: Inside,
+    pub(super) inside: AgentHost,
     pub(super) effects: Vec<Effect>,
     pub(super) convs: Vec<Talk>,
     pub(super) calls: Vec<Call>,
@@ -178,7 +179,7 @@ pub(super) enum Phase {
 
 impl Engine {
     /// A session that waits for its first prompt.
-    pub fn new(config: Config, inside: Inside) -> Engine {
+    pub fn new(config: Config, inside: AgentHost) -> Engine {
         let mut engine = Engine {
             mode: config.args.mode,
             writer: Writer::new(config.release, "ses_1"),

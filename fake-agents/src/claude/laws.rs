@@ -2,8 +2,8 @@
 
 use super::engine::{Answerer, Config, Engine};
 use super::{Args, Parsed, Release, parse};
+use crate::agent_host::AgentHost;
 use crate::bench::Bench;
-use crate::inside::Inside;
 use rehang_os::os::{Child, Exit, Fd, Program, STDIN, STDOUT};
 use rehang_scenario::{Agent, Canon, VTime, plan::Plan, turns::Turn};
 use rehang_wire::model::script::ModelScript;
@@ -91,7 +91,7 @@ fn asked() -> Engine {
         turns: turns(permit),
         tool_faults: Vec::new(),
     };
-    let mut engine = Engine::new(config, Inside::default());
+    let mut engine = Engine::new(config, AgentHost::default());
     let now = VTime::ZERO;
     engine.prompt(now, vec![json!({"type": "text", "text": "go"})]);
     let conv = super::Conv(0);
@@ -133,7 +133,7 @@ fn who_answers_and_what_is_still_to_be_done_are_compared() {
             turns: Vec::new(),
             tool_faults: Vec::new(),
         };
-        Engine::new(config, Inside::default())
+        Engine::new(config, AgentHost::default())
     };
     let mut person = nobody();
     person.person_answers();

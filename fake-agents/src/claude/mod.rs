@@ -30,7 +30,7 @@ pub use calls::{BashEnd, tool_call};
 pub use engine::{Answerer, Config, Conv, Effect, Engine};
 pub use release::Release;
 
-use crate::inside::Inside;
+use crate::agent_host::AgentHost;
 use rehang_os::os::{Next, Os, Program, STDERR, STDOUT, Wait, Write};
 use rehang_scenario::{Agent, Canon, plan::Plan, turns::Turn};
 
@@ -60,7 +60,7 @@ pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>,
         release,
         turns: plan.map_or_else(hello, |plan| plan.turns.clone()),
         faults: plan.map_or_else(Vec::new, |plan| plan.faults.clone()),
-        inside: Inside::new(plan.map_or(&[], |plan| &plan.inside))?,
+        inside: AgentHost::new(plan.map_or(&[], |plan| &plan.inside))?,
         model_port: plan.and_then(|plan| plan.model_port),
     })))
 }

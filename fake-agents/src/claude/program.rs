@@ -11,7 +11,7 @@ use super::models::{Came, Models};
 use super::release::Release;
 use super::screen::{Choice, PROMPT, Screen};
 use super::texts;
-use crate::inside::Inside;
+use crate::agent_host::AgentHost;
 use rehang_os::os::{Disposition, Fd, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Wait, Write};
 use rehang_scenario::{Canon, Fault, ToolDoes, VTime, turns::Turn};
 use rehang_trace::Fact;
@@ -27,7 +27,7 @@ pub(super) struct Start {
     pub release: Release,
     pub turns: Vec<Turn>,
     pub faults: Vec<Fault>,
-    pub inside: Inside,
+    pub inside: AgentHost,
     pub model_port: Option<u16>,
 }
 

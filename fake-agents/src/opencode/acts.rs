@@ -7,7 +7,8 @@ use super::asks::{By, Permit};
 use super::engine::{About, Effect, Engine};
 use super::json::{field, number, quoted};
 use super::release::Dialect;
-use crate::inside::{Acting, noted};
+use crate::agent_host;
+use rehang_strategy::Acting;
 use rehang_strategy::{Act, Seen, Then};
 use rehang_trace::{Cause, Fact};
 use serde_json::Value;
@@ -43,11 +44,11 @@ impl Engine {
     }
 
     fn do_act(&mut self, acting: Acting) {
-        let fact = noted(&acting);
+        let fact = agent_host::fact(&acting);
         let by = |cause| By { who: acting.by.clone(), cause };
         match acting.act {
             Act::Reply { id, answers } => {
-                self.noted(fact);
+                self.record_act(fact);
                 let word = answers.first().and_then(|answer| answer.first()).and_then(|word| Permit::parse(word));
                 match word.filter(|_| self.questions_of_ask(&id).is_none()) {
                     Some(permit) => drop(self.reply_permission(&id, permit, &by(Cause::Policy))),
@@ -55,37 +56,37 @@ impl Engine {
                 }
             }
             Act::Reject { id, reason, policy } => {
-                self.noted(fact);
+                self.record_act(fact);
                 let by = by(if policy { Cause::Policy } else { Cause::Silence });
                 if self.reject_question(&id, Some(reason), &by).is_none() {
                     let _ = self.reply_permission(&id, Permit::Reject, &by);
                 }
             }
             Act::AbortStream { session, fail, text, reject_asks } => {
-                self.noted(fact);
+                self.record_act(fact);
                 if let Some(session) = self.find(&session) {
                     self.abort_stream(session, fail, &text, reject_asks, &by(Cause::Silence));
                 }
             }
             Act::Withhold { text } => {
-                self.noted(fact);
+                self.record_act(fact);
                 self.withheld = Some(text);
             }
             Act::StripEnv(name) => {
-                self.noted(fact);
+                self.record_act(fact);
                 self.effect(Effect::StripEnv(name));
             }
             Act::Say(text) => {
-                self.noted(fact);
+                self.record_act(fact);
                 self.effect(Effect::Say(text));
             }
             Act::Publish(event) => self.publish_act(&event),
             // A verdict is taken where its request is dealt with; the acts of other seats mean nothing here.
-            _ => self.noted(fact),
+            _ => self.record_act(fact),
         }
     }
 
-    fn noted(&mut self, fact: Option<Fact>) {
+    fn record_act(&mut self, fact: Option<Fact>) {
         if let Some(fact) = fact {
             self.fact(fact);
         }

@@ -12,11 +12,12 @@ use super::release::{Dialect, Release};
 use super::state::{Body, Message, Part, Reply, Role, Session};
 use super::tools::ToolRun;
 use super::turn::Run;
-use crate::inside::{Acting, Inside};
+use crate::agent_host::AgentHost;
 use rehang_scenario::{
     Canon, Fault, PostDoes, QueueFault, VTime,
     turns::{Bash, Question, Response, Turn, responses},
 };
+use rehang_strategy::Acting;
 use rehang_strategy::Seen;
 use rehang_trace::Fact;
 use std::collections::VecDeque;
@@ -174,7 +175,7 @@ pub struct Engine {
     pub(super) script: Vec<Response>,
     pub(super) cursor: usize,
     pub(super) next: Counters,
-    pub(super) inside: Inside,
+    pub(super) inside: AgentHost,
     /// What a strategy published as blockers: request and entry.
     pub(super) blockers: Vec<(String, serde_json::Value)>,
     /// Questions are external results (PawWork 6ab984202).
@@ -195,7 +196,7 @@ pub struct Engine {
 
 impl Engine {
     /// An engine with nothing in it.
-    pub fn new(release: Release, setup: Setup, inside: Inside) -> Engine {
+    pub fn new(release: Release, setup: Setup, inside: AgentHost) -> Engine {
         let tool_fault = |fault: &Fault| match fault {
             Fault::Tool(tool) => Some((tool.nth, tool.does)),
             _ => None,

@@ -9,7 +9,7 @@ use super::children::Children;
 use super::engine::{Effect, Engine, Out, Setup};
 use super::models::Models;
 use super::release::{Flavour, Release};
-use crate::inside::Inside;
+use crate::agent_host::AgentHost;
 use rehang_os::os::{FdKind, Os, STDERR, STDIN, Wait, Write};
 use rehang_scenario::{
     Agent, Canon, Span, VTime,
@@ -86,7 +86,7 @@ impl Host {
     /// A strategy that is not known.
     pub fn new(release: Release, plan: &Plan, run: bool) -> Result<Host, String> {
         let setup = Setup { turns: plan.turns.clone(), faults: plan.faults.clone(), run, question_registered: true };
-        let inside = Inside::new(&plan.inside)?;
+        let inside = AgentHost::new(&plan.inside)?;
         Ok(Host {
             children: Children::default(),
             models: Models::new(&plan.faults, plan.model_port, release.silence_max),

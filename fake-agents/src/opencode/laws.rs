@@ -8,8 +8,8 @@ use super::engine::{Effect, Engine, Out, Setup};
 use super::host::Outgoing;
 use super::release::Release;
 use super::{Args, By, Permit, call_of, planned};
+use crate::agent_host::AgentHost;
 use crate::bench::Bench;
-use crate::inside::Inside;
 use rehang_os::os::{Child, Exit, Fd, Program, STDERR, STDOUT};
 use rehang_scenario::{
     Agent, Canon, Fault, Span, VTime,
@@ -57,7 +57,7 @@ impl Play {
         let turns: Vec<Turn> = serde_json::from_value(turns).expect("turns");
         let faults: Vec<Fault> = serde_json::from_value(faults).expect("faults");
         let setup = Setup { turns, faults, run: false, question_registered: true };
-        let mut engine = Engine::new(Release::opencode(version).expect("a release"), setup, Inside::default());
+        let mut engine = Engine::new(Release::opencode(version).expect("a release"), setup, AgentHost::default());
         engine.create_session(VTime(500), "t", &[]);
         let (streams, tools) = (Vec::new(), Vec::new());
         let mut play = Play { engine, now: VTime(1_000), streams, tools, calls: 0, tickets: 0, said: Vec::new() };

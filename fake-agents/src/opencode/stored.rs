@@ -135,14 +135,14 @@ fn reason(word: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inside::Inside;
+    use crate::agent_host::AgentHost;
     use crate::opencode::engine::Setup;
     use crate::opencode::release::Release;
     use rehang_scenario::VTime;
 
     #[test]
     fn what_the_routes_give_is_taken_up_again() {
-        let new = || Engine::new(Release::opencode("1.2.15").unwrap(), Setup::default(), Inside::default());
+        let new = || Engine::new(Release::opencode("1.2.15").unwrap(), Setup::default(), AgentHost::default());
         let mut engine = new();
         let session = engine.create_session(VTime(5), "t", &[]);
         engine.prompt(VTime(5), session, "hello", None, None);
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn pawwork_mends_a_stale_part_when_it_is_read() {
-        let inside = Inside::new(&["external-result".to_owned()]).unwrap();
+        let inside = AgentHost::new(&["external-result".to_owned()]).unwrap();
         let agent = rehang_scenario::Agent::Pawwork(Default::default());
         let mut engine = Engine::new(Release::of(&agent).unwrap(), Setup::default(), inside);
         let state = serde_json::json!({

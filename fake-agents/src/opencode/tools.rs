@@ -363,7 +363,7 @@ impl Engine {
             let mut ended = false;
             for acting in acts {
                 if matches!(acting.act, Act::Withhold { .. } | Act::Report(_))
-                    && let Some(fact) = crate::inside::noted(&acting)
+                    && let Some(fact) = crate::agent_host::fact(&acting)
                 {
                     self.fact(fact);
                 }
@@ -390,7 +390,7 @@ impl Engine {
                         self.show_running(id);
                         self.tool_over(id, Outcome::Failed { error: text });
                     }
-                    act => self.now_or_later(crate::inside::Acting { by: acting.by, act }),
+                    act => self.now_or_later(rehang_strategy::Acting { by: acting.by, act }),
                 }
             }
             if ended {

@@ -6,7 +6,7 @@
 //! purpose stands in [`left_out`] and [`in_lanes`], each with its reason, and nowhere else.
 
 use crate::Compared;
-use rehang_fakes::inside::Inside;
+use rehang_fakes::agent_host::AgentHost;
 use rehang_fakes::opencode::BashEnd;
 use rehang_fakes::opencode::engine::{Effect, Engine, Out, Setup};
 use rehang_fakes::opencode::release::Release;
@@ -126,7 +126,7 @@ impl Pair {
     /// A fake of this release; none where no fake plays it.
     pub fn new(version: &str, setup: Setup) -> Option<Pair> {
         Some(Pair {
-            engine: Engine::new(Release::opencode(version).ok()?, setup, Inside::default()),
+            engine: Engine::new(Release::opencode(version).ok()?, setup, AgentHost::default()),
             now: VTime(1_000),
             tickets: 0,
             events: Vec::new(),

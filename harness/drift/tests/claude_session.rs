@@ -4,8 +4,8 @@
 
 use rehang_drift::session::{Session, Setup};
 use rehang_fakes::{
+    agent_host::AgentHost,
     claude::{Answerer, Config, Effect, Engine, Parsed, Release, parse},
-    inside::Inside,
 };
 use rehang_os::{
     Kernel,
@@ -567,7 +567,7 @@ impl Does {
         let turns = vec![Turn::Ask(vec![color()]), say("end")];
         let config =
             Config { release: Release::V2_0_77, args, answerer: Answerer::Host, turns, tool_faults: Vec::new() };
-        let mut engine = Engine::new(config, Inside::with("tester", Box::new(Does(act))));
+        let mut engine = Engine::new(config, AgentHost::with("tester", Box::new(Does(act))));
         let now = VTime::ZERO;
         engine.prompt(now, vec![json!({"type": "text", "text": "go"})]);
         let mut script = ModelScript::new(&[]);

@@ -14,6 +14,7 @@ pub mod catalogue;
 pub mod cli_manager;
 pub mod companion;
 pub mod guard;
+pub mod host;
 pub mod idle;
 mod lines;
 pub mod none;
@@ -25,6 +26,7 @@ pub mod stack;
 pub mod wall;
 
 pub use catalogue::{Entry, Param, Params, Seat, Wire, all, fits, matrix, stacks, wires};
+pub use host::{Acting, Host};
 pub use spec::{Spec, SpecError};
 pub use stack::{Member, Stack, member, stack};
 

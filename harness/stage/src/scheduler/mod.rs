@@ -11,10 +11,10 @@ mod http;
 mod hub;
 mod inbox;
 mod model;
-mod outside;
 mod people;
 mod proof;
 mod wrapper;
+mod wrapper_host;
 
 pub use client::port_in;
 pub use hub::serves;
@@ -175,7 +175,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
             if member.strategy.relays() {
                 hub.relay = Some(seats.len());
             }
-            let actor = outside::Outside::new(member, seats.len(), job);
+            let actor = wrapper_host::WrapperHost::new(member, seats.len(), job);
             hub.strategies.push(seats.len());
             seats.push(Seat { name, actor: Box::new(actor) });
         }
@@ -380,7 +380,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
         for at in strategies.iter().rev() {
             let Some(member) = outside.pop() else { continue };
             if !member.strategy.outlives_run() {
-                self.seats[*at].actor = Box::new(outside::Outside::new(member, *at, &run));
+                self.seats[*at].actor = Box::new(wrapper_host::WrapperHost::new(member, *at, &run));
             }
         }
         if !self.hub.serves {

@@ -1,4 +1,4 @@
-//! The seat outside the agent: hosts a strategy's state machine and carries out what it does.
+//! The host outside an agent, in the place of whatever runs it: carries out what a strategy does.
 //!
 //! Invariant: a strategy sees only what a wrapper in its place would see, and a tick only at its own deadline.
 
@@ -10,7 +10,7 @@ use rehang_os::{
     os::{Exit, Sig},
 };
 use rehang_scenario::{Canon, PgrepFault, Span, Terminal, VTime};
-use rehang_strategy::{Act, Member, Seen, Settled, Stream};
+use rehang_strategy::{Act, Acting, Host, Member, Seen, Settled, Strategy, host};
 use rehang_trace::What;
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
@@ -19,8 +19,8 @@ use std::collections::{BTreeMap, VecDeque};
 const RECONNECT: Span = Span::secs(3);
 
 /// A hosted strategy.
-pub struct Outside {
-    member: Member,
+pub struct WrapperHost {
+    host: Host,
     seat: usize,
     /// The strategy's own numbers of requests, by ours.
     requests: BTreeMap<u32, u32>,
@@ -36,12 +36,12 @@ pub struct Outside {
     worker_gone: Option<bool>,
 }
 
-impl Outside {
+impl WrapperHost {
     /// A strategy in this seat.
-    pub fn new(member: Member, seat: usize, job: &Job<'_>) -> Outside {
+    pub fn new(member: Member, seat: usize, job: &Job<'_>) -> WrapperHost {
         let serves = super::hub::serves(&job.scenario.agent);
-        Outside {
-            member,
+        WrapperHost {
+            host: Host::new([member]),
             seat,
             requests: BTreeMap::new(),
             reopen: None,
@@ -60,9 +60,7 @@ impl Outside {
             if (self.over && !self.lingers) || hub.is_closed() {
                 return Ok(());
             }
-            let mut acts = Vec::new();
-            self.member.strategy.on(hub.now, &seen, &mut acts);
-            for act in acts {
+            for Acting { act, .. } in self.host.see(hub.now, &seen) {
                 queue.extend(self.carry_out(hub, name, act)?);
             }
         }
@@ -111,7 +109,7 @@ impl Outside {
             }
             Act::Settle(settled) => {
                 self.over = true;
-                if self.member.strategy.outlives_run() {
+                if self.host.strategies().any(Strategy::outlives_run) {
                     hub.runs_left = 0;
                 }
                 match settled {
@@ -139,16 +137,15 @@ impl Outside {
     fn translate(&mut self, hub: &mut Hub<'_>, name: &str, input: Input) -> Result<Option<Seen>, InternalError> {
         Ok(Some(match input {
             Input::Begin => {
-                self.see(hub, name, Seen::Terminal(self.terminal))?;
                 if self.serves {
-                    return Ok(None);
+                    return Ok(Some(Seen::Terminal(self.terminal)));
                 }
-                self.see(hub, name, Seen::Started { session: String::new(), prompt: PROMPT.to_owned() })?;
-                // on a terminal both streams are one, and stderr is none
-                let one_stream = hub.streams.stderr.is_none();
-                return Ok(one_stream.then_some(Seen::OutputEnd(Stream::Stderr)));
+                for seen in host::started(self.terminal, PROMPT, hub.streams.stderr.is_none()) {
+                    self.see(hub, name, seen)?;
+                }
+                return Ok(None);
             }
-            Input::Listening if self.member.strategy.wants_events() => {
+            Input::Listening if self.host.strategies().any(Strategy::wants_events) => {
                 self.listen(hub, name)?;
                 return Ok(None);
             }
@@ -198,12 +195,12 @@ impl Outside {
     }
 }
 
-impl Actor for Outside {
+impl Actor for WrapperHost {
     fn deadline(&self) -> Option<VTime> {
         if self.over && !self.lingers {
             return None;
         }
-        [self.member.strategy.deadline(), self.reopen].into_iter().flatten().min()
+        [self.host.deadline(), self.reopen].into_iter().flatten().min()
     }
 
     fn act(&mut self, hub: &mut Hub<'_>, name: &str, inbox: VecDeque<Input>) -> Result<(), InternalError> {
@@ -217,15 +214,15 @@ impl Actor for Outside {
                 self.see(hub, name, seen)?;
             }
         }
-        if (!self.over || self.lingers) && self.member.strategy.deadline().is_some_and(|t| t <= hub.now) {
+        if (!self.over || self.lingers) && self.host.deadline().is_some_and(|t| t <= hub.now) {
             self.see(hub, name, Seen::Tick)?;
         }
         Ok(())
     }
 
     fn canon(&self, hub: &Hub<'_>, canon: &mut Canon) {
-        let Outside {
-            member,
+        let WrapperHost {
+            host,
             seat: _, // not compared: it never changes
             requests,
             reopen,
@@ -236,11 +233,6 @@ impl Actor for Outside {
             typist: _,   // not compared: set and taken back within one turn
             worker_gone,
         } = self;
-        let Member {
-            spec: _, // not compared: it never changes
-            strategy,
-            entry: _, // not compared: it never changes
-        } = member;
         canon.flag(*over).deadline(*reopen).num(worker_gone.map_or(0, |gone| 1 + u64::from(gone)));
         // in the order of the strategy's own numbers, in which it says what each is for
         let mut own: Vec<(u32, u32)> = requests.iter().map(|(ours, theirs)| (*theirs, *ours)).collect();
@@ -248,7 +240,7 @@ impl Actor for Outside {
         canon.list(&own, |canon, (_, ours)| {
             canon.num(hub.net.place(*ours));
         });
-        strategy.canon(canon);
+        host.canon(canon);
     }
 
     fn waits_for(&self) -> Option<&'static str> {

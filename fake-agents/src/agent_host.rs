@@ -1,0 +1,90 @@
+//! The host inside an agent: of the strategies that sit at the tool boundary, the ask layer and the model stream.
+//!
+//! A persona tells it what is seen and carries out the acts that come back, in order; [`fact`] says how an act is
+//! recorded. Invariant: whatever it starts has the same strategies inside: it would be the same installed program.
+
+use rehang_scenario::Agent;
+use rehang_scenario::plan::{PLAN_ENV, Plan};
+use rehang_strategy::{Act, Acting, Host, Strategy, stack};
+use rehang_trace::Fact;
+use std::ops::{Deref, DerefMut};
+
+/// The strategies inside one agent.
+#[derive(Default)]
+pub struct AgentHost {
+    host: Host,
+    /// The strategies' specs as the plan has them: it is what children are given.
+    specs: Vec<String>,
+}
+
+impl AgentHost {
+    /// The strategies of a plan, in the order of the stack.
+    ///
+    /// # Errors
+    /// A spec that does not parse or that the catalogue does not know.
+    pub fn new(specs: &[String]) -> Result<AgentHost, String> {
+        let members = specs.iter().map(|spec| stack::member(spec).map_err(|error| error.to_string()));
+        let members = members.collect::<Result<Vec<_>, String>>()?;
+        Ok(AgentHost { host: Host::new(members), specs: specs.to_vec() })
+    }
+
+    /// A host of one strategy that no catalogue knows: for tests.
+    pub fn with(name: &str, strategy: Box<dyn Strategy>) -> AgentHost {
+        AgentHost { host: Host::of_one(name, strategy), specs: vec![name.to_owned()] }
+    }
+
+    /// What a tool's child must have in its environment, so that an agent which it starts has the same strategies
+    /// inside. `None` if there are none.
+    pub fn for_children(&self) -> Option<(String, String)> {
+        let plan = Plan {
+            agent: Agent::Program(Vec::new()),
+            turns: Vec::new(),
+            faults: Vec::new(),
+            inside: self.specs.clone(),
+            model_port: None,
+            stored: None,
+        };
+        let plan = (!self.is_empty()).then(|| serde_json::to_string(&plan).ok())??;
+        Some((PLAN_ENV.to_owned(), plan))
+    }
+
+    /// Whether a strategy of this name, in whatever version, sits here.
+    pub fn has(&self, name: &str) -> bool {
+        let bare = |spec: &str| spec.split(['@', '(']).next().unwrap_or("").to_owned();
+        self.specs.iter().any(|spec| bare(spec) == name)
+    }
+}
+
+impl Deref for AgentHost {
+    type Target = Host;
+
+    fn deref(&self) -> &Host {
+        &self.host
+    }
+}
+
+impl DerefMut for AgentHost {
+    fn deref_mut(&mut self) -> &mut Host {
+        &mut self.host
+    }
+}
+
+/// The fact that an act is. An answer at the tool's entry has none here: the persona knows the call and notes
+/// [`Fact::Preempted`].
+pub fn fact(acting: &Acting) -> Option<Fact> {
+    let act = match &acting.act {
+        Act::Report(policy) => {
+            return Some(Fact::Policy { strategy: acting.by.clone(), policy: policy.clone() });
+        }
+        Act::AnswerTool { .. } => return None,
+        Act::Withhold { .. } => "withhold",
+        Act::Reply { .. } => "reply",
+        Act::Reject { .. } => "reject",
+        Act::AbortStream { .. } => "abort-stream",
+        Act::StripEnv(_) => "strip-env",
+        Act::Say(_) => "say",
+        Act::Note(word) => word,
+        _ => return None,
+    };
+    Some(Fact::Acted { strategy: acting.by.clone(), act: act.to_owned() })
+}
