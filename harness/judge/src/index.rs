@@ -7,7 +7,7 @@ use crate::cell::CellFacts;
 use crate::verdict::Verdict;
 use rehang_scenario::{Policy, VTime, turns::Question};
 use rehang_trace::{
-    AskEnd, AskKind, Cause, Ended, Fact, Trace, What,
+    AskEnd, AskKind, Cause, Ended, Fact, RunEnd, Trace, What,
     role::{Actor, actor},
 };
 use serde_json::Value;
@@ -180,8 +180,8 @@ pub struct Settlement<'a> {
     pub at: At,
     /// Who.
     pub who: &'a str,
-    /// `completed`, `stopped`, `failed`.
-    pub outcome: &'a str,
+    /// How.
+    pub outcome: RunEnd,
     /// The cause or reason.
     pub cause: &'a str,
     /// The result's text.
@@ -370,7 +370,9 @@ impl<'a> Reader<'a> {
             What::Report(policy) => index.reports.push((who, at, policy)),
             What::Acts(what) => index.acts.push(act(Did::Acts(what))),
             What::Fault(what) => index.acts.push(act(Did::Fault(what))),
-            What::Settled { outcome, cause, text } => index.settled.push(Settlement { at, who, outcome, cause, text }),
+            What::Settled { outcome, cause, text } => {
+                index.settled.push(Settlement { at, who, outcome: *outcome, cause, text });
+            }
             What::RunOver { .. } => index.run_overs.push(at),
             What::Ended(ended) => index.ended = Some((at, ended)),
             What::Left { what } => index.left.push((who, at, what)),

@@ -269,10 +269,10 @@ mod tests {
     #[test]
     fn what_is_undecided_is_expected_by_name_and_is_no_hang() {
         let given_up = || {
-            Cell::new()
-                .started()
-                .at(9)
-                .add("", rehang_trace::What::Ended(Ended::Horizon("virtual time ran out".into())))
+            Cell::new().started().at(9).add(
+                "",
+                rehang_trace::What::Ended(Ended::Horizon { reason: rehang_trace::Horizon::Time, waits: Vec::new() }),
+            )
         };
         expect![""].assert_eq(&lines(given_up(), &rule(Expected::Undecided)));
         expect![[r#"

@@ -112,7 +112,10 @@ mod tests {
         let hung = Cell::new().started().ask("que_1", "ses_1").deadlock(&[("agent", "question")]);
         expect![[r#"{"scenario":"a/b","strategy":"idle@off","terminal":"null","stage":"sim","seed":1,"outcome":"hung","cause":null,"blocked_on":"question","proof":"deadlock","policy":null,"rejected":0,"virtual_ms":0,"wall_us":12,"trace_sha256":"00ff","broken":[],"expected":true}"#]]
             .assert_eq(&json(hung));
-        let given_up = Cell::new().started().at(9).add("", What::Ended(Ended::Horizon("virtual time ran out".into())));
+        let given_up = Cell::new()
+            .started()
+            .at(9)
+            .add("", What::Ended(Ended::Horizon { reason: rehang_trace::Horizon::Time, waits: Vec::new() }));
         expect![[r#"{"scenario":"a/b","strategy":"idle@off","terminal":"null","stage":"sim","seed":1,"outcome":"undecided","cause":"virtual time ran out","blocked_on":null,"proof":null,"policy":null,"rejected":0,"virtual_ms":9,"wall_us":12,"trace_sha256":"00ff","broken":[],"expected":true}"#]]
             .assert_eq(&json(given_up));
     }

@@ -448,7 +448,10 @@ mod tests {
     }
 
     fn given_up() -> Cell {
-        Cell::new().started().at(9).add("", What::Ended(Ended::Horizon("virtual time ran out".into())))
+        Cell::new()
+            .started()
+            .at(9)
+            .add("", What::Ended(Ended::Horizon { reason: rehang_trace::Horizon::Time, waits: Vec::new() }))
     }
 
     fn healthy() -> Cell {

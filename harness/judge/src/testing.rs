@@ -3,7 +3,7 @@
 use crate::{Breach, CellFacts, Index, Verdict, View, verdict};
 use rehang_scenario::{Policy, Terminal, VTime};
 pub use rehang_trace::testing::{any_trace, question};
-use rehang_trace::{AskEnd, AskKind, Cause, Ended, Event, Fact, Trace, What};
+use rehang_trace::{AskEnd, AskKind, Cause, Ended, Event, Fact, RunEnd, Trace, What};
 use serde_json::{Value, json};
 
 /// A trace in the making.
@@ -148,7 +148,8 @@ impl Cell {
     }
 
     pub fn settle(self, who: &str, outcome: &str, cause: &str, text: &str) -> Cell {
-        let settled = What::Settled { outcome: outcome.into(), cause: cause.into(), text: text.into() };
+        let outcome = RunEnd::ALL.into_iter().find(|end| end.word() == outcome).expect("a word of a trace");
+        let settled = What::Settled { outcome, cause: cause.into(), text: text.into() };
         self.add(who, settled)
     }
 

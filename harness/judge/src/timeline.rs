@@ -4,7 +4,7 @@
 //! sent; what repeats (polls, heartbeats) is folded and counted, never lost in silence.
 
 use rehang_scenario::{Policy, VTime, problem::hidden};
-use rehang_trace::{Ended, Event, Fact, Trace, What};
+use rehang_trace::{Ended, Event, Fact, Horizon, Trace, What};
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -279,8 +279,14 @@ fn ended(ended: &Ended) -> String {
         Ended::Settled => "— end: settled".into(),
         Ended::Deadlock(all) => format!("— end: deadlock: {}", waits(all)),
         Ended::Lasso { waits: all, cycle_ms } => format!("— end: lasso of {}: {}", clock(VTime(*cycle_ms)), waits(all)),
-        Ended::Horizon(why) => format!("— end: undecided: {why}"),
+        Ended::Horizon { reason, waits } => format!("— end: undecided: {}", given_up(*reason, waits)),
     }
+}
+
+/// What ran out, and who waits for what.
+pub(crate) fn given_up(reason: Horizon, waits: &[(String, String)]) -> String {
+    let who: Vec<String> = waits.iter().map(|(role, on)| format!("{role}: {on}")).collect();
+    format!("{} ({})", reason.why(), who.join(", "))
 }
 
 #[cfg(test)]

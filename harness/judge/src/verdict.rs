@@ -25,7 +25,7 @@ use rehang_scenario::{
     turns::Question,
 };
 use rehang_trace::{
-    AskEnd, AskKind, Cause, Ended, Fact, Trace, What,
+    AskEnd, AskKind, Cause, Ended, Fact, RunEnd, Trace, What,
     role::{Actor, actor},
 };
 
@@ -233,15 +233,15 @@ fn of(trace: &Trace, facts: &CellFacts, index: &Index<'_>) -> Verdict {
 
 fn settled_as(index: &Index<'_>, settled: &Settlement<'_>) -> Outcome {
     if actor(settled.who) != Actor::Strategy
-        && settled.outcome != "stopped"
+        && settled.outcome != RunEnd::Stopped
         && let Some(cause) = stopped_by(index, settled.at)
     {
         return Outcome::Stopped { cause };
     }
     let cause = settled.cause.to_owned();
     match settled.outcome {
-        "completed" => Outcome::Completed,
-        "stopped" => Outcome::Stopped { cause },
+        RunEnd::Completed => Outcome::Completed,
+        RunEnd::Stopped => Outcome::Stopped { cause },
         _ => Outcome::Failed { reason: cause },
     }
 }
@@ -296,7 +296,7 @@ pub(crate) fn is_abort(path: &str) -> bool {
 
 /// The cause that a strategy gives: where it settles, else where it reports; else `killed`.
 fn cause_of(index: &Index<'_>, strategy: &str) -> String {
-    let settled = index.settled.iter().find(|s| s.outcome == "stopped" && same_strategy(s.who, strategy));
+    let settled = index.settled.iter().find(|s| s.outcome == RunEnd::Stopped && same_strategy(s.who, strategy));
     let reported = || {
         let reports = index.reports.iter();
         let mut all = reports.filter(|(who, at, _)| same_strategy(who, strategy) && index.of_last_run(*at));
@@ -318,7 +318,9 @@ fn unsettled(index: &Index<'_>, facts: &CellFacts) -> Outcome {
     match index.ended {
         Some((_, Ended::Deadlock(_))) => hung(Proof::Deadlock),
         Some((_, Ended::Lasso { .. })) => hung(Proof::Lasso),
-        Some((_, Ended::Horizon(why))) => Outcome::Undecided { why: why.clone() },
+        Some((_, Ended::Horizon { reason, waits })) => {
+            Outcome::Undecided { why: crate::timeline::given_up(*reason, waits) }
+        }
         Some((_, Ended::Settled)) | None => Outcome::Undecided { why: "the trace holds no end".to_owned() },
     }
 }
@@ -427,15 +429,17 @@ mod tests {
 
     #[test]
     fn a_horizon_is_no_hang() {
-        let given_up = |why: &str| Cell::new().started().at(9).add("", What::Ended(Ended::Horizon(why.into())));
-        let verdict = verdict(&given_up("virtual time ran out (agent: timer)").trace(), &facts("x"));
+        let waits = vec![("agent".to_owned(), "timer".to_owned())];
+        let ended = Ended::Horizon { reason: rehang_trace::Horizon::Time, waits };
+        let given_up = || Cell::new().started().at(9).add("", What::Ended(ended.clone()));
+        let verdict = verdict(&given_up().trace(), &facts("x"));
         let outcome = &verdict.outcome;
         assert_eq!((outcome.word(), outcome.is_hung(), outcome.is_undecided()), ("undecided", false, true));
         expect!["undecided: virtual time ran out (agent: timer)"].assert_eq(&outcome.describe());
         expect!["undecided: the trace holds no end"]
             .assert_eq(&super::verdict(&Cell::new().started().trace(), &facts("x")).outcome.describe());
         // It was settled before it was given up.
-        expect!["completed"].assert_eq(&self::outcome(given_up("x").at(0).settle("wrapper", "completed", "", "")));
+        expect!["completed"].assert_eq(&self::outcome(given_up().at(0).settle("wrapper", "completed", "", "")));
     }
 
     #[test]

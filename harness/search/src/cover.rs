@@ -153,7 +153,7 @@ fn proof(ended: &Ended) -> &'static str {
         Ended::Settled => "settled",
         Ended::Deadlock(_) => "deadlock",
         Ended::Lasso { .. } => "lasso",
-        Ended::Horizon(_) => "horizon",
+        Ended::Horizon { .. } => "horizon",
     }
 }
 

@@ -52,7 +52,7 @@ fn facts(record: &Record) -> Vec<&Fact> {
 /// How the cell ended: `completed`, `failed`, or what the agent waits for.
 fn end(record: &Record) -> String {
     let settled = record.trace.events.iter().find_map(|event| match &event.what {
-        What::Settled { outcome, .. } => Some(outcome.clone()),
+        What::Settled { outcome, .. } => Some(*outcome),
         _ => None,
     });
     let ended = record.trace.events.iter().find_map(|event| match &event.what {
@@ -63,7 +63,7 @@ fn end(record: &Record) -> String {
         waits.iter().find(|(role, _)| role == "agent").map_or(String::new(), |(_, on)| on.clone())
     };
     match (settled, ended) {
-        (Some(outcome), _) => outcome,
+        (Some(outcome), _) => outcome.to_string(),
         (None, Some(Ended::Deadlock(waits))) => format!("deadlock: {}", of_agent(waits)),
         (None, Some(Ended::Lasso { waits, .. })) => format!("lasso: {}", of_agent(waits)),
         (None, other) => format!("{other:?}"),

@@ -7,6 +7,7 @@ use crate::json::Json;
 use rehang_scenario::{Policy, VTime, turns::Question};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::fmt;
 
 /// The ordered record of one cell.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -131,8 +132,8 @@ pub enum What {
     // --- the end ---
     /// `who` (the wrapper, the client, a strategy) holds the run to be over.
     Settled {
-        /// `completed`, `stopped` or `failed`.
-        outcome: String,
+        /// How.
+        outcome: RunEnd,
         /// The cause of a stop, the reason of a failure.
         cause: String,
         /// The result's text, as the one who settles it has it.
@@ -140,8 +141,8 @@ pub enum What {
     },
     /// As `settled`, for a run that is not the caller's last: another begins.
     RunOver {
-        /// `completed`, `stopped` or `failed`.
-        outcome: String,
+        /// How.
+        outcome: RunEnd,
         /// The cause of a stop, the reason of a failure.
         cause: String,
         /// The result's text, as the one who settles it has it.
@@ -156,6 +157,38 @@ pub enum What {
         /// What is left.
         what: String,
     },
+}
+
+/// How a run is over, as the one who settles it says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunEnd {
+    /// It did what it was to do.
+    Completed,
+    /// Somebody ended it.
+    Stopped,
+    /// It failed by itself.
+    Failed,
+}
+
+impl RunEnd {
+    /// All of them.
+    pub const ALL: [RunEnd; 3] = [RunEnd::Completed, RunEnd::Stopped, RunEnd::Failed];
+
+    /// The word in a trace.
+    pub fn word(self) -> &'static str {
+        match self {
+            RunEnd::Completed => "completed",
+            RunEnd::Stopped => "stopped",
+            RunEnd::Failed => "failed",
+        }
+    }
+}
+
+impl fmt::Display for RunEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
 }
 
 /// Why a cell came to its end.
@@ -173,8 +206,39 @@ pub enum Ended {
         /// The cycle's length.
         cycle_ms: u64,
     },
-    /// Virtual time or steps ran out: what still grows or spins.
-    Horizon(String),
+    /// It was given up without a proof.
+    Horizon {
+        /// What ran out.
+        reason: Horizon,
+        /// Role and what it waits for, in role order.
+        waits: Vec<(String, String)>,
+    },
+}
+
+/// What ran out before a cell ended or its hang was proved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Horizon {
+    /// Virtual time.
+    Time,
+    /// Steps, most of them at one instant.
+    Steps,
+    /// Room for what is said: 128 MiB of text.
+    Text,
+    /// The real time that a wrapper of the user's own was given.
+    Deadline,
+}
+
+impl Horizon {
+    /// In words for a person.
+    pub fn why(self) -> &'static str {
+        match self {
+            Horizon::Time => "virtual time ran out",
+            Horizon::Steps => "it takes steps without end and no time passes",
+            Horizon::Text => "what it says fills more than 128 MiB",
+            Horizon::Deadline => "the wrapper was still there at the deadline",
+        }
+    }
 }
 
 impl What {

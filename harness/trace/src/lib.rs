@@ -11,7 +11,7 @@ pub mod role;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-pub use event::{AskEnd, AskKind, Cause, Ended, Event, Fact, Trace, What};
+pub use event::{AskEnd, AskKind, Cause, Ended, Event, Fact, Horizon, RunEnd, Trace, What};
 pub use json::Json;
 pub use ndjson::{Header, ReadError, TraceHash, read, sha256, write};
 pub use role::{Actor, actor};

@@ -2,6 +2,9 @@
 //!
 //! Invariant: [`actor`] alone decides; every name has one kind.
 
+/// Who ends a cell.
+pub const SCHEDULER: &str = "conductor";
+
 /// What kind of actor a name in a trace is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Actor {
@@ -29,7 +32,7 @@ pub fn actor(who: &str) -> Actor {
         "client" => Actor::Client,
         "model" => Actor::Model,
         "user" => Actor::Person,
-        "" | "worker" | "companion" | "fault" | "stage" | "kernel" | "shutdown" => Actor::Other,
+        "" | "worker" | "companion" | "fault" | SCHEDULER | "stage" | "kernel" | "shutdown" => Actor::Other,
         _ if who.starts_with("agent.") || who.starts_with("agent~") => Actor::Process,
         _ if who.strip_prefix("person").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit())) => Actor::Person,
         _ => Actor::Strategy,

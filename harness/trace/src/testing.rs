@@ -1,9 +1,11 @@
 //! Random traces, for the property tests of this crate and of those above it (feature `testing`).
 
-use crate::{AskEnd, AskKind, Cause, Ended, Event, Fact, Trace, What};
+use crate::{AskEnd, AskKind, Cause, Ended, Event, Fact, Horizon, RunEnd, Trace, What};
 use proptest::prelude::*;
-use rehang_scenario::turns::{Choice, Question};
-use rehang_scenario::{Policy, VTime};
+use rehang_scenario::{
+    Policy, VTime,
+    turns::{Choice, Question},
+};
 use serde_json::{Value, json};
 
 /// Any trace, in terms that meet often enough for something to happen.
@@ -120,6 +122,7 @@ fn any_fact() -> impl proptest::strategy::Strategy<Value = Fact> {
 fn any_what() -> impl proptest::strategy::Strategy<Value = What> {
     let text = any_text;
     let path = || prop_oneof![Just("/question"), Just("/question/que_1/reject"), Just("/session/ses_1/abort")];
+    let run_end = || proptest::sample::select(&RunEnd::ALL[..]);
     let ends = || proptest::collection::vec((any_who(), text()), 0..3);
     let processes = prop_oneof![
         Just(What::Spawn { parent: String::new(), argv: vec!["a/b".into(), String::new()] }),
@@ -153,11 +156,11 @@ fn any_what() -> impl proptest::strategy::Strategy<Value = What> {
         text().prop_map(What::Says),
         text().prop_map(What::Acts),
         text().prop_map(What::Fault),
-        (text(), text(), text()).prop_map(|(outcome, cause, text)| What::Settled { outcome, cause, text }),
-        (text(), text(), text()).prop_map(|(outcome, cause, text)| What::RunOver { outcome, cause, text }),
+        (run_end(), text(), text()).prop_map(|(outcome, cause, text)| What::Settled { outcome, cause, text }),
+        (run_end(), text(), text()).prop_map(|(outcome, cause, text)| What::RunOver { outcome, cause, text }),
         ends().prop_map(|waits| What::Ended(Ended::Deadlock(waits))),
         ends().prop_map(|waits| What::Ended(Ended::Lasso { waits, cycle_ms: 5 })),
-        text().prop_map(|why| What::Ended(Ended::Horizon(why))),
+        ends().prop_map(|waits| What::Ended(Ended::Horizon { reason: Horizon::Time, waits })),
         Just(What::Ended(Ended::Settled)),
     ];
     prop_oneof![3 => processes, 2 => wire, 2 => acts, 6 => any_fact().prop_map(What::Fact)]

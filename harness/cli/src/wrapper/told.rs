@@ -7,7 +7,7 @@ use super::cell::Ran;
 use rehang_judge::{Breach, Outcome, Verdict};
 use rehang_os::alone::journal::{Line, Said};
 use rehang_scenario::{Invariant, VTime};
-use rehang_trace::{Ended, Event, Fact, Trace, What};
+use rehang_trace::{Ended, Event, Fact, Horizon, RunEnd, Trace, What, role::SCHEDULER};
 use std::collections::BTreeMap;
 
 /// Who a place in a journal is.
@@ -76,8 +76,8 @@ pub fn trace(lines: &[Line], ran: &Ran, name: &str, speed: u32) -> Trace {
         .map(|(pid, program)| (pids.get(pid).cloned().unwrap_or_else(|| format!("process {program}")), program.clone()))
         .collect();
     let Some(exit) = ran.exit else {
-        let what = What::Ended(Ended::Horizon("the wrapper was still there at the deadline".to_owned()));
-        events.push(Event { t, who: "scheduler".to_owned(), what });
+        let what = What::Ended(Ended::Horizon { reason: Horizon::Deadline, waits: Vec::new() });
+        events.push(Event { t, who: SCHEDULER.to_owned(), what });
         return Trace { events };
     };
     // one that said no end and is not there any more was ended by somebody, and here that is the wrapper
@@ -91,9 +91,9 @@ pub fn trace(lines: &[Line], ran: &Ran, name: &str, speed: u32) -> Trace {
         events.push(Event { t, who, what: What::Killed("KILL".to_owned()) });
     }
     let outcome = match exit {
-        0 => "completed",
-        _ if killed => "stopped",
-        _ => "failed",
+        0 => RunEnd::Completed,
+        _ if killed => RunEnd::Stopped,
+        _ => RunEnd::Failed,
     };
     let cause = match exit {
         0 => String::new(),
@@ -102,9 +102,9 @@ pub fn trace(lines: &[Line], ran: &Ran, name: &str, speed: u32) -> Trace {
         code => format!("exit code {code}"),
     };
     // what a wrapper does with the result is its own affair: what it had is what the agent gave
-    let what = What::Settled { outcome: outcome.to_owned(), cause, text: result };
+    let what = What::Settled { outcome, cause, text: result };
     events.push(Event { t, who: name.to_owned(), what });
-    events.push(Event { t, who: "scheduler".to_owned(), what: What::Ended(Ended::Settled) });
+    events.push(Event { t, who: SCHEDULER.to_owned(), what: What::Ended(Ended::Settled) });
     for (who, program) in left {
         events.push(Event { t, who, what: What::Left { what: format!("process {program}") } });
     }

@@ -99,7 +99,7 @@ mod tests {
         let mut cell = Cell::new().started();
         for run in before {
             at += run * 1_000;
-            let (outcome, cause, text) = ("failed".into(), "503".into(), String::new());
+            let (outcome, cause, text) = (rehang_trace::RunEnd::Failed, "503".into(), String::new());
             cell = cell.at(at).add("idle@f54b32f", What::RunOver { outcome, cause, text });
         }
         cell.at(at + last * 1_000).settle("idle@f54b32f", "stopped", "idle", "")
@@ -152,7 +152,12 @@ mod tests {
 
     #[test]
     fn what_is_undecided_is_out_of_a_bound_that_was_over() {
-        let given_up = |ms: u64| Cell::new().started().at(ms).add("", What::Ended(Ended::Horizon("steps".into())));
+        let given_up = |ms: u64| {
+            Cell::new()
+                .started()
+                .at(ms)
+                .add("", What::Ended(Ended::Horizon { reason: rehang_trace::Horizon::Steps, waits: Vec::new() }))
+        };
         says(given_up(601_000), Some(Span::secs(601)), expect![""]);
         says(
             given_up(602_000),

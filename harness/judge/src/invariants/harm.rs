@@ -83,7 +83,9 @@ mod tests {
         says(compiled(900), compiled(901), expect![""]);
         says(Cell::new().started().deadlock(&[("agent", "bash")]), killed, expect![""]);
         // What is undecided may still complete.
-        let given_up = Cell::new().started().add("", What::Ended(Ended::Horizon("steps".into())));
+        let given_up = Cell::new()
+            .started()
+            .add("", What::Ended(Ended::Horizon { reason: rehang_trace::Horizon::Steps, waits: Vec::new() }));
         says(compiled(900), given_up, expect![""]);
     }
 

@@ -147,7 +147,10 @@ mod tests {
     fn a_hang_holds_what_it_holds() {
         let hung = Cell::new().started().deadlock(&[("agent", "bash")]);
         left(&[], hung.add("agent", What::Left { what: "process".into() }), expect![""]);
-        let given_up = Cell::new().started().add("", What::Ended(rehang_trace::Ended::Horizon("steps".into())));
+        let given_up = Cell::new().started().add(
+            "",
+            What::Ended(rehang_trace::Ended::Horizon { reason: rehang_trace::Horizon::Steps, waits: Vec::new() }),
+        );
         left(&[], given_up.add("agent", What::Left { what: "process".into() }), expect![""]);
     }
 

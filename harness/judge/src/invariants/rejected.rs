@@ -13,7 +13,7 @@ use crate::index::{Act, Ask, Did, End, View, names};
 use crate::verdict::{first_word, is_abort};
 use rehang_scenario::model::Invariant;
 use rehang_trace::{
-    AskEnd, Cause, What,
+    AskEnd, Cause, RunEnd, What,
     role::{Actor, actor},
 };
 use serde_json::Value;
@@ -63,7 +63,7 @@ fn unfounded(view: &View<'_>, ask: &Ask<'_>, end: &End<'_>) -> Option<String> {
             let truthful = end.cause == Cause::Stop
                 && settled
                     .clone()
-                    .any(|s| same_strategy(s.who, strategy) && s.outcome == "stopped" && !s.cause.is_empty());
+                    .any(|s| same_strategy(s.who, strategy) && s.outcome == RunEnd::Stopped && !s.cause.is_empty());
             (!explicit && !truthful).then(|| format!("{strategy}, passed off as a {word}; no person did that"))
         }
     }

@@ -18,7 +18,7 @@ use crate::cell::same_strategy;
 use crate::index::{At, Settlement, View, names};
 use rehang_scenario::{Policy, Span, VTime, model::Invariant};
 use rehang_trace::{
-    What,
+    RunEnd, What,
     role::{Actor, actor},
 };
 
@@ -121,7 +121,7 @@ fn texts(view: &View<'_>) -> impl Iterator<Item = Breach> {
 
 fn cause(view: &View<'_>, settled: &Settlement<'_>) -> Option<String> {
     let (who, at) = (settled.who, settled.at);
-    if actor(who) != Actor::Strategy || settled.outcome == "completed" {
+    if actor(who) != Actor::Strategy || settled.outcome == RunEnd::Completed {
         return None;
     }
     let is_own = |by: &str, when: At| same_strategy(by, who) && when < at && view.index.of_last_run(when);
@@ -131,7 +131,7 @@ fn cause(view: &View<'_>, settled: &Settlement<'_>) -> Option<String> {
         && reported != settled.cause
     {
         // A failure is settled by the error's own words, which are no cause: they are held against the report's text.
-        if settled.outcome != "failed" || policy.text.as_deref() != Some(settled.cause) {
+        if settled.outcome != RunEnd::Failed || policy.text.as_deref() != Some(settled.cause) {
             let by = named(settled.cause);
             return Some(format!("{who} reports {reported} as the cause, and settles the run by {by}"));
         }
@@ -140,7 +140,7 @@ fn cause(view: &View<'_>, settled: &Settlement<'_>) -> Option<String> {
             return Some(format!("{who} reports {reported} as the cause, and acted on {acted_on}"));
         }
     }
-    if settled.outcome != "stopped" {
+    if settled.outcome != RunEnd::Stopped {
         return None;
     }
     // The unit stands last in a constant's name: `idle_ms` is the limit behind the cause `idle`.
@@ -188,7 +188,7 @@ fn monitor(view: &View<'_>) -> Vec<Breach> {
         let why = match claim(text) {
             Some(Claim::Over(status)) if running(view, at.t) => format!("{who} says {status}, and the session is busy"),
             Some(Claim::Over(status)) => match settled_before(view, who, at) {
-                Some(settled) if (settled == "completed") != (status == "completed") => {
+                Some(settled) if (settled == RunEnd::Completed) != (status == "completed") => {
                     format!("{who} says {status}, and held the run to be {settled}")
                 }
                 _ => continue,
@@ -214,7 +214,7 @@ enum Claim {
 }
 
 /// How this strategy held the run to have ended, before `at`.
-fn settled_before<'a>(view: &View<'a>, who: &str, at: At) -> Option<&'a str> {
+fn settled_before(view: &View<'_>, who: &str, at: At) -> Option<RunEnd> {
     let mut settled = view.index.settled.iter().filter(|settled| settled.at < at && same_strategy(settled.who, who));
     settled.next().map(|settled| settled.outcome)
 }
@@ -521,7 +521,7 @@ mod tests {
 
     #[test]
     fn what_was_reported_of_a_run_before_is_not_said_of_this_one() {
-        let (outcome, cause, text) = ("stopped".into(), "idle".into(), String::new());
+        let (outcome, cause, text) = (RunEnd::Stopped, "idle".into(), String::new());
         let first = up().report("idle@off", caused("idle")).add("idle@off", What::RunOver { outcome, cause, text });
         says(first.at(900_000).settle("idle@off", "failed", "exit 1", ""), expect![""]);
     }

@@ -12,7 +12,7 @@ use crate::index::{At, End, Session, Settlement, View};
 use crate::verdict::Outcome;
 use rehang_scenario::model::Invariant;
 use rehang_trace::{
-    AskEnd,
+    AskEnd, RunEnd,
     role::{Actor, actor},
 };
 
@@ -20,7 +20,7 @@ use rehang_trace::{
 pub fn check(view: &View<'_>) -> Vec<Breach> {
     let stopped = matches!(view.verdict.outcome, Outcome::Stopped { .. });
     let claims = |settled: &&Settlement<'_>| !stopped || actor(settled.who) == Actor::Strategy;
-    let completed = view.index.settled.iter().filter(|settled| settled.outcome == "completed").filter(claims);
+    let completed = view.index.settled.iter().filter(|settled| settled.outcome == RunEnd::Completed).filter(claims);
     let unfinished = completed.flat_map(|settled| [step(view, settled), result(view, settled)]);
     unfinished.flatten().collect()
 }

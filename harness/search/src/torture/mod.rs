@@ -138,7 +138,7 @@ impl Tally {
         match ended(trace) {
             Some(Ended::Lasso { .. }) => self.lassos += 1,
             Some(Ended::Deadlock(_)) => self.deadlocks += 1,
-            Some(Ended::Horizon(_)) => self.given_up += 1,
+            Some(Ended::Horizon { .. }) => self.given_up += 1,
             Some(Ended::Settled) | None => {}
         }
     }
@@ -296,7 +296,7 @@ fn refutes(on: &Trace) -> Option<String> {
     match ended(on) {
         Some(Ended::Settled) => at("settles"),
         Some(Ended::Deadlock(_)) => at("comes to a deadlock"),
-        Some(Ended::Lasso { .. } | Ended::Horizon(_)) => None,
+        Some(Ended::Lasso { .. } | Ended::Horizon { .. }) => None,
         None => at("ends without a word"),
     }
 }

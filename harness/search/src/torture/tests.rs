@@ -67,7 +67,10 @@ fn what_goes_on_to_an_end_refutes_a_lasso() {
         refutes(&Trace { events: vec![event] })
     };
     let lasso = Ended::Lasso { waits: Vec::new(), cycle_ms: 1 };
-    assert_eq!((ending(lasso), ending(Ended::Horizon(String::new()))), (None, None));
+    assert_eq!(
+        (ending(lasso), ending(Ended::Horizon { reason: rehang_trace::Horizon::Time, waits: Vec::new() })),
+        (None, None)
+    );
     assert_eq!(ending(Ended::Settled).as_deref(), Some("it settles at 7s"));
     assert_eq!(ending(Ended::Deadlock(Vec::new())).as_deref(), Some("it comes to a deadlock at 7s"));
 }

@@ -8,7 +8,7 @@ use super::inbox::Input;
 use rehang_os::{kernel::InternalError, os::Exit};
 use rehang_scenario::{Agent, Canon, Client, EventDoes, Fault, Span, VTime};
 use rehang_strategy::Stream;
-use rehang_trace::Json;
+use rehang_trace::{Json, RunEnd};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 
@@ -157,7 +157,7 @@ impl HttpClient {
                 let made = body["id"].as_str().filter(|made| !made.is_empty() && (200..300).contains(&status));
                 let Some(made) = made else {
                     // nothing can be prompted, by whomever
-                    hub.settle(name, "failed", &format!("no session: HTTP {status}"), body.text());
+                    hub.settle(name, RunEnd::Failed, &format!("no session: HTTP {status}"), body.text());
                     return Ok(());
                 };
                 self.session = made.to_owned();
@@ -171,11 +171,11 @@ impl HttpClient {
             }
             State::Prompted(mine) if mine == id => match status {
                 200..300 if self.kind == Client::Post => match error_in(&body["info"]) {
-                    Some(error) => hub.settle(name, "failed", &error, &text_of(body)),
-                    None => hub.settle(name, "completed", "", &text_of(body)),
+                    Some(error) => hub.settle(name, RunEnd::Failed, &error, &text_of(body)),
+                    None => hub.settle(name, RunEnd::Completed, "", &text_of(body)),
                 },
                 200..300 => {}
-                status => hub.settle(name, "failed", &format!("HTTP {status}"), body.text()),
+                status => hub.settle(name, RunEnd::Failed, &format!("HTTP {status}"), body.text()),
             },
             State::Asks(mine) if mine == id => match body[&self.session]["type"].as_str() {
                 Some("busy" | "retry") => self.state = State::Prompted(0),
@@ -184,8 +184,8 @@ impl HttpClient {
             State::Fetches(mine) if mine == id => {
                 let last = body.last();
                 match error_in(&last["info"]) {
-                    Some(error) => hub.settle(name, "failed", &error, &text_of(&last)),
-                    None => hub.settle(name, "completed", "", &text_of(&last)),
+                    Some(error) => hub.settle(name, RunEnd::Failed, &error, &text_of(&last)),
+                    None => hub.settle(name, RunEnd::Completed, "", &text_of(&last)),
                 }
             }
             _ => {}
@@ -241,13 +241,13 @@ impl Actor for HttpClient {
                         _ => false,
                     };
                     if expected {
-                        hub.settle(name, "failed", &format!("connection {why}"), "");
+                        hub.settle(name, RunEnd::Failed, &format!("connection {why}"), "");
                     }
                 }
                 Input::Event(event) => self.saw(hub, name, &event)?,
                 Input::EventsEnd => self.reopen = Some(hub.now + self.reconnect),
                 Input::Exited(exit) if self.state == State::Waits => {
-                    hub.settle(name, "failed", &format!("the server ended ({exit:?})"), "");
+                    hub.settle(name, RunEnd::Failed, &format!("the server ended ({exit:?})"), "");
                 }
                 _ => {}
             }
@@ -336,11 +336,11 @@ impl Actor for Driver {
         }
         if let Some(exit) = hub.exit.filter(|_| hub.stream_open == [false; 2]) {
             match (&self.result, exit) {
-                (Some((false, text)), Exit::Code(0)) => hub.settle(name, "completed", "", text),
-                (Some((true, text)), _) => hub.settle(name, "failed", "error result", text),
-                (_, Exit::Code(0)) => hub.settle(name, "failed", "no result", ""),
-                (_, Exit::Code(code)) => hub.settle(name, "failed", &format!("exit code {code}"), ""),
-                (_, Exit::Signal(sig)) => hub.settle(name, "failed", &format!("SIG{}", sig.name()), ""),
+                (Some((false, text)), Exit::Code(0)) => hub.settle(name, RunEnd::Completed, "", text),
+                (Some((true, text)), _) => hub.settle(name, RunEnd::Failed, "error result", text),
+                (_, Exit::Code(0)) => hub.settle(name, RunEnd::Failed, "no result", ""),
+                (_, Exit::Code(code)) => hub.settle(name, RunEnd::Failed, &format!("exit code {code}"), ""),
+                (_, Exit::Signal(sig)) => hub.settle(name, RunEnd::Failed, &format!("SIG{}", sig.name()), ""),
             }
         }
         Ok(())

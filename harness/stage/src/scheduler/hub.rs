@@ -10,13 +10,12 @@ use rehang_os::{
     kernel::{Change, Handle, InternalError, Kernel, Launch, Proc, Streams},
     os::{Exit, Read, Sig, Write},
 };
-use rehang_scenario::plan::Plan;
 use rehang_scenario::{
     Agent, Canon, ClaudeMode, Fault, OpencodeMode, PgrepFault, Scenario, Span, Terminal, VTime, WorkerFault,
-    WrapperFault, turns::Question,
+    WrapperFault, plan::Plan, turns::Question,
 };
 use rehang_strategy::Stream;
-use rehang_trace::{AskKind, Event, Fact, What};
+use rehang_trace::{AskKind, Event, Fact, RunEnd, What};
 use std::collections::VecDeque;
 
 /// The client's place among the actors: behind the wrapper.
@@ -311,11 +310,11 @@ impl<'w> Hub<'w> {
     }
 
     /// Somebody holds the run to be over.
-    pub fn settle(&mut self, who: &str, outcome: &str, cause: &str, text: &str) {
+    pub fn settle(&mut self, who: &str, outcome: RunEnd, cause: &str, text: &str) {
         if self.settled.is_some() || self.run_over {
             return;
         }
-        let (outcome, cause, text) = (outcome.to_owned(), cause.to_owned(), self.portless(text));
+        let (cause, text) = (cause.to_owned(), self.portless(text));
         if self.runs_left > 0 {
             self.runs_left -= 1;
             self.run_over = true;

@@ -28,7 +28,7 @@ use rehang_os::{
 };
 use rehang_scenario::{Canon, Scenario, Span, Terminal, VTime};
 use rehang_strategy::Member;
-use rehang_trace::{Ended, Trace, What};
+use rehang_trace::{Ended, Horizon, Trace, What, role::SCHEDULER};
 use std::collections::BTreeSet;
 
 /// Steps at one instant after which repeating states are looked for.
@@ -231,7 +231,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
                 let job = &self.job;
                 let horizon = *self.horizon.get_or_insert_with(|| horizon::of(job.scenario, job.stack));
                 if next.since(self.hub.begin) > horizon {
-                    return self.give_up("virtual time ran out");
+                    return self.give_up(Horizon::Time);
                 }
             }
             self.pass_to(next)?;
@@ -250,12 +250,12 @@ impl<'w, 'j> Scheduler<'w, 'j> {
             self.begin_again()?;
         }
         if self.hub.text_bytes > TEXT_MAX {
-            self.give_up("what it says fills more than 128 MiB")?;
+            self.give_up(Horizon::Text)?;
             return Ok(Turn::GivenUp);
         }
         self.at_instant += 1;
         if self.at_instant > SPIN_MAX || self.steps > self.job.steps_max {
-            self.give_up("it takes steps without end and no time passes")?;
+            self.give_up(Horizon::Steps)?;
             return Ok(Turn::GivenUp);
         }
         Ok(Turn::Step)
@@ -447,15 +447,14 @@ impl<'w, 'j> Scheduler<'w, 'j> {
     }
 
     fn hang(&mut self, ended: Ended) -> Result<(), InternalError> {
-        self.hub.say("conductor", What::Ended(ended));
+        self.hub.say(SCHEDULER, What::Ended(ended));
         self.hub.kernel.clear()?;
         Ok(())
     }
 
-    fn give_up(&mut self, why: &str) -> Result<(), InternalError> {
+    fn give_up(&mut self, reason: Horizon) -> Result<(), InternalError> {
         let waits = self.waits();
-        let who: Vec<String> = waits.iter().map(|(role, on)| format!("{role}: {on}")).collect();
-        self.hang(Ended::Horizon(format!("{why} ({})", who.join(", "))))
+        self.hang(Ended::Horizon { reason, waits })
     }
 
     /// The run is settled: what is in flight lands, a server is shut down, and what is left is named.
@@ -465,7 +464,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
             self.hub.signal("client", false, Sig::Term)?;
             self.land(self.hub.now + SHUTDOWN_GRACE)?;
         }
-        self.hub.say("conductor", What::Ended(Ended::Settled));
+        self.hub.say(SCHEDULER, What::Ended(Ended::Settled));
         let held = self.held();
         for left in self.hub.kernel.clear()? {
             let process = format!("process {}", left.argv.first().map_or("", String::as_str));

@@ -7,7 +7,7 @@ use super::hub::{Actor, Hub, is_driven, serves};
 use super::inbox::Input;
 use rehang_os::{kernel::InternalError, os::Exit};
 use rehang_scenario::{Canon, Fault, Span, Terminal, VTime, WrapperFault};
-use rehang_trace::What;
+use rehang_trace::{RunEnd, What};
 use std::collections::VecDeque;
 
 /// How much a slow reader takes each second ([`Terminal::StdoutSlow`]).
@@ -76,10 +76,12 @@ impl Actor for Wrapper {
         let over = hub.stream_open.iter().zip(ignores).all(|(open, ignored)| !open || ignored);
         if let Some(exit) = hub.exit.filter(|_| over && self.waits) {
             match exit {
-                _ if self.gone => hub.settle(name, "stopped", "parent-gone", ""),
-                Exit::Code(0) => hub.settle(name, "completed", "", self.out.trim_end()),
-                Exit::Code(code) => hub.settle(name, "failed", &format!("exit code {code}"), self.out.trim_end()),
-                Exit::Signal(sig) => hub.settle(name, "failed", &format!("SIG{}", sig.name()), self.out.trim_end()),
+                _ if self.gone => hub.settle(name, RunEnd::Stopped, "parent-gone", ""),
+                Exit::Code(0) => hub.settle(name, RunEnd::Completed, "", self.out.trim_end()),
+                Exit::Code(code) => hub.settle(name, RunEnd::Failed, &format!("exit code {code}"), self.out.trim_end()),
+                Exit::Signal(sig) => {
+                    hub.settle(name, RunEnd::Failed, &format!("SIG{}", sig.name()), self.out.trim_end())
+                }
             }
         }
         Ok(())

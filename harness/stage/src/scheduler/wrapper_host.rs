@@ -11,7 +11,7 @@ use rehang_os::{
 };
 use rehang_scenario::{Canon, PgrepFault, Span, Terminal, VTime};
 use rehang_strategy::{Act, Acting, Host, Member, Seen, Settled, Strategy, host};
-use rehang_trace::What;
+use rehang_trace::{RunEnd, What};
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -113,9 +113,9 @@ impl WrapperHost {
                     hub.runs_left = 0;
                 }
                 match settled {
-                    Settled::Completed(text) => hub.settle(name, "completed", "", &text),
-                    Settled::Stopped(cause, text) => hub.settle(name, "stopped", &cause, &text),
-                    Settled::Failed(text) => hub.settle(name, "failed", &text, ""),
+                    Settled::Completed(text) => hub.settle(name, RunEnd::Completed, "", &text),
+                    Settled::Stopped(cause, text) => hub.settle(name, RunEnd::Stopped, &cause, &text),
+                    Settled::Failed(text) => hub.settle(name, RunEnd::Failed, &text, ""),
                 }
             }
             Act::Report(policy) => hub.say(name, What::Report(policy)),
