@@ -3,13 +3,14 @@
 //! Invariant: wherever it can be, a figure is a ratio of two things measured in turns in one run, so that a noisy
 //! machine slows both. Figures are medians.
 
-use super::run::run;
 use super::select::Select;
 use super::{Code, CommandError};
-use crate::pool::Pool;
-use crate::{fakes, worker, workers};
+use crate::bars::run;
 use clap::Args;
 use rehang_judge::{What, ndjson};
+use rehang_runner::binaries::{fakes, workers};
+use rehang_runner::pool::Pool;
+use rehang_runner::worker;
 use rehang_scenario::{Scenario, Stage, Style, Terminal};
 use rehang_stage::bare::{self, Bare};
 use rehang_stage::{Job, Proofs, world::World};
@@ -70,7 +71,7 @@ impl Bench {
             "#,
         )?;
         let fakes = fakes()?;
-        let mut world = worker::world(Stage::Lockstep, &fakes).map_err(CommandError::Fault)?;
+        let mut world = worker::world(Stage::Lockstep, &fakes)?;
         let argv = rehang_fakes::tool::argv(&[rehang_scenario::Step::Print("hello".into())], "program");
         let floor_of = Bare::new(&fakes, &argv, &[])?;
         let job = Job { proofs: Proofs::Claimed, ..Job::new(&scenario, "none", terminal, 1) };
@@ -101,7 +102,7 @@ impl Bench {
             "#,
         )?;
         let fakes = fakes()?;
-        let mut world = worker::world(Stage::Lockstep, &fakes).map_err(CommandError::Fault)?;
+        let mut world = worker::world(Stage::Lockstep, &fakes)?;
         let job = Job { proofs: Proofs::Claimed, ..Job::new(&scenario, "watcher@pr3", Terminal::Null, 1) };
         let plan = rehang_fakes::Plan {
             agent: scenario.agent.clone(),

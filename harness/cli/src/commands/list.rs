@@ -34,7 +34,7 @@ impl List {
         }
         let mut lines: Vec<String> = match self.files {
             true => {
-                let line = |unit: &crate::unit::Unit| {
+                let line = |unit: &rehang_runner::unit::Unit| {
                     format!("{:<44} {:<4} {}", unit.name, unit.main.mechanism, unit.main.title)
                 };
                 selected.units.iter().map(line).collect()

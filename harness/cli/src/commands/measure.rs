@@ -2,14 +2,15 @@
 //!
 //! Invariant: bounded in count, seeded, and loud: the first finding ends it with the input that shows it.
 
-use super::run::{Where, run};
 use super::select::Select;
 use super::{Code, CommandError};
-use crate::pool::Pool;
-use crate::workers;
+use crate::bars::run;
+use crate::place::Where;
 use clap::Args;
 use rehang_fakes::real::machine;
 use rehang_logs::Format;
+use rehang_runner::binaries::workers;
+use rehang_runner::pool::Pool;
 use rehang_scenario::problem::Style;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -92,7 +93,7 @@ impl Determinism {
 
 /// Processes that burn a core each, at the lowest priority but one; they end with this process's stdin pipe to them.
 fn busy_loops(count: usize) -> Result<Vec<Child>, CommandError> {
-    let exe = crate::own_binary()?;
+    let exe = rehang_runner::binaries::own_binary()?;
     let start = |_| Command::new(&exe).arg(BUSY_ARG).stdin(Stdio::piped()).spawn();
     (0..count).map(start).collect::<std::io::Result<_>>().map_err(|error| CommandError::Fault(machine::start(&error)))
 }
@@ -158,8 +159,8 @@ impl Fuzz {
     /// What inputs are made of, and what is fed with them.
     fn target(&self) -> Result<(Vec<Vec<u8>>, Feed), CommandError> {
         if self.target == "scenario" {
-            let files = crate::corpus::files(&crate::corpus::default_folder())?;
-            let corpus = files.iter().map(|path| crate::corpus::read(path)).collect::<Result<_, _>>()?;
+            let files = rehang_runner::corpus::files(&rehang_runner::corpus::default_folder())?;
+            let corpus = files.iter().map(|path| rehang_runner::corpus::read(path)).collect::<Result<_, _>>()?;
             return Ok((corpus, Box::new(rehang_scenario::fuzz::one)));
         }
         let Some(format) = self.target.strip_prefix("import-").and_then(Format::named) else {

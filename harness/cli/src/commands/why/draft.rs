@@ -217,9 +217,9 @@ mod tests {
             let select = Select { scenarios: vec![file], strategy: vec!["none".to_owned()], ..Select::default() };
             let selected = select.select(&[Stage::Sim], Style::Plain).expect("selected");
             assert!(selected.problems.is_empty(), "{signature} {mechanism}: {:?}\n{text}", selected.problems);
-            let mut world = |stage| crate::worker::world(stage, std::path::Path::new("/nowhere"));
+            let mut world = |stage| rehang_runner::worker::world(stage, std::path::Path::new("/nowhere"));
             for unit in &selected.units {
-                for cell in crate::unit::run(unit, &mut world).cells {
+                for cell in rehang_runner::unit::run(unit, &mut world).cells {
                     let row = cell.row.unwrap_or_else(|| panic!("{signature}: {:?}\n{text}", cell.fault));
                     assert!(row.expected, "{signature} {mechanism}: {} {:?}\n{text}", row.outcome, row.blocked_on);
                 }

@@ -1,11 +1,13 @@
 //! The command's words: what `rehang` is called with, and which part of the house each word goes to.
 //!
-//! Invariant: every way out of the command is an exit code of [`crate::commands::Code`].
+//! Invariant: every way out of the command is an exit code of [`crate::error::Code`].
 
 use crate::commands::{
-    Code, CommandError, agents, bench, bisect, check, drift, explore, import, list, measure, path, reproduce, run,
-    select, show, supervise, torture, tune, upstream, why, wrapper,
+    agents, bench, bisect, check, drift, explore, import, list, measure, path, reproduce, run, select, show, supervise,
+    torture, tune, upstream, why, wrapper,
 };
+use crate::error::{Code, CommandError};
+use crate::place::Where;
 use crate::terminal;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::io::Write;
@@ -66,8 +68,8 @@ enum Command {
         #[arg(long)]
         json: bool,
         /// Where the cells run.
-        #[arg(long, value_enum, default_value_t = run::Where::Sim)]
-        stage: run::Where,
+        #[arg(long, value_enum, default_value_t = Where::Sim)]
+        stage: Where,
     },
     Path(path::Path),
     Upstream(upstream::Upstream),
@@ -197,15 +199,15 @@ fn command(command: Command) -> Result<Code, CommandError> {
             for problem in &selected.problems {
                 complain!("{problem}");
             }
-            let pool = crate::pool::Pool::new(crate::workers(None)?);
-            let outcome = run::run(&pool, &selected.units, true)?;
+            let pool = rehang_runner::pool::Pool::new(rehang_runner::binaries::workers(None)?);
+            let outcome = crate::bars::run(&pool, &selected.units, true)?;
             if json {
                 for row in outcome.score.rows() {
                     let line = serde_json::to_string(&row).map_err(std::io::Error::other)?;
                     writeln!(out, "{line}")?;
                 }
             } else {
-                crate::report::board(&outcome.score, terminal::width(terminal::REPORT), &mut out)?;
+                crate::report::scoreboard(&outcome.score, terminal::width(terminal::REPORT), &mut out)?;
             }
             Ok(if selected.problems.is_empty() { Code::Expected } else { Code::Usage })
         }

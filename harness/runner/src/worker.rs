@@ -24,7 +24,10 @@ pub fn main(core: usize, fakes: &Path) -> i32 {
         let answer = match serde_json::from_str::<Unit>(&line) {
             Ok(unit) => serde_json::to_vec(&run(&unit, worlds)),
             Err(_) => match serde_json::from_str::<Order>(&line) {
-                Ok(order) => serde_json::to_vec(&examine(&order, worlds)),
+                Ok(order) => {
+                    let worlds = &mut |stage| world(stage, fakes).map_err(|error| error.to_string());
+                    serde_json::to_vec(&examine(&order, worlds))
+                }
                 Err(_) => serde_json::to_vec(&Answer::default()),
             },
         };
@@ -37,17 +40,28 @@ pub fn main(core: usize, fakes: &Path) -> i32 {
     0
 }
 
+/// Why there is no world for a stage.
+#[derive(Debug, thiserror::Error)]
+pub enum WorldError {
+    /// The machine does not give what real processes in virtual time take.
+    #[error("{0}")]
+    Lockstep(String),
+    /// Real releases run on the wall clock, and never in a worker.
+    #[error("real releases run under `rehang upstream`, not in a worker")]
+    Live,
+}
+
 /// A world for a stage.
 ///
 /// # Errors
 /// Why there is none.
-pub fn world(stage: Stage, fakes: &Path) -> Result<Box<dyn World>, String> {
+pub fn world(stage: Stage, fakes: &Path) -> Result<Box<dyn World>, WorldError> {
     match stage {
         Stage::Sim => Ok(Box::new(sim::Kernel::new())),
         Stage::Lockstep => {
-            let kernel = lockstep::Kernel::new(fakes).map_err(|fault| fault.to_string())?;
+            let kernel = lockstep::Kernel::new(fakes).map_err(|fault| WorldError::Lockstep(fault.to_string()))?;
             Ok(Box::new(kernel))
         }
-        Stage::Live => Err("real releases run under `rehang upstream`, not in a worker".to_owned()),
+        Stage::Live => Err(WorldError::Live),
     }
 }
