@@ -7,7 +7,7 @@ use libtest_mimic::{Arguments, Trial};
 use rehang_runner::pool::{Pool, Workers};
 use rehang_runner::run;
 use rehang_runner::select::Selection;
-use rehang_scenario::{Arm, Stage, Style};
+use rehang_scenario::{Arm, Stage};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -26,7 +26,7 @@ fn the_board_stands() {
     let exe = std::env::current_exe().expect("a test knows its own binary");
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
     let pool = Pool::new(Workers { exe, fakes: PathBuf::from(env!("CARGO_BIN_EXE_rehang-test-fakes")), jobs });
-    let selected = Selection::default().select(&[Stage::Sim], Style::Plain).expect("the scenarios can be read");
+    let selected = Selection::default().select(&[Stage::Sim]).expect("the scenarios can be read");
     let outcome = run::run(&pool, &selected.units, &|_| {}).expect("workers can be started");
 
     for cell in &outcome.cells {

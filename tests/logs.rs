@@ -12,7 +12,7 @@ use rehang_runner::pool::{Pool, Workers};
 use rehang_runner::select::Selection;
 use rehang_runner::unit::{self, Unit, Wanted};
 use rehang_scenario::turns::Turn;
-use rehang_scenario::{Arm, Scenario, Stage, Style};
+use rehang_scenario::{Arm, Scenario, Stage};
 use rehang_stage::sim::Kernel;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -136,7 +136,7 @@ const OF_PROCESSES: [&str; 9] = ["bash", "child", "exit", "nothing", "pipe", "st
 
 fn round_trip() -> Result<(), Failed> {
     let select = Selection { strategy: vec!["none".to_owned()], ..Selection::default() };
-    let selected = select.select(&[Stage::Sim], Style::Plain).map_err(|e| e.to_string())?;
+    let selected = select.select(&[Stage::Sim]).map_err(|e| e.to_string())?;
     let (mut same, mut silent, mut of_processes, mut wrong) = (0, 0, 0, Vec::new());
     let mut needed: BTreeMap<&str, usize> = BTreeMap::new();
     for mut unit in selected.units {

@@ -12,7 +12,7 @@ use rehang_fakes::opencode::release::Release;
 use rehang_judge::Row;
 use rehang_runner::pool::{Pool, Workers};
 use rehang_runner::unit::{Answer, CellAnswer, Unit, Wanted, run};
-use rehang_runner::worker::world;
+use rehang_runner::world::world;
 use rehang_scenario::generate::scenario;
 use rehang_scenario::turns::Turn;
 use rehang_scenario::{Arm, Expect, Fault, ModelDoes, ModelFault, Scenario, Span, Stage, VTime, to_toml};

@@ -270,9 +270,9 @@ impl Stand {
             terminal: vec![terminal_of],
             ..Selection::default()
         };
-        let mut selected = select.select(&[Stage::Sim, Stage::Lockstep], Style::Plain).map_err(|e| e.to_string())?;
+        let mut selected = select.select(&[Stage::Sim, Stage::Lockstep]).map_err(|e| e.to_string())?;
         if !selected.problems.is_empty() {
-            return Err(selected.problems.join("\n").into());
+            return Err(selected.problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n").into());
         }
         for unit in &mut selected.units {
             unit.keep_traces = true;

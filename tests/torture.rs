@@ -5,7 +5,7 @@
 use libtest_mimic::{Arguments, Failed, Trial};
 use rehang::commands::torture::ask;
 use rehang_runner::pool::{Pool, Workers};
-use rehang_runner::worker::world;
+use rehang_runner::world::world;
 use rehang_scenario::{Stage, to_toml};
 use rehang_search::case::NONE;
 use rehang_search::source::Source;

@@ -195,7 +195,7 @@ fn command(command: Command) -> Result<Code, CommandError> {
         }
         Command::Score { select, json, stage } => {
             stage.is_of_cells(&select.filter)?;
-            let selected = select.select(stage.stages(), rehang_scenario::Style::Plain)?;
+            let selected = select.select(stage.stages())?;
             for problem in &selected.problems {
                 complain!("{problem}");
             }

@@ -6,7 +6,7 @@ use rehang_fakes::real::machine;
 use rehang_runner::binaries::BinaryError;
 use rehang_runner::outputs::OutputError;
 use rehang_runner::pool::PoolError;
-use rehang_runner::worker::WorldError;
+use rehang_runner::world::WorldError;
 use rehang_upstream::error::UpstreamError;
 use rehang_wrapper::WrapperError;
 

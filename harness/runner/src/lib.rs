@@ -16,3 +16,4 @@ pub mod select;
 pub mod tree;
 pub mod unit;
 pub mod worker;
+pub mod world;

@@ -46,8 +46,8 @@ pub struct Selected {
     pub lockstep_only: usize,
     /// What the matrix leaves out, counted by reason.
     pub left_out: BTreeMap<String, usize>,
-    /// Files that are not right, rendered.
-    pub problems: Vec<String>,
+    /// What is wrong with files.
+    pub problems: Vec<Problems>,
     /// The same files, for reports.
     pub bad_files: Vec<BadFile>,
 }
@@ -133,10 +133,10 @@ impl Selection {
     ///
     /// # Errors
     /// A path that cannot be read; a filter that nothing matches.
-    pub fn select(&self, stages: &[Stage], style: Style) -> Result<Selected, SelectError> {
+    pub fn select(&self, stages: &[Stage]) -> Result<Selected, SelectError> {
         let mut selected = Selected::default();
         let corpus = Corpus::read(&self.paths()?);
-        selected.problems = corpus.broken.iter().map(|(_, problems)| problems.render(style)).collect();
+        selected.problems = corpus.broken.iter().map(|(_, problems)| problems.clone()).collect();
         selected.bad_files = corpus.broken.iter().map(|(path, problems)| BadFile::of(path, problems)).collect();
         let (k, n) = self.shard.unwrap_or((1, 1));
         let mut counter = 0;

@@ -4,11 +4,8 @@
 //! control to each other without crossing to another.
 
 use crate::unit::{Answer, Unit, run};
-use rehang_scenario::Stage;
+use crate::world::world;
 use rehang_search::torture::{Order, examine};
-use rehang_stage::lockstep;
-use rehang_stage::sim;
-use rehang_stage::world::World;
 use std::io::{BufRead, Write};
 use std::path::Path;
 
@@ -38,30 +35,4 @@ pub fn main(core: usize, fakes: &Path) -> i32 {
         }
     }
     0
-}
-
-/// Why there is no world for a stage.
-#[derive(Debug, thiserror::Error)]
-pub enum WorldError {
-    /// The machine does not give what real processes in virtual time take.
-    #[error("{0}")]
-    Lockstep(String),
-    /// Real releases run on the wall clock, and never in a worker.
-    #[error("real releases run under `rehang upstream`, not in a worker")]
-    Live,
-}
-
-/// A world for a stage.
-///
-/// # Errors
-/// Why there is none.
-pub fn world(stage: Stage, fakes: &Path) -> Result<Box<dyn World>, WorldError> {
-    match stage {
-        Stage::Sim => Ok(Box::new(sim::Kernel::new())),
-        Stage::Lockstep => {
-            let kernel = lockstep::Kernel::new(fakes).map_err(|fault| WorldError::Lockstep(fault.to_string()))?;
-            Ok(Box::new(kernel))
-        }
-        Stage::Live => Err(WorldError::Live),
-    }
 }

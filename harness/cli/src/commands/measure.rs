@@ -11,7 +11,6 @@ use rehang_fakes::real::machine;
 use rehang_logs::Format;
 use rehang_runner::binaries::workers;
 use rehang_runner::pool::Pool;
-use rehang_scenario::problem::Style;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
@@ -41,7 +40,7 @@ impl Determinism {
     /// A filter that nothing matches; workers that cannot be started.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
         self.stage.is_of_cells(&self.select.filter)?;
-        let mut selected = self.select.select(self.stage.stages(), Style::Plain)?;
+        let mut selected = self.select.select(self.stage.stages())?;
         selected.units.iter_mut().for_each(|unit| unit.paranoid = self.paranoid);
         let mut hashes: BTreeMap<String, String> = BTreeMap::new();
         let (mut cells, mut differ, mut faults) = (0_u64, 0_u64, 0_u64);

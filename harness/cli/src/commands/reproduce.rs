@@ -353,7 +353,7 @@ fn store(path: Option<&Path>, text: &str) -> Result<(PathBuf, Option<tempfile::T
 /// Plays all cells of a file on sim and on real processes; what is not as the file says.
 fn on_real_processes(file: &Path, report: Option<&Path>) -> Result<Vec<String>, CommandError> {
     let select = Select { scenarios: vec![file.to_owned()], ..Select::default() };
-    let mut selected = select.select(Where::Both.stages(), rehang_scenario::Style::Plain)?;
+    let mut selected = select.select(Where::Both.stages())?;
     selected.units.iter_mut().for_each(|unit| unit.keep_traces = report.is_some());
     rehang_stage::worker::adopt_orphans();
     let outcome = run(&Pool::new(workers(None)?), &selected.units, true)?;
@@ -363,7 +363,7 @@ fn on_real_processes(file: &Path, report: Option<&Path>) -> Result<Vec<String>, 
     }
     let bad = outcome.cells.iter().filter(|cell| !cell.why().is_empty());
     let lines = bad.map(|cell| format!("{}: {}", cell.id, cell.why().join("; ")));
-    Ok(selected.problems.iter().cloned().chain(lines).collect())
+    Ok(selected.problems.iter().map(ToString::to_string).chain(lines).collect())
 }
 
 /// The first difference of a case between sim and lockstep.

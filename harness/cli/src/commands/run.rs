@@ -78,14 +78,14 @@ impl Run {
         self.stage.is_of_cells(&self.select.filter)?;
         let color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
         let style = if color { Style::Colour } else { Style::Plain };
-        let mut selected = self.select.select(self.stage.stages(), style)?;
+        let mut selected = self.select.select(self.stage.stages())?;
         for unit in &mut selected.units {
             unit.keep_traces = self.traces.is_some() || self.report.is_some();
             unit.paranoid = self.paranoid;
             unit.begin = rehang_scenario::VTime(self.begin);
         }
-        for problem in &selected.problems {
-            complain!("{problem}");
+        for problems in &selected.problems {
+            complain!("{}", problems.render(style));
         }
         self.try_outputs()?;
         rehang_stage::worker::adopt_orphans();

@@ -6,7 +6,6 @@ use super::CommandError;
 use crate::shell::reading;
 use clap::Args;
 use rehang_runner::select::{SelectError, Selected, Selection};
-use rehang_scenario::problem::Style;
 use rehang_scenario::{Stage, Terminal};
 use std::path::PathBuf;
 
@@ -59,8 +58,8 @@ impl Select {
     ///
     /// # Errors
     /// A path that cannot be read; a filter that nothing matches.
-    pub fn select(&self, stages: &[Stage], style: Style) -> Result<Selected, CommandError> {
-        self.selection().select(stages, style).map_err(|error| self.explained(error))
+    pub fn select(&self, stages: &[Stage]) -> Result<Selected, CommandError> {
+        self.selection().select(stages).map_err(|error| self.explained(error))
     }
 
     fn selection(&self) -> Selection {

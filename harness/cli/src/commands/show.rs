@@ -14,7 +14,6 @@ use rehang_runner::binaries::workers;
 use rehang_runner::outputs;
 use rehang_runner::pool::Pool;
 use rehang_runner::unit::CellAnswer;
-use rehang_scenario::problem::Style;
 use std::io::{BufReader, Write};
 use std::path::PathBuf;
 
@@ -52,7 +51,7 @@ impl Show {
             return Err(CommandError::Usage("which cell? `rehang list` names them all".to_owned()));
         }
         self.stage.is_of_cells(&self.select.filter)?;
-        let mut selected = self.select.select(self.stage.stages(), Style::Plain)?;
+        let mut selected = self.select.select(self.stage.stages())?;
         for unit in &mut selected.units {
             unit.keep_traces = true;
         }
@@ -139,7 +138,7 @@ impl Replay {
         let stage = if header.stage == "sim" { Where::Sim } else { Where::Lockstep };
         let select =
             Select { filter: vec![id.clone()], exact: true, scenarios: self.scenarios.clone(), ..Select::default() };
-        let mut selected = select.select(stage.stages(), Style::Plain)?;
+        let mut selected = select.select(stage.stages())?;
         for unit in &mut selected.units {
             unit.keep_traces = true;
         }
