@@ -6,7 +6,7 @@
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use rehang::commands::import::{Import, import, tried};
-use rehang_judge::{Row, ndjson};
+use rehang_judge::Row;
 use rehang_logs::{LogForm, Options, export};
 use rehang_runner::pool::{Pool, Workers};
 use rehang_runner::select::Selection;
@@ -14,6 +14,7 @@ use rehang_runner::unit::{self, Unit, Wanted};
 use rehang_scenario::turns::Turn;
 use rehang_scenario::{Arm, Scenario, Stage};
 use rehang_stage::sim::Kernel;
+use rehang_trace::ndjson;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -5,13 +5,14 @@
 //! one, and what is asserted is what is true, never what the code does today.
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use rehang_judge::{Fact, Row, Trace, What, ndjson};
+use rehang_judge::Row;
 use rehang_runner::corpus::Corpus;
 use rehang_runner::pool::{Pool, Workers};
 use rehang_runner::run;
 use rehang_runner::select::Selection;
 use rehang_runner::unit::CellAnswer;
 use rehang_scenario::{Arm, Stage, Style};
+use rehang_trace::{Fact, Trace, What, ndjson};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -6,8 +6,8 @@ use crate::os::{
     Child, Disposition, Errno, Exit, Fd, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Spawn, Target,
     Wait, Write,
 };
-use rehang_judge::Fact;
 use rehang_scenario::{Canon, VTime};
+use rehang_trace::Fact;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The port that it listens on.

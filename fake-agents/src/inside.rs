@@ -4,9 +4,9 @@
 //! an act is. Invariant: strategies are told in the order of the stack, and each act keeps its strategy's name.
 
 use crate::plan::{PLAN_ENV, Plan};
-use rehang_judge::Fact;
 use rehang_scenario::{Agent, Canon, VTime};
 use rehang_strategy::{Act, Seen, Strategy, stack};
+use rehang_trace::Fact;
 
 /// The strategies inside one agent.
 #[derive(Default)]

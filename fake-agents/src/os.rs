@@ -7,8 +7,8 @@
 //! Invariants: no call of [`Os`] blocks; a wake-up without cause is harmless; a program reads no clock but
 //! [`Os::now`] and no environment but [`Os::env`]; between two resumes its state does not change.
 
-use rehang_judge::Fact;
 use rehang_scenario::{Canon, VTime};
+use rehang_trace::Fact;
 
 /// A descriptor of one process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

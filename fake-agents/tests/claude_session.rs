@@ -3,21 +3,26 @@
 //! On the simulated kernel in virtual time; each test's name says what a release does there.
 
 use rehang_drift::session::{Session, Setup};
-use rehang_fakes::claude::{Answerer, Config, Effect, Engine, Parsed, Release, parse};
-use rehang_fakes::inside::Inside;
-use rehang_fakes::os::{Exit, Read, Sig, Write};
-use rehang_judge::{AskEnd, Cause, Fact};
-use rehang_scenario::turns::{
-    Background, Bash, BashTool, ChildStdin, Choice, Finish, Kills, Question, Step, Task, Turn, responses,
+use rehang_fakes::{
+    claude::{Answerer, Config, Effect, Engine, Parsed, Release, parse},
+    inside::Inside,
+    os::{Exit, Read, Sig, Write},
 };
-use rehang_scenario::{Canon, Fault, ModelDoes, ModelFault, Span, Terminal, ToolDoes, ToolFault, VTime};
-use rehang_stage::sim::Kernel;
-use rehang_stage::world::World;
+use rehang_scenario::{
+    Canon, Fault, ModelDoes, ModelFault, Span, Terminal, ToolDoes, ToolFault, VTime,
+    turns::{Background, Bash, BashTool, ChildStdin, Choice, Finish, Kills, Question, Step, Task, Turn, responses},
+};
+use rehang_stage::{sim::Kernel, world::World};
 use rehang_strategy::{Act, Seen, Strategy};
-use rehang_wire::claude;
-use rehang_wire::http::{self, RequestReader};
-use rehang_wire::model::script::{Item, ModelScript, Stream, chunks};
-use rehang_wire::model::{Api, Encoder};
+use rehang_trace::{AskEnd, Cause, Fact};
+use rehang_wire::{
+    claude,
+    http::{self, RequestReader},
+    model::{
+        Api, Encoder,
+        script::{Item, ModelScript, Stream, chunks},
+    },
+};
 use serde_json::{Value, json};
 
 const JSON: &str = "-p go --output-format stream-json --verbose";

@@ -1,10 +1,8 @@
 //! The fake opencode under the conductor, on the simulated kernel: what each mode prints, answers and waits for.
 
-use rehang_judge::trace::Ended;
-use rehang_judge::{AskEnd, Cause, Fact, What};
 use rehang_scenario::{Scenario, Terminal, VTime};
-use rehang_stage::sim::Kernel;
-use rehang_stage::{Job, Record, run};
+use rehang_stage::{Job, Record, run, sim::Kernel};
+use rehang_trace::{AskEnd, Cause, Ended, Fact, What};
 use serde_json::{Value, json};
 
 fn scenario(agent: Value, turns: Value, more: Value) -> Scenario {

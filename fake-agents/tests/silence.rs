@@ -5,9 +5,11 @@
 
 use rehang_drift::session::{Session, Setup};
 use rehang_fakes::os::Exit;
-use rehang_judge::Fact;
-use rehang_scenario::turns::{Bash, BashTool, Step, Turn};
-use rehang_scenario::{Agent, Client, Fault, ModelDoes, ModelFault, Opencode, OpencodeMode, Span, Terminal, VTime};
+use rehang_scenario::{
+    Agent, Client, Fault, ModelDoes, ModelFault, Opencode, OpencodeMode, Span, Terminal, VTime,
+    turns::{Bash, BashTool, Step, Turn},
+};
+use rehang_trace::Fact;
 
 const CLAUDE: [&str; 3] = ["1.0.128", "2.0.77", "2.1.329"];
 

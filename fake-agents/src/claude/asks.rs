@@ -9,10 +9,12 @@ use super::release::Release;
 use super::texts;
 use super::writer::Decision;
 use crate::inside::{Acting, noted};
-use rehang_judge::{AskEnd, AskKind, Cause, Fact};
-use rehang_scenario::VTime;
-use rehang_scenario::turns::{Question, Turn};
+use rehang_scenario::{
+    VTime,
+    turns::{Question, Turn},
+};
 use rehang_strategy::{Act, Seen};
+use rehang_trace::{AskEnd, AskKind, Cause, Fact};
 use rehang_wire::claude::Reply;
 use serde_json::{Map, Value, json};
 

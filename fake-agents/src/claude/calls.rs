@@ -9,9 +9,11 @@ use super::engine::{Answerer, Conv, Effect, Engine};
 use super::release::Release;
 use super::texts;
 use super::writer::{Decision, result_block};
-use rehang_judge::Fact;
-use rehang_scenario::turns::{Bash, Permit, Question, Turn};
-use rehang_scenario::{ToolDoes, VTime};
+use rehang_scenario::{
+    ToolDoes, VTime,
+    turns::{Bash, Permit, Question, Turn},
+};
+use rehang_trace::Fact;
 use rehang_wire::model::ToolCall;
 use serde_json::{Value, json};
 

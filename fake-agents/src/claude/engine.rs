@@ -13,12 +13,16 @@ use super::stream::{Spoken, stop_reason};
 use super::texts;
 use super::writer::{Ending, Writer};
 use crate::inside::{Acting, Inside};
-use rehang_judge::Fact;
-use rehang_scenario::turns::{Bash, Finish, Question, Response, Turn, responses};
-use rehang_scenario::{Canon, ToolDoes, VTime};
+use rehang_scenario::{
+    Canon, ToolDoes, VTime,
+    turns::{Bash, Finish, Question, Response, Turn, responses},
+};
 use rehang_strategy::Seen;
-use rehang_wire::model::script::{Chunk, chunks};
-use rehang_wire::model::{Message, ModelEvent, ModelRequest, Part, Tool};
+use rehang_trace::Fact;
+use rehang_wire::model::{
+    Message, ModelEvent, ModelRequest, Part, Tool,
+    script::{Chunk, chunks},
+};
 use serde_json::Value;
 use std::collections::VecDeque;
 

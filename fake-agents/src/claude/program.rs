@@ -13,9 +13,8 @@ use super::screen::{Choice, PROMPT, Screen};
 use super::texts;
 use crate::inside::Inside;
 use crate::os::{Disposition, Fd, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Wait, Write};
-use rehang_judge::Fact;
-use rehang_scenario::turns::Turn;
-use rehang_scenario::{Canon, Fault, ToolDoes, VTime};
+use rehang_scenario::{Canon, Fault, ToolDoes, VTime, turns::Turn};
+use rehang_trace::Fact;
 use rehang_wire::claude::{Lines, ToAgent, to_agent};
 use serde_json::{Value, json};
 

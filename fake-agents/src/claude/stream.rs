@@ -6,12 +6,10 @@ use super::calls::tool_call;
 use super::engine::{Conv, Effect, Engine, Phase};
 use super::release::backoff;
 use super::texts;
-use rehang_judge::Fact;
-use rehang_scenario::VTime;
-use rehang_scenario::turns::Finish;
+use rehang_scenario::{VTime, turns::Finish};
 use rehang_strategy::Seen;
-use rehang_wire::model::script::Item;
-use rehang_wire::model::{Message, ModelEvent, Part, ToolCall};
+use rehang_trace::Fact;
+use rehang_wire::model::{Message, ModelEvent, Part, ToolCall, script::Item};
 use serde_json::{Value, json};
 
 /// What has come of a response.

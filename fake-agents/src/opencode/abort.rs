@@ -7,8 +7,8 @@ use super::asks::{Ask, By};
 use super::engine::Engine;
 use super::release::{ABORT_SETTLE_MS, Abort};
 use super::tools::{Kind, ToolRun};
-use rehang_judge::Cause;
 use rehang_scenario::{Span, VTime};
+use rehang_trace::Cause;
 
 const ABORTED: &str = "MessageAbortedError";
 
@@ -108,7 +108,7 @@ impl Engine {
                 let _ = self.reject_question(&ask, Some("cancelled"), &by);
             } else {
                 self.asks.retain(|a| a.id != ask);
-                self.ended(&ask, rehang_judge::AskEnd::Dropped, &by, Vec::new());
+                self.ended(&ask, rehang_trace::AskEnd::Dropped, &by, Vec::new());
             }
         }
     }

@@ -8,8 +8,8 @@ use super::engine::{About, Effect, Engine};
 use super::json::{field, number, quoted};
 use super::release::Dialect;
 use crate::inside::{Acting, noted};
-use rehang_judge::{Cause, Fact};
 use rehang_strategy::{Act, Seen, Then};
+use rehang_trace::{Cause, Fact};
 use serde_json::Value;
 
 /// How many acts one input may cause: strategies that answer each other for ever are cut off.

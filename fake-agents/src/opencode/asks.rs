@@ -9,10 +9,9 @@ use super::places::Places;
 use super::release::{Dialect, Flavour};
 use super::render;
 use super::tools::{Kind, Outcome};
-use rehang_judge::{AskEnd, AskKind, Cause, Fact};
-use rehang_scenario::Canon;
-use rehang_scenario::turns::Question;
+use rehang_scenario::{Canon, turns::Question};
 use rehang_strategy::{Seen, pawwork};
+use rehang_trace::{AskEnd, AskKind, Cause, Fact};
 
 /// What a rejected permission tells the model (`permission/index.ts`).
 pub const PERMISSION_REJECTED: &str = "The user rejected permission to use this specific tool call.";

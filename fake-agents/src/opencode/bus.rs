@@ -7,7 +7,7 @@ use super::json::{field, next_field, number};
 use super::release::Dialect;
 use super::render;
 use super::state::{Body, Model, Role, ToolState};
-use rehang_judge::Fact;
+use rehang_trace::Fact;
 
 impl Engine {
     pub(super) fn fact(&mut self, fact: Fact) {

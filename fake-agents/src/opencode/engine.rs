@@ -13,10 +13,12 @@ use super::state::{Body, Message, Part, Reply, Role, Session};
 use super::tools::ToolRun;
 use super::turn::Run;
 use crate::inside::{Acting, Inside};
-use rehang_judge::Fact;
-use rehang_scenario::turns::{Bash, Question, Response, Turn, responses};
-use rehang_scenario::{Canon, Fault, PostDoes, QueueFault, VTime};
+use rehang_scenario::{
+    Canon, Fault, PostDoes, QueueFault, VTime,
+    turns::{Bash, Question, Response, Turn, responses},
+};
 use rehang_strategy::Seen;
+use rehang_trace::Fact;
 use std::collections::VecDeque;
 
 /// How deep subagents nest at most.

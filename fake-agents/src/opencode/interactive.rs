@@ -12,9 +12,8 @@ use super::release::Release;
 use super::state::{Body, ToolState};
 use crate::os::{Disposition, FdKind, Next, Os, Program, Read, STDIN, STDOUT, Sig, Wait, Write};
 use crate::plan::Plan;
-use rehang_judge::Cause;
-use rehang_scenario::Canon;
-use rehang_scenario::turns::Question;
+use rehang_scenario::{Canon, turns::Question};
+use rehang_trace::Cause;
 use std::collections::VecDeque;
 
 const PROMPT: &str = "> ";

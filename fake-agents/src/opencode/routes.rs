@@ -9,8 +9,8 @@ use super::json::{field, next_field};
 use super::release::{Dialect, Flavour};
 use super::render;
 use super::state::{Body, Model, ToolState};
-use rehang_judge::Cause;
 use rehang_scenario::{Fault, PostDoes, QueueFault, VTime};
+use rehang_trace::Cause;
 use rehang_wire::http::Target;
 use serde_json::Value;
 

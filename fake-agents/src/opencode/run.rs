@@ -16,8 +16,8 @@ use super::state::{Body, ToolState};
 use super::stdin::Stdin;
 use crate::os::{Next, Os, Program, STDOUT, Wait};
 use crate::plan::Plan;
-use rehang_judge::Cause;
 use rehang_scenario::{Canon, Span, VTime};
+use rehang_trace::Cause;
 
 /// What `run` denies in the session that it makes (`cli/cmd/run.ts`); before 1.3 that did not keep the tool away.
 const DENIES: &[&str] = &["question", "plan_enter", "plan_exit"];

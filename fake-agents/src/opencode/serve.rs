@@ -8,8 +8,8 @@ use super::server::Server;
 use super::stored::STORE;
 use crate::os::{Next, Os, Program, STDERR, STDOUT, Wait};
 use crate::plan::Plan;
-use rehang_judge::Fact;
 use rehang_scenario::{Canon, Fault, ProcessDoes};
+use rehang_trace::Fact;
 
 /// The program.
 pub struct Serve {

@@ -6,7 +6,7 @@
 
 use super::engine::Engine;
 use super::state::{Body, Message, Part, Reply, Role, Session, Tool, ToolState};
-use rehang_judge::Fact;
+use rehang_trace::Fact;
 use serde_json::Value;
 
 /// As what strategy a snapshot is noted ([`Fact::Acted`]): for the one who starts a server again, and nobody else.

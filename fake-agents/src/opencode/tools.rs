@@ -9,10 +9,12 @@ use super::engine::Engine;
 use super::places::Places;
 use super::release::Dialect;
 use super::state::{Body, Tool, ToolState};
-use rehang_judge::Fact;
-use rehang_scenario::turns::{self, Bash, Question, Turn};
-use rehang_scenario::{Canon, ToolDoes};
+use rehang_scenario::{
+    Canon, ToolDoes,
+    turns::{self, Bash, Question, Turn},
+};
 use rehang_strategy::{Act, Seen};
+use rehang_trace::Fact;
 use rehang_wire::model::ToolCall;
 
 /// What a tool that was cut short says (`session/processor.ts`).

@@ -10,10 +10,12 @@ use super::places::Places;
 use super::release::{Abort, Dialect};
 use super::state::{Body, Model, Reply, Role, ToolState, Usage};
 use super::tools::{ABORTED_TOOL, ToolRun};
-use rehang_judge::Fact;
-use rehang_scenario::turns::{Finish, Response, Turn};
-use rehang_scenario::{Canon, Span, VTime};
+use rehang_scenario::{
+    Canon, Span, VTime,
+    turns::{Finish, Response, Turn},
+};
 use rehang_strategy::Seen;
+use rehang_trace::Fact;
 use rehang_wire::model::ModelEvent;
 
 /// The first delay before a failed model request is sent again, in milliseconds (`session/retry.ts`).

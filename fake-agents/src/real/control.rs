@@ -6,8 +6,8 @@
 
 use crate::Plan;
 use crate::os::{Exit, Sig};
-use rehang_judge::Fact;
 use rehang_scenario::VTime;
+use rehang_trace::Fact;
 use rustix::io::Errno;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,

@@ -3,7 +3,7 @@
 //! Invariant: a line is whole or not there: each is one `write` to a file that is opened for appending. Instants are
 //! the machine's monotonic clock, so that the lines of several processes are in one order.
 
-use rehang_judge::What;
+use rehang_trace::What;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};

@@ -16,8 +16,8 @@ use crate::os::{
     TTY_QUOTA, Target, Write, tty_takes,
 };
 use crate::plan::PLAN_ENV;
-use rehang_judge::{Fact, What};
 use rehang_scenario::VTime;
+use rehang_trace::{Fact, What};
 use rustix::fs::{Mode, OFlags};
 use rustix::net::{AddressFamily, SocketAddrV4, SocketFlags, SocketType};
 use rustix::process::{Pid, WaitId, WaitIdOptions};

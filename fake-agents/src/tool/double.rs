@@ -3,8 +3,8 @@
 use crate::os::{
     Child, Disposition, Errno, Exit, Fd, FdKind, Group, Next, Os, Program, Read, Sig, Spawn, Target, Wait, Write,
 };
-use rehang_judge::Fact;
 use rehang_scenario::{Canon, VTime};
+use rehang_trace::Fact;
 use std::collections::BTreeMap;
 
 /// The descriptor that `open_tty` gives.

@@ -8,9 +8,11 @@ use crate::os::{
     Child, Disposition, Errno, Exit, Fd, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Target, Wait,
     Write,
 };
-use rehang_judge::Fact;
-use rehang_scenario::turns::{Final, Step};
-use rehang_scenario::{Canon, VTime};
+use rehang_scenario::{
+    Canon, VTime,
+    turns::{Final, Step},
+};
+use rehang_trace::Fact;
 use serde_json::json;
 
 /// A block of a `fill`: whole pages, so that a pipe's room is a matter of counting (Linux counts pages, not bytes).

@@ -4,7 +4,6 @@
 
 use crate::error::CommandError;
 use crate::shell::reading;
-use rehang_judge::{Trace, ndjson};
 use rehang_report::{
     About, CellPage, Colour, Detail, Page, Square, Table, Unexpected, Unseen, cast, html, markdown, table,
 };
@@ -12,6 +11,7 @@ use rehang_runner::outputs;
 use rehang_runner::run::Outcome;
 use rehang_runner::select::BadFile;
 use rehang_runner::unit::CellAnswer;
+use rehang_trace::{Trace, ndjson};
 use rehang_upstream::row::Row;
 use std::collections::BTreeSet;
 use std::io::Write;

@@ -3,13 +3,16 @@
 //! Invariant: it runs whenever it can; what it wrote is taken before anything is written to it.
 //! A simulated kernel that fails is a fault of the house and panics: this drives comparisons and tests alone.
 
-use rehang_fakes::Plan;
-use rehang_fakes::os::{Exit, Read, Sig};
-use rehang_judge::Fact;
-use rehang_scenario::turns::Turn;
-use rehang_scenario::{Agent, Canon, Claude, ClaudeMode, Fault, Terminal, VTime};
-use rehang_stage::sim::Kernel;
-use rehang_stage::world::{Change, Handle, Launch, Proc, Streams, World};
+use rehang_fakes::{
+    Plan,
+    os::{Exit, Read, Sig},
+};
+use rehang_scenario::{Agent, Canon, Claude, ClaudeMode, Fault, Terminal, VTime, turns::Turn};
+use rehang_stage::{
+    sim::Kernel,
+    world::{Change, Handle, Launch, Proc, Streams, World},
+};
+use rehang_trace::Fact;
 use serde_json::Value;
 
 /// What to start.

@@ -21,10 +21,13 @@
 //! | `spin` | the state repeats within one instant: somebody takes steps without time passing |
 //! | – | else the agent's own label, else the first label, else `unknown` |
 
-use crate::cell::{Actor, CellFacts, actor};
+use crate::cell::CellFacts;
 use crate::index::{Index, agent_of};
 use crate::leads::{self, is_below};
-use crate::trace::{AskKind, Ended};
+use rehang_trace::{
+    AskKind, Ended,
+    role::{Actor, actor},
+};
 
 /// What a cell that nobody settled is blocked on.
 pub fn blocked_on(index: &Index<'_>, facts: &CellFacts) -> String {
@@ -154,7 +157,7 @@ fn client(index: &Index<'_>, waits: &[(&str, &str)]) -> Option<&'static str> {
 mod tests {
     use super::*;
     use crate::testing::*;
-    use crate::trace::{AskEnd, Cause, What};
+    use rehang_trace::{AskEnd, Cause, What};
 
     fn on(cell: Cell, waits: &[(&str, &str)]) -> String {
         let trace = cell.deadlock(waits).trace();
@@ -210,7 +213,7 @@ mod tests {
         let up = || Cell::new().at(0).spawn("agent");
         assert_eq!(on(up(), &[("agent", "stdin"), ("wrapper", "output")]), "stdin");
         assert_eq!(on(up(), &[("agent", "stderr"), ("wrapper", "output")]), "pipe");
-        let asked = crate::Fact::ModelAsked { session: "ses_1".into(), response: 1 };
+        let asked = rehang_trace::Fact::ModelAsked { session: "ses_1".into(), response: 1 };
         assert_eq!(on(up().fact(asked), &[("agent", "model")]), "model");
         assert_eq!(on(up().result("Hi"), &[("agent", "client")]), "exit");
         assert_eq!(on(up().result("Hi"), &[("agent", "stdout")]), "pipe");

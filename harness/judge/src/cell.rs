@@ -3,6 +3,7 @@
 //! Invariant: it comes from the scenario file and from the strategies' own constants, never from a run.
 
 use rehang_scenario::{Span, Stage, Terminal};
+use rehang_trace::ndjson::{self, Header};
 use std::collections::BTreeMap;
 
 /// What a scenario file and its strategies say of a cell.
@@ -57,44 +58,23 @@ impl CellFacts {
         }
     }
 
+    /// The header of this cell's trace.
+    pub fn header(&self) -> Header {
+        Header {
+            rehang_trace: ndjson::VERSION,
+            scenario: self.scenario.clone(),
+            strategy: self.strategy.clone(),
+            terminal: self.terminal.name().to_owned(),
+            stage: self.stage.name().to_owned(),
+            seed: self.seed,
+            control: self.control,
+        }
+    }
+
     /// The constants that a strategy really runs with; its name may carry parameters in brackets.
     pub fn effective_of(&self, strategy: &str) -> Option<&BTreeMap<String, u64>> {
         let exact = self.effective.get(strategy);
         exact.or_else(|| self.effective.iter().find(|(name, _)| same_strategy(name, strategy)).map(|(_, of)| of))
-    }
-}
-
-/// What kind of actor a name in a trace is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Actor {
-    /// A process, by its role.
-    Process,
-    /// Somebody of the scenario, by whatever way.
-    Person,
-    /// The program that runs the agent.
-    Wrapper,
-    /// The baseline client of a server.
-    Client,
-    /// The model.
-    Model,
-    /// A strategy.
-    Strategy,
-    /// The stage, a fault, the companion's worker.
-    Other,
-}
-
-/// Roles are `agent`, `agent.N…` and, restarted, `agent~N`; people are `personN`; what is no known word is a strategy's name.
-pub fn actor(who: &str) -> Actor {
-    match who {
-        "agent" => Actor::Process,
-        "wrapper" => Actor::Wrapper,
-        "client" => Actor::Client,
-        "model" => Actor::Model,
-        "user" => Actor::Person,
-        "" | "worker" | "companion" | "fault" | "conductor" | "stage" | "kernel" | "shutdown" => Actor::Other,
-        _ if who.starts_with("agent.") || who.starts_with("agent~") => Actor::Process,
-        _ if who.strip_prefix("person").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit())) => Actor::Person,
-        _ => Actor::Strategy,
     }
 }
 
@@ -110,13 +90,6 @@ fn base(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_have_their_kind() {
-        let kinds = ["agent", "agent.1.2", "person1", "persona@v1", "wrapper", "idle@off", "worker"].map(actor);
-        use Actor::*;
-        assert_eq!(kinds, [Process, Process, Person, Strategy, Wrapper, Strategy, Other]);
-    }
 
     #[test]
     fn parameters_do_not_make_another_strategy() {

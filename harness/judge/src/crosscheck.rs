@@ -8,8 +8,8 @@
 //! which may begin in the same instant: what fits one ask of an id fits.
 
 use crate::index::{Ask, End, View};
-use crate::trace::{AskEnd, What};
 use rehang_scenario::VTime;
+use rehang_trace::{AskEnd, What};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -174,9 +174,9 @@ fn stated<'v>(view: &'v View<'_>, id: &str, t: VTime) -> impl Iterator<Item = &'
 mod tests {
     use super::*;
     use crate::testing::*;
-    use crate::trace::{AskEnd, Cause};
     use crate::{Index, verdict};
     use expect_test::expect;
+    use rehang_trace::{AskEnd, Cause};
     use serde_json::json;
 
     fn check(cell: Cell) -> String {

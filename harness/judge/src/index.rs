@@ -3,11 +3,13 @@
 //! Invariant: nothing is judged here. Places in the trace (`at`) are kept beside instants, since many
 //! things happen in one tick and their order counts.
 
-use crate::cell::{Actor, CellFacts, actor};
-use crate::trace::{AskEnd, AskKind, Cause, Ended, Fact, Trace, What};
+use crate::cell::CellFacts;
 use crate::verdict::Verdict;
-use rehang_scenario::turns::Question;
-use rehang_scenario::{Policy, VTime};
+use rehang_scenario::{Policy, VTime, turns::Question};
+use rehang_trace::{
+    AskEnd, AskKind, Cause, Ended, Fact, Trace, What,
+    role::{Actor, actor},
+};
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -142,7 +142,7 @@ fn below<'r>(role: &'r str, above: &str) -> Option<&'r str> {
 mod tests {
     use super::*;
     use crate::testing::*;
-    use crate::trace::{AskEnd, Cause, What};
+    use rehang_trace::{AskEnd, Cause, What};
 
     fn leads(cell: Cell, waits: &[(&str, &str)]) -> bool {
         let trace = cell.deadlock(waits).trace();

@@ -1,9 +1,9 @@
-//! What it means: the trace of a cell, its verdict, the invariants, the scoreboard.
+//! What a trace means: the verdict of a cell, the invariants, the scoreboard.
 //!
 //! Pure. Invariant: a verdict is a function of the trace and of what the scenario file says; it never
 //! looks at the world.
 //!
-//! The way through: [`judge`] reads a [`Trace`] once into an [`Index`], crosses what the agent states of
+//! The way through: [`judge`] reads a [`Trace`](rehang_trace::Trace) once into an [`Index`], crosses what the agent states of
 //! itself with what came over the wire ([`crosscheck()`]), makes the [`Verdict`], and asks the eight
 //! [`invariants`]. [`meets()`] compares it with what the file expects, [`Scoreboard`] adds cells up, and
 //! [`timeline()`] shows one.
@@ -13,31 +13,25 @@ pub mod cell;
 pub mod crosscheck;
 pub mod index;
 pub mod invariants;
-pub mod json;
 pub mod layout;
 pub mod leads;
 pub mod meets;
-pub mod ndjson;
 pub mod row;
 pub mod score;
 pub mod timeline;
-pub mod trace;
 pub mod transcript;
 pub mod verdict;
 
 #[cfg(test)]
 mod testing;
 
-pub use cell::{Actor, CellFacts};
+pub use cell::CellFacts;
 pub use crosscheck::{Inconsistent, crosscheck};
 pub use index::{Index, View};
 pub use invariants::Breach;
-pub use json::Json;
 pub use meets::{Mismatch, What as MismatchIn, meets};
-pub use ndjson::{Header, ReadError, TraceHash, read, sha256, write};
 pub use row::Row;
 pub use score::{Score, Scoreboard, classify};
 pub use timeline::timeline;
-pub use trace::{AskEnd, AskKind, Cause, Ended, Event, Fact, Trace, What};
 pub use transcript::Transcript;
 pub use verdict::{Outcome, Verdict, judge, verdict};

@@ -4,8 +4,10 @@
 //! be exactly those of the rule; with `outcome = "as none"` and no `breaks` they must be those of `none`.
 
 use crate::verdict::{Outcome, Verdict, proof_word};
-use rehang_scenario::model::{Expect, Expected, Invariant};
-use rehang_scenario::{Policy, VTime};
+use rehang_scenario::{
+    Policy, VTime,
+    model::{Expect, Expected, Invariant},
+};
 use std::collections::BTreeMap;
 
 /// One thing that is not as expected.
@@ -211,11 +213,10 @@ fn missing(who: &str, reports: &[&Policy], wanted: &Policy) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::testing::*;
-    use crate::trace::Ended;
     use crate::{judge, verdict};
     use expect_test::expect;
-    use rehang_scenario::Span;
-    use rehang_scenario::model::Proof;
+    use rehang_scenario::{Span, model::Proof};
+    use rehang_trace::Ended;
 
     fn rule(outcome: Expected) -> Expect {
         serde_json::from_value(serde_json::json!({ "outcome": outcome })).unwrap()
@@ -267,8 +268,12 @@ mod tests {
 
     #[test]
     fn what_is_undecided_is_expected_by_name_and_is_no_hang() {
-        let given_up =
-            || Cell::new().started().at(9).add("", crate::What::Ended(Ended::Horizon("virtual time ran out".into())));
+        let given_up = || {
+            Cell::new()
+                .started()
+                .at(9)
+                .add("", rehang_trace::What::Ended(Ended::Horizon("virtual time ran out".into())))
+        };
         expect![""].assert_eq(&lines(given_up(), &rule(Expected::Undecided)));
         expect![[r#"
             Outcome: expected completed, got undecided: virtual time ran out

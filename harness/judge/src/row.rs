@@ -93,9 +93,9 @@ fn merged(verdict: &Verdict) -> Option<Policy> {
 mod tests {
     use super::*;
     use crate::testing::*;
-    use crate::trace::{Ended, What};
     use crate::verdict;
     use expect_test::expect;
+    use rehang_trace::{Ended, What};
 
     fn json(cell: Cell) -> String {
         let facts = facts("idle@off");

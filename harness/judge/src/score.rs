@@ -24,8 +24,7 @@
 use crate::cell::CellFacts;
 use crate::layout::{NAME_MIN, aligned, flow, shortened};
 use crate::verdict::{Outcome, Verdict};
-use rehang_scenario::Span;
-use rehang_scenario::model::Invariant;
+use rehang_scenario::{Span, model::Invariant};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -440,9 +439,9 @@ fn short(ms: u64) -> String {
 mod tests {
     use super::*;
     use crate::testing::*;
-    use crate::trace::{Ended, What};
     use crate::{judge, verdict};
     use expect_test::expect;
+    use rehang_trace::{Ended, What};
 
     fn hung() -> Cell {
         Cell::new().started().step("", "tool-calls").tool("call_1", "bash").deadlock(&[("agent", "bash")])

@@ -3,9 +3,8 @@
 //! Invariant: no line is wider than asked, whatever the trace holds; control characters are shown, never
 //! sent; what repeats (polls, heartbeats) is folded and counted, never lost in silence.
 
-use crate::trace::{Ended, Event, Fact, Trace, What};
-use rehang_scenario::problem::hidden;
-use rehang_scenario::{Policy, VTime};
+use rehang_scenario::{Policy, VTime, problem::hidden};
+use rehang_trace::{Ended, Event, Fact, Trace, What};
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -288,9 +287,9 @@ fn ended(ended: &Ended) -> String {
 mod tests {
     use super::*;
     use crate::testing::*;
-    use crate::trace::{AskEnd, Cause};
     use expect_test::expect;
     use proptest::prelude::*;
+    use rehang_trace::{AskEnd, Cause};
     use serde_json::json;
 
     /// With an edge, since the indentation that all lines share counts here.

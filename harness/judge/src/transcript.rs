@@ -7,7 +7,7 @@
 //! the order of tool results and answers between two texts of the model (tools of one step run side by side), nor
 //! in which words a question was refused to the model.
 
-use crate::trace::{AskEnd, Fact, Trace, What};
+use rehang_trace::{AskEnd, Fact, Trace, What};
 use std::collections::BTreeMap;
 
 /// The sequence of material things, by process and session in order of their begin.
@@ -161,7 +161,7 @@ impl<'a> Reader<'a> {
 mod tests {
     use super::*;
     use crate::testing::*;
-    use crate::trace::Cause;
+    use rehang_trace::Cause;
 
     fn differs(a: Cell, b: Cell) -> Option<String> {
         Transcript::of(&a.trace()).differs(&Transcript::of(&b.trace()))
@@ -195,7 +195,7 @@ mod tests {
     fn a_refused_question_is_refused_in_any_words() {
         let refused = |tool: &str, text: &str| {
             let cell = Cell::new().started().step("", "tool-calls").tool("call_1", tool);
-            let ended = crate::Fact::ToolEnded { call: "call_1".into(), error: true, text: text.into() };
+            let ended = rehang_trace::Fact::ToolEnded { call: "call_1".into(), error: true, text: text.into() };
             cell.fact(ended).step("Done.", "stop")
         };
         let of = |tool| differs(refused(tool, "Answer questions?"), refused(tool, "No such tool"));

@@ -14,15 +14,20 @@
 //! proof, when virtual time or the steps ran out, the cell is `undecided`, which is no hang.
 
 use crate::blocked::blocked_on;
-use crate::cell::{Actor, CellFacts, actor, same_strategy};
+use crate::cell::{CellFacts, same_strategy};
 use crate::crosscheck::{Inconsistent, crosscheck};
 use crate::index::{At, Did, Index, Settlement, View};
 use crate::invariants::{self, Breach};
-use crate::trace::{AskEnd, AskKind, Cause, Ended, Fact, Trace, What};
 use crate::transcript::Transcript;
-use rehang_scenario::model::{Invariant, Proof};
-use rehang_scenario::turns::Question;
-use rehang_scenario::{Policy, Span, VTime};
+use rehang_scenario::{
+    Policy, Span, VTime,
+    model::{Invariant, Proof},
+    turns::Question,
+};
+use rehang_trace::{
+    AskEnd, AskKind, Cause, Ended, Fact, Trace, What,
+    role::{Actor, actor},
+};
 
 /// What a trace means.
 #[derive(Debug, Clone, PartialEq)]

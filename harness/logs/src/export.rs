@@ -8,7 +8,7 @@ mod server;
 
 use self::server::Server;
 use crate::read::cast;
-use rehang_judge::trace::{Event, Trace, What};
+use rehang_trace::{Event, Trace, What};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -232,7 +232,7 @@ mod tests {
         let events = std::iter::once(spawn).chain(whats).enumerate();
         let lines = events.map(|(t, what)| json!({"t": t, "who": "agent", "what": what}).to_string());
         let text = std::iter::once(header.to_string()).chain(lines).collect::<Vec<_>>().join("\n");
-        rehang_judge::ndjson::read(text.as_bytes()).unwrap().1
+        rehang_trace::ndjson::read(text.as_bytes()).unwrap().1
     }
 
     fn lines(trace: &Trace, form: LogForm) -> Vec<Value> {

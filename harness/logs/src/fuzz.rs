@@ -4,8 +4,8 @@
 
 use crate::export::{LogForm, export};
 use crate::{Format, Options, import};
-use rehang_judge::Trace;
 use rehang_scenario::load;
+use rehang_trace::Trace;
 
 /// Imports the bytes as a format. Returns whether a scenario came out.
 ///

@@ -3,8 +3,7 @@
 //! Invariant: intervals are virtual time, so that a recording is the same on every machine.
 
 use crate::screen::SIZE;
-use rehang_judge::Trace;
-use rehang_judge::trace::What;
+use rehang_trace::{Trace, What};
 use serde_json::json;
 
 /// The recording: what the agent wrote to its terminal or its streams, and what was typed. One line an event.

@@ -3,11 +3,13 @@
 //! Invariant: every row of the trace's timeline stands in one lane; a bar begins and ends at rows.
 
 use crate::screen::{Frame, frames};
-use rehang_judge::timeline::{cut, rows};
-use rehang_judge::trace::{Fact, What};
-use rehang_judge::{CellFacts, Row, Trace, verdict};
-use rehang_scenario::problem::hidden;
-use rehang_scenario::{Terminal, VTime};
+use rehang_judge::{
+    CellFacts, Row,
+    timeline::{cut, rows},
+    verdict,
+};
+use rehang_scenario::{Terminal, VTime, problem::hidden};
+use rehang_trace::{Fact, Trace, What};
 use serde::Serialize;
 
 /// Rows of one cell; behind them the rest is counted.

@@ -2,8 +2,7 @@
 //!
 //! Invariant: a frame is text: what a trace holds can steer the emulator and nothing else.
 
-use rehang_judge::Trace;
-use rehang_judge::trace::What;
+use rehang_trace::{Trace, What};
 use serde::Serialize;
 
 /// Rows and columns of the terminals that agents run on.

@@ -3,9 +3,9 @@
 //! Invariant: two asks overlap, one of them never ends; there is a terminal, and a gap.
 
 use crate::cell::{About, CellPage};
-use rehang_judge::trace::{AskEnd, AskKind, Cause, Ended, Event, Fact, What};
-use rehang_judge::{Row, Trace};
+use rehang_judge::Row;
 use rehang_scenario::VTime;
+use rehang_trace::{AskEnd, AskKind, Cause, Ended, Event, Fact, Trace, What};
 
 fn asked(id: &str) -> What {
     let (id, session, permission) = (id.to_owned(), "ses_1".to_owned(), "bash".to_owned());

@@ -6,11 +6,12 @@
 use crate::world::WorldError;
 use rehang_judge::meets::{self, meets};
 use rehang_judge::score::Scoreboard;
-use rehang_judge::{CellFacts, Row, Trace, Verdict, ndjson, timeline};
+use rehang_judge::{CellFacts, Row, Verdict, timeline};
 use rehang_scenario::cells::{Cell, CellId};
 use rehang_scenario::{Arm, Expect, Scenario, Span, Stage, Terminal, VTime};
 use rehang_stage::world::World;
 use rehang_stage::{Job, Proofs, STEPS_MAX, Setting, judged};
+use rehang_trace::{Trace, ndjson};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -281,7 +282,7 @@ impl Runner<'_> {
         let show = !mismatches.is_empty() || differs.is_some() || self.unit.keep_traces;
         let trace = self.unit.keep_traces.then(|| {
             let mut out = Vec::new();
-            let header = ndjson::Header::of(&ran.facts);
+            let header = ran.facts.header();
             match ndjson::write(&header, &ran.trace, &mut out) {
                 Ok(()) => String::from_utf8_lossy(&out).into_owned(),
                 Err(error) => error.to_string(),

@@ -5,10 +5,9 @@
 
 use crate::finding::cause;
 use crate::words::LIMITS;
-use rehang_judge::cell::actor;
-use rehang_judge::trace::{AskEnd, Cause, Ended, Fact, What};
-use rehang_judge::{Actor, Outcome, Trace, Verdict};
+use rehang_judge::{Outcome, Verdict};
 use rehang_scenario::{BLOCKED_ON, Invariant};
+use rehang_trace::{Actor, AskEnd, Cause, Ended, Fact, Trace, What, actor};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Of what a strategy says, so many characters tell one thing from another.

@@ -19,8 +19,9 @@ use crate::known::DEFECTS;
 use crate::met::Met;
 use crate::property::Property;
 use crate::source::Source;
-use rehang_judge::{Fact, Trace, Verdict, What};
+use rehang_judge::Verdict;
 use rehang_scenario::{Agent, Scenario, Span};
+use rehang_trace::{Fact, Trace, What};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Scenarios of a kind that are kept.

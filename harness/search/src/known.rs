@@ -6,14 +6,13 @@
 //! Invariant: a predicate looks at verdict, trace and scenario alone, never at how they were found.
 
 use crate::case::Shown;
-use rehang_judge::trace::{AskEnd, AskKind, Cause, Fact, What};
-use rehang_judge::verdict::AskRow;
-use rehang_judge::{Outcome, Verdict};
-use rehang_scenario::turns::{Step, Turn};
+use rehang_judge::{Outcome, Verdict, verdict::AskRow};
 use rehang_scenario::{
     Agent, Altimate, Fault, Invariant, Opencode, OpencodeMode, PostDoes, ProcessDoes, Scenario, Span, ToolDoes, VTime,
     WorkerFault,
+    turns::{Step, Turn},
 };
+use rehang_trace::{AskEnd, AskKind, Cause, Fact, What};
 use std::collections::BTreeSet;
 
 /// A defect that a version is known to have.

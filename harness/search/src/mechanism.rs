@@ -5,10 +5,12 @@
 //!
 //! Invariant: a function of the scenario and of its run under `none`; always an id of the catalogue.
 
-use rehang_judge::trace::{Fact, What};
-use rehang_judge::{Outcome, Trace, Verdict};
-use rehang_scenario::turns::{Step, Turn};
-use rehang_scenario::{Agent, EventDoes, Fault, ModelDoes, PostDoes, ProcessDoes, Scenario, WorkerFault};
+use rehang_judge::{Outcome, Verdict};
+use rehang_scenario::{
+    Agent, EventDoes, Fault, ModelDoes, PostDoes, ProcessDoes, Scenario, WorkerFault,
+    turns::{Step, Turn},
+};
+use rehang_trace::{Fact, Trace, What};
 use serde_json::Value;
 use std::collections::BTreeSet;
 

@@ -6,8 +6,8 @@
 //! Invariant: a function of the traces in their order; flat, however long they are.
 
 use crate::source::Source;
-use rehang_judge::trace::{Fact, Trace, What};
 use rehang_scenario::{Fault, Person, Sees, Span, Via, WorkerFault, WrapperFault};
+use rehang_trace::{Fact, Trace, What};
 use std::collections::BTreeSet;
 
 /// Events of a trace that are looked at: what is polled behind them is what was polled before.

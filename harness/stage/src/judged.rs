@@ -4,10 +4,10 @@
 
 use crate::world::World;
 use crate::{Job, RunError, run, serves};
-use rehang_judge::{CellFacts, Trace, Verdict, judge};
-use rehang_scenario::turns::Turn;
-use rehang_scenario::{Agent, Arm, Scenario, Span, Stage, Via};
+use rehang_judge::{CellFacts, Verdict, judge};
+use rehang_scenario::{Agent, Arm, Scenario, Span, Stage, Via, turns::Turn};
 use rehang_strategy::Facts;
+use rehang_trace::Trace;
 use std::collections::BTreeMap;
 
 /// What a cell is part of.

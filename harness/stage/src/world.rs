@@ -4,10 +4,12 @@
 //! to its next wait; what a call changed stands in [`World::happened`] when it returns.
 
 use crate::line_discipline::NotModelled;
-use rehang_fakes::Plan;
-use rehang_fakes::os::{Errno, Exit, Read, Sig, Write};
-use rehang_judge::Fact;
+use rehang_fakes::{
+    Plan,
+    os::{Errno, Exit, Read, Sig, Write},
+};
 use rehang_scenario::{Canon, Terminal, VTime};
+use rehang_trace::Fact;
 
 /// A process: its place in the order of starts, from 0. The agent is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

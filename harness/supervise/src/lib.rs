@@ -411,12 +411,11 @@ impl Supervisor {
         };
         let over = matches!(&end, End::Settled(_, Settled::Completed(_) | Settled::Failed(_)));
         self.look_before();
-        let Before { seen, mut there } = self.before.take().unwrap_or_default();
+        let Before { seen, there } = self.before.take().unwrap_or_default();
         let all = tree::below();
-        there.retain(|process| all.iter().all(|other| other.pid != process.pid));
         // of a run that is over only those are ended that keep its streams open; others were left on purpose
-        let chosen = if over { tree::holders(&all, &self.run.files) } else { all };
-        let names: Vec<String> = there.iter().chain(&chosen).map(called).collect();
+        let chosen = if over { tree::holders(&all, &self.run.files) } else { all.clone() };
+        let names: Vec<String> = named_once(&there, &all, &chosen).map(called).collect();
         let left = self.end(over)?;
         let why = json!({
             "command": self.argv,
@@ -493,6 +492,14 @@ struct Ready {
     output: [bool; 2],
     keys: bool,
     typed: bool,
+}
+
+/// Those who were `there` before the first signal and have ended since or are `chosen` now, parents before children; then
+/// those of the chosen who came later.
+fn named_once<'a>(there: &'a [Below], all: &'a [Below], chosen: &'a [Below]) -> impl Iterator<Item = &'a Below> {
+    let is_in = |list: &[Below], one: &Below| list.iter().any(|other| other.pid == one.pid);
+    let before = there.iter().filter(move |one| !is_in(all, one) || is_in(chosen, one));
+    before.chain(chosen.iter().filter(move |one| !is_in(there, one)))
 }
 
 fn called(process: &Below) -> String {

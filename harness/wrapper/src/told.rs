@@ -5,9 +5,9 @@
 
 use super::cell::Ran;
 use rehang_fakes::real::journal::{Line, Said};
-use rehang_judge::trace::Ended;
-use rehang_judge::{Breach, Event, Fact, Outcome, Trace, Verdict, What};
+use rehang_judge::{Breach, Outcome, Verdict};
 use rehang_scenario::{Invariant, VTime};
+use rehang_trace::{Ended, Event, Fact, Trace, What};
 use std::collections::BTreeMap;
 
 /// Who a place in a journal is.

@@ -7,13 +7,13 @@ use super::select::Select;
 use super::{Code, CommandError};
 use crate::bars::run;
 use clap::Args;
-use rehang_judge::{What, ndjson};
 use rehang_runner::binaries::{fakes, workers};
 use rehang_runner::pool::Pool;
 use rehang_runner::world::world;
 use rehang_scenario::{Scenario, Stage, Terminal};
 use rehang_stage::bare::{self, Bare};
 use rehang_stage::{Job, Proofs, world::World};
+use rehang_trace::{What, ndjson};
 use std::io::Write;
 use std::time::{Duration, Instant};
 
@@ -234,7 +234,7 @@ fn matrix(out: &mut dyn Write) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn once(world: &mut dyn World, job: &Job<'_>) -> Result<(rehang_judge::Trace, u64), CommandError> {
+fn once(world: &mut dyn World, job: &Job<'_>) -> Result<(rehang_trace::Trace, u64), CommandError> {
     let record = rehang_stage::run(world, job).map_err(|e| CommandError::Fault(e.to_string()))?;
     Ok((record.trace, record.steps))
 }

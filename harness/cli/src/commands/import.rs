@@ -6,12 +6,13 @@
 use super::{Code, CommandError};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use rehang_judge::{Row, Trace, ndjson};
+use rehang_judge::Row;
 use rehang_logs::{End, Format, Imported, LogForm, Options, limits};
 use rehang_runner::outputs;
 use rehang_runner::unit::{self, Unit, Wanted};
 use rehang_scenario::{Arm, Scenario, Stage, to_toml};
 use rehang_stage::sim::Kernel;
+use rehang_trace::{Trace, ndjson};
 use serde_json::json;
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal, Read, Write};

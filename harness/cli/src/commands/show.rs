@@ -9,11 +9,12 @@ use super::{Code, CommandError};
 use crate::place::Where;
 use crate::terminal::{self, fold};
 use clap::Args;
-use rehang_judge::{ndjson, timeline};
+use rehang_judge::timeline;
 use rehang_runner::binaries::workers;
 use rehang_runner::outputs;
 use rehang_runner::pool::Pool;
 use rehang_runner::unit::CellAnswer;
+use rehang_trace::ndjson;
 use std::io::{BufReader, Write};
 use std::path::PathBuf;
 

@@ -78,8 +78,8 @@ fn listed(view: &View<'_>) -> Vec<Breach> {
 mod tests {
     use super::*;
     use crate::testing::*;
-    use crate::trace::{AskEnd, Cause};
     use expect_test::{Expect, expect};
+    use rehang_trace::{AskEnd, Cause};
     use serde_json::json;
 
     fn says(cell: Cell, want: Expect) {

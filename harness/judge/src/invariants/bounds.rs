@@ -8,8 +8,7 @@
 use super::Breach;
 use crate::index::View;
 use crate::verdict::Outcome;
-use rehang_scenario::model::Invariant;
-use rehang_scenario::{Span, VTime};
+use rehang_scenario::{Span, VTime, model::Invariant};
 
 /// Checks it.
 pub fn check(view: &View<'_>) -> Vec<Breach> {
@@ -55,8 +54,8 @@ fn out_of(view: &View<'_>, what: &str, bound: Span, took: Span, is_last: bool) -
 mod tests {
     use super::*;
     use crate::testing::*;
-    use crate::trace::{Ended, What};
     use expect_test::{Expect, expect};
+    use rehang_trace::{Ended, What};
 
     fn says(cell: Cell, bound: Option<Span>, want: Expect) {
         let mut facts = facts("idle@f54b32f");

@@ -5,11 +5,13 @@
 //! holds a reply that did not fit is no measure for one in which the same person's reply fits.
 
 use super::Breach;
-use crate::cell::{Actor, actor};
 use crate::index::{Did, View};
-use crate::trace::{AskEnd, Cause};
 use crate::verdict::{AskRow, Outcome};
 use rehang_scenario::model::Invariant;
+use rehang_trace::{
+    AskEnd, Cause,
+    role::{Actor, actor},
+};
 
 /// Checks it.
 pub fn check(view: &View<'_>) -> Vec<Breach> {
@@ -52,9 +54,9 @@ fn replies_better(without: &[AskRow], with: &[AskRow]) -> bool {
 mod tests {
     use super::*;
     use crate::testing::*;
-    use crate::trace::{Ended, What};
     use crate::verdict;
     use expect_test::{Expect, expect};
+    use rehang_trace::{Ended, What};
 
     fn says(none: Cell, cell: Cell, want: Expect) {
         let baseline = verdict(&none.trace(), &facts("none"));

@@ -4,7 +4,7 @@
 //! its run, so one that is still there is left. A survivor is named by its role or its program, and its descendants
 //! survive with it.
 //!
-//! What is left is what the stage says of it ([`What::Left`](crate::What::Left)): who holds it, and
+//! What is left is what the stage says of it ([`What::Left`](rehang_trace::What::Left)): who holds it, and
 //!
 //! | text | what | a breach |
 //! |---|---|---|
@@ -101,8 +101,8 @@ fn basename(arg: &str) -> &str {
 mod tests {
     use super::*;
     use crate::testing::*;
-    use crate::trace::What;
     use expect_test::{Expect, expect};
+    use rehang_trace::What;
 
     fn left(survives: &[&str], cell: Cell, want: Expect) {
         let mut facts = facts("none");
@@ -147,7 +147,7 @@ mod tests {
     fn a_hang_holds_what_it_holds() {
         let hung = Cell::new().started().deadlock(&[("agent", "bash")]);
         left(&[], hung.add("agent", What::Left { what: "process".into() }), expect![""]);
-        let given_up = Cell::new().started().add("", What::Ended(crate::Ended::Horizon("steps".into())));
+        let given_up = Cell::new().started().add("", What::Ended(rehang_trace::Ended::Horizon("steps".into())));
         left(&[], given_up.add("agent", What::Left { what: "process".into() }), expect![""]);
     }
 

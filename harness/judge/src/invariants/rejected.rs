@@ -8,11 +8,14 @@
 //! the stated cause.
 
 use super::Breach;
-use crate::cell::{Actor, actor, same_strategy};
+use crate::cell::same_strategy;
 use crate::index::{Act, Ask, Did, End, View, names};
-use crate::trace::{AskEnd, Cause, What};
 use crate::verdict::{first_word, is_abort};
 use rehang_scenario::model::Invariant;
+use rehang_trace::{
+    AskEnd, Cause, What,
+    role::{Actor, actor},
+};
 use serde_json::Value;
 
 /// Checks it.

@@ -8,10 +8,12 @@
 //! (anthropics/claude-code#10400), it is invented.
 
 use super::Breach;
-use crate::cell::{Actor, actor};
 use crate::index::{At, View};
-use crate::trace::{AskEnd, Fact, What};
 use rehang_scenario::model::Invariant;
+use rehang_trace::{
+    AskEnd, Fact, What,
+    role::{Actor, actor},
+};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -180,8 +182,8 @@ fn beaten(view: &View<'_>) -> Vec<Breach> {
 mod tests {
     use super::*;
     use crate::testing::*;
-    use crate::trace::Cause;
     use expect_test::{Expect, expect};
+    use rehang_trace::Cause;
     use serde_json::json;
 
     fn says(cell: Cell, want: Expect) {

@@ -14,11 +14,13 @@
 //!    [`MONITOR_SLACK`] after its end, another end than the one that was settled, a completed job without a result.
 
 use super::Breach;
-use crate::cell::{Actor, actor, same_strategy};
+use crate::cell::same_strategy;
 use crate::index::{At, Settlement, View, names};
-use crate::trace::What;
-use rehang_scenario::model::Invariant;
-use rehang_scenario::{Policy, Span, VTime};
+use rehang_scenario::{Policy, Span, VTime, model::Invariant};
+use rehang_trace::{
+    What,
+    role::{Actor, actor},
+};
 
 /// How long after the end a monitor may still say "running": two of its 30 s polls (the opencode companion's).
 pub const MONITOR_SLACK: Span = Span::secs(60);
@@ -272,9 +274,9 @@ fn over_since(view: &View<'_>, at: At) -> Option<VTime> {
 mod tests {
     use super::*;
     use crate::testing::*;
-    use crate::trace::{AskEnd, Cause};
     use expect_test::{Expect, expect};
     use rehang_scenario::Terminal;
+    use rehang_trace::{AskEnd, Cause};
     use serde_json::json;
 
     fn says(cell: Cell, want: Expect) {
@@ -338,7 +340,7 @@ mod tests {
             700s untrue-report: watcher@pr5 reports no-children, and saw 1 when it last looked
         "#]],
         );
-        let nested = crate::Fact::Policy { strategy: "auto-answer@r1".into(), policy: detected("no-tty") };
+        let nested = rehang_trace::Fact::Policy { strategy: "auto-answer@r1".into(), policy: detected("no-tty") };
         says_on(Terminal::Tty, up().add("agent.1", What::Fact(nested)), expect![""]);
     }
 

@@ -8,11 +8,13 @@
 //! as a JSON string; carriage returns and white space around it do not count.
 
 use super::Breach;
-use crate::cell::{Actor, actor};
 use crate::index::{At, End, Session, Settlement, View};
-use crate::trace::AskEnd;
 use crate::verdict::Outcome;
 use rehang_scenario::model::Invariant;
+use rehang_trace::{
+    AskEnd,
+    role::{Actor, actor},
+};
 
 /// Checks it.
 pub fn check(view: &View<'_>) -> Vec<Breach> {
@@ -103,7 +105,7 @@ mod tests {
 
     #[test]
     fn what_a_wrapper_makes_of_a_stop_is_no_claim() {
-        let stopped = || step("aborted").add("person1", crate::trace::What::Acts("stop".into())).at(5_401);
+        let stopped = || step("aborted").add("person1", rehang_trace::What::Acts("stop".into())).at(5_401);
         let over = |cell: Cell| cell.busy("ses_1", false).exit("agent", 0);
         says(over(stopped()).settle("wrapper", "completed", "", "part"), expect![""]);
         says(
@@ -116,9 +118,10 @@ mod tests {
 
     #[test]
     fn a_refusal_ends_the_turn() {
-        use crate::trace::{AskEnd, Cause};
+        use rehang_trace::{AskEnd, Cause};
         let ask = |ends| {
-            let cell = Cell::new().started().fact(crate::Fact::ModelAsked { session: "ses_1".into(), response: 1 });
+            let cell =
+                Cell::new().started().fact(rehang_trace::Fact::ModelAsked { session: "ses_1".into(), response: 1 });
             let cell = cell.ask("que_1", "ses_1").step("part", "tool-calls").at(5_400);
             cell.end("que_1", ends, Cause::Dismiss, "user", &[]).at(5_401)
         };
@@ -130,7 +133,7 @@ mod tests {
             "#]],
         );
         // A refusal ends its own step, and not the next.
-        let next = ask(AskEnd::Rejected).fact(crate::Fact::ModelAsked { session: "ses_1".into(), response: 2 });
+        let next = ask(AskEnd::Rejected).fact(rehang_trace::Fact::ModelAsked { session: "ses_1".into(), response: 2 });
         says(
             completes(next.step("more", "tool-calls").busy("ses_1", false)),
             expect![[r#"
@@ -156,7 +159,7 @@ mod tests {
             5400ms unfinished: watcher@pr3 says completed while ses_1 is busy
         "#]],
         );
-        let asked = step("stop").fact(crate::Fact::ModelAsked { session: "ses_1".into(), response: 2 });
+        let asked = step("stop").fact(rehang_trace::Fact::ModelAsked { session: "ses_1".into(), response: 2 });
         says(
             completes(asked),
             expect![[r#"
@@ -164,7 +167,7 @@ mod tests {
         "#]],
         );
         // A subagent's step does not count: its parent waits for it or does not.
-        let child = crate::Fact::ModelDone { session: "ses_2".into(), finish: "tool-calls".into() };
+        let child = rehang_trace::Fact::ModelDone { session: "ses_2".into(), finish: "tool-calls".into() };
         says(completes(step("stop").busy("ses_1", false).session("ses_2", "ses_1").fact(child)), expect![""]);
     }
 

@@ -3,7 +3,7 @@
 //! Invariant: asks and calls, tasks and sessions are put together in the order in which they came.
 
 use super::argv;
-use rehang_judge::trace::{AskEnd, AskKind, Event, Fact, Trace, What};
+use rehang_trace::{AskEnd, AskKind, Event, Fact, Trace, What};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

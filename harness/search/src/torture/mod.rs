@@ -12,11 +12,10 @@ pub use found::{Found, Held};
 
 use crate::case::{Case, NONE};
 use crate::source::Source;
-use rehang_judge::trace::Ended;
-use rehang_judge::{Trace, What, timeline};
+use rehang_judge::timeline;
 use rehang_scenario::{Arm, Scenario, Span, Stage};
-use rehang_stage::world::World;
-use rehang_stage::{Job, Proofs, Setting, judged};
+use rehang_stage::{Job, Proofs, Setting, judged, world::World};
+use rehang_trace::{Ended, Trace, What};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -6,9 +6,9 @@ use super::Job;
 use super::hub::{Actor, Hub, Input, PROMPT, is_driven, serves};
 use crate::world::WorldFault;
 use rehang_fakes::os::Exit;
-use rehang_judge::Json;
 use rehang_scenario::{Agent, Canon, Client, EventDoes, Fault, Span, VTime};
 use rehang_strategy::Stream;
+use rehang_trace::Json;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 

@@ -5,8 +5,8 @@
 use super::hub::{Actor, Hub, Input};
 use crate::world::WorldFault;
 use rehang_fakes::os::Sig;
-use rehang_judge::What;
 use rehang_scenario::{Canon, Fault, ProcessDoes, Scenario, VTime, WorkerFault};
+use rehang_trace::What;
 use std::collections::VecDeque;
 
 /// The faults that are still to strike.

@@ -7,10 +7,12 @@
 use super::hub::{Hub, Input};
 use crate::world::{Handle, WorldFault};
 use rehang_fakes::os::{Read, Write};
-use rehang_judge::{Json, What};
 use rehang_scenario::{Canon, Canonical, Span, VTime};
-use rehang_wire::http::{Piece, ResponseReader, request};
-use rehang_wire::{sse, text};
+use rehang_trace::{Json, What};
+use rehang_wire::{
+    http::{Piece, ResponseReader, request},
+    sse, text,
+};
 use serde_json::Value;
 use std::collections::BTreeMap;
 

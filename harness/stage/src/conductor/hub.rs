@@ -6,15 +6,16 @@
 use super::http::Net;
 use super::{Job, client, model};
 use crate::world::{Change, Handle, Launch, Proc, Streams, World, WorldFault};
-use rehang_fakes::Plan;
-use rehang_fakes::os::{Exit, Read, Sig, Write};
-use rehang_judge::{AskKind, Event, Fact, Json, What};
-use rehang_scenario::turns::Question;
+use rehang_fakes::{
+    Plan,
+    os::{Exit, Read, Sig, Write},
+};
 use rehang_scenario::{
     Agent, Canon, ClaudeMode, Fault, OpencodeMode, PgrepFault, Scenario, Span, Terminal, VTime, WorkerFault,
-    WrapperFault,
+    WrapperFault, turns::Question,
 };
 use rehang_strategy::Stream;
+use rehang_trace::{AskKind, Event, Fact, Json, What};
 use std::collections::VecDeque;
 
 /// The client's place among the actors: behind the wrapper.

@@ -22,10 +22,9 @@ use hub::{Actor, Hub, Input};
 pub use proof::Proofs;
 use proof::{Cycle, Place, Proof, State};
 use rehang_fakes::os::Sig;
-use rehang_judge::trace::Ended;
-use rehang_judge::{Trace, What};
 use rehang_scenario::{Canon, Scenario, Span, Terminal, VTime};
 use rehang_strategy::Member;
+use rehang_trace::{Ended, Trace, What};
 use std::collections::{BTreeSet, VecDeque};
 
 /// Steps at one instant after which repeating states are looked for.

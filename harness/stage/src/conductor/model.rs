@@ -5,14 +5,19 @@
 
 use super::hub::{Actor, Hub, Input};
 use crate::world::{Handle, WorldFault};
-use rehang_fakes::os::{Read, Write};
-use rehang_fakes::plan::{RESPONSE_HEADER, response_at};
-use rehang_judge::What;
-use rehang_scenario::turns::Turn;
-use rehang_scenario::{Canon, Canonical, Scenario, VTime};
-use rehang_wire::http::{RequestReader, chunk, response, streaming_head};
-use rehang_wire::model::script::{Item, ModelScript, Stream, chunks};
-use rehang_wire::model::{Api, Encoder, ModelEvent, ToolCall, error_body};
+use rehang_fakes::{
+    os::{Read, Write},
+    plan::{RESPONSE_HEADER, response_at},
+};
+use rehang_scenario::{Canon, Canonical, Scenario, VTime, turns::Turn};
+use rehang_trace::What;
+use rehang_wire::{
+    http::{RequestReader, chunk, response, streaming_head},
+    model::{
+        Api, Encoder, ModelEvent, ToolCall, error_body,
+        script::{Item, ModelScript, Stream, chunks},
+    },
+};
 use serde_json::json;
 use std::collections::VecDeque;
 

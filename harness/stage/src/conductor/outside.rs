@@ -6,9 +6,9 @@ use super::Job;
 use super::hub::{Actor, Hub, Input, PROMPT};
 use crate::world::WorldFault;
 use rehang_fakes::os::{Exit, Sig};
-use rehang_judge::What;
 use rehang_scenario::{Canon, PgrepFault, Span, Terminal, VTime};
 use rehang_strategy::{Act, Member, Seen, Settled, Stream};
+use rehang_trace::What;
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
 

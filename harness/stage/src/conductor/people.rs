@@ -9,10 +9,12 @@ use super::Job;
 use super::client::reconnect;
 use super::hub::{Actor, Hub, Input};
 use crate::world::WorldFault;
-use rehang_judge::{AskKind, Json, What};
 use rehang_scenario::{Agent, Canon, Does, Malformed, Person, Sees, Span, VTime, Via};
-use rehang_strategy::Stream;
-use rehang_strategy::pawwork::recovery::{COMES_BACK, LEAVES};
+use rehang_strategy::{
+    Stream,
+    pawwork::recovery::{COMES_BACK, LEAVES},
+};
+use rehang_trace::{AskKind, Json, What};
 use serde_json::{Value, json};
 use sight::{Sight, answers, external_in, external_reply, permission_in, question_in, questions_of};
 use std::collections::VecDeque;

@@ -5,8 +5,8 @@
 //! depends on absolute time. A state has two halves: the conductor's own, which costs nothing to write, and the world's,
 //! for which every process is asked. If the first differs from what is kept, the second is not asked for.
 
-use rehang_judge::Event;
 use rehang_scenario::{Span, VTime};
+use rehang_trace::Event;
 
 /// What is done about the proof of a lasso.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -206,7 +206,7 @@ mod tests {
     }
 
     fn event(t: u64, text: &str) -> Event {
-        Event { t: VTime(t), who: "agent~2".into(), what: rehang_judge::What::Says(text.into()) }
+        Event { t: VTime(t), who: "agent~2".into(), what: rehang_trace::What::Says(text.into()) }
     }
 
     fn cycle(from: usize, to: usize) -> Cycle {

@@ -6,8 +6,8 @@ use super::Job;
 use super::hub::{Actor, Hub, Input, is_driven, serves};
 use crate::world::WorldFault;
 use rehang_fakes::os::Exit;
-use rehang_judge::What;
 use rehang_scenario::{Canon, Fault, Span, Terminal, VTime, WrapperFault};
+use rehang_trace::What;
 use std::collections::VecDeque;
 
 /// How much a slow reader takes each second ([`Terminal::StdoutSlow`]).

@@ -8,8 +8,8 @@ use crate::world::{Change, Proc};
 use rehang_fakes::os::{
     Child, Disposition, Errno, Exit, Fd, FdKind, Group, Os, Read, Sig, Spawn, Stdio, Target, Write,
 };
-use rehang_judge::Fact;
 use rehang_scenario::VTime;
+use rehang_trace::Fact;
 
 /// The kernel through the eyes of one process.
 pub(super) struct View<'a> {

@@ -2,9 +2,8 @@
 //!
 //! Invariant: fields that a scenario does not know are passed over; whatever shape a body has, it is read as far as it goes.
 
-use rehang_judge::AskKind;
-use rehang_scenario::turns::Question;
-use rehang_scenario::{Canon, Does, Malformed};
+use rehang_scenario::{Canon, Does, Malformed, turns::Question};
+use rehang_trace::AskKind;
 use serde_json::{Value, json};
 
 /// An ask as somebody sees it.

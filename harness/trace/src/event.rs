@@ -4,8 +4,7 @@
 //! role that listens, instants are virtual. So the same cell has the same bytes on every stage, machine and load.
 
 use crate::json::Json;
-use rehang_scenario::turns::Question;
-use rehang_scenario::{Policy, VTime};
+use rehang_scenario::{Policy, VTime, turns::Question};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -151,8 +150,8 @@ pub enum What {
     /// The conductor ends the cell: nothing can happen any more, or a proof stands.
     Ended(Ended),
     /// What was left when the cell was cleared away: a role, and what it is or holds (`process NAME`, `listener`,
-    /// `pipe stdout`, …: the texts that [`crate::invariants::left`] reads). What is asked is left with its process, and
-    /// is looked at where the cell ends.
+    /// `pipe stdout`, …: the judge's invariant `left-behind` reads these texts). What is asked is left with its process,
+    /// and is looked at where the cell ends.
     Left {
         /// What is left.
         what: String,

@@ -3,7 +3,7 @@
 //! Invariants: the hash covers the events alone, so that the same cell has the same hash on every stage,
 //! whatever its header says; equal traces have equal bytes; reading never panics and says the line.
 
-use crate::trace::{Event, Trace};
+use crate::{Event, Trace};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::io::{self, BufRead, Read, Write};
@@ -42,21 +42,6 @@ pub struct Header {
     /// Whether it is the control arm.
     #[serde(default)]
     pub control: bool,
-}
-
-impl Header {
-    /// The header of a cell's trace.
-    pub fn of(facts: &crate::CellFacts) -> Header {
-        Header {
-            rehang_trace: VERSION,
-            scenario: facts.scenario.clone(),
-            strategy: facts.strategy.clone(),
-            terminal: facts.terminal.name().to_owned(),
-            stage: facts.stage.name().to_owned(),
-            seed: facts.seed,
-            control: facts.control,
-        }
-    }
 }
 
 /// The hash of a trace, event by event, with one buffer for all of them.
@@ -221,21 +206,40 @@ fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::*;
-    use crate::{CellFacts, What};
+    use crate::What;
+    use crate::testing::any_trace;
     use expect_test::expect;
     use proptest::prelude::*;
-    use rehang_scenario::Terminal;
+    use rehang_scenario::VTime;
+
+    fn header() -> Header {
+        Header {
+            rehang_trace: VERSION,
+            scenario: "a/b".to_owned(),
+            strategy: "none".to_owned(),
+            terminal: "null".to_owned(),
+            stage: "sim".to_owned(),
+            seed: 1,
+            control: false,
+        }
+    }
+
+    /// An agent that starts and exits after 7 ms.
+    fn short() -> Trace {
+        let event = |t, what| Event { t: VTime(t), who: "agent".to_owned(), what };
+        let spawn = What::Spawn { parent: String::new(), argv: vec!["fake".to_owned()] };
+        Trace { events: vec![event(0, spawn), event(7, What::Exit(0))] }
+    }
 
     fn bytes(trace: &Trace) -> Vec<u8> {
         let mut out = Vec::new();
-        write(&Header::of(&CellFacts::new("a/b", "none", Terminal::Null)), trace, &mut out).unwrap();
+        write(&header(), trace, &mut out).unwrap();
         out
     }
 
     #[test]
-    fn one_event_a_line_behind_a_header() {
-        let trace = Cell::new().at(0).spawn("agent").at(7).exit("agent", 0).trace();
+    fn one_event_a_line_after_a_header() {
+        let trace = short();
         expect![[r#"
             {"rehang_trace":1,"scenario":"a/b","strategy":"none","terminal":"null","stage":"sim","seed":1,"control":false}
             {"t":0,"who":"agent","what":{"spawn":{"parent":"","argv":["fake"]}}}
@@ -246,7 +250,7 @@ mod tests {
 
     #[test]
     fn the_hash_is_that_of_the_event_lines() {
-        let trace = Cell::new().at(0).spawn("agent").at(7).exit("agent", 0).trace();
+        let trace = short();
         let all = bytes(&trace);
         let events = all.iter().position(|&b| b == b'\n').unwrap() + 1;
         assert_eq!(sha256(&trace), hex(&Sha256::digest(&all[events..])));
@@ -291,7 +295,7 @@ mod tests {
         #[test]
         fn another_event_is_another_hash(trace in any_trace(), at in 0u64..9) {
             let mut other = trace.clone();
-            other.events.push(Event { t: rehang_scenario::VTime(at), who: "agent".into(), what: What::Continued });
+            other.events.push(Event { t: VTime(at), who: "agent".into(), what: What::Continued });
             prop_assert_ne!(sha256(&other), sha256(&trace));
         }
     }
