@@ -10,6 +10,8 @@ use crate::error::{Code, CommandError};
 use crate::place::Where;
 use crate::terminal;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use rehang_runner::binaries::workers;
+use rehang_runner::pool::Pool;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -199,7 +201,7 @@ fn command(command: Command) -> Result<Code, CommandError> {
             for problem in &selected.problems {
                 complain!("{problem}");
             }
-            let pool = rehang_runner::pool::Pool::new(rehang_runner::binaries::workers(None)?);
+            let pool = Pool::new(workers(None)?);
             let outcome = crate::bars::run(&pool, &selected.units, true)?;
             if json {
                 for row in outcome.score.rows() {

@@ -1,7 +1,7 @@
 //! The command: arguments and printing.
 //!
-//! Invariant: this crate decides nothing about agents, strategies or hangs; it says what the libraries are to do, and
-//! shows what came out. Its modules import downwards: `app`, `commands`, what the commands share, `error`.
+//! Invariant: modules import downwards and never in a circle: `app`, then `commands`, then what several commands share,
+//! then `error`. Cells, supervised commands, wrappers and real releases are run by libraries of their own.
 
 /// Says a line on stderr. One that takes nothing, such as a full disk, is no reason to end.
 macro_rules! complain {

@@ -3,8 +3,8 @@
 //! [`corpus`] finds and checks the scenario files, [`select`] picks cells and makes [`unit`]s of them, and [`run`] deals
 //! the units out to the processes of a [`pool`]. Each of those is a [`worker`].
 //!
-//! Invariant: this crate prints nothing and knows no command line; what went wrong is an enum, and what goes on during a
-//! run is an [`run::Event`].
+//! Invariant: nothing here reads arguments or writes to a user. What went wrong is an enum, and what happens during a run
+//! is a [`run::Event`].
 
 pub mod binaries;
 pub mod catalogue;

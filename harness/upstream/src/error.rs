@@ -1,6 +1,6 @@
 //! What is wrong with the words, files and registries that cells are made of.
 //!
-//! Invariant: whoever reads it can do something about it: each names the word or the file, and what there is instead.
+//! Invariant: each error names the word, the file or the registry that it is about.
 
 use rehang_agents::{AgentsError, NotThere, StoreError};
 use rehang_scenario::problem::Problems;

@@ -8,6 +8,7 @@ use crate::bars::Install;
 use crate::releases::said;
 use clap::{Args, ValueEnum};
 use rehang_agents::{Version, Wanted};
+use rehang_runner::binaries::{fakes, own_binary};
 use rehang_scenario::Terminal;
 use rehang_upstream::agents;
 use rehang_upstream::bisect::{Next, Search, Seen};
@@ -94,7 +95,7 @@ impl Bisect {
             return Err(CommandError::Usage(format!("{} has {}", named.name, names.join(", "))));
         }
         // before a registry is asked
-        let (rehang, fakes) = (rehang_runner::binaries::own_binary()?, rehang_runner::binaries::fakes()?);
+        let (rehang, fakes) = (own_binary()?, fakes()?);
         let store = agents::store()?;
         let (low, high) = if self.good < self.bad { (&self.good, &self.bad) } else { (&self.bad, &self.good) };
         if low == high {

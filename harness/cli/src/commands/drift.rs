@@ -14,6 +14,7 @@ use rehang_drift::{Compared, opencode};
 use rehang_fakes::opencode::engine;
 use rehang_live::{Exit, Outcome, Played, Report};
 use rehang_model_server::{NOT_OFFERED, Script};
+use rehang_runner::binaries::{fakes, own_binary};
 use rehang_scenario::turns::{Response, Turn};
 use rehang_scenario::{Agent, Does, Fault, Person, Scenario, Sees, Span, Terminal};
 use rehang_upstream::agents;
@@ -96,7 +97,7 @@ impl Drift {
         }
         let scenarios = plan::scenarios(&filters, &self.scenarios)?;
         // before a registry is asked
-        rehang_runner::binaries::own_binary()?;
+        own_binary()?;
         let store = agents::store()?;
         let cells = plan::cells(&agents::recipes(&store, &specs)?, &scenarios, &[]);
         let bar =
@@ -126,8 +127,8 @@ impl Drift {
             installed,
             terminal: cell.terminal,
             deadline: rehang_live::deadline(&scenario).min(DEADLINE_MAX),
-            rehang: rehang_runner::binaries::own_binary().map_err(|e| Why::Fault(e.to_string()))?,
-            fakes: rehang_runner::binaries::fakes().map_err(|e| Why::Fault(e.to_string()))?,
+            rehang: own_binary().map_err(|e| Why::Fault(e.to_string()))?,
+            fakes: fakes().map_err(|e| Why::Fault(e.to_string()))?,
         };
         let mut played = rehang_live::played(&live).map_err(|error| Why::Cannot(error.to_string()))?;
         with_heads(&mut played.turns);

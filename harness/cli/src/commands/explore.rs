@@ -7,6 +7,7 @@ use super::{Code, CommandError};
 use crate::terminal;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rehang_runner::binaries::workers;
 use rehang_runner::outputs;
 use rehang_runner::pool::Pool;
 use rehang_runner::unit::{Unit, Wanted};
@@ -100,7 +101,7 @@ impl Explore {
         outputs::folder(&self.out)?;
         let pool = match self.stage {
             Searches::Sim => None,
-            Searches::Both => Some(Pool::new(rehang_runner::binaries::workers(self.jobs)?)),
+            Searches::Both => Some(Pool::new(workers(self.jobs)?)),
         };
         let searched = self.search(pool.as_ref())?;
         let found = &searched.found;

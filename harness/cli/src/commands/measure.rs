@@ -9,7 +9,7 @@ use crate::place::Where;
 use clap::Args;
 use rehang_fakes::real::machine;
 use rehang_logs::Format;
-use rehang_runner::binaries::workers;
+use rehang_runner::binaries::{own_binary, workers};
 use rehang_runner::pool::Pool;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -92,7 +92,7 @@ impl Determinism {
 
 /// Processes that burn a core each, at the lowest priority but one; they end with this process's stdin pipe to them.
 fn busy_loops(count: usize) -> Result<Vec<Child>, CommandError> {
-    let exe = rehang_runner::binaries::own_binary()?;
+    let exe = own_binary()?;
     let start = |_| Command::new(&exe).arg(BUSY_ARG).stdin(Stdio::piped()).spawn();
     (0..count).map(start).collect::<std::io::Result<_>>().map_err(|error| CommandError::Fault(machine::start(&error)))
 }

@@ -1,6 +1,6 @@
 //! The commands, one file each.
 //!
-//! Invariant: a command's arguments are its own; what several commands share lies beside this folder, below it.
+//! Invariant: no two commands import each other.
 
 pub mod agents;
 pub mod bench;

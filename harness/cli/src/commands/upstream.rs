@@ -11,6 +11,7 @@ use crate::report::Format;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rehang_agents::{Progress, Version};
+use rehang_runner::binaries::{fakes, own_binary};
 use rehang_scenario::Terminal;
 use rehang_upstream::agents;
 use rehang_upstream::baseline::compare;
@@ -133,7 +134,7 @@ impl Upstream {
             };
         }
         // before a registry is asked
-        let (rehang, fakes) = (rehang_runner::binaries::own_binary()?, rehang_runner::binaries::fakes()?);
+        let (rehang, fakes) = (own_binary()?, fakes()?);
         let before = self.baseline.as_ref().map(|path| results::read(path)).transpose().map_err(usage)?;
         let scenarios = plan::scenarios(&filters, &self.scenarios)?;
         let store = agents::store()?;
