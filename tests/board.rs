@@ -4,10 +4,10 @@
 //! another stack of the matrix beats it. And every hang is proved, every control arm completes.
 
 use libtest_mimic::{Arguments, Trial};
-use rehang::commands::run;
-use rehang::commands::select::Select;
-use rehang::pool::{Pool, Workers};
-use rehang_scenario::{Arm, Stage, Style};
+use rehang_runner::pool::{Pool, Workers};
+use rehang_runner::run;
+use rehang_runner::select::Selection;
+use rehang_scenario::{Arm, Stage};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -26,8 +26,8 @@ fn the_board_stands() {
     let exe = std::env::current_exe().expect("a test knows its own binary");
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
     let pool = Pool::new(Workers { exe, fakes: PathBuf::from(env!("CARGO_BIN_EXE_rehang-test-fakes")), jobs });
-    let selected = Select::default().select(&[Stage::Sim], Style::Plain).expect("the scenarios can be read");
-    let outcome = run::run(&pool, &selected.units, false).expect("workers can be started");
+    let selected = Selection::default().select(&[Stage::Sim]).expect("the scenarios can be read");
+    let outcome = run::run(&pool, &selected.units, &|_| {}).expect("workers can be started");
 
     for cell in &outcome.cells {
         let row = cell.row.as_ref().unwrap_or_else(|| panic!("{}: {:?}", cell.id, cell.fault));
@@ -36,7 +36,7 @@ fn the_board_stands() {
             assert!(cell.arm != Arm::Control || row.outcome == "completed", "{}: a control arm completes", cell.id);
         }
     }
-    assert!(!run::too_much_lockstep(&selected), "at most 5 % of the cells run in lockstep alone");
+    assert!(!selected.has_too_much_lockstep(), "at most 5 % of the cells run in lockstep alone");
 
     // on the cells where both play, nobody else may miss fewer hangs without harm and lies
     let rows = outcome.score.rows();

@@ -33,7 +33,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if std::env::var_os(COMMAND_ENV).is_some() {
-        return rehang::face::main();
+        return rehang::app::main();
     }
     let mut args = Arguments::from_args();
     // each trial waits for all children of this process
@@ -71,7 +71,7 @@ fn after_a_run(place: &Place) -> Result<(), Failed> {
         }
     }
     // the corpus, under a strategy that kills
-    let corpus = rehang::corpus::default_folder().display().to_string();
+    let corpus = rehang_runner::corpus::default_folder().display().to_string();
     let args = ["run", "--scenarios", &corpus, "--strategy", "none", "--strategy", "guard", "little-loops/"];
     place.rehang(&args)?.wait()?;
     place.is_empty()

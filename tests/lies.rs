@@ -12,7 +12,7 @@ const COMMAND_ENV: &str = "REHANG_TEST_COMMAND";
 
 fn main() -> ExitCode {
     if std::env::var_os(COMMAND_ENV).is_some() {
-        return rehang::face::main();
+        return rehang::app::main();
     }
     type Test = fn() -> Result<(), Failed>;
     let trials: [(&str, Test); 7] = [

@@ -6,13 +6,14 @@
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use rehang::commands::import::{Import, import, tried};
-use rehang::commands::select::Select;
-use rehang::pool::{Pool, Workers};
-use rehang::unit::{self, Unit, Wanted};
 use rehang_judge::Row;
 use rehang_logs::{LogForm, Options, export};
-use rehang_os::sim::SimKernel;
-use rehang_scenario::{Arm, Scenario, Stage, Style, turns::Turn};
+use rehang_runner::pool::{Pool, Workers};
+use rehang_runner::select::Selection;
+use rehang_runner::unit::{self, Unit, Wanted};
+use rehang_scenario::turns::Turn;
+use rehang_scenario::{Arm, Scenario, Stage};
+use rehang_stage::sim::Kernel;
 use rehang_trace::ndjson;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -135,8 +136,8 @@ const NOT_CARRIED: &[(&str, &str)] = &[
 const OF_PROCESSES: [&str; 9] = ["bash", "child", "exit", "nothing", "pipe", "stdin", "stopped", "timer", "tty"];
 
 fn round_trip() -> Result<(), Failed> {
-    let select = Select { strategy: vec!["none".to_owned()], ..Select::default() };
-    let selected = select.select(&[Stage::Sim], Style::Plain).map_err(|e| e.to_string())?;
+    let select = Selection { strategy: vec!["none".to_owned()], ..Selection::default() };
+    let selected = select.select(&[Stage::Sim]).map_err(|e| e.to_string())?;
     let (mut same, mut silent, mut of_processes, mut wrong) = (0, 0, 0, Vec::new());
     let mut needed: BTreeMap<&str, usize> = BTreeMap::new();
     for mut unit in selected.units {

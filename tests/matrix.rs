@@ -4,13 +4,13 @@
 //! trial is a process of its own: `--exact` reads one file, and `--partition` spreads the trials over machines.
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use rehang::commands::run;
-use rehang::commands::select::Select;
-use rehang::corpus;
-use rehang::pool::{Pool, Workers};
 use rehang::report;
 use rehang::terminal;
-use rehang_scenario::{Stage, Style, file::family_name};
+use rehang_runner::corpus;
+use rehang_runner::pool::{Pool, Workers};
+use rehang_runner::run;
+use rehang_runner::select::Selection;
+use rehang_scenario::{Stage, file::family_name};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -38,13 +38,13 @@ fn main() -> ExitCode {
 
 fn trial(pool: &Pool, path: PathBuf, stage: Stage) -> Result<(), Failed> {
     let stages: &[Stage] = if stage == Stage::Sim { &[Stage::Sim] } else { &[Stage::Sim, Stage::Lockstep] };
-    let select = Select { scenarios: vec![path.clone()], ..Select::default() };
-    let selected = select.select(stages, Style::Plain).map_err(|e| e.to_string())?;
+    let select = Selection { scenarios: vec![path.clone()], ..Selection::default() };
+    let selected = select.select(stages).map_err(|e| e.to_string())?;
     if !selected.problems.is_empty() {
-        return Err(selected.problems.join("\n").into());
+        return Err(selected.problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n").into());
     }
-    let outcome = run::run(pool, &selected.units, false).map_err(|e| e.to_string())?;
-    let failures: Vec<_> = outcome.cells.iter().filter(|cell| report::is_failure(cell)).collect();
+    let outcome = run::run(pool, &selected.units, &|_| {}).map_err(|e| e.to_string())?;
+    let failures: Vec<_> = outcome.cells.iter().filter(|cell| cell.is_failure()).collect();
     if failures.is_empty() {
         return Ok(());
     }

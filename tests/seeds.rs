@@ -2,10 +2,11 @@
 //!
 //! Each row names a cell, which is played on sim and must come out as the row says, or a test that must be there.
 
-use rehang::commands::select::Select;
-use rehang::unit::run;
 use rehang_judge::Row;
-use rehang_scenario::{Stage, Style};
+use rehang_runner::select::Selection;
+use rehang_runner::unit::run;
+use rehang_runner::world::world;
+use rehang_scenario::Stage;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -58,12 +59,12 @@ fn plays(row: &Row) -> String {
 fn every_cell_that_is_named_plays_as_it_is_said() {
     let rows: Vec<Shown> = table().into_iter().filter(|shown| !is_test(shown)).collect();
     let filter = rows.iter().map(|shown| shown.place.clone()).collect();
-    let select = Select { filter, exact: true, ..Select::default() };
-    let selected = select.select(&[Stage::Sim], Style::Plain).expect("the scenarios can be read");
-    assert_eq!(selected.problems, [""; 0]);
+    let select = Selection { filter, exact: true, ..Selection::default() };
+    let selected = select.select(&[Stage::Sim]).expect("the scenarios can be read");
+    assert_eq!(selected.problems, []);
     let mut played = BTreeMap::new();
     for unit in &selected.units {
-        for cell in run(unit, &mut |stage| rehang::worker::kernel(stage, Path::new(""))).cells {
+        for cell in run(unit, &mut |stage| world(stage, Path::new(""))).cells {
             played.insert(cell.id.clone(), cell.row.as_ref().map_or(format!("{:?}", cell.fault), plays));
         }
     }

@@ -5,12 +5,12 @@
 //! one, and what is asserted is what is true, never what the code does today.
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use rehang::commands::run;
-use rehang::commands::select::Select;
-use rehang::corpus::Corpus;
-use rehang::pool::{Pool, Workers};
-use rehang::unit::CellAnswer;
 use rehang_judge::Row;
+use rehang_runner::corpus::Corpus;
+use rehang_runner::pool::{Pool, Workers};
+use rehang_runner::run;
+use rehang_runner::select::Selection;
+use rehang_runner::unit::CellAnswer;
 use rehang_scenario::{Arm, Stage, Style};
 use rehang_trace::{Fact, Trace, What, ndjson};
 use std::path::{Path, PathBuf};
@@ -265,22 +265,22 @@ impl Stand {
     /// Runs a cell twice on each stage. All four traces are the same, and so is what they mean.
     fn play(&self, path: &Path, stack: &str, terminal: &str) -> Result<Cell, Failed> {
         let terminal_of = serde_json::from_value(terminal.into())?;
-        let select = Select {
+        let select = Selection {
             scenarios: vec![path.to_owned()],
             strategy: vec![stack.to_owned()],
             terminal: vec![terminal_of],
-            ..Select::default()
+            ..Selection::default()
         };
-        let mut selected = select.select(&[Stage::Sim, Stage::Lockstep], Style::Plain).map_err(|e| e.to_string())?;
+        let mut selected = select.select(&[Stage::Sim, Stage::Lockstep]).map_err(|e| e.to_string())?;
         if !selected.problems.is_empty() {
-            return Err(selected.problems.join("\n").into());
+            return Err(selected.problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n").into());
         }
         for unit in &mut selected.units {
             unit.keep_traces = true;
         }
         let mut cells: Vec<CellAnswer> = Vec::new();
         for _ in 0..2 {
-            let outcome = run::run(&self.pool, &selected.units, false).map_err(|e| e.to_string())?;
+            let outcome = run::run(&self.pool, &selected.units, &|_| {}).map_err(|e| e.to_string())?;
             cells.extend(outcome.cells.into_iter().filter(|cell| cell.arm == Arm::Main));
         }
         let name = format!("{} under {stack} at {terminal}", path.file_stem().unwrap_or_default().display());

@@ -4,5 +4,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    rehang::face::main()
+    rehang::app::main()
 }

@@ -2,17 +2,17 @@
 //!
 //! Invariant: a picture shows what a trace holds; nothing is run again for it.
 
-use crate::commands::CommandError;
-use crate::commands::run::Outcome;
-use crate::commands::select::{BadFile, reading};
-use crate::outputs;
-use crate::report::{is_failure, why};
-use crate::unit::CellAnswer;
-use crate::upstream::row::Row;
+use crate::error::CommandError;
+use crate::shell::reading;
 use rehang_report::{
     About, CellPage, Colour, Detail, Page, Square, Table, Unexpected, Unseen, cast, html, markdown, table,
 };
+use rehang_runner::outputs;
+use rehang_runner::run::Outcome;
+use rehang_runner::select::BadFile;
+use rehang_runner::unit::CellAnswer;
 use rehang_trace::{Trace, ndjson};
+use rehang_upstream::row::Row;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
@@ -44,18 +44,18 @@ pub fn report(
     cells.sort_by_key(|cell| cell.mismatches.is_empty());
     let bad_files = bad_files.iter().map(|bad| Unseen { name: bad.file.clone(), why: bad.errors.join("; ") });
     let broken = outcome.cells.iter().filter(|cell| cell.row.is_none());
-    let broken = broken.map(|cell| Unseen { name: cell.id.clone(), why: why(cell).join("; ") });
+    let broken = broken.map(|cell| Unseen { name: cell.id.clone(), why: cell.why().join("; ") });
     let page = Page {
         title: title.to_owned(),
         command: command.to_owned(),
         ran: outcome.cells.len(),
-        unexpected: outcome.cells.iter().filter(|cell| is_failure(cell)).count(),
+        unexpected: outcome.cells.iter().filter(|cell| cell.is_failure()).count(),
         unseen: bad_files.chain(broken).collect(),
         reading: reading(&outcome.scenarios),
         score: outcome.score.rows(),
         cells,
     };
-    outputs::write(&folder.join("index.html"), html(&page))
+    Ok(outputs::write(&folder.join("index.html"), html(&page))?)
 }
 
 /// Writes `index.html` for rows of real releases: a row a scenario and terminal, a column a release.
@@ -99,7 +99,7 @@ pub fn upstream(folder: &Path, command: &str, rows: &[Row]) -> Result<(), Comman
 /// A folder that cannot be written.
 pub fn page_of(folder: &Path, page: &Table) -> Result<(), CommandError> {
     outputs::folder(folder)?;
-    outputs::write(&folder.join("index.html"), table(page))
+    Ok(outputs::write(&folder.join("index.html"), table(page))?)
 }
 
 fn square(row: &Row) -> Square {
@@ -133,17 +133,17 @@ fn square(row: &Row) -> Square {
 /// # Errors
 /// A file that cannot be written.
 pub fn summary(path: &Path, outcome: &Outcome, bad_files: &[BadFile]) -> Result<(), CommandError> {
-    let unexpected = outcome.cells.iter().filter(|cell| is_failure(cell)).map(|cell| Unexpected {
+    let unexpected = outcome.cells.iter().filter(|cell| cell.is_failure()).map(|cell| Unexpected {
         id: cell.id.clone(),
         outcome: cell.row.as_ref().map_or("–", |row| &row.outcome).to_owned(),
         broken: cell.row.as_ref().map_or_else(String::new, |row| row.broken.join(", ")),
-        why: why(cell).into_iter().next().unwrap_or_default(),
+        why: cell.why().into_iter().next().unwrap_or_default(),
     });
     let bad_files = bad_files.iter().map(|bad| (bad.file.clone(), bad.errors.join("; ")));
     let (unexpected, bad_files): (Vec<_>, Vec<_>) = (unexpected.collect(), bad_files.collect());
     let text = markdown(&outcome.score, &unexpected, outcome.cells.len(), &bad_files);
     let mut file = outputs::append(path)?;
-    file.write_all(text.as_bytes()).map_err(|error| outputs::unwritable(path, &error))
+    Ok(file.write_all(text.as_bytes()).map_err(|error| outputs::unwritable(path, error))?)
 }
 
 /// The bytes of a file's name that a cell's name gets: Linux takes 255.
@@ -173,6 +173,6 @@ fn page(answer: &CellAnswer) -> Option<(Trace, CellPage)> {
     let (_, trace) = ndjson::read(answer.trace.as_deref()?.as_bytes()).ok()?;
     let control = answer.arm == rehang_scenario::Arm::Control;
     let about = About { id: &answer.id, title: &answer.title, mechanism: &answer.mechanism, control };
-    let page = CellPage::new(&about, row, why(answer), &trace);
+    let page = CellPage::new(&about, row, answer.why(), &trace);
     Some((trace, page))
 }

@@ -3,16 +3,18 @@
 //! Invariant: JSON is NDJSON, one object a cell and then one `summary`; colours only where stdout is a terminal
 //! (anstream sees to that and to NO_COLOR).
 
-use crate::commands::run::{Outcome, Where, too_much_lockstep};
-use crate::commands::select::{Selected, quoted, reading};
+use crate::place::Where;
+use crate::shell::{quoted, reading};
 use crate::terminal::{self, fold, hanging};
-use crate::unit::CellAnswer;
 use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
 use rehang_judge::layout::flow;
 use rehang_judge::score::{CONTROL, Scoreboard};
 use rehang_judge::timeline::cut;
+use rehang_runner::run::Outcome;
+use rehang_runner::select::Selected;
+use rehang_runner::unit::CellAnswer;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -69,7 +71,7 @@ impl Report<'_> {
     }
 
     fn failures(&self) -> impl Iterator<Item = &CellAnswer> {
-        self.outcome.cells.iter().filter(|cell| is_failure(cell))
+        self.outcome.cells.iter().filter(|cell| cell.is_failure())
     }
 
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -80,7 +82,7 @@ impl Report<'_> {
         writeln!(out, "{BOLD}Which strategy ends which hang, and which does harm{BOLD:#}")?;
         writeln!(out)?;
         let (shown, others) = in_the_matrix(&self.outcome.score);
-        board(&shown, self.width, out)?;
+        scoreboard(&shown, self.width, out)?;
         if others > 0 {
             let text =
                 format!("and {others} stacks with parameters of their own in single files (`rehang score` shows all)");
@@ -131,7 +133,7 @@ impl Report<'_> {
         }
         let (only, cells) = (self.selected.lockstep_only, self.selected.cells);
         if only > 0 {
-            let over = if too_much_lockstep(self.selected) { " — more than the 5 % that may be" } else { "" };
+            let over = if self.selected.has_too_much_lockstep() { " — more than the 5 % that may be" } else { "" };
             writeln!(out, "lockstep alone: {only} of {cells} cells{over}")?;
         }
         let behaviours = rehang_fakes::behaviours();
@@ -182,9 +184,9 @@ impl Report<'_> {
             let scenario = cell.id.split("::").next().unwrap_or(&cell.id);
             let suite = suites.entry(scenario).or_insert_with(|| TestSuite::new(scenario));
             let mut status = TestCaseStatus::success();
-            if is_failure(cell) {
+            if cell.is_failure() {
                 status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-                status.set_message(why(cell).join("; "));
+                status.set_message(cell.why().join("; "));
                 let timeline = cell.timeline.as_deref().unwrap_or_default().lines();
                 let lines: Vec<String> = timeline.map(|line| cut(line, terminal::REPORT)).collect();
                 status.set_description(lines.join("\n"));
@@ -225,7 +227,7 @@ fn in_the_matrix(score: &Scoreboard) -> (Scoreboard, usize) {
 ///
 /// # Errors
 /// Those of writing.
-pub fn board(score: &Scoreboard, width: usize, out: &mut dyn Write) -> io::Result<()> {
+pub fn scoreboard(score: &Scoreboard, width: usize, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{}", score.grid(width))?;
     let legend = mechanisms(score, width);
     if !legend.is_empty() {
@@ -235,8 +237,8 @@ pub fn board(score: &Scoreboard, width: usize, out: &mut dyn Write) -> io::Resul
 }
 
 /// What the columns of the grid mean.
-fn mechanisms(board: &Scoreboard, width: usize) -> String {
-    let shown: BTreeSet<String> = board.rows().into_iter().map(|row| row.mechanism).collect();
+fn mechanisms(score: &Scoreboard, width: usize) -> String {
+    let shown: BTreeSet<String> = score.rows().into_iter().map(|row| row.mechanism).collect();
     let known = rehang_scenario::mechanism::MECHANISMS.iter().filter(|m| shown.contains(m.id));
     let names: Vec<String> = known.map(|m| format!("{} {}", m.id, m.name)).collect();
     let healthy = shown.iter().any(|id| id.strip_prefix('F').is_some_and(|n| n.parse::<u32>().is_ok()));
@@ -255,19 +257,6 @@ pub fn counted(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-/// Whether a cell is not as expected, for whatever reason.
-pub fn is_failure(cell: &CellAnswer) -> bool {
-    !cell.mismatches.is_empty() || cell.fault.is_some() || cell.differs.is_some()
-}
-
-/// Why a cell is not as expected, a line each.
-pub fn why(cell: &CellAnswer) -> Vec<String> {
-    let mut lines = cell.mismatches.clone();
-    lines.extend(cell.fault.iter().map(|fault| format!("rehang's own fault: {fault}")));
-    lines.extend(cell.differs.iter().map(|d| format!("not the trace of the other stage: {d}")));
-    lines
-}
-
 /// A failure: why, its timeline's head and tail where it is drawn, and the one command that runs it again. The cell's
 /// file is one of `scenarios`, as the command named them.
 ///
@@ -283,7 +272,7 @@ pub fn failure(
     let stage = cell.stage.name();
     let name = hanging(INDENT, &format!("{} on {stage}", cell.id), width);
     writeln!(out, "{BAD}FAIL{BAD:#} {BOLD}{}{BOLD:#}", name.trim())?;
-    for line in why(cell) {
+    for line in cell.why() {
         write!(out, "{}", hanging(INDENT, &line, width))?;
     }
     if let Some(timeline) = cell.timeline.as_deref().filter(|_| drawn) {

@@ -3,9 +3,10 @@
 //! Invariant: nothing is installed by looking.
 
 use super::{Code, CommandError};
-use crate::upstream::agents;
 use clap::Args;
-use rehang_agents::{Source, Wanted};
+use rehang_agents::Source;
+use rehang_upstream::agents;
+use rehang_upstream::error::UpstreamError;
 use serde_json::json;
 use std::io::Write;
 use std::path::PathBuf;
@@ -41,7 +42,7 @@ impl Agents {
             writeln!(out, "{:#}", rehang_agents::schema())?;
             return Ok(Code::Expected);
         }
-        let all = agents::all(agents::own(self.agents.as_ref()))?;
+        let all = agents::all(self.agents.as_deref())?;
         let Some(word) = &self.agent else {
             for agent in &all {
                 let (registry, package) = match &agent.file.source {
@@ -60,9 +61,9 @@ impl Agents {
         };
         let (name, wanted) = word.split_once('@').unwrap_or((word, "all"));
         let agent = agents::named(&all, name)?;
-        let wanted = Wanted::parse(wanted).map_err(|e| CommandError::Usage(format!("{word}: {e}")))?;
+        let wanted = agents::parsed(word, wanted)?;
         let store = agents::store()?;
-        for version in store.pick(agent, &wanted).map_err(agents::of_store)? {
+        for version in store.pick(agent, &wanted).map_err(UpstreamError::from)? {
             let recipe = agent.at(&version);
             let installed = recipe.as_ref().is_ok_and(|recipe| store.has(recipe));
             let cannot = recipe.err().map(|why| why.to_string());

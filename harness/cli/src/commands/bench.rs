@@ -3,18 +3,16 @@
 //! Invariant: wherever it can be, a figure is a ratio of two things measured in turns in one run, so that a noisy
 //! machine slows both. Figures are medians.
 
-use super::run::run;
 use super::select::Select;
 use super::{Code, CommandError};
-use crate::pool::Pool;
-use crate::{fakes, worker, workers};
+use crate::bars::run;
 use clap::Args;
-use rehang_os::Kernel;
-use rehang_scenario::{Scenario, Stage, Style, Terminal};
-use rehang_stage::{
-    Job, Proofs,
-    bare::{self, Bare},
-};
+use rehang_runner::binaries::{fakes, workers};
+use rehang_runner::pool::Pool;
+use rehang_runner::world::world;
+use rehang_scenario::{Scenario, Stage, Terminal};
+use rehang_stage::bare::{self, Bare};
+use rehang_stage::{Job, Proofs, world::World};
 use rehang_trace::{What, ndjson};
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -73,7 +71,7 @@ impl Bench {
             "#,
         )?;
         let fakes = fakes()?;
-        let mut kernel = worker::kernel(Stage::Lockstep, &fakes).map_err(CommandError::Fault)?;
+        let mut world = world(Stage::Lockstep, &fakes)?;
         let argv = rehang_fakes::tool::argv(&[rehang_scenario::Step::Print("hello".into())], "program");
         let floor_of = Bare::new(&fakes, &argv, &[])?;
         let job = Job { proofs: Proofs::Claimed, ..Job::new(&scenario, "none", terminal, 1) };
@@ -104,7 +102,7 @@ impl Bench {
             "#,
         )?;
         let fakes = fakes()?;
-        let mut kernel = worker::kernel(Stage::Lockstep, &fakes).map_err(CommandError::Fault)?;
+        let mut world = world(Stage::Lockstep, &fakes)?;
         let job = Job { proofs: Proofs::Claimed, ..Job::new(&scenario, "watcher@pr3", Terminal::Null, 1) };
         let plan = rehang_scenario::plan::Plan {
             agent: scenario.agent.clone(),
@@ -211,7 +209,7 @@ fn why(out: &mut dyn Write) -> Result<(), CommandError> {
 /// The whole matrix in lockstep, and what memory it took.
 fn matrix(out: &mut dyn Write) -> Result<(), CommandError> {
     let select = Select::default();
-    let selected = select.select(&[Stage::Lockstep], Style::Plain)?;
+    let selected = select.select(&[Stage::Lockstep])?;
     let pool = Pool::new(workers(None)?);
     let selected_kib = peak_kib()?;
     let outcome = run(&pool, &selected.units, true)?;

@@ -4,16 +4,19 @@
 //! and evidence, and every release between them with the reason why it could not be used.
 
 use super::{Code, CommandError};
-use crate::upstream::agents;
-use crate::upstream::bisect::{Next, Search, Seen};
-use crate::upstream::memory::Gate;
-use crate::upstream::plan::{self, Cell};
-use crate::upstream::row::{Row, Verdict};
-use crate::upstream::runner::Runner;
-use crate::upstream::show::said;
+use crate::bars::Install;
+use crate::releases::said;
 use clap::{Args, ValueEnum};
 use rehang_agents::{Version, Wanted};
+use rehang_runner::binaries::{fakes, own_binary};
 use rehang_scenario::Terminal;
+use rehang_upstream::agents;
+use rehang_upstream::bisect::{Next, Search, Seen};
+use rehang_upstream::error::UpstreamError;
+use rehang_upstream::memory::Gate;
+use rehang_upstream::plan::{self, Cell};
+use rehang_upstream::row::{Row, Verdict};
+use rehang_upstream::runner::Runner;
 use serde_json::json;
 use std::io::Write;
 use std::path::PathBuf;
@@ -77,7 +80,7 @@ impl Bisect {
     /// # Errors
     /// Words that do not fit, a registry that cannot be asked, a machine that gives no sandbox.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
-        let all = agents::all(agents::own(self.agents.as_ref()))?;
+        let all = agents::all(self.agents.as_deref())?;
         let agent = agents::named(&all, &self.agent)?;
         let scenarios = plan::scenarios(std::slice::from_ref(&self.scenario), &self.scenarios)?;
         let [named] = scenarios.as_slice() else {
@@ -92,22 +95,19 @@ impl Bisect {
             return Err(CommandError::Usage(format!("{} has {}", named.name, names.join(", "))));
         }
         // before a registry is asked
-        let (rehang, fakes) = (crate::own_binary()?, crate::fakes()?);
+        let (rehang, fakes) = (own_binary()?, fakes()?);
         let store = agents::store()?;
         let (low, high) = if self.good < self.bad { (&self.good, &self.bad) } else { (&self.bad, &self.good) };
         if low == high {
             return Err(CommandError::Usage("good and bad are the same release".to_owned()));
         }
         for end in [low, high] {
-            store.pick(agent, &Wanted::Exact(end.clone())).map_err(agents::of_store)?;
+            store.pick(agent, &Wanted::Exact(end.clone())).map_err(UpstreamError::from)?;
         }
-        let registry = store.versions(agent).map_err(agents::of_store)?;
+        let registry = store.versions(agent).map_err(UpstreamError::from)?;
         let between = |v: &&Version| (v.pre.is_empty() && *v > low && *v < high) || *v == low || *v == high;
         let versions: Vec<Version> = registry.iter().filter(between).cloned().collect();
-        let recipes: Vec<_> = versions
-            .iter()
-            .map(|v| (agent.name().to_owned(), v.clone(), agent.at(v).map_err(|why| why.to_string())))
-            .collect();
+        let recipes: Vec<_> = versions.iter().map(|v| (agent.name().to_owned(), v.clone(), agent.at(v))).collect();
         let cells = plan::cells(&recipes, &scenarios, &[terminal]);
         let runner = Runner {
             store,
@@ -186,9 +186,9 @@ struct Looks<'a> {
 
 impl Looks<'_> {
     fn at(&mut self, at: usize) -> Result<Row, CommandError> {
-        use crate::upstream::runner::Stop;
+        use rehang_upstream::runner::Stop;
         let Some(cell) = self.cells.get(at) else { return Err(CommandError::Fault("no such release".to_owned())) };
-        let bar = agents::Shown::new();
+        let bar = Install::new();
         let row = self.runner.cell(cell, &Gate::of_this_machine(), &bar);
         bar.clear();
         let row = row.map_err(|stop| match stop {
@@ -282,7 +282,7 @@ impl Looks<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::upstream::row::Key;
+    use rehang_upstream::row::Key;
 
     fn row(outcome: Option<&str>, detail: &str) -> Row {
         let key = Key { agent: "a".into(), version: "1.0.0".into(), scenario: "s".into(), terminal: "null".into() };

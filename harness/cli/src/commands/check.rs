@@ -3,8 +3,8 @@
 //! Invariant: one bad file hides no other; the exit code is 2 if there is any.
 
 use super::{Code, CommandError};
-use crate::corpus::{self, Corpus, default_folder};
 use clap::Args;
+use rehang_runner::corpus::{self, Corpus, default_folder};
 use rehang_scenario::problem::Style;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;

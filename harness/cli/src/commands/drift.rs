@@ -3,10 +3,8 @@
 //! Invariant: a cell that could not be recorded or compared is named with its reason and never counts as the same.
 
 use super::{Code, CommandError};
+use crate::bars::Install;
 use crate::report::Format;
-use crate::upstream::agents::{self, Shown};
-use crate::upstream::plan::{self, Cell};
-use crate::upstream::record;
 use clap::Args;
 use indicatif::ProgressBar;
 use rehang_agents::{Installed, Recipe};
@@ -16,8 +14,12 @@ use rehang_drift::{Compared, opencode};
 use rehang_fakes::opencode::engine;
 use rehang_live::{Exit, Outcome, Played, Report};
 use rehang_model_server::{NOT_OFFERED, Script};
+use rehang_runner::binaries::{fakes, own_binary};
 use rehang_scenario::turns::{Response, Turn};
 use rehang_scenario::{Agent, Does, Fault, Person, Scenario, Sees, Span, Terminal};
+use rehang_upstream::agents;
+use rehang_upstream::plan::{self, Cell};
+use rehang_upstream::record;
 use rehang_wire::model::ModelEvent;
 use rehang_wire::model::script::Chunk;
 use serde_json::{Value, json};
@@ -95,7 +97,7 @@ impl Drift {
         }
         let scenarios = plan::scenarios(&filters, &self.scenarios)?;
         // before a registry is asked
-        crate::own_binary()?;
+        own_binary()?;
         let store = agents::store()?;
         let cells = plan::cells(&agents::recipes(&store, &specs)?, &scenarios, &[]);
         let bar =
@@ -104,8 +106,8 @@ impl Drift {
         for cell in chosen(&cells) {
             bar.set_message(cell.key.command());
             let came = match &cell.recipe {
-                Err(why) => Err(Why::Cannot(why.clone())),
-                Ok(recipe) => match store.install(recipe, &Shown::on(&bar)) {
+                Err(why) => Err(Why::Cannot(why.to_string())),
+                Ok(recipe) => match store.install(recipe, &Install::on(&bar)) {
                     Err(error) => return Err(CommandError::Usage(error.to_string())),
                     Ok(installed) => self.cell(cell, recipe, &installed),
                 },
@@ -125,8 +127,8 @@ impl Drift {
             installed,
             terminal: cell.terminal,
             deadline: rehang_live::deadline(&scenario).min(DEADLINE_MAX),
-            rehang: crate::own_binary().map_err(|e| Why::Fault(e.to_string()))?,
-            fakes: crate::fakes().map_err(|e| Why::Fault(e.to_string()))?,
+            rehang: own_binary().map_err(|e| Why::Fault(e.to_string()))?,
+            fakes: fakes().map_err(|e| Why::Fault(e.to_string()))?,
         };
         let mut played = rehang_live::played(&live).map_err(|error| Why::Cannot(error.to_string()))?;
         with_heads(&mut played.turns);
@@ -362,9 +364,9 @@ impl Totals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::upstream::plan::{Named, cells};
-    use rehang_agents::Version;
+    use rehang_agents::{CannotRun, Version};
     use rehang_drift::Difference;
+    use rehang_upstream::plan::{Named, cells};
     use std::sync::Arc;
 
     /// The cells of these releases and of a family of variants.
@@ -374,7 +376,10 @@ mod tests {
         let scenarios: Vec<Named> = family.variants.into_iter().map(named).collect();
         let recipe = |(agent, version): &(&str, &str)| {
             let version = Version::parse(version).unwrap_or_else(|e| panic!("{e}"));
-            ((*agent).to_owned(), version, Err("none is needed".to_owned()))
+            let agent = (*agent).to_owned();
+            // none is needed
+            let none = CannotRun::Incomplete { agent: agent.clone(), version: version.clone(), key: "command" };
+            (agent, version, Err(none))
         };
         cells(&releases.iter().map(recipe).collect(), &scenarios, &[])
     }

@@ -4,12 +4,13 @@
 //! stop, between two rounds.
 
 use super::{Code, CommandError};
-use crate::outputs;
-use crate::pool::Pool;
 use crate::terminal;
-use crate::unit::{Unit, Wanted};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rehang_runner::binaries::workers;
+use rehang_runner::outputs;
+use rehang_runner::pool::Pool;
+use rehang_runner::unit::{Unit, Wanted};
 use rehang_scenario::{Arm, Scenario, Span, Stage};
 use rehang_search::known::{DEFECTS, Defect};
 use rehang_search::side_by_side::{Found, ROUND};
@@ -100,7 +101,7 @@ impl Explore {
         outputs::folder(&self.out)?;
         let pool = match self.stage {
             Searches::Sim => None,
-            Searches::Both => Some(Pool::new(crate::workers(self.jobs)?)),
+            Searches::Both => Some(Pool::new(workers(self.jobs)?)),
         };
         let searched = self.search(pool.as_ref())?;
         let found = &searched.found;
@@ -149,7 +150,7 @@ impl Explore {
             let unit = Unit::of("explored", scenario, &stages, wanted.collect());
             Unit { paranoid: true, steps_max: rehang_search::explore::STEPS, ..unit }
         });
-        let outcome = super::run::run(pool, &units.collect::<Vec<_>>(), true)?;
+        let outcome = crate::bars::run(pool, &units.collect::<Vec<_>>(), true)?;
         for cell in outcome.cells {
             both.cells += usize::from(cell.stage == Stage::Lockstep);
             let Some(fault) = cell.fault.or(cell.differs) else { continue };

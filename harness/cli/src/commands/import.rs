@@ -4,13 +4,12 @@
 //! does something else, that is said and the exit code is 1.
 
 use super::{Code, CommandError};
-use crate::outputs;
-use crate::unit::{self, Unit, Wanted};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rehang_judge::Row;
 use rehang_logs::{End, Format, Imported, LogForm, Options, limits};
-use rehang_os::sim::SimKernel;
+use rehang_runner::outputs;
+use rehang_runner::unit::{self, Unit, Wanted};
 use rehang_scenario::{Arm, Scenario, Stage, to_toml};
 use rehang_trace::{Trace, ndjson};
 use serde_json::json;
@@ -141,7 +140,7 @@ const LARGE_BYTES: u64 = 16 << 20;
 pub fn tried(imported: &Imported) -> Tried {
     let draft = &imported.draft;
     let loaded = rehang_scenario::load("imported.toml", to_toml(&draft.scenario, draft.control.as_ref()).as_bytes());
-    let problems = rehang_scenario::check(&loaded, &crate::catalogue::Strategies::default());
+    let problems = rehang_scenario::check(&loaded, &rehang_runner::catalogue::Strategies::default());
     if loaded.family.is_none() || !problems.is_empty() {
         let why = problems.render(rehang_scenario::Style::Plain);
         return Tried { fault: Some(why), ..Tried::default() };

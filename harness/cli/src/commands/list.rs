@@ -6,7 +6,6 @@ use super::select::Select;
 use super::{Code, CommandError};
 use clap::Args;
 use rehang_scenario::Stage;
-use rehang_scenario::problem::Style;
 use rehang_strategy::catalogue::Value;
 use serde_json::json;
 use std::io::Write;
@@ -28,13 +27,13 @@ impl List {
     /// # Errors
     /// A filter that nothing matches, a file that cannot be read.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
-        let selected = self.select.select(&[Stage::Sim, Stage::Lockstep], Style::Plain)?;
+        let selected = self.select.select(&[Stage::Sim, Stage::Lockstep])?;
         for problem in &selected.problems {
             complain!("{problem}");
         }
         let mut lines: Vec<String> = match self.files {
             true => {
-                let line = |unit: &crate::unit::Unit| {
+                let line = |unit: &rehang_runner::unit::Unit| {
                     format!("{:<44} {:<4} {}", unit.name, unit.main.mechanism, unit.main.title)
                 };
                 selected.units.iter().map(line).collect()

@@ -2,15 +2,14 @@
 //!
 //! Invariant: bounded in count, seeded, and loud: the first finding ends it with the input that shows it.
 
-use super::run::{Where, run};
 use super::select::Select;
 use super::{Code, CommandError};
-use crate::pool::Pool;
-use crate::workers;
+use crate::bars::run;
+use crate::place::Where;
 use clap::Args;
 use rehang_logs::Format;
-use rehang_os::linux::machine;
-use rehang_scenario::problem::Style;
+use rehang_runner::binaries::{own_binary, workers};
+use rehang_runner::pool::Pool;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
@@ -40,7 +39,7 @@ impl Determinism {
     /// A filter that nothing matches; workers that cannot be started.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
         self.stage.is_of_cells(&self.select.filter)?;
-        let mut selected = self.select.select(self.stage.stages(), Style::Plain)?;
+        let mut selected = self.select.select(self.stage.stages())?;
         selected.units.iter_mut().for_each(|unit| unit.paranoid = self.paranoid);
         let mut hashes: BTreeMap<String, String> = BTreeMap::new();
         let (mut cells, mut differ, mut faults) = (0_u64, 0_u64, 0_u64);
@@ -92,7 +91,7 @@ impl Determinism {
 
 /// Processes that burn a core each, at the lowest priority but one; they end with this process's stdin pipe to them.
 fn busy_loops(count: usize) -> Result<Vec<Child>, CommandError> {
-    let exe = crate::own_binary()?;
+    let exe = own_binary()?;
     let start = |_| Command::new(&exe).arg(BUSY_ARG).stdin(Stdio::piped()).spawn();
     (0..count).map(start).collect::<std::io::Result<_>>().map_err(|error| CommandError::Fault(machine::start(&error)))
 }
@@ -158,8 +157,8 @@ impl Fuzz {
     /// What inputs are made of, and what is fed with them.
     fn target(&self) -> Result<(Vec<Vec<u8>>, Feed), CommandError> {
         if self.target == "scenario" {
-            let files = crate::corpus::files(&crate::corpus::default_folder())?;
-            let corpus = files.iter().map(|path| crate::corpus::read(path)).collect::<Result<_, _>>()?;
+            let files = rehang_runner::corpus::files(&rehang_runner::corpus::default_folder())?;
+            let corpus = files.iter().map(|path| rehang_runner::corpus::read(path)).collect::<Result<_, _>>()?;
             return Ok((corpus, Box::new(rehang_scenario::fuzz::one)));
         }
         let Some(format) = self.target.strip_prefix("import-").and_then(Format::named) else {

@@ -4,11 +4,13 @@
 //! folder has to be removed or restored by those who use it.
 
 use super::{Code, CommandError};
-use crate::corpus::Corpus;
-use crate::fakes;
 use clap::Args;
-use rehang_fakes::stand_in::StandIn;
-use rehang_scenario::{Scenario, file::Variant};
+use rehang_fakes::real::stand_in::StandIn;
+use rehang_runner::binaries::fakes;
+use rehang_runner::corpus::Corpus;
+use rehang_runner::unit::variant_name;
+use rehang_scenario::Scenario;
+use rehang_scenario::file::Variant;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::PathBuf;
@@ -76,7 +78,7 @@ impl Path {
             return Err(CommandError::Usage(format!("{} is not right", self.scenario)));
         }
         let all = corpus.families.iter().flat_map(|family| family.variants.iter().map(move |v| (family, v)));
-        let all: Vec<(String, &Variant)> = all.map(|(family, v)| (named(&family.name, &v.name), v)).collect();
+        let all: Vec<(String, &Variant)> = all.map(|(family, v)| (variant_name(&family.name, &v.name), v)).collect();
         let whole = |name: &String| is_file || *name == self.scenario || name.split('[').next() == Some(&self.scenario);
         let mut found: Vec<&(String, &Variant)> = all.iter().filter(|(name, _)| whole(name)).collect();
         if found.is_empty() {
@@ -105,11 +107,6 @@ impl Path {
         };
         Ok((name.clone(), scenario))
     }
-}
-
-/// A variant's whole name: `question/releases[1.3.2]`.
-pub fn named(family: &str, variant: &str) -> String {
-    if variant.is_empty() { family.to_owned() } else { format!("{family}[{variant}]") }
 }
 
 /// The folder in rehang's cache for this content.

@@ -3,17 +3,18 @@
 //! Invariant: what is printed was run. The small scenario was found on the simulated kernel and then played on real
 //! processes; where the two differ, that is said and the exit code is 70.
 
-use super::run::{Where, run};
 use super::select::Select;
 use super::{Code, CommandError};
-use crate::corpus::{self, default_folder};
-use crate::outputs;
-use crate::pool::Pool;
-use crate::workers;
+use crate::bars::run;
+use crate::place::Where;
 use anstyle::{AnsiColor, Style};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use rehang_judge::Outcome;
+use rehang_runner::binaries::workers;
+use rehang_runner::corpus::{self, default_folder};
+use rehang_runner::outputs;
+use rehang_runner::pool::Pool;
 use rehang_scenario::{Invariant, Scenario, Span, load};
 use rehang_search::file::{Did, Written, dids, write as write_file};
 use rehang_search::{Case, Limits, Property, Shrunk, shrink};
@@ -352,26 +353,26 @@ fn store(path: Option<&Path>, text: &str) -> Result<(PathBuf, Option<tempfile::T
 /// Plays all cells of a file on sim and on real processes; what is not as the file says.
 fn on_real_processes(file: &Path, report: Option<&Path>) -> Result<Vec<String>, CommandError> {
     let select = Select { scenarios: vec![file.to_owned()], ..Select::default() };
-    let mut selected = select.select(Where::Both.stages(), rehang_scenario::Style::Plain)?;
+    let mut selected = select.select(Where::Both.stages())?;
     selected.units.iter_mut().for_each(|unit| unit.keep_traces = report.is_some());
     rehang_stage::worker::adopt_orphans();
     let outcome = run(&Pool::new(workers(None)?), &selected.units, true)?;
     if let Some(folder) = report {
         let title = selected.units.first().map(|unit| unit.main.title.clone()).unwrap_or_default();
-        crate::pictures::report(folder, &title, &super::run::command_line(), &outcome, &selected.bad_files)?;
+        crate::pictures::report(folder, &title, &crate::shell::command_line(), &outcome, &selected.bad_files)?;
     }
-    let bad = outcome.cells.iter().filter(|cell| !crate::report::why(cell).is_empty());
-    let lines = bad.map(|cell| format!("{}: {}", cell.id, crate::report::why(cell).join("; ")));
-    Ok(selected.problems.iter().cloned().chain(lines).collect())
+    let bad = outcome.cells.iter().filter(|cell| !cell.why().is_empty());
+    let lines = bad.map(|cell| format!("{}: {}", cell.id, cell.why().join("; ")));
+    Ok(selected.problems.iter().map(ToString::to_string).chain(lines).collect())
 }
 
 /// The first difference of a case between sim and lockstep.
 fn differs(pool: &Pool, case: &Case) -> Option<String> {
-    use crate::unit::{Unit, Wanted};
+    use rehang_runner::unit::{Unit, Wanted};
     let expect = case.scenario.expect.first()?.clone();
     let cell = Wanted { id: "case".to_owned(), strategy: case.stack.clone(), arm: rehang_scenario::Arm::Main, expect };
     let unit = Unit::of("case", &case.scenario, Where::Both.stages(), vec![cell]);
-    pool.submit::<Unit, crate::unit::Answer>(&unit).ok()?.cells.into_iter().find_map(|cell| cell.differs)
+    pool.submit::<Unit, rehang_runner::unit::Answer>(&unit).ok()?.cells.into_iter().find_map(|cell| cell.differs)
 }
 
 /// Whether the same stack does the same in both; how long it takes, and how a hang is proved, do not count.

@@ -2,27 +2,26 @@
 //!
 //! Invariant: what is printed is in the order of the cells' names, whatever order they ran in.
 
-use super::select::{Select, Selected, quoted};
+use super::select::Select;
 use super::{Code, CommandError};
-use crate::outputs;
+use crate::bars::run;
 use crate::pictures;
-use crate::pool::{Pool, PoolError};
+use crate::place::Where;
 use crate::report::{Format, Report, counted};
-use crate::supervise::tree;
+use crate::shell::command_line;
 use crate::terminal;
-use crate::unit::{Answer, CellAnswer, Unit};
-use crate::workers;
-use clap::{Args, ValueEnum};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use rehang_judge::score::Scoreboard;
-use rehang_scenario::Stage;
+use clap::Args;
+use rehang_runner::binaries::workers;
+use rehang_runner::outputs;
+use rehang_runner::pool::Pool;
+use rehang_runner::run::Outcome;
+use rehang_runner::select::Selected;
+use rehang_runner::tree;
+use rehang_runner::unit::CellAnswer;
 use rehang_scenario::problem::Style;
-use rehang_stage::threads::side_by_side;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Runs cells and says whether they are as expected.
 #[derive(Debug, Clone, Args)]
@@ -70,69 +69,6 @@ pub fn at_least_one(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Where cells run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Where {
-    /// Personas and a model of the kernel in one process.
-    Sim,
-    /// Real processes in virtual time.
-    Lockstep,
-    /// Both, and the traces are compared.
-    Both,
-    /// Real releases on the wall clock.
-    Live,
-}
-
-impl Where {
-    /// The word that the command line uses.
-    pub fn name(self) -> &'static str {
-        match self {
-            Where::Sim => "sim",
-            Where::Lockstep => "lockstep",
-            Where::Both => "both",
-            Where::Live => "live",
-        }
-    }
-
-    /// Whether cells run there; of real releases another command runs them.
-    ///
-    /// # Errors
-    /// Which command.
-    pub fn is_of_cells(self, filter: &[String]) -> Result<(), CommandError> {
-        if self != Where::Live {
-            return Ok(());
-        }
-        let filter: String = filter.iter().map(|word| format!(" {word}")).collect();
-        Err(CommandError::Usage(format!(
-            "a real release stands on the stage `live`, and no strategy beside it: name the release with \
-             `rehang upstream AGENT@VERSION{filter}`, for example `rehang upstream opencode@latest{filter}`"
-        )))
-    }
-
-    /// The stages.
-    pub fn stages(self) -> &'static [Stage] {
-        match self {
-            Where::Sim => &[Stage::Sim],
-            Where::Lockstep => &[Stage::Lockstep],
-            Where::Both => &[Stage::Sim, Stage::Lockstep],
-            Where::Live => &[Stage::Live],
-        }
-    }
-}
-
-/// What a run gave.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    /// All cells, in the order of their names.
-    pub cells: Vec<CellAnswer>,
-    /// The scoreboard.
-    pub score: Scoreboard,
-    /// How long it took, in real milliseconds.
-    pub wall_ms: u64,
-    /// The scenario files as the command named them, for commands that are to find its cells again.
-    pub scenarios: Vec<PathBuf>,
-}
-
 impl Run {
     /// Runs, prints, and says how it went.
     ///
@@ -142,14 +78,14 @@ impl Run {
         self.stage.is_of_cells(&self.select.filter)?;
         let color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
         let style = if color { Style::Colour } else { Style::Plain };
-        let mut selected = self.select.select(self.stage.stages(), style)?;
+        let mut selected = self.select.select(self.stage.stages())?;
         for unit in &mut selected.units {
             unit.keep_traces = self.traces.is_some() || self.report.is_some();
             unit.paranoid = self.paranoid;
             unit.begin = rehang_scenario::VTime(self.begin);
         }
-        for problem in &selected.problems {
-            complain!("{problem}");
+        for problems in &selected.problems {
+            complain!("{}", problems.render(style));
         }
         self.try_outputs()?;
         rehang_stage::worker::adopt_orphans();
@@ -189,7 +125,7 @@ impl Run {
         for folder in self.traces.iter().chain(&self.report) {
             outputs::folder(folder)?;
         }
-        self.summary.as_deref().map_or(Ok(()), |file| outputs::append(file).map(drop))
+        self.summary.as_deref().map_or(Ok(()), |file| Ok(outputs::append(file).map(drop)?))
     }
 
     /// Writes what is to be written; what cannot be is no reason to leave out the rest.
@@ -208,69 +144,8 @@ impl Run {
     }
 }
 
-/// The command as it was given, quoted for a shell.
-pub fn command_line() -> String {
-    let words = std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));
-    std::iter::once("rehang".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
-}
-
 /// How long participants of a worker that broke off may take to end.
 const CLEAN_WITHIN: Duration = Duration::from_secs(5);
-
-/// Runs units on all workers of a pool.
-///
-/// # Errors
-/// A worker that cannot be started.
-pub fn run(pool: &Pool, units: &[Unit], progress: bool) -> Result<Outcome, CommandError> {
-    let began = Instant::now();
-    let total: u64 = units.iter().map(|unit| (unit.cells.len() * unit.stages.len()) as u64).sum();
-    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
-    bar.set_style(
-        ProgressStyle::with_template("{elapsed:>4} [{bar:16}] {pos}/{len} cells {wide_msg}")
-            .unwrap_or_else(|_| ProgressStyle::default_bar()),
-    );
-    if !progress || !std::io::stderr().is_terminal() {
-        bar.set_draw_target(ProgressDrawTarget::hidden());
-    }
-    let next = AtomicUsize::new(0);
-    let room = Vec::with_capacity(usize::try_from(total).unwrap_or(0));
-    let gathered = Mutex::new(Outcome { cells: room, ..Outcome::default() });
-    let unstarted: Mutex<Option<PoolError>> = Mutex::new(None);
-    side_by_side(pool.jobs().min(units.len()), || {
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(unit) = units.get(at) else { break };
-            bar.set_message(unit.name.clone());
-            let answer = pool.submit::<_, Answer>(unit);
-            bar.inc((unit.cells.len() * unit.stages.len()) as u64);
-            let mut all = gathered.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            match answer {
-                Ok(answer) => {
-                    all.score.merge(&answer.score);
-                    all.cells.extend(answer.cells);
-                }
-                // what one unit does not get none does: it is said once, and not of every cell
-                Err(error @ PoolError::Start(_)) => {
-                    *unstarted.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(error);
-                    next.store(units.len(), Ordering::Relaxed);
-                }
-                Err(error) => all.cells.extend(crate::unit::broke(unit, &error.to_string())),
-            }
-        }
-    });
-    bar.finish_and_clear();
-    if let Some(error) = unstarted.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
-        return Err(error.into());
-    }
-    let mut outcome = gathered.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    outcome.wall_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    outcome.cells.sort_by(|a, b| (&a.id, stage_of(a)).cmp(&(&b.id, stage_of(b))));
-    Ok(outcome)
-}
-
-fn stage_of(cell: &CellAnswer) -> &str {
-    cell.row.as_ref().map_or("", |row| row.stage.as_str())
-}
 
 /// The exit code.
 pub fn code(selected: &Selected, outcome: &Outcome, whole: bool) -> Code {
@@ -287,15 +162,10 @@ pub fn code(selected: &Selected, outcome: &Outcome, whole: bool) -> Code {
             _ => Code::Expected,
         });
     }
-    if whole && too_much_lockstep(selected) {
+    if whole && selected.has_too_much_lockstep() {
         code = code.max(Code::Unexpected);
     }
     code
-}
-
-/// Whether more than 5 % of the cells run in lockstep alone.
-pub fn too_much_lockstep(selected: &Selected) -> bool {
-    selected.lockstep_only * 20 > selected.cells
 }
 
 fn write_traces(folder: &std::path::Path, cells: &[CellAnswer]) -> Result<(), CommandError> {

@@ -3,17 +3,11 @@
 //! Invariant: a filter that selects nothing is an error that says what there is.
 
 use super::CommandError;
-use crate::catalogue::Strategies;
-use crate::corpus::{self, Corpus, default_folder};
-use crate::unit::{Unit, units};
+use crate::shell::reading;
 use clap::Args;
-use rehang_scenario::cells::{Catalogue, CellId, Cells, cells};
-use rehang_scenario::file::Family;
-use rehang_scenario::problem::{Problem, Problems, Style};
+use rehang_runner::select::{SelectError, Selected, Selection};
 use rehang_scenario::{Stage, Terminal};
-use serde::Serialize;
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Which cells.
 #[derive(Debug, Clone, Default, Args)]
@@ -41,65 +35,6 @@ pub struct Select {
     pub scenarios: Vec<PathBuf>,
 }
 
-/// What was selected, and what the matrix leaves out.
-#[derive(Debug, Default)]
-pub struct Selected {
-    /// The work.
-    pub units: Vec<Unit>,
-    /// How many scenarios (files).
-    pub scenarios: usize,
-    /// How many cells on one stage.
-    pub cells: usize,
-    /// How many of them run in lockstep alone.
-    pub lockstep_only: usize,
-    /// What the matrix leaves out, counted by reason.
-    pub left_out: BTreeMap<String, usize>,
-    /// Files that are not right, rendered.
-    pub problems: Vec<String>,
-    /// The same files, for reports.
-    pub bad_files: Vec<BadFile>,
-}
-
-/// A file that is not right: its cells are in no run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct BadFile {
-    /// Its path.
-    pub file: String,
-    /// What is wrong with it: `line 3: unknown key`.
-    pub errors: Vec<String>,
-    /// The same with lines, carets and help, without colours.
-    #[serde(skip)]
-    pub text: String,
-}
-
-impl BadFile {
-    fn of(path: &Path, problems: &Problems) -> BadFile {
-        let line = |problem: &Problem| {
-            let text = format!("line {}: {}", problems.source.line(problem.span.start), problem.message);
-            rehang_judge::timeline::cut(&text, 400)
-        };
-        BadFile {
-            file: path.display().to_string(),
-            errors: problems.list.iter().map(line).collect(),
-            text: problems.render(Style::Plain),
-        }
-    }
-}
-
-/// The words that make a command read these scenario files, a blank before them; empty where none were named.
-pub fn reading(scenarios: &[PathBuf]) -> String {
-    scenarios.iter().map(|path| format!(" --scenarios {}", quoted(&path.display().to_string()))).collect()
-}
-
-/// A word for a shell, quoted where it must be.
-pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=@,:+".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
-}
-
 fn terminal(word: &str) -> Result<Terminal, String> {
     serde_json::from_value(word.into()).map_err(|_| format!("one of {}", Terminal::ALL.map(Terminal::name).join(", ")))
 }
@@ -116,108 +51,43 @@ impl Select {
     /// # Errors
     /// A path that cannot be read.
     pub fn paths(&self) -> Result<Vec<PathBuf>, CommandError> {
-        let folders = if self.scenarios.is_empty() { vec![default_folder()] } else { self.scenarios.clone() };
-        let mut paths = Vec::new();
-        for path in folders {
-            paths.extend(corpus::paths(&path)?);
-        }
-        if paths.is_empty() {
-            let named: Vec<_> = self.scenarios.iter().map(|path| path.display().to_string()).collect();
-            return Err(CommandError::Usage(format!("no scenario file (*.toml) in {}", named.join(", "))));
-        }
-        Ok(paths)
+        self.selection().paths().map_err(|error| self.explained(error))
     }
 
     /// Reads the files and picks the cells.
     ///
     /// # Errors
     /// A path that cannot be read; a filter that nothing matches.
-    pub fn select(&self, stages: &[Stage], style: Style) -> Result<Selected, CommandError> {
-        let mut selected = Selected::default();
-        let corpus = Corpus::read(&self.paths()?);
-        selected.problems = corpus.broken.iter().map(|(_, problems)| problems.render(style)).collect();
-        selected.bad_files = corpus.broken.iter().map(|(path, problems)| BadFile::of(path, problems)).collect();
-        let (k, n) = self.shard.unwrap_or((1, 1));
-        let mut counter = 0;
-        // the whole name of a cell names its stack too, though no matrix may have it
-        let of_cells = self.filter.iter().filter_map(|filter| Some(filter.parse::<CellId>().ok()?.strategy));
-        let catalogue = Strategies { named: self.strategy.iter().cloned().chain(of_cells).collect() };
-        for pattern in &self.strategy {
-            if let Err(unknown) = catalogue.resolve(pattern) {
-                return Err(CommandError::Usage(format!("--strategy '{pattern}': {}", unknown.message)));
-            }
-        }
-        for family in &corpus.families {
-            let all = cells(family, &catalogue);
-            let wanted = all.cells.iter().filter(|cell| {
-                let name = cell.id.to_string();
-                // the whole name of a cell means that cell alone, though others' names begin with it
-                let named = |filter: &String| match self.exact || filter.parse::<CellId>().is_ok() {
-                    true => name == *filter || cell.id.scenario == *filter,
-                    false => name.contains(filter.as_str()) || cell.scenario.mechanism == *filter,
-                };
-                let stack = |pattern: &String| catalogue.matches(pattern, &cell.id.strategy);
-                (self.filter.is_empty() || self.filter.iter().any(named))
-                    && (self.strategy.is_empty() || self.strategy.iter().any(stack))
-                    && (self.terminal.is_empty() || self.terminal.contains(&cell.id.terminal))
-                    && (self.seeds.is_empty() || self.seeds.contains(&cell.id.seed))
-            });
-            let found = units(family, wanted, stages);
-            if !found.is_empty() {
-                selected.scenarios += 1;
-                count_left_out(family, &all, &mut selected.left_out);
-            }
-            for unit in found {
-                counter += 1;
-                if counter % n == k - 1 {
-                    selected.cells += unit.cells.len();
-                    let alone = unit.main.stages.as_ref().is_some_and(|s| s.only == [Stage::Lockstep]);
-                    selected.lockstep_only += if alone { unit.cells.len() } else { 0 };
-                    selected.units.push(unit);
-                }
-            }
-        }
-        if selected.units.is_empty() && selected.problems.is_empty() && self.shard.is_none() {
-            return Err(CommandError::Usage(self.nothing_of(&corpus)));
-        }
-        // longest first would be best, but a run must not depend on measured times: by count is near enough
-        selected.units.sort_by_key(|unit| std::cmp::Reverse(unit.cells.len()));
-        selected.units.retain(|unit| !unit.stages.is_empty());
-        Ok(selected)
+    pub fn select(&self, stages: &[Stage]) -> Result<Selected, CommandError> {
+        self.selection().select(stages).map_err(|error| self.explained(error))
     }
 
-    /// That nothing of a corpus is meant, and what there is.
-    fn nothing_of(&self, corpus: &Corpus) -> String {
+    fn selection(&self) -> Selection {
+        let Select { filter, strategy, terminal, seeds, exact, shard, scenarios } = self.clone();
+        Selection { filter, strategy, terminal, seeds, exact, shard, scenarios }
+    }
+
+    /// An error in this command's words.
+    fn explained(&self, error: SelectError) -> CommandError {
+        CommandError::Usage(match error {
+            SelectError::Io(error) => return error.into(),
+            SelectError::NoFile(_) => error.to_string(),
+            SelectError::Strategy { .. } => format!("--strategy {error}"),
+            SelectError::Nothing { files, scenarios } => self.nothing(files, scenarios),
+        })
+    }
+
+    /// That nothing of these files is meant, and what there is.
+    fn nothing(&self, files: usize, scenarios: usize) -> String {
         let filters = self.filter.iter().map(|word| format!(" '{word}'"));
         let words: String = filters.chain(self.strategy.iter().map(|stack| format!(" --strategy '{stack}'"))).collect();
-        let variants: usize = corpus.families.iter().map(|family| family.variants.len()).sum();
         let own = match self.scenarios.is_empty() {
             true => "; of a scenario file of your own, say `--scenarios FILE`",
             false => "",
         };
         format!(
-            "no cell matches{words}; `rehang list{}` names all there are, in {} files ({variants} scenarios){own}",
+            "no cell matches{words}; `rehang list{}` names all there are, in {files} files ({scenarios} scenarios){own}",
             reading(&self.scenarios),
-            corpus.families.len(),
         )
-    }
-}
-
-/// Counts by reason what a file and the seats of its agents leave out.
-fn count_left_out(family: &Family, all: &Cells<'_>, left_out: &mut BTreeMap<String, usize>) {
-    for skipped in &all.skipped {
-        *left_out.entry(skipped.because.to_owned()).or_default() += 1;
-    }
-    if !all.uncovered.is_empty() {
-        *left_out.entry("no rule of the file speaks of a stack that was named".to_owned()).or_default() +=
-            all.uncovered.len();
-    }
-    for variant in &family.variants {
-        for entry in rehang_strategy::all() {
-            if let Err(reason) = rehang_strategy::fits(entry, &variant.scenario.agent) {
-                let count = variant.scenario.terminals.len() * variant.scenario.seeds.len();
-                *left_out.entry(reason).or_default() += count;
-            }
-        }
     }
 }

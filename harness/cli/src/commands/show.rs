@@ -3,18 +3,17 @@
 //! Invariants: no line of a timeline is wider than the terminal, or than 80 columns where there is none; a replay runs
 //! the cell that the trace's header names and compares every event.
 
-use super::run::{Where, code};
+use super::run::code;
 use super::select::Select;
 use super::{Code, CommandError};
-use crate::outputs;
-use crate::pool::Pool;
-use crate::report::why;
+use crate::place::Where;
 use crate::terminal::{self, fold};
-use crate::unit::CellAnswer;
-use crate::workers;
 use clap::Args;
 use rehang_judge::timeline;
-use rehang_scenario::problem::Style;
+use rehang_runner::binaries::workers;
+use rehang_runner::outputs;
+use rehang_runner::pool::Pool;
+use rehang_runner::unit::CellAnswer;
 use rehang_trace::ndjson;
 use std::io::{BufReader, Write};
 use std::path::PathBuf;
@@ -53,12 +52,12 @@ impl Show {
             return Err(CommandError::Usage("which cell? `rehang list` names them all".to_owned()));
         }
         self.stage.is_of_cells(&self.select.filter)?;
-        let mut selected = self.select.select(self.stage.stages(), Style::Plain)?;
+        let mut selected = self.select.select(self.stage.stages())?;
         for unit in &mut selected.units {
             unit.keep_traces = true;
         }
         let pool = Pool::new(workers(None)?);
-        let outcome = super::run::run(&pool, &selected.units, true)?;
+        let outcome = crate::bars::run(&pool, &selected.units, true)?;
         if let Some(file) = &self.cast {
             write_cast(file, &outcome.cells)?;
             return Ok(code(&selected, &outcome, false));
@@ -78,7 +77,7 @@ impl Show {
 /// A cell in lines of at most `width` columns: its name, its timeline, how it ends.
 fn shown(cell: &CellAnswer, width: usize) -> String {
     let Some(row) = &cell.row else {
-        return fold(&format!("{}: {}", cell.id, why(cell).join("; ")), width);
+        return fold(&format!("{}: {}", cell.id, cell.why().join("; ")), width);
     };
     let mut out = fold(&format!("{} on {}", cell.id, row.stage), width);
     out.push('\n');
@@ -96,7 +95,7 @@ fn shown(cell: &CellAnswer, width: usize) -> String {
     ];
     let words: String = words.into_iter().flatten().collect();
     out.push_str(&fold(&format!("{} after {} ms of virtual time{words}", row.outcome, row.virtual_ms), width));
-    for line in why(cell) {
+    for line in cell.why() {
         out.push_str(&fold(&format!("NOT as expected: {line}"), width));
     }
     out.push('\n');
@@ -109,10 +108,10 @@ fn write_cast(file: &std::path::Path, cells: &[CellAnswer]) -> Result<(), Comman
         let what = format!("a recording is of one cell, and these are {}; name one with --exact", cells.len());
         return Err(CommandError::Usage(what));
     };
-    let trace = cell.trace.as_deref().ok_or_else(|| CommandError::Fault(why(cell).join("; ")))?;
+    let trace = cell.trace.as_deref().ok_or_else(|| CommandError::Fault(cell.why().join("; ")))?;
     let (_, trace) = ndjson::read(trace.as_bytes()).map_err(|e| CommandError::Fault(e.to_string()))?;
     let text = rehang_report::cast(&trace, &cell.id);
-    outputs::write(file, text)
+    Ok(outputs::write(file, text)?)
 }
 
 /// Runs the cell of a trace again.
@@ -140,12 +139,12 @@ impl Replay {
         let stage = if header.stage == "sim" { Where::Sim } else { Where::Lockstep };
         let select =
             Select { filter: vec![id.clone()], exact: true, scenarios: self.scenarios.clone(), ..Select::default() };
-        let mut selected = select.select(stage.stages(), Style::Plain)?;
+        let mut selected = select.select(stage.stages())?;
         for unit in &mut selected.units {
             unit.keep_traces = true;
         }
         let pool = Pool::new(workers(Some(1))?);
-        let outcome = super::run::run(&pool, &selected.units, false)?;
+        let outcome = crate::bars::run(&pool, &selected.units, false)?;
         let again = outcome.cells.first().and_then(|cell| cell.trace.as_deref());
         let again = again.ok_or_else(|| CommandError::Fault(format!("{id} gave no trace")))?;
         let (_, again) = ndjson::read(again.as_bytes()).map_err(|e| CommandError::Fault(e.to_string()))?;

@@ -3,9 +3,9 @@
 //! Invariant: the exit code is the command's own where it ended by itself, whatever the strategy thinks of it.
 
 use super::CommandError;
-use crate::supervise::{CANNOT_RUN, NOT_FOUND, Order, SuperviseError, supervise};
 use clap::Args;
 use rehang_scenario::Span;
+use rehang_supervise::{CANNOT_RUN, NOT_FOUND, Order, SuperviseError, supervise};
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process::ExitCode;

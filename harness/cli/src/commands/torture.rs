@@ -5,9 +5,10 @@
 //! internal error.
 
 use super::{Code, CommandError};
-use crate::outputs;
-use crate::pool::{Pool, PoolError};
 use clap::Args;
+use rehang_runner::binaries::workers;
+use rehang_runner::outputs;
+use rehang_runner::pool::{Pool, PoolError};
 use rehang_scenario::{Span, Stage};
 use rehang_search::torture::{Answer, Breach, Found, Order, Tally, orders};
 use std::collections::BTreeMap;
@@ -59,7 +60,7 @@ impl Torture {
     /// A folder that cannot be written; this binary cannot be found.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
         outputs::folder(&self.out)?;
-        let pool = Pool::new(crate::workers(self.jobs)?);
+        let pool = Pool::new(workers(self.jobs)?);
         let began = Instant::now();
         let (found, scenarios) = self.play(&pool, began);
         self.write(&pool, &found, out)?;

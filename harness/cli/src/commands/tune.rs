@@ -247,7 +247,7 @@ impl Tuned<'_> {
         });
         Table {
             title: format!("{} under {}", self.tune.param, self.tune.strategy),
-            command: super::run::command_line(),
+            command: crate::shell::command_line(),
             summary: self.summary(),
             plot: Some(Plot {
                 title: "the longest time to an end against what is harmed".to_owned(),

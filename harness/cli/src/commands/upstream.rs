@@ -4,20 +4,22 @@
 //! the cells, whatever order they ran in.
 
 use super::{Code, CommandError};
+use crate::bars::Install;
 use crate::pictures;
+use crate::releases::{Shown, said};
 use crate::report::Format;
-use crate::upstream::agents::{self, Shown as Bar};
-use crate::upstream::baseline::compare;
-use crate::upstream::plan::{self, Cell};
-use crate::upstream::results::{self, Results, Rows};
-use crate::upstream::row::Row;
-use crate::upstream::runner::{Runner, Stop, Watch};
-use crate::upstream::show::{Shown, said};
-use crate::upstream::table::markdown;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use rehang_agents::Version;
+use rehang_agents::{Progress, Version};
+use rehang_runner::binaries::{fakes, own_binary};
 use rehang_scenario::Terminal;
+use rehang_upstream::agents;
+use rehang_upstream::baseline::compare;
+use rehang_upstream::plan::{self, Cell};
+use rehang_upstream::results::{self, Results, Rows};
+use rehang_upstream::row::Row;
+use rehang_upstream::runner::{Runner, Stop, Watch};
+use rehang_upstream::table::markdown;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -119,7 +121,7 @@ impl Upstream {
     /// # Errors
     /// Words that do not fit, a registry that cannot be asked, a machine that gives no sandbox.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
-        let all = agents::all(agents::own(self.agents.as_ref()))?;
+        let all = agents::all(self.agents.as_deref())?;
         let (specs, filters) = agents::specs(&all, &self.words, self.since.as_ref())?;
         if specs.is_empty() {
             return match (&self.table, filters.is_empty()) {
@@ -132,7 +134,7 @@ impl Upstream {
             };
         }
         // before a registry is asked
-        let (rehang, fakes) = (crate::own_binary()?, crate::fakes()?);
+        let (rehang, fakes) = (own_binary()?, fakes()?);
         let before = self.baseline.as_ref().map(|path| results::read(path)).transpose().map_err(usage)?;
         let scenarios = plan::scenarios(&filters, &self.scenarios)?;
         let store = agents::store()?;
@@ -167,7 +169,7 @@ impl Upstream {
             self.write_table()?;
         }
         if let Some(folder) = &self.report {
-            pictures::upstream(folder, &super::run::command_line(), &rows)?;
+            pictures::upstream(folder, &crate::shell::command_line(), &rows)?;
         }
         if let Some(stop) = stop {
             return Err(CommandError::Usage(stop));
@@ -194,13 +196,14 @@ fn usage(error: std::io::Error) -> CommandError {
 /// Takes rows up as they come: into the results file, onto the screen.
 struct Keeper {
     bar: ProgressBar,
+    install: Install,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
     results: Option<Results>,
-    rows: BTreeMap<(crate::upstream::row::Key, String), Row>,
+    rows: BTreeMap<(rehang_upstream::row::Key, String), Row>,
     faults: Vec<String>,
     stop: Option<String>,
 }
@@ -215,7 +218,7 @@ impl Keeper {
         }
         let kept = results.as_ref().map(|results| results.rows.clone()).unwrap_or_default();
         let rows = kept.into_values().map(|row| ((row.key(), row.of.clone()), row)).collect();
-        Keeper { bar, state: Mutex::new(State { results, rows, ..State::default() }) }
+        Keeper { install: Install::on(&bar), bar, state: Mutex::new(State { results, rows, ..State::default() }) }
     }
 
     fn has(&self, cell: &Cell) -> bool {
@@ -254,7 +257,7 @@ impl Watch for Keeper {
         self.bar.inc(1);
     }
 
-    fn progress(&self) -> Bar {
-        Bar::on(&self.bar)
+    fn progress(&self) -> &dyn Progress {
+        &self.install
     }
 }

@@ -4,20 +4,16 @@
 
 use super::select::Select;
 use super::{Code, CommandError};
-use crate::corpus::Corpus;
-use crate::fakes;
-use crate::wrapper::{Cell, Fitting, Judged, TERMINALS, Wrapper as Tested, WrapperError, name_of};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
-use rehang_judge::{
-    Row,
-    score::{Score, Scoreboard},
-    timeline,
-};
-use rehang_os::linux::machine;
+use rehang_judge::score::{Score, Scoreboard};
+use rehang_judge::{Row, timeline};
+use rehang_runner::binaries::fakes;
+use rehang_runner::corpus::Corpus;
 use rehang_scenario::{Arm, Scenario, Span, Style, Terminal};
 use rehang_stage::threads::side_by_side;
+use rehang_wrapper::{Cell, Fitting, Judged, TERMINALS, Wrapper as Tested, WrapperError, name_of};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
@@ -120,8 +116,7 @@ impl Wrapper {
             true => TERMINALS.to_vec(),
             false => self.terminal.iter().map(|word| TERMINALS[*word as usize]).collect(),
         };
-        let Fitting { mut cells, left_out, rehearsals } =
-            tested.cells(&corpus.families, wanted, &terminals).map_err(command_error)?;
+        let Fitting { mut cells, left_out, rehearsals } = tested.cells(&corpus.families, wanted, &terminals)?;
         cells.sort_by(|a, b| (&a.name, a.arm, a.terminal).cmp(&(&b.name, b.arm, b.terminal)));
         if self.format == crate::report::Format::Human {
             for (terminal, rehearsal) in &rehearsals {
@@ -237,7 +232,7 @@ impl Wrapper {
         match self.format {
             crate::report::Format::Human => {
                 writeln!(out)?;
-                crate::report::board(&board, crate::terminal::width(100), out)?;
+                crate::report::scoreboard(&board, crate::terminal::width(100), out)?;
                 writeln!(out)?;
                 say_left_out(left_out, out)?;
             }
@@ -256,14 +251,6 @@ impl Wrapper {
             }
         }
         Ok(code)
-    }
-}
-
-fn command_error(error: WrapperError) -> CommandError {
-    match error {
-        WrapperError::Io(error) => CommandError::Fault(machine::open(&error)),
-        WrapperError::Machine(why) => CommandError::Fault(why),
-        other => CommandError::Usage(other.to_string()),
     }
 }
 

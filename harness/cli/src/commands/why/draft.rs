@@ -169,8 +169,8 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::commands::select::Select;
-    use rehang_evidence::{Limits, Snapshot, diagnose};
-    use rehang_scenario::{Stage, Style};
+    use rehang_probe::{Limits, Snapshot, diagnose};
+    use rehang_scenario::Stage;
 
     /// Every signature that can be drafted, with the mechanisms that it can have.
     const DRAFTS: [(&str, &str, &str); 24] = [
@@ -217,11 +217,11 @@ mod tests {
             let file = folder.path().join(format!("{signature}-{mechanism}-{}.toml", agent.name));
             std::fs::write(&file, &text).expect("written");
             let select = Select { scenarios: vec![file], strategy: vec!["none".to_owned()], ..Select::default() };
-            let selected = select.select(&[Stage::Sim], Style::Plain).expect("selected");
+            let selected = select.select(&[Stage::Sim]).expect("selected");
             assert!(selected.problems.is_empty(), "{signature} {mechanism}: {:?}\n{text}", selected.problems);
-            let mut kernel = |stage| crate::worker::kernel(stage, std::path::Path::new("/nowhere"));
+            let mut world = |stage| rehang_runner::world::world(stage, std::path::Path::new("/nowhere"));
             for unit in &selected.units {
-                for cell in crate::unit::run(unit, &mut kernel).cells {
+                for cell in rehang_runner::unit::run(unit, &mut world).cells {
                     let row = cell.row.unwrap_or_else(|| panic!("{signature}: {:?}\n{text}", cell.fault));
                     assert!(row.expected, "{signature} {mechanism}: {} {:?}\n{text}", row.outcome, row.blocked_on);
                 }

@@ -6,11 +6,11 @@
 mod draft;
 
 use super::{Code, CommandError};
-use crate::outputs;
 use anstyle::{AnsiColor, Style};
 use clap::Args;
-use rehang_evidence::{Evidence, Limits, Look, Options, Pid, SnapshotError, Sure, Verdict};
-use rehang_os::linux::machine;
+use rehang_fakes::real::machine;
+use rehang_probe::{Evidence, Limits, Look, Options, Pid, ProbeError, Sure, Verdict};
+use rehang_runner::outputs;
 use rehang_scenario::Span;
 use std::io::Write;
 use std::ops::ControlFlow;

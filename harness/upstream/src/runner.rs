@@ -3,7 +3,6 @@
 //! Invariant: every row is handed over as soon as its cell has ended. A cell that rehang itself could not run gives a
 //! fault and no row, so that it runs again next time.
 
-use super::agents::Shown;
 use super::bisect::{Sure, sure};
 use super::memory::Gate;
 use super::plan::Cell;
@@ -59,7 +58,7 @@ pub trait Watch: Sync {
     /// A cell has ended.
     fn ended(&self, cell: &Cell, row: Result<Row, Stop>);
     /// Where an installation's progress goes.
-    fn progress(&self) -> Shown;
+    fn progress(&self) -> &dyn Progress;
 }
 
 impl Runner {
@@ -72,7 +71,7 @@ impl Runner {
             while !stopped.load(Ordering::Relaxed) {
                 let Some(cell) = cells.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
                 watch.began(cell);
-                let row = self.cell(cell, &gate, &watch.progress());
+                let row = self.cell(cell, &gate, watch.progress());
                 if matches!(row, Err(Stop::Machine(_))) {
                     stopped.store(true, Ordering::Relaxed);
                 }
@@ -89,7 +88,7 @@ impl Runner {
     pub fn cell(&self, cell: &Cell, gate: &Gate, progress: &dyn Progress) -> Result<Row, Stop> {
         let recipe = match &cell.recipe {
             Ok(recipe) => recipe,
-            Err(why) => return Ok(Row::unrun(&cell.key, &cell.of, why.clone())),
+            Err(why) => return Ok(Row::unrun(&cell.key, &cell.of, why.to_string())),
         };
         if let Some(why) = rehang_live::cell::cannot(&cell.scenario, recipe, cell.terminal) {
             return Ok(Row::unrun(&cell.key, &cell.of, why));

@@ -2,18 +2,33 @@
 //!
 //! Invariant: every error names its path; what is tried before a long run leaves nothing but folders and empty files.
 
-use crate::commands::CommandError;
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Why a file is not written.
+#[derive(Debug, thiserror::Error)]
+pub enum OutputError {
+    /// It cannot be.
+    #[error("{} cannot be written: {error}", path.display())]
+    Unwritable {
+        /// The file, or the folder.
+        path: PathBuf,
+        /// The kernel's reason.
+        error: io::Error,
+    },
+    /// Something is there already, and what somebody made is not written over.
+    #[error("{} exists; name a new file", .0.display())]
+    Exists(PathBuf),
+}
 
 /// Makes a folder with all above it, and tries whether a file can be made there.
 ///
 /// # Errors
 /// It cannot.
-pub fn folder(path: &Path) -> Result<(), CommandError> {
+pub fn folder(path: &Path) -> Result<(), OutputError> {
     let made = std::fs::create_dir_all(path).and_then(|()| tempfile::tempfile_in(path));
-    made.map(drop).map_err(|error| unwritable(path, &error))
+    made.map(drop).map_err(|error| unwritable(path, error))
 }
 
 /// A folder for what is needed for a while; it is gone when this is dropped.
@@ -31,17 +46,17 @@ pub fn scratch() -> io::Result<tempfile::TempDir> {
 ///
 /// # Errors
 /// It cannot be written.
-pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), CommandError> {
-    std::fs::write(path, bytes).map_err(|error| unwritable(path, &error))
+pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), OutputError> {
+    std::fs::write(path, bytes).map_err(|error| unwritable(path, error))
 }
 
 /// Refuses a path where something is already: what somebody made is not written over.
 ///
 /// # Errors
 /// Something is there.
-pub fn must_be_new(path: Option<&Path>) -> Result<(), CommandError> {
+pub fn must_be_new(path: Option<&Path>) -> Result<(), OutputError> {
     match path.filter(|path| path.symlink_metadata().is_ok()) {
-        Some(path) => Err(CommandError::Usage(format!("{} exists; name a new file", path.display()))),
+        Some(path) => Err(OutputError::Exists(path.to_owned())),
         None => Ok(()),
     }
 }
@@ -50,21 +65,21 @@ pub fn must_be_new(path: Option<&Path>) -> Result<(), CommandError> {
 ///
 /// # Errors
 /// Something is there, or it cannot be written.
-pub fn write_new(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), CommandError> {
+pub fn write_new(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), OutputError> {
     must_be_new(Some(path))?;
     let new = File::options().write(true).create_new(true).open(path);
-    new.and_then(|mut new| new.write_all(bytes.as_ref())).map_err(|error| unwritable(path, &error))
+    new.and_then(|mut new| new.write_all(bytes.as_ref())).map_err(|error| unwritable(path, error))
 }
 
 /// Opens a file to append to it; makes an empty one where there is none.
 ///
 /// # Errors
 /// It cannot be opened.
-pub fn append(path: &Path) -> Result<File, CommandError> {
-    File::options().create(true).append(true).open(path).map_err(|error| unwritable(path, &error))
+pub fn append(path: &Path) -> Result<File, OutputError> {
+    File::options().create(true).append(true).open(path).map_err(|error| unwritable(path, error))
 }
 
 /// The error of a path that cannot be written.
-pub fn unwritable(path: &Path, error: &io::Error) -> CommandError {
-    CommandError::Usage(format!("{} cannot be written: {error}", path.display()))
+pub fn unwritable(path: &Path, error: io::Error) -> OutputError {
+    OutputError::Unwritable { path: path.to_owned(), error }
 }

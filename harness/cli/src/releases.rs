@@ -2,11 +2,11 @@
 //!
 //! Invariant: NDJSON is one object a row, then one `summary`; colours only where stdout is a terminal.
 
-use super::baseline::Change;
-use super::row::Row;
 use crate::report::Format;
 use anstyle::{AnsiColor, Style};
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
+use rehang_upstream::baseline::Change;
+use rehang_upstream::row::Row;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{self, Write};

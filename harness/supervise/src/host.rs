@@ -18,6 +18,17 @@ pub struct Host {
     pub settled: Option<(String, Settled)>,
 }
 
+/// Why a stack cannot play around a command.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StackError {
+    /// This member sits elsewhere.
+    #[error("{0} does not sit around a process; `rehang strategies` lists those that do as [outside: a process]")]
+    Elsewhere(String),
+    /// All members of this stack sit elsewhere.
+    #[error("no member of {0} sits around a process")]
+    Nobody(String),
+}
+
 /// What a strategy wants done to the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deed {
@@ -31,8 +42,8 @@ impl Host {
     /// The members of these stacks that sit outside a process.
     ///
     /// # Errors
-    /// Why a stack cannot play around a command: in words for the user.
-    pub fn new(stacks: Vec<Stack>, pace: u32) -> Result<Host, String> {
+    /// A stack that cannot play around a command.
+    pub fn new(stacks: Vec<Stack>, pace: u32) -> Result<Host, StackError> {
         let mut members = Vec::new();
         for stack in stacks {
             let (name, named, before) = (stack.name, stack.named, members.len());
@@ -41,14 +52,11 @@ impl Host {
                 match entry.seat == Seat::Outside && entry.speaks.contains(&Wire::Process) {
                     true => members.push(member),
                     false if named || entry.seat == Seat::Nowhere => {}
-                    false => {
-                        let text = "does not sit around a process; `rehang strategies` lists those that do as [outside: a process]";
-                        return Err(format!("{} {text}", member.spec));
-                    }
+                    false => return Err(StackError::Elsewhere(member.spec.to_string())),
                 }
             }
             if members.len() == before && name != "none" {
-                return Err(format!("no member of {name} sits around a process"));
+                return Err(StackError::Nobody(name));
             }
         }
         Ok(Host { members, began: Instant::now(), pace: pace.max(1), report: None, settled: None })

@@ -2,6 +2,7 @@
 //!
 //! Invariant: only what changes the agent's behaviour is kept; prompts, models and session names are not.
 
+use crate::unfit::Unfit;
 use rehang_fakes::claude::{self, Format, Mode, Parsed};
 use rehang_fakes::opencode::{self, Command};
 use rehang_scenario::{Agent, ClaudeMode, OpencodeMode, Scenario};
@@ -69,12 +70,10 @@ impl Call {
     /// The scenario as this wrapper would meet it: its agent is called as the wrapper calls it.
     ///
     /// # Errors
-    /// Why it does not fit, in words for a summary.
-    pub fn meets(&self, scenario: &Scenario) -> Result<Scenario, String> {
+    /// Why it does not fit.
+    pub fn meets(&self, scenario: &Scenario) -> Result<Scenario, Unfit> {
         let mut met = scenario.clone();
-        let mode = |scenario: &str, wrapper: &str| {
-            Err(format!("its agent is started as {scenario}; the wrapper starts it as {wrapper}"))
-        };
+        let mode = |scenario, wrapper| Err(Unfit::Mode { scenario, wrapper });
         match (&mut met.agent, self) {
             (Agent::Claude(claude), Call::Claude(ours, args)) => {
                 // what the answers look like is the wrapper's choice; who can be asked is the scenario's
@@ -104,7 +103,7 @@ impl Call {
             // a plain program says a line or two: it stands where one prompt is answered by one run
             (Agent::Program(_), Call::Claude(ClaudeMode::Print | ClaudeMode::Json, _))
             | (Agent::Program(_), Call::Opencode(OpencodeMode::Run, _)) => {}
-            (agent, _) => return Err(format!("its agent is {}, the wrapper starts {}", name(agent), self.name())),
+            (agent, _) => return Err(Unfit::Agent { scenario: name(agent), wrapper: self.name() }),
         }
         Ok(met)
     }

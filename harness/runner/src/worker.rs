@@ -4,8 +4,7 @@
 //! control to each other without crossing to another.
 
 use crate::unit::{Answer, Unit, run};
-use rehang_os::{kernel::Kernel, lockstep, sim};
-use rehang_scenario::Stage;
+use crate::world::world;
 use rehang_search::torture::{Order, examine};
 use std::io::{BufRead, Write};
 use std::path::Path;
@@ -22,7 +21,10 @@ pub fn main(core: usize, fakes: &Path) -> i32 {
         let answer = match serde_json::from_str::<Unit>(&line) {
             Ok(unit) => serde_json::to_vec(&run(&unit, kernels)),
             Err(_) => match serde_json::from_str::<Order>(&line) {
-                Ok(order) => serde_json::to_vec(&examine(&order, kernels)),
+                Ok(order) => {
+                    let worlds = &mut |stage| world(stage, fakes).map_err(|error| error.to_string());
+                    serde_json::to_vec(&examine(&order, worlds))
+                }
                 Err(_) => serde_json::to_vec(&Answer::default()),
             },
         };
@@ -33,19 +35,4 @@ pub fn main(core: usize, fakes: &Path) -> i32 {
         }
     }
     0
-}
-
-/// A world for a stage.
-///
-/// # Errors
-/// Why there is none.
-pub fn kernel(stage: Stage, fakes: &Path) -> Result<Box<dyn Kernel>, String> {
-    match stage {
-        Stage::Sim => Ok(Box::new(sim::SimKernel::new(rehang_fakes::program))),
-        Stage::Lockstep => {
-            let kernel = lockstep::LockstepKernel::new(fakes).map_err(|fault| fault.to_string())?;
-            Ok(Box::new(kernel))
-        }
-        Stage::Live => Err("real releases run under `rehang upstream`, not in a worker".to_owned()),
-    }
 }

@@ -8,14 +8,15 @@ mod evidence;
 mod host;
 mod look;
 mod start;
-pub mod tree;
 
 use evidence::Evidence;
+pub use host::StackError;
 use host::{Deed, Host};
 use look::{Before, Looks};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal as Sig, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use rehang_os::linux::machine;
+use rehang_fakes::real::machine;
+use rehang_runner::tree::{self, Below};
 use rehang_strategy::{Seen, Settled, Stack, Stream};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
@@ -25,7 +26,6 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use tree::Below;
 
 /// The exit code where the wall clock ended the command (as `timeout` has it).
 pub const WALL: u8 = 124;
@@ -74,8 +74,8 @@ pub struct Report {
 #[derive(Debug, thiserror::Error)]
 pub enum SuperviseError {
     /// A stack that does not fit.
-    #[error("{0}")]
-    Stack(String),
+    #[error(transparent)]
+    Stack(#[from] StackError),
     /// The command could not be started.
     #[error("{program}: {error}")]
     Start {
@@ -97,7 +97,7 @@ pub enum SuperviseError {
 /// # Errors
 /// A stack that does not fit, a command that cannot be started, a folder that cannot be written.
 pub fn supervise(order: Order) -> Result<Report, SuperviseError> {
-    let mut host = Host::new(order.stacks, order.pace).map_err(SuperviseError::Stack)?;
+    let mut host = Host::new(order.stacks, order.pace)?;
     // what escapes could not be found
     machine::has_proc().map_err(SuperviseError::Machine)?;
     tree::adopt()?;

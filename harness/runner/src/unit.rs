@@ -3,17 +3,13 @@
 //! Invariant: `none` runs first in each arm, since every other cell is judged beside it; the control arm runs
 //! before the main arm, since bounds start from how long a healthy run takes.
 
-use rehang_judge::{
-    CellFacts, Row, Verdict,
-    meets::{self, meets},
-    score::Scoreboard,
-    timeline,
-};
-use rehang_os::Kernel;
-use rehang_scenario::{
-    Arm, Expect, Scenario, Span, Stage, Terminal, VTime,
-    cells::{Cell, CellId},
-};
+use crate::world::WorldError;
+use rehang_judge::meets::{self, meets};
+use rehang_judge::score::Scoreboard;
+use rehang_judge::{CellFacts, Row, Verdict, timeline};
+use rehang_scenario::cells::{Cell, CellId};
+use rehang_scenario::{Arm, Expect, Scenario, Span, Stage, Terminal, VTime};
+use rehang_stage::world::World;
 use rehang_stage::{Job, Proofs, STEPS_MAX, Setting, judged};
 use rehang_trace::{Trace, ndjson};
 use serde::{Deserialize, Serialize};
@@ -69,6 +65,11 @@ impl Unit {
             steps_max: STEPS_MAX,
         }
     }
+
+    /// How many runs of cells it is: each cell counts once a stage.
+    pub fn runs(&self) -> u64 {
+        (self.cells.len() * self.stages.len()) as u64
+    }
 }
 
 /// A cell of a unit.
@@ -122,14 +123,30 @@ pub struct CellAnswer {
     pub trace: Option<String>,
 }
 
+impl CellAnswer {
+    /// Whether the cell is not as expected, for whatever reason.
+    pub fn is_failure(&self) -> bool {
+        !self.mismatches.is_empty() || self.fault.is_some() || self.differs.is_some()
+    }
+
+    /// Why the cell is not as expected, a line each.
+    pub fn why(&self) -> Vec<String> {
+        let mut lines = self.mismatches.clone();
+        lines.extend(self.fault.iter().map(|fault| format!("rehang's own fault: {fault}")));
+        lines.extend(self.differs.iter().map(|d| format!("not the trace of the other stage: {d}")));
+        lines
+    }
+}
+
 /// Runs a unit. Each stage gets its world from `world`.
-pub fn run(unit: &Unit, kernels: &mut dyn FnMut(Stage) -> Result<Box<dyn Kernel>, String>) -> Answer {
+pub fn run(unit: &Unit, worlds: &mut dyn FnMut(Stage) -> Result<Box<dyn World>, WorldError>) -> Answer {
     let mut answer = Answer::default();
     let mut first: BTreeMap<String, (Trace, String)> = BTreeMap::new();
     for &stage in &unit.stages {
-        let mut kernel = match kernels(stage) {
-            Ok(kernel) => kernel,
-            Err(fault) => {
+        let mut world = match worlds(stage) {
+            Ok(world) => world,
+            Err(error) => {
+                let fault = error.to_string();
                 answer.cells.extend(unit.cells.iter().map(|wanted| failed(unit, wanted, stage, fault.clone())));
                 continue;
             }
@@ -182,6 +199,14 @@ struct Ran {
     wall_us: u64,
 }
 
+/// Why a cell has no verdict.
+#[derive(Debug, thiserror::Error)]
+enum CellError {
+    /// It could not be played, or its trace could not be judged.
+    #[error("{0}")]
+    Judged(String),
+}
+
 impl Runner<'_> {
     fn arm(&mut self, arm: Arm, first: &mut BTreeMap<String, (Trace, String)>, answer: &mut Answer) {
         let wanted: Vec<&Wanted> = self.unit.cells.iter().filter(|wanted| wanted.arm == arm).collect();
@@ -192,8 +217,8 @@ impl Runner<'_> {
         let Some(scenario) = scenario.filter(|_| !wanted.is_empty() || arm == Arm::Control) else { return };
         let baseline = match self.cell(scenario, NONE, arm, None) {
             Ok(ran) => ran,
-            Err(fault) => {
-                let failed = |wanted: &&Wanted| failed(self.unit, wanted, self.stage, fault.clone());
+            Err(error) => {
+                let failed = |wanted: &&Wanted| failed(self.unit, wanted, self.stage, error.to_string());
                 answer.cells.extend(wanted.iter().map(failed));
                 return;
             }
@@ -206,8 +231,8 @@ impl Runner<'_> {
                 NONE => None,
                 stack => match self.cell(scenario, stack, arm, Some(&baseline.verdict)) {
                     Ok(ran) => Some(ran),
-                    Err(fault) => {
-                        answer.cells.push(failed(self.unit, wanted, self.stage, fault));
+                    Err(error) => {
+                        answer.cells.push(failed(self.unit, wanted, self.stage, error.to_string()));
                         continue;
                     }
                 },
@@ -220,13 +245,13 @@ impl Runner<'_> {
         }
     }
 
-    fn cell(&mut self, scenario: &Scenario, stack: &str, arm: Arm, none: Option<&Verdict>) -> Result<Ran, String> {
+    fn cell(&mut self, scenario: &Scenario, stack: &str, arm: Arm, none: Option<&Verdict>) -> Result<Ran, CellError> {
         let (terminal, seed, begin) = (self.unit.terminal, self.unit.seed, self.unit.begin);
         let proofs = if self.unit.paranoid { Proofs::Replayed } else { Proofs::default() };
         let job = Job { begin, proofs, steps_max: self.unit.steps_max, ..Job::new(scenario, stack, terminal, seed) };
         let setting = Setting { name: &self.unit.name, stage: self.stage, arm, healthy: self.healthy };
         let began = Instant::now();
-        let played = judged(self.kernel, &job, &setting, none)?;
+        let played = judged(self.world, &job, &setting, none).map_err(CellError::Judged)?;
         let wall_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
         Ok(Ran { trace: played.trace, verdict: played.verdict, facts: played.facts, wall_us })
     }
@@ -306,9 +331,8 @@ pub fn units<'a>(
         let place = *places.entry(key).or_insert_with(|| {
             let only = of.scenario.stages.as_ref().map(|s| s.only.as_slice());
             let stages = stages.iter().copied().filter(|s| only.is_none_or(|only| only.contains(s))).collect();
-            let name = if variant.is_empty() { family.name.clone() } else { format!("{}[{variant}]", family.name) };
             units.push(Unit {
-                name,
+                name: variant_name(&family.name, variant),
                 main: played(&of.scenario),
                 control: of.control.as_ref().map(played),
                 terminal: *terminal,
@@ -330,6 +354,11 @@ pub fn units<'a>(
         });
     }
     units
+}
+
+/// A variant's whole name, as cells call it: `question/releases[1.3.2]`.
+pub fn variant_name(family: &str, variant: &str) -> String {
+    if variant.is_empty() { family.to_owned() } else { format!("{family}[{variant}]") }
 }
 
 /// A scenario without what must come out: each cell has its own.

@@ -1,13 +1,17 @@
 //! The command's words: what `rehang` is called with, and which part of the house each word goes to.
 //!
-//! Invariant: every way out of the command is an exit code of [`crate::commands::Code`].
+//! Invariant: every way out of the command is an exit code of [`crate::error::Code`].
 
 use crate::commands::{
-    Code, CommandError, agents, bench, bisect, check, drift, explore, import, list, measure, path, reproduce, run,
-    select, show, supervise, torture, tune, upstream, why, wrapper,
+    agents, bench, bisect, check, drift, explore, import, list, measure, path, reproduce, run, select, show, supervise,
+    torture, tune, upstream, why, wrapper,
 };
+use crate::error::{Code, CommandError};
+use crate::place::Where;
 use crate::terminal;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use rehang_runner::binaries::workers;
+use rehang_runner::pool::Pool;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -66,8 +70,8 @@ enum Command {
         #[arg(long)]
         json: bool,
         /// Where the cells run.
-        #[arg(long, value_enum, default_value_t = run::Where::Sim)]
-        stage: run::Where,
+        #[arg(long, value_enum, default_value_t = Where::Sim)]
+        stage: Where,
     },
     Path(path::Path),
     Upstream(upstream::Upstream),
@@ -193,19 +197,19 @@ fn command(command: Command) -> Result<Code, CommandError> {
         }
         Command::Score { select, json, stage } => {
             stage.is_of_cells(&select.filter)?;
-            let selected = select.select(stage.stages(), rehang_scenario::Style::Plain)?;
+            let selected = select.select(stage.stages())?;
             for problem in &selected.problems {
                 complain!("{problem}");
             }
-            let pool = crate::pool::Pool::new(crate::workers(None)?);
-            let outcome = run::run(&pool, &selected.units, true)?;
+            let pool = Pool::new(workers(None)?);
+            let outcome = crate::bars::run(&pool, &selected.units, true)?;
             if json {
                 for row in outcome.score.rows() {
                     let line = serde_json::to_string(&row).map_err(std::io::Error::other)?;
                     writeln!(out, "{line}")?;
                 }
             } else {
-                crate::report::board(&outcome.score, terminal::width(terminal::REPORT), &mut out)?;
+                crate::report::scoreboard(&outcome.score, terminal::width(terminal::REPORT), &mut out)?;
             }
             Ok(if selected.problems.is_empty() { Code::Expected } else { Code::Usage })
         }

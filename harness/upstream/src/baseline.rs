@@ -78,7 +78,7 @@ fn earlier<'b>(row: &Row, before: &'b Rows) -> Option<&'b Row> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::upstream::row::Key;
+    use crate::row::Key;
 
     fn row(version: &str, outcome: Option<&str>, detail: &str) -> Row {
         let key = Key {

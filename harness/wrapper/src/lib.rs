@@ -7,15 +7,21 @@
 pub mod call;
 pub mod cell;
 mod told;
+pub mod unfit;
 
 use call::Call;
 use cell::{Job, Ran};
-use rehang_fakes::stand_in::StandIn;
+use rehang_fakes::Plan;
+use rehang_fakes::real::journal::{self, Line, Said};
+use rehang_fakes::real::machine;
+use rehang_fakes::real::stand_in::StandIn;
 use rehang_judge::{CellFacts, Outcome, Score, Verdict, classify, judge};
-use rehang_os::alone::journal::{self, Line, Said};
-use rehang_os::linux::machine;
-use rehang_scenario::plan::Plan;
-use rehang_scenario::{Agent, Arm, Claude, ClaudeMode, Scenario, Span, Stage, Terminal, file::Family, turns::Turn};
+use rehang_runner::binaries::own_binary;
+use rehang_runner::outputs::scratch;
+use rehang_runner::unit::variant_name;
+use rehang_scenario::file::Family;
+use rehang_scenario::turns::Turn;
+use rehang_scenario::{Agent, Arm, Claude, ClaudeMode, Scenario, Span, Stage, Terminal};
 use rehang_stage::judged::{Setting, facts, judged};
 use rehang_trace::{Trace, ndjson};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +29,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
+use unfit::Unfit;
 
 /// The hidden word under which this binary runs one cell.
 pub const CELL_ARG: &str = "__wrapped";
@@ -228,7 +235,7 @@ impl Wrapper {
         let mut kernel = rehang_os::sim::SimKernel::new(rehang_fakes::program);
         for family in families {
             for variant in &family.variants {
-                let name = crate::commands::path::named(&family.name, &variant.name);
+                let name = variant_name(&family.name, &variant.name);
                 let arms = [(Arm::Main, Some(&variant.scenario)), (Arm::Control, variant.control.as_ref())];
                 for (arm, scenario) in arms.into_iter().filter_map(|(arm, s)| Some((arm, s?))) {
                     if !wanted(&name, scenario) {
@@ -237,7 +244,7 @@ impl Wrapper {
                     for terminal in &scenario.terminals {
                         match self.fits(&mut kernel, &name, scenario, arm, *terminal, &rehearsals) {
                             Ok(cell) => cells.push(cell),
-                            Err(why) => *left_out.entry(why).or_default() += 1,
+                            Err(why) => *left_out.entry(why.to_string()).or_default() += 1,
                         }
                     }
                 }
@@ -254,28 +261,24 @@ impl Wrapper {
         arm: Arm,
         terminal: Terminal,
         rehearsals: &[(Terminal, Rehearsal)],
-    ) -> Result<Cell, String> {
+    ) -> Result<Cell, Unfit> {
         let Some((_, rehearsal)) = rehearsals.iter().find(|(on, _)| *on == terminal) else {
-            return Err(format!("its terminal {} was not asked for, or is none for a wrapper", terminal.name()));
+            return Err(Unfit::Terminal(terminal.name()));
         };
         let mut met = rehearsal.call.meets(scenario)?;
-        StandIn::of(scenario)?;
+        StandIn::of(scenario).map_err(Unfit::Alone)?;
         if !scenario.people.is_empty() {
-            return Err("somebody acts in it, and on the wall clock nobody plays people".to_owned());
+            return Err(Unfit::People);
         }
         if rehearsal.stdin == Terminal::Tty && !rehearsal.shows {
-            let text =
-                "the wrapper leaves its agent the terminal as stdin and not as stdout: no scenario speaks of that";
-            return Err(text.to_owned());
+            return Err(Unfit::StdinAlone);
         }
         let messages = matches!(rehearsal.call, Call::Claude(ClaudeMode::StreamJson, _));
         // what an agent's stdin is may be the very point: then `none` is a wrapper that hands its own on
         let about_stdin = !messages && scenario.mechanism.starts_with('S');
         let first = rehearsals.iter().map(|(on, _)| *on).find(|on| scenario.terminals.contains(on));
         if !rehearsal.inherits && !about_stdin && Some(terminal) != first {
-            let text =
-                "the wrapper connects its agent itself: one terminal stands for all, but where stdin is the point";
-            return Err(text.to_owned());
+            return Err(Unfit::SameOnAll);
         }
         let agents = match () {
             () if messages => Terminal::Pipe,
@@ -285,13 +288,12 @@ impl Wrapper {
         met.terminals = vec![agents];
         let job = job(&met, agents);
         let setting = Setting { name, stage: Stage::Sim, arm, healthy: Span::ZERO };
-        let baseline = judged(kernel, &job, &setting, None)?.verdict;
+        let baseline = judged(world, &job, &setting, None).map_err(Unfit::Baseline)?.verdict;
         let last = if baseline.outcome.is_hung() { baseline.last_progress } else { baseline.ended };
         let limit = u64::try_from(self.deadline.as_millis()).unwrap_or(u64::MAX).saturating_mul(u64::from(self.speed));
         // what takes half of the time and more leaves the wrapper none to show what it does
         if last.0.saturating_mul(2) > limit {
-            let text = "it takes too long on the wall clock: more than half of --deadline (times --speed) before it ends or hangs";
-            return Err(text.to_owned());
+            return Err(Unfit::Long);
         }
         Ok(Cell { name: name.to_owned(), scenario: scenario.clone(), met, arm, terminal, agents, baseline })
     }
@@ -321,15 +323,15 @@ impl Wrapper {
     }
 
     fn run(&self, mut stand_in: StandIn, terminal: Terminal) -> Result<(Ran, Vec<Line>), WrapperError> {
-        let scratch = crate::outputs::scratch()?;
-        let bin = scratch.path().join("bin");
-        let written = scratch.path().join("journal");
+        let folder = scratch()?;
+        let bin = folder.path().join("bin");
+        let written = folder.path().join("journal");
         stand_in.journal = Some(written.clone());
         stand_in.lay_out(&bin, &self.fakes)?;
         let job = Job {
             command: self.command.clone(),
             bin,
-            scratch: scratch.path().to_owned(),
+            scratch: folder.path().to_owned(),
             terminal,
             deadline_ms: u64::try_from(self.deadline.as_millis()).unwrap_or(u64::MAX),
         };
@@ -339,7 +341,7 @@ impl Wrapper {
 }
 
 fn in_a_process(job: &Job) -> Result<Ran, WrapperError> {
-    let own = crate::own_binary().map_err(|error| WrapperError::Machine(error.to_string()))?;
+    let own = own_binary().map_err(|error| WrapperError::Machine(error.to_string()))?;
     let mut command = Command::new(own);
     command.arg(CELL_ARG).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| {

@@ -5,9 +5,9 @@
 
 use super::agents::Recipes;
 use super::row::Key;
-use crate::commands::CommandError;
-use crate::corpus::{default_folder, files};
-use rehang_agents::Recipe;
+use crate::error::UpstreamError;
+use rehang_agents::{CannotRun, Recipe};
+use rehang_runner::corpus::{default_folder, files, read, shipped};
 use rehang_scenario::{Scenario, Terminal, load};
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ pub struct Cell {
     /// The scenario.
     pub scenario: Arc<Scenario>,
     /// The release's recipe, or why there is none.
-    pub recipe: Result<Arc<Recipe>, String>,
+    pub recipe: Result<Arc<Recipe>, CannotRun>,
     /// The terminal.
     pub terminal: Terminal,
     /// A hash of scenario and recipe.
@@ -42,22 +42,22 @@ pub struct Cell {
 ///
 /// # Errors
 /// A filter that nothing matches; a file that is not right.
-pub fn scenarios(filters: &[String], paths: &[PathBuf]) -> Result<Vec<Named>, CommandError> {
+pub fn scenarios(filters: &[String], paths: &[PathBuf]) -> Result<Vec<Named>, UpstreamError> {
     let folder = default_folder();
     let whole = filters.iter().any(|filter| filter.contains('/'));
     let mut all = Vec::new();
     let roots: Vec<PathBuf> = match paths {
         [] if whole => vec![folder],
-        [] => vec![crate::corpus::shipped("upstream")],
+        [] => vec![shipped("upstream")],
         paths => paths.to_vec(),
     };
     for root in &roots {
-        let io = |e: std::io::Error| CommandError::Usage(format!("{}: {e}", root.display()));
-        if root.is_file() { all.push(root.clone()) } else { all.extend(files(root).map_err(io)?) }
+        let unreadable = |error| UpstreamError::Unreadable { path: root.clone(), error };
+        if root.is_file() { all.push(root.clone()) } else { all.extend(files(root).map_err(unreadable)?) }
     }
     let (mut named, mut broken) = (Vec::new(), None);
     for path in &all {
-        let bytes = crate::corpus::read(path).map_err(|e| CommandError::Usage(format!("{}: {e}", path.display())))?;
+        let bytes = read(path).map_err(|error| UpstreamError::Unreadable { path: path.clone(), error })?;
         // what it expects of fakes and strategies is nothing to a real release, so it is not checked here
         let family = match load(&path.display().to_string(), &bytes).into_result() {
             Ok(family) => family,
@@ -73,12 +73,12 @@ pub fn scenarios(filters: &[String], paths: &[PathBuf]) -> Result<Vec<Named>, Co
         }
     }
     if let Some(problems) = broken.filter(|_| filters.is_empty() || !paths.is_empty()) {
-        return Err(CommandError::Usage(problems.to_string()));
+        return Err(UpstreamError::File(Box::new(problems)));
     }
     choose(named, filters)
 }
 
-fn choose(named: Vec<Named>, filters: &[String]) -> Result<Vec<Named>, CommandError> {
+fn choose(named: Vec<Named>, filters: &[String]) -> Result<Vec<Named>, UpstreamError> {
     if filters.is_empty() {
         return Ok(named);
     }
@@ -96,11 +96,9 @@ fn choose(named: Vec<Named>, filters: &[String]) -> Result<Vec<Named>, CommandEr
         }
         if !any {
             let names = || named.iter().map(|n| n.name.as_str());
-            let meant = rehang_scenario::problem::suggest(filter, names());
-            let meant = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
-            let all = names().collect::<Vec<_>>().join(", ");
-            let all = if all.len() < 1_000 { format!(" There are {all}") } else { String::new() };
-            return Err(CommandError::Usage(format!("no scenario matches `{filter}`{meant}{all}")));
+            let meant = rehang_scenario::problem::suggest(filter, names()).map(str::to_owned);
+            let known = names().map(str::to_owned).collect();
+            return Err(UpstreamError::NoScenario { filter: filter.to_owned(), meant, known });
         }
     }
     Ok(named.into_iter().zip(taken).filter_map(|(one, taken)| taken.then_some(one)).collect())

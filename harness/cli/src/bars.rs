@@ -1,0 +1,72 @@
+//! How far a command is, on a terminal.
+//!
+//! Invariant: nothing is drawn where stderr is no terminal.
+
+use crate::error::CommandError;
+use crate::terminal;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rehang_agents::Progress;
+use rehang_runner::pool::Pool;
+use rehang_runner::run::{self, Event, Outcome};
+use rehang_runner::unit::Unit;
+use std::io::IsTerminal;
+use std::time::Duration;
+
+/// Runs units on all workers of a pool, with a bar if `progress` says so.
+///
+/// # Errors
+/// A worker that cannot be started.
+pub fn run(pool: &Pool, units: &[Unit], progress: bool) -> Result<Outcome, CommandError> {
+    let bar = ProgressBar::with_draw_target(Some(run::cells_of(units)), ProgressDrawTarget::stderr());
+    bar.set_style(
+        ProgressStyle::with_template("{elapsed:>4} [{bar:16}] {pos}/{len} cells {wide_msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_bar()),
+    );
+    if !progress || !std::io::stderr().is_terminal() {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
+    let outcome = run::run(pool, units, &|event| match event {
+        Event::Began(unit) => bar.set_message(unit.name.clone()),
+        Event::Ended(unit) => bar.inc(unit.runs()),
+    });
+    bar.finish_and_clear();
+    Ok(outcome?)
+}
+
+/// Shows how far an installation is, on a terminal alone.
+#[derive(Debug, Clone)]
+pub struct Install(ProgressBar);
+
+impl Install {
+    /// A line of its own on stderr.
+    pub fn new() -> Install {
+        let bar = ProgressBar::new_spinner();
+        let terminal = std::io::stderr().is_terminal();
+        bar.set_draw_target(if terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
+        terminal::tick(&bar, Duration::from_millis(120));
+        Install(bar)
+    }
+
+    /// As [`Install::new`], on a line of a bar that is there already.
+    pub fn on(bar: &ProgressBar) -> Install {
+        Install(bar.clone())
+    }
+
+    /// Takes the line away.
+    pub fn clear(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+impl Default for Install {
+    fn default() -> Install {
+        Install::new()
+    }
+}
+
+impl Progress for Install {
+    fn at(&self, what: &str, bytes: u64) {
+        let size = if bytes == 0 { String::new() } else { format!(", {} MB", bytes / 1_000_000) };
+        self.0.set_message(format!("{what}{size}"));
+    }
+}

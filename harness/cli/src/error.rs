@@ -1,0 +1,93 @@
+//! What a command could not do, and the exit codes.
+//!
+//! Invariant: exit codes are those of [`Code`]; where several hold, the highest.
+
+use rehang_fakes::real::machine;
+use rehang_runner::binaries::BinaryError;
+use rehang_runner::outputs::OutputError;
+use rehang_runner::pool::PoolError;
+use rehang_runner::world::WorldError;
+use rehang_upstream::error::UpstreamError;
+use rehang_wrapper::WrapperError;
+
+/// Exit codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Code {
+    /// As expected.
+    Expected = 0,
+    /// Not as expected.
+    Unexpected = 1,
+    /// Usage, or a bad file.
+    Usage = 2,
+    /// A hang where none was expected.
+    Hang = 3,
+    /// Not deterministic.
+    Nondeterministic = 4,
+    /// rehang itself left something behind.
+    LeftBehind = 5,
+    /// rehang's own fault.
+    Fault = 70,
+}
+
+/// What a command could not do, for the user.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// Words that do not fit, or a file that is not right.
+    #[error("{0}")]
+    Usage(String),
+    /// A file or a pipe; internal where the machine is out of files or memory.
+    #[error("{}", machine::open(.0))]
+    Io(#[from] std::io::Error),
+    /// A worker.
+    #[error(transparent)]
+    Pool(#[from] PoolError),
+    /// rehang's own fault.
+    #[error("{0}")]
+    Fault(String),
+}
+
+impl CommandError {
+    /// The exit code for it.
+    pub fn code(&self) -> Code {
+        match self {
+            CommandError::Io(error) if machine::remedy(error).is_some() => Code::Fault,
+            CommandError::Usage(_) | CommandError::Io(_) => Code::Usage,
+            CommandError::Pool(_) | CommandError::Fault(_) => Code::Fault,
+        }
+    }
+}
+
+impl From<BinaryError> for CommandError {
+    fn from(error: BinaryError) -> CommandError {
+        CommandError::Fault(error.to_string())
+    }
+}
+
+impl From<WorldError> for CommandError {
+    fn from(error: WorldError) -> CommandError {
+        CommandError::Fault(error.to_string())
+    }
+}
+
+impl From<OutputError> for CommandError {
+    fn from(error: OutputError) -> CommandError {
+        CommandError::Usage(error.to_string())
+    }
+}
+
+impl From<UpstreamError> for CommandError {
+    fn from(error: UpstreamError) -> CommandError {
+        CommandError::Usage(error.to_string())
+    }
+}
+
+impl From<WrapperError> for CommandError {
+    fn from(error: WrapperError) -> CommandError {
+        match error {
+            WrapperError::Io(error) => CommandError::Fault(machine::open(&error)),
+            WrapperError::Machine(why) => CommandError::Fault(why),
+            other => CommandError::Usage(other.to_string()),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The binaries that a run starts: this one, as a worker, and that of the fakes.
+//!
+//! Invariant: fakes of another build than this one are never taken, unless `REHANG_FAKES` names them.
+
+use crate::pool::Workers;
+use rehang_fakes::real::{BUILD, BUILD_ARG, machine};
+use std::io;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// Why a binary cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum BinaryError {
+    /// The machine does not give what it takes; with the remedy.
+    #[error("{0}")]
+    Machine(String),
+    /// The kernel does not say where this binary is.
+    #[error("rehang does not find itself: {0}")]
+    Own(io::Error),
+}
+
+/// This binary.
+///
+/// # Errors
+/// It cannot be found: `/proc` is not mounted.
+pub fn own_binary() -> Result<PathBuf, BinaryError> {
+    machine::has_proc().map_err(BinaryError::Machine)?;
+    std::env::current_exe().map_err(BinaryError::Own)
+}
+
+/// The binary of the fakes: `REHANG_FAKES`, or `rehang-fakes` beside this binary, or this binary itself. One of another
+/// build is not taken: it would play what sim does not, and `cargo build --package rehang` leaves an old one there.
+///
+/// # Errors
+/// This binary cannot be found.
+pub fn fakes() -> Result<PathBuf, BinaryError> {
+    // whoever plays needs it
+    machine::has_proc().map_err(BinaryError::Machine)?;
+    if let Some(path) = std::env::var_os("REHANG_FAKES") {
+        return Ok(path.into());
+    }
+    let own = own_binary()?;
+    let beside = own.with_file_name("rehang-fakes");
+    let said = Command::new(&beside).arg(BUILD_ARG).stdin(Stdio::null()).output();
+    let same = said.is_ok_and(|said| said.stdout.trim_ascii() == BUILD.as_bytes());
+    Ok(if same { beside } else { own })
+}
+
+/// Workers made of this binary: as many as `jobs` says, or one a core.
+///
+/// # Errors
+/// This binary cannot be found.
+pub fn workers(jobs: Option<usize>) -> Result<Workers, BinaryError> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    Ok(Workers { exe: own_binary()?, fakes: fakes()?, jobs: jobs.unwrap_or(cores) })
+}

@@ -1,0 +1,19 @@
+//! Runs cells: which there are, the worker processes that play them, and what came out.
+//!
+//! [`corpus`] finds and checks the scenario files, [`select`] picks cells and makes [`unit`]s of them, and [`run`] deals
+//! the units out to the processes of a [`pool`]. Each of those is a [`worker`].
+//!
+//! Invariant: nothing here reads arguments or writes to a user. What went wrong is an enum, and what happens during a run
+//! is a [`run::Event`].
+
+pub mod binaries;
+pub mod catalogue;
+pub mod corpus;
+pub mod outputs;
+pub mod pool;
+pub mod run;
+pub mod select;
+pub mod tree;
+pub mod unit;
+pub mod worker;
+pub mod world;

@@ -1,0 +1,209 @@
+//! Which cells a run is about.
+//!
+//! Invariant: what selects nothing is an error, unless it is one part of a run that is spread over machines.
+
+use crate::catalogue::Strategies;
+use crate::corpus::{self, Corpus, default_folder};
+use crate::unit::{Unit, units};
+use rehang_scenario::cells::{Catalogue, CellId, Cells, cells};
+use rehang_scenario::file::Family;
+use rehang_scenario::problem::{Problem, Problems, Style};
+use rehang_scenario::{Stage, Terminal};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Which cells. Nothing set: all.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    /// Words of cell names, or mechanisms (`F1`); a cell is taken if its name contains one of them. None: all.
+    pub filter: Vec<String>,
+    /// Only these stacks (`idle@f54b32f`, `auto-answer@r3+watcher@pr5`); a name without a version means each.
+    pub strategy: Vec<String>,
+    /// Only these terminals.
+    pub terminal: Vec<Terminal>,
+    /// Only these seeds; a file's own where none is named.
+    pub seeds: Vec<u64>,
+    /// A name must be the whole name of a scenario or a cell.
+    pub exact: bool,
+    /// Only part K of N (K from 1), to spread a run over machines.
+    pub shard: Option<(usize, usize)>,
+    /// Scenario files and folders; the default folder where none is named.
+    pub scenarios: Vec<PathBuf>,
+}
+
+/// What was selected, and what the matrix leaves out.
+#[derive(Debug, Default)]
+pub struct Selected {
+    /// The work.
+    pub units: Vec<Unit>,
+    /// How many scenarios (files).
+    pub scenarios: usize,
+    /// How many cells on one stage.
+    pub cells: usize,
+    /// How many of them run in lockstep alone.
+    pub lockstep_only: usize,
+    /// What the matrix leaves out, counted by reason.
+    pub left_out: BTreeMap<String, usize>,
+    /// What is wrong with files.
+    pub problems: Vec<Problems>,
+    /// The same files, for reports.
+    pub bad_files: Vec<BadFile>,
+}
+
+impl Selected {
+    /// Whether more than 5 % of the cells run in lockstep alone.
+    pub fn has_too_much_lockstep(&self) -> bool {
+        self.lockstep_only * 20 > self.cells
+    }
+}
+
+/// A file that is not right: its cells are in no run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BadFile {
+    /// Its path.
+    pub file: String,
+    /// What is wrong with it: `line 3: unknown key`.
+    pub errors: Vec<String>,
+    /// The same with lines, carets and help, without colours.
+    #[serde(skip)]
+    pub text: String,
+}
+
+impl BadFile {
+    fn of(path: &Path, problems: &Problems) -> BadFile {
+        let line = |problem: &Problem| {
+            let text = format!("line {}: {}", problems.source.line(problem.span.start), problem.message);
+            rehang_judge::timeline::cut(&text, 400)
+        };
+        BadFile {
+            file: path.display().to_string(),
+            errors: problems.list.iter().map(line).collect(),
+            text: problems.render(Style::Plain),
+        }
+    }
+}
+
+/// Why nothing was selected.
+#[derive(Debug, thiserror::Error)]
+pub enum SelectError {
+    /// A path that cannot be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// There is no scenario file.
+    #[error("no scenario file (*.toml) in {}", .0.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "))]
+    NoFile(Vec<PathBuf>),
+    /// No strategy is called so.
+    #[error("'{pattern}': {why}")]
+    Strategy {
+        /// What was named.
+        pattern: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// No cell is meant.
+    #[error("no cell matches, of {files} files ({scenarios} scenarios)")]
+    Nothing {
+        /// How many files there are.
+        files: usize,
+        /// How many scenarios are in them.
+        scenarios: usize,
+    },
+}
+
+impl Selection {
+    /// The paths of the scenario files.
+    ///
+    /// # Errors
+    /// A path that cannot be read.
+    pub fn paths(&self) -> Result<Vec<PathBuf>, SelectError> {
+        let folders = if self.scenarios.is_empty() { vec![default_folder()] } else { self.scenarios.clone() };
+        let mut paths = Vec::new();
+        for path in folders {
+            paths.extend(corpus::paths(&path)?);
+        }
+        if paths.is_empty() {
+            return Err(SelectError::NoFile(self.scenarios.clone()));
+        }
+        Ok(paths)
+    }
+
+    /// Reads the files and picks the cells.
+    ///
+    /// # Errors
+    /// A path that cannot be read; a filter that nothing matches.
+    pub fn select(&self, stages: &[Stage]) -> Result<Selected, SelectError> {
+        let mut selected = Selected::default();
+        let corpus = Corpus::read(&self.paths()?);
+        selected.problems = corpus.broken.iter().map(|(_, problems)| problems.clone()).collect();
+        selected.bad_files = corpus.broken.iter().map(|(path, problems)| BadFile::of(path, problems)).collect();
+        let (k, n) = self.shard.unwrap_or((1, 1));
+        let mut counter = 0;
+        // the whole name of a cell names its stack too, though no matrix may have it
+        let of_cells = self.filter.iter().filter_map(|filter| Some(filter.parse::<CellId>().ok()?.strategy));
+        let catalogue = Strategies { named: self.strategy.iter().cloned().chain(of_cells).collect() };
+        for pattern in &self.strategy {
+            if let Err(unknown) = catalogue.resolve(pattern) {
+                return Err(SelectError::Strategy { pattern: pattern.clone(), why: unknown.message });
+            }
+        }
+        for family in &corpus.families {
+            let all = cells(family, &catalogue);
+            let wanted = all.cells.iter().filter(|cell| {
+                let name = cell.id.to_string();
+                // the whole name of a cell means that cell alone, though others' names begin with it
+                let named = |filter: &String| match self.exact || filter.parse::<CellId>().is_ok() {
+                    true => name == *filter || cell.id.scenario == *filter,
+                    false => name.contains(filter.as_str()) || cell.scenario.mechanism == *filter,
+                };
+                let stack = |pattern: &String| catalogue.matches(pattern, &cell.id.strategy);
+                (self.filter.is_empty() || self.filter.iter().any(named))
+                    && (self.strategy.is_empty() || self.strategy.iter().any(stack))
+                    && (self.terminal.is_empty() || self.terminal.contains(&cell.id.terminal))
+                    && (self.seeds.is_empty() || self.seeds.contains(&cell.id.seed))
+            });
+            let found = units(family, wanted, stages);
+            if !found.is_empty() {
+                selected.scenarios += 1;
+                count_left_out(family, &all, &mut selected.left_out);
+            }
+            for unit in found {
+                counter += 1;
+                if counter % n == k - 1 {
+                    selected.cells += unit.cells.len();
+                    let alone = unit.main.stages.as_ref().is_some_and(|s| s.only == [Stage::Lockstep]);
+                    selected.lockstep_only += if alone { unit.cells.len() } else { 0 };
+                    selected.units.push(unit);
+                }
+            }
+        }
+        if selected.units.is_empty() && selected.problems.is_empty() && self.shard.is_none() {
+            let scenarios = corpus.families.iter().map(|family| family.variants.len()).sum();
+            return Err(SelectError::Nothing { files: corpus.families.len(), scenarios });
+        }
+        // longest first would be best, but a run must not depend on measured times: by count is near enough
+        selected.units.sort_by_key(|unit| std::cmp::Reverse(unit.cells.len()));
+        selected.units.retain(|unit| !unit.stages.is_empty());
+        Ok(selected)
+    }
+}
+
+/// Counts by reason what a file and the seats of its agents leave out.
+fn count_left_out(family: &Family, all: &Cells<'_>, left_out: &mut BTreeMap<String, usize>) {
+    for skipped in &all.skipped {
+        *left_out.entry(skipped.because.to_owned()).or_default() += 1;
+    }
+    if !all.uncovered.is_empty() {
+        *left_out.entry("no rule of the file speaks of a stack that was named".to_owned()).or_default() +=
+            all.uncovered.len();
+    }
+    for variant in &family.variants {
+        for entry in rehang_strategy::all() {
+            if let Err(reason) = rehang_strategy::fits(entry, &variant.scenario.agent) {
+                let count = variant.scenario.terminals.len() * variant.scenario.seeds.len();
+                *left_out.entry(reason).or_default() += count;
+            }
+        }
+    }
+}

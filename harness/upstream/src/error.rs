@@ -1,0 +1,70 @@
+//! What is wrong with the words, files and registries that cells are made of.
+//!
+//! Invariant: each error names the word, the file or the registry that it is about.
+
+use rehang_agents::{AgentsError, NotThere, StoreError};
+use rehang_scenario::problem::Problems;
+use std::io;
+use std::path::PathBuf;
+
+/// Why there are no cells.
+#[derive(Debug, thiserror::Error)]
+pub enum UpstreamError {
+    /// The file of an agent.
+    #[error(transparent)]
+    Agents(#[from] AgentsError),
+    /// No agent is called so.
+    #[error("there is no agent `{name}`{} There are {}", or_meant(.meant, "."), .known.join(", "))]
+    NoAgent {
+        /// What was named.
+        name: String,
+        /// What was meant, perhaps.
+        meant: Option<String>,
+        /// All that there are.
+        known: Vec<String>,
+    },
+    /// No version is written so.
+    #[error("{word}: {error}")]
+    Version {
+        /// The word, with its agent.
+        word: String,
+        /// What is wrong with it.
+        error: NotThere,
+    },
+    /// The cache, or a registry.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A scenario file, or a folder of them, that cannot be read.
+    #[error("{}: {error}", path.display())]
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// The kernel's reason.
+        error: io::Error,
+    },
+    /// A scenario file that is not right.
+    #[error("{0}")]
+    File(Box<Problems>),
+    /// No scenario has such a name.
+    #[error("no scenario matches `{filter}`{}{}", or_meant(.meant, ""), all(.known))]
+    NoScenario {
+        /// What was named.
+        filter: String,
+        /// What was meant, perhaps.
+        meant: Option<String>,
+        /// All that there are.
+        known: Vec<String>,
+    },
+}
+
+/// Bytes of names that an error lists at most; of more it lists none.
+const NAMES_BYTES: usize = 1_000;
+
+fn or_meant(meant: &Option<String>, otherwise: &str) -> String {
+    meant.as_ref().map_or_else(|| otherwise.to_owned(), |meant| format!("; did you mean `{meant}`?"))
+}
+
+fn all(known: &[String]) -> String {
+    let all = known.join(", ");
+    if all.len() < NAMES_BYTES { format!(" There are {all}") } else { String::new() }
+}
