@@ -10,9 +10,9 @@ use proptest::prelude::*;
 use proptest::test_runner::{FileFailurePersistence, RngSeed, TestCaseError, TestError, TestRunner};
 use rehang_fakes::opencode::release::Release;
 use rehang_judge::Row;
+use rehang_runner::kernel::kernel;
 use rehang_runner::pool::{Pool, Workers};
 use rehang_runner::unit::{Answer, CellAnswer, Unit, Wanted, run};
-use rehang_runner::world::world;
 use rehang_scenario::generate::scenario;
 use rehang_scenario::turns::Turn;
 use rehang_scenario::{Arm, Expect, Fault, ModelDoes, ModelFault, Scenario, Span, Stage, VTime, to_toml};
@@ -158,7 +158,7 @@ fn unit(scenario: &Scenario, stacks: &[&str]) -> Unit {
 }
 
 fn on_sim(unit: &Unit) -> Result<Answer, TestCaseError> {
-    Ok(run(unit, &mut |stage| world(stage, std::path::Path::new(""))))
+    Ok(run(unit, &mut |stage| kernel(stage, std::path::Path::new(""))))
 }
 
 /// The rows of an answer; a cell that rehang itself failed at is a finding.

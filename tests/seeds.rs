@@ -3,9 +3,9 @@
 //! Each row names a cell, which is played on sim and must come out as the row says, or a test that must be there.
 
 use rehang_judge::Row;
+use rehang_runner::kernel::kernel;
 use rehang_runner::select::Selection;
 use rehang_runner::unit::run;
-use rehang_runner::world::world;
 use rehang_scenario::Stage;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ fn every_cell_that_is_named_plays_as_it_is_said() {
     assert_eq!(selected.problems, []);
     let mut played = BTreeMap::new();
     for unit in &selected.units {
-        for cell in run(unit, &mut |stage| world(stage, Path::new(""))).cells {
+        for cell in run(unit, &mut |stage| kernel(stage, Path::new(""))).cells {
             played.insert(cell.id.clone(), cell.row.as_ref().map_or(format!("{:?}", cell.fault), plays));
         }
     }

@@ -4,8 +4,8 @@
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use rehang::commands::torture::ask;
+use rehang_runner::kernel::kernel;
 use rehang_runner::pool::{Pool, Workers};
-use rehang_runner::world::world;
 use rehang_scenario::{Stage, to_toml};
 use rehang_search::case::NONE;
 use rehang_search::source::Source;
@@ -54,8 +54,8 @@ fn patience() -> Result<(), Failed> {
         let matrix = rehang_strategy::catalogue::matrix(&scenario.agent);
         let stacks = vec![NONE.to_owned(), source.pick(&matrix)];
         let order = Order { scenario, stacks, stages: vec![Stage::Sim], steps_max: STEPS };
-        let mut worlds = |stage| world(stage, Path::new("")).map_err(|error| error.to_string());
-        found.take(seed, &order, examine(&order, &mut worlds));
+        let mut kernels = |stage| kernel(stage, Path::new("")).map_err(|error| error.to_string());
+        found.take(seed, &order, examine(&order, &mut kernels));
     }
     if found.tally.lassos < LASSOS {
         return Err(format!("only {} lassos were checked", found.tally.lassos).into());

@@ -2,11 +2,11 @@
 //!
 //! Invariant: exit codes are those of [`Code`]; where several hold, the highest.
 
-use rehang_fakes::real::machine;
+use rehang_os::linux::machine;
 use rehang_runner::binaries::BinaryError;
+use rehang_runner::kernel::KernelError;
 use rehang_runner::outputs::OutputError;
 use rehang_runner::pool::PoolError;
-use rehang_runner::world::WorldError;
 use rehang_upstream::error::UpstreamError;
 use rehang_wrapper::WrapperError;
 
@@ -64,8 +64,8 @@ impl From<BinaryError> for CommandError {
     }
 }
 
-impl From<WorldError> for CommandError {
-    fn from(error: WorldError) -> CommandError {
+impl From<KernelError> for CommandError {
+    fn from(error: KernelError) -> CommandError {
         CommandError::Fault(error.to_string())
     }
 }

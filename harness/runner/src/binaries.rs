@@ -3,7 +3,8 @@
 //! Invariant: fakes of another build than this one are never taken, unless `REHANG_FAKES` names them.
 
 use crate::pool::Workers;
-use rehang_fakes::real::{BUILD, BUILD_ARG, machine};
+use rehang_fakes::registry::{BUILD, BUILD_ARG};
+use rehang_os::linux::machine;
 use std::io;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};

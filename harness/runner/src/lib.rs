@@ -9,6 +9,7 @@
 pub mod binaries;
 pub mod catalogue;
 pub mod corpus;
+pub mod kernel;
 pub mod outputs;
 pub mod pool;
 pub mod run;
@@ -16,4 +17,3 @@ pub mod select;
 pub mod tree;
 pub mod unit;
 pub mod worker;
-pub mod world;

@@ -3,13 +3,13 @@
 //! Invariant: `none` runs first in each arm, since every other cell is judged beside it; the control arm runs
 //! before the main arm, since bounds start from how long a healthy run takes.
 
-use crate::world::WorldError;
+use crate::kernel::KernelError;
 use rehang_judge::meets::{self, meets};
 use rehang_judge::score::Scoreboard;
 use rehang_judge::{CellFacts, Row, Verdict, timeline};
+use rehang_os::Kernel;
 use rehang_scenario::cells::{Cell, CellId};
 use rehang_scenario::{Arm, Expect, Scenario, Span, Stage, Terminal, VTime};
-use rehang_stage::world::World;
 use rehang_stage::{Job, Proofs, STEPS_MAX, Setting, judged};
 use rehang_trace::{Trace, ndjson};
 use serde::{Deserialize, Serialize};
@@ -138,13 +138,13 @@ impl CellAnswer {
     }
 }
 
-/// Runs a unit. Each stage gets its world from `world`.
-pub fn run(unit: &Unit, worlds: &mut dyn FnMut(Stage) -> Result<Box<dyn World>, WorldError>) -> Answer {
+/// Runs a unit. Each stage gets its kernel from `kernel`.
+pub fn run(unit: &Unit, kernels: &mut dyn FnMut(Stage) -> Result<Box<dyn Kernel>, KernelError>) -> Answer {
     let mut answer = Answer::default();
     let mut first: BTreeMap<String, (Trace, String)> = BTreeMap::new();
     for &stage in &unit.stages {
-        let mut world = match worlds(stage) {
-            Ok(world) => world,
+        let mut kernel = match kernels(stage) {
+            Ok(kernel) => kernel,
             Err(error) => {
                 let fault = error.to_string();
                 answer.cells.extend(unit.cells.iter().map(|wanted| failed(unit, wanted, stage, fault.clone())));
@@ -251,7 +251,7 @@ impl Runner<'_> {
         let job = Job { begin, proofs, steps_max: self.unit.steps_max, ..Job::new(scenario, stack, terminal, seed) };
         let setting = Setting { name: &self.unit.name, stage: self.stage, arm, healthy: self.healthy };
         let began = Instant::now();
-        let played = judged(self.world, &job, &setting, none).map_err(CellError::Judged)?;
+        let played = judged(self.kernel, &job, &setting, none).map_err(CellError::Judged)?;
         let wall_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
         Ok(Ran { trace: played.trace, verdict: played.verdict, facts: played.facts, wall_us })
     }

@@ -3,8 +3,8 @@
 //! Invariant: it ends with its runner. It is pinned to a core, so that its participants, which inherit that, pass
 //! control to each other without crossing to another.
 
+use crate::kernel::kernel;
 use crate::unit::{Answer, Unit, run};
-use crate::world::world;
 use rehang_search::torture::{Order, examine};
 use std::io::{BufRead, Write};
 use std::path::Path;
@@ -22,8 +22,8 @@ pub fn main(core: usize, fakes: &Path) -> i32 {
             Ok(unit) => serde_json::to_vec(&run(&unit, kernels)),
             Err(_) => match serde_json::from_str::<Order>(&line) {
                 Ok(order) => {
-                    let worlds = &mut |stage| world(stage, fakes).map_err(|error| error.to_string());
-                    serde_json::to_vec(&examine(&order, worlds))
+                    let kernels = &mut |stage| kernel(stage, fakes).map_err(|error| error.to_string());
+                    serde_json::to_vec(&examine(&order, kernels))
                 }
                 Err(_) => serde_json::to_vec(&Answer::default()),
             },

@@ -15,7 +15,7 @@ use host::{Deed, Host};
 use look::{Before, Looks};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal as Sig, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use rehang_fakes::real::machine;
+use rehang_os::linux::machine;
 use rehang_runner::tree::{self, Below};
 use rehang_strategy::{Seen, Settled, Stack, Stream};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

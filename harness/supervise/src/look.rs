@@ -6,9 +6,9 @@
 //! where a parent starts an agent with a pipe that it forgot. A source beside us (a pipeline) may be slow: it is left alone,
 //! and so are terminals, where a person may come, servers, which may answer, and locks, which may be given back.
 
-use rehang_probe::data::{End, Object};
-use rehang_probe::diagnosis::{Sure, Verdict};
-use rehang_probe::{Diagnosis, Limits, Options, Snapshot, diagnose, look, take};
+use rehang_evidence::data::{End, Object};
+use rehang_evidence::diagnosis::{Sure, Verdict};
+use rehang_evidence::{Diagnosis, Limits, Options, Snapshot, diagnose, look, take};
 use rehang_runner::tree::{self, Below};
 use std::time::{Duration, Instant};
 

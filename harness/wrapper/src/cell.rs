@@ -3,8 +3,8 @@
 //! Invariant: whoever the wrapper leaves comes to this process, is named and is ended before it answers. It ends with the
 //! runner that started it, and takes the wrapper with it.
 
-use rehang_fakes::real::journal::monotonic_ms;
-use rehang_fakes::real::machine;
+use rehang_os::alone::journal::monotonic_ms;
+use rehang_os::linux::machine;
 use rehang_runner::tree;
 use rehang_scenario::Terminal;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

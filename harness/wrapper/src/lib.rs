@@ -11,15 +11,15 @@ pub mod unfit;
 
 use call::Call;
 use cell::{Job, Ran};
-use rehang_fakes::Plan;
-use rehang_fakes::real::journal::{self, Line, Said};
-use rehang_fakes::real::machine;
-use rehang_fakes::real::stand_in::StandIn;
+use rehang_fakes::stand_in::StandIn;
 use rehang_judge::{CellFacts, Outcome, Score, Verdict, classify, judge};
+use rehang_os::alone::journal::{self, Line, Said};
+use rehang_os::linux::machine;
 use rehang_runner::binaries::own_binary;
 use rehang_runner::outputs::scratch;
 use rehang_runner::unit::variant_name;
 use rehang_scenario::file::Family;
+use rehang_scenario::plan::Plan;
 use rehang_scenario::turns::Turn;
 use rehang_scenario::{Agent, Arm, Claude, ClaudeMode, Scenario, Span, Stage, Terminal};
 use rehang_stage::judged::{Setting, facts, judged};
@@ -288,7 +288,7 @@ impl Wrapper {
         met.terminals = vec![agents];
         let job = job(&met, agents);
         let setting = Setting { name, stage: Stage::Sim, arm, healthy: Span::ZERO };
-        let baseline = judged(world, &job, &setting, None).map_err(Unfit::Baseline)?.verdict;
+        let baseline = judged(kernel, &job, &setting, None).map_err(Unfit::Baseline)?.verdict;
         let last = if baseline.outcome.is_hung() { baseline.last_progress } else { baseline.ended };
         let limit = u64::try_from(self.deadline.as_millis()).unwrap_or(u64::MAX).saturating_mul(u64::from(self.speed));
         // what takes half of the time and more leaves the wrapper none to show what it does

@@ -7,12 +7,13 @@ use super::select::Select;
 use super::{Code, CommandError};
 use crate::bars::run;
 use clap::Args;
+use rehang_os::Kernel;
 use rehang_runner::binaries::{fakes, workers};
+use rehang_runner::kernel::kernel;
 use rehang_runner::pool::Pool;
-use rehang_runner::world::world;
 use rehang_scenario::{Scenario, Stage, Terminal};
 use rehang_stage::bare::{self, Bare};
-use rehang_stage::{Job, Proofs, world::World};
+use rehang_stage::{Job, Proofs};
 use rehang_trace::{What, ndjson};
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -71,7 +72,7 @@ impl Bench {
             "#,
         )?;
         let fakes = fakes()?;
-        let mut world = world(Stage::Lockstep, &fakes)?;
+        let mut kernel = kernel(Stage::Lockstep, &fakes)?;
         let argv = rehang_fakes::tool::argv(&[rehang_scenario::Step::Print("hello".into())], "program");
         let floor_of = Bare::new(&fakes, &argv, &[])?;
         let job = Job { proofs: Proofs::Claimed, ..Job::new(&scenario, "none", terminal, 1) };
@@ -102,7 +103,7 @@ impl Bench {
             "#,
         )?;
         let fakes = fakes()?;
-        let mut world = world(Stage::Lockstep, &fakes)?;
+        let mut kernel = kernel(Stage::Lockstep, &fakes)?;
         let job = Job { proofs: Proofs::Claimed, ..Job::new(&scenario, "watcher@pr3", Terminal::Null, 1) };
         let plan = rehang_scenario::plan::Plan {
             agent: scenario.agent.clone(),

@@ -8,6 +8,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rehang_judge::Row;
 use rehang_logs::{End, Format, Imported, LogForm, Options, limits};
+use rehang_os::sim::SimKernel;
 use rehang_runner::outputs;
 use rehang_runner::unit::{self, Unit, Wanted};
 use rehang_scenario::{Arm, Scenario, Stage, to_toml};

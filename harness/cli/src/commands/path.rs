@@ -5,7 +5,7 @@
 
 use super::{Code, CommandError};
 use clap::Args;
-use rehang_fakes::real::stand_in::StandIn;
+use rehang_fakes::stand_in::StandIn;
 use rehang_runner::binaries::fakes;
 use rehang_runner::corpus::Corpus;
 use rehang_runner::unit::variant_name;

@@ -169,7 +169,7 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::commands::select::Select;
-    use rehang_probe::{Limits, Snapshot, diagnose};
+    use rehang_evidence::{Limits, Snapshot, diagnose};
     use rehang_scenario::Stage;
 
     /// Every signature that can be drafted, with the mechanisms that it can have.
@@ -219,7 +219,7 @@ mod tests {
             let select = Select { scenarios: vec![file], strategy: vec!["none".to_owned()], ..Select::default() };
             let selected = select.select(&[Stage::Sim]).expect("selected");
             assert!(selected.problems.is_empty(), "{signature} {mechanism}: {:?}\n{text}", selected.problems);
-            let mut world = |stage| rehang_runner::world::world(stage, std::path::Path::new("/nowhere"));
+            let mut world = |stage| rehang_runner::kernel::kernel(stage, std::path::Path::new("/nowhere"));
             for unit in &selected.units {
                 for cell in rehang_runner::unit::run(unit, &mut world).cells {
                     let row = cell.row.unwrap_or_else(|| panic!("{signature}: {:?}\n{text}", cell.fault));
