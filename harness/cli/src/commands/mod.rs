@@ -2,6 +2,7 @@
 //!
 //! Invariant: exit codes are those of [`Code`]; where several hold, the highest.
 
+pub mod accept;
 pub mod agents;
 pub mod bench;
 pub mod bisect;

@@ -26,6 +26,7 @@ use std::time::{Duration, Instant};
 
 /// Runs cells and says whether they are as expected.
 #[derive(Debug, Clone, Args)]
+#[command(after_help = super::accept::EXAMPLES)]
 pub struct Run {
     /// Which cells.
     #[command(flatten)]
@@ -56,6 +57,9 @@ pub struct Run {
     /// Begins virtual time at this many milliseconds; no verdict may depend on it.
     #[arg(long, value_name = "MS", default_value_t = 0, hide = true)]
     pub begin: u64,
+    /// Whether what is seen becomes what is expected.
+    #[command(flatten)]
+    pub accept: super::accept::Accept,
 }
 
 /// How many side by side: 1 or more.
@@ -140,6 +144,9 @@ impl Run {
     /// A filter that nothing matches, a file that cannot be read, a worker that cannot be started.
     pub fn run(&self) -> Result<Code, CommandError> {
         self.stage.is_of_cells(&self.select.filter)?;
+        if self.accept.is_wanted() {
+            return super::accept::run(self);
+        }
         let color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
         let style = if color { Style::Colour } else { Style::Plain };
         let mut selected = self.select.select(self.stage.stages(), style)?;
@@ -215,7 +222,7 @@ pub fn command_line() -> String {
 }
 
 /// How long participants of a worker that broke off may take to end.
-const CLEAN_WITHIN: Duration = Duration::from_secs(5);
+pub(super) const CLEAN_WITHIN: Duration = Duration::from_secs(5);
 
 /// Runs units on all workers of a pool.
 ///

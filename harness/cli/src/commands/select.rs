@@ -39,6 +39,9 @@ pub struct Select {
     /// Scenario files and folders; the folder `scenarios` here or above where none is named.
     #[arg(long, value_name = "PATH")]
     pub scenarios: Vec<PathBuf>,
+    /// Cells that no rule of their file speaks of are cells too; nothing meets what they must be.
+    #[arg(skip)]
+    pub uncovered: bool,
 }
 
 /// What was selected, and what the matrix leaves out.
@@ -128,13 +131,23 @@ impl Select {
         Ok(paths)
     }
 
+    /// The files.
+    fn corpus(&self) -> Result<Corpus, CommandError> {
+        if !self.uncovered {
+            return Ok(Corpus::read(&self.paths()?));
+        }
+        let mut corpus = Corpus::read_uncovered(&self.paths()?);
+        corpus.families.iter_mut().for_each(rehang_accept::cover);
+        Ok(corpus)
+    }
+
     /// Reads the files and picks the cells.
     ///
     /// # Errors
     /// A path that cannot be read; a filter that nothing matches.
     pub fn select(&self, stages: &[Stage], style: Style) -> Result<Selected, CommandError> {
         let mut selected = Selected::default();
-        let corpus = Corpus::read(&self.paths()?);
+        let corpus = self.corpus()?;
         selected.problems = corpus.broken.iter().map(|(_, problems)| problems.render(style)).collect();
         selected.bad_files = corpus.broken.iter().map(|(path, problems)| BadFile::of(path, problems)).collect();
         let (k, n) = self.shard.unwrap_or((1, 1));
