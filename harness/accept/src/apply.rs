@@ -5,7 +5,7 @@
 use crate::content::content;
 use crate::plan::Proposal;
 use crate::rules::{At, Board, Rules, Scope, end, products};
-use rehang_scenario::{Expect, Expected};
+use rehang_scenario::{CellId, Expect, Expected};
 use std::collections::BTreeSet;
 
 /// Takes a proposal into the rules, and into what the board wants. `commented`: rules of the file that have a comment,
@@ -52,7 +52,11 @@ fn in_place(
     }
     let mut new = rules.clone();
     let old = &mut new.list_mut(from.0)[from.1].expect;
-    let Expect { strategies, terminals, seeds, .. } = old.clone();
+    let Expect { mut strategies, terminals, seeds, .. } = old.clone();
+    if strategies.is_empty() && old.outcome == Expected::AsNone && proposal.content.outcome != Expected::AsNone {
+        // it spoke of the rest, whatever that may be one day; what was seen is said of those that were seen
+        strategies = board.names(&stacks(board, proposal));
+    }
     *old = Expect { strategies, terminals, seeds, ..proposal.content.clone() };
     new.holds(board).then_some(new)
 }
@@ -112,6 +116,17 @@ fn anew(rules: &Rules, board: &Board<'_>, proposal: &Proposal, from: Option<At>,
     for (scope, cells) in parts {
         let ids = cells.iter().map(|&cell| &board.places[cell].id);
         for (stacks, terminals, seeds) in products(ids) {
+            // a rule for all the rest has taken them already
+            let of_product = |id: &CellId| {
+                stacks.contains(&id.strategy) && terminals.contains(&id.terminal) && seeds.contains(&id.seed)
+            };
+            let mut places = cells.iter().map(|&cell| &board.places[cell]).filter(|place| of_product(&place.id));
+            if places.all(|place| {
+                let at = new.of_place(board, place);
+                at.is_some_and(|at| content(&new.get(at).expect) == proposal.content)
+            }) {
+                continue;
+            }
             let rest = proposal.content.outcome == Expected::AsNone;
             let place = match from {
                 Some(from) if from.0 == scope => {

@@ -107,9 +107,11 @@ impl<'a> Plan<'a> {
             match one(results).and_then(|seen| acceptable(id, seen, old, rejects).map(|()| seen)) {
                 Ok(None) => {}
                 Ok(Some(seen)) => {
-                    let explicit = board.places.iter().zip(&assigned).any(|(place, at)| {
-                        at.is_some() && *at == assigned[cell] && place.id.strategy == "none"
-                    });
+                    let explicit = board
+                        .places
+                        .iter()
+                        .zip(&assigned)
+                        .any(|(place, at)| at.is_some() && *at == assigned[cell] && place.id.strategy == "none");
                     let new = match old {
                         Some(old) => amended(old, &id.strategy, seen, explicit),
                         None => fresh(&id.strategy, id.arm, seen),

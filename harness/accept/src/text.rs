@@ -208,50 +208,23 @@ impl Style {
     fn array(&self, array: &mut Array, before: &[Rule], after: &[Rule]) -> Result<(), Error> {
         let old: Vec<Value> = array.iter().cloned().collect();
         let tall = array.is_empty() || old.iter().any(|value| prefix(value).contains('\n'));
-        let pad = old.iter().find_map(|value| prefix(value).rsplit_once('\n').map(|(_, pad)| pad.to_owned()));
-        let pad = pad.unwrap_or_else(|| "  ".to_owned());
-        // a comment at the end of a rule's line is the editor's prefix of the next: it goes with its rule
-        let mut lines: Vec<(String, String)> = Vec::new();
-        let trailing = array.trailing().as_str().unwrap_or_default().to_owned();
-        for at in 0..old.len() {
-            let above = prefix(&old[at]);
-            let above = if at == 0 { above } else { split(&above).1 };
-            let behind = old.get(at + 1).map_or(trailing.clone(), prefix);
-            let behind = if behind.contains('\n') { split(&behind).0 } else { String::new() };
-            lines.push((above, behind));
-        }
-        let grows = after.iter().any(|rule| rule.origin.is_none());
-        let mut new = Array::new();
-        let mut line_end = String::new();
-        for (at, rule) in after.iter().enumerate() {
-            let (mut value, above, behind) = match rule.origin {
+        let layout = Layout::of(array);
+        let mut all = Vec::new();
+        for rule in after {
+            let value = match rule.origin {
                 Some(origin) => {
                     let mut value = old.get(origin).ok_or(Error::Layout)?.clone();
                     let was = before.iter().find(|rule| rule.origin == Some(origin)).ok_or(Error::Layout)?;
                     let inline = value.as_inline_table_mut().ok_or(Error::Layout)?;
                     self.edit_inline(inline, &was.expect, &rule.expect)?;
-                    (value, lines[origin].0.clone(), lines[origin].1.clone())
+                    value
                 }
-                None => (Value::InlineTable(inline(&rule.expect)?), format!("\n{pad}"), String::new()),
+                None => Value::InlineTable(inline(&rule.expect)?),
             };
-            let above = match tall || grows {
-                true if above.contains('\n') => above,
-                true => format!("\n{pad}"),
-                false if at == 0 => String::new(),
-                false => " ".to_owned(),
-            };
-            value.decor_mut().set_prefix(format!("{line_end}{above}"));
-            value.decor_mut().set_suffix("");
-            new.push_formatted(value);
-            line_end = behind;
+            all.push((value, rule.origin));
         }
-        if tall || grows {
-            let end = if trailing.contains('\n') { split(&trailing).1 } else { "\n".to_owned() };
-            new.set_trailing(format!("{line_end}{end}"));
-            new.set_trailing_comma(true);
-        }
-        *new.decor_mut() = array.decor().clone();
-        *array = new;
+        let grows = after.iter().any(|rule| rule.origin.is_none());
+        layout.put(array, all, tall || grows);
         Ok(())
     }
 
@@ -275,6 +248,60 @@ impl Style {
     }
 }
 
+/// What stands between the elements of a list. The editor takes a comment behind an element's comma for the begin of the
+/// next element; here it goes with its own.
+struct Layout {
+    /// For each element what is above it, and what is behind it on its line.
+    around: Vec<(String, String)>,
+    /// What every element of a list over several lines begins with.
+    pad: String,
+    end: String,
+    comma: bool,
+}
+
+impl Layout {
+    fn of(list: &Array) -> Layout {
+        let prefixes: Vec<String> = list.iter().map(prefix).collect();
+        let trailing = list.trailing().as_str().unwrap_or_default().to_owned();
+        let around = prefixes.iter().enumerate().map(|(at, own)| {
+            let above = if at == 0 { own.clone() } else { split(own).1 };
+            (above, split(prefixes.get(at + 1).unwrap_or(&trailing)).0)
+        });
+        let pad = prefixes.iter().find_map(|prefix| prefix.rsplit_once('\n').map(|(_, pad)| pad.to_owned()));
+        Layout {
+            around: around.collect(),
+            pad: pad.unwrap_or_else(|| "  ".to_owned()),
+            end: if trailing.contains('\n') { split(&trailing).1 } else { trailing },
+            comma: list.trailing_comma(),
+        }
+    }
+
+    /// Puts elements into a list, each with what was around it; `tall`: over several lines.
+    fn put(&self, list: &mut Array, all: Vec<(Value, Option<usize>)>, tall: bool) {
+        let decor = list.decor().clone();
+        let was_tall = self.end.contains('\n');
+        *list = Array::new();
+        let mut line_end = String::new();
+        for (at, (mut value, origin)) in all.into_iter().enumerate() {
+            let (above, behind) = origin.map(|origin| self.around[origin].clone()).unwrap_or_default();
+            let above = match tall {
+                true if above.contains('\n') => above,
+                true => format!("\n{}", self.pad),
+                false if at == 0 => String::new(),
+                false => " ".to_owned(),
+            };
+            value.decor_mut().set_prefix(format!("{line_end}{above}"));
+            value.decor_mut().set_suffix("");
+            list.push_formatted(value);
+            line_end = behind;
+        }
+        let end = if tall && !was_tall { "\n" } else { &self.end };
+        list.set_trailing(format!("{line_end}{end}"));
+        list.set_trailing_comma(tall || self.comma);
+        *list.decor_mut() = decor;
+    }
+}
+
 fn last_is_root(parent: &dyn TableLike) -> bool {
     parent.contains_key("mechanism")
 }
@@ -283,7 +310,7 @@ fn prefix(value: &Value) -> String {
     value.decor().prefix().and_then(RawString::as_str).unwrap_or_default().to_owned()
 }
 
-/// What is left of a line, and what begins with the next.
+/// What is left of a line, and what begins with the next. Without a line's end nothing is left of it.
 fn split(text: &str) -> (String, String) {
     match text.find('\n') {
         Some(at) => (text[..at].to_owned(), text[at..].to_owned()),
@@ -366,20 +393,16 @@ fn names(list: &mut Array, value: &Json) -> bool {
     if kept.is_empty() || words[..kept.len().min(words.len())] != kept {
         return false;
     }
-    let (first, other) = (prefix(&list.iter().next().cloned().unwrap_or_else(|| "".into())), list.get(1).map(prefix));
-    let tall = first.contains('\n');
-    if !tall && words.iter().map(|word| word.len() + 4).sum::<usize>() > WIDTH - ALIGNED {
+    let wide = words.iter().map(|word| word.len() + 4).sum::<usize>() > WIDTH - ALIGNED;
+    let tall = list.iter().any(|value| prefix(value).contains('\n'));
+    if !tall && wide {
         return false;
     }
-    let other = other.unwrap_or_else(|| if tall { first.clone() } else { " ".to_owned() });
-    list.retain(|value| value.as_str().is_some_and(|word| words.contains(&word)));
-    if let Some(value) = list.get_mut(0).filter(|value| !prefix(value).contains('#')) {
-        value.decor_mut().set_prefix(first);
-    }
-    for word in &words[kept.len()..] {
-        let mut value = Value::from(*word);
-        value.decor_mut().set_prefix(other.split_once('\n').map_or(other.clone(), |(_, pad)| format!("\n{pad}")));
-        list.push_formatted(value);
-    }
+    let layout = Layout::of(list);
+    let kept = (0..had.len()).filter(|&at| words.contains(&had[at].as_str())).map(|at| (had[at].as_str(), Some(at)));
+    let added = words[kept.clone().count()..].iter().map(|word| (*word, None));
+    let old: Vec<Value> = list.iter().cloned().collect();
+    let all = kept.chain(added).map(|(word, at)| (at.map_or_else(|| Value::from(word), |at| old[at].clone()), at));
+    layout.put(list, all.collect(), tall);
     true
 }

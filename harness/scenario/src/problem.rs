@@ -61,7 +61,14 @@ pub enum Style {
 impl Problem {
     /// A problem at a place.
     pub fn new(span: Range<usize>, message: impl Into<String>) -> Problem {
-        Problem { message: message.into(), span, label: String::new(), help: Vec::new(), absence: false, without_rule: false }
+        Problem {
+            message: message.into(),
+            span,
+            label: String::new(),
+            help: Vec::new(),
+            absence: false,
+            without_rule: false,
+        }
     }
 
     /// With these words beside the caret.

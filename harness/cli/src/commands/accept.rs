@@ -185,7 +185,9 @@ fn accept(families: &[Family], outcome: &Outcome, review: bool) -> Result<Code, 
                 files += 1;
                 left.extend(written.refused);
             }
-            Err(error @ rehang_accept::Error::Internal(_)) => return Err(CommandError::Fault(format!("{name}: {error}"))),
+            Err(error @ rehang_accept::Error::Internal(_)) => {
+                return Err(CommandError::Fault(format!("{name}: {error}")));
+            }
             Err(error) => {
                 complain!("error: {name}: {error}");
                 let why = "its file cannot be written".to_owned();
@@ -248,7 +250,8 @@ impl Shown<'_> {
             writeln!(out, "  {}", cut(line, width.saturating_sub(2)))?;
         }
         writeln!(out)?;
-        let lines: Vec<&str> = answer.and_then(|answer| answer.timeline.as_deref()).unwrap_or_default().lines().collect();
+        let lines: Vec<&str> =
+            answer.and_then(|answer| answer.timeline.as_deref()).unwrap_or_default().lines().collect();
         let from = lines.len().saturating_sub(DECISIVE);
         if from > 0 {
             writeln!(out, "  … {from} lines before")?;
