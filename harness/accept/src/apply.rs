@@ -5,7 +5,7 @@
 use crate::content::content;
 use crate::plan::Proposal;
 use crate::rules::{At, Board, Rules, Scope, end, products};
-use rehang_scenario::{CellId, Expect, Expected};
+use rehang_scenario::{Arm, CellId, Expect, Expected};
 use std::collections::BTreeSet;
 
 /// Takes a proposal into the rules, and into what the board wants. `commented`: rules of the file that have a comment,
@@ -91,6 +91,15 @@ fn into_another(rules: &Rules, board: &Board<'_>, proposal: &Proposal, from: Opt
     None
 }
 
+/// Whether a proposal speaks of all that nothing else speaks of.
+fn is_rest(board: &Board<'_>, proposal: &Proposal) -> bool {
+    let of_none = || proposal.cells.iter().any(|&cell| board.places[cell].id.strategy == "none");
+    let of_others = || proposal.cells.iter().any(|&cell| board.places[cell].id.strategy != "none");
+    proposal.content.arm == Arm::Main
+        && (proposal.content.outcome == Expected::AsNone
+            || proposal.content.outcome == Expected::Completed && of_none() && of_others())
+}
+
 fn stacks(board: &Board<'_>, proposal: &Proposal) -> Vec<String> {
     let mut stacks: Vec<String> = Vec::new();
     for &cell in &proposal.cells {
@@ -127,7 +136,7 @@ fn anew(rules: &Rules, board: &Board<'_>, proposal: &Proposal, from: Option<At>,
             }) {
                 continue;
             }
-            let rest = proposal.content.outcome == Expected::AsNone;
+            let rest = is_rest(board, proposal);
             let place = match from {
                 Some(from) if from.0 == scope => {
                     let origin = rules.get(from).origin;

@@ -51,9 +51,19 @@ pub(crate) fn amended(old: &Expect, stack: &str, seen: &Seen, explicit: bool) ->
             return new;
         }
         new.proof = seen.end.outcome.proof().filter(|_| old.proof.is_some() && new.outcome != Expected::AsNone);
-        // whoever wrote the rule asked for no report
+        // what whoever wrote the rule did not ask of an end is not asked now, and what they asked is
+        let ended = seen.ended.since(rehang_scenario::VTime::ZERO);
+        let is_end = seen.end.outcome.is_end();
+        let was_end = !matches!(old.outcome, Expected::Hung(_) | Expected::Undecided);
+        new.within = match old.within {
+            Some(_) => is_end.then(|| rounded(ended)),
+            None => new.within.filter(|_| !was_end),
+        };
+        new.not_before = old.not_before.filter(|not_before| is_end && *not_before <= ended);
         new.policy = new.policy.filter(|_| old.policy.is_some());
-        new.told = new.told.into_iter().filter(|_| !old.told.is_empty()).collect();
+        if old.told.is_empty() {
+            new.told.clear();
+        }
         new.gets = if old.gets.is_empty() { Vec::new() } else { seen.gets.clone() };
         return new;
     }
@@ -92,9 +102,11 @@ pub(crate) fn amended(old: &Expect, stack: &str, seen: &Seen, explicit: bool) ->
 }
 
 /// Whether two contents are one rule: equal, apart from ends that are close; then `a` gets the later end. Of placements
-/// of one strategy only those texts count that both tell the model.
-pub(crate) fn joined(a: &mut Expect, b: &Expect, placements: bool) -> bool {
+/// of one strategy only those texts count that both tell the model; in a rule that has a `within` for all of its cells
+/// any ends are close.
+pub(crate) fn joined(a: &mut Expect, b: &Expect, placements: bool, shared: bool) -> bool {
     let close = match (a.within, b.within) {
+        (Some(_), Some(_)) if shared => true,
         (Some(a), Some(b)) => {
             let (less, more) = (a.as_ms().min(b.as_ms()), a.as_ms().max(b.as_ms()));
             more <= 1_000 || more - less <= less / CLOSE

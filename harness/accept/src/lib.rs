@@ -41,11 +41,11 @@ pub struct Written {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
     /// It is new.
-    Added(Expect),
+    Added(Box<Expect>),
     /// It was the first and is the second.
-    Changed(Expect, Expect),
+    Changed(Box<Expect>, Box<Expect>),
     /// No cell reaches it any more.
-    Removed(Expect),
+    Removed(Box<Expect>),
 }
 
 /// Why a file cannot be written.

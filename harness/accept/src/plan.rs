@@ -163,7 +163,7 @@ impl<'a> Plan<'a> {
             let of = |cell: &usize| targets.get(cell).cloned();
             let mut first = of(&cells[0]);
             let alike = cells[1..].iter().all(|cell| match (&mut first, of(cell)) {
-                (Some(a), Some(b)) => joined(a, &b, false),
+                (Some(a), Some(b)) => joined(a, &b, false, false),
                 (a, b) => a.is_none() && b.is_none(),
             });
             if !alike {
@@ -184,10 +184,11 @@ impl<'a> Plan<'a> {
         for (cell, new) in targets {
             let from = assigned[cell].and_then(|at| Some((at.0, self.rules.get(at).origin?)));
             let id = self.places[cell].id.clone();
+            let shared = assigned[cell].is_some_and(|at| self.rules.get(at).expect.within.is_some());
             let name = |id: &CellId| id.strategy.split('(').next().unwrap_or_default().to_owned();
             let same = groups.iter_mut().find_map(|group| {
                 let placements = from.is_none() && group.ids.iter().all(|other| name(other) == name(&id));
-                (group.from == from && joined(&mut group.content, &new, placements)).then_some(group)
+                (group.from == from && joined(&mut group.content, &new, placements, shared)).then_some(group)
             });
             match same {
                 Some(group) => {
@@ -200,6 +201,7 @@ impl<'a> Plan<'a> {
                 }
             }
         }
+        one_for_all(&mut groups, |cell| &self.places[cell].id);
         groups.sort_by_key(|group| match group.from {
             Some(from) => (0, Some(from), false, group.cells.len()),
             None => (1, None, group.content.outcome == Expected::AsNone && group.content.arm == Arm::Main, 0),
@@ -341,6 +343,24 @@ fn places(family: &Family, ran: &[Ran], catalogue: &dyn Catalogue) -> Vec<Place>
     places
 }
 
+/// Where `none` completes and all others do as it does, one rule says so of all of them.
+fn one_for_all<'p>(groups: &mut Vec<Proposal>, id: impl Fn(usize) -> &'p CellId) {
+    let is_new = |group: &Proposal| group.from.is_none() && group.content.arm == Arm::Main;
+    if groups.iter().filter(|group| is_new(group)).count() != 2 {
+        return;
+    }
+    let rest = groups.iter().position(|group| is_new(group) && group.content.outcome == Expected::AsNone);
+    let none = groups.iter().position(|group| {
+        let of_none = group.cells.iter().all(|&cell| id(cell).strategy == "none");
+        is_new(group) && of_none && group.content.outcome == Expected::Completed
+    });
+    let (Some(rest), Some(none)) = (rest, none) else { return };
+    let of_rest = groups[rest].clone();
+    groups[none].cells.extend(of_rest.cells);
+    groups[none].ids.extend(of_rest.ids);
+    groups.remove(rest);
+}
+
 /// What became of the rules, list by list.
 fn changes(before: &Rules, after: &Rules) -> Vec<Change> {
     let mut changes = Vec::new();
@@ -348,15 +368,15 @@ fn changes(before: &Rules, after: &Rules) -> Vec<Change> {
         for rule in before.list(scope) {
             let kept = after.list(scope).iter().find(|new| new.origin == rule.origin);
             match kept {
-                None => changes.push(Change::Removed(rule.expect.clone())),
+                None => changes.push(Change::Removed(Box::new(rule.expect.clone()))),
                 Some(new) if new.expect != rule.expect => {
-                    changes.push(Change::Changed(rule.expect.clone(), new.expect.clone()));
+                    changes.push(Change::Changed(Box::new(rule.expect.clone()), Box::new(new.expect.clone())));
                 }
                 Some(_) => {}
             }
         }
         let new = after.list(scope).iter().filter(|rule| rule.origin.is_none());
-        changes.extend(new.map(|rule| Change::Added(rule.expect.clone())));
+        changes.extend(new.map(|rule| Change::Added(Box::new(rule.expect.clone()))));
     }
     changes
 }

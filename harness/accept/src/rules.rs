@@ -164,9 +164,15 @@ impl<'a> Board<'a> {
     }
 }
 
-/// Cells as products of stacks, terminals and seeds.
-pub(crate) fn products<'b>(cells: impl Iterator<Item = &'b CellId>) -> Vec<(Vec<String>, Vec<Terminal>, Vec<u64>)> {
-    let mut stacks: Vec<(String, Vec<(u64, Vec<Terminal>)>)> = Vec::new();
+/// Stacks, terminals and seeds: all cells of each with each.
+pub(crate) type Product = (Vec<String>, Vec<Terminal>, Vec<u64>);
+
+/// The terminals of a stack, seed by seed.
+type BySeed = Vec<(u64, Vec<Terminal>)>;
+
+/// Cells as products.
+pub(crate) fn products<'b>(cells: impl Iterator<Item = &'b CellId>) -> Vec<Product> {
+    let mut stacks: Vec<(String, BySeed)> = Vec::new();
     for id in cells {
         let at = stacks.iter().position(|(stack, _)| *stack == id.strategy).unwrap_or(stacks.len());
         if at == stacks.len() {
@@ -179,7 +185,7 @@ pub(crate) fn products<'b>(cells: impl Iterator<Item = &'b CellId>) -> Vec<(Vec<
             None => seeds.push((id.seed, vec![id.terminal])),
         }
     }
-    let mut all: Vec<(Vec<String>, Vec<Terminal>, Vec<u64>)> = Vec::new();
+    let mut all: Vec<Product> = Vec::new();
     for (stack, seeds) in stacks {
         let mut by_terminals: Vec<(Vec<Terminal>, Vec<u64>)> = Vec::new();
         for (seed, mut terminals) in seeds {

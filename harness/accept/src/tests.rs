@@ -210,6 +210,23 @@ fn no_rules_at_all_become_a_readable_set() {
 }
 
 #[test]
+fn a_run_that_always_completes_is_one_rule() {
+    let see = |_: &CellId| {
+        let none = End { outcome: Ended::Completed, broken: Vec::new() };
+        Seen { none, ..ended(Ended::Completed, 5) }
+    };
+    check(
+        "",
+        &see,
+        expect![[r#"
+        <tail>
+        [[expect]]
+        outcome    = "completed"
+    "#]],
+    );
+}
+
+#[test]
 fn a_rule_whose_cells_all_changed_is_changed_where_it_is() {
     let see = |id: &CellId| match id.strategy.as_str() {
         "idle" => {
@@ -282,33 +299,32 @@ outcome    = "as none"
         &see,
         expect![[r#"
 
-        [[expect]]
-        strategies = ["none"]
-        outcome    = { hung = "question" }
+            [[expect]]
+            strategies = ["none"]
+            outcome    = { hung = "question" }
 
-        [[expect]]
-        strategies = ["wall"]
-        terminals  = ["tty"]
-        outcome    = { stopped = "wall" }
-        within     = "8s"
+            [[expect]]
+            strategies = ["wall"]
+            terminals  = ["tty"]
+            outcome    = { stopped = "wall" }
 
-        # All of these do.
-        [[expect]]
-        strategies = [
-          "idle",   # first
-          "wall",   # second
-          "guard",
-        ]
-        outcome = { stopped = "idle" }
+            # All of these do.
+            [[expect]]
+            strategies = [
+              "idle",   # first
+              "wall",   # second
+              "guard",
+            ]
+            outcome = { stopped = "idle" }
 
-        [[expect]]
-        strategies = ["answer(at=ask)"]
-        outcome    = "failed"
-        within     = "12ms"
+            [[expect]]
+            strategies = ["answer(at=ask)"]
+            outcome    = "failed"
+            within     = "12ms"
 
-        [[expect]]
-        outcome    = "as none"
-        <tail>"#]],
+            [[expect]]
+            outcome    = "as none"
+            <tail>"#]],
     );
     let see = |id: &CellId| match id.strategy.as_str() {
         "idle" | "guard" => stopped("idle", 1),
@@ -321,27 +337,124 @@ outcome    = "as none"
         &see,
         expect![[r#"
 
+            [[expect]]
+            strategies = ["none"]
+            outcome    = { hung = "question" }
+
+            [[expect]]
+            strategies = ["wall"]
+            outcome    = { stopped = "wall" }
+
+            # All of these do.
+            [[expect]]
+            strategies = [
+              "idle",   # first
+              "guard",
+            ]
+            outcome = { stopped = "idle" }
+
+            [[expect]]
+            strategies = ["answer"]
+            outcome    = "failed"
+            within     = "12ms"
+            <tail>"#]],
+    );
+}
+
+#[test]
+fn what_a_rule_asks_of_an_end_it_asks_of_another() {
+    let rules = r#"
+[[expect]]
+strategies = ["none"]
+outcome    = { hung = "question" }
+
+[[expect]]
+strategies = ["idle", "wall"]
+outcome    = "failed"
+not-before = "2s"
+within     = "3s"
+policy     = { detected = "silence" }
+
+[[expect]]
+strategies = ["guard"]
+outcome    = "failed"
+
+[[expect]]
+outcome    = "as none"
+"#;
+    let see = |id: &CellId| match id.strategy.as_str() {
+        "idle" => stopped("limit", 600_000),
+        "wall" => stopped("limit", 3_600_000),
+        _ => usual(id),
+    };
+    check(
+        rules,
+        &see,
+        expect![[r#"
+
         [[expect]]
         strategies = ["none"]
         outcome    = { hung = "question" }
 
         [[expect]]
-        strategies = ["wall"]
-        outcome    = { stopped = "wall" }
-        within     = "8s"
-
-        # All of these do.
-        [[expect]]
-        strategies = [
-          "idle",   # first
-          "guard",
-        ]
-        outcome = { stopped = "idle" }
+        strategies = ["idle", "wall"]
+        outcome    = { stopped = "limit" }
+        not-before = "2s"
+        within     = "1h"
 
         [[expect]]
-        strategies = ["answer"]
-        outcome    = "failed"
-        within     = "12ms"
+        strategies = ["guard"]
+        outcome    = "completed"
+
+        [[expect]]
+        outcome    = "as none"
+        <tail>"#]],
+    );
+}
+
+#[test]
+fn claims_and_texts_are_brought_up_to_date() {
+    let rules = r#"
+[[expect]]
+strategies = ["none"]
+outcome    = { hung = "question" }
+
+[[expect]]
+strategies = ["guard"]
+outcome    = "completed"
+policy     = { rule = "allow", constants = { after_ms = 5 } }
+told       = ["Allowed."]
+says       = ["asks", "allows"]
+
+[[expect]]
+outcome    = "as none"
+"#;
+    let see = |id: &CellId| match id.strategy.as_str() {
+        "guard" => Seen {
+            told: vec!["Refused: nobody is there.\nMore.".into()],
+            said: vec!["it asks".into(), "refuses".into()],
+            ..completed()
+        },
+        _ => hung(),
+    };
+    check(
+        rules,
+        &see,
+        expect![[r#"
+
+        [[expect]]
+        strategies = ["none"]
+        outcome    = { hung = "question" }
+
+        [[expect]]
+        strategies = ["guard"]
+        outcome    = "completed"
+        policy     = { rule = "refuse", constants = { after_ms = 1200000 } }
+        told       = ["Refused: nobody is there."]
+        says       = ["asks"]
+
+        [[expect]]
+        outcome    = "as none"
         <tail>"#]],
     );
 }
