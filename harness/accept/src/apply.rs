@@ -19,6 +19,7 @@ pub(crate) fn apply(
     let before = board.wanted.clone();
     for &cell in &proposal.cells {
         board.wanted[cell] = Some(proposal.content.clone());
+        board.places[cell].named |= board.places[cell].extra;
     }
     let from = proposal.from.and_then(|(scope, origin)| rules.find(scope, origin));
     let found = in_place(rules, board, proposal, from, commented)

@@ -264,7 +264,9 @@ impl<'a> Plan<'a> {
                 Some(seen) if accepted.contains(&cell) => seen.misses(rule).is_empty(),
                 _ => true,
             });
-            if gets != board.wanted[cell] && !(place.named && board.wanted[cell].is_none()) || !fits {
+            // whoever names a stack on the command line runs it in files that don't
+            let is_no_cell = place.extra && !accepted.contains(&cell);
+            if gets != board.wanted[cell] && !is_no_cell || !fits {
                 return Err(Error::Internal(place.id.to_string()));
             }
         }
@@ -333,8 +335,9 @@ fn places(family: &Family, ran: &[Ran], catalogue: &dyn Catalogue) -> Vec<Place>
     let mut places: Vec<Place> = Vec::new();
     for id in ids {
         let Some(variant) = family.variants.iter().position(|variant| variant.name == id.variant) else { continue };
-        let named = !stacks[variant].contains(&id.strategy);
-        places.push(Place { id, variant, named });
+        let in_matrix = stacks[variant].contains(&id.strategy);
+        let extra = !in_matrix && !have.contains(&id);
+        places.push(Place { id, variant, named: !in_matrix && !extra, extra });
     }
     places.sort_by_key(|place| {
         let stack = stacks[place.variant].iter().position(|stack| *stack == place.id.strategy).unwrap_or(usize::MAX);

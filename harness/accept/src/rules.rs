@@ -41,8 +41,10 @@ pub(crate) type At = (Scope, usize);
 pub(crate) struct Place {
     pub(crate) id: CellId,
     pub(crate) variant: usize,
-    /// Its stack is in the matrix only if a rule names it.
+    /// Its stack is in the matrix only if a rule names it, and one must.
     pub(crate) named: bool,
+    /// It ran because a user named its stack. Its stack is in no matrix, and no rule of the file names it.
+    pub(crate) extra: bool,
 }
 
 /// All cells of a file, with what each must get.
@@ -157,7 +159,12 @@ impl<'a> Board<'a> {
             let whole = stack.split('(').next().unwrap_or_default().to_owned();
             let all: std::collections::BTreeSet<&String> =
                 self.places.iter().map(|place| &place.id.strategy).filter(|other| self.means(&whole, other)).collect();
-            let is_meant = !stack.contains('+') && all.len() > 1 && all.iter().all(|other| stacks.contains(other));
+            let in_matrix = |name: &String| {
+                !self.places.iter().any(|place| place.id.strategy == *name && (place.named || place.extra))
+            };
+            let is_meant = !stack.contains('+')
+                && all.len() > 1
+                && all.iter().all(|other| stacks.contains(other) && in_matrix(other));
             names.push(if is_meant && self.catalogue.resolve(&whole).is_ok() { whole } else { stack.clone() });
         }
         names

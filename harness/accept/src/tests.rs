@@ -362,6 +362,68 @@ outcome    = "as none"
 }
 
 #[test]
+fn a_stack_that_a_user_names_gets_a_rule_that_names_it() {
+    let file = family(&format!("{HEAD}{USUAL}{TAIL}"));
+    let of = |seen: &Seen, terminal: &str| Ran {
+        id: format!("t::other(cap=5m)::{terminal}::1").parse().unwrap(),
+        result: if *seen == hung() { Result::Expected } else { Result::Seen(Box::new(seen.clone())) },
+    };
+    let written = |seen: Seen| {
+        let ran = [of(&seen, "tty"), of(&seen, "null")];
+        let plan = Plan::new(&file, &ran, &Few, &|_| false);
+        let all: Vec<usize> = (0..plan.proposals().len()).collect();
+        crate::diff::diff(&file.source.text, &plan.write(&all).unwrap().text).join("\n")
+    };
+    expect![[r#"
+          within     = "1201s"
+          policy     = { detected = "pending-ask", rule = "refuse" }
+
+        + [[expect]]
+        + strategies = ["other(cap=5m)"]
+        + outcome    = { stopped = "wall" }
+        + within     = "5m"
+        +
+          [[expect]]                # nothing to do here
+          outcome    = "as none"
+    "#]]
+    .assert_eq(&written(stopped("wall", 300_000)));
+    expect![[""]].assert_eq(&written(hung()));
+}
+
+#[test]
+fn a_hang_without_a_control_arm_is_said_and_not_written() {
+    let file = family(HEAD);
+    let ran = ran(&file, &usual);
+    let plan = Plan::new(&file, &ran, &Few, &|_| false);
+    let error = plan.write(&[0]).unwrap_err().to_string();
+    assert!(error.contains("a hang without a control arm") && error.contains("add `[control]`"), "{error}");
+}
+
+/// Every shipped file goes through the editor and comes out as it was.
+#[test]
+fn the_editor_keeps_every_shipped_file() {
+    let mut folders = vec![std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")];
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            let path = entry.path();
+            match path.extension() {
+                _ if path.is_dir() && !path.ends_with("agents") => folders.push(path),
+                Some(extension) if extension == "toml" => {
+                    let text = std::fs::read_to_string(&path).unwrap();
+                    let file = family(&text);
+                    let plan = Plan::new(&file, &[], &Few, &|_| false);
+                    assert_eq!(plan.write(&[]).unwrap().text, text, "{}", path.display());
+                    files += 1;
+                }
+                _ => {}
+            }
+        }
+    }
+    assert!(files > 150, "{files}");
+}
+
+#[test]
 fn what_a_rule_asks_of_an_end_it_asks_of_another() {
     let rules = r#"
 [[expect]]

@@ -21,7 +21,6 @@ pub(crate) fn write(text: &str, before: &Rules, after: &Rules) -> Result<String,
     if before == after {
         return Ok(text.to_owned());
     }
-    let windows = text.contains("\r\n");
     let mut doc = parse(text)?;
     let style = Style::of(&doc);
     for scope in before.scopes() {
@@ -39,8 +38,7 @@ pub(crate) fn write(text: &str, before: &Rules, after: &Rules) -> Result<String,
             }
         }
     }
-    let text = doc.to_string();
-    Ok(if windows { text.replace('\n', "\r\n") } else { text })
+    Ok(doc.to_string())
 }
 
 /// The rules of the file that have a comment.
@@ -75,12 +73,8 @@ fn raw(table: &Table) -> String {
 }
 
 fn parse(text: &str) -> Result<DocumentMut, Error> {
-    let unix = text.replace("\r\n", "\n");
-    let windows = unix.len() != text.len();
-    let doc: DocumentMut = unix.parse().map_err(|_| Error::Layout)?;
-    let again = doc.to_string();
-    let same = if windows { again.replace('\n', "\r\n") == text } else { again == text };
-    if same { Ok(doc) } else { Err(Error::Layout) }
+    let doc: DocumentMut = text.parse().map_err(|_| Error::Layout)?;
+    if doc.to_string() == text { Ok(doc) } else { Err(Error::Layout) }
 }
 
 fn variant(doc: &mut DocumentMut, number: usize) -> Option<&mut dyn TableLike> {

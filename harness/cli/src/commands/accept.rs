@@ -312,7 +312,7 @@ fn in_words(rule: &Expect) -> String {
     cut(&words.collect::<Vec<_>>().join(", "), 160)
 }
 
-/// Writes a file in one step, if it is still as it was read.
+/// Writes a file in one step, if it is still as it was read. A scenario is read with plain line ends, whatever it has.
 fn save(path: &Path, before: &str, after: &str) -> Result<(), CommandError> {
     if before == after {
         return Ok(());
@@ -320,10 +320,17 @@ fn save(path: &Path, before: &str, after: &str) -> Result<(), CommandError> {
     let failed = |error: &io::Error| unwritable(path, error);
     // a link stays one: what it leads to is written
     let real = path.canonicalize().map_err(|e| failed(&e))?;
-    if std::fs::read(&real).map_err(|e| failed(&e))? != before.as_bytes() {
+    let disk = std::fs::read_to_string(&real).map_err(|e| failed(&e))?;
+    if disk.replace("\r\n", "\n") != before {
         let what = format!("{} has changed since it was read: it is left as it is; run this again", path.display());
         return Err(CommandError::Usage(what));
     }
+    let windows = disk != before;
+    if windows && disk.matches("\r\n").count() != before.matches('\n').count() {
+        let what = format!("{} has line ends of two kinds: give it one kind, and run this again", path.display());
+        return Err(CommandError::Usage(what));
+    }
+    let after = if windows { after.replace('\n', "\r\n") } else { after.to_owned() };
     let folder = real.parent().unwrap_or(Path::new("."));
     let permissions = std::fs::metadata(&real).map_err(|e| failed(&e))?.permissions();
     let mut temp = tempfile::Builder::new().prefix(".accept-").tempfile_in(folder).map_err(|e| failed(&e))?;
@@ -339,7 +346,7 @@ mod tests {
 
     #[test]
     fn nothing_is_accepted_on_ci_nor_reviewed_without_a_terminal() {
-        let on = |review, ci, stdin| {
+        let on = |review: bool, ci, stdin| {
             may_accept(Accept { accept: !review, review }, ci, stdin, true).map_err(|error| error.to_string())
         };
         for ci in [None, Some(""), Some("0"), Some("false")] {
@@ -362,5 +369,18 @@ mod tests {
         save(&path, "title = 1\n", "title = 3\n").unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "title = 3\n");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn line_ends_stay_as_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.toml");
+        let saved = |disk: &str| {
+            std::fs::write(&path, disk).unwrap();
+            let saved = save(&path, "a = 1\nb = 2\n", "a = 1\nb = 3\n");
+            saved.map(|()| std::fs::read_to_string(&path).unwrap()).map_err(|error| error.to_string())
+        };
+        assert_eq!(saved("a = 1\r\nb = 2\r\n").unwrap(), "a = 1\r\nb = 3\r\n");
+        assert!(saved("a = 1\r\nb = 2\n").unwrap_err().contains("line ends of two kinds"));
     }
 }
