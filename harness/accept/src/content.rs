@@ -56,7 +56,7 @@ pub(crate) fn amended(old: &Expect, stack: &str, seen: &Seen, explicit: bool) ->
         let is_end = seen.end.outcome.is_end();
         let was_end = !matches!(old.outcome, Expected::Hung(_) | Expected::Undecided);
         new.within = match old.within {
-            Some(_) => is_end.then(|| rounded(ended)),
+            Some(within) => is_end.then(|| if ended > within { rounded(ended) } else { within }),
             None => new.within.filter(|_| !was_end),
         };
         new.not_before = old.not_before.filter(|not_before| is_end && *not_before <= ended);

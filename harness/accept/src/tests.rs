@@ -533,20 +533,25 @@ fn what_becomes_equal_is_merged() {
         &see,
         expect![[r#"
 
-        [[expect]]
-        strategies = ["none"]
-        outcome    = { hung = "question" }
-        proof      = "deadlock"
+            [[expect]]
+            strategies = ["none"]
+            outcome    = { hung = "question" }
+            proof      = "deadlock"
 
-        # It kills what is silent.
-        [[expect]]
-        strategies = ["idle", "wall"]   # theirs
-        outcome    = { stopped = "idle" }
-        within     = "601s"
+            # It kills what is silent.
+            [[expect]]
+            strategies = ["idle"]   # theirs
+            outcome    = { stopped = "idle" }
+            within     = "601s"
 
-        [[expect]]                # nothing to do here
-        outcome    = "as none"
-        <tail>"#]],
+            [[expect]]
+            strategies = ["wall"]
+            outcome    = { stopped = "idle" }
+            within     = "1h"
+
+            [[expect]]                # nothing to do here
+            outcome    = "as none"
+            <tail>"#]],
     );
 }
 
