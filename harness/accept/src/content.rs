@@ -56,7 +56,9 @@ pub(crate) fn amended(old: &Expect, stack: &str, seen: &Seen, explicit: bool) ->
         let is_end = seen.end.outcome.is_end();
         let was_end = !matches!(old.outcome, Expected::Hung(_) | Expected::Undecided);
         new.within = match old.within {
-            Some(within) => is_end.then(|| if ended > within { rounded(ended) } else { within }),
+            // a limit that was close to another end is none to this one
+            Some(within) if ended <= within && are_close(ended, within) => Some(within).filter(|_| is_end),
+            Some(_) => is_end.then(|| rounded(ended)),
             None => new.within.filter(|_| !was_end),
         };
         new.not_before = old.not_before.filter(|not_before| is_end && *not_before <= ended);
@@ -107,10 +109,7 @@ pub(crate) fn amended(old: &Expect, stack: &str, seen: &Seen, explicit: bool) ->
 pub(crate) fn joined(a: &mut Expect, b: &Expect, placements: bool, shared: bool) -> bool {
     let close = match (a.within, b.within) {
         (Some(_), Some(_)) if shared => true,
-        (Some(a), Some(b)) => {
-            let (less, more) = (a.as_ms().min(b.as_ms()), a.as_ms().max(b.as_ms()));
-            more <= 1_000 || more - less <= less / CLOSE
-        }
+        (Some(a), Some(b)) => are_close(a, b),
         (a, b) => a == b,
     };
     let within = a.within.max(b.within);
@@ -125,6 +124,11 @@ pub(crate) fn joined(a: &mut Expect, b: &Expect, placements: bool, shared: bool)
         *a = joined;
     }
     same
+}
+
+fn are_close(a: Span, b: Span) -> bool {
+    let (less, more) = (a.min(b).as_ms(), a.max(b).as_ms());
+    more <= 1_000 || more - less <= less / CLOSE
 }
 
 /// Rounded up to whole seconds; below a second, to whole milliseconds, as it is.

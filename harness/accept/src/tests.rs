@@ -540,14 +540,9 @@ fn what_becomes_equal_is_merged() {
 
             # It kills what is silent.
             [[expect]]
-            strategies = ["idle"]   # theirs
+            strategies = ["idle", "wall"]   # theirs
             outcome    = { stopped = "idle" }
             within     = "601s"
-
-            [[expect]]
-            strategies = ["wall"]
-            outcome    = { stopped = "idle" }
-            within     = "1h"
 
             [[expect]]                # nothing to do here
             outcome    = "as none"
