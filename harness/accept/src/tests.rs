@@ -391,6 +391,27 @@ fn a_stack_that_a_user_names_gets_a_rule_that_names_it() {
 }
 
 #[test]
+fn a_stack_that_only_its_rule_brings_in_keeps_its_rule() {
+    let file = format!("{HEAD}{USUAL}{TAIL}").replace("[\"guard\"]", "[\"guard\", \"other(cap=5m)\"]");
+    let see = |id: &CellId| if id.strategy.starts_with("other") { hung() } else { usual(id) };
+    let (text, refused) = accepted(&file, &see);
+    assert_eq!(refused, "");
+    expect![[r#"
+          within     = "1h"
+
+          [[expect]]
+        - strategies = ["guard", "other(cap=5m)"]
+        + strategies = ["other(cap=5m)"]
+        + outcome    = "as none"
+        +
+        + [[expect]]
+        + strategies = ["guard"]
+          outcome    = "completed"
+          within     = "1201s"
+          policy     = { detected = "pending-ask", rule = "refuse" }"#]].assert_eq(&crate::diff::diff(&file, &text).join("\n"));
+}
+
+#[test]
 fn a_hang_without_a_control_arm_is_said_and_not_written() {
     let file = family(HEAD);
     let ran = ran(&file, &usual);
