@@ -3,7 +3,7 @@
 //! Invariant: `none` runs first in each arm, since every other cell is judged beside it; the control arm runs
 //! before the main arm, since bounds start from how long a healthy run takes.
 
-use crate::kernel::KernelError;
+use rehang_accept::Seen;
 use rehang_judge::meets::{self, meets};
 use rehang_judge::score::Scoreboard;
 use rehang_judge::{CellFacts, Row, Verdict, timeline};
@@ -121,6 +121,8 @@ pub struct CellAnswer {
     pub timeline: Option<String>,
     /// The trace, NDJSON, where it is wanted.
     pub trace: Option<String>,
+    /// What a rule could say of it, where its own does not fit.
+    pub seen: Option<Seen>,
 }
 
 impl CellAnswer {
@@ -182,6 +184,7 @@ fn failed(unit: &Unit, wanted: &Wanted, stage: Stage, fault: String) -> CellAnsw
         differs: None,
         timeline: None,
         trace: None,
+        seen: None,
     }
 }
 
@@ -266,6 +269,7 @@ impl Runner<'_> {
         let sha = ndjson::sha256(&ran.trace);
         let found = meets(&ran.verdict, Some(none), &wanted.expect);
         let unexpected_hang = found.iter().any(|m| m.what == meets::What::UnexpectedHang);
+        let seen = (!found.is_empty()).then(|| Seen::of(&ran.verdict, none));
         let mismatches: Vec<String> = found.into_iter().map(|mismatch| mismatch.line).collect();
         let mut row = Row::new(&ran.facts, &ran.verdict, sha.clone(), ran.wall_us, mismatches.is_empty());
         if wanted.arm == Arm::Control {
@@ -301,6 +305,7 @@ impl Runner<'_> {
             differs,
             timeline: show.then(|| timeline::timeline(&ran.trace, TIMELINE_WIDTH)),
             trace,
+            seen,
         }
     }
 }

@@ -279,11 +279,10 @@ impl Usage {
                 _ => variant.span.clone(),
             };
             let first = matrix.id("…", first);
-            sink.push(
-                Problem::new(span, format!("{} cells{of} match no rule", uncovered.len()))
-                    .label(format!("the first is `{}`", shown(&first.to_string())))
-                    .help("if the rest has nothing to do here, end with a rule for it: `[[expect]]` and `outcome = \"as none\"`"),
-            );
+            let problem = Problem::new(span, format!("{} cells{of} match no rule", uncovered.len()))
+                .label(format!("the first is `{}`", shown(&first.to_string())))
+                .help("if the rest has nothing to do here, end with a rule for it: `[[expect]]` and `outcome = \"as none\"`");
+            sink.push(Problem { without_rule: true, ..problem });
         }
     }
 

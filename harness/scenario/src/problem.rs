@@ -33,6 +33,8 @@ pub struct Problem {
     pub help: Vec<String>,
     /// It says that something is not there: noise where a line beside it cannot be read at all.
     pub(crate) absence: bool,
+    /// It says that no rule speaks of some cells: what a file may lack until its expectations are accepted.
+    pub without_rule: bool,
 }
 
 /// All problems of one file.
@@ -59,7 +61,14 @@ pub enum Style {
 impl Problem {
     /// A problem at a place.
     pub fn new(span: Range<usize>, message: impl Into<String>) -> Problem {
-        Problem { message: message.into(), span, label: String::new(), help: Vec::new(), absence: false }
+        Problem {
+            message: message.into(),
+            span,
+            label: String::new(),
+            help: Vec::new(),
+            absence: false,
+            without_rule: false,
+        }
     }
 
     /// With these words beside the caret.

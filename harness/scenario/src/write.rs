@@ -3,7 +3,7 @@
 //! Invariant: what is written loads to the same scenario. Defaults are left out; they are read from the JSON
 //! Schema, so they cannot drift from the types.
 
-use crate::model::Scenario;
+use crate::model::{Expect, Scenario};
 use crate::schema::{CONTROL_KEYS, schema};
 use serde_json::{Map, Value};
 use std::fmt::Write;
@@ -45,6 +45,29 @@ pub fn to_toml(scenario: &Scenario, control: Option<&Scenario>) -> String {
     out
 }
 
+/// The keys of a rule, in their order, without those that have their default.
+pub fn rule_keys(rule: &Expect) -> Vec<(String, Value)> {
+    let value = serde_json::to_value(rule).unwrap_or_default();
+    match prune(value, &SCHEMA["$defs"]["Expect"], &SCHEMA) {
+        Value::Object(map) => map.into_iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// A value as TOML; it goes over several lines if it would be too wide when it begins at this column.
+pub fn value_text(value: &Value, column: usize) -> String {
+    let mut out = String::new();
+    render(&mut out, value, 0, column, false);
+    out
+}
+
+/// A value as TOML on one line.
+pub fn line_text(value: &Value) -> String {
+    one_line(value)
+}
+
+static SCHEMA: LazyLock<Value> = LazyLock::new(schema);
+
 fn as_map(scenario: &Scenario) -> Map<String, Value> {
     match serde_json::to_value(scenario) {
         Ok(Value::Object(map)) => map,
@@ -54,7 +77,6 @@ fn as_map(scenario: &Scenario) -> Map<String, Value> {
 
 /// The scenario without what says nothing: null, and what is a key's default.
 fn pruned(scenario: &Scenario) -> Map<String, Value> {
-    static SCHEMA: LazyLock<Value> = LazyLock::new(schema);
     match prune(Value::Object(as_map(scenario)), &SCHEMA, &SCHEMA) {
         Value::Object(map) => map,
         _ => Map::new(),

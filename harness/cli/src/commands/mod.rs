@@ -2,6 +2,7 @@
 //!
 //! Invariant: no two commands import each other.
 
+pub mod accept;
 pub mod agents;
 pub mod bench;
 pub mod bisect;

@@ -25,6 +25,7 @@ use std::time::Duration;
 
 /// Runs cells and says whether they are as expected.
 #[derive(Debug, Clone, Args)]
+#[command(after_help = super::accept::EXAMPLES)]
 pub struct Run {
     /// Which cells.
     #[command(flatten)]
@@ -55,6 +56,9 @@ pub struct Run {
     /// Begins virtual time at this many milliseconds; no verdict may depend on it.
     #[arg(long, value_name = "MS", default_value_t = 0, hide = true)]
     pub begin: u64,
+    /// Whether what is seen becomes what is expected.
+    #[command(flatten)]
+    pub accept: super::accept::Accept,
 }
 
 /// How many side by side: 1 or more.
@@ -76,6 +80,9 @@ impl Run {
     /// A filter that nothing matches, a file that cannot be read, a worker that cannot be started.
     pub fn run(&self) -> Result<Code, CommandError> {
         self.stage.is_of_cells(&self.select.filter)?;
+        if self.accept.is_wanted() {
+            return super::accept::run(self);
+        }
         let color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
         let style = if color { Style::Colour } else { Style::Plain };
         let mut selected = self.select.select(self.stage.stages())?;
@@ -145,7 +152,7 @@ impl Run {
 }
 
 /// How long participants of a worker that broke off may take to end.
-const CLEAN_WITHIN: Duration = Duration::from_secs(5);
+pub(super) const CLEAN_WITHIN: Duration = Duration::from_secs(5);
 
 /// The exit code.
 pub fn code(selected: &Selected, outcome: &Outcome, whole: bool) -> Code {
