@@ -408,7 +408,8 @@ fn a_stack_that_only_its_rule_brings_in_keeps_its_rule() {
         + strategies = ["guard"]
           outcome    = "completed"
           within     = "1201s"
-          policy     = { detected = "pending-ask", rule = "refuse" }"#]].assert_eq(&crate::diff::diff(&file, &text).join("\n"));
+          policy     = { detected = "pending-ask", rule = "refuse" }"#]]
+    .assert_eq(&crate::diff::diff(&file, &text).join("\n"));
 }
 
 #[test]

@@ -31,6 +31,8 @@ pub struct Selection {
     pub shard: Option<(usize, usize)>,
     /// Scenario files and folders; the default folder where none is named.
     pub scenarios: Vec<PathBuf>,
+    /// Cells that no rule of their file speaks of are cells too; nothing meets what they must be.
+    pub uncovered: bool,
 }
 
 /// What was selected, and what the matrix leaves out.
@@ -129,13 +131,22 @@ impl Selection {
         Ok(paths)
     }
 
+    fn corpus(&self) -> Result<Corpus, SelectError> {
+        if !self.uncovered {
+            return Ok(Corpus::read(&self.paths()?));
+        }
+        let mut corpus = Corpus::read_uncovered(&self.paths()?);
+        corpus.families.iter_mut().for_each(rehang_accept::cover);
+        Ok(corpus)
+    }
+
     /// Reads the files and picks the cells.
     ///
     /// # Errors
     /// A path that cannot be read; a filter that nothing matches.
     pub fn select(&self, stages: &[Stage]) -> Result<Selected, SelectError> {
         let mut selected = Selected::default();
-        let corpus = Corpus::read(&self.paths()?);
+        let corpus = self.corpus()?;
         selected.problems = corpus.broken.iter().map(|(_, problems)| problems.clone()).collect();
         selected.bad_files = corpus.broken.iter().map(|(path, problems)| BadFile::of(path, problems)).collect();
         let (k, n) = self.shard.unwrap_or((1, 1));

@@ -3,6 +3,7 @@
 //! Invariant: `none` runs first in each arm, since every other cell is judged beside it; the control arm runs
 //! before the main arm, since bounds start from how long a healthy run takes.
 
+use crate::kernel::KernelError;
 use rehang_accept::Seen;
 use rehang_judge::meets::{self, meets};
 use rehang_judge::score::Scoreboard;

@@ -3,21 +3,23 @@
 //! Invariants: only files of selected cells are written, each in one step, and none that has changed since it was read.
 //! What is refused, rejected or skipped stays as it is.
 
-use super::run::{CLEAN_WITHIN, Outcome, Run};
+use super::run::{CLEAN_WITHIN, Run};
 use super::select::Select;
 use super::{Code, CommandError};
-use crate::catalogue::Strategies;
-use crate::corpus::{BUILT_IN, Corpus};
-use crate::outputs::unwritable;
-use crate::pool::Pool;
+use crate::bars;
 use crate::report::counted;
-use crate::supervise::tree;
 use crate::terminal;
-use crate::unit::CellAnswer;
-use crate::workers;
 use clap::Args;
 use rehang_accept::{Change, Plan, Proposal, Ran, Refused, Result as CellResult, Written, diff::diff};
 use rehang_judge::timeline::cut;
+use rehang_runner::binaries::workers;
+use rehang_runner::catalogue::Strategies;
+use rehang_runner::corpus::{BUILT_IN, Corpus};
+use rehang_runner::outputs::unwritable;
+use rehang_runner::pool::Pool;
+use rehang_runner::run::Outcome;
+use rehang_runner::tree;
+use rehang_runner::unit::CellAnswer;
 use rehang_scenario::file::Family;
 use rehang_scenario::problem::Style;
 use rehang_scenario::{CellId, Expect, VTime};
@@ -72,17 +74,17 @@ pub fn run(run: &Run) -> Result<Code, CommandError> {
         return Err(CommandError::Usage(what.to_owned()));
     }
     let corpus = Corpus::read_uncovered(&paths);
-    let mut selected = select.select(run.stage.stages(), Style::Plain)?;
+    let mut selected = select.select(run.stage.stages())?;
     for unit in &mut selected.units {
         unit.paranoid = run.paranoid;
         unit.begin = VTime(run.begin);
     }
     for problem in &selected.problems {
-        complain!("{problem}");
+        complain!("{}", problem.render(Style::Plain));
     }
     rehang_stage::worker::adopt_orphans();
     let pool = Pool::new(workers(run.jobs)?);
-    let outcome = super::run::run(&pool, &selected.units, true)?;
+    let outcome = bars::run(&pool, &selected.units, true)?;
     drop(pool);
     tree::await_ends(CLEAN_WITHIN, &|_| {});
     let mut code = code(&outcome);
@@ -317,10 +319,10 @@ fn save(path: &Path, before: &str, after: &str) -> Result<(), CommandError> {
     if before == after {
         return Ok(());
     }
-    let failed = |error: &io::Error| unwritable(path, error);
+    let failed = |error: io::Error| CommandError::from(unwritable(path, error));
     // a link stays one: what it leads to is written
-    let real = path.canonicalize().map_err(|e| failed(&e))?;
-    let disk = std::fs::read_to_string(&real).map_err(|e| failed(&e))?;
+    let real = path.canonicalize().map_err(|e| failed(e))?;
+    let disk = std::fs::read_to_string(&real).map_err(|e| failed(e))?;
     if disk.replace("\r\n", "\n") != before {
         let what = format!("{} has changed since it was read: it is left as it is; run this again", path.display());
         return Err(CommandError::Usage(what));
@@ -332,11 +334,11 @@ fn save(path: &Path, before: &str, after: &str) -> Result<(), CommandError> {
     }
     let after = if windows { after.replace('\n', "\r\n") } else { after.to_owned() };
     let folder = real.parent().unwrap_or(Path::new("."));
-    let permissions = std::fs::metadata(&real).map_err(|e| failed(&e))?.permissions();
-    let mut temp = tempfile::Builder::new().prefix(".accept-").tempfile_in(folder).map_err(|e| failed(&e))?;
-    temp.write_all(after.as_bytes()).map_err(|e| failed(&e))?;
-    temp.as_file().set_permissions(permissions).map_err(|e| failed(&e))?;
-    temp.persist(&real).map_err(|error| failed(&error.error))?;
+    let permissions = std::fs::metadata(&real).map_err(|e| failed(e))?.permissions();
+    let mut temp = tempfile::Builder::new().prefix(".accept-").tempfile_in(folder).map_err(|e| failed(e))?;
+    temp.write_all(after.as_bytes()).map_err(|e| failed(e))?;
+    temp.as_file().set_permissions(permissions).map_err(|e| failed(e))?;
+    temp.persist(&real).map_err(|error| failed(error.error))?;
     Ok(())
 }
 

@@ -57,77 +57,17 @@ impl Select {
         self.selection().paths().map_err(|error| self.explained(error))
     }
 
-    /// The files.
-    fn corpus(&self) -> Result<Corpus, CommandError> {
-        if !self.uncovered {
-            return Ok(Corpus::read(&self.paths()?));
-        }
-        let mut corpus = Corpus::read_uncovered(&self.paths()?);
-        corpus.families.iter_mut().for_each(rehang_accept::cover);
-        Ok(corpus)
-    }
-
     /// Reads the files and picks the cells.
     ///
     /// # Errors
     /// A path that cannot be read; a filter that nothing matches.
-    pub fn select(&self, stages: &[Stage], style: Style) -> Result<Selected, CommandError> {
-        let mut selected = Selected::default();
-        let corpus = self.corpus()?;
-        selected.problems = corpus.broken.iter().map(|(_, problems)| problems.render(style)).collect();
-        selected.bad_files = corpus.broken.iter().map(|(path, problems)| BadFile::of(path, problems)).collect();
-        let (k, n) = self.shard.unwrap_or((1, 1));
-        let mut counter = 0;
-        // the whole name of a cell names its stack too, though no matrix may have it
-        let of_cells = self.filter.iter().filter_map(|filter| Some(filter.parse::<CellId>().ok()?.strategy));
-        let catalogue = Strategies { named: self.strategy.iter().cloned().chain(of_cells).collect() };
-        for pattern in &self.strategy {
-            if let Err(unknown) = catalogue.resolve(pattern) {
-                return Err(CommandError::Usage(format!("--strategy '{pattern}': {}", unknown.message)));
-            }
-        }
-        for family in &corpus.families {
-            let all = cells(family, &catalogue);
-            let wanted = all.cells.iter().filter(|cell| {
-                let name = cell.id.to_string();
-                // the whole name of a cell means that cell alone, though others' names begin with it
-                let named = |filter: &String| match self.exact || filter.parse::<CellId>().is_ok() {
-                    true => name == *filter || cell.id.scenario == *filter,
-                    false => name.contains(filter.as_str()) || cell.scenario.mechanism == *filter,
-                };
-                let stack = |pattern: &String| catalogue.matches(pattern, &cell.id.strategy);
-                (self.filter.is_empty() || self.filter.iter().any(named))
-                    && (self.strategy.is_empty() || self.strategy.iter().any(stack))
-                    && (self.terminal.is_empty() || self.terminal.contains(&cell.id.terminal))
-                    && (self.seeds.is_empty() || self.seeds.contains(&cell.id.seed))
-            });
-            let found = units(family, wanted, stages);
-            if !found.is_empty() {
-                selected.scenarios += 1;
-                count_left_out(family, &all, &mut selected.left_out);
-            }
-            for unit in found {
-                counter += 1;
-                if counter % n == k - 1 {
-                    selected.cells += unit.cells.len();
-                    let alone = unit.main.stages.as_ref().is_some_and(|s| s.only == [Stage::Lockstep]);
-                    selected.lockstep_only += if alone { unit.cells.len() } else { 0 };
-                    selected.units.push(unit);
-                }
-            }
-        }
-        if selected.units.is_empty() && selected.problems.is_empty() && self.shard.is_none() {
-            return Err(CommandError::Usage(self.nothing_of(&corpus)));
-        }
-        // longest first would be best, but a run must not depend on measured times: by count is near enough
-        selected.units.sort_by_key(|unit| std::cmp::Reverse(unit.cells.len()));
-        selected.units.retain(|unit| !unit.stages.is_empty());
-        Ok(selected)
+    pub fn select(&self, stages: &[Stage]) -> Result<Selected, CommandError> {
+        self.selection().select(stages).map_err(|error| self.explained(error))
     }
 
     fn selection(&self) -> Selection {
-        let Select { filter, strategy, terminal, seeds, exact, shard, scenarios } = self.clone();
-        Selection { filter, strategy, terminal, seeds, exact, shard, scenarios }
+        let Select { filter, strategy, terminal, seeds, exact, shard, scenarios, uncovered } = self.clone();
+        Selection { filter, strategy, terminal, seeds, exact, shard, scenarios, uncovered }
     }
 
     /// An error in this command's words.
