@@ -4,12 +4,13 @@
 //! Their clock is the wall clock, times a pace that tests use.
 
 use rehang_scenario::{Policy, Span, Terminal, VTime};
-use rehang_strategy::{Act, Member, Seat, Seen, Settled, Stack, Wire};
+use rehang_strategy::{Act, Acting, Host, Seat, Seen, Settled, Stack, Wire, host};
 use std::time::{Duration, Instant};
 
 /// Strategies around a command.
-pub struct Host {
-    members: Vec<Member>,
+pub struct SuperviseHost {
+    /// Each in a host of its own: nobody is told anything after one has settled the run.
+    hosts: Vec<Host>,
     began: Instant,
     pace: u32,
     /// What was reported last, by whom.
@@ -38,12 +39,12 @@ pub enum Deed {
     CloseStdin,
 }
 
-impl Host {
+impl SuperviseHost {
     /// The members of these stacks that sit outside a process.
     ///
     /// # Errors
     /// A stack that cannot play around a command.
-    pub fn new(stacks: Vec<Stack>, pace: u32) -> Result<Host, StackError> {
+    pub fn new(stacks: Vec<Stack>, pace: u32) -> Result<SuperviseHost, StackError> {
         let mut members = Vec::new();
         for stack in stacks {
             let (name, named, before) = (stack.name, stack.named, members.len());
@@ -59,44 +60,28 @@ impl Host {
                 return Err(StackError::Nobody(name));
             }
         }
-        Ok(Host { members, began: Instant::now(), pace: pace.max(1), report: None, settled: None })
+        let hosts = members.into_iter().map(|member| Host::new([member])).collect();
+        Ok(SuperviseHost { hosts, began: Instant::now(), pace: pace.max(1), report: None, settled: None })
     }
 
     /// The command was started.
     pub fn begin(&mut self, terminal: Terminal, one_stream: bool) -> Vec<Deed> {
-        let mut deeds = self.see(&Seen::Terminal(terminal));
-        deeds.extend(self.see(&Seen::Started { session: String::new(), prompt: String::new() }));
-        if one_stream {
-            deeds.extend(self.see(&Seen::OutputEnd(rehang_strategy::Stream::Stderr)));
-        }
-        deeds
+        host::started(terminal, "", one_stream).iter().flat_map(|seen| self.see(seen)).collect()
     }
 
     /// Something is seen.
     pub fn see(&mut self, seen: &Seen) -> Vec<Deed> {
-        let now = self.now();
-        let mut deeds = Vec::new();
-        for at in 0..self.members.len() {
-            self.tell(at, now, seen, &mut deeds);
-        }
-        deeds
+        self.tell(|host, now| host.see(now, seen))
     }
 
     /// Tells those whose deadline has come.
     pub fn tick(&mut self) -> Vec<Deed> {
-        let now = self.now();
-        let mut deeds = Vec::new();
-        for at in 0..self.members.len() {
-            if self.members[at].strategy.deadline().is_some_and(|due| due <= now) {
-                self.tell(at, now, &Seen::Tick, &mut deeds);
-            }
-        }
-        deeds
+        self.tell(Host::tick)
     }
 
     /// How long until the next deadline; none where nobody has one.
     pub fn rest(&self) -> Option<Duration> {
-        let due = self.members.iter().filter_map(|member| member.strategy.deadline()).min()?;
+        let due = self.hosts.iter().filter_map(Host::deadline).min()?;
         Some(self.real(due.since(self.now())))
     }
 
@@ -110,23 +95,26 @@ impl Host {
         VTime(ms.saturating_mul(u64::from(self.pace)))
     }
 
-    fn tell(&mut self, at: usize, now: VTime, seen: &Seen, deeds: &mut Vec<Deed>) {
-        if self.settled.is_some() {
-            return;
-        }
-        let mut acts = Vec::new();
-        self.members[at].strategy.on(now, seen, &mut acts);
-        for act in acts {
-            match act {
-                Act::Kill { sig, group } => deeds.push(Deed::Signal(sig, group)),
-                Act::CloseStdin => deeds.push(Deed::CloseStdin),
-                Act::Report(policy) => self.report = Some((self.members[at].spec.to_string(), policy)),
-                Act::Settle(settled) => {
-                    self.settled.get_or_insert_with(|| (self.members[at].spec.to_string(), settled));
+    fn tell(&mut self, tell: impl Fn(&mut Host, VTime) -> Vec<Acting>) -> Vec<Deed> {
+        let now = self.now();
+        let mut deeds = Vec::new();
+        for host in &mut self.hosts {
+            if self.settled.is_some() {
+                break;
+            }
+            for Acting { by, act } in tell(host, now) {
+                match act {
+                    Act::Kill { sig, group } => deeds.push(Deed::Signal(sig, group)),
+                    Act::CloseStdin => deeds.push(Deed::CloseStdin),
+                    Act::Report(policy) => self.report = Some((by, policy)),
+                    Act::Settle(settled) => {
+                        self.settled.get_or_insert((by, settled));
+                    }
+                    // a process has no ear for these
+                    _ => {}
                 }
-                // a process has no ear for these
-                _ => {}
             }
         }
+        deeds
     }
 }

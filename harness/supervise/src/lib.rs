@@ -11,7 +11,7 @@ mod start;
 
 use evidence::Evidence;
 pub use host::StackError;
-use host::{Deed, Host};
+use host::{Deed, SuperviseHost};
 use look::{Before, Looks};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal as Sig, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
@@ -97,7 +97,7 @@ pub enum SuperviseError {
 /// # Errors
 /// A stack that does not fit, a command that cannot be started, a folder that cannot be written.
 pub fn supervise(order: Order) -> Result<Report, SuperviseError> {
-    let mut host = Host::new(order.stacks, order.pace)?;
+    let mut host = SuperviseHost::new(order.stacks, order.pace)?;
     // what escapes could not be found
     machine::has_proc().map_err(SuperviseError::Machine)?;
     tree::adopt()?;
@@ -176,7 +176,7 @@ enum End {
 
 struct Supervisor {
     argv: Vec<String>,
-    host: Host,
+    host: SuperviseHost,
     run: Running,
     signals: Signals,
     evidence: Evidence,
