@@ -90,6 +90,9 @@ fn main() -> ExitCode {
         s.cell("terminal-that-nobody-reads", NONE, "tty")?.hangs("tty")?;
         s.cell("terminal-that-nobody-reads", NONE, "null")?.hangs("pipe")
     });
+    trial("a_terminal_that_its_echo_has_filled_is_a_deadlock", |s| {
+        s.cell("echo-fills-a-terminal", NONE, "tty")?.hangs("pipe")
+    });
     trial("a_long_answer_is_cut_to_a_line_claude", |s| long_answer(s, "long-answer-to-claude"));
     trial("a_long_answer_is_cut_to_a_line_opencode", |s| long_answer(s, "long-answer-to-opencode"));
     trial("a_long_line_is_echoed_whole", |s| {

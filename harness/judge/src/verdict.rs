@@ -25,7 +25,7 @@ use rehang_scenario::{
     turns::Question,
 };
 use rehang_trace::{
-    AskEnd, AskKind, Cause, Ended, Fact, RunEnd, Trace, What,
+    AskEnd, AskKind, Cause, Ended, RunEnd, Trace, What,
     role::{Actor, actor},
 };
 
@@ -363,12 +363,11 @@ fn rejected(index: &Index<'_>) -> u32 {
     u32::try_from(ends.filter(|end| end.end == AskEnd::Rejected).count()).unwrap_or(u32::MAX)
 }
 
-/// Material: the model speaks or its step ends, a tool begins or ends, an ask opens or ends, a result. A
-/// request to the model is none, since it may be a retry. A program that states no facts (no agent) is
-/// judged by its output: a text that it has not just written.
+/// The last fact that is material ([`Fact::is_material`]). A program that states no facts (no agent) is judged by its
+/// output: a text that it has not just written.
 fn last_progress(trace: &Trace, ended: VTime) -> VTime {
     let before = || trace.events.iter().filter(|event| event.t <= ended);
-    let mut facts = before().filter(|event| matches!(&event.what, What::Fact(fact) if is_material(fact)));
+    let mut facts = before().filter(|event| matches!(&event.what, What::Fact(fact) if fact.is_material()));
     if let Some(last) = facts.next_back() {
         return last.t;
     }
@@ -381,24 +380,6 @@ fn last_progress(trace: &Trace, ended: VTime) -> VTime {
         }
     }
     last.0
-}
-
-fn is_material(fact: &Fact) -> bool {
-    match fact {
-        Fact::ModelDone { finish, .. } => !matches!(finish.as_str(), "error" | "aborted"),
-        Fact::ModelSaid { .. }
-        | Fact::ToolBegan { .. }
-        | Fact::ToolEnded { .. }
-        | Fact::Asked { .. }
-        | Fact::AskEnded { .. }
-        | Fact::Preempted { .. }
-        | Fact::Result { .. } => true,
-        Fact::Session { .. }
-        | Fact::Busy { .. }
-        | Fact::ModelAsked { .. }
-        | Fact::Policy { .. }
-        | Fact::Acted { .. } => false,
-    }
 }
 
 fn gone(index: &Index<'_>) -> Option<VTime> {

@@ -59,10 +59,12 @@ type Start = (usize, Sender<Result<Worker, PoolError>>);
 
 struct State {
     idle: Vec<Worker>,
-    started: usize,
+    /// For each core, whether a worker has it.
+    taken: Vec<bool>,
 }
 
 struct Worker {
+    core: usize,
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
@@ -81,7 +83,7 @@ impl Pool {
         });
         // without that thread the first unit says so
         let starter = starts.is_ok().then_some(starter);
-        let state = Mutex::new(State { idle: Vec::new(), started: 0 });
+        let state = Mutex::new(State { idle: Vec::new(), taken: vec![false; jobs] });
         Pool { jobs, state, freed: Condvar::new(), starter: Mutex::new(starter) }
     }
 
@@ -128,13 +130,16 @@ impl Pool {
 
     /// A worker that answered waits for more; any other is ended.
     fn settle<A>(&self, mut worker: Worker, answer: Result<A, PoolError>) -> Result<A, PoolError> {
-        if answer.is_ok() {
-            self.give_back(Some(worker));
-        } else {
+        if answer.is_err() {
             let _ = worker.child.kill();
             let _ = worker.child.wait();
-            self.give_back(None);
         }
+        let mut state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        match &answer {
+            Ok(_) => state.idle.push(worker),
+            Err(_) => state.taken[worker.core] = false,
+        }
+        self.freed.notify_one();
         answer
     }
 
@@ -144,14 +149,13 @@ impl Pool {
             if let Some(worker) = state.idle.pop() {
                 return Ok(worker);
             }
-            if state.started < self.jobs() {
-                let core = state.started;
+            if let Some(core) = state.taken.iter().position(|taken| !taken) {
                 match self.start(core) {
                     Ok(worker) => {
-                        state.started += 1;
+                        state.taken[core] = true;
                         return Ok(worker);
                     }
-                    Err(error) if state.started == 0 => return Err(error),
+                    Err(error) if !state.taken.contains(&true) => return Err(error),
                     // the machine has room for fewer: one of those is waited for
                     Err(_) => {}
                 }
@@ -167,15 +171,6 @@ impl Pool {
         let no_thread = || PoolError::Start(std::io::Error::from_raw_os_error(libc::EAGAIN));
         starter.as_ref().ok_or_else(no_thread)?.send((core, reply)).map_err(|_| gone())?;
         worker.recv().map_err(|_| gone())?
-    }
-
-    fn give_back(&self, worker: Option<Worker>) {
-        let mut state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        match worker {
-            Some(worker) => state.idle.push(worker),
-            None => state.started -= 1,
-        }
-        self.freed.notify_one();
     }
 }
 
@@ -204,7 +199,7 @@ impl Worker {
         let missing = || PoolError::Broke("it has no streams".to_owned());
         let stdin = child.stdin.take().ok_or_else(missing)?;
         let stdout = BufReader::new(child.stdout.take().ok_or_else(missing)?);
-        Ok(Worker { child, stdin, stdout })
+        Ok(Worker { core, child, stdin, stdout })
     }
 
     fn ask<Q: Serialize, A: DeserializeOwned>(&mut self, unit: &Q) -> Result<A, PoolError> {

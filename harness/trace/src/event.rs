@@ -381,6 +381,26 @@ pub enum Fact {
     },
 }
 
+impl Fact {
+    /// Whether it carries the task forward: a session begins, the model speaks or its step ends regularly, a tool begins or
+    /// ends, an ask opens or ends, a result. A request to the model is none, nor is a step that failed or broke off: a
+    /// retry has both.
+    pub fn is_material(&self) -> bool {
+        match self {
+            Fact::ModelDone { finish, .. } => !matches!(finish.as_str(), "error" | "aborted" | "unknown" | "none"),
+            Fact::Session { .. }
+            | Fact::ModelSaid { .. }
+            | Fact::ToolBegan { .. }
+            | Fact::ToolEnded { .. }
+            | Fact::Asked { .. }
+            | Fact::AskEnded { .. }
+            | Fact::Preempted { .. }
+            | Fact::Result { .. } => true,
+            Fact::Busy { .. } | Fact::ModelAsked { .. } | Fact::Policy { .. } | Fact::Acted { .. } => false,
+        }
+    }
+}
+
 /// What kind of ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

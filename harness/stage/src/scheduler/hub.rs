@@ -441,7 +441,7 @@ impl<'w> Hub<'w> {
     }
 
     fn note(&mut self, fact: &Fact) {
-        if is_material(fact) {
+        if fact.is_material() {
             self.material += 1;
         }
         match fact {
@@ -629,26 +629,6 @@ impl<'w> Hub<'w> {
         canon.bytes(&unwritten);
         net.canon(canon);
         model.canon(canon);
-    }
-}
-
-/// Whether a fact carries the task forward.
-fn is_material(fact: &Fact) -> bool {
-    match fact {
-        Fact::Session { .. }
-        | Fact::ModelSaid { .. }
-        | Fact::ToolBegan { .. }
-        | Fact::ToolEnded { .. }
-        | Fact::Asked { .. }
-        | Fact::AskEnded { .. }
-        | Fact::Preempted { .. }
-        | Fact::Result { .. } => true,
-        // a request to the model or its end is none: a retry has both
-        Fact::Busy { .. }
-        | Fact::ModelAsked { .. }
-        | Fact::ModelDone { .. }
-        | Fact::Policy { .. }
-        | Fact::Acted { .. } => false,
     }
 }
 
