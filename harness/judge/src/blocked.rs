@@ -22,11 +22,11 @@
 //! | – | else the agent's own label, else the first label, else `unknown` |
 
 use crate::cell::CellFacts;
-use crate::index::{Index, agent_of};
+use crate::index::Index;
 use crate::leads::{self, is_below};
 use rehang_trace::{
     AskKind, Ended,
-    role::{Actor, actor},
+    role::{Actor, actor, same_agent},
 };
 
 /// What a cell that nobody settled is blocked on.
@@ -64,7 +64,7 @@ fn is_plain(tool: &str) -> bool {
 fn waits<'a>(index: &Index<'a>) -> Vec<(&'a str, &'a str)> {
     match index.ended {
         Some((_, Ended::Deadlock(waits) | Ended::Lasso { waits, .. })) => {
-            waits.iter().map(|(who, on)| (agent_of(who), on.as_str())).collect()
+            waits.iter().map(|(who, on)| (same_agent(who), on.as_str())).collect()
         }
         _ => Vec::new(),
     }

@@ -9,7 +9,7 @@
 
 use crate::index::{Ask, End, View};
 use rehang_scenario::VTime;
-use rehang_trace::{AskEnd, What};
+use rehang_trace::{AskEnd, What, role::same_agent};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -101,9 +101,7 @@ pub(crate) fn listed_ids<'a>(view: &View<'_>, request: u32, body: &'a Value) -> 
 
 /// Whether this process speaks the control protocol on its stdout.
 fn speaks_control(view: &View<'_>, who: &str) -> bool {
-    // a restarted agent is `agent~1`, and the same agent
-    let role = who.split('~').next().unwrap_or(who);
-    let argv = view.index.processes.get(role).map(|process| process.argv);
+    let argv = view.index.processes.get(same_agent(who)).map(|process| process.argv);
     argv.and_then(<[String]>::first).is_some_and(|name| name.ends_with("claude"))
 }
 

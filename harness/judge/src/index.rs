@@ -8,7 +8,7 @@ use crate::verdict::Verdict;
 use rehang_scenario::{Policy, VTime, turns::Question};
 use rehang_trace::{
     AskEnd, AskKind, Cause, Ended, Fact, RunEnd, Trace, What,
-    role::{Actor, actor},
+    role::{Actor, actor, same_agent},
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -331,7 +331,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn take(&mut self, at: At, who: &'a str, what: &'a What) {
-        let who = agent_of(who);
+        let who = same_agent(who);
         let index = &mut self.index;
         let act = |what| Act { at, who, what };
         match what {
@@ -466,13 +466,6 @@ impl<'a> Reader<'a> {
         });
         &mut sessions[place]
     }
-}
-
-/// The role under which a process is known here. A restarted agent is the same agent: `agent~2` holds the sessions that
-/// `agent` held.
-pub(crate) fn agent_of(role: &str) -> &str {
-    let restarted = role.strip_prefix("agent~").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
-    if restarted { "agent" } else { role }
 }
 
 fn unborn<'a>(at: At) -> Process<'a> {

@@ -11,8 +11,9 @@
 //! Of several that are left and may hold a pipe, the trace does not say which one does: the pipe is held by a stopped
 //! process only if the wait of each of them leads to one.
 
-use crate::index::{Index, Tool, agent_of};
+use crate::index::{Index, Tool};
 use rehang_scenario::turns::Step;
+use rehang_trace::role::same_agent;
 
 /// Whether the run waits for a stopped process: the agent itself, or one that its wait leads to. `waits` are the labels
 /// of the proof: role and what it waits for.
@@ -133,7 +134,7 @@ pub(crate) fn is_below(role: &str, above: &str) -> bool {
 fn below<'r>(role: &'r str, above: &str) -> Option<&'r str> {
     let again = || {
         let (first, rest) = role.split_once('.').filter(|_| above == "agent")?;
-        (agent_of(first) == above).then_some(rest)
+        (same_agent(first) == above).then_some(rest)
     };
     role.strip_prefix(above).and_then(|rest| rest.strip_prefix('.')).or_else(again)
 }

@@ -26,7 +26,7 @@ use rehang_scenario::{
 };
 use rehang_trace::{
     AskEnd, AskKind, Cause, Ended, RunEnd, Trace, What,
-    role::{Actor, actor},
+    role::{Actor, Role, actor},
 };
 
 /// What a trace means.
@@ -276,7 +276,7 @@ pub(crate) fn ends_agent(index: &Index<'_>, act: &crate::index::Act<'_>) -> bool
         Did::Signal(sig, to) => {
             (strategy || person)
                 && matches!(sig, "TERM" | "KILL" | "INT" | "HUP" | "QUIT")
-                && to.trim_end_matches('*').split('~').next() == Some("agent")
+                && Role::of(to.trim_end_matches('*')).is_some_and(Role::is_agent)
         }
         Did::Request(id) => {
             let request = &index.requests[&id];

@@ -9,7 +9,7 @@ use rehang_judge::{
     verdict,
 };
 use rehang_scenario::{Terminal, VTime, problem::hidden};
-use rehang_trace::{Fact, Trace, What};
+use rehang_trace::{Fact, Trace, What, role::Role};
 use serde::Serialize;
 
 /// Rows of one cell; behind them the rest is counted.
@@ -228,7 +228,7 @@ fn kind(name: &str, stack: &str) -> &'static str {
         "agent" => "agent",
         "wire" => "wire",
         "terminal" => "terminal",
-        _ if name.starts_with("agent.") => "tool",
+        _ if Role::of(name).is_some_and(|role| !role.is_agent()) => "tool",
         _ if name.starts_with("person") => "person",
         _ if stack.split('+').any(|member| member == name || member.starts_with(&format!("{name}("))) => "strategy",
         "wrapper" | "client" => "outside",

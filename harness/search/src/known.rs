@@ -12,7 +12,7 @@ use rehang_scenario::{
     WorkerFault,
     turns::{Step, Turn},
 };
-use rehang_trace::{AskEnd, AskKind, Cause, Fact, What};
+use rehang_trace::{AskEnd, AskKind, Cause, Fact, What, role::Role};
 use std::collections::BTreeSet;
 
 /// A defect that a version is known to have.
@@ -228,7 +228,7 @@ impl Look<'_> {
     fn more_tools_than_children(&self) -> bool {
         let (mut tools, mut children) = (BTreeSet::new(), BTreeSet::new());
         for event in &self.shown.played().trace.events {
-            let of_agent = event.who.strip_prefix("agent.").is_some_and(|name| !name.contains('.'));
+            let of_agent = Role::of(&event.who).is_some_and(|role| role.depth() == 1);
             match &event.what {
                 What::Fact(Fact::ToolBegan { call, tool, .. }) if tool == "bash" => drop(tools.insert(call)),
                 What::Fact(Fact::ToolEnded { call, .. }) => drop(tools.remove(call)),

@@ -1,6 +1,7 @@
 //! Who a name in a trace is.
 //!
-//! Invariant: [`actor`] alone decides; every name has one kind.
+//! Invariant: every name has one kind ([`actor`]), and the roles of processes are put together and taken apart here alone
+//! ([`Role`], [`agent`]).
 
 /// Who ends a cell.
 pub const SCHEDULER: &str = "conductor";
@@ -24,16 +25,66 @@ pub enum Actor {
     Other,
 }
 
-/// Roles are `agent`, `agent.N…` and, restarted, `agent~N`; people are `personN`; what is no known word is a strategy's name.
+/// The role of the agent.
+pub const AGENT: &str = "agent";
+
+/// The role of a process, taken apart: `agent~2.1.3` is the third child of the first child of the agent that was started for
+/// the second time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Role<'a> {
+    instance: u32,
+    path: &'a str,
+}
+
+impl<'a> Role<'a> {
+    /// The role that a name in a trace is; `None` if it is no process's.
+    pub fn of(who: &'a str) -> Option<Role<'a>> {
+        let rest = who.strip_prefix(AGENT)?;
+        let (instance, path) = rest.split_once('.').unwrap_or((rest, ""));
+        let instance = match instance.strip_prefix('~') {
+            Some(number) => number.parse().ok()?,
+            None if instance.is_empty() => 1,
+            None => return None,
+        };
+        Some(Role { instance, path })
+    }
+
+    /// The ordinal of the agent's start, from 1.
+    pub fn instance(self) -> u32 {
+        self.instance
+    }
+
+    /// Whether it is the agent itself.
+    pub fn is_agent(self) -> bool {
+        self.path.is_empty()
+    }
+
+    /// How far it is below the agent: 0 for the agent, 1 for its children.
+    pub fn depth(self) -> usize {
+        self.path.split('.').filter(|ordinal| !ordinal.is_empty()).count()
+    }
+}
+
+/// The role of an agent that is started for the `instance`th time, from 1.
+pub fn agent(instance: u32) -> String {
+    if instance == 1 { AGENT.to_owned() } else { format!("{AGENT}~{instance}") }
+}
+
+/// The role under which the judge knows a process: an agent that was started again is the same agent, and holds the
+/// sessions that the first one held.
+pub fn same_agent(role: &str) -> &str {
+    if Role::of(role).is_some_and(Role::is_agent) { AGENT } else { role }
+}
+
+/// Roles of processes are as [`Role`] has them; people are `personN`; what is no known word is a strategy's name.
 pub fn actor(who: &str) -> Actor {
     match who {
-        "agent" => Actor::Process,
         "wrapper" => Actor::Wrapper,
         "client" => Actor::Client,
         "model" => Actor::Model,
         "user" => Actor::Person,
         "" | "worker" | "companion" | "fault" | SCHEDULER | "stage" | "kernel" | "shutdown" => Actor::Other,
-        _ if who.starts_with("agent.") || who.starts_with("agent~") => Actor::Process,
+        _ if Role::of(who).is_some() => Actor::Process,
         _ if who.strip_prefix("person").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit())) => Actor::Person,
         _ => Actor::Strategy,
     }
@@ -42,6 +93,17 @@ pub fn actor(who: &str) -> Actor {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_role_is_taken_apart_as_it_was_put_together() {
+        let of = |who: &str| Role::of(who).map(|role| (role.instance(), role.is_agent(), role.depth()));
+        assert_eq!(of("agent"), Some((1, true, 0)));
+        assert_eq!(of("agent.1.2"), Some((1, false, 2)));
+        assert_eq!(of(&agent(2)), Some((2, true, 0)));
+        assert_eq!(of(&format!("{}.1", agent(12))), Some((12, false, 1)));
+        assert_eq!(["agents", "agent~", "agent~x", "person1", ""].map(of), [None; 5]);
+        assert_eq!(["agent", "agent~3", "agent~3.1", "x"].map(same_agent), ["agent", "agent", "agent~3.1", "x"]);
+    }
 
     #[test]
     fn names_have_their_kind() {

@@ -7,7 +7,10 @@ use super::cell::Ran;
 use rehang_judge::{Breach, Outcome, Verdict};
 use rehang_os::alone::journal::{Line, Said};
 use rehang_scenario::{Invariant, VTime};
-use rehang_trace::{Ended, Event, Fact, Horizon, RunEnd, Trace, What, role::SCHEDULER};
+use rehang_trace::{
+    Ended, Event, Fact, Horizon, RunEnd, Trace, What,
+    role::{self, Role, SCHEDULER},
+};
 use std::collections::BTreeMap;
 
 /// Who a place in a journal is.
@@ -26,7 +29,7 @@ impl Roles {
             }
         };
         // a wrapper that starts its agent again is seen like a server that was restarted
-        let agent = if at == 0 { "agent".to_owned() } else { format!("agent~{}", at + 1) };
+        let agent = role::agent(u32::try_from(at + 1).unwrap_or(u32::MAX));
         if rest.is_empty() { agent } else { format!("{agent}.{rest}") }
     }
 }
@@ -114,7 +117,7 @@ pub fn trace(lines: &[Line], ran: &Ran, name: &str, speed: u32) -> Trace {
 /// A claim of completion beside agents none of which came to an end of its own: it says so where the judge, who reads
 /// steps of sessions, finds none (an agent that was ended before it began).
 pub fn unfinished(trace: &Trace, verdict: &Verdict, server: bool) -> Option<Breach> {
-    let root = |who: &str| who == "agent" || (who.starts_with("agent~") && !who.contains('.'));
+    let root = |who: &str| Role::of(who).is_some_and(Role::is_agent);
     let ended_well = trace.events.iter().any(|event| {
         let well = matches!(&event.what, What::Exit(0) | What::Fact(Fact::Result { ok: true, .. }));
         well && root(&event.who)

@@ -19,7 +19,7 @@ use crate::index::{At, Settlement, View, names};
 use rehang_scenario::{Policy, Span, VTime, model::Invariant};
 use rehang_trace::{
     RunEnd, What,
-    role::{Actor, actor},
+    role::{Actor, Role, actor},
 };
 
 /// How long after the end a monitor may still say "running": two of its 30 s polls (the opencode companion's).
@@ -59,7 +59,7 @@ fn constants(view: &View<'_>, who: &str, policy: &Policy) -> Option<String> {
 fn signal(view: &View<'_>, who: &str, at: At, policy: &Policy) -> Option<String> {
     let detected = policy.detected.as_deref()?;
     // Whose terminal it is, is known of the agent alone: not of one that another agent's tool runs.
-    let outer = view.trace.events.get(at.place).is_none_or(|event| !event.who.starts_with("agent."));
+    let outer = view.trace.events.get(at.place).and_then(|event| Role::of(&event.who)).is_none_or(Role::is_agent);
     let tty = view.facts.terminal.stdin_is_tty();
     let looked = |thing: &str| {
         let before = view.trace.events.iter().take(at.place).rev();

@@ -3,7 +3,7 @@
 //! Invariant: asks and calls, tasks and sessions are put together in the order in which they came.
 
 use super::argv;
-use rehang_trace::{AskEnd, AskKind, Event, Fact, Trace, What};
+use rehang_trace::{AskEnd, AskKind, Event, Fact, Trace, What, role::Role};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -76,7 +76,7 @@ impl Server {
                     let nth = errors.get(session).copied().unwrap_or_default();
                     self.final_errors.insert((session.clone(), nth));
                 }
-                What::Spawn { argv, .. } if event.who.starts_with("agent.") && event.who.matches('.').count() == 1 => {
+                What::Spawn { argv, .. } if Role::of(&event.who).is_some_and(|role| role.depth() == 1) => {
                     let command = argv.iter().position(|arg| arg == "--").and_then(|at| argv.get(at + 1));
                     self.commands.extend(command.cloned());
                 }

@@ -15,7 +15,7 @@ use rehang_scenario::{
     WrapperFault, plan::Plan, turns::Question,
 };
 use rehang_strategy::Stream;
-use rehang_trace::{AskKind, Event, Fact, RunEnd, What};
+use rehang_trace::{AskKind, Event, Fact, RunEnd, What, role};
 use std::collections::VecDeque;
 
 /// The client's place among the actors: behind the wrapper.
@@ -268,7 +268,7 @@ impl<'w> Hub<'w> {
     /// Starts the agent again, at the same address as far as its clients can tell.
     pub fn relaunch(&mut self) -> Result<(), InternalError> {
         self.restarts += 1;
-        self.launch.role = format!("agent~{}", self.restarts + 1);
+        self.launch.role = role::agent(self.restarts + 1);
         self.launch()
     }
 
