@@ -286,7 +286,10 @@ fn ended(ended: &Ended) -> String {
 /// What ran out, and who waits for what.
 pub(crate) fn given_up(reason: Horizon, waits: &[(String, String)]) -> String {
     let who: Vec<String> = waits.iter().map(|(role, on)| format!("{role}: {on}")).collect();
-    format!("{} ({})", reason.why(), who.join(", "))
+    match who.as_slice() {
+        [] => reason.why().to_owned(),
+        who => format!("{} ({})", reason.why(), who.join(", ")),
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! ([`Role`], [`agent`]).
 
 /// Who ends a cell.
-pub const SCHEDULER: &str = "conductor";
+pub const SCHEDULER: &str = "scheduler";
 
 /// What kind of actor a name in a trace is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -321,8 +321,8 @@ fn save(path: &Path, before: &str, after: &str) -> Result<(), CommandError> {
     }
     let failed = |error: io::Error| CommandError::from(unwritable(path, error));
     // a link stays one: what it leads to is written
-    let real = path.canonicalize().map_err(|e| failed(e))?;
-    let disk = std::fs::read_to_string(&real).map_err(|e| failed(e))?;
+    let real = path.canonicalize().map_err(failed)?;
+    let disk = std::fs::read_to_string(&real).map_err(failed)?;
     if disk.replace("\r\n", "\n") != before {
         let what = format!("{} has changed since it was read: it is left as it is; run this again", path.display());
         return Err(CommandError::Usage(what));
@@ -334,10 +334,10 @@ fn save(path: &Path, before: &str, after: &str) -> Result<(), CommandError> {
     }
     let after = if windows { after.replace('\n', "\r\n") } else { after.to_owned() };
     let folder = real.parent().unwrap_or(Path::new("."));
-    let permissions = std::fs::metadata(&real).map_err(|e| failed(e))?.permissions();
-    let mut temp = tempfile::Builder::new().prefix(".accept-").tempfile_in(folder).map_err(|e| failed(e))?;
-    temp.write_all(after.as_bytes()).map_err(|e| failed(e))?;
-    temp.as_file().set_permissions(permissions).map_err(|e| failed(e))?;
+    let permissions = std::fs::metadata(&real).map_err(failed)?.permissions();
+    let mut temp = tempfile::Builder::new().prefix(".accept-").tempfile_in(folder).map_err(failed)?;
+    temp.write_all(after.as_bytes()).map_err(failed)?;
+    temp.as_file().set_permissions(permissions).map_err(failed)?;
     temp.persist(&real).map_err(|error| failed(error.error))?;
     Ok(())
 }
