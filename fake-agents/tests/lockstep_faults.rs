@@ -1,4 +1,4 @@
-//! What is rehang's own fault ends as one, and never as a verdict; an echo is there to the byte, every time.
+//! An internal error ends as one, and never as a verdict; an echo is there to the byte, every time.
 
 mod lockstep;
 

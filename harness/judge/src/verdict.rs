@@ -186,7 +186,7 @@ impl Verdict {
 /// Judges a cell: its verdict with all breaches.
 ///
 /// # Errors
-/// What the agent states of itself does not fit what came over the wire: rehang's own fault.
+/// What the agent states of itself does not fit what came over the wire: an internal error.
 pub fn judge(trace: &Trace, facts: &CellFacts, baseline: Option<&Verdict>) -> Result<Verdict, Inconsistent> {
     let index = Index::of(trace);
     let mut verdict = of(trace, facts, &index);

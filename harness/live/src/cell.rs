@@ -55,7 +55,7 @@ pub enum LiveError {
     /// This machine gives no sandbox; the text holds the remedy.
     #[error("{0}")]
     Sandbox(String),
-    /// rehang's own fault.
+    /// An internal error.
     #[error("{0}")]
     Fault(String),
     /// A pipe or a process.

@@ -44,7 +44,7 @@ pub enum Answer {
     Report(Box<Report>),
     /// This machine gives no sandbox.
     Sandbox(String),
-    /// rehang's own fault.
+    /// An internal error.
     Fault(String),
 }
 

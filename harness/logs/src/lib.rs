@@ -86,7 +86,7 @@ pub enum ImportError {
         "no log: it is a scenario already; `rehang run --scenarios FILE` plays it, `rehang reproduce FILE` makes it small"
     )]
     Scenario,
-    /// rehang's own fault.
+    /// An internal error.
     #[error("no scenario could be drafted")]
     Undrafted,
     /// Nothing of it could be used.

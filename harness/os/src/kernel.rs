@@ -92,7 +92,7 @@ pub struct Left {
     pub argv: Vec<String>,
 }
 
-/// rehang's own fault, or a fake that lies: never a verdict.
+/// An internal error, or a fake that lies: never a verdict.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InternalError {
     /// A participant said nothing for so long, in real time.
@@ -162,7 +162,7 @@ pub trait Kernel {
     /// Starts an agent. It has not run yet when this returns.
     ///
     /// # Errors
-    /// rehang's own fault.
+    /// An internal error.
     fn start(&mut self, launch: &Launch) -> Result<(Proc, Streams), InternalError>;
 
     /// The live processes that can run at `now`, in order: one of their descriptors is ready, a caught signal

@@ -114,7 +114,7 @@ pub struct CellAnswer {
     pub mismatches: Vec<String>,
     /// A hang where none was expected.
     pub unexpected_hang: bool,
-    /// rehang's own fault.
+    /// An internal error.
     pub fault: Option<String>,
     /// The trace on this stage is not that of the first stage.
     pub differs: Option<String>,
@@ -135,7 +135,7 @@ impl CellAnswer {
     /// Why the cell is not as expected, a line each.
     pub fn why(&self) -> Vec<String> {
         let mut lines = self.mismatches.clone();
-        lines.extend(self.fault.iter().map(|fault| format!("rehang's own fault: {fault}")));
+        lines.extend(self.fault.iter().map(|fault| format!("internal error: {fault}")));
         lines.extend(self.differs.iter().map(|d| format!("not the trace of the other stage: {d}")));
         lines
     }

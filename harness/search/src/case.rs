@@ -60,7 +60,7 @@ impl Case {
     /// Plays it on the simulated kernel.
     ///
     /// # Errors
-    /// A stack without a seat in this agent, or rehang's own fault; in a line.
+    /// A stack without a seat in this agent, or an internal error; in a line.
     pub fn play(&self) -> Result<Shown, String> {
         let none = self.play_as(NONE, Span::ZERO, None)?;
         let under = match self.stack.as_str() {

@@ -45,7 +45,7 @@ pub struct Did {
 /// Writes a case as a file.
 ///
 /// # Errors
-/// rehang's own fault; in a line.
+/// An internal error; in a line.
 pub fn write(case: &Case, title: &str, about: Option<&str>) -> Result<Written, String> {
     let mut case = Case::of(case.scenario.clone(), &case.stack);
     case.scenario.title = title.to_owned();
@@ -88,7 +88,7 @@ pub fn write(case: &Case, title: &str, about: Option<&str>) -> Result<Written, S
 /// What every stack does that has a seat here, `none` first.
 ///
 /// # Errors
-/// rehang's own fault; in a line.
+/// An internal error; in a line.
 pub fn dids(case: &Case, healthy: Span) -> Result<Vec<Did>, String> {
     let none = case.play_as(NONE, healthy, None)?.verdict;
     let mut all = vec![did(NONE, &none)];

@@ -37,7 +37,7 @@ pub struct Played {
 /// Runs a cell and judges it beside `none`, the verdict of the baseline.
 ///
 /// # Errors
-/// A stack that cannot be made, rehang's own fault, or a trace that contradicts itself; in a line.
+/// A stack that cannot be made, an internal error, or a trace that contradicts itself; in a line.
 pub fn judged(
     kernel: &mut dyn Kernel,
     job: &Job<'_>,

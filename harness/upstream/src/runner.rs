@@ -46,7 +46,7 @@ pub enum Stop {
     /// Nothing can run on this machine, or nothing can be had: the user can mend it.
     #[error("{0}")]
     Machine(String),
-    /// rehang's own fault.
+    /// An internal error.
     #[error("{0}")]
     Fault(String),
 }

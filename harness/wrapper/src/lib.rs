@@ -301,7 +301,7 @@ impl Wrapper {
     /// Runs a cell and judges it.
     ///
     /// # Errors
-    /// A process of ours that fails, facts that contradict each other: rehang's own fault.
+    /// A process of ours that fails, facts that contradict each other: an internal error.
     pub fn judge(&self, cell: &Cell) -> Result<Judged, WrapperError> {
         let mut stand_in = StandIn::of(&cell.scenario).map_err(|why| WrapperError::Start(why.to_owned()))?;
         // its arguments are the wrapper's business

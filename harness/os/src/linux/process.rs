@@ -33,7 +33,7 @@ pub(crate) fn leave(code: u8) -> ! {
     unsafe { libc::_exit(i32::from(code)) }
 }
 
-/// Ends this process for a reason that is rehang's own fault: exit code 70.
+/// Ends this process for a reason that is an internal error: exit code 70.
 pub(crate) fn give_up(why: &str) -> ! {
     if std::env::var_os(CONTROL_ENV).is_some() {
         // SAFETY: the control socket stays open as long as the process lives, and this never drops it.

@@ -1,7 +1,7 @@
 //! Pseudo-terminals, seen from the master.
 //!
 //! Invariant: what a terminal echoes, and how much lies in it, is predicted ([`LineDiscipline`]), and the real one is
-//! waited for until it has come to exactly that; anything else is rehang's own fault. So nothing here depends on when
+//! waited for until it has come to exactly that; anything else is an internal error. So nothing here depends on when
 //! the kernel's worker runs: the master is always drained, and the worker is never left with anything to do.
 
 use super::LockstepKernel;

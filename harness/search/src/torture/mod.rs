@@ -54,7 +54,7 @@ pub enum Breach {
     FalseProof,
     /// Two runs of a cell have different traces.
     Difference,
-    /// rehang's own fault. A proof that its replay does not confirm is one.
+    /// An internal error. A proof that its replay does not confirm is one.
     InternalError,
 }
 

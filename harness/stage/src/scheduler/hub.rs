@@ -33,7 +33,7 @@ pub trait Actor {
     /// Acts on what it has been told, or because its deadline has come.
     ///
     /// # Errors
-    /// rehang's own fault.
+    /// An internal error.
     fn act(&mut self, hub: &mut Hub<'_>, name: &str, inbox: VecDeque<Input>) -> Result<(), InternalError>;
     /// Writes its state. A request of its own is written as [`Net::place`] gives it.
     fn canon(&self, hub: &Hub<'_>, canon: &mut Canon);

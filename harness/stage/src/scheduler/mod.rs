@@ -88,7 +88,7 @@ pub struct Record {
 /// Why a cell could not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
-    /// rehang's own fault, or a fake that lies.
+    /// An internal error, or a fake that lies.
     #[error(transparent)]
     Internal(#[from] InternalError),
     /// The stack cannot be made, or has no seat in this agent.
@@ -99,7 +99,7 @@ pub enum RunError {
 /// Runs a cell.
 ///
 /// # Errors
-/// A stack that cannot be made; rehang's own fault.
+/// A stack that cannot be made; an internal error.
 pub fn run(kernel: &mut dyn Kernel, job: &Job<'_>) -> Result<Record, RunError> {
     let mut scheduler = Scheduler::new(kernel, job)?;
     let result = scheduler.drive();
