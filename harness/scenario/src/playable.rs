@@ -5,7 +5,8 @@
 
 use crate::limits;
 use crate::model::{Agent, Does, Fault, ModelDoes, Scenario, Sees, Step, Terminal, ToolDoes, Via, WrapperFault};
-use crate::problem::{quoted, shown, suggest};
+use crate::problem::{quoted, shown};
+use crate::text::{did_you_mean, suggest};
 use crate::time::Span;
 use crate::turns::{Nested, Turn, steps_json};
 
@@ -148,7 +149,7 @@ impl Look {
             return;
         }
         let help = match suggest(word, known.iter().copied()) {
-            Some(meant) => format!("did you mean `{meant}`?"),
+            Some(meant) => did_you_mean(meant),
             None => format!("there are {}", quoted(known.iter().copied())),
         };
         self.no(path.to_owned(), format!("unknown {what} `{}`", shown(word)), Some(&help));

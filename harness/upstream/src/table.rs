@@ -8,6 +8,7 @@ use super::results::Rows;
 use super::row::{Key, Row};
 use rehang_agents::Version;
 use rehang_scenario::problem::in_one_line;
+use rehang_scenario::text::counted;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -38,7 +39,7 @@ pub fn markdown(rows: &Rows) -> String {
         } else {
             format!("from {} to {}", escape(first), escape(last))
         };
-        let _ = writeln!(out, "\nRun {when}, {} cells.", rows.len());
+        let _ = writeln!(out, "\nRun {when}, {}.", counted(rows.len(), "cell"));
     }
     let mut agents: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
     for row in rows.values() {

@@ -4,13 +4,19 @@
 
 use super::select::Select;
 use super::{Code, CommandError};
+use crate::shell::reading;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
 use rehang_judge::score::{Score, Scoreboard};
 use rehang_judge::{Row, timeline};
 use rehang_runner::binaries::fakes;
+use rehang_runner::catalogue::Strategies;
 use rehang_runner::corpus::Corpus;
+use rehang_runner::meant::meant;
+use rehang_runner::unit::variant_name;
+use rehang_scenario::file::Family;
+use rehang_scenario::text::{duration, unknown};
 use rehang_scenario::{Arm, Scenario, Span, Style, Terminal};
 use rehang_stage::threads::side_by_side;
 use rehang_wrapper::{Cell, Fitting, Judged, TERMINALS, Wrapper as Tested, WrapperError, name_of};
@@ -139,10 +145,28 @@ impl Wrapper {
         }
         if cells.is_empty() {
             say_left_out(&left_out, out)?;
-            return Err(CommandError::Usage("no scenario fits this wrapper and filter".to_owned()));
+            return Err(CommandError::Usage(self.nothing(&corpus.families)));
         }
         let done = self.play(&tested, &cells);
         Ok(self.report(&tested, &cells, &done, &left_out, out)?.max(least))
+    }
+
+    /// That no scenario is left, and why.
+    fn nothing(&self, families: &[Family]) -> String {
+        let variants = || families.iter().flat_map(|family| family.variants.iter().map(move |v| (family, v)));
+        let matches = |filter: &str| {
+            variants().any(|(family, variant)| {
+                variant_name(&family.name, &variant.name).contains(filter) || variant.scenario.mechanism == filter
+            })
+        };
+        match self.filter.iter().find(|filter| !matches(filter)) {
+            Some(filter) => {
+                let near = meant(filter, families, &Strategies::default());
+                let all = format!("`rehang list{} --files` names all", reading(&self.scenarios));
+                unknown("scenario", filter, near.as_deref(), &all)
+            }
+            None => "no scenario fits this wrapper and filter".to_owned(),
+        }
     }
 
     fn play(&self, tested: &Tested, cells: &[Cell]) -> Vec<Out> {
@@ -261,12 +285,12 @@ fn id(cell: &Cell) -> String {
 
 /// Without it, with it, and what of it is not true.
 fn told(cell: &Cell, judged: &Judged) -> String {
-    let secs = judged.ran.ended_ms.saturating_sub(judged.ran.began_ms) as f64 / 1_000.0;
+    let took = duration(judged.ran.ended_ms.saturating_sub(judged.ran.began_ms));
     let broken: Vec<&str> = judged.verdict.broken().into_iter().map(rehang_scenario::Invariant::name).collect();
     let broken = if broken.is_empty() { String::new() } else { format!(" — breaks {}", broken.join(", ")) };
     let with = match judged.ran.exit {
         None => "still there at the deadline".to_owned(),
-        Some(_) => format!("{} after {secs:.1} s", judged.verdict.outcome.describe()),
+        Some(_) => format!("{} after {took}", judged.verdict.outcome.describe()),
     };
     format!("{} → {with}{broken}", cell.baseline.outcome.describe())
 }
