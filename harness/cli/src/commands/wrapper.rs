@@ -114,6 +114,9 @@ impl Wrapper {
         }
         // what is wrong with a file is not hidden by how the others went
         let least = if corpus.broken.is_empty() { Code::Expected } else { Code::Usage };
+        if let Some(error) = self.unmatched(&corpus.families) {
+            return Err(error);
+        }
         let wanted = |name: &str, scenario: &Scenario| {
             let named = |filter: &String| name.contains(filter.as_str()) || scenario.mechanism == *filter;
             self.filter.is_empty() || self.filter.iter().any(named)
@@ -145,28 +148,25 @@ impl Wrapper {
         }
         if cells.is_empty() {
             say_left_out(&left_out, out)?;
-            return Err(CommandError::Usage(self.nothing(&corpus.families)));
+            return Err(CommandError::Usage("no scenario fits this wrapper and filter".to_owned()));
         }
         let done = self.play(&tested, &cells);
         Ok(self.report(&tested, &cells, &done, &left_out, out)?.max(least))
     }
 
-    /// That no scenario is left, and why.
-    fn nothing(&self, families: &[Family]) -> String {
+    /// That no filter matches a scenario.
+    fn unmatched(&self, families: &[Family]) -> Option<CommandError> {
         let variants = || families.iter().flat_map(|family| family.variants.iter().map(move |v| (family, v)));
-        let matches = |filter: &str| {
+        let is_matched = |filter: &String| {
             variants().any(|(family, variant)| {
-                variant_name(&family.name, &variant.name).contains(filter) || variant.scenario.mechanism == filter
+                let name = variant_name(&family.name, &variant.name);
+                name.contains(filter.as_str()) || variant.scenario.mechanism == *filter
             })
         };
-        match self.filter.iter().find(|filter| !matches(filter)) {
-            Some(filter) => {
-                let near = meant(filter, families, &Strategies::default());
-                let all = format!("`rehang list{} --files` names all", reading(&self.scenarios));
-                unknown("scenario", filter, near.as_deref(), &all)
-            }
-            None => "no scenario fits this wrapper and filter".to_owned(),
-        }
+        let first = self.filter.first().filter(|_| !self.filter.iter().any(is_matched))?;
+        let near = meant(first, families, &Strategies::default());
+        let all = format!("`rehang list{} --files` names all", reading(&self.scenarios));
+        Some(CommandError::Usage(unknown("scenario", first, near.as_deref(), &all)))
     }
 
     fn play(&self, tested: &Tested, cells: &[Cell]) -> Vec<Out> {
