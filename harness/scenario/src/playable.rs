@@ -233,9 +233,9 @@ impl Look {
     fn placeholders(&mut self, text: &str, path: &str) {
         let inner = text.split('{').skip(1).filter_map(|rest| rest.split_once('}').map(|(inner, _)| inner));
         for word in inner.filter(|word| word.len() <= ANSWER.len() + 2 && *word != ANSWER) {
-            if strsim::damerau_levenshtein(&word.to_lowercase(), ANSWER) <= 2 {
+            if suggest(word, [ANSWER]).is_some() {
                 let message = format!("`{{{}}}` stands for nothing", shown(word));
-                self.no(path.to_owned(), message, Some("did you mean `{answer}`?"));
+                self.no(path.to_owned(), message, Some(&did_you_mean("{answer}")));
             }
         }
     }

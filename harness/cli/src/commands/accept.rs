@@ -256,7 +256,7 @@ impl Shown<'_> {
             answer.and_then(|answer| answer.timeline.as_deref()).unwrap_or_default().lines().collect();
         let from = lines.len().saturating_sub(DECISIVE);
         if from > 0 {
-            writeln!(out, "  … {from} lines before")?;
+            writeln!(out, "  … {} before", counted(from, "line"))?;
         }
         for line in &lines[from..] {
             writeln!(out, "  {}", cut(line, width.saturating_sub(2)))?;
