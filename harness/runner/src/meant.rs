@@ -1,6 +1,6 @@
 //! What a filter that matches nothing was meant to be.
 //!
-//! Invariant: what is suggested as a part of a cell's name, or as a whole one, matches something.
+//! Invariant: each part of a suggestion is a name that there is, and the whole is another than what was given.
 
 use crate::catalogue::{Strategies, checked};
 use crate::unit::variant_name;
@@ -16,9 +16,15 @@ const BETWEEN: &str = "::";
 /// The filter that was meant by one that matches nothing of these files; `None` if nothing is near.
 pub fn meant(filter: &str, families: &[Family], catalogue: &Strategies) -> Option<String> {
     let names: Vec<String> = families.iter().flat_map(names).collect();
-    if filter.contains(BETWEEN) {
-        return cell(filter, &names, families, catalogue);
-    }
+    let near = match filter.contains(BETWEEN) {
+        true => cell(filter, &names, families, catalogue),
+        false => word(filter, &names, families),
+    };
+    near.filter(|near| near != filter)
+}
+
+/// The nearest name of a scenario, a mechanism, a strategy or a terminal.
+fn word(filter: &str, names: &[String], families: &[Family]) -> Option<String> {
     let names = names.iter().map(String::as_str);
     let ids = || MECHANISMS.iter().filter(|m| is_played(m.id, families));
     let strategies = rehang_strategy::all().into_iter().flat_map(|entry| [entry.family(), entry.name]);
@@ -119,6 +125,7 @@ outcome = { hung = "question" }
             ("row-diff::none::nul", Some("row-diff::none::null")),
             ("question/row-diff::none::null::1::contrl", Some("question/row-diff::none::null::1::control")),
             ("question/row-diff::none::tty::1", Some("question/row-diff::none::null::1")),
+            ("wall", None),
             ("far-away", None),
             ("far-away::none::null::1", None),
             ("question/row-diff::xyzzyplugh::null::1", None),

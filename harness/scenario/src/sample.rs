@@ -37,7 +37,7 @@ impl Catalogue for Sample {
                 named = Named::Family;
                 continue;
             }
-            let label = suggest(part, ALL).map(|meant| did_you_mean(meant));
+            let label = suggest(part, ALL).map(did_you_mean);
             return Err(Unknown { message: format!("unknown strategy `{}`", shown(part)), label });
         }
         Ok(named)
