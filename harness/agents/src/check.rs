@@ -5,7 +5,8 @@
 
 use crate::model::{File, Layer, Wish};
 use rehang_scenario::Problem;
-use rehang_scenario::problem::{shown, suggest};
+use rehang_scenario::problem::shown;
+use rehang_scenario::text::{did_you_mean, suggest};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -118,7 +119,7 @@ impl Check<'_> {
             let problem = Problem::new(at, format!("no template has the word `{{{}}}`", shown(word)));
             let meant = suggest(word, known.iter().copied());
             self.problems.push(match meant {
-                Some(meant) => problem.label(format!("did you mean `{{{meant}}}`?")),
+                Some(meant) => problem.label(did_you_mean(&format!("{{{meant}}}"))),
                 None => problem.label("nobody fills it in").help("a bracket itself is written twice: `{{` and `}}`"),
             });
         }

@@ -110,7 +110,7 @@ pub enum StoreError {
         version: Version,
     },
     /// No version is what was asked for.
-    #[error("{agent}: {error}")]
+    #[error("{agent}: {error}; `rehang agents {agent}` lists all")]
     NotThere {
         /// The agent.
         agent: String,

@@ -3,8 +3,14 @@
 //! Invariant: versions are ordered by semver, never by date: registries' dates are not monotonic. Pre-releases are
 //! taken only where they are named.
 
+use rehang_scenario::text::{or, suggest};
 use semver::{Op, Version, VersionReq};
 use std::fmt;
+
+/// Words that mean versions.
+const WORDS: [&str; 2] = ["latest", "all"];
+/// How versions are written.
+const HOW: &str = "write `1.2.27`, `latest`, `all`, or a range like `>=1.2, <1.4`";
 
 /// Versions that are asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +31,7 @@ pub enum Wanted {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotThere {
     /// Not a version, nor a range of them.
-    #[error("`{0}` is no version: write `1.2.27`, `latest`, `all`, or a range like `>=1.2, <1.4`")]
+    #[error("`{}` is no version{}", .0, or(suggest(.0, WORDS), HOW))]
     Word(String),
     /// The registry has no such version.
     #[error("the registry has no {wanted}; {}", nearby(near))]

@@ -206,7 +206,7 @@ fn versions_are_those_of_the_registry_and_without_a_network_those_of_last_time()
     assert_eq!(pick("all").as_deref(), Ok("1.2.0 1.10.0 3.0.0"));
     assert_eq!(
         pick("1.2.1").unwrap_err(),
-        "mine: the registry has no version 1.2.1; the nearest are 1.2.0, 1.10.0, 3.0.0"
+        "mine: the registry has no version 1.2.1; the nearest are 1.2.0, 1.10.0, 3.0.0; `rehang agents mine` lists all"
     );
     registry.knobs("abc", "EAI_AGAIN", "");
     let list = registry.cache().join("versions/npm+mine@list.json");

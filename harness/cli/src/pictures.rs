@@ -11,6 +11,7 @@ use rehang_runner::outputs;
 use rehang_runner::run::Outcome;
 use rehang_runner::select::BadFile;
 use rehang_runner::unit::CellAnswer;
+use rehang_scenario::text::{counted, duration};
 use rehang_trace::{Trace, ndjson};
 use rehang_upstream::row::Row;
 use std::collections::BTreeSet;
@@ -84,7 +85,7 @@ pub fn upstream(folder: &Path, command: &str, rows: &[Row]) -> Result<(), Comman
     let table = Table {
         title: "real releases against a scripted model".to_owned(),
         command: command.to_owned(),
-        summary: format!("{} cells, {hung} hung", rows.len()),
+        summary: format!("{}, {hung} hung", counted(rows.len(), "cell")),
         plot: None,
         corner: "scenario".to_owned(),
         columns,
@@ -111,7 +112,7 @@ fn square(row: &Row) -> Square {
         None => Colour::Plain,
     };
     let exit = row.exit.map(|code| format!("exit {code}"));
-    let how = [Some(row.evidence.clone()), exit, Some(format!("{} ms", row.ms)), Some(row.day.clone())];
+    let how = [Some(row.evidence.clone()), exit, Some(duration(row.ms)), Some(row.day.clone())];
     let how: Vec<String> = how.into_iter().flatten().filter(|part| !part.is_empty()).collect();
     let details = [
         ("why", vec![row.detail.clone()]),

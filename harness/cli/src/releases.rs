@@ -5,6 +5,7 @@
 use crate::report::Format;
 use anstyle::{AnsiColor, Style};
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
+use rehang_scenario::text::{counted, duration};
 use rehang_upstream::baseline::Change;
 use rehang_upstream::row::Row;
 use serde_json::json;
@@ -63,7 +64,7 @@ impl Shown<'_> {
                 None => DIM,
             };
             let exit = row.exit.map_or("-".to_owned(), |code| code.to_string());
-            let time = if row.outcome.is_some() { format!("{:.1} s", row.ms as f64 / 1_000.0) } else { "-".to_owned() };
+            let time = if row.outcome.is_some() { duration(row.ms) } else { "-".to_owned() };
             let told = if row.outcome.is_some() {
                 one_line(row.told.last().map_or("", |told| told))
             } else {
@@ -90,8 +91,8 @@ impl Shown<'_> {
         let count = |word: &str| self.rows.iter().filter(|row| row.outcome.as_deref() == Some(word)).count();
         writeln!(
             out,
-            "{} cells: {} completed, {} failed, {} stopped, {} hung, {} could not run",
-            self.rows.len(),
+            "{}: {} completed, {} failed, {} stopped, {} hung, {} could not run",
+            counted(self.rows.len(), "cell"),
             count("completed"),
             count("failed"),
             count("stopped"),

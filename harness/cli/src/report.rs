@@ -15,6 +15,7 @@ use rehang_judge::timeline::cut;
 use rehang_runner::run::Outcome;
 use rehang_runner::select::Selected;
 use rehang_runner::unit::CellAnswer;
+use rehang_scenario::text::{counted, counted_as, duration};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -84,8 +85,10 @@ impl Report<'_> {
         let (shown, others) = in_the_matrix(&self.outcome.score);
         scoreboard(&shown, self.width, out)?;
         if others > 0 {
-            let text =
-                format!("and {others} stacks with parameters of their own in single files (`rehang score` shows all)");
+            let text = format!(
+                "and {} in single files (`rehang score` shows all)",
+                counted_as(others, "stack with parameters of its own", "stacks with parameters of their own")
+            );
             write!(out, "{}", fold(&text, self.width))?;
         }
         writeln!(out)?;
@@ -95,12 +98,11 @@ impl Report<'_> {
         let style = if failed == 0 && self.selected.problems.is_empty() { GOOD } else { BAD };
         writeln!(
             out,
-            "{style}{}{style:#}: {} of {} on {} in {:.1} s",
+            "{style}{}{style:#}: {} of {} on {} in {}",
             match self.selected.problems.len() {
                 _ if failed > 0 => "NOT as expected".to_owned(),
                 0 => "as expected".to_owned(),
-                1 => "1 file has errors; the others as expected".to_owned(),
-                n => format!("{n} files have errors; the others as expected"),
+                n => format!("{} errors; the others as expected", counted_as(n, "file has", "files have")),
             },
             counted(total, "cell"),
             counted(self.selected.scenarios, "scenario"),
@@ -110,7 +112,7 @@ impl Report<'_> {
                 Where::Lockstep => "lockstep",
                 Where::Live => "live",
             },
-            self.outcome.wall_ms as f64 / 1_000.0,
+            duration(self.outcome.wall_ms),
         )?;
         writeln!(out, "{passed} passed, {failed} failed")
     }
@@ -134,7 +136,7 @@ impl Report<'_> {
         let (only, cells) = (self.selected.lockstep_only, self.selected.cells);
         if only > 0 {
             let over = if self.selected.has_too_much_lockstep() { " — more than the 5 % that may be" } else { "" };
-            writeln!(out, "lockstep alone: {only} of {cells} cells{over}")?;
+            writeln!(out, "lockstep alone: {only} of {}{over}", counted(cells, "cell"))?;
         }
         let behaviours = rehang_fakes::behaviours();
         let recorded = behaviours.iter().filter(|b| b.recorded).count();
@@ -252,11 +254,6 @@ fn mechanisms(score: &Scoreboard, width: usize) -> String {
 /// The outcome of a cell that was given up without an end and without a proof of a hang.
 const UNDECIDED: &str = "undecided";
 
-/// So many of what has a plural with an `s`.
-pub fn counted(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
-}
-
 /// A failure: why, its timeline's head and tail where it is drawn, and the one command that runs it again. The cell's
 /// file is one of `scenarios`, as the command named them.
 ///
@@ -294,7 +291,7 @@ fn bounded(timeline: &str) -> Vec<String> {
         return lines.into_iter().map(str::to_owned).collect();
     }
     let (head, tail) = (&lines[..TIMELINE_HEAD], &lines[TIMELINE_HEAD + left_out..]);
-    let between = format!("… {left_out} lines left out");
+    let between = format!("… {} left out", counted(left_out, "line"));
     head.iter().chain([&between.as_str()]).chain(tail).map(|line| (*line).to_owned()).collect()
 }
 

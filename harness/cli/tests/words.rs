@@ -1,6 +1,7 @@
-//! What a user is told who gives `reproduce`, `shrink`, `import` and `why` what they cannot use.
+//! What a user is told who gives a command a name that there is none of, or what it cannot use.
 //!
-//! Invariant: it is a usage error with its reason, said once, and nothing of the user's is overwritten.
+//! Invariant: it is a usage error with its reason, said once, and nothing of the user's is overwritten. A mistyped name
+//! is answered with the nearest; one that is far from all is not.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -110,4 +111,69 @@ fn one_process_that_is_gone_does_not_hide_the_others() {
     assert!(said.code >= Some(2), "{:?}", said.code);
     let none = rehang(&["why", "999999999", "--window", "1ms"]);
     assert!(none.code == Some(2) && none.out.is_empty(), "{}", none.out);
+}
+
+/// Of each kind of name that a user types: the command, with `NAME` in the place of the name; a name with one slip; what
+/// was meant. A wrong part of a name with several stands in the place of `NAME` too.
+const NAMES: [(&[&str], &str, &str); 28] = [
+    (&["run", "NAME"], "row-dfif", "row-diff"),
+    (&["list", "NAME"], "qestion/", "question/"),
+    (&["list", "--exact", "NAME"], "question/row-dif", "question/row-diff"),
+    (&["score", "NAME"], "q1", "Q1"),
+    (&["list", "NAME"], "question-no-answerr", "Q1"),
+    (&["show", "NAME::none::null::1"], "question/row-dfif", "question/row-diff::none::null::1"),
+    (&["show", "question/row-diff::NAME::null::1"], "nnoe", "question/row-diff::none::null::1"),
+    (&["show", "question/row-diff::none::NAME::1"], "nul", "question/row-diff::none::null::1"),
+    (&["list", "--strategy", "NAME"], "idel@off", "idle"),
+    (&["list", "--strategy", "NAME"], "idle@f54b32e", "idle@f54b32f"),
+    (&["list", "--strategy", "idle@f54b32f(NAME=1s)"], "timout", "timeout"),
+    (&["list", "--strategy", "NAME"], "gaurd", "guard"),
+    (&["list", "--terminal", "NAME"], "nul", "null"),
+    (&["path", "NAME"], "question/row-dfif", "question/row-diff"),
+    (&["upstream", "NAME@1.3.0"], "opncode", "opencode"),
+    (&["upstream", "NAME"], "opncode", "opencode"),
+    (&["upstream", "opencode@NAME"], "lates", "latest"),
+    (&["upstream", "opencode@latest", "--terminal", "NAME"], "ppie", "pipe"),
+    (&["agents", "NAME"], "cladue", "claude"),
+    (&["bisect", "NAME", "question", "--good", "1.3.0", "--bad", "1.2.15"], "opencod", "opencode"),
+    (&["bisect", "opencode", "NAME", "--good", "1.3.0", "--bad", "1.2.15"], "qestion", "question"),
+    (&["wrapper", "NAME", "--", "true"], "row-dfif", "row-diff"),
+    (&["supervise", "--strategy", "NAME", "--", "true"], "gaurd", "guard"),
+    (&["tune", "nothing.log", "--strategy", "idle@f54b32f", "--param", "NAME=1s"], "timout", "timeout"),
+    (&["reproduce", "nothing.log", "--shows", "breaks:NAME"], "hamr", "breaks:harm"),
+    (&["import", "nothing.log", "--format", "NAME"], "clade", "claude"),
+    (&["export", "nothing.log", "--format", "NAME"], "strem-json", "stream-json"),
+    (&["fuzz", "NAME"], "import-cladue", "import-claude"),
+];
+
+#[test]
+fn a_name_with_a_slip_is_answered_with_the_nearest() {
+    let told = |args: &[&str], name: &str| {
+        let args: Vec<String> = args.iter().map(|arg| arg.replace("NAME", name)).collect();
+        let said = rehang(&args.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{args:?}: {}", said.err);
+        assert_eq!(said.err.matches("error:").count(), 1, "{args:?}: {}", said.err);
+        said.err
+    };
+    let mut wrong = Vec::new();
+    for (args, slip, meant) in NAMES {
+        let near = told(args, slip);
+        if !near.contains(&format!("did you mean `{meant}`?")) || !near.contains(slip) {
+            wrong.push(format!("{args:?} {slip}: {near}"));
+        }
+        let far = told(args, "xyzzyplugh");
+        if far.contains("did you mean") || !far.contains("xyzzyplugh") && !far.contains("there are") {
+            wrong.push(format!("{args:?} xyzzyplugh: {far}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn one_file_is_no_plural() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let answers = r#"people = [{ via = "http", after = "2s", does = { answer = ["A"] } }]"#;
+    let file = written(folder.path(), "asks.toml", format!("{ASKS}\n[control]\n{answers}\n").as_bytes());
+    let said = rehang(&["check", &file]);
+    assert_eq!(said.out, "1 file: 1 right (1 scenario), 0 with errors\n", "{}", said.err);
 }

@@ -24,6 +24,7 @@
 use crate::cell::CellFacts;
 use crate::layout::{NAME_MIN, aligned, flow, shortened};
 use crate::verdict::{Outcome, Verdict};
+use rehang_scenario::text::duration;
 use rehang_scenario::{Span, model::Invariant};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -417,22 +418,8 @@ impl Spans {
 
 fn times_text(times: Option<Times>) -> String {
     let Some(times) = times else { return NOTHING.to_owned() };
-    let (median, max) = (short(times.median_ms), short(times.max_ms));
+    let (median, max) = (duration(times.median_ms), duration(times.max_ms));
     if median == max { median } else { format!("{median}…{max}") }
-}
-
-/// A span to two units at most: a table is read, not measured.
-fn short(ms: u64) -> String {
-    let two = |n: u64, unit: &str, rest: u64, of: &str| {
-        if rest == 0 { format!("{n}{unit}") } else { format!("{n}{unit}{rest}{of}") }
-    };
-    match ms / 1_000 {
-        0 => format!("{ms}ms"),
-        s @ 1..60 if ms % 1_000 >= 100 => format!("{s}.{}s", ms % 1_000 / 100),
-        s @ 1..60 => format!("{s}s"),
-        s @ 60..3_600 => two(s / 60, "m", s % 60, "s"),
-        s => two(s / 3_600, "h", s / 60 % 60, "m"),
-    }
 }
 
 #[cfg(test)]

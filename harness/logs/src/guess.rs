@@ -8,6 +8,7 @@ use crate::note::{Asks, Calls, Form, Kind, Reply};
 use crate::read::BREAKS_OFF;
 use crate::spin;
 use crate::story::{Call, Post, Session, Story, What};
+use rehang_scenario::text::{counted, duration};
 use serde::Serialize;
 
 /// How a log ended.
@@ -259,7 +260,7 @@ fn hook(story: &Story, root: &str, tree: &[(&str, &Session)]) -> Option<Guess> {
     let (_, name, since) = story.hooks.back()?;
     let mut why = vec![format!("a hook began and nothing says that it is over: {name}")];
     if story.timed && story.last > *since {
-        why.push(format!("the log goes on for {} behind it", span(story.last - since)));
+        why.push(format!("the log goes on for {} behind it", duration(story.last - since)));
     }
     let others = vec![("S3", "a hook that reads its stdin to the end waits where nobody closes it".to_owned())];
     let open = tree.iter().flat_map(|(_, session)| calls(session)).find(|call| call.told.is_none());
@@ -320,7 +321,7 @@ fn ask(story: &Story, tree: &[(&str, &Session)]) -> Option<Guess> {
     };
     why.push(format!("{what} is open and nothing ended it"));
     if story.timed && waited > 0 {
-        why.push(format!("the log goes on for {} behind it without progress", span(waited)));
+        why.push(format!("the log goes on for {} behind it without progress", duration(waited)));
     }
     if depth > 0 {
         why.push(format!(
@@ -377,7 +378,7 @@ fn call(story: &Story, tree: &[(&str, &Session)]) -> Option<Guess> {
             if let Some(output) = call.output {
                 why.push(format!(
                     "its last output came {} before the log's end",
-                    span(story.last.saturating_sub(output))
+                    duration(story.last.saturating_sub(output))
                 ));
             }
             why.push("it is taken to have outlived the tool's own limit, since it was given up for hung".to_owned());
@@ -444,8 +445,8 @@ fn model(story: &Story, tree: &[(&str, &Session)]) -> Option<Guess> {
     if session.retries.0 > 0 {
         let (times, status) = session.retries;
         let mut why = vec![match status {
-            Some(status) => format!("the model's server refused {times} times, lastly with {status}"),
-            None => format!("the model was asked again {times} times"),
+            Some(status) => format!("the model's server refused {}, lastly with {status}", counted(times, "time")),
+            None => format!("the model was asked again {}", counted(times, "time")),
         }];
         if story.kind == Kind::Claude {
             why.push("Claude Code gives up by itself behind ten tries: a silent model stands for it".to_owned());
@@ -588,15 +589,5 @@ pub fn words(does: &Calls) -> String {
         Calls::Bash { command, .. } => command.clone(),
         Calls::Task { description, .. } => format!("task: {description}"),
         Calls::Tool { name, on } => format!("{name} {on}").trim_end().to_owned(),
-    }
-}
-
-/// A span for people: `1.2 s`, `10 min`, `3.5 h`.
-pub fn span(ms: u64) -> String {
-    match ms {
-        0..1_000 => format!("{ms} ms"),
-        1_000..120_000 => format!("{}.{} s", ms / 1_000, ms % 1_000 / 100),
-        120_000..7_200_000 => format!("{} min", ms / 60_000),
-        _ => format!("{}.{} h", ms / 3_600_000, ms % 3_600_000 / 360_000),
     }
 }

@@ -2,11 +2,12 @@
 //!
 //! Invariant: masked, a line each.
 
-use crate::guess::{span, words};
+use crate::guess::words;
 use crate::limits;
 use crate::mask::Mask;
 use crate::note::Asks;
 use crate::story::{Story, What};
+use rehang_scenario::text::duration;
 
 /// Open asks of the tree that the log is of.
 pub fn asks(story: &Story, mask: &mut Mask) -> Vec<String> {
@@ -29,7 +30,7 @@ pub fn asks(story: &Story, mask: &mut Mask) -> Vec<String> {
             };
             let of = depth(story, &ask.session);
             let what = mask.shown(&what.replace('\n', " "), limits::SHOWN_CHARS);
-            format!("{what}{of}, open for {}", span(story.last.saturating_sub(ask.at)))
+            format!("{what}{of}, open for {}", duration(story.last.saturating_sub(ask.at)))
         })
         .collect()
 }
@@ -46,7 +47,7 @@ pub fn calls(story: &Story, mask: &mut Mask) -> Vec<String> {
             let What::Called(call) = &step.what else { continue };
             if call.told.is_none() && found.len() < limits::LIST {
                 let what = mask.shown(&words(&call.does).replace('\n', " "), limits::SHOWN_CHARS);
-                found.push(format!("{what}{}, for {}", depth(story, id), span(story.last.saturating_sub(step.at))));
+                found.push(format!("{what}{}, for {}", depth(story, id), duration(story.last.saturating_sub(step.at))));
             }
         }
     }

@@ -8,6 +8,7 @@ use rehang_judge::{
     timeline::{cut, rows},
     verdict,
 };
+use rehang_scenario::text::counted_as;
 use rehang_scenario::{Terminal, VTime, problem::hidden};
 use rehang_trace::{Fact, Trace, What, role::Role};
 use serde::Serialize;
@@ -132,7 +133,10 @@ impl CellPage {
             page.rows.push(RowPage { t: row.t.0, lane, text: cut(&text, TEXT_COLUMNS), said });
         }
         if shown.len() > ROWS_MAX {
-            let text = format!("… and {} rows more: `rehang show` has them all", shown.len() - ROWS_MAX);
+            let text = format!(
+                "… and {}: `rehang show` has them all",
+                counted_as(shown.len() - ROWS_MAX, "row more", "rows more")
+            );
             page.rows.push(RowPage { t: shown.last().map_or(0, |row| row.t.0), lane: None, text, said: None });
         }
         page

@@ -10,6 +10,7 @@ use crate::cell::{CellPage, plain};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use rehang_judge::score::ScoreRow;
 use rehang_scenario::mechanism::mechanism;
+use rehang_scenario::text;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -178,9 +179,8 @@ fn names<'a>(entries: &[Entry<'a>]) -> BTreeMap<&'a str, &'static str> {
 
 /// How many cells ran, and whether they are as expected: what is not can be gone to.
 fn counted(page: &Page) -> Markup {
-    let cells = if page.ran == 1 { "cell" } else { "cells" };
     html! {
-        (page.ran) " " (cells) ", "
+        (text::counted(page.ran, "cell")) ", "
         @match page.unexpected {
             0 if page.ran == 0 => "nothing to judge",
             0 => span.good { "all as expected" },

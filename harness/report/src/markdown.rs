@@ -3,6 +3,7 @@
 //! Invariant: what a cell says is put into code spans, so that nothing of it is markup.
 
 use rehang_judge::score::Scoreboard;
+use rehang_scenario::text::{counted, counted_as};
 use std::fmt::Write;
 
 /// Cells that are listed; the rest is counted.
@@ -28,13 +29,12 @@ pub fn markdown(score: &Scoreboard, unexpected: &[Unexpected], cells: usize, bad
     let mut out = String::new();
     let verdict = match unexpected.len() {
         _ if cells == 0 => "no cell ran".to_owned(),
-        0 => format!("{cells} {}, all as expected", if cells == 1 { "cell" } else { "cells" }),
-        n => format!("{n} of {cells} {} NOT as expected", if cells == 1 { "cell" } else { "cells" }),
+        0 => format!("{}, all as expected", counted(cells, "cell")),
+        n => format!("{n} of {} NOT as expected", counted(cells, "cell")),
     };
     let bad = match bad_files.len() {
         0 => String::new(),
-        1 => "1 FILE HAS ERRORS; ".to_owned(),
-        n => format!("{n} FILES HAVE ERRORS; "),
+        n => format!("{} ERRORS; ", counted_as(n, "FILE HAS", "FILES HAVE")),
     };
     let _ = writeln!(out, "### rehang: {bad}{verdict}\n");
     for (file, errors) in bad_files.iter().take(LISTED_MAX) {

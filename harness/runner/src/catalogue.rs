@@ -4,9 +4,9 @@
 
 use rehang_scenario::Agent;
 use rehang_scenario::cells::{Catalogue, Named, Unknown};
-use rehang_scenario::problem::suggest;
+use rehang_scenario::text::did_you_mean;
 use rehang_strategy as strategy;
-use rehang_strategy::spec::Why;
+use rehang_strategy::spec::{SpecError, Why};
 
 /// The strategies of this build.
 #[derive(Debug, Clone, Default)]
@@ -17,20 +17,19 @@ pub struct Strategies {
 
 /// What is wrong with a name, and what stands under the caret.
 fn unknown(why: Why) -> Unknown {
-    let meant = |word: &str, known: &[&'static str]| match suggest(word, known.iter().copied()) {
-        Some(meant) => format!("did you mean `{meant}`?"),
+    let meant = |near: Option<&str>, known: &[&str]| match near {
+        Some(near) => did_you_mean(near),
         None if known.is_empty() => "it has none".to_owned(),
         None => format!("there is `{}`", known.join("`, `")),
     };
     let (message, label) = match why {
         Why::Unknown { name, near } => {
-            let label =
-                near.map_or("`rehang strategies` lists them".to_owned(), |near| format!("did you mean `{near}`?"));
+            let label = near.map_or("`rehang strategies` lists them".to_owned(), did_you_mean);
             (format!("no strategy is called `{name}`"), label)
         }
-        Why::UnknownVersion { name, versions } => (format!("there is no `{name}`"), meant(&name, &versions)),
-        Why::UnknownParam { entry, name, known } => {
-            (format!("`{entry}` has no parameter `{name}`"), meant(&name, &known))
+        Why::UnknownVersion { name, near, versions } => (format!("there is no `{name}`"), meant(near, &versions)),
+        Why::UnknownParam { entry, name, near, known } => {
+            (format!("`{entry}` has no parameter `{name}`"), meant(near, &known))
         }
         Why::BadValue { name, value, reason } => (format!("`{name}={value}` does not fit"), reason),
         why => (why.to_string(), "in this name".to_owned()),
@@ -38,13 +37,21 @@ fn unknown(why: Why) -> Unknown {
     Unknown { message, label: Some(label) }
 }
 
+/// What a pattern names.
+///
+/// # Errors
+/// A pattern that names nothing; with what may have been meant.
+pub fn checked(pattern: &str) -> Result<Named, SpecError> {
+    match strategy::stack(pattern) {
+        Ok(_) => Ok(Named::Stack),
+        Err(_) if strategy::spec::check_pattern(pattern).is_ok() => Ok(Named::Family),
+        Err(error) => Err(error),
+    }
+}
+
 impl Catalogue for Strategies {
     fn resolve(&self, pattern: &str) -> Result<Named, Unknown> {
-        match strategy::stack(pattern) {
-            Ok(_) => Ok(Named::Stack),
-            Err(_) if strategy::spec::check_pattern(pattern).is_ok() => Ok(Named::Family),
-            Err(error) => Err(unknown(error.why)),
-        }
+        checked(pattern).map_err(|error| unknown(error.why))
     }
 
     fn stacks(&self, agent: &Agent) -> Vec<String> {

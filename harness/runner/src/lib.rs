@@ -10,6 +10,7 @@ pub mod binaries;
 pub mod catalogue;
 pub mod corpus;
 pub mod kernel;
+pub mod meant;
 pub mod outputs;
 pub mod pool;
 pub mod run;

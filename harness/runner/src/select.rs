@@ -2,13 +2,16 @@
 //!
 //! Invariant: what selects nothing is an error, unless it is one part of a run that is spread over machines.
 
-use crate::catalogue::Strategies;
+use crate::catalogue::{Strategies, checked};
 use crate::corpus::{self, Corpus, default_folder};
+use crate::meant::meant;
 use crate::unit::{Unit, units};
-use rehang_scenario::cells::{Catalogue, CellId, Cells, cells};
+use rehang_scenario::cells::{Catalogue, Cell, CellId, Cells, cells};
 use rehang_scenario::file::Family;
 use rehang_scenario::problem::{Problem, Problems, Style};
+use rehang_scenario::text::{counted, or};
 use rehang_scenario::{Stage, Terminal};
+use rehang_strategy::spec::SpecError;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
@@ -102,11 +105,13 @@ pub enum SelectError {
         /// What was named.
         pattern: String,
         /// What is wrong with it.
-        why: String,
+        why: SpecError,
     },
     /// No cell is meant.
-    #[error("no cell matches, of {files} files ({scenarios} scenarios)")]
+    #[error("no cell matches, of {} ({}){}", counted(*files, "file"), counted(*scenarios, "scenario"), or(near.as_deref(), ""))]
     Nothing {
+        /// What may have been meant by a filter that matches nothing.
+        near: Option<String>,
         /// How many files there are.
         files: usize,
         /// How many scenarios are in them.
@@ -155,19 +160,14 @@ impl Selection {
         let of_cells = self.filter.iter().filter_map(|filter| Some(filter.parse::<CellId>().ok()?.strategy));
         let catalogue = Strategies { named: self.strategy.iter().cloned().chain(of_cells).collect() };
         for pattern in &self.strategy {
-            if let Err(unknown) = catalogue.resolve(pattern) {
-                return Err(SelectError::Strategy { pattern: pattern.clone(), why: unknown.message });
+            if let Err(why) = checked(pattern) {
+                return Err(SelectError::Strategy { pattern: pattern.clone(), why });
             }
         }
         for family in &corpus.families {
             let all = cells(family, &catalogue);
             let wanted = all.cells.iter().filter(|cell| {
-                let name = cell.id.to_string();
-                // the whole name of a cell means that cell alone, though others' names begin with it
-                let named = |filter: &String| match self.exact || filter.parse::<CellId>().is_ok() {
-                    true => name == *filter || cell.id.scenario == *filter,
-                    false => name.contains(filter.as_str()) || cell.scenario.mechanism == *filter,
-                };
+                let named = |filter: &String| self.names(filter, cell);
                 let stack = |pattern: &String| catalogue.matches(pattern, &cell.id.strategy);
                 (self.filter.is_empty() || self.filter.iter().any(named))
                     && (self.strategy.is_empty() || self.strategy.iter().any(stack))
@@ -191,12 +191,28 @@ impl Selection {
         }
         if selected.units.is_empty() && selected.problems.is_empty() && self.shard.is_none() {
             let scenarios = corpus.families.iter().map(|family| family.variants.len()).sum();
-            return Err(SelectError::Nothing { files: corpus.families.len(), scenarios });
+            let near = self.filter.iter().find_map(|filter| self.meant(filter, &corpus.families, &catalogue));
+            return Err(SelectError::Nothing { near, files: corpus.families.len(), scenarios });
         }
         // longest first would be best, but a run must not depend on measured times: by count is near enough
         selected.units.sort_by_key(|unit| std::cmp::Reverse(unit.cells.len()));
         selected.units.retain(|unit| !unit.stages.is_empty());
         Ok(selected)
+    }
+
+    /// Whether a filter names a cell. The whole name of a cell means that cell alone, though others' names begin with it.
+    fn names(&self, filter: &str, cell: &Cell<'_>) -> bool {
+        let name = cell.id.to_string();
+        match self.exact || filter.parse::<CellId>().is_ok() {
+            true => name == filter || cell.id.scenario == filter,
+            false => name.contains(filter) || cell.scenario.mechanism == filter,
+        }
+    }
+
+    /// What may have been meant by a filter; `None` if it names cells, which something else leaves out.
+    fn meant(&self, filter: &str, families: &[Family], catalogue: &Strategies) -> Option<String> {
+        let named = |family: &Family| cells(family, catalogue).cells.iter().any(|cell| self.names(filter, cell));
+        if families.iter().any(named) { None } else { meant(filter, families, catalogue) }
     }
 }
 

@@ -6,6 +6,7 @@
 use crate::file::{Family, Variant};
 use crate::limits;
 use crate::model::{Agent, Arm, Expect, Scenario, Terminal};
+use crate::text::{suggest, unknown};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
@@ -257,11 +258,15 @@ pub enum CellIdError {
     #[error("a cell is `scenario[variant]::strategy::terminal::seed`, with `::control` behind it for the control arm")]
     Parts,
     /// No such terminal.
-    #[error("no terminal is called `{0}`")]
+    #[error("{}", unknown("terminal", .0, suggest(.0, terminals()), &format!("there are {}", terminals().join(", "))))]
     Terminal(String),
     /// No number.
     #[error("`{0}` is no seed")]
     Seed(String),
+}
+
+fn terminals() -> [&'static str; Terminal::ALL.len()] {
+    Terminal::ALL.map(Terminal::name)
 }
 
 impl FromStr for CellId {

@@ -9,7 +9,8 @@ use crate::limits;
 use crate::mechanism::{MECHANISMS, mechanism};
 use crate::model::{Arm, BLOCKED_ON, Expect, Expected, Via};
 use crate::playable::impossible;
-use crate::problem::{Problem, Problems, Sink, quoted, shown, suggest};
+use crate::problem::{Problem, Problems, Sink, quoted, shown};
+use crate::text::{counted, did_you_mean, suggest};
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -135,7 +136,7 @@ fn contradiction(variant: &Variant, i: usize, rule: &Expect, sink: &mut Sink) {
         let span = variant.span_of(&format!("expect.{i}.outcome.hung"));
         let problem = Problem::new(span, format!("no hang is on `{}`", shown(on)));
         sink.push(match suggest(on, BLOCKED_ON) {
-            Some(meant) => problem.label(format!("did you mean `{meant}`?")),
+            Some(meant) => problem.label(did_you_mean(meant)),
             None => problem.help(format!("a hang is on one of {}", quoted(BLOCKED_ON))),
         });
     }
@@ -279,9 +280,18 @@ impl Usage {
                 _ => variant.span.clone(),
             };
             let first = matrix.id("…", first);
-            let problem = Problem::new(span, format!("{} cells{of} match no rule", uncovered.len()))
-                .label(format!("the first is `{}`", shown(&first.to_string())))
-                .help("if the rest has nothing to do here, end with a rule for it: `[[expect]]` and `outcome = \"as none\"`");
+            let problem = Problem::new(
+                span,
+                format!(
+                    "{}{of} {} no rule",
+                    counted(uncovered.len(), "cell"),
+                    if uncovered.len() == 1 { "matches" } else { "match" }
+                ),
+            )
+            .label(format!("the first is `{}`", shown(&first.to_string())))
+            .help(
+                "if the rest has nothing to do here, end with a rule for it: `[[expect]]` and `outcome = \"as none\"`",
+            );
             sink.push(Problem { without_rule: true, ..problem });
         }
     }

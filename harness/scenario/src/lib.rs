@@ -22,6 +22,7 @@ pub mod policy;
 pub mod problem;
 pub mod sample;
 pub mod schema;
+pub mod text;
 pub mod time;
 pub mod turns;
 pub mod write;

@@ -5,7 +5,8 @@
 
 use crate::limits;
 use crate::model::{Agent, Does, Fault, ModelDoes, Scenario, Sees, Step, Terminal, ToolDoes, Via, WrapperFault};
-use crate::problem::{quoted, shown, suggest};
+use crate::problem::{quoted, shown};
+use crate::text::{did_you_mean, suggest};
 use crate::time::Span;
 use crate::turns::{Nested, Turn, steps_json};
 
@@ -148,7 +149,7 @@ impl Look {
             return;
         }
         let help = match suggest(word, known.iter().copied()) {
-            Some(meant) => format!("did you mean `{meant}`?"),
+            Some(meant) => did_you_mean(meant),
             None => format!("there are {}", quoted(known.iter().copied())),
         };
         self.no(path.to_owned(), format!("unknown {what} `{}`", shown(word)), Some(&help));
@@ -232,9 +233,9 @@ impl Look {
     fn placeholders(&mut self, text: &str, path: &str) {
         let inner = text.split('{').skip(1).filter_map(|rest| rest.split_once('}').map(|(inner, _)| inner));
         for word in inner.filter(|word| word.len() <= ANSWER.len() + 2 && *word != ANSWER) {
-            if strsim::damerau_levenshtein(&word.to_lowercase(), ANSWER) <= 2 {
+            if suggest(word, [ANSWER]).is_some() {
                 let message = format!("`{{{}}}` stands for nothing", shown(word));
-                self.no(path.to_owned(), message, Some("did you mean `{answer}`?"));
+                self.no(path.to_owned(), message, Some(&did_you_mean("{answer}")));
             }
         }
     }

@@ -222,22 +222,6 @@ pub fn hidden(c: char) -> bool {
         || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// The candidate that a word was most likely meant to be.
-pub fn suggest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    if word.len() > limits::NAME_CHARS {
-        return None;
-    }
-    let lower = word.to_lowercase().replace('_', "-");
-    let score = |c: &str| {
-        if c.len() >= 3 && lower.len() >= 3 && (c.starts_with(&lower) || lower.starts_with(c)) {
-            return 0.9;
-        }
-        strsim::normalized_damerau_levenshtein(&lower, &c.to_lowercase())
-    };
-    let best = candidates.into_iter().map(|c| (score(c), c)).reduce(|a, b| if b.0 > a.0 { b } else { a })?;
-    (best.0 >= 0.5).then_some(best.1)
-}
-
 /// Words as a list in a sentence: `a`, `b`, `c`.
 pub(crate) fn quoted<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     words.into_iter().map(|w| format!("`{}`", shown(w))).collect::<Vec<_>>().join(", ")

@@ -4,7 +4,8 @@
 
 use crate::cells::{Catalogue, Named, Unknown};
 use crate::model::Agent;
-use crate::problem::{shown, suggest};
+use crate::problem::shown;
+use crate::text::{did_you_mean, suggest};
 
 /// The small catalogue.
 #[derive(Debug, Clone, Copy, Default)]
@@ -36,7 +37,7 @@ impl Catalogue for Sample {
                 named = Named::Family;
                 continue;
             }
-            let label = suggest(part, ALL).map(|meant| format!("did you mean `{meant}`?"));
+            let label = suggest(part, ALL).map(did_you_mean);
             return Err(Unknown { message: format!("unknown strategy `{}`", shown(part)), label });
         }
         Ok(named)

@@ -6,6 +6,7 @@
 use crate::case::{Case, Shown};
 use rehang_judge::{Outcome, Verdict};
 use rehang_scenario::Invariant;
+use rehang_scenario::text::{or, suggest};
 use std::fmt;
 use std::str::FromStr;
 
@@ -90,11 +91,38 @@ impl fmt::Display for Property {
 
 /// A property that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no property: write hangs, hangs:WHAT, completed, failed, stopped, stopped:CAUSE, rescued, or breaks:INVARIANT with one of {names}", names = names())]
-pub struct NoProperty(String);
+#[error("`{text}` is no property{}", or(near.as_deref(), &all()))]
+pub struct NoProperty {
+    /// What was written.
+    text: String,
+    /// The nearest property, with what it is about.
+    near: Option<String>,
+}
 
-fn names() -> String {
-    Invariant::ALL.map(Invariant::name).join(", ")
+impl NoProperty {
+    fn of(text: &str) -> NoProperty {
+        let (word, rest) = text.split_once(':').map_or((text, None), |(word, rest)| (word, Some(rest)));
+        let word = suggest(word, WORDS);
+        let near = match (word, rest) {
+            (Some("breaks"), rest) => {
+                let invariant = suggest(rest.unwrap_or_default(), Invariant::ALL.map(Invariant::name));
+                invariant.map(|name| format!("breaks:{name}"))
+            }
+            (Some(word @ ("hangs" | "stopped")), Some(rest)) if !rest.is_empty() => Some(format!("{word}:{rest}")),
+            (word, _) => word.map(str::to_owned),
+        };
+        NoProperty { text: text.to_owned(), near: near.filter(|near| near != text) }
+    }
+}
+
+/// What a property begins with.
+const WORDS: [&str; 6] = ["hangs", "completed", "failed", "stopped", "rescued", "breaks"];
+
+fn all() -> String {
+    let names = Invariant::ALL.map(Invariant::name).join(", ");
+    format!(
+        "write hangs, hangs:WHAT, completed, failed, stopped, stopped:CAUSE, rescued, or breaks:INVARIANT with one of {names}"
+    )
 }
 
 impl FromStr for Property {
@@ -103,7 +131,7 @@ impl FromStr for Property {
     fn from_str(text: &str) -> Result<Property, NoProperty> {
         let (word, rest) = match text.split_once(':') {
             Some((word, rest)) if !rest.is_empty() => (word, Some(rest.to_owned())),
-            Some(_) => return Err(NoProperty(text.to_owned())),
+            Some(_) => return Err(NoProperty::of(text)),
             None => (text, None),
         };
         let invariant = |name: &str| Invariant::ALL.into_iter().find(|i| i.name() == name);
@@ -112,8 +140,8 @@ impl FromStr for Property {
             ("rescued", None) => Ok(Property::Rescued),
             ("completed" | "failed", None) => Ok(Property::Ends(word.to_owned(), None)),
             ("stopped", cause) => Ok(Property::Ends(word.to_owned(), cause)),
-            ("breaks", Some(name)) => invariant(&name).map(Property::Breaks).ok_or_else(|| NoProperty(text.to_owned())),
-            _ => Err(NoProperty(text.to_owned())),
+            ("breaks", Some(name)) => invariant(&name).map(Property::Breaks).ok_or_else(|| NoProperty::of(text)),
+            _ => Err(NoProperty::of(text)),
         }
     }
 }
@@ -129,6 +157,24 @@ mod tests {
         }
         for text in ["", "hung", "breaks", "breaks:nothing", "completed:x", "hangs:"] {
             assert!(text.parse::<Property>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_slip_is_answered_with_the_nearest() {
+        let near = |text: &str| text.parse::<Property>().expect_err(text).near;
+        let slips = [
+            ("hang", "hangs"),
+            ("hnags:question", "hangs:question"),
+            ("breaks:hamr", "breaks:harm"),
+            ("braks:harm", "breaks:harm"),
+            ("rescue", "rescued"),
+        ];
+        for (text, meant) in slips {
+            assert_eq!(near(text).as_deref(), Some(meant), "{text}");
+        }
+        for text in ["", "xyzzy", "breaks:xyzzyplugh", "breaks"] {
+            assert_eq!(near(text), None, "{text}");
         }
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::catalogue::{self, Entry, Param, Params, Value};
 use rehang_scenario::Span;
+use rehang_scenario::text::{or, suggest, unknown};
 use std::fmt;
 
 /// The longest text of a stack, in bytes.
@@ -57,8 +58,7 @@ impl Spec {
         let entry = self.entry().map_err(|why| why.at(self))?;
         let mut params = Params::defaults(entry.params);
         for (name, value) in &self.params {
-            let set = entry.params.iter().find(|p| p.name == name);
-            let set = set.ok_or_else(|| Why::no_such_param(entry, name)).and_then(|p| set_param(&mut params, p, value));
+            let set = entry.param(name).and_then(|p| set_param(&mut params, p, value));
             set.map_err(|why| why.at(self))?;
         }
         Ok((entry, params))
@@ -77,7 +77,7 @@ impl Spec {
                 None => Err(Why::unknown(&self.name)),
             },
             (false, None) => Err(Why::NoVersion { name: self.name.clone(), versions }),
-            (false, Some(_)) => Err(Why::UnknownVersion { name: self.full_name(), versions }),
+            (false, Some(_)) => Err(Why::unknown_version(self, versions)),
         }
     }
 }
@@ -189,12 +189,12 @@ pub enum Why {
         wanted: &'static str,
     },
     /// No such strategy.
-    #[error("no strategy is called `{name}`{}", near.as_ref().map(|n| format!("; did you mean `{n}`?")).unwrap_or_default())]
+    #[error("{}", unknown("strategy", name, *near, "`rehang strategies` lists them"))]
     Unknown {
         /// The name that was given.
         name: String,
         /// The nearest that there is.
-        near: Option<String>,
+        near: Option<&'static str>,
     },
     /// One strategy is wanted, and this is the name of a stack.
     #[error("`{name}` is a stack; name one of its members: {members}")]
@@ -213,20 +213,24 @@ pub enum Why {
         versions: Vec<&'static str>,
     },
     /// The name is known, the version is not.
-    #[error("there is no `{name}`; there is {}", ticks(versions))]
+    #[error("there is no `{name}`{}", or(*near, &format!("there is {}", ticks(versions))))]
     UnknownVersion {
         /// Name and version as given.
         name: String,
+        /// The nearest of those that there are.
+        near: Option<&'static str>,
         /// Those that there are.
         versions: Vec<&'static str>,
     },
     /// The strategy has no such parameter.
-    #[error("`{entry}` has no parameter `{name}`{}", if known.is_empty() { "; it has none".to_owned() } else { format!("; it has {}", ticks(known)) })]
+    #[error("`{entry}` has no parameter `{name}`{}", or(*near, &format!("it has {}", ticks(known))))]
     UnknownParam {
         /// The strategy.
         entry: &'static str,
         /// The parameter.
         name: String,
+        /// The nearest of those that it has.
+        near: Option<&'static str>,
         /// Those that it has.
         known: Vec<&'static str>,
     },
@@ -261,25 +265,61 @@ impl Why {
         SpecError { at: spec.at, why: self }
     }
 
-    fn unknown(name: &str) -> Why {
-        let names = catalogue::all().into_iter().map(|e| e.family()).chain(catalogue::named().iter().map(|s| s.name));
-        let near = nearest(name, names);
-        Why::Unknown { name: name.to_owned(), near }
+    /// The name that was given and the nearest that there is, if one is near.
+    pub fn near(&self) -> Option<(&str, &'static str)> {
+        match self {
+            Why::Unknown { name, near }
+            | Why::UnknownVersion { name, near, .. }
+            | Why::UnknownParam { name, near, .. } => near.map(|near| (name.as_str(), near)),
+            _ => None,
+        }
     }
 
-    fn no_such_param(entry: &Entry, name: &str) -> Why {
-        let known = entry.params.iter().map(|p| p.name).collect();
-        Why::UnknownParam { entry: entry.name, name: name.to_owned(), known }
+    fn unknown(name: &str) -> Why {
+        let names = catalogue::all().into_iter().map(|e| e.family()).chain(catalogue::named().iter().map(|s| s.name));
+        Why::Unknown { name: name.to_owned(), near: suggest(name, names) }
+    }
+
+    /// Of two versions the names are the same, so the versions alone are compared.
+    fn unknown_version(spec: &Spec, versions: Vec<&'static str>) -> Why {
+        let version = |name: &&'static str| name.split_once('@').map_or("", |(_, version)| version);
+        let near = suggest(spec.version.as_deref().unwrap_or_default(), versions.iter().map(version));
+        let near = near.and_then(|near| versions.iter().copied().find(|name| version(name) == near));
+        Why::UnknownVersion { name: spec.full_name(), near, versions }
+    }
+
+    fn unknown_param(entry: &Entry, name: &str) -> Why {
+        let known: Vec<&'static str> = entry.params.iter().map(|p| p.name).collect();
+        let near = suggest(name, known.iter().copied());
+        Why::UnknownParam { entry: entry.name, name: name.to_owned(), near, known }
     }
 }
 
-fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
-    let scored = names.map(|n| (strsim::damerau_levenshtein(name, n), n));
-    let (distance, near) = scored.min()?;
-    (distance <= 1 + name.len() / 3).then(|| near.to_owned())
+impl Entry {
+    /// The parameter of this name.
+    ///
+    /// # Errors
+    /// There is none; with the nearest.
+    pub fn param(&self, name: &str) -> Result<&'static Param, Why> {
+        self.params.iter().find(|p| p.name == name).ok_or_else(|| Why::unknown_param(self, name))
+    }
+}
+
+impl SpecError {
+    /// The text with the nearest name in the place of the unknown one; `None` if none is near.
+    pub fn mended(&self, text: &str) -> Option<String> {
+        let (given, near) = self.why.near()?;
+        let member = text.get(self.at..)?;
+        let from = if matches!(self.why, Why::UnknownParam { .. }) { member.find('(')? } else { 0 };
+        let at = self.at + from + member[from..].find(given)?;
+        Some(format!("{}{near}{}", &text[..at], &text[at + given.len()..]))
+    }
 }
 
 fn ticks(names: &[&str]) -> String {
+    if names.is_empty() {
+        return "none".to_owned();
+    }
     names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")
 }
 

@@ -17,6 +17,7 @@ use nix::sys::signal::{SigSet, SigmaskHow, Signal as Sig, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rehang_os::linux::machine;
 use rehang_runner::tree::{self, Below};
+use rehang_scenario::text::took;
 use rehang_strategy::{Seen, Settled, Stack, Stream};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
@@ -387,7 +388,7 @@ impl Supervisor {
     }
 
     fn conclude(mut self, end: End) -> io::Result<Report> {
-        let after = span(self.began.elapsed());
+        let after = took(self.began.elapsed());
         let policy = self.host.report.take();
         let (code, what, settled) = match &end {
             End::Itself => {
@@ -509,11 +510,4 @@ fn called(process: &Below) -> String {
 /// What a shell makes of a command's end: its code, or 128 and the signal.
 fn own_code(end: i32) -> u8 {
     u8::try_from(if end < 0 { 128 - end } else { end }).unwrap_or(1)
-}
-
-fn span(time: Duration) -> String {
-    match time.as_secs() {
-        0..=119 => format!("{:.1} s", time.as_secs_f64()),
-        secs => format!("{} min {} s", secs / 60, secs % 60),
-    }
 }

@@ -4,6 +4,7 @@
 
 use crate::error::UpstreamError;
 use rehang_agents::{Agent, CannotRun, Recipe, Store, Version, Wanted};
+use rehang_scenario::text::suggest;
 use std::path::Path;
 
 /// An agent and what of it is wanted.
@@ -29,7 +30,7 @@ pub fn all(own: Option<&Path>) -> Result<Vec<Agent>, UpstreamError> {
 /// There is none; with those that there are.
 pub fn named<'a>(agents: &'a [Agent], name: &str) -> Result<&'a Agent, UpstreamError> {
     agents.iter().find(|agent| agent.name() == name).ok_or_else(|| {
-        let meant = rehang_scenario::problem::suggest(name, agents.iter().map(Agent::name)).map(str::to_owned);
+        let meant = suggest(name, agents.iter().map(Agent::name)).map(str::to_owned);
         let known = agents.iter().map(|agent| agent.name().to_owned()).collect();
         UpstreamError::NoAgent { name: name.to_owned(), meant, known }
     })

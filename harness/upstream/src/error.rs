@@ -4,6 +4,7 @@
 
 use rehang_agents::{AgentsError, NotThere, StoreError};
 use rehang_scenario::problem::Problems;
+use rehang_scenario::text::{or, unknown};
 use std::io;
 use std::path::PathBuf;
 
@@ -14,7 +15,7 @@ pub enum UpstreamError {
     #[error(transparent)]
     Agents(#[from] AgentsError),
     /// No agent is called so.
-    #[error("there is no agent `{name}`{} There are {}", or_meant(.meant, "."), .known.join(", "))]
+    #[error("{}", unknown("agent", name, meant.as_deref(), &format!("there are {}", known.join(", "))))]
     NoAgent {
         /// What was named.
         name: String,
@@ -46,7 +47,7 @@ pub enum UpstreamError {
     #[error("{0}")]
     File(Box<Problems>),
     /// No scenario has such a name.
-    #[error("no scenario matches `{filter}`{}{}", or_meant(.meant, ""), all(.known))]
+    #[error("no scenario matches `{filter}`{}", or(meant.as_deref(), &all(known)))]
     NoScenario {
         /// What was named.
         filter: String,
@@ -57,14 +58,10 @@ pub enum UpstreamError {
     },
 }
 
-/// Bytes of names that an error lists at most; of more it lists none.
+/// Bytes of names that an error lists at most; of more it says how they are listed.
 const NAMES_BYTES: usize = 1_000;
-
-fn or_meant(meant: &Option<String>, otherwise: &str) -> String {
-    meant.as_ref().map_or_else(|| otherwise.to_owned(), |meant| format!("; did you mean `{meant}`?"))
-}
 
 fn all(known: &[String]) -> String {
     let all = known.join(", ");
-    if all.len() < NAMES_BYTES { format!(" There are {all}") } else { String::new() }
+    if all.len() < NAMES_BYTES { format!("there are {all}") } else { "`rehang list --files` names all".to_owned() }
 }

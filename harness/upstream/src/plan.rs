@@ -8,6 +8,7 @@ use super::row::Key;
 use crate::error::UpstreamError;
 use rehang_agents::{CannotRun, Recipe};
 use rehang_runner::corpus::{default_folder, files, read, shipped};
+use rehang_scenario::text::suggest_part;
 use rehang_scenario::{Scenario, Terminal, load};
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;
@@ -96,7 +97,7 @@ fn choose(named: Vec<Named>, filters: &[String]) -> Result<Vec<Named>, UpstreamE
         }
         if !any {
             let names = || named.iter().map(|n| n.name.as_str());
-            let meant = rehang_scenario::problem::suggest(filter, names()).map(str::to_owned);
+            let meant = suggest_part(filter, names()).map(str::to_owned);
             let known = names().map(str::to_owned).collect();
             return Err(UpstreamError::NoScenario { filter: filter.to_owned(), meant, known });
         }

@@ -8,6 +8,7 @@ use super::results::Rows;
 use super::row::{Key, Row};
 use rehang_agents::Version;
 use rehang_scenario::problem::in_one_line;
+use rehang_scenario::text::{counted, duration};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -38,7 +39,7 @@ pub fn markdown(rows: &Rows) -> String {
         } else {
             format!("from {} to {}", escape(first), escape(last))
         };
-        let _ = writeln!(out, "\nRun {when}, {} cells.", rows.len());
+        let _ = writeln!(out, "\nRun {when}, {}.", counted(rows.len(), "cell"));
     }
     let mut agents: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
     for row in rows.values() {
@@ -118,7 +119,7 @@ fn cell<'r>(row: &'r Row, notes: &mut Notes<'r>) -> String {
         "hung" => format!("**hung** {}", escape(&row.detail)),
         other => escape(other),
     };
-    let _ = write!(text, " {:.1} s", row.ms as f64 / 1_000.0);
+    let _ = write!(text, " {}", duration(row.ms));
     if row.evidence == "deadline" {
         text.push_str(" *d*");
     }
@@ -177,7 +178,7 @@ mod tests {
 
             | scenario | terminal | 1.1.0 | 1.2.27 | 1.10.0 | 1.10.1 | command |
             |---|---|---|---|---|---|---|
-            | question | null | – (1) | **hung** question 10.0 s | completed 10.0 s | failed 10.0 s (2) | `rehang upstream opencode@VERSION question --terminal null` |
+            | question | null | – (1) | **hung** question 10s | completed 10s | failed 10s (2) | `rehang upstream opencode@VERSION question --terminal null` |
 
             1. it has no \| server
             2. no `question`

@@ -7,7 +7,6 @@ use super::run::{CLEAN_WITHIN, Run};
 use super::select::Select;
 use super::{Code, CommandError};
 use crate::bars;
-use crate::report::counted;
 use crate::terminal;
 use clap::Args;
 use rehang_accept::{Change, Plan, Proposal, Ran, Refused, Result as CellResult, Written, diff::diff};
@@ -22,6 +21,7 @@ use rehang_runner::tree;
 use rehang_runner::unit::CellAnswer;
 use rehang_scenario::file::Family;
 use rehang_scenario::problem::Style;
+use rehang_scenario::text::counted;
 use rehang_scenario::{CellId, Expect, VTime};
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
@@ -256,7 +256,7 @@ impl Shown<'_> {
             answer.and_then(|answer| answer.timeline.as_deref()).unwrap_or_default().lines().collect();
         let from = lines.len().saturating_sub(DECISIVE);
         if from > 0 {
-            writeln!(out, "  … {from} lines before")?;
+            writeln!(out, "  … {} before", counted(from, "line"))?;
         }
         for line in &lines[from..] {
             writeln!(out, "  {}", cut(line, width.saturating_sub(2)))?;

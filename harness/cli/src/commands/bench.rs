@@ -11,6 +11,7 @@ use rehang_os::Kernel;
 use rehang_runner::binaries::{fakes, workers};
 use rehang_runner::kernel::kernel;
 use rehang_runner::pool::Pool;
+use rehang_scenario::text::{counted, duration};
 use rehang_scenario::{Scenario, Stage, Terminal};
 use rehang_stage::bare::{self, Bare};
 use rehang_stage::{Job, Proofs};
@@ -217,7 +218,13 @@ fn matrix(out: &mut dyn Write) -> Result<(), CommandError> {
     let cells = outcome.cells.len();
     let rate = cells as f64 / (outcome.wall_ms.max(1) as f64 / 1_000.0);
     line(out, "the whole matrix in lockstep", &format!("{rate:.0}/s"), "≥ 500/s", rate >= 500.0)?;
-    writeln!(out, "    {cells} cells in {:.1} s with {} workers", outcome.wall_ms as f64 / 1_000.0, pool.jobs())?;
+    writeln!(
+        out,
+        "    {} in {} with {}",
+        counted(cells, "cell"),
+        duration(outcome.wall_ms),
+        counted(pool.jobs(), "worker")
+    )?;
     drop(outcome);
     let once = peak_kib()?;
     for _ in 0..2 {

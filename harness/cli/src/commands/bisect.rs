@@ -10,6 +10,7 @@ use clap::{Args, ValueEnum};
 use rehang_agents::{Version, Wanted};
 use rehang_runner::binaries::{fakes, own_binary};
 use rehang_scenario::Terminal;
+use rehang_scenario::text::counted;
 use rehang_upstream::agents;
 use rehang_upstream::bisect::{Next, Search, Seen};
 use rehang_upstream::error::UpstreamError;
@@ -45,7 +46,7 @@ pub struct Bisect {
     #[arg(long, value_name = "VERSION")]
     pub bad: Version,
     /// The terminal; `null` where the scenario has it, else its first.
-    #[arg(long, value_name = "NAME", value_parser = super::upstream::terminal)]
+    #[arg(long, value_name = "NAME", value_parser = super::terminal)]
     pub terminal: Option<Terminal>,
     /// So many runs of a release must agree.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
@@ -248,11 +249,11 @@ impl Looks<'_> {
                     let word = if std::ptr::eq(row, good) { "good" } else { "bad" };
                     writeln!(
                         self.out,
-                        "  {word:4} {}  {} {}, {} runs   {}",
+                        "  {word:4} {}  {} {}, {}   {}",
                         row.version,
                         said(row),
                         row.evidence,
-                        row.runs,
+                        counted(row.runs, "run"),
                         row.command
                     )?;
                     row.told

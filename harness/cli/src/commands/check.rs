@@ -6,6 +6,7 @@ use super::{Code, CommandError};
 use clap::Args;
 use rehang_runner::corpus::{self, Corpus, default_folder};
 use rehang_scenario::problem::Style;
+use rehang_scenario::text::counted;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
@@ -41,9 +42,10 @@ impl Check {
         let variants: usize = corpus.families.iter().map(|family| family.variants.len()).sum();
         writeln!(
             out,
-            "{} files: {} right ({variants} scenarios), {} with errors",
-            paths.len(),
+            "{}: {} right ({}), {} with errors",
+            counted(paths.len(), "file"),
             corpus.families.len(),
+            counted(variants, "scenario"),
             corpus.broken.len()
         )?;
         Ok(if corpus.broken.is_empty() { Code::Expected } else { Code::Usage })

@@ -15,6 +15,7 @@ use rehang_fakes::opencode::engine;
 use rehang_live::{Exit, Outcome, Played, Report};
 use rehang_model_server::{NOT_OFFERED, Script};
 use rehang_runner::binaries::{fakes, own_binary};
+use rehang_scenario::text::counted;
 use rehang_scenario::turns::{Response, Turn};
 use rehang_scenario::{Agent, Does, Fault, Person, Scenario, Sees, Span, Terminal};
 use rehang_upstream::agents;
@@ -308,7 +309,7 @@ impl Totals {
                 self.events += compared.events;
                 row["same"] = json!(true);
                 row["events"] = json!(compared.events);
-                format!("same    {name}: {} events", compared.events)
+                format!("same    {name}: {}", counted(compared.events, "event"))
             }
             Ok(compared) => {
                 self.differ += 1;
@@ -347,8 +348,11 @@ impl Totals {
                 writeln!(out, "{summary}")?;
             }
             _ => {
-                let what =
-                    format!("{same} the same ({events} events), {differ} differ, {unrun} not run, {faults} faults");
+                let what = format!(
+                    "{same} the same ({}), {differ} differ, {unrun} not run, {}",
+                    counted(*events, "event"),
+                    counted(*faults, "fault")
+                );
                 writeln!(out, "{what}")?;
             }
         }

@@ -11,6 +11,7 @@ use rehang_runner::binaries::workers;
 use rehang_runner::outputs;
 use rehang_runner::pool::Pool;
 use rehang_runner::unit::{Unit, Wanted};
+use rehang_scenario::text::{counted, took as duration_of};
 use rehang_scenario::{Arm, Scenario, Span, Stage};
 use rehang_search::known::{DEFECTS, Defect};
 use rehang_search::side_by_side::{Found, ROUND};
@@ -184,27 +185,28 @@ impl Explore {
             let (cells, after) = (searches.cells(), began.elapsed());
             for place in searches.known() {
                 known.entry(place).or_insert_with(|| {
-                    say(format!("{:>7.1} s  known defect: {}", after.as_secs_f64(), called(&DEFECTS[place])));
+                    say(format!("{:>8}  known defect: {}", duration_of(after), called(&DEFECTS[place])));
                     (cells, after)
                 });
             }
             let message = format!(
-                "{cells} cells, {} causes, {} of {} known defects, {} scenarios kept",
-                searches.causes(),
+                "{}, {}, {} of {} known defects, {} kept",
+                counted(cells, "cell"),
+                counted(searches.causes(), "cause"),
                 known.len(),
                 DEFECTS.len(),
-                searches.kept(),
+                counted(searches.kept(), "scenario"),
             );
             if bar.is_hidden() && after >= line_at {
-                say(format!("{:>7.1} s  {message}", after.as_secs_f64()));
+                say(format!("{:>8}  {message}", duration_of(after)));
                 line_at = after + LINE_EVERY;
             }
             bar.set_message(message);
         }
         let took = began.elapsed();
-        let message = format!("makes {} findings small", searches.causes());
+        let message = format!("makes {} small", counted(searches.causes(), "finding"));
         if bar.is_hidden() {
-            say(format!("{:>7.1} s  {message}", took.as_secs_f64()));
+            say(format!("{:>8}  {message}", duration_of(took)));
         }
         bar.set_message(message);
         let (cells, scenarios) = (searches.cells(), searches.scenarios());
@@ -237,7 +239,7 @@ impl Explore {
             });
             return writeln!(out, "{line}");
         }
-        writeln!(out, "{} {} (met {} times)", finding.case.stack, finding.property, finding.met)?;
+        writeln!(out, "{} {} (met {})", finding.case.stack, finding.property, counted(finding.met, "time"))?;
         writeln!(out, "    {}", finding.why)?;
         let also: Vec<&String> = finding.stacks.iter().filter(|stack| **stack != finding.case.stack).collect();
         if !also.is_empty() {
@@ -269,23 +271,32 @@ impl Explore {
             } });
             return writeln!(out, "{summary}");
         }
-        writeln!(out, "\n{:<88} after cells   seconds", "known defects")?;
+        writeln!(out, "\n{:<88} after cells      time", "known defects")?;
         for (place, defect) in DEFECTS.iter().enumerate() {
             match known.get(&place) {
                 Some((cells, after)) => {
-                    writeln!(out, "{:<88} {cells:>11} {:>9.1}", called(defect), after.as_secs_f64())?;
+                    writeln!(out, "{:<88} {cells:>11} {:>9}", called(defect), duration_of(*after))?;
                 }
                 None => writeln!(out, "{:<88}     not met", called(defect))?,
             }
         }
         if self.stage == Searches::Both {
-            writeln!(out, "\n{} cells on both stages, {} kinds of difference or error", both.cells, both.faults.len())?;
+            writeln!(
+                out,
+                "\n{} on both stages, {} of difference or error",
+                counted(both.cells, "cell"),
+                counted(both.faults.len(), "kind")
+            )?;
         }
         let states = universe.len() - never.len();
         writeln!(out, "\nreached {states} of {} named states; never: {}", universe.len(), listed(&never))?;
         writeln!(
             out,
-            "{cells} cells of {scenarios} scenarios in {seconds:.1} s; {findings} findings in {}; {} of {} known defects",
+            "{} of {} in {}; {} in {}; {} of {} known defects",
+            counted(*cells, "cell"),
+            counted(*scenarios, "scenario"),
+            duration_of(*took),
+            counted(findings, "finding"),
             self.out.display(),
             known.len(),
             DEFECTS.len()

@@ -11,6 +11,7 @@ use rehang_logs::{End, Format, Imported, LogForm, Options, limits};
 use rehang_os::sim::SimKernel;
 use rehang_runner::outputs;
 use rehang_runner::unit::{self, Unit, Wanted};
+use rehang_scenario::text::{counted_as, duration, one_of};
 use rehang_scenario::{Arm, Scenario, Stage, to_toml};
 use rehang_trace::{Trace, ndjson};
 use serde_json::json;
@@ -60,7 +61,7 @@ pub struct Import {
 }
 
 fn format(word: &str) -> Result<Format, String> {
-    Format::named(word).ok_or_else(|| format!("one of {}", Format::ALL.map(Format::name).join(", ")))
+    Format::named(word).ok_or_else(|| one_of(word, Format::ALL.map(Format::name)))
 }
 
 /// What a run of the scenario on sim showed.
@@ -245,7 +246,7 @@ pub struct Export {
 }
 
 fn form(word: &str) -> Result<LogForm, String> {
-    LogForm::named(word).ok_or_else(|| format!("one of {}", LogForm::NAMES.map(|(name, _)| name).join(", ")))
+    LogForm::named(word).ok_or_else(|| one_of(word, LogForm::NAMES.map(|(name, _)| name)))
 }
 
 impl Export {
@@ -352,8 +353,14 @@ impl Report {
             let all = o[key].as_object().into_iter().flatten();
             all.map(|(k, n)| format!("{n} {k}")).collect::<Vec<_>>().join(", ")
         };
+        let many = |key: &str, one: &str, many: &str| counted_as(o[key].as_u64().unwrap_or(0), one, many);
         let format = Format::named(text("format")).map_or("", Format::about);
-        writeln!(out, "read as {format}: {} lines or elements, {} bytes", o["pieces"], o["bytes"])?;
+        writeln!(
+            out,
+            "read as {format}: {}, {}",
+            many("pieces", "line or element", "lines or elements"),
+            many("bytes", "byte", "bytes")
+        )?;
         writeln!(out, "  taken        {}", counts("taken"))?;
         if !counts("passed_over").is_empty() {
             writeln!(out, "  passed over  {}", counts("passed_over"))?;
@@ -385,7 +392,7 @@ impl Report {
                 other["why"].as_str().unwrap_or_default()
             )?;
         }
-        let ms = |key: &str| rehang_logs::guess::span(o[key].as_u64().unwrap_or(0));
+        let ms = |key: &str| duration(o[key].as_u64().unwrap_or(0));
         if o["timed"] == true {
             writeln!(
                 out,
@@ -401,7 +408,11 @@ impl Report {
             }
         }
         if o["left_out_steps"] != 0 {
-            writeln!(out, "  left out     {} earlier steps (--turns N keeps more)", o["left_out_steps"])?;
+            writeln!(
+                out,
+                "  left out     {} (--turns N keeps more)",
+                many("left_out_steps", "earlier step", "earlier steps")
+            )?;
         }
         let masked = counts("masked");
         if !masked.is_empty() {

@@ -11,6 +11,7 @@ use rehang_logs::Format;
 use rehang_os::linux::machine;
 use rehang_runner::binaries::{own_binary, workers};
 use rehang_runner::pool::Pool;
+use rehang_scenario::text::{counted, duration, suggest, unknown};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
@@ -73,14 +74,15 @@ impl Determinism {
             }
             writeln!(
                 out,
-                "run {:>3}: {jobs} jobs{}, {} ms",
+                "run {:>3}: {}{}, {}",
                 round + 1,
+                counted(jobs, "job"),
                 if crowded { ", nice, beside two busy loops" } else { "" },
-                outcome.wall_ms
+                duration(outcome.wall_ms)
             )?;
             out.flush()?;
         }
-        writeln!(out, "{cells} cell runs over {} cells, {differ} differ", hashes.len())?;
+        writeln!(out, "{} over {}, {differ} differ", counted(cells, "cell run"), counted(hashes.len(), "cell"))?;
         // a cell that could not run says nothing of its hash
         Ok(match (faults, differ) {
             (0, 0) => Code::Expected,
@@ -163,9 +165,10 @@ impl Fuzz {
             return Ok((corpus, Box::new(rehang_scenario::fuzz::one)));
         }
         let Some(format) = self.target.strip_prefix("import-").and_then(Format::named) else {
-            let importers = Format::ALL.map(|format| format!("import-{}", format.name())).join(", ");
-            let why = format!("nothing to fuzz is called `{}`; there are: scenario, {importers}", self.target);
-            return Err(CommandError::Usage(why));
+            let importers = Format::ALL.map(|format| format!("import-{}", format.name()));
+            let near = suggest(&self.target, importers.iter().map(String::as_str).chain(["scenario"]));
+            let all = format!("there are scenario, {}", importers.join(", "));
+            return Err(CommandError::Usage(unknown("parser", &self.target, near, &all)));
         };
         let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fake-agents/tests/golden");
         let mut recordings = Vec::new();

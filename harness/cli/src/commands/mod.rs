@@ -25,6 +25,17 @@ pub mod why;
 pub mod wrapper;
 
 pub use crate::error::{Code, CommandError};
+use rehang_scenario::Terminal;
+use rehang_scenario::text::one_of;
+
+/// A terminal by its name.
+///
+/// # Errors
+/// There is none of this name; with the nearest, and all that there are.
+pub fn terminal(word: &str) -> Result<Terminal, String> {
+    let all = Terminal::ALL.into_iter();
+    all.clone().find(|t| t.name() == word).ok_or_else(|| one_of(word, all.map(Terminal::name)))
+}
 
 /// A span on the command line: `30s`, `10m`.
 ///

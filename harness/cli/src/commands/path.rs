@@ -4,6 +4,7 @@
 //! folder has to be removed or restored by those who use it.
 
 use super::{Code, CommandError};
+use crate::shell::reading;
 use clap::Args;
 use rehang_fakes::stand_in::StandIn;
 use rehang_runner::binaries::fakes;
@@ -11,6 +12,7 @@ use rehang_runner::corpus::Corpus;
 use rehang_runner::unit::variant_name;
 use rehang_scenario::Scenario;
 use rehang_scenario::file::Variant;
+use rehang_scenario::text::{suggest_part, unknown};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::PathBuf;
@@ -88,10 +90,9 @@ impl Path {
             [one] => one,
             [] => {
                 let names = all.iter().map(|(name, _)| name.as_str());
-                let like = rehang_scenario::problem::suggest(&self.scenario, names);
-                let like = like.map_or_else(String::new, |like| format!(" Did you mean `{like}`?"));
-                let text = format!("no scenario is called `{}`; `rehang list --files` names all.{like}", self.scenario);
-                return Err(CommandError::Usage(text));
+                let near = suggest_part(&self.scenario, names);
+                let all = format!("`rehang list{} --files` names all", reading(&self.scenarios));
+                return Err(CommandError::Usage(unknown("scenario", &self.scenario, near, &all)));
             }
             several => {
                 let names: Vec<&str> = several.iter().take(20).map(|(name, _)| name.as_str()).collect();

@@ -15,6 +15,7 @@ use rehang_runner::binaries::workers;
 use rehang_runner::corpus::{self, default_folder};
 use rehang_runner::outputs;
 use rehang_runner::pool::Pool;
+use rehang_scenario::text::counted;
 use rehang_scenario::{Invariant, Scenario, Span, load};
 use rehang_search::file::{Did, Written, dids, write as write_file};
 use rehang_search::{Case, Limits, Property, Shrunk, shrink};
@@ -282,7 +283,7 @@ impl Shrink {
             out.write_all(written.text.as_bytes())?;
         }
         let minimal = if small.minimal { "nothing more can be taken away" } else { "the limit of tries was met" };
-        complain!("{} plays; {minimal}", small.plays);
+        complain!("{}; {minimal}", counted(small.plays, "play"));
         let differs = on_real_processes(&file, None)?;
         for line in &differs {
             complain!("not the same on real processes: {line}");

@@ -6,6 +6,7 @@ use super::CommandError;
 use crate::shell::reading;
 use clap::Args;
 use rehang_runner::select::{SelectError, Selected, Selection};
+use rehang_scenario::text::{counted, or};
 use rehang_scenario::{Stage, Terminal};
 use std::path::PathBuf;
 
@@ -19,7 +20,7 @@ pub struct Select {
     #[arg(long, value_name = "STACK")]
     pub strategy: Vec<String>,
     /// Only these terminals.
-    #[arg(long, value_name = "TERMINAL", value_parser = terminal)]
+    #[arg(long, value_name = "TERMINAL", value_parser = super::terminal)]
     pub terminal: Vec<Terminal>,
     /// Only these seeds; a file's own where none is named.
     #[arg(long = "seed", alias = "seeds", value_name = "N")]
@@ -36,10 +37,6 @@ pub struct Select {
     /// Cells that no rule of their file speaks of are cells too; nothing meets what they must be.
     #[arg(skip)]
     pub uncovered: bool,
-}
-
-fn terminal(word: &str) -> Result<Terminal, String> {
-    serde_json::from_value(word.into()).map_err(|_| format!("one of {}", Terminal::ALL.map(Terminal::name).join(", ")))
 }
 
 fn shard(word: &str) -> Result<(usize, usize), String> {
@@ -76,21 +73,24 @@ impl Select {
             SelectError::Io(error) => return error.into(),
             SelectError::NoFile(_) => error.to_string(),
             SelectError::Strategy { .. } => format!("--strategy {error}"),
-            SelectError::Nothing { files, scenarios } => self.nothing(files, scenarios),
+            SelectError::Nothing { near, files, scenarios } => self.nothing(near.as_deref(), files, scenarios),
         })
     }
 
-    /// That nothing of these files is meant, and what there is.
-    fn nothing(&self, files: usize, scenarios: usize) -> String {
+    /// That nothing of these files is meant, what may have been, and what there is.
+    fn nothing(&self, near: Option<&str>, files: usize, scenarios: usize) -> String {
         let filters = self.filter.iter().map(|word| format!(" '{word}'"));
         let words: String = filters.chain(self.strategy.iter().map(|stack| format!(" --strategy '{stack}'"))).collect();
         let own = match self.scenarios.is_empty() {
             true => "; of a scenario file of your own, say `--scenarios FILE`",
             false => "",
         };
-        format!(
-            "no cell matches{words}; `rehang list{}` names all there are, in {files} files ({scenarios} scenarios){own}",
+        let all = format!(
+            "`rehang list{}` names all there are, in {} ({}){own}",
             reading(&self.scenarios),
-        )
+            counted(files, "file"),
+            counted(scenarios, "scenario"),
+        );
+        format!("no cell matches{words}{}", or(near, &all))
     }
 }

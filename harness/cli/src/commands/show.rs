@@ -14,6 +14,7 @@ use rehang_runner::binaries::workers;
 use rehang_runner::outputs;
 use rehang_runner::pool::Pool;
 use rehang_runner::unit::CellAnswer;
+use rehang_scenario::text::{counted, duration};
 use rehang_trace::ndjson;
 use std::io::{BufReader, Write};
 use std::path::PathBuf;
@@ -94,7 +95,7 @@ fn shown(cell: &CellAnswer, width: usize) -> String {
         (!row.broken.is_empty()).then(|| format!("; breaks {}", row.broken.join(", "))),
     ];
     let words: String = words.into_iter().flatten().collect();
-    out.push_str(&fold(&format!("{} after {} ms of virtual time{words}", row.outcome, row.virtual_ms), width));
+    out.push_str(&fold(&format!("{} after {} of virtual time{words}", row.outcome, duration(row.virtual_ms)), width));
     for line in cell.why() {
         out.push_str(&fold(&format!("NOT as expected: {line}"), width));
     }
@@ -149,7 +150,12 @@ impl Replay {
         let again = again.ok_or_else(|| CommandError::Fault(format!("{id} gave no trace")))?;
         let (_, again) = ndjson::read(again.as_bytes()).map_err(|e| CommandError::Fault(e.to_string()))?;
         if again == trace {
-            writeln!(out, "{id}: the same, {} events, sha256 {}", trace.events.len(), ndjson::sha256(&trace))?;
+            writeln!(
+                out,
+                "{id}: the same, {}, sha256 {}",
+                counted(trace.events.len(), "event"),
+                ndjson::sha256(&trace)
+            )?;
             return Ok(Code::Expected);
         }
         let at = again.events.iter().zip(&trace.events).position(|(a, b)| a != b);

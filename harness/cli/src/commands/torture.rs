@@ -9,6 +9,7 @@ use clap::Args;
 use rehang_runner::binaries::workers;
 use rehang_runner::outputs;
 use rehang_runner::pool::{Pool, PoolError};
+use rehang_scenario::text::{counted, took};
 use rehang_scenario::{Span, Stage};
 use rehang_search::torture::{Answer, Breach, Found, Order, Tally, orders};
 use std::collections::BTreeMap;
@@ -68,11 +69,14 @@ impl Torture {
             found.tally;
         writeln!(
             out,
-            "{cells} cells of {scenarios} scenarios in {runs} runs, seed {}, {:.0} s; lassos checked: {lassos}, \
+            "{} of {} in {}, seed {}, {}; lassos checked: {lassos}, \
              deadlocks: {deadlocks}, given up: {given_up}, false proofs: {false_proofs}, differences: {differences}, \
              internal errors: {internal_errors}",
+            counted(cells, "cell"),
+            counted(scenarios, "scenario"),
+            counted(runs, "run"),
             self.seed,
-            began.elapsed().as_secs_f64(),
+            took(began.elapsed()),
         )?;
         let code = |count: u64, code: Code| if count > 0 { code } else { Code::Expected };
         Ok(code(internal_errors, Code::Fault)
@@ -101,7 +105,7 @@ impl Torture {
                             let after = began.elapsed();
                             if after >= *line_at {
                                 *line_at = after + LINE_EVERY;
-                                complain!("{:>7.0} s  {}", after.as_secs_f64(), progress(&found.tally));
+                                complain!("{:>8}  {}", took(after), progress(&found.tally));
                             }
                         }
                         found.lock().unwrap_or_else(std::sync::PoisonError::into_inner).2 += 1;
@@ -152,7 +156,12 @@ fn ask_within(pool: &Pool, order: &Order, limit: Duration) -> Option<Answer> {
 
 fn progress(tally: &Tally) -> String {
     format!(
-        "{} cells, {} lassos checked, {} deadlocks, {} false proofs, {} differences, {} internal errors",
-        tally.cells, tally.lassos, tally.deadlocks, tally.false_proofs, tally.differences, tally.internal_errors
+        "{}, {} checked, {}, {}, {}, {}",
+        counted(tally.cells, "cell"),
+        counted(tally.lassos, "lasso"),
+        counted(tally.deadlocks, "deadlock"),
+        counted(tally.false_proofs, "false proof"),
+        counted(tally.differences, "difference"),
+        counted(tally.internal_errors, "internal error")
     )
 }

@@ -141,14 +141,7 @@ impl Tune {
             Some((name, values)) => (name, values.split(',').map(|v| v.trim().to_owned()).collect()),
             None => (self.param.as_str(), Vec::new()),
         };
-        let Some(param) = entry.params.iter().find(|param| param.name == name) else {
-            let names: Vec<&str> = entry.params.iter().map(|param| param.name).collect();
-            return Err(CommandError::Usage(format!(
-                "{} has no parameter `{name}`; it has {}",
-                self.strategy,
-                names.join(", ")
-            )));
-        };
+        let param = entry.param(name).map_err(|e| usage(&e))?;
         let values: Vec<String> = match (&param.default, values.is_empty()) {
             (_, false) => values,
             (Value::Span(default) | Value::SpanOr(default), true) => {

@@ -13,6 +13,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rehang_agents::{Progress, Version};
 use rehang_runner::binaries::{fakes, own_binary};
 use rehang_scenario::Terminal;
+use rehang_scenario::text::{or, suggest};
 use rehang_upstream::agents;
 use rehang_upstream::baseline::compare;
 use rehang_upstream::plan::{self, Cell};
@@ -49,7 +50,7 @@ pub struct Upstream {
     #[arg(long, value_name = "VERSION")]
     pub since: Option<Version>,
     /// Only these terminals; those of each scenario where none is named.
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = terminal)]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = super::terminal)]
     pub terminal: Vec<Terminal>,
     /// How many at once, as far as memory allows; two a core where nothing is said.
     #[arg(long, value_name = "N")]
@@ -101,15 +102,6 @@ pub struct Upstream {
     pub list: bool,
 }
 
-/// A terminal by its name.
-///
-/// # Errors
-/// There is none; with those that there are.
-pub fn terminal(word: &str) -> Result<Terminal, String> {
-    let names = || Terminal::ALL.iter().map(|t| t.name()).collect::<Vec<_>>().join(", ");
-    Terminal::ALL.into_iter().find(|t| t.name() == word).ok_or_else(|| format!("there are {}", names()))
-}
-
 /// Runs at once where nobody says: a hang takes no core, so two a core.
 pub fn default_jobs() -> usize {
     2 * std::thread::available_parallelism().map_or(1, usize::from)
@@ -128,7 +120,9 @@ impl Upstream {
                 (Some(_), true) => self.write_table().map(|()| Code::Expected),
                 _ => {
                     let names: Vec<&str> = all.iter().map(rehang_agents::Agent::name).collect();
-                    let what = format!("name a release, such as `opencode@latest`; there are {}", names.join(", "));
+                    let near = filters.iter().find_map(|word| suggest(word, names.iter().copied()));
+                    let all = format!("there are {}", names.join(", "));
+                    let what = format!("name a release, such as `opencode@latest`{}", or(near, &all));
                     Err(CommandError::Usage(what))
                 }
             };

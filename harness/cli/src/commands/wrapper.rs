@@ -4,13 +4,19 @@
 
 use super::select::Select;
 use super::{Code, CommandError};
+use crate::shell::reading;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
 use rehang_judge::score::{Score, Scoreboard};
 use rehang_judge::{Row, timeline};
 use rehang_runner::binaries::fakes;
+use rehang_runner::catalogue::Strategies;
 use rehang_runner::corpus::Corpus;
+use rehang_runner::meant::meant;
+use rehang_runner::unit::variant_name;
+use rehang_scenario::file::Family;
+use rehang_scenario::text::{duration, unknown};
 use rehang_scenario::{Arm, Scenario, Span, Style, Terminal};
 use rehang_stage::threads::side_by_side;
 use rehang_wrapper::{Cell, Fitting, Judged, TERMINALS, Wrapper as Tested, WrapperError, name_of};
@@ -108,6 +114,9 @@ impl Wrapper {
         }
         // what is wrong with a file is not hidden by how the others went
         let least = if corpus.broken.is_empty() { Code::Expected } else { Code::Usage };
+        if let Some(error) = self.unmatched(&corpus.families) {
+            return Err(error);
+        }
         let wanted = |name: &str, scenario: &Scenario| {
             let named = |filter: &String| name.contains(filter.as_str()) || scenario.mechanism == *filter;
             self.filter.is_empty() || self.filter.iter().any(named)
@@ -143,6 +152,21 @@ impl Wrapper {
         }
         let done = self.play(&tested, &cells);
         Ok(self.report(&tested, &cells, &done, &left_out, out)?.max(least))
+    }
+
+    /// That no filter matches a scenario.
+    fn unmatched(&self, families: &[Family]) -> Option<CommandError> {
+        let variants = || families.iter().flat_map(|family| family.variants.iter().map(move |v| (family, v)));
+        let is_matched = |filter: &String| {
+            variants().any(|(family, variant)| {
+                let name = variant_name(&family.name, &variant.name);
+                name.contains(filter.as_str()) || variant.scenario.mechanism == *filter
+            })
+        };
+        let first = self.filter.first().filter(|_| !self.filter.iter().any(is_matched))?;
+        let near = meant(first, families, &Strategies::default());
+        let all = format!("`rehang list{} --files` names all", reading(&self.scenarios));
+        Some(CommandError::Usage(unknown("scenario", first, near.as_deref(), &all)))
     }
 
     fn play(&self, tested: &Tested, cells: &[Cell]) -> Vec<Out> {
@@ -261,12 +285,12 @@ fn id(cell: &Cell) -> String {
 
 /// Without it, with it, and what of it is not true.
 fn told(cell: &Cell, judged: &Judged) -> String {
-    let secs = judged.ran.ended_ms.saturating_sub(judged.ran.began_ms) as f64 / 1_000.0;
+    let took = duration(judged.ran.ended_ms.saturating_sub(judged.ran.began_ms));
     let broken: Vec<&str> = judged.verdict.broken().into_iter().map(rehang_scenario::Invariant::name).collect();
     let broken = if broken.is_empty() { String::new() } else { format!(" — breaks {}", broken.join(", ")) };
     let with = match judged.ran.exit {
         None => "still there at the deadline".to_owned(),
-        Some(_) => format!("{} after {secs:.1} s", judged.verdict.outcome.describe()),
+        Some(_) => format!("{} after {took}", judged.verdict.outcome.describe()),
     };
     format!("{} → {with}{broken}", cell.baseline.outcome.describe())
 }

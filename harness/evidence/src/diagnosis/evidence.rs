@@ -3,10 +3,11 @@
 //! Invariant: everything that a sentence claims can be found here.
 
 use super::Evidence;
-use super::rules::{fd_name, left, span};
+use super::rules::{fd_name, left};
 use super::view::View;
 use super::waits::{On, Wait};
 use crate::data::{Descriptor, Object, Pid, Process, Signals, State};
+use rehang_scenario::text::{counted_as, duration};
 use std::collections::BTreeSet;
 
 /// The most waits of one process that are told.
@@ -42,8 +43,10 @@ fn branch(view: &View<'_>, pid: Pid, wanted: Option<&BTreeSet<Pid>>, depth: usiz
         }
         node.below.extend(told);
         if left_out > 0 {
-            node.below
-                .push(Evidence { text: format!("{left_out} more children (--tree shows them)"), below: Vec::new() });
+            node.below.push(Evidence {
+                text: format!("{} (--tree shows them)", counted_as(left_out, "more child", "more children")),
+                below: Vec::new(),
+            });
         }
     }
     Some(node)
@@ -63,7 +66,7 @@ fn head(view: &View<'_>, process: &Process) -> String {
     let age = view.after.at_ns.saturating_sub(process.began_ns) / 1_000_000;
     let command: String = process.args.join(" ").chars().take(100).collect();
     let command = if command.is_empty() { String::new() } else { format!(": {command}") };
-    format!("{} {state}, {cpu} % of a core, {} old{command}", view.name(process.pid), span(age))
+    format!("{} {state}, {cpu} % of a core, {} old{command}", view.name(process.pid), duration(age))
 }
 
 fn details(view: &View<'_>, process: &Process) -> Vec<Evidence> {
@@ -154,7 +157,8 @@ fn descriptor(view: &View<'_>, process: &Process, number: i32, reads: bool) -> S
         Object::Tty { path, .. } => format!("{name}, terminal {path}, other side: {}", others("nobody in sight")),
         Object::Socket { inode } => match view.after.sockets.get(inode) {
             Some(socket) if !socket.remote.is_empty() => {
-                let silent = socket.traffic.map(|traffic| format!(", silent for {}", span(traffic.since_received_ms)));
+                let silent =
+                    socket.traffic.map(|traffic| format!(", silent for {}", duration(traffic.since_received_ms)));
                 format!("{name}, connection {} to {}{}", socket.local, socket.remote, silent.unwrap_or_default())
             }
             Some(socket) if socket.peer.is_none() && !socket.local.is_empty() => {
@@ -163,7 +167,7 @@ fn descriptor(view: &View<'_>, process: &Process, number: i32, reads: bool) -> S
             _ => format!("{name}, socket {inode}, other end: {}", others("nobody in sight")),
         },
         Object::File { path, .. } => format!("{name}, {path}"),
-        Object::Timer { left_ms: Some(left) } => format!("{name}, timer in {}", span(*left)),
+        Object::Timer { left_ms: Some(left) } => format!("{name}, timer in {}", duration(*left)),
         Object::Timer { left_ms: None } => format!("{name}, a timer that is off"),
         Object::Process { pid } => format!("{name}, end of {}", view.name(*pid)),
         Object::Inotify => format!("{name}, changes of files"),

@@ -9,12 +9,13 @@ mod responses;
 
 use self::responses::count;
 use crate::commands::Waits;
-use crate::guess::{End, Guess, Hang, span, words};
+use crate::guess::{End, Guess, Hang, words};
 use crate::mask::Mask;
 use crate::note::{Asks, Kind};
 use crate::program;
 use crate::story::Story;
 use rehang_scenario::mechanism::mechanism;
+use rehang_scenario::text::duration;
 use rehang_scenario::turns::Turn;
 use rehang_scenario::{
     Agent, Client, Does, Expect, Expected, Fault, ModelDoes, Person, Scenario, Sees, Span, Terminal, Via,
@@ -191,8 +192,16 @@ fn about(story: &Story, guess: &Guess, left_out: u64, mask: &mut Mask) -> String
     if story.timed && guess.end == End::Hung {
         let until = story.material.saturating_sub(story.first.unwrap_or(story.material));
         let silent = story.last.saturating_sub(story.material);
-        text.push_str(&format!(" Progress ended {} after the log's begin, with {}", span(until), story.material_is));
-        text.push_str(&if silent > 0 { format!("; the log goes on for {}.", span(silent)) } else { ".".to_owned() });
+        text.push_str(&format!(
+            " Progress ended {} after the log's begin, with {}",
+            duration(until),
+            story.material_is
+        ));
+        text.push_str(&if silent > 0 {
+            format!("; the log goes on for {}.", duration(silent))
+        } else {
+            ".".to_owned()
+        });
     }
     for (id, why) in &guess.others {
         text.push_str(&format!(" Or {id}: {why}."));

@@ -9,8 +9,9 @@ use super::walk::Walk;
 use super::{Read, Variant, shape_of, typed};
 use crate::limits;
 use crate::model::Scenario;
-use crate::problem::{Problem, Sink, quoted, shown, suggest};
+use crate::problem::{Problem, Sink, quoted, shown};
 use crate::schema::{CONTROL_KEYS, SET_KEYS};
+use crate::text::{did_you_mean, suggest};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -202,7 +203,7 @@ fn apply<'i>(
                 problem.label("a key behind `[control]` falls into that table").help("move it above `[control]`")
             }
             _ if known => problem.label(format!("a variant has its own `{top}` beside `set`")),
-            Some(meant) => problem.label(format!("did you mean `{meant}`?")),
+            Some(meant) => problem.label(did_you_mean(meant)),
             None => problem.label("no such key").help(format!("there are {}", quoted(allowed.iter().copied()))),
         };
         sink.push(problem);

@@ -6,7 +6,8 @@
 use super::shape::{Case, Field, Id, Marks, SHAPES, Shape, Shapes};
 use super::tree::{Node, kind};
 use crate::limits;
-use crate::problem::{Problem, Sink, hidden, quoted, shown, suggest};
+use crate::problem::{Problem, Sink, hidden, quoted, shown};
+use crate::text::{did_you_mean, suggest};
 use crate::time::Span;
 use std::ops::Range;
 use toml::de::{DeArray, DeTable, DeValue};
@@ -109,7 +110,7 @@ impl<'s> Walk<'s> {
         let arms: &[&str] = if self.path.is_empty() { self.also } else { &[] };
         let keys = || fields.iter().map(|f| f.key.as_str()).chain(arms.iter().copied());
         match suggest(key, keys()) {
-            Some(meant) => self.say(span, message, format!("did you mean `{meant}`?"), &[]),
+            Some(meant) => self.say(span, message, did_you_mean(meant), &[]),
             None => self.say(span, message, "no such key here", &[format!("there are {}", quoted(keys()))]),
         }
     }
@@ -128,7 +129,7 @@ impl<'s> Walk<'s> {
     fn unknown_word(&mut self, span: Range<usize>, word: &str, cases: &[Case]) {
         let message = format!("`{}` cannot be `{}`", self.here(), shown(word));
         match suggest(word, cases.iter().map(|c| c.word.as_str())) {
-            Some(meant) => self.say(span, message, format!("did you mean `{meant}`?"), &[]),
+            Some(meant) => self.say(span, message, did_you_mean(meant), &[]),
             None => {
                 let all = quoted(cases.iter().map(|c| c.word.as_str()));
                 self.say(span, message, "no such word here", &[format!("it can be {all}")]);

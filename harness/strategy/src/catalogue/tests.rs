@@ -65,10 +65,32 @@ fn zero_is_the_default_where_the_original_says_so() {
 #[test]
 fn a_name_with_several_versions_needs_one() {
     assert_eq!(said("idle"), "`idle` has several versions; name one of `idle@f54b32f`, `idle@off`, `idle@grace`");
-    assert_eq!(said("idle@f54"), "there is no `idle@f54`; there is `idle@f54b32f`, `idle@off`, `idle@grace`");
+    assert_eq!(
+        said("idle@f54"),
+        "there is no `idle@f54`; did you mean `idle@f54b32f`? There is `idle@f54b32f`, `idle@off`, `idle@grace`"
+    );
     assert_eq!(said("wall@v1"), "there is no `wall@v1`; there is `wall`");
-    assert_eq!(said("idel@off"), "no strategy is called `idel`; did you mean `idle`?");
-    assert_eq!(said("xyzzyplugh"), "no strategy is called `xyzzyplugh`");
+    assert_eq!(said("idel@off"), "no strategy is called `idel`; did you mean `idle`? `rehang strategies` lists them");
+    assert_eq!(said("xyzzyplugh"), "no strategy is called `xyzzyplugh`; `rehang strategies` lists them");
+}
+
+#[test]
+fn a_slip_is_mended_in_its_place() {
+    let mended = |text: &str| stack(text).err().and_then(|error| error.mended(text));
+    let slips = [
+        ("wall+idel@off", "wall+idle@off"),
+        ("wall + idle@of", "wall + idle@off"),
+        ("idle@f54b32f(timout=1s)", "idle@f54b32f(timeout=1s)"),
+        ("auto-answer@r1(ta=ask)", "auto-answer@r1(at=ask)"),
+        ("gaurd", "guard"),
+    ];
+    for (text, meant) in slips {
+        assert_eq!(mended(text).as_deref(), Some(meant), "{text}");
+        assert!(said(text).contains("did you mean `"), "{}", said(text));
+    }
+    for text in ["xyzzyplugh@r1", "idle@zzz", "wall(xyzzy=1s)", "wall(cap=1s", "idle"] {
+        assert!(mended(text).is_none() && !said(text).contains("did you mean"), "{text}: {}", said(text));
+    }
 }
 
 #[test]

@@ -12,6 +12,7 @@ use rehang_evidence::{Evidence, Limits, Look, Options, Pid, SnapshotError, Sure,
 use rehang_os::linux::machine;
 use rehang_runner::outputs;
 use rehang_scenario::Span;
+use rehang_scenario::text::duration;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -210,7 +211,7 @@ impl Why {
         let because = if diagnosis.because.is_empty() { String::new() } else { format!(": {}", diagnosis.because) };
         writeln!(out, "  {sure}{because}")?;
         let mechanism = diagnosis.mechanism.as_ref().map(|id| format!(", mechanism {id}")).unwrap_or_default();
-        writeln!(out, "  signature {}{mechanism}; looked for {} ms", diagnosis.signature, diagnosis.window_ms)?;
+        writeln!(out, "  signature {}{mechanism}; looked for {}", diagnosis.signature, duration(diagnosis.window_ms))?;
         writeln!(out)?;
         let whole;
         let evidence = if self.tree {

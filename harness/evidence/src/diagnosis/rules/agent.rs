@@ -9,6 +9,7 @@ use crate::diagnosis::Sure;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 use crate::kind;
+use rehang_scenario::text::counted_as;
 
 /// A child that began within so many nanoseconds of its agent is a helper: tools come later.
 const BESIDE_NS: u64 = 3_000_000_000;
@@ -26,7 +27,11 @@ pub fn says(view: &View<'_>, process: &Process) -> Option<Finding> {
         }
         return gate(view, process, agent);
     };
-    let more = if agent.asks.len() > 1 { format!(" ({} more are open)", agent.asks.len() - 1) } else { String::new() };
+    let more = if agent.asks.len() > 1 {
+        format!(" ({} open)", counted_as(agent.asks.len() - 1, "more is", "more are"))
+    } else {
+        String::new()
+    };
     let (signature, what) = if ask.kind == "permission" {
         ("permission-open", format!("the permission {}", quoted(ask)))
     } else {

@@ -17,6 +17,7 @@ use super::finding::{Finding, rank};
 use super::view::View;
 use super::waits::{On, Wait};
 use crate::data::{Descriptor, Object, Pid, Process, State, TimeLimit};
+use rehang_scenario::text::duration;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How deep processes are followed: no healthy tree comes near.
@@ -244,23 +245,11 @@ pub fn is_stopped(view: &View<'_>, pid: Pid) -> bool {
     view.process(pid).is_some_and(|process| matches!(process.state, State::Stopped | State::Traced))
 }
 
-/// `3.2 s`, `5 min`, `2 h`.
-pub fn span(ms: u64) -> String {
-    match ms {
-        0..1_000 => format!("{ms} ms"),
-        1_000..60_000 => format!("{}.{} s", ms / 1000, ms % 1000 / 100),
-        60_000..180_000 => format!("{} s", ms / 1000),
-        180_000..7_200_000 => format!("{} min", ms / 60_000),
-        7_200_000..259_200_000 => format!("{} h", ms / 3_600_000),
-        _ => format!("{} days", ms / 86_400_000),
-    }
-}
-
 /// How long a wait may still take, in words; none where it has no end.
 pub fn left(limit: TimeLimit) -> Option<String> {
     match limit {
-        TimeLimit::GivenMs(ms) => Some(format!("at most {}", span(ms))),
-        TimeLimit::LeftMs(ms) => Some(span(ms)),
+        TimeLimit::GivenMs(ms) => Some(format!("at most {}", duration(ms))),
+        TimeLimit::LeftMs(ms) => Some(duration(ms)),
         TimeLimit::Never | TimeLimit::Unknown => None,
     }
 }

@@ -3,10 +3,11 @@
 //! Invariant: a peer is silent only behind the limit that the caller gave; before, it is waited for. Of several connections
 //! the one that was used last speaks: clients keep others for later, and those are silent.
 
-use super::{On, Wait, end_it, left, span};
+use super::{On, Wait, end_it, left};
 use crate::data::{Family, Process, Socket, SocketState, Traffic};
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
+use rehang_scenario::text::duration;
 
 /// The most bytes of a piece that may be a mere keep-alive: `: keep-alive` with its chunk's frame and the 22 bytes of a TLS
 /// record. The event of a token has a hundred and more.
@@ -121,7 +122,7 @@ fn one(view: &View<'_>, process: &Process, polled: bool, socket: &Socket) -> Opt
     if agent && came > 0 && came <= pieces * KEEPALIVE_BYTES {
         let text = format!(
             "{name} waits for the model's answer at {at}, which sends next to nothing: {came} bytes in {pieces} pieces in {}, as keep-alive lines are",
-            span(view.window_ns / 1_000_000)
+            duration(view.window_ns / 1_000_000)
         );
         let finding = Finding::waiting(pid, "peer-keepalive", rank::TALKS, text).guess();
         let finding = finding.ends("content at last, or the agent's own limit on lines without any");
@@ -132,7 +133,7 @@ fn one(view: &View<'_>, process: &Process, polled: bool, socket: &Socket) -> Opt
         let what = if agent { "the model's answer" } else { "its peer" };
         let text = format!(
             "{name} waits for {what} at {at}, which talks ({came} bytes in {})",
-            span(view.window_ns / 1_000_000)
+            duration(view.window_ns / 1_000_000)
         );
         let finding = Finding::waiting(pid, "peer-talks", rank::TALKS, text).ends("the end of the answer");
         return Some(finding.because("keep-alive lines without content look the same from outside"));
@@ -145,28 +146,28 @@ fn one(view: &View<'_>, process: &Process, polled: bool, socket: &Socket) -> Opt
     if agent && quiet_ms < view.limits.silent_ms && trickles(&traffic) {
         let text = format!(
             "{name} waits for the model's answer at {at}: in the {} since it asked no more than {} bytes came, in {} pieces, the last one {} ago: keep-alive lines, or next to no progress",
-            span(traffic.since_sent_ms),
+            duration(traffic.since_sent_ms),
             traffic.received_bytes,
             traffic.received_pieces,
-            span(traffic.since_received_ms)
+            duration(traffic.since_received_ms)
         );
         let finding = Finding::waiting(pid, "peer-keepalive", rank::FRESH + 1, text).guess();
         let finding = finding.ends("content at last, or the agent's own limit on lines without any");
         let because = "whether they hold content cannot be seen from outside; a model that thinks and says that it lives looks the same";
         return Some(Finding { mechanism: Some("M2"), ..finding.because(because) });
     }
-    let silent = span(traffic.since_received_ms);
+    let silent = duration(traffic.since_received_ms);
     // the kernel's clock has steps of some milliseconds: an answer at once has the age of its request
     let began = traffic.since_received_ms <= traffic.since_sent_ms && traffic.received_bytes > 0;
     let how = if began {
         format!("which began to answer and has been silent for {silent}")
     } else {
-        format!("which has not answered for {}", span(traffic.since_sent_ms.min(traffic.since_received_ms)))
+        format!("which has not answered for {}", duration(traffic.since_sent_ms.min(traffic.since_received_ms)))
     };
     if quiet_ms < view.limits.silent_ms {
         let what = if agent { "the model" } else { "its peer" };
         let text = format!("{name} waits for {what} at {at}, {how}");
-        let limit = span(view.limits.silent_ms);
+        let limit = duration(view.limits.silent_ms);
         let because = format!(
             "silence counts as one from {limit} on; what came before may be content or a keep-alive line, which begins it anew"
         );

@@ -2,12 +2,13 @@
 //!
 //! Invariant: work is called work; a loop is called one only where the kernel's counters show that nothing comes of it.
 
-use super::{On, Wait, end_it, left, span, steady};
+use super::{On, Wait, end_it, left, steady};
 use crate::data::{Does, Object, Process, Signals, State, TimeLimit};
 use crate::diagnosis::Sure;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 use crate::kind;
+use rehang_scenario::text::duration;
 
 /// The share of a core above which a process works, time in line for one included: machines are busy.
 const WORKS_SHARE: f64 = 0.25;
@@ -33,7 +34,7 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
             let (did, got) = if reads { (io.reads, "read") } else { (io.writes, "write") };
             let text = format!(
                 "{name} spins: {did} {got} calls in {} that moved not one byte",
-                span(view.window_ns / 1_000_000)
+                duration(view.window_ns / 1_000_000)
             );
             let orphan = if process.ppid <= 1 { ", and its parent is gone" } else { "" };
             let because = format!("{percent} % of a core{orphan}");
@@ -56,7 +57,7 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
         return Some(Finding::working(
             pid,
             "working",
-            format!("{name} works: it moved {moved} bytes in {}", span(view.window_ns / 1_000_000)),
+            format!("{name} works: it moved {moved} bytes in {}", duration(view.window_ns / 1_000_000)),
         ));
     }
     // at one look alone it was a moment
@@ -103,7 +104,7 @@ pub fn clock(view: &View<'_>, process: &Process, wait: &Wait) -> Finding {
     }
     if switches > 0 {
         let every = view.window_ns / 1_000_000 / switches.max(1);
-        let text = format!("{name} polls: it looks again about every {}", span(every.max(1)));
+        let text = format!("{name} polls: it looks again about every {}", duration(every.max(1)));
         return Finding::waiting(pid, "polling", rank::CLOCK, text).ends("what it looks for");
     }
     let text = match left(wait.limit) {
@@ -241,7 +242,7 @@ pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
     });
     match nearest.chain(timers).min() {
         Some(ms) if ms < NO_END_MS => {
-            let text = format!("{name} waits for a timer of its own (at most {})", span(ms));
+            let text = format!("{name} waits for a timer of its own (at most {})", duration(ms));
             Finding::waiting(pid, "timer", rank::IDLE, text).ends("the timer")
         }
         _ => Finding::unknown(pid, &format!("{name} waits, and what for cannot be seen")),

@@ -3,12 +3,13 @@
 //! Invariant: a pipeline is followed to its source; only a writer that is above the reader, or outside its tree, makes an
 //! open standard input.
 
-use super::{On, Rules, Wait, best, end_it, fd_name, left, same, span, steady, waits_for};
+use super::{On, Rules, Wait, best, end_it, fd_name, left, same, steady, waits_for};
 use crate::data::{Descriptor, Mode, Object, Pid, Process, TimeLimit};
 use crate::diagnosis::Verdict;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 use crate::kind;
+use rehang_scenario::text::duration;
 
 /// A wait for standard input.
 pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Descriptor) -> Option<Finding> {
@@ -55,7 +56,7 @@ fn once(view: &View<'_>, process: &Process, wait: &Wait) -> Option<String> {
     let TimeLimit::GivenMs(most) = wait.limit else { return None };
     let lived = view.after.at_ns.saturating_sub(process.began_ns) / 1_000_000;
     let alone = view.waits(process).iter().all(|other| other.on == wait.on || (other.polled && other.on == On::Clock));
-    (alone && most > lived && !wait.call.starts_with("epoll")).then(|| span(most))
+    (alone && most > lived && !wait.call.starts_with("epoll")).then(|| duration(most))
 }
 
 fn nearest_first(over: &[Pid], above: &[Pid]) -> Vec<Pid> {
