@@ -1,6 +1,6 @@
 //! The command as its users see it: exit codes, the errors of bad files, the JSON contract, and a fake that lies.
 //!
-//! Invariant: rehang's own fault is never a verdict, and a verdict that was not expected is never a success.
+//! Invariant: an internal error is never a verdict, and a verdict that was not expected is never a success.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
@@ -91,7 +91,7 @@ fn lie() -> Result<(), Failed> {
     let files = files(&[("lies.toml", &lies)])?;
     let out = files.run(&["--stage", "lockstep", "--strategy", "none"])?;
     is(&out, 70)?;
-    says(&out.stdout, "rehang's own fault: agent announced 7 bytes written, but 6 bytes came out")?;
+    says(&out.stdout, "internal error: agent announced 7 bytes written, but 6 bytes came out")?;
     // there is nobody to lie to on sim: the same file is fine there
     is(&files.run(&["--stage", "sim", "--strategy", "none"])?, 0)
 }

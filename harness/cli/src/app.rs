@@ -18,7 +18,7 @@ use std::process::ExitCode;
 /// Makes AI coding agents hang again, on purpose and the same way every time, and judges what anyone does about it.
 ///
 /// Exit codes: 0 as expected · 1 not as expected · 2 usage or a bad file · 3 a hang where none was expected ·
-/// 4 not deterministic · 5 rehang itself left something behind · 70 rehang's own fault; where several hold, the highest.
+/// 4 not deterministic · 5 rehang itself left something behind · 70 internal error; where several hold, the highest.
 /// Where nobody reads the output to its end, it ends without a word, and the exit code of `run` is what it would have been.
 #[derive(Parser)]
 #[command(name = "rehang", version, arg_required_else_help = true)]

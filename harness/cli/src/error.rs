@@ -26,7 +26,7 @@ pub enum Code {
     Nondeterministic = 4,
     /// rehang itself left something behind.
     LeftBehind = 5,
-    /// rehang's own fault.
+    /// An internal error.
     Fault = 70,
 }
 
@@ -42,7 +42,7 @@ pub enum CommandError {
     /// A worker.
     #[error(transparent)]
     Pool(#[from] PoolError),
-    /// rehang's own fault.
+    /// An internal error.
     #[error("{0}")]
     Fault(String),
 }

@@ -86,7 +86,7 @@ impl Shown<'_> {
             writeln!(out, "{style}{change}{style:#}")?;
         }
         for fault in self.faults {
-            writeln!(out, "{BAD}rehang's own fault{BAD:#}: {fault}")?;
+            writeln!(out, "{BAD}internal error{BAD:#}: {fault}")?;
         }
         let count = |word: &str| self.rows.iter().filter(|row| row.outcome.as_deref() == Some(word)).count();
         writeln!(

@@ -60,7 +60,7 @@ const AFTER_MAX: Span = Span::secs(1);
 /// model. Ids, instants and folders are named; what else is not compared stands in the lists of `rehang-drift`, each entry with
 /// its reason.
 ///
-/// Exit codes: 0 the same · 1 there are differences · 2 usage, no network, no sandbox · 70 rehang's own fault.
+/// Exit codes: 0 the same · 1 there are differences · 2 usage, no network, no sandbox · 70 internal error.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
   rehang drift                                  every release that a fake plays

@@ -120,7 +120,7 @@ impl Explore {
         for (fault, case) in &found.faults {
             let text = rehang_scenario::to_toml(&case.scenario, None);
             let path = self.write("rehangs-own-fault".to_owned(), &text, &mut names)?;
-            complain!("rehang's own fault: {fault}: {} under {}", path.display(), case.stack);
+            complain!("internal error: {fault}: {} under {}", path.display(), case.stack);
         }
         for (fault, (scenario, stack)) in &searched.both.faults {
             let text = rehang_scenario::to_toml(scenario, None);

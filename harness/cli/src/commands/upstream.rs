@@ -33,7 +33,7 @@ use std::time::Duration;
 /// others are scenarios: a name of `scenarios/upstream`, or, with a slash, any of the corpus.
 ///
 /// Exit codes: 0 it ran, and with a baseline nothing got worse · 1 worse than the baseline · 2 usage, no network, no sandbox ·
-/// 3 a hang, with --deny-hangs · 70 rehang's own fault.
+/// 3 a hang, with --deny-hangs · 70 internal error.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
   rehang upstream opencode@1.2.27 opencode@1.3.0 question      does it hang here, and there?
