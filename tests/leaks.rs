@@ -28,7 +28,7 @@ const CEILING: Duration = Duration::from_secs(120);
 const ROUNDS: usize = 20;
 
 fn main() -> ExitCode {
-    let fakes = Fakes { names: &registry::NAMES, programs, folder: stand_in::setup };
+    let fakes = Fakes { names: registry::names(), programs, folder: stand_in::setup };
     if rehang_os::dispatch(fakes) {
         return ExitCode::SUCCESS;
     }

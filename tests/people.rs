@@ -186,10 +186,7 @@ struct Person {
 
 impl Person {
     fn before(agent: &Agent, turns: Vec<Turn>) -> Person {
-        let argv = match agent {
-            Agent::Claude(claude) => rehang_fakes::claude::argv(claude, &[], "go"),
-            _ => rehang_fakes::opencode::argv(agent, &[], "go"),
-        };
+        let argv = rehang_fakes::registry::argv(agent, &[], "go");
         let plan = Plan {
             agent: agent.clone(),
             turns,

@@ -1,3 +1,5 @@
+//! Rules about the text of source files: what a `fn canon` names, and where agents are told apart.
+//!
 //! Every `fn canon` in the tree names all that it compares, and says of the rest why it need not be compared.
 //!
 //! A lasso is proved by comparing encodings, so a field that is missing there makes a false proof. Invariants held here,
@@ -31,6 +33,48 @@ fn every_canon_names_what_it_compares() {
     }
     assert!(canons > 80, "only {canons} of them were found");
     assert!(wrong.is_empty(), "{} offences in {canons} `fn canon`:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Where an agent's variant may be matched or made: its description, its persona, the importer of its logs.
+const OF_AGENTS: [&str; 5] = [
+    "harness/scenario/src/agents",
+    "harness/logs/src/draft/",
+    "fake-agents/src/claude/",
+    "fake-agents/src/opencode/",
+    "fake-agents/src/tool/",
+];
+
+/// A new agent is a folder of the fakes and a description: nobody else tells agents apart by their variants.
+#[test]
+fn agents_are_told_apart_where_they_are_described() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut files = Vec::new();
+    for folder in ["harness", "fake-agents", "xtask"] {
+        sources(&root.join(folder), &mut files);
+    }
+    let (mut described, mut wrong) = (0, Vec::new());
+    for path in files {
+        let name = path.strip_prefix(&root).unwrap_or(&path).display().to_string();
+        let text = std::fs::read_to_string(&path).expect("a source file can be read");
+        let code = code_of(text.split("#[cfg(test)]\nmod ").next().unwrap_or_default());
+        let named = variants_of_agents(&code);
+        match OF_AGENTS.iter().any(|place| name.starts_with(place)) || name.contains("/tests/") {
+            true => described += named.len(),
+            false => wrong.extend(named.into_iter().map(|line| format!("{name}:{line}"))),
+        }
+    }
+    assert!(described > 20, "only {described} of them were found");
+    assert!(wrong.is_empty(), "ask `AgentKind` or a method of `Agent` instead:\n{}", wrong.join("\n"));
+}
+
+/// The lines that name a variant of the scenario's `Agent`.
+fn variants_of_agents(code: &str) -> Vec<usize> {
+    let names = rehang_scenario::agents::ALL.map(|kind| {
+        let (first, rest) = kind.word.split_at(1);
+        format!("Agent::{}{rest}(", first.to_uppercase())
+    });
+    let lines = code.lines().zip(1..);
+    lines.filter(|(line, _)| names.iter().any(|name| line.contains(name))).map(|(_, number)| number).collect()
 }
 
 /// All Rust sources below a folder.
@@ -249,7 +293,7 @@ fn char_end(bytes: &[u8], at: usize) -> usize {
 
 #[cfg(test)]
 mod of_itself {
-    use super::offences;
+    use super::{offences, variants_of_agents};
 
     /// What is wrong with a canon of this body: the line within it, from 1, and the first words.
     fn wrong(body: &str) -> Vec<(usize, String)> {
@@ -298,6 +342,12 @@ mod of_itself {
         ] {
             assert_eq!(wrong(body), found, "{body}");
         }
+    }
+
+    #[test]
+    fn a_variant_is_found_with_its_line() {
+        assert_eq!(variants_of_agents("x\nmatches!(agent, Agent::Pawwork(_))\n"), [2]);
+        assert_eq!(variants_of_agents("agent.kind().has_server; Agent::program(steps)"), [0; 0]);
     }
 
     #[test]

@@ -37,7 +37,7 @@ impl AgentHost {
     /// inside. `None` if there are none.
     pub fn for_children(&self) -> Option<(String, String)> {
         let plan = Plan {
-            agent: Agent::Program(Vec::new()),
+            agent: Agent::program(Vec::new()),
             turns: Vec::new(),
             faults: Vec::new(),
             inside: self.specs.clone(),

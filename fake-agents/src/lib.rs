@@ -30,17 +30,5 @@ pub struct Behaviour {
 
 /// All that the fakes do on purpose.
 pub fn behaviours() -> Vec<Behaviour> {
-    let claude = claude::behaviours().iter().map(|b| Behaviour {
-        agent: "fake-claude",
-        name: b.name,
-        recorded: b.known == claude::Known::Recorded,
-        source: b.source,
-    });
-    let opencode = opencode::behaviours().iter().map(|b| Behaviour {
-        agent: "fake-opencode",
-        name: b.name,
-        recorded: b.known == opencode::Known::Recorded,
-        source: b.source,
-    });
-    claude.chain(opencode).collect()
+    registry::PERSONAS.iter().flat_map(registry::Persona::behaviours).collect()
 }

@@ -4,7 +4,7 @@
 //! of an outer fake does not reach into it.
 
 use rehang_os::alone::Setup;
-use rehang_scenario::{Agent, Claude, Fault, Opencode, Scenario, plan::Plan};
+use rehang_scenario::{AgentKind, Fault, Scenario, agents, plan::Plan};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, OsStr};
@@ -14,11 +14,14 @@ use std::path::{Path, PathBuf};
 
 /// The file beside the links.
 pub const FILE: &str = "rehang-plan.json";
-/// The names under which a folder offers the fakes.
-pub const OFFERED: [&str; 8] =
-    ["claude", "opencode", "altimate", "pawwork", "fake-claude", "fake-opencode", "fake-altimate", "fake-pawwork"];
 /// The longest file, in bytes: a plan is smaller than the scenario file that it came from.
 const FILE_BYTES: u64 = 8 * 1_024 * 1_024;
+
+/// The names under which a folder offers the fakes: those of every agent that has a model.
+pub fn offered() -> impl Iterator<Item = &'static str> {
+    let agents = agents::ALL.into_iter().filter(|kind| kind.has_model);
+    agents.flat_map(|kind| kind.programs).copied()
+}
 
 /// What a folder says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -84,7 +87,7 @@ impl StandIn {
     /// A folder that cannot be written; something in it that is not ours to replace.
     pub fn lay_out(&self, folder: &Path, fakes: &Path) -> io::Result<()> {
         std::fs::create_dir_all(folder)?;
-        for name in OFFERED {
+        for name in offered() {
             let link = folder.join(name);
             match std::fs::read_link(&link) {
                 Ok(to) if to == fakes => continue,
@@ -107,26 +110,10 @@ impl StandIn {
     /// The plan for a fake of this name: another agent than the scenario's plays the same turns as its default release.
     pub fn plan_for(&self, name: &str) -> Plan {
         let mut plan = self.plan.clone();
-        let fits = match &plan.agent {
-            Agent::Claude(_) => name.ends_with("claude"),
-            Agent::Opencode(_) => name.ends_with("opencode"),
-            Agent::Altimate(_) => name.ends_with("altimate"),
-            Agent::Pawwork(_) => name.ends_with("pawwork"),
-            Agent::Program(_) => true,
-        };
-        if !fits {
-            plan.agent = match name.trim_start_matches("fake-") {
-                "claude" => {
-                    Agent::Claude(Claude { release: "2.0.77".to_owned(), mode: rehang_scenario::ClaudeMode::default() })
-                }
-                "altimate" => Agent::Altimate(Default::default()),
-                "pawwork" => Agent::Pawwork(Default::default()),
-                _ => Agent::Opencode(Opencode {
-                    release: "1.2.15".to_owned(),
-                    mode: Default::default(),
-                    client: Default::default(),
-                }),
-            };
+        let own = plan.agent.kind();
+        let named = AgentKind::of_program(name).filter(|kind| own.has_model && kind.has_model && *kind != own);
+        if let Some(kind) = named {
+            plan.agent = kind.default_agent();
         }
         plan
     }
@@ -164,7 +151,7 @@ impl StandIn {
 
     /// The command line that a fake of this folder plays for the one that it was given.
     pub fn argv(&self, argv: &[String]) -> Vec<String> {
-        if let Agent::Program(steps) = &self.plan.agent {
+        if let Some(steps) = self.plan.agent.steps() {
             return crate::tool::argv(steps, "program");
         }
         let mut all = argv.to_vec();
@@ -226,7 +213,7 @@ fn started_from() -> Option<PathBuf> {
 mod tests {
     use super::*;
     use rehang_scenario::{
-        ClaudeMode,
+        Agent,
         turns::{Step, Turn},
     };
 
@@ -245,10 +232,7 @@ mod tests {
 
     #[test]
     fn arguments_are_added_once_and_what_the_caller_sets_stands() {
-        let claude = stand_in(
-            Agent::Claude(Claude { release: "2.0.77".to_owned(), mode: ClaudeMode::Print }),
-            &["--permission-mode", "plan"],
-        );
+        let claude = stand_in(agents::CLAUDE.default_agent(), &["--permission-mode", "plan"]);
         let argv = |words: &[&str]| claude.argv(&words.iter().map(|&w| w.to_owned()).collect::<Vec<_>>());
         assert_eq!(argv(&["claude", "-p", "go"]), ["claude", "-p", "go", "--permission-mode", "plan"]);
         let given = ["claude", "--permission-mode", "plan", "-p", "go"];
@@ -260,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_program_stands_where_any_agent_would() {
-        let program = stand_in(Agent::Program(vec![Step::Hold]), &[]);
+        let program = stand_in(Agent::program(vec![Step::Hold]), &[]);
         let argv = program.argv(&["claude".to_owned(), "-p".to_owned()]);
         assert_eq!(argv[0], "fake-tool");
     }

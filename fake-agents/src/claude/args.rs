@@ -5,7 +5,8 @@
 //! trap, kept.
 
 use super::release::Release;
-use rehang_scenario::{Claude, ClaudeMode};
+use rehang_scenario::agents::CLAUDE;
+use rehang_scenario::{Agent, ClaudeMode};
 
 /// What stdout speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -215,8 +216,12 @@ pub fn parse(words: &[String]) -> Parsed {
 }
 
 /// The command line with which a scenario's agent is started: its mode, its further arguments, its prompt.
-pub fn argv(claude: &Claude, args: &[String], prompt: &str) -> Vec<String> {
-    let words: &[&str] = match claude.mode {
+pub fn argv(agent: &Agent, args: &[String], prompt: &str) -> Vec<String> {
+    let mode = match agent {
+        Agent::Claude(claude) => claude.mode,
+        _ => ClaudeMode::default(),
+    };
+    let words: &[&str] = match mode {
         ClaudeMode::Print => &["-p", prompt],
         ClaudeMode::Json => &["-p", prompt, "--output-format", "stream-json", "--verbose"],
         ClaudeMode::StreamJson => {
@@ -225,7 +230,7 @@ pub fn argv(claude: &Claude, args: &[String], prompt: &str) -> Vec<String> {
         ClaudeMode::Interactive => &[prompt],
     };
     let own = words.iter().map(|&word| word.to_owned());
-    std::iter::once("fake-claude".to_owned()).chain(own).chain(args.iter().cloned()).collect()
+    std::iter::once(CLAUDE.fake().to_owned()).chain(own).chain(args.iter().cloned()).collect()
 }
 
 /// The release that a command line or a plan names: `--as` first.
@@ -233,7 +238,7 @@ pub fn argv(claude: &Claude, args: &[String], prompt: &str) -> Vec<String> {
 /// # Errors
 /// A text that lists the versions that are played.
 pub fn release(args: &Args, planned: Option<&str>) -> Result<Release, String> {
-    Release::parse(args.release.as_deref().or(planned).unwrap_or("2.0.77"))
+    Release::parse(args.release.as_deref().or(planned).unwrap_or(CLAUDE.default_release))
 }
 
 fn set(flag: &mut bool) -> Result<(), String> {

@@ -31,6 +31,17 @@ pub fn behaviours() -> &'static [Behaviour] {
     BEHAVIOURS
 }
 
+/// The same, as the registry lists them.
+pub fn known_behaviours() -> Vec<crate::Behaviour> {
+    let all = behaviours().iter().map(|behaviour| crate::Behaviour {
+        agent: rehang_scenario::agents::CLAUDE.fake(),
+        name: behaviour.name,
+        recorded: behaviour.known == Recorded,
+        source: behaviour.source,
+    });
+    all.collect()
+}
+
 use Known::{Read, Recorded};
 use Release::{V1_0_128 as V1, V2_0_77 as V2, V2_1_329 as V21};
 

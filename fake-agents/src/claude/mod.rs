@@ -12,6 +12,7 @@ mod args;
 mod asks;
 mod bash;
 mod behaviours;
+mod called;
 mod calls;
 mod engine;
 #[cfg(test)]
@@ -25,7 +26,8 @@ mod texts;
 mod writer;
 
 pub use args::{Args, Format, Mode, Parsed, argv, parse};
-pub use behaviours::{Behaviour, Known, behaviours};
+pub use behaviours::{Behaviour, Known, behaviours, known_behaviours};
+pub use called::called;
 pub use calls::{BashEnd, tool_call};
 pub use engine::{Answerer, Config, Conv, Effect, Engine};
 pub use release::Release;
@@ -33,6 +35,14 @@ pub use release::Release;
 use crate::agent_host::AgentHost;
 use rehang_os::os::{Next, Os, Program, STDERR, STDOUT, Wait, Write};
 use rehang_scenario::{Agent, Canon, plan::Plan, turns::Turn};
+
+/// Whether this persona plays the release that an agent names.
+///
+/// # Errors
+/// A text that lists the releases that it plays.
+pub fn plays(agent: &Agent) -> Result<(), String> {
+    Release::parse(agent.release().unwrap_or_default()).map(drop)
+}
 
 /// The program for this command line. Without a plan it says hello.
 ///

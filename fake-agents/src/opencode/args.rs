@@ -88,12 +88,12 @@ pub fn parse(args: &[String]) -> Args {
 
 /// The command line of this agent with these further arguments and this prompt.
 pub fn argv(agent: &Agent, args: &[String], prompt: &str) -> Vec<String> {
-    let (name, mode, attach) = match agent {
-        Agent::Opencode(opencode) => ("fake-opencode", opencode.mode, false),
-        Agent::Altimate(altimate) => ("fake-altimate", altimate.mode, altimate.attach),
-        _ => ("fake-pawwork", OpencodeMode::Serve, false),
+    let (mode, attach) = match agent {
+        Agent::Opencode(opencode) => (opencode.mode, false),
+        Agent::Altimate(altimate) => (altimate.mode, altimate.attach),
+        _ => (OpencodeMode::Serve, false),
     };
-    let mut argv = vec![name];
+    let mut argv = vec![agent.kind().fake()];
     match mode {
         OpencodeMode::Run => argv.extend(["run", "--format", "json"]),
         OpencodeMode::Serve => argv.push("serve"),

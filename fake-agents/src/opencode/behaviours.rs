@@ -30,6 +30,17 @@ pub fn behaviours() -> &'static [Behaviour] {
     BEHAVIOURS
 }
 
+/// The same, as the registry lists them.
+pub fn known_behaviours() -> Vec<crate::Behaviour> {
+    let all = behaviours().iter().map(|behaviour| crate::Behaviour {
+        agent: rehang_scenario::agents::OPENCODE.fake(),
+        name: behaviour.name,
+        recorded: behaviour.known == Recorded,
+        source: behaviour.source,
+    });
+    all.collect()
+}
+
 use Known::{Read, Recorded};
 
 const TWO: &[&str] = &["1.2.15", "1.18.33"];

@@ -12,7 +12,7 @@ use super::release::{Flavour, Release};
 use crate::agent_host::AgentHost;
 use rehang_os::os::{FdKind, Os, STDERR, STDIN, Wait, Write};
 use rehang_scenario::{
-    Agent, Canon, Span, VTime,
+    Canon, Span, VTime,
     plan::{PLAN_ENV, Plan},
 };
 use std::collections::VecDeque;
@@ -94,7 +94,7 @@ impl Host {
             env: Vec::new(),
             strip: Vec::new(),
             stderr: Outgoing::default(),
-            reasoning: matches!(&plan.agent, Agent::Pawwork(pawwork) if pawwork.reasoning),
+            reasoning: plan.agent.is_reasoning(),
             yields: false,
             came: false,
         })

@@ -16,6 +16,7 @@ mod asks;
 mod bash;
 mod behaviours;
 mod bus;
+mod called;
 mod children;
 pub mod engine;
 mod faults;
@@ -43,13 +44,15 @@ mod turn;
 
 pub use args::{Args, Command, argv, parse};
 pub use asks::{By, Permit, asked_title, told};
-pub use behaviours::{Behaviour, Known, behaviours};
+pub use behaviours::{Behaviour, Known, behaviours, known_behaviours};
+pub use called::called;
 pub use stored::STORE;
 pub use tools::{BashEnd, call_of};
 
 use rehang_os::os::{Next, Os, Program, STDERR, STDOUT, Write};
 use rehang_scenario::{
-    Agent, Canon, Opencode, OpencodeMode,
+    AgentKind, Canon,
+    agents::OPENCODE,
     plan::{PLAN_ENV, Plan},
     turns::Turn,
 };
@@ -94,14 +97,8 @@ impl Unplanned {
         if let Some(text) = os.env(PLAN_ENV) {
             return serde_json::from_str(&text).map_err(|error| format!("{PLAN_ENV}: {error}"));
         }
-        let agent = match self.name.as_str() {
-            "fake-altimate" | "altimate" => Agent::Altimate(Default::default()),
-            "fake-pawwork" | "pawwork" => Agent::Pawwork(Default::default()),
-            _ => {
-                let release = "1.2.15".to_owned();
-                Agent::Opencode(Opencode { release, mode: OpencodeMode::Run, client: Default::default() })
-            }
-        };
+        let kind = AgentKind::of_program(&self.name).unwrap_or(&OPENCODE);
+        let agent = kind.default_agent();
         let turns = vec![Turn::Say("Hello from a scripted model.".to_owned())];
         Ok(Plan { agent, turns, faults: Vec::new(), inside: Vec::new(), model_port: None, stored: None })
     }

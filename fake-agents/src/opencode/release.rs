@@ -2,6 +2,7 @@
 //!
 //! Invariant: a release's behaviour is a function of its name alone.
 
+use rehang_scenario::agents::{ALTIMATE, PAWWORK};
 use rehang_scenario::{Agent, Span};
 
 /// How a release writes its events and objects.
@@ -106,8 +107,8 @@ impl Release {
     pub fn of(agent: &Agent) -> Result<Release, String> {
         match agent {
             Agent::Opencode(opencode) => Release::opencode(&opencode.release),
-            Agent::Altimate(_) => Ok(Release::altimate("0.8.10")),
-            Agent::Pawwork(_) => Ok(Release::pawwork("1.0.0")),
+            Agent::Altimate(_) => Ok(Release::altimate(ALTIMATE.default_release)),
+            Agent::Pawwork(_) => Ok(Release::pawwork(PAWWORK.default_release)),
             Agent::Claude(_) | Agent::Program(_) => Err("fake-opencode plays opencode and its forks alone".to_owned()),
         }
     }
@@ -204,8 +205,7 @@ impl Release {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rehang_scenario::playable::{OPENCODE_RELEASES, gives_silence_up};
-    use rehang_scenario::{Agent, Altimate, Client, Opencode, OpencodeMode, Pawwork};
+    use rehang_scenario::agents::OPENCODE;
 
     #[test]
     fn the_question_is_withheld_from_1_3_on() {
@@ -223,17 +223,13 @@ mod tests {
 
     #[test]
     fn who_gives_silence_up_is_known_to_whoever_writes_scenarios() {
-        for release in OPENCODE_RELEASES {
-            let opencode =
-                Opencode { release: release.to_owned(), mode: OpencodeMode::Serve, client: Client::default() };
-            let says = gives_silence_up(&Agent::Opencode(opencode));
-            assert_eq!(Release::opencode(release).unwrap().silence_max.is_some(), says, "{release}");
-        }
-        for (fork, agent) in [
-            (Release::altimate("1"), Agent::Altimate(Altimate::default())),
-            (Release::pawwork("1"), Agent::Pawwork(Pawwork::default())),
-        ] {
-            assert_eq!(fork.silence_max.is_some(), gives_silence_up(&agent), "{}", fork.version);
+        for kind in [&OPENCODE, &ALTIMATE, &PAWWORK] {
+            for release in kind.releases.iter().chain([&kind.default_release]) {
+                let mut agent = kind.default_agent();
+                agent.set_release(release);
+                let gives_up = Release::of(&agent).unwrap().silence_max.is_some();
+                assert_eq!(agent.gives_silence_up(), gives_up, "{kind:?} {release}");
+            }
         }
     }
 }

@@ -6,7 +6,6 @@
 use super::args::argv;
 use rehang_os::os::{Child, Errno, Fd, FdKind, Group, Os, STDERR, STDIN, STDOUT, Spawn, Stdio};
 use rehang_scenario::{
-    Agent,
     plan::{PLAN_ENV, Plan},
     turns::{Background, Nested, Step},
 };
@@ -81,11 +80,5 @@ fn inherited(os: &dyn Os, fd: Fd) -> Stdio {
 }
 
 fn command(nested: &Nested) -> Vec<String> {
-    match nested.agent.as_ref() {
-        Agent::Claude(claude) => crate::claude::argv(claude, &nested.args, NESTED_PROMPT),
-        Agent::Opencode(_) | Agent::Altimate(_) | Agent::Pawwork(_) => {
-            crate::opencode::argv(&nested.agent, &nested.args, NESTED_PROMPT)
-        }
-        Agent::Program(steps) => argv(steps, "program"),
-    }
+    crate::registry::argv(&nested.agent, &nested.args, NESTED_PROMPT)
 }

@@ -13,7 +13,7 @@ mod play;
 pub use args::{HELP, PLAYS_MAX_BYTES, argv, shown};
 
 use rehang_os::os::Program;
-use rehang_scenario::{Agent, plan::Plan, turns::Step};
+use rehang_scenario::{plan::Plan, turns::Step};
 
 /// The exit code of one whose reader is gone: 128 + SIGPIPE, as a shell reports it. It is an exit and no signal,
 /// since Rust's programs ignore SIGPIPE.
@@ -31,9 +31,9 @@ pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>,
     let steps = match args::parse(argv.get(1..).unwrap_or_default())? {
         args::Parsed::Play(steps) => steps,
         args::Parsed::Help => vec![Step::Prompt(HELP.to_owned())],
-        args::Parsed::Nothing => match plan.map(|plan| &plan.agent) {
-            Some(Agent::Program(steps)) => args::checked(steps.clone())?,
-            _ => return Err("nothing to play; try --help".to_owned()),
+        args::Parsed::Nothing => match plan.and_then(|plan| plan.agent.steps()) {
+            Some(steps) => args::checked(steps.to_vec())?,
+            None => return Err("nothing to play; try --help".to_owned()),
         },
     };
     let inside = plan.map(|plan| plan.inside.clone()).unwrap_or_default();

@@ -57,7 +57,7 @@ impl Cell {
     }
 
     pub fn launch(&self) -> Launch {
-        let agent = Agent::Program(self.steps.clone());
+        let agent = Agent::program(self.steps.clone());
         let (turns, faults, inside) = (Vec::new(), Vec::new(), Vec::new());
         Launch {
             role: "agent".into(),

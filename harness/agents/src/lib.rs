@@ -11,9 +11,10 @@ pub mod registry;
 pub mod tool;
 
 pub use install::{Installed, Progress, Quiet, Store, StoreError};
-pub use model::{Call, Dialect, Feature, Form, Means, Sign, Source, Start, ToolShape, Wish};
+pub use model::{Call, Dialect, Feature, Means, Sign, Source, Start, ToolShape, Wish};
 pub use recipe::{Agent, AgentsError, CannotRun, Recipe, Words};
 pub use registry::{NotThere, Wanted};
+pub use rehang_scenario::Form;
 pub use semver::Version;
 
 /// The JSON Schema of agents' files.

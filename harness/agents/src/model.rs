@@ -3,6 +3,7 @@
 //! Invariant: nothing about any one agent stands in the code; a new agent or a version's quirk is a change of a file.
 //! Templates hold `{word}`s; [`crate::Words`] says which there are. `{{` and `}}` stand for the brackets themselves.
 
+use rehang_scenario::Form;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -123,20 +124,6 @@ pub enum Dialect {
     Anthropic,
     /// `POST …/models/MODEL:streamGenerateContent`.
     Gemini,
-}
-
-/// A way to start an agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Form {
-    /// One prompt on the command line, then it ends.
-    Run,
-    /// Prompts, and a host's answers, come over stdin.
-    Stdin,
-    /// An HTTP server.
-    Serve,
-    /// A person at a terminal.
-    Interactive,
 }
 
 /// A command line.

@@ -3,7 +3,8 @@
 //! Invariant: a [`Recipe`] is whole; nothing above this crate looks at a version to know how to run it.
 
 use crate::check;
-use crate::model::{Call, Dialect, Feature, File, Form, Layer, Sign, Source, Start, ToolShape, Wish};
+use crate::model::{Call, Dialect, Feature, File, Layer, Sign, Source, Start, ToolShape, Wish};
+use rehang_scenario::Form;
 use rehang_scenario::Problems;
 use semver::Version;
 use serde::{Deserialize, Serialize};

@@ -7,7 +7,7 @@
 use crate::Compared;
 use crate::session::{Session, Setup};
 use rehang_os::os::Exit;
-use rehang_scenario::Agent;
+use rehang_scenario::Wire;
 use serde_json::{Map, Value, json};
 
 /// What the fake leaves out on purpose: a pattern of keys from the message's top (`*` is any one), and why.
@@ -81,7 +81,7 @@ const TICKS_MAX: u32 = 1_000;
 /// [`crate::opencode`] are.
 pub fn compare(setup: Setup, lines: &[Line], ends: &Ends) -> Compared {
     let mut compared = Compared::default();
-    let is_claude = matches!(setup.agent, Agent::Claude(_));
+    let is_claude = setup.agent.wires().contains(&Wire::InClaude);
     let mut run = Run { session: setup.run(), answered: 0 };
     let mut said = 0;
     for line in lines {

@@ -7,7 +7,7 @@ use rehang_os::kernel::{Change, Handle, Kernel, Launch, Proc, Streams};
 use rehang_os::os::{Exit, Read, Sig};
 use rehang_os::sim::SimKernel;
 use rehang_scenario::plan::Plan;
-use rehang_scenario::{Agent, Canon, Claude, ClaudeMode, Fault, Terminal, VTime, turns::Turn};
+use rehang_scenario::{Agent, Canon, Fault, Terminal, VTime, agents::CLAUDE, turns::Turn};
 use rehang_trace::Fact;
 use serde_json::Value;
 
@@ -35,7 +35,8 @@ impl Setup {
     /// A run of this release of Claude Code with these arguments, separated by spaces.
     pub fn new(version: &str, args: &str, turns: Vec<Turn>, terminal: Terminal) -> Setup {
         let args = args.split_whitespace().map(str::to_owned).collect();
-        let agent = Agent::Claude(Claude { release: version.to_owned(), mode: ClaudeMode::Print });
+        let mut agent = CLAUDE.default_agent();
+        agent.set_release(version);
         Setup { args, ..Setup::of(agent, turns, terminal) }
     }
 
@@ -55,7 +56,7 @@ impl Setup {
             model_port: self.model_port,
             stored: None,
         };
-        let program = if matches!(self.agent, Agent::Claude(_)) { "fake-claude" } else { "fake-opencode" };
+        let program = self.agent.kind().fake();
         let argv = std::iter::once(program.to_owned()).chain(self.args.iter().cloned()).collect();
         Launch { role: "agent".to_owned(), argv, env: Vec::new(), plan, terminal: self.terminal }
     }

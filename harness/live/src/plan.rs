@@ -8,7 +8,7 @@ use crate::sandbox::{BIN, CWD, HOME, Room, RoomFile};
 use rehang_agents::{Feature, Form, Installed, Recipe, Start, Words};
 use rehang_fakes::tool;
 use rehang_scenario::turns::{Bash, Turn};
-use rehang_scenario::{Agent, ClaudeMode, Client, Does, Fault, OpencodeMode, Scenario, Terminal, Via};
+use rehang_scenario::{Agent, Client, Does, Fault, Scenario, Terminal, Via, Wire};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -81,27 +81,15 @@ pub fn cannot(scenario: &Scenario, recipe: &Recipe, terminal: Terminal) -> Optio
 /// Whether the scenario's people hold the agent's stdin, and no host does.
 fn is_held(agent: &Agent, args: &[String]) -> bool {
     let streams = args.windows(2).any(|pair| pair == ["--input-format", "stream-json"]);
-    matches!(agent, Agent::Claude(claude) if claude.mode != ClaudeMode::StreamJson) && streams
+    !agent.is_driven() && agent.wires().contains(&Wire::InClaude) && streams
 }
 
 /// How an agent of a scenario is started.
 fn form(agent: &Agent, args: &[String]) -> Result<Form, String> {
-    let of = |mode: OpencodeMode| match mode {
-        OpencodeMode::Run => Form::Run,
-        OpencodeMode::Serve => Form::Serve,
-        OpencodeMode::Interactive => Form::Interactive,
-    };
-    match agent {
-        Agent::Claude(claude) => Ok(match claude.mode {
-            ClaudeMode::Print | ClaudeMode::Json if is_held(agent, args) => Form::Stdin,
-            ClaudeMode::Print | ClaudeMode::Json => Form::Run,
-            ClaudeMode::StreamJson => Form::Stdin,
-            ClaudeMode::Interactive => Form::Interactive,
-        }),
-        Agent::Opencode(opencode) => Ok(of(opencode.mode)),
-        Agent::Altimate(altimate) => Ok(of(altimate.mode)),
-        Agent::Pawwork(_) => Ok(Form::Serve),
-        Agent::Program(_) => Err("a plain program has no release".to_owned()),
+    match agent.form() {
+        _ if !agent.kind().has_model => Err("a plain program has no release".to_owned()),
+        Form::Run if is_held(agent, args) => Ok(Form::Stdin),
+        form => Ok(form),
     }
 }
 
@@ -187,12 +175,7 @@ pub fn order(cell: &Cell<'_>) -> Result<Order, LiveError> {
     room.argv = argv(program, &start, &words, &wish.args, &scenario, recipe);
     show_release(&mut room, installed)?;
     room.shown.push((cell.fakes.clone(), Path::new(BIN).join("fake-tool")));
-    let client = match &scenario.agent {
-        Agent::Opencode(agent) => agent.client,
-        Agent::Altimate(agent) => agent.client,
-        Agent::Pawwork(agent) => agent.client,
-        Agent::Claude(_) | Agent::Program(_) => Client::Post,
-    };
+    let client = scenario.agent.client().unwrap_or_default();
     let held = is_held(&scenario.agent, &scenario.args);
     let says = start.says.iter().map(|line| words.fill(line)).collect();
     Ok(Order {
@@ -212,14 +195,8 @@ pub fn order(cell: &Cell<'_>) -> Result<Order, LiveError> {
 
 /// Whether the scenario speaks of this very agent: only then its arguments and variables mean anything.
 fn own(scenario: &Scenario, recipe: &Recipe) -> bool {
-    let name = match scenario.agent {
-        Agent::Claude(_) => "claude",
-        Agent::Opencode(_) => "opencode",
-        Agent::Altimate(_) => "altimate",
-        Agent::Pawwork(_) => "pawwork",
-        Agent::Program(_) => return false,
-    };
-    recipe.agent.starts_with(name)
+    let kind = scenario.agent.kind();
+    kind.has_model && recipe.agent.starts_with(kind.word)
 }
 
 fn words(cell: &Cell<'_>, more: &BTreeMap<String, String>) -> Words {

@@ -93,19 +93,19 @@ pub fn draft(story: &Story, guess: &Guess, mask: &mut Mask, turns: usize) -> Opt
         "B1" | "B2" | "B3" | "Q1" | "P1" | "T2" | "T3" => Terminal::Tty,
         _ => Terminal::Null,
     };
-    let scenario = blank(Agent::Program(steps), vec![terminal])?;
+    let scenario = blank(Agent::program(steps), vec![terminal])?;
     let mut other = scenario.clone();
     if stdin {
         other.terminals = vec![Terminal::Null];
     } else {
-        other.agent = Agent::Program(control);
+        other.agent = Agent::program(control);
     }
     Some(Draft { scenario, control: (guess.end == End::Hung).then_some(other), left_out })
 }
 
 /// What a run of it will be blocked on.
 pub fn blocked(scenario: &Scenario) -> &'static str {
-    let Agent::Program(steps) = &scenario.agent else { return "unknown" };
+    let Some(steps) = scenario.agent.steps() else { return "unknown" };
     match steps.last() {
         Some(Step::ReadStdin | Step::ReadStdinToEnd) => "stdin",
         Some(Step::AskTty(_)) => "tty",

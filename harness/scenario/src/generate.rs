@@ -3,6 +3,7 @@
 //! Invariant: each generated scenario loads from what [`crate::to_toml`] writes, asks nothing of its agent that
 //! the agent cannot play, and stays far below the limits, so that shrinking ends in a file that people read.
 
+use crate::agents::{AgentKind, Settings};
 use crate::model::*;
 use crate::time::Span;
 use crate::turns::*;
@@ -18,9 +19,9 @@ pub fn scenario() -> impl Strategy<Value = Scenario> {
 
 /// Any scenario of this agent.
 pub fn scenario_of(agent: Agent) -> impl Strategy<Value = Scenario> {
-    let turns = match agent {
-        Agent::Program(_) => Just(Vec::new()).boxed(),
-        _ => turns().boxed(),
+    let turns = match agent.kind().has_model {
+        false => Just(Vec::new()).boxed(),
+        true => turns().boxed(),
     };
     let run = (turns, vec(fault(&agent), 0..3), vec(person(&agent), 0..3), terminals());
     let setting = (
@@ -61,23 +62,19 @@ pub fn scenario_of(agent: Agent) -> impl Strategy<Value = Scenario> {
 
 /// Any agent.
 pub fn agent() -> impl Strategy<Value = Agent> {
-    let client = || select(vec![Client::Post, Client::Events, Client::Resync]);
-    let mode = || select(vec![OpencodeMode::Run, OpencodeMode::Serve, OpencodeMode::Interactive]);
-    let claude_mode = vec![ClaudeMode::Print, ClaudeMode::Json, ClaudeMode::StreamJson, ClaudeMode::Interactive];
-    let release = |all: &'static [&'static str]| select(all).prop_map(str::to_owned);
-    prop_oneof![
-        (release(&crate::playable::CLAUDE_RELEASES), select(claude_mode))
-            .prop_map(|(release, mode)| Agent::Claude(Claude { release, mode })),
-        (release(&crate::playable::OPENCODE_RELEASES), mode(), client())
-            .prop_map(|(release, mode, client)| Agent::Opencode(Opencode { release, mode, client })),
-        (mode(), any::<bool>(), client()).prop_map(|(mode, attach, client)| Agent::Altimate(Altimate {
-            mode,
-            attach,
-            client
-        })),
-        (client(), any::<bool>()).prop_map(|(client, reasoning)| Agent::Pawwork(Pawwork { client, reasoning })),
-        vec(step(), 0..3).prop_map(Agent::Program),
-    ]
+    let kinds = crate::agents::ALL.into_iter().map(|kind| match kind.has_model {
+        true => agent_of(kind).boxed(),
+        false => vec(step(), 0..3).prop_map(Agent::program).boxed(),
+    });
+    proptest::strategy::Union::new(kinds)
+}
+
+/// Any agent of this kind, with each key that it has.
+fn agent_of(kind: &'static AgentKind) -> impl Strategy<Value = Agent> {
+    let releases = if kind.releases.is_empty() { std::slice::from_ref(&kind.default_release) } else { kind.releases };
+    let client = select(vec![Client::Post, Client::Events, Client::Resync]);
+    (select(releases), select(kind.modes), client, any::<bool>())
+        .prop_map(|(release, mode, client, flag)| kind.agent(&Settings { release, mode, client, flag }))
 }
 
 /// Any turns, subagents and nested agents among them; a subagent has none of its own, for the nesting's sake.
@@ -154,7 +151,7 @@ fn step() -> impl Strategy<Value = Step> {
     let fill = (0_u32..=1 << 20, any::<bool>());
     let nested = vec(text().prop_map(Turn::Say), 0..2);
     let nested = nested.prop_map(|turns| {
-        let agent = Box::new(Agent::Pawwork(Pawwork::default()));
+        let agent = Box::new(crate::agents::PAWWORK.default_agent());
         Step::Agent(Nested { agent, turns, args: Vec::new() })
     });
     let result = (printed(), 0_u32..=1 << 20, any::<bool>());
@@ -209,7 +206,7 @@ pub fn fault(agent: &Agent) -> BoxedStrategy<Fault> {
         span().prop_map(|after| Fault::Wrapper(WrapperFault::Vanishes(after))),
         Just(Fault::Wrapper(WrapperFault::IgnoresStderr)),
     ];
-    if matches!(agent, Agent::Program(_)) {
+    if !agent.kind().has_model {
         return any_agent.boxed();
     }
     let model = prop_oneof![
@@ -225,7 +222,7 @@ pub fn fault(agent: &Agent) -> BoxedStrategy<Fault> {
         1 => model.prop_map(|(response, after, does)| Fault::Model(ModelFault { response, after, does, retry_after: None })),
         1 => tool.prop_map(|(nth, does)| Fault::Tool(ToolFault { nth, does })),
     ];
-    if matches!(agent, Agent::Claude(_)) {
+    if !agent.kind().has_server {
         return of_model.boxed();
     }
     let event = prop_oneof![
@@ -254,10 +251,10 @@ pub fn fault(agent: &Agent) -> BoxedStrategy<Fault> {
 
 /// Anybody who could act on this agent.
 pub fn person(agent: &Agent) -> impl Strategy<Value = Person> + use<> {
-    let server = matches!(agent, Agent::Opencode(_) | Agent::Altimate(_) | Agent::Pawwork(_));
+    let server = agent.kind().has_server;
     let via = if server { vec![Via::Tty, Via::Http, Via::Stdin, Via::Companion] } else { vec![Via::Tty, Via::Stdin] };
     let mut sees = vec![Sees::Events, Sees::Tree, Sees::List, Sees::Screen, Sees::Messages, Sees::Clock];
-    if matches!(agent, Agent::Pawwork(_)) {
+    if agent.kind().has_front_end {
         sees.push(Sees::Blocker);
     }
     let plain = vec![
@@ -377,7 +374,7 @@ mod tests {
         #[test]
         fn so_does_its_control_arm(scenario in scenario(), other in turns(), args in vec(text(), 1..3)) {
             let mut control = scenario.clone();
-            if !matches!(scenario.agent, Agent::Program(_)) {
+            if scenario.agent.kind().has_model {
                 control.turns = other;
             }
             control.args = args;

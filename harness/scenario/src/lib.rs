@@ -6,6 +6,7 @@
 //! Invariant: a [`Scenario`] is whole. Defaults are filled in, `[[vary]]` and `[control]` are applied;
 //! nothing above this crate looks at TOML.
 
+pub mod agents;
 pub mod canon;
 pub mod cells;
 pub mod check;
@@ -27,6 +28,7 @@ pub mod time;
 pub mod turns;
 pub mod write;
 
+pub use agents::{AgentKind, Form, Mode, Wire};
 pub use canon::{Canon, Canonical};
 pub use cells::{Catalogue, Cell, CellId, Cells, Named, Skipped, Unknown, cells};
 pub use check::check;

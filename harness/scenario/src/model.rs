@@ -108,8 +108,9 @@ pub enum Agent {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Claude {
-    /// The release: `1.0.128`, `2.0.77`, `2.1.329`.
+    /// The release.
     #[serde(rename = "as", default = "claude_release")]
+    #[schemars(extend("enum" = crate::agents::CLAUDE.releases))]
     pub release: String,
     /// How it is started.
     #[serde(default)]
@@ -117,7 +118,7 @@ pub struct Claude {
 }
 
 fn claude_release() -> String {
-    "2.0.77".to_owned()
+    crate::agents::CLAUDE.default_release.to_owned()
 }
 
 /// How Claude Code is started.
@@ -139,8 +140,9 @@ pub enum ClaudeMode {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Opencode {
-    /// The release: `1.0.185`, `1.2.15`, `1.3.2`, `1.18.33`.
+    /// The release.
     #[serde(rename = "as", default = "opencode_release")]
+    #[schemars(extend("enum" = crate::agents::OPENCODE.releases))]
     pub release: String,
     /// How it is started.
     #[serde(default)]
@@ -151,7 +153,7 @@ pub struct Opencode {
 }
 
 fn opencode_release() -> String {
-    "1.2.15".to_owned()
+    crate::agents::OPENCODE.default_release.to_owned()
 }
 
 /// How opencode is started.

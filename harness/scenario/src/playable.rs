@@ -10,10 +10,6 @@ use crate::text::{did_you_mean, suggest};
 use crate::time::Span;
 use crate::turns::{Nested, Turn, steps_json};
 
-/// Releases of Claude Code that a persona is held to recordings of.
-pub const CLAUDE_RELEASES: [&str; 3] = ["1.0.128", "2.0.77", "2.1.329"];
-/// Releases of opencode that a persona is held to recordings or sources of.
-pub const OPENCODE_RELEASES: [&str; 4] = ["1.0.185", "1.2.15", "1.3.2", "1.18.33"];
 /// Signals that a step may name.
 pub const SIGNALS: [&str; 12] =
     ["HUP", "INT", "QUIT", "TERM", "KILL", "STOP", "CONT", "TSTP", "TTIN", "TTOU", "WINCH", "USR1"];
@@ -62,7 +58,7 @@ pub(crate) fn impossible(scenario: &Scenario) -> Vec<Impossible> {
     }
     let left_behind = seen.left_behind.saturating_mul(scenario.runs as usize);
     if left_behind > limits::LEFT_BEHIND {
-        let place = if matches!(scenario.agent, Agent::Program(_)) { "agent" } else { "turns" };
+        let place = if scenario.agent.kind().has_model { "turns" } else { "agent" };
         let message =
             format!("{left_behind} processes in the background over all runs, more than {}", limits::LEFT_BEHIND);
         seen.no(place.to_owned(), message, Some("one that stays shows what many show"));
@@ -70,10 +66,11 @@ pub(crate) fn impossible(scenario: &Scenario) -> Vec<Impossible> {
     for (i, fault) in scenario.faults.iter().enumerate() {
         seen.fault(fault, &scenario.agent, &format!("faults.{i}"));
     }
+    let kind = scenario.agent.kind();
     for (i, person) in scenario.people.iter().enumerate() {
         let path = format!("people.{i}");
-        if let (Via::Http | Via::Companion, false) = (person.via, has_server(&scenario.agent)) {
-            seen.no(format!("{path}.via"), format!("{} has no server to reach", called(&scenario.agent)), None);
+        if let (Via::Http | Via::Companion, false) = (person.via, kind.has_server) {
+            seen.no(format!("{path}.via"), format!("{} has no server to reach", kind.title), None);
         }
         let has_keys = |terminal: &Terminal| terminal.stdin_is_tty() || *terminal == Terminal::CttyNull;
         if let Does::Type(keys) = &person.does
@@ -81,11 +78,11 @@ pub(crate) fn impossible(scenario: &Scenario) -> Vec<Impossible> {
         {
             seen.keys(keys, format!("{path}.does.type"));
         }
-        if let (Some(Sees::Blocker), false) = (person.sees, matches!(scenario.agent, Agent::Pawwork(_))) {
+        if let (Some(Sees::Blocker), false) = (person.sees, kind.has_front_end) {
             seen.no(format!("{path}.sees"), "only PawWork lists blockers", None);
         }
         let front_end = matches!(person.does, Does::Dispose | Does::Leave(_));
-        if front_end && !(person.via == Via::Http && matches!(scenario.agent, Agent::Pawwork(_))) {
+        if front_end && !(person.via == Via::Http && kind.has_front_end) {
             seen.no(format!("{path}.does"), "only PawWork's front end does this, with `via = \"http\"`", None);
         }
         if let Does::Run(command) = &person.does {
@@ -97,33 +94,6 @@ pub(crate) fn impossible(scenario: &Scenario) -> Vec<Impossible> {
 
 fn is_vanishing(fault: &Fault) -> bool {
     matches!(fault, Fault::Wrapper(WrapperFault::Vanishes(_)))
-}
-
-fn has_server(agent: &Agent) -> bool {
-    match agent {
-        Agent::Opencode(_) | Agent::Altimate(_) | Agent::Pawwork(_) => true,
-        Agent::Claude(_) | Agent::Program(_) => false,
-    }
-}
-
-/// Whether an agent, as the fakes play it, gives up a model's stream that is silent for long (300 s). What keeps such a
-/// one waiting for ever is a stream that only says that it is alive. A test of the fakes holds each release to this.
-pub fn gives_silence_up(agent: &Agent) -> bool {
-    match agent {
-        Agent::Claude(_) => true,
-        Agent::Opencode(opencode) => OPENCODE_RELEASES.last() == Some(&opencode.release.as_str()),
-        Agent::Altimate(_) | Agent::Pawwork(_) | Agent::Program(_) => false,
-    }
-}
-
-fn called(agent: &Agent) -> &'static str {
-    match agent {
-        Agent::Claude(_) => "Claude Code",
-        Agent::Opencode(_) => "opencode",
-        Agent::Altimate(_) => "altimate-code",
-        Agent::Pawwork(_) => "PawWork",
-        Agent::Program(_) => "a plain program",
-    }
 }
 
 #[derive(Default)]
@@ -182,20 +152,18 @@ impl Look {
     }
 
     fn agent(&mut self, agent: &Agent, path: &str) {
-        match agent {
-            Agent::Claude(c) => {
-                self.word(&format!("{path}.claude.as"), "release of Claude Code", &c.release, &CLAUDE_RELEASES)
-            }
-            Agent::Opencode(o) => {
-                self.word(&format!("{path}.opencode.as"), "release of opencode", &o.release, &OPENCODE_RELEASES);
-            }
-            Agent::Program(steps) => self.process(steps, &format!("{path}.program")),
-            Agent::Altimate(_) | Agent::Pawwork(_) => {}
+        let kind = agent.kind();
+        let path = format!("{path}.{}", kind.word);
+        if let Some(release) = agent.release() {
+            self.word(&format!("{path}.as"), &format!("release of {}", kind.title), release, kind.releases);
+        }
+        if let Some(steps) = agent.steps() {
+            self.process(steps, &path);
         }
     }
 
     fn turns(&mut self, turns: &[Turn], agent: &Agent, path: &str) {
-        if matches!(agent, Agent::Program(_)) && !turns.is_empty() {
+        if !agent.kind().has_model && !turns.is_empty() {
             let help = "what it does are the steps of `agent = { program = […] }`";
             return self.no(path.to_owned(), "a plain program has no model, so it plays no turns", Some(help));
         }
@@ -324,10 +292,11 @@ impl Look {
     fn fault(&mut self, fault: &Fault, agent: &Agent, path: &str) {
         let of_server =
             matches!(fault, Fault::Event(_) | Fault::Post(_) | Fault::Get(_) | Fault::Queue(_) | Fault::Worker(_));
-        if of_server && !has_server(agent) {
-            self.no(path.to_owned(), format!("{} has no server for this fault", called(agent)), None);
+        let kind = agent.kind();
+        if of_server && !kind.has_server {
+            self.no(path.to_owned(), format!("{} has no server for this fault", kind.title), None);
         }
-        if matches!((fault, agent), (Fault::Model(_) | Fault::Tool(_), Agent::Program(_))) {
+        if matches!(fault, Fault::Model(_) | Fault::Tool(_)) && !kind.has_model {
             self.no(path.to_owned(), "a plain program has no model and no tools for this fault", None);
         }
         if let Fault::Model(model) = fault
@@ -337,7 +306,7 @@ impl Look {
             self.no(format!("{path}.model.does"), "keep-alives without any time between them", Some(help));
         }
         let lags = matches!(fault, Fault::Tool(tool) if matches!(tool.does, ToolDoes::Lags(_)));
-        if lags && matches!(agent, Agent::Claude(_)) {
+        if lags && kind.has_model && !kind.has_server {
             self.no(path.to_owned(), "only opencode and its forks are known to lag between two steps", None);
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! Invariant: nothing outside tests and fuzzing judges a file by it.
 
+use crate::agents::Wire;
 use crate::cells::{Catalogue, Named, Unknown};
 use crate::model::Agent;
 use crate::problem::shown;
@@ -48,8 +49,8 @@ impl Catalogue for Sample {
     }
 
     fn fits(&self, stack: &str, agent: &Agent) -> Result<(), String> {
-        let claude = matches!(agent, Agent::Claude(_));
-        let server = matches!(agent, Agent::Opencode(_) | Agent::Altimate(_) | Agent::Pawwork(_));
+        let claude = agent.wires().contains(&Wire::InClaude);
+        let server = agent.kind().has_server;
         for part in stack.split('+').map(bare) {
             match part.split('@').next() {
                 Some("auto-approve") if !claude => return Err("it speaks Claude Code's stream-json only".to_owned()),

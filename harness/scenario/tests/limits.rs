@@ -5,7 +5,7 @@
 use expect_test::{Expect, expect};
 use rehang_scenario::sample::Sample;
 use rehang_scenario::turns::steps_json;
-use rehang_scenario::{Agent, Style, check, limits, load};
+use rehang_scenario::{Style, check, limits, load};
 
 const HEAD: &str = "title = \"T\"\nmechanism = \"Q1\"\nagent = { opencode = {} }\n";
 
@@ -98,10 +98,7 @@ fn at_most(most: usize, bytes: usize, file: impl Fn(&str) -> String, expected: E
 fn json_of(steps: &str) -> usize {
     let toml = format!("title = \"T\"\nmechanism = \"F1\"\nagent = {{ program = {steps} }}\n");
     let family = load("x.toml", toml.as_bytes()).family.expect("steps");
-    match &family.variants[0].scenario.agent {
-        Agent::Program(steps) => steps_json(steps).len(),
-        _ => 0,
-    }
+    family.variants[0].scenario.agent.steps().map_or(0, |steps| steps_json(steps).len())
 }
 
 #[test]

@@ -20,7 +20,7 @@ use crate::met::Met;
 use crate::property::Property;
 use crate::source::Source;
 use rehang_judge::Verdict;
-use rehang_scenario::{Agent, Scenario, Span};
+use rehang_scenario::{Scenario, Span};
 use rehang_trace::{Fact, Trace, What};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -128,7 +128,7 @@ impl Explorer {
         Explorer {
             source: Source::new(seed),
             corpus: BTreeMap::new(),
-            shares: Kind::ALL.map(|kind| (kind, Share::default())).into(),
+            shares: Kind::all().into_iter().map(|kind| (kind, Share::default())).collect(),
             new: Vec::new(),
             features: BTreeSet::new(),
             states: BTreeSet::new(),
@@ -143,7 +143,7 @@ impl Explorer {
     /// Plays one scenario.
     pub fn step(&mut self) {
         self.steps += 1;
-        let kind = self.shares.iter().min_by_key(|(_, share)| share.each()).map_or(Kind::Program, |(kind, _)| *kind);
+        let kind = self.shares.iter().min_by_key(|(_, share)| share.each()).map_or(Kind::PROGRAM, |(kind, _)| *kind);
         let (case, patient_every) = match self.take_up(kind) {
             Some((old, other)) if !self.source.one_in(FRESH_EVERY) => {
                 let every = if old.given_up { PATIENT_BEHIND } else { PATIENT_EVERY };
@@ -209,7 +209,7 @@ impl Explorer {
         if is_given_up(&none.verdict) {
             return;
         }
-        cover::path(agent(&case.scenario.agent), &none.trace, &mut self.features);
+        cover::path(case.scenario.agent.kind().word, &none.trace, &mut self.features);
         let (size, mut events) = (case.size(), none.trace.events.len());
         let (mut met, mut given_up) = (Met::default(), false);
         met.take(&none.trace);
@@ -314,17 +314,6 @@ fn asks(trace: &Trace) -> bool {
 
 fn is_given_up(verdict: &Verdict) -> bool {
     verdict.outcome.is_undecided()
-}
-
-/// The word that a file uses for an agent.
-pub fn agent(agent: &Agent) -> &'static str {
-    match agent {
-        Agent::Claude(_) => "claude",
-        Agent::Opencode(_) => "opencode",
-        Agent::Altimate(_) => "altimate",
-        Agent::Pawwork(_) => "pawwork",
-        Agent::Program(_) => "program",
-    }
 }
 
 #[cfg(test)]

@@ -182,12 +182,12 @@ fn candidates(main: &Scenario) -> Vec<(&'static str, Scenario)> {
     }
     all.push(("args", Scenario { args: Vec::new(), ..main.clone() }));
     all.push(("env", Scenario { env: Default::default(), ..main.clone() }));
-    match &main.agent {
-        Agent::Program(_) => {
+    match main.agent.kind().has_model {
+        false => {
             let steps = vec![Step::Print("done".to_owned())];
-            all.push(("agent", Scenario { agent: Agent::Program(steps), ..main.clone() }));
+            all.push(("agent", Scenario { agent: Agent::program(steps), ..main.clone() }));
         }
-        _ => {
+        true => {
             let turns = vec![Turn::Say("Done.".to_owned())];
             all.push(("turns", Scenario { turns: turns.clone(), ..main.clone() }));
             // where several things would do it alone, no one change helps

@@ -8,56 +8,41 @@
 
 use crate::source::Source;
 use crate::words::*;
-use rehang_scenario::playable::{CLAUDE_RELEASES, OPENCODE_RELEASES, SIGNALS};
+use rehang_scenario::agents::{self, Settings};
+use rehang_scenario::playable::SIGNALS;
 use rehang_scenario::turns::*;
 use rehang_scenario::*;
 
 /// Agents that the same strategies have a seat in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// Claude Code, heard and not spoken to.
-    Claude,
-    /// Claude Code, spoken to.
-    ClaudeStream,
-    /// opencode at a terminal or in a pipe.
-    Opencode,
-    /// opencode's server.
-    OpencodeServer,
-    /// altimate-code at a terminal or in a pipe.
-    Altimate,
-    /// altimate-code's server.
-    AltimateServer,
-    /// PawWork.
-    Pawwork,
-    /// A plain program.
-    Program,
+pub struct Kind {
+    /// Who it is.
+    pub agent: &'static AgentKind,
+    /// A program talks to it while it runs.
+    pub is_spoken_to: bool,
 }
 
 impl Kind {
+    /// A plain program.
+    pub const PROGRAM: Kind = Kind { agent: &agents::PROGRAM, is_spoken_to: false };
+    /// opencode's server.
+    pub const OPENCODE_SERVER: Kind = Kind { agent: &agents::OPENCODE, is_spoken_to: true };
+
     /// All of them.
-    pub const ALL: [Kind; 8] = [
-        Kind::Claude,
-        Kind::ClaudeStream,
-        Kind::Opencode,
-        Kind::OpencodeServer,
-        Kind::Altimate,
-        Kind::AltimateServer,
-        Kind::Pawwork,
-        Kind::Program,
-    ];
+    pub fn all() -> Vec<Kind> {
+        let both = |agent| [false, true].map(|is_spoken_to| Kind { agent, is_spoken_to });
+        let all = agents::ALL.into_iter().flat_map(both);
+        all.filter(|kind| *kind == Kind::PROGRAM || !kind.modes().is_empty()).collect()
+    }
 
     /// The kind of an agent.
     pub fn of(agent: &Agent) -> Kind {
-        match agent {
-            Agent::Claude(claude) if claude.mode == ClaudeMode::StreamJson => Kind::ClaudeStream,
-            Agent::Claude(_) => Kind::Claude,
-            Agent::Opencode(opencode) if opencode.mode == OpencodeMode::Serve => Kind::OpencodeServer,
-            Agent::Opencode(_) => Kind::Opencode,
-            Agent::Altimate(altimate) if altimate.mode == OpencodeMode::Serve => Kind::AltimateServer,
-            Agent::Altimate(_) => Kind::Altimate,
-            Agent::Pawwork(_) => Kind::Pawwork,
-            Agent::Program(_) => Kind::Program,
-        }
+        Kind { agent: agent.kind(), is_spoken_to: agent.form().is_spoken_to() }
+    }
+
+    fn modes(self) -> Vec<Mode> {
+        let all = self.agent.modes.iter().copied();
+        all.filter(|mode| mode.form.is_spoken_to() == self.is_spoken_to).collect()
     }
 }
 
@@ -65,9 +50,9 @@ impl Source {
     /// Any scenario of an agent of this kind; not all that is drawn can be played.
     pub fn scenario(&mut self, kind: Kind) -> Scenario {
         let agent = self.agent_of(kind);
-        let turns = match agent {
-            Agent::Program(_) => Vec::new(),
-            _ => self.some(1, 4, |s| s.turn(1)),
+        let turns = match agent.kind().has_model {
+            true => self.some(1, 4, |s| s.turn(1)),
+            false => Vec::new(),
         };
         let terminals = vec![self.terminal(&agent)];
         let mut faults = self.few(|s| s.fault(&agent, &turns));
@@ -111,11 +96,11 @@ impl Source {
 
     /// Adds an argument with its words.
     pub fn add_argument(&mut self, scenario: &mut Scenario) {
-        let words: &[&str] = match &scenario.agent {
-            Agent::Claude(_) => self.pick(&CLAUDE_ARGS),
-            Agent::Program(_) => return,
-            _ => self.pick(&OPENCODE_ARGS),
-        };
+        let all = scenario.agent.kind().args;
+        if all.is_empty() {
+            return;
+        }
+        let words = self.pick(all);
         scenario.args.extend(words.iter().map(|word| (*word).to_owned()));
     }
 
@@ -127,39 +112,34 @@ impl Source {
 
     /// Any agent.
     pub fn agent(&mut self) -> Agent {
-        let kind = self.pick(&Kind::ALL);
+        let kind = self.pick(&Kind::all());
         self.agent_of(kind)
     }
 
     /// Any agent of this kind.
     fn agent_of(&mut self, kind: Kind) -> Agent {
         let client = self.pick(&[Client::Post, Client::Post, Client::Events, Client::Resync]);
-        let run = self.pick(&[OpencodeMode::Run, OpencodeMode::Run, OpencodeMode::Interactive]);
-        let claude = |source: &mut Source, modes: &[ClaudeMode]| {
-            Agent::Claude(Claude { release: source.pick(&CLAUDE_RELEASES).to_owned(), mode: source.pick(modes) })
-        };
-        let opencode = |source: &mut Source, mode| {
-            Agent::Opencode(Opencode { release: source.pick(&OPENCODE_RELEASES).to_owned(), mode, client })
-        };
-        match kind {
-            Kind::Claude => claude(self, &[ClaudeMode::Print, ClaudeMode::Json, ClaudeMode::Interactive]),
-            Kind::ClaudeStream => claude(self, &[ClaudeMode::StreamJson]),
-            Kind::Opencode => opencode(self, run),
-            Kind::OpencodeServer => opencode(self, OpencodeMode::Serve),
-            Kind::Altimate => Agent::Altimate(Altimate { mode: run, attach: self.one_in(4), client }),
-            Kind::AltimateServer => {
-                Agent::Altimate(Altimate { mode: OpencodeMode::Serve, attach: self.one_in(4), client })
-            }
-            Kind::Pawwork => Agent::Pawwork(Pawwork { client, reasoning: self.one_in(4) }),
-            Kind::Program => Agent::Program(self.some(1, 4, |s| s.step(2))),
+        let run = self.pick(&[Form::Run, Form::Run, Form::Interactive]);
+        if !kind.agent.has_model {
+            return Agent::program(self.some(1, 4, |s| s.step(2)));
         }
+        let release = match kind.agent.releases {
+            [] => kind.agent.default_release,
+            all => self.pick(all),
+        };
+        let modes = kind.modes();
+        let drawn = modes.iter().find(|mode| kind.agent.has_server && (mode.form == run || mode.form == Form::Serve));
+        let mode = drawn.copied().unwrap_or_else(|| self.pick(&modes));
+        let flag = kind.agent.flag.is_some() && self.one_in(4);
+        kind.agent.agent(&Settings { release, mode, client, flag })
     }
 
     /// A terminal; the agent's usual one more often.
     pub fn terminal(&mut self, agent: &Agent) -> Terminal {
-        let usual = match agent {
-            Agent::Claude(Claude { mode: ClaudeMode::StreamJson, .. }) => Terminal::Pipe,
-            Agent::Claude(Claude { mode: ClaudeMode::Interactive, .. }) => Terminal::Tty,
+        let usual = match agent.form() {
+            Form::Stdin => Terminal::Pipe,
+            // Claude Code draws no screen elsewhere; opencode and its forks do
+            Form::Interactive if !agent.kind().has_server => Terminal::Tty,
             _ => Terminal::Null,
         };
         if self.one_in(2) { usual } else { self.pick(&Terminal::ALL) }
@@ -308,12 +288,12 @@ impl Source {
     /// An agent below an agent; its own children are no agents.
     fn nested(&mut self) -> Step {
         let agent = match self.agent() {
-            Agent::Program(_) => Agent::Program(vec![self.step(0)]),
-            agent => agent,
+            agent if agent.kind().has_model => agent,
+            _ => Agent::program(vec![self.step(0)]),
         };
-        let turns = match agent {
-            Agent::Program(_) => Vec::new(),
-            _ => self.some(1, 2, |s| match s.below(3) {
+        let turns = match agent.kind().has_model {
+            false => Vec::new(),
+            true => self.some(1, 2, |s| match s.below(3) {
                 0 => Turn::Ask(vec![s.question()]),
                 1 => Turn::Bash(Bash { does: vec![s.step(0)], ..s.bash() }),
                 _ => Turn::Say(s.text()),
@@ -393,7 +373,7 @@ mod tests {
         let mut drawn = BTreeSet::new();
         let mut source = Source::new(1);
         for _ in 0..500 {
-            for kind in Kind::ALL {
+            for kind in Kind::all() {
                 let scenario = source.scenario(kind);
                 assert_eq!(Kind::of(&scenario.agent), kind);
                 words_in(&serde_json::to_value(scenario).unwrap(), &mut drawn);

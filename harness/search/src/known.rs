@@ -8,8 +8,7 @@
 use crate::case::Shown;
 use rehang_judge::{Outcome, Verdict, verdict::AskRow};
 use rehang_scenario::{
-    Agent, Altimate, Fault, Invariant, Opencode, OpencodeMode, PostDoes, ProcessDoes, Scenario, Span, ToolDoes, VTime,
-    WorkerFault,
+    Fault, Form, Invariant, PostDoes, ProcessDoes, Scenario, Span, ToolDoes, VTime, WorkerFault,
     turns::{Step, Turn},
 };
 use rehang_trace::{AskEnd, AskKind, Cause, Fact, What, role::Role};
@@ -243,11 +242,8 @@ impl Look<'_> {
 
     /// `opencode run`, or a fork's.
     fn is_run(&self) -> bool {
-        matches!(
-            self.scenario.agent,
-            Agent::Opencode(Opencode { mode: OpencodeMode::Run, .. })
-                | Agent::Altimate(Altimate { mode: OpencodeMode::Run, .. })
-        )
+        let agent = &self.scenario.agent;
+        agent.kind().has_server && agent.form() == Form::Run
     }
 
     fn fault(&self, is: impl Fn(&Fault) -> bool) -> bool {
@@ -300,7 +296,7 @@ impl Look<'_> {
     }
 
     fn step(&self, is: &dyn Fn(&Step) -> bool) -> bool {
-        matches!(&self.scenario.agent, Agent::Program(steps) if steps.iter().any(is))
+        self.scenario.agent.steps().unwrap_or_default().iter().any(is)
     }
 
     fn half_a_line(&self) -> bool {

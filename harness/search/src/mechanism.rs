@@ -7,7 +7,7 @@
 
 use rehang_judge::{Outcome, Verdict};
 use rehang_scenario::{
-    Agent, EventDoes, Fault, ModelDoes, PostDoes, ProcessDoes, Scenario, WorkerFault,
+    EventDoes, Fault, ModelDoes, PostDoes, ProcessDoes, Scenario, WorkerFault,
     turns::{Step, Turn},
 };
 use rehang_trace::{Fact, Trace, What};
@@ -135,10 +135,8 @@ impl Look<'_> {
 
     /// Whether a step or a turn of this name is there, however deep.
     fn word(&self, word: &str) -> bool {
-        let agent = match &self.scenario.agent {
-            Agent::Program(steps) => steps.iter().any(|step: &Step| named(step, word)),
-            _ => false,
-        };
+        let steps = self.scenario.agent.steps().unwrap_or_default();
+        let agent = steps.iter().any(|step: &Step| named(step, word));
         agent || self.scenario.turns.iter().any(|turn: &Turn| named(turn, word))
     }
 }

@@ -10,9 +10,9 @@ use crate::fresh::Kind;
 use crate::met::Met;
 use crate::source::Source;
 use crate::words::{EVENTS, PATHS, PERMISSIONS, ROLES, TOOLS};
-use rehang_scenario::playable::{CLAUDE_RELEASES, OPENCODE_RELEASES, is_playable};
+use rehang_scenario::playable::is_playable;
 use rehang_scenario::turns::{Task, Turn};
-use rehang_scenario::{Agent, Fault, ModelDoes, Person, Scenario, Sees, Span};
+use rehang_scenario::{Fault, ModelDoes, Person, Scenario, Sees, Span};
 use serde_json::Value;
 
 /// Changes of one scenario at a time.
@@ -153,7 +153,7 @@ impl Source {
                 ("role", _) => word(source, &ROLES),
                 ("asks" | "permission", _) => word(source, &PERMISSIONS),
                 ("tool", Value::String(_)) => word(source, &TOOLS),
-                ("as", _) => word(source, &[&CLAUDE_RELEASES[..], &OPENCODE_RELEASES].concat()),
+                ("as", _) => word(source, &releases()),
                 (_, Value::String(_)) => Value::from(source.text()),
                 (_, Value::Number(_)) => Value::from(source.pick(&[0, 1, 2, 3, 20, 65_537])),
                 (_, Value::Bool(flag)) => Value::from(!flag),
@@ -253,7 +253,7 @@ fn tamed(mut scenario: Scenario) -> Option<Case> {
             }
         }
     }
-    if matches!(scenario.agent, Agent::Program(_)) {
+    if !scenario.agent.kind().has_model {
         scenario.turns.clear();
     }
     fit(&mut scenario);
@@ -340,6 +340,11 @@ fn nth<'a>(
     }
 }
 
+/// The releases of all agents that have a choice.
+fn releases() -> Vec<&'static str> {
+    rehang_scenario::agents::ALL.iter().flat_map(|kind| kind.releases).copied().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -348,7 +353,7 @@ mod tests {
     fn the_same_seed_gives_the_same_scenarios() {
         let play = |seed| {
             let mut source = Source::new(seed);
-            let mut all = vec![source.fresh(Kind::OpencodeServer)];
+            let mut all = vec![source.fresh(Kind::OPENCODE_SERVER)];
             for _ in 0..50 {
                 let old = all.last().unwrap().scenario.clone();
                 all.push(source.changed(&old, &Met::default(), &all[0].scenario));

@@ -9,7 +9,6 @@
 
 use crate::case::Case;
 use rehang_scenario::{Agent, Scenario, Span, to_toml};
-use rehang_strategy::catalogue::wires;
 use serde_json::{Map, Value};
 
 /// Keys of a scenario that are what a run is; the others say what it means.
@@ -214,11 +213,8 @@ impl Shrinker<'_> {
 
 /// Whether two agents are of one kind and mode, and the same strategies reach them.
 fn is_reached_alike(one: &Agent, other: &Agent) -> bool {
-    let mode = |agent| match serde_json::to_value(agent) {
-        Ok(Value::Object(kinds)) => kinds.into_iter().next().map(|(kind, of)| (kind, of["mode"].clone())),
-        _ => None,
-    };
-    one == other || mode(one) == mode(other) && wires(one) == wires(other)
+    let mode = |agent: &Agent| (agent.kind(), agent.mode());
+    one == other || mode(one) == mode(other) && one.wires() == other.wires()
 }
 
 /// How long the file is.

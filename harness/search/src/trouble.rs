@@ -13,11 +13,8 @@ impl Source {
     /// Any fault that this agent can meet while its model does this.
     pub fn fault(&mut self, agent: &Agent, turns: &[Turn]) -> Fault {
         let nth = self.pick(&[1, 1, 1, 2, 0]);
-        let (model, server) = match agent {
-            Agent::Program(_) => (0, 0),
-            Agent::Claude(_) => (1, 0),
-            _ => (1, 1),
-        };
+        let kind = agent.kind();
+        let (model, server) = (usize::from(kind.has_model), usize::from(kind.has_server));
         let weights = [4, 1, 2 - server, 4 * model, 5 * model, 4 * server, 4 * server, 3 * server, server, 3 * server];
         match self.weighted(&weights) {
             0 => Fault::Process(ProcessFault {
@@ -136,13 +133,15 @@ impl Source {
         let via = match agent {
             // where a job is in trouble, its owner looks after it
             _ if job && self.one_in(2) => Via::Companion,
-            Agent::Claude(_) | Agent::Program(_) => self.pick(&[Via::Stdin, Via::Stdin, Via::Tty]),
+            _ if !agent.kind().has_server => self.pick(&[Via::Stdin, Via::Stdin, Via::Tty]),
             _ => self.pick(&[Via::Http, Via::Http, Via::Http, Via::Companion, Via::Companion, Via::Tty, Via::Stdin]),
         };
         let does = self.act(via, agent, turns);
         let sees = match via {
             _ if self.one_in(3) => None,
-            Via::Http if is_pawwork(agent) => Some(self.pick(&[Sees::Events, Sees::Tree, Sees::List, Sees::Blocker])),
+            Via::Http if agent.kind().has_front_end => {
+                Some(self.pick(&[Sees::Events, Sees::Tree, Sees::List, Sees::Blocker]))
+            }
             Via::Http => Some(self.pick(&[Sees::Events, Sees::Tree, Sees::List])),
             Via::Tty => Some(self.pick(&[Sees::Screen, Sees::Clock])),
             Via::Stdin => Some(self.pick(&[Sees::Messages, Sees::Clock])),
@@ -157,7 +156,7 @@ impl Source {
     fn act(&mut self, via: Via, agent: &Agent, turns: &[Turn]) -> Does {
         match via {
             Via::Companion => Does::Run(self.pick(&COMPANION_COMMANDS).to_owned()),
-            _ => self.deed(via == Via::Http && is_pawwork(agent), turns),
+            _ => self.deed(via == Via::Http && agent.kind().has_front_end, turns),
         }
     }
 
@@ -246,8 +245,4 @@ fn topics(turns: &[Turn]) -> Vec<&'static str> {
         }
     }
     all
-}
-
-fn is_pawwork(agent: &Agent) -> bool {
-    matches!(agent, Agent::Pawwork(_))
 }

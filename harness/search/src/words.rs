@@ -76,21 +76,6 @@ pub const ENV: [(&str, &str); 17] = [
     ("OPENCODE_ENABLE_QUESTION_TOOL", "1"),
     ("LANG", "C"),
 ];
-/// Arguments of Claude Code that change who is asked.
-pub const CLAUDE_ARGS: [&[&str]; 9] = [
-    &["--permission-prompt-tool", "stdio"],
-    &["--permission-prompt-tool", "stdio"],
-    &["--dangerously-skip-permissions"],
-    &["--allowedTools", "Bash"],
-    &["--disallowedTools", "Bash"],
-    &["--disallowedTools", "AskUserQuestion"],
-    &["--permission-mode", "plan"],
-    &["--permission-mode", "dontAsk"],
-    &["--permission-mode", "acceptEdits"],
-];
-/// Arguments of opencode and its forks that change who is asked.
-pub const OPENCODE_ARGS: [&[&str]; 4] =
-    [&["--auto"], &["--dangerously-skip-permissions"], &["--port", "0"], &["--yolo"]];
 /// Events of opencode and its forks; what most wait for more than once.
 pub const EVENTS: [&str; 17] = [
     "question.asked",

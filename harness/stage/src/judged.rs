@@ -2,7 +2,7 @@
 //!
 //! Invariant: the facts are a function of scenario, stack and setting; nothing of them comes from the run.
 
-use crate::{Job, RunError, run, serves};
+use crate::{Job, RunError, run};
 use rehang_judge::{CellFacts, Verdict, judge};
 use rehang_os::kernel::Kernel;
 use rehang_scenario::{Agent, Arm, Scenario, Span, Stage, Via, turns::Turn};
@@ -61,7 +61,7 @@ pub fn facts(job: &Job<'_>, setting: &Setting<'_>) -> CellFacts {
     facts.stage = setting.stage;
     facts.seed = job.seed;
     facts.control = setting.arm == Arm::Control;
-    facts.server = serves(&scenario.agent);
+    facts.server = scenario.agent.serves();
     facts.answerer = scenario.people.iter().any(|person| match person.via {
         Via::Tty => job.terminal.stdin_is_tty(),
         Via::Http | Via::Stdin => true,
@@ -112,7 +112,7 @@ fn constants(spec: &rehang_strategy::Spec, agent: &Agent) -> BTreeMap<String, u6
     let counts = params.counts.iter().map(|(name, count)| ((*name).to_owned(), u64::from(*count)));
     let mut all: BTreeMap<String, u64> = spans.chain(counts).collect();
     // PawWork gives a model that reasons longer to begin (461b025e2), whatever the parameter says.
-    if matches!(agent, Agent::Pawwork(pawwork) if pawwork.reasoning)
+    if agent.is_reasoning()
         && let Some(connect_ms) = all.get_mut("connect_ms").filter(|ms| **ms > 0)
     {
         *connect_ms = rehang_strategy::pawwork::clock::CONNECT_REASONING.as_ms();

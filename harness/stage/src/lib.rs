@@ -9,4 +9,4 @@ pub mod threads;
 pub mod worker;
 
 pub use judged::{Played, Setting, judged};
-pub use scheduler::{Job, Proofs, Record, RunError, STEPS_MAX, run, serves};
+pub use scheduler::{Job, Proofs, Record, RunError, STEPS_MAX, run};

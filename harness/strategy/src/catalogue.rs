@@ -4,8 +4,8 @@
 //! several, is an error that lists them ([`crate::spec`]).
 
 use crate::Strategy;
-use rehang_scenario::Span;
-use rehang_scenario::model::{Agent, ClaudeMode, OpencodeMode, Step};
+pub use rehang_scenario::Wire;
+use rehang_scenario::{Agent, Span};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -19,39 +19,12 @@ pub fn named() -> &'static [Named] {
     crate::guard::STACKS
 }
 
-/// The ways to reach an agent.
-pub fn wires(agent: &Agent) -> Vec<Wire> {
-    match agent {
-        Agent::Claude(claude) => match claude.mode {
-            ClaudeMode::StreamJson => vec![Wire::Process, Wire::ClaudeStream, Wire::InClaude],
-            ClaudeMode::Print | ClaudeMode::Json | ClaudeMode::Interactive => vec![Wire::Process, Wire::InClaude],
-        },
-        Agent::Opencode(opencode) => opencode_wires(opencode.mode),
-        Agent::Altimate(altimate) => opencode_wires(altimate.mode),
-        Agent::Pawwork(_) => vec![Wire::OpencodeHttp, Wire::PawworkHttp, Wire::InOpencode],
-        Agent::Program(steps) if prints_messages(steps) => vec![Wire::Process, Wire::ClaudeStream],
-        Agent::Program(_) => vec![Wire::Process],
-    }
-}
-
-/// Whether a plain program prints Claude's messages: what it says is what it speaks.
-fn prints_messages(steps: &[Step]) -> bool {
-    steps.iter().any(|step| matches!(step, Step::Print(line) if line.starts_with("{\"type\":")))
-}
-
-fn opencode_wires(mode: OpencodeMode) -> Vec<Wire> {
-    match mode {
-        OpencodeMode::Run | OpencodeMode::Interactive => vec![Wire::Process, Wire::InOpencode],
-        OpencodeMode::Serve => vec![Wire::OpencodeHttp, Wire::InOpencode],
-    }
-}
-
 /// Whether a strategy has its seat with this agent.
 ///
 /// # Errors
 /// Why not, in words for the summary of what was left out; the same words for the same reason.
 pub fn fits(entry: &Entry, agent: &Agent) -> Result<(), String> {
-    let has = wires(agent);
+    let has = agent.wires();
     if entry.seat == Seat::Nowhere || entry.speaks.iter().any(|wire| has.contains(wire)) {
         return Ok(());
     }
@@ -180,37 +153,6 @@ impl Seat {
             Seat::Nowhere => "nowhere",
             Seat::Inside => "inside",
             Seat::Outside => "outside",
-        }
-    }
-}
-
-/// A way to reach an agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Wire {
-    /// A process that prints, ends, and can be ended.
-    Process,
-    /// Claude Code's stream-json and control protocol, both ways.
-    ClaudeStream,
-    /// opencode's HTTP and SSE.
-    OpencodeHttp,
-    /// PawWork's further routes.
-    PawworkHttp,
-    /// The inside of a Claude Code persona.
-    InClaude,
-    /// The inside of an opencode persona (opencode, altimate-code, PawWork).
-    InOpencode,
-}
-
-impl Wire {
-    /// The words for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Wire::Process => "a process",
-            Wire::ClaudeStream => "Claude's stream-json both ways",
-            Wire::OpencodeHttp => "opencode's HTTP",
-            Wire::PawworkHttp => "PawWork's HTTP",
-            Wire::InClaude => "the inside of a Claude Code",
-            Wire::InOpencode => "the inside of an opencode",
         }
     }
 }

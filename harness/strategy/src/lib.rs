@@ -25,7 +25,7 @@ pub mod spec;
 pub mod stack;
 pub mod wall;
 
-pub use catalogue::{Entry, Param, Params, Seat, Wire, all, fits, matrix, stacks, wires};
+pub use catalogue::{Entry, Param, Params, Seat, Wire, all, fits, matrix, stacks};
 pub use host::{Acting, Host};
 pub use spec::{Spec, SpecError};
 pub use stack::{Member, Stack, member, stack};

@@ -4,17 +4,18 @@
 
 use rehang_drift::mask::Mask;
 use rehang_live::{Report, Via, sandbox};
-use rehang_scenario::{Agent, Client};
+use rehang_scenario::{Agent, Client, Wire};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// The recording of a cell, masked: one JSON object a line. `{t, dir, msg}` of what went over standard streams,
 /// `{t, kind, …}` of what went between a server and its client; `t` in seconds from the agent's start.
 pub fn recording(agent: &Agent, report: &Report) -> Vec<Value> {
+    let is_claude = agent.wires().contains(&Wire::InClaude);
     // The golden recordings call the folder so, and the comparisons with them.
-    let project = if matches!(agent, Agent::Claude(_)) { "/home/agent/project" } else { "/home/agent/proj" };
+    let project = if is_claude { "/home/agent/project" } else { "/home/agent/proj" };
     let mut folders = vec![(sandbox::CWD, project), (sandbox::HOME, "/home/agent")];
-    if !matches!(agent, Agent::Claude(_)) {
+    if !is_claude {
         // 1.18.33 tells a session's folder from the root on, too.
         folders.push((sandbox::CWD.trim_start_matches('/'), project));
     }
@@ -39,9 +40,7 @@ pub fn recording(agent: &Agent, report: &Report) -> Vec<Value> {
             Via::Screen | Via::Model | Via::Person => continue,
         });
     }
-    if let Agent::Opencode(opencode) = agent
-        && opencode.client == Client::Post
-    {
+    if agent.client() == Some(Client::Post) {
         with_the_prompt(&mut lines);
     }
     lines

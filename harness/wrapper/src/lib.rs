@@ -21,7 +21,7 @@ use rehang_runner::unit::variant_name;
 use rehang_scenario::file::Family;
 use rehang_scenario::plan::Plan;
 use rehang_scenario::turns::Turn;
-use rehang_scenario::{Agent, Arm, Claude, ClaudeMode, Scenario, Span, Stage, Terminal};
+use rehang_scenario::{Arm, Scenario, Span, Stage, Terminal, agents};
 use rehang_stage::judged::{Setting, facts, judged};
 use rehang_trace::{Trace, ndjson};
 use std::collections::{BTreeMap, BTreeSet};
@@ -165,7 +165,8 @@ impl Wrapper {
     pub fn rehearse(&self, terminal: Terminal) -> Result<Rehearsal, WrapperError> {
         let turns = vec![Turn::Say("Hello from a scripted model.".to_owned())];
         // a release that does not wait for an input that never ends
-        let agent = Agent::Claude(Claude { release: "2.1.329".to_owned(), mode: Default::default() });
+        let mut agent = agents::CLAUDE.default_agent();
+        agent.set_release("2.1.329");
         let plan = Plan { agent, turns, faults: Vec::new(), inside: Vec::new(), model_port: None, stored: None };
         let stand_in = StandIn { plan, env: BTreeMap::new(), args: Vec::new(), journal: None, speed: HURRIED };
         let (ran, lines) = self.run(stand_in, terminal)?;
@@ -184,7 +185,7 @@ impl Wrapper {
                 said,
             });
         };
-        let serves = matches!(&call, Call::Opencode(_, _) | Call::Pawwork(_) | Call::Altimate(..));
+        let serves = call.agent.has_server;
         match ran.exit {
             Some(0) => {}
             Some(code) => {
@@ -273,7 +274,7 @@ impl Wrapper {
         if rehearsal.stdin == Terminal::Tty && !rehearsal.shows {
             return Err(Unfit::StdinAlone);
         }
-        let messages = matches!(rehearsal.call, Call::Claude(ClaudeMode::StreamJson, _));
+        let messages = rehearsal.call.is_spoken_to();
         // what an agent's stdin is may be the very point: then `none` is a wrapper that hands its own on
         let about_stdin = !messages && scenario.mechanism.starts_with('S');
         let first = rehearsals.iter().map(|(on, _)| *on).find(|on| scenario.terminals.contains(on));

@@ -188,13 +188,9 @@ fn as_run(cell: &Cell) -> Scenario {
 /// Whether a cell says something: its scenario speaks of this very agent, and its streams are pipes, whose bytes are the
 /// agent's alone. One terminal a scenario is enough.
 fn fits(cell: &Cell) -> bool {
-    let persona = match &cell.scenario.agent {
-        Agent::Claude(_) => "claude",
-        Agent::Opencode(_) => "opencode",
-        _ => return false,
-    };
+    let kind = cell.scenario.agent.kind();
     let first = cell.scenario.terminals.iter().find(|t| matches!(t, Terminal::Null | Terminal::Pipe));
-    cell.key.agent == persona && first == Some(&cell.terminal)
+    !kind.releases.is_empty() && cell.key.agent == kind.word && first == Some(&cell.terminal)
 }
 
 fn acts_by_clock(person: &Person) -> bool {
@@ -203,11 +199,7 @@ fn acts_by_clock(person: &Person) -> bool {
 
 fn played_as(agent: &Agent, version: &str) -> Agent {
     let mut agent = agent.clone();
-    match &mut agent {
-        Agent::Claude(claude) => version.clone_into(&mut claude.release),
-        Agent::Opencode(opencode) => version.clone_into(&mut opencode.release),
-        _ => {}
-    }
+    agent.set_release(version);
     agent
 }
 
@@ -253,16 +245,13 @@ fn streams(
 
 /// Whether a fake plays this release.
 fn plays(agent: &Agent) -> Result<(), Why> {
-    let played = match agent {
-        Agent::Claude(claude) => rehang_fakes::claude::Release::parse(&claude.release).map(drop),
-        _ => rehang_fakes::opencode::release::Release::of(agent).map(drop),
-    };
-    played.map_err(Why::Cannot)
+    rehang_fakes::registry::persona(agent).plays(agent).map_err(Why::Cannot)
 }
 
 /// What went between a server and its client.
 fn server(scenario: &Scenario, recipe: &Recipe, played: &Played, lines: &[Value]) -> Result<Compared, Why> {
-    let Agent::Opencode(agent) = &scenario.agent else { return Err(Why::Cannot("no fake serves it".to_owned())) };
+    let release = scenario.agent.release().filter(|_| scenario.agent.kind().has_server);
+    let Some(release) = release else { return Err(Why::Cannot("no fake serves it".to_owned())) };
     if scenario.faults.iter().any(|fault| matches!(fault, Fault::Model(_))) {
         return Err(Why::Cannot("a fault of the model's is not compared event by event on a server".to_owned()));
     }
@@ -275,8 +264,8 @@ fn server(scenario: &Scenario, recipe: &Recipe, played: &Played, lines: &[Value]
         std::iter::once(ModelEvent::Start).chain(chunks.into_iter().filter_map(event)).collect()
     };
     let setup = engine::Setup { turns: played.turns.clone(), question_registered: true, ..engine::Setup::default() };
-    let pair = opencode::Pair::new(&agent.release, setup);
-    let mut pair = pair.ok_or_else(|| Why::Cannot(format!("no fake plays opencode {}", agent.release)))?;
+    let pair = opencode::Pair::new(release, setup);
+    let mut pair = pair.ok_or_else(|| Why::Cannot(format!("no fake plays opencode {release}")))?;
     // The provider that the agent's file configures.
     pair = pair.with_model("fake", &recipe.model);
     Ok(pair.play("exchange", lines, &mut model))

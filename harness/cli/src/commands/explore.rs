@@ -112,7 +112,7 @@ impl Explore {
         });
         let mut names: BTreeMap<String, usize> = BTreeMap::new();
         for (finding, file) in files {
-            let agent = rehang_search::explore::agent(&finding.case.scenario.agent);
+            let agent = finding.case.scenario.agent.kind().word;
             let text = file.map_err(CommandError::Fault)?.text;
             let path = self.write(format!("{agent}-{}", title(finding)), &text, &mut names)?;
             self.print(out, finding, &path)?;

@@ -8,7 +8,8 @@ use crate::guess::{End, Hang};
 use crate::limits;
 use crate::note::{Fork, Form, Kind, Reply};
 use crate::story::{Ask, Post};
-use rehang_scenario::playable::{CLAUDE_RELEASES, OPENCODE_RELEASES};
+use rehang_scenario::AgentKind;
+use rehang_scenario::agents::{CLAUDE, OPENCODE};
 use rehang_scenario::{
     Agent, Altimate, Claude, ClaudeMode, Client, Does, Malformed, Opencode, OpencodeMode, Pawwork, Person, Sees, Span,
     Terminal, Via,
@@ -109,7 +110,7 @@ impl Drafter<'_> {
 
     pub(super) fn agent(&self) -> (Agent, Vec<Terminal>) {
         let story = self.story;
-        let release = |known: &[&str], default: &str| nearest(story.release.as_deref(), known, default);
+        let release = |kind: &AgentKind| nearest(story.release.as_deref(), kind.releases, kind.default_release);
         if story.kind == Kind::Claude {
             let (mode, terminal) = match story.form {
                 _ if self.interactive() => (ClaudeMode::Interactive, Terminal::Tty),
@@ -121,7 +122,7 @@ impl Drafter<'_> {
                 _ => (ClaudeMode::Json, Terminal::Null),
             };
             let tty = matches!(self.guess.hang, Hang::Bash { waits: Waits::Tty, .. });
-            let release = release(&CLAUDE_RELEASES, "2.0.77");
+            let release = release(&CLAUDE);
             return (Agent::Claude(Claude { release, mode }), vec![if tty { Terminal::Tty } else { terminal }]);
         }
         let mode = if story.form == Form::Once { OpencodeMode::Run } else { OpencodeMode::Serve };
@@ -142,7 +143,7 @@ impl Drafter<'_> {
             }
             None => {}
         }
-        let release = release(&OPENCODE_RELEASES, "1.2.15");
+        let release = release(&OPENCODE);
         (Agent::Opencode(Opencode { release, mode, client }), vec![terminal])
     }
 

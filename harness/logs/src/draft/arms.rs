@@ -9,7 +9,6 @@ use crate::guess::{End, Hang};
 use crate::limits;
 use crate::note::Kind;
 use crate::story::What;
-use rehang_scenario::playable::gives_silence_up;
 use rehang_scenario::turns::{Bash, ChildStdin, Kills, Question, Step, Turn, WaitsFor, responses};
 use rehang_scenario::{
     Agent, Client, Does, EventDoes, EventFault, Fault, ModelDoes, OpencodeMode, PostDoes, PostFault, ProcessDoes,
@@ -143,7 +142,7 @@ impl<'a> Drafter<'a> {
 /// A model that says nothing for ever. A client with a limit on that would have asked again: there the log shows nothing
 /// because the stream only says that it is alive.
 fn silence(agent: &Agent) -> ModelDoes {
-    if gives_silence_up(agent) { ModelDoes::KeepAlive(KEEPS_ALIVE) } else { ModelDoes::Stall }
+    if agent.gives_silence_up() { ModelDoes::KeepAlive(KEEPS_ALIVE) } else { ModelDoes::Stall }
 }
 
 /// How often it does. A choice: what `model/keep-alive` has.

@@ -99,7 +99,7 @@ pub fn expect(guess: &Guess, scenario: &Scenario, blocked_on: &str) -> Vec<Expec
 /// What a run will be blocked on, in the judge's words.
 fn blocked(guess: &Guess, scenario: &Scenario) -> &'static str {
     let asks_person = |asks: &Asks| if matches!(asks, Asks::Questions(_)) { "question" } else { "permission" };
-    if matches!(scenario.agent, Agent::Program(_)) {
+    if !scenario.agent.kind().has_model {
         return program::blocked(scenario);
     }
     match &guess.hang {

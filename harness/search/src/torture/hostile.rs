@@ -57,7 +57,7 @@ impl Source {
 
     fn twisted(&mut self, twists: &[Twist]) -> Case {
         // a program shows the kernel as it is, and a server has most of what can go wrong
-        let kinds = [&Kind::ALL[..], &[Kind::Program, Kind::Program, Kind::OpencodeServer]].concat();
+        let kinds = [&Kind::all()[..], &[Kind::PROGRAM, Kind::PROGRAM, Kind::OPENCODE_SERVER]].concat();
         let kind = self.pick(&kinds);
         let mut case = self.fresh(kind);
         for _ in 0..=self.below(TWISTS) {
@@ -114,17 +114,14 @@ impl Source {
 
     /// A way that an agent has for whoever acts by the clock.
     fn way(&mut self, agent: &Agent) -> Via {
-        match agent {
-            Agent::Claude(_) | Agent::Program(_) => self.pick(&[Via::Tty, Via::Stdin]),
-            Agent::Opencode(_) | Agent::Altimate(_) | Agent::Pawwork(_) => self.pick(&[Via::Http, Via::Tty]),
-        }
+        self.pick(if agent.kind().has_server { &[Via::Http, Via::Tty] } else { &[Via::Tty, Via::Stdin] })
     }
 
     /// Adds a step to what some process of the scenario does.
     fn adds(&mut self, scenario: &mut Scenario, step: Step) {
-        let steps = match &mut scenario.agent {
-            Agent::Program(steps) => steps,
-            _ => {
+        let steps = match scenario.agent.steps_mut() {
+            Some(steps) => steps,
+            None => {
                 let calls = scenario.turns.iter_mut().filter_map(|turn| match turn {
                     Turn::Bash(bash) => Some(&mut bash.does),
                     _ => None,

@@ -3,10 +3,10 @@
 //! Invariant: they do what a plain client does and no more: they wait for ever.
 
 use super::Job;
-use super::hub::{Actor, Hub, PROMPT, is_driven, serves};
+use super::hub::{Actor, Hub, PROMPT};
 use super::inbox::Input;
 use rehang_os::{kernel::InternalError, os::Exit};
-use rehang_scenario::{Agent, Canon, Client, EventDoes, Fault, Span, VTime};
+use rehang_scenario::{Canon, Client, EventDoes, Fault, Span, VTime};
 use rehang_strategy::Stream;
 use rehang_trace::{Json, RunEnd};
 use serde_json::{Value, json};
@@ -25,9 +25,9 @@ pub fn port_in(text: &str) -> Option<u16> {
 /// The baseline client of this cell.
 pub fn actor(job: &Job<'_>, sends_prompt: bool) -> Box<dyn Actor> {
     let agent = &job.scenario.agent;
-    if serves(agent) {
+    if agent.serves() {
         Box::new(http_client(job, sends_prompt))
-    } else if is_driven(agent) {
+    } else if agent.is_driven() {
         Box::new(Driver { line: Vec::new(), result: None })
     } else {
         Box::new(Nobody)
@@ -47,15 +47,8 @@ pub fn reconnect(job: &Job<'_>) -> Span {
 }
 
 fn http_client(job: &Job<'_>, sends_prompt: bool) -> HttpClient {
-    let agent = &job.scenario.agent;
-    let client = match agent {
-        Agent::Opencode(a) => a.client,
-        Agent::Altimate(a) => a.client,
-        Agent::Pawwork(a) => a.client,
-        Agent::Claude(_) | Agent::Program(_) => Client::Post,
-    };
     HttpClient {
-        kind: client,
+        kind: job.scenario.agent.client().unwrap_or_default(),
         title: job.scenario.title.clone(),
         reconnect: reconnect(job),
         sends: !sends_prompt,
@@ -67,7 +60,7 @@ fn http_client(job: &Job<'_>, sends_prompt: bool) -> HttpClient {
 
 /// The baseline client of a further run: a server has its session already.
 pub fn next(job: &Job<'_>, sends_prompt: bool, session: &str) -> Box<dyn Actor> {
-    match serves(&job.scenario.agent) {
+    match job.scenario.agent.serves() {
         true => Box::new(HttpClient { session: session.to_owned(), ..http_client(job, sends_prompt) }),
         false => actor(job, sends_prompt),
     }

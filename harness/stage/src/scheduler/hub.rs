@@ -11,8 +11,7 @@ use rehang_os::{
     os::{Exit, Read, Sig, Write},
 };
 use rehang_scenario::{
-    Agent, Canon, ClaudeMode, Fault, OpencodeMode, PgrepFault, Scenario, Span, Terminal, VTime, WorkerFault,
-    WrapperFault, plan::Plan, turns::Question,
+    Canon, Fault, PgrepFault, Span, Terminal, VTime, WorkerFault, WrapperFault, plan::Plan, turns::Question,
 };
 use rehang_strategy::Stream;
 use rehang_trace::{AskKind, Event, Fact, RunEnd, What, role};
@@ -183,7 +182,7 @@ impl<'w> Hub<'w> {
         };
         let launch = Launch {
             role: "agent".to_owned(),
-            argv: argv(scenario),
+            argv: rehang_fakes::registry::argv(&scenario.agent, &scenario.args, PROMPT),
             env: scenario.env.clone().into_iter().collect(),
             plan,
             terminal: job.terminal,
@@ -194,7 +193,7 @@ impl<'w> Hub<'w> {
         }
         let ignores = |fault| scenario.faults.contains(&Fault::Wrapper(fault));
         let slow = matches!(job.terminal, Terminal::StdoutStopped | Terminal::StdoutSlow);
-        let serves = serves(&scenario.agent);
+        let serves = scenario.agent.serves();
         Ok(Hub {
             kernel,
             now: job.begin,
@@ -212,7 +211,7 @@ impl<'w> Hub<'w> {
             carry: [Vec::new(), Vec::new()],
             exit: None,
             serves,
-            listens: is_opencode(&scenario.agent) && scenario.args.iter().any(|arg| arg.starts_with("--port")),
+            listens: scenario.agent.kind().has_server && scenario.args.iter().any(|arg| arg.starts_with("--port")),
             port: None,
             ports: Vec::new(),
             client_waits: false,
@@ -629,35 +628,6 @@ impl<'w> Hub<'w> {
         canon.bytes(&unwritten);
         net.canon(canon);
         model.canon(canon);
-    }
-}
-
-/// Whether the agent is a server.
-pub fn serves(agent: &Agent) -> bool {
-    match agent {
-        Agent::Opencode(a) => a.mode == OpencodeMode::Serve,
-        Agent::Altimate(a) => a.mode == OpencodeMode::Serve,
-        Agent::Pawwork(_) => true,
-        Agent::Claude(_) | Agent::Program(_) => false,
-    }
-}
-
-fn is_opencode(agent: &Agent) -> bool {
-    matches!(agent, Agent::Opencode(_) | Agent::Altimate(_) | Agent::Pawwork(_))
-}
-
-/// Whether somebody outside writes the prompt to the agent's stdin.
-pub fn is_driven(agent: &Agent) -> bool {
-    matches!(agent, Agent::Claude(claude) if claude.mode == ClaudeMode::StreamJson)
-}
-
-fn argv(scenario: &Scenario) -> Vec<String> {
-    match &scenario.agent {
-        Agent::Claude(claude) => rehang_fakes::claude::argv(claude, &scenario.args, PROMPT),
-        Agent::Opencode(_) | Agent::Altimate(_) | Agent::Pawwork(_) => {
-            rehang_fakes::opencode::argv(&scenario.agent, &scenario.args, PROMPT)
-        }
-        Agent::Program(steps) => rehang_fakes::tool::argv(steps, "program"),
     }
 }
 

@@ -17,7 +17,6 @@ mod wrapper;
 mod wrapper_host;
 
 pub use client::port_in;
-pub use hub::serves;
 use hub::{Actor, Hub};
 use inbox::{Inbox, Input};
 pub use proof::Proofs;

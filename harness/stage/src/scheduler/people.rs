@@ -10,7 +10,7 @@ use super::client::reconnect;
 use super::hub::{Actor, Hub};
 use super::inbox::Input;
 use rehang_os::kernel::InternalError;
-use rehang_scenario::{Agent, Canon, Does, Malformed, Person, Sees, Span, VTime, Via};
+use rehang_scenario::{Canon, Does, Malformed, Person, Sees, Span, VTime, Via};
 use rehang_strategy::{
     Stream,
     pawwork::recovery::{COMES_BACK, LEAVES},
@@ -69,7 +69,7 @@ impl Someone {
             Via::Stdin => Sees::Messages,
             Via::Companion => Sees::Clock,
         });
-        let legacy = matches!(&job.scenario.agent, Agent::Opencode(a) if a.release == "1.0.185");
+        let legacy = job.scenario.agent.has_legacy_replies();
         Someone {
             person: person.clone(),
             sees,

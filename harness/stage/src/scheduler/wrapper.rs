@@ -3,7 +3,7 @@
 //! Invariant: it never ends an agent by itself.
 
 use super::Job;
-use super::hub::{Actor, Hub, is_driven, serves};
+use super::hub::{Actor, Hub};
 use super::inbox::Input;
 use rehang_os::{kernel::InternalError, os::Exit};
 use rehang_scenario::{Canon, Fault, Span, Terminal, VTime, WrapperFault};
@@ -32,7 +32,7 @@ impl Wrapper {
         let slow = job.terminal == Terminal::StdoutSlow;
         let agent = &job.scenario.agent;
         Wrapper {
-            waits: !serves(agent) && !is_driven(agent),
+            waits: !agent.serves() && !agent.is_driven(),
             reads_next: slow.then(|| job.begin + Span::secs(1)),
             vanishes,
             gone: false,

@@ -39,7 +39,7 @@ pub struct WrapperHost {
 impl WrapperHost {
     /// A strategy in this seat.
     pub fn new(member: Member, seat: usize, job: &Job<'_>) -> WrapperHost {
-        let serves = super::hub::serves(&job.scenario.agent);
+        let serves = job.scenario.agent.serves();
         WrapperHost {
             host: Host::new([member]),
             seat,

@@ -1,8 +1,8 @@
 use crate::spec::{Why, check_pattern, covers, parse_stack};
 use crate::{Spec, all, fits, matrix, member, stack};
 use proptest::prelude::{ProptestConfig, prop_assert_eq, proptest};
-use rehang_scenario::Agent;
-use rehang_scenario::model::{Claude, ClaudeMode, Client, Opencode, OpencodeMode};
+use rehang_scenario::agents::{CLAUDE, OPENCODE, Settings};
+use rehang_scenario::{Agent, AgentKind, ClaudeMode, Client, Mode, OpencodeMode};
 
 fn why(spec: &str) -> Why {
     match stack(spec) {
@@ -15,12 +15,16 @@ fn said(spec: &str) -> String {
     why(spec).to_string()
 }
 
+fn of(kind: &AgentKind, mode: Mode) -> Agent {
+    kind.agent(&Settings { release: kind.default_release, mode, client: Client::Post, flag: false })
+}
+
 fn opencode(mode: OpencodeMode) -> Agent {
-    Agent::Opencode(Opencode { release: "1.2.15".to_owned(), mode, client: Client::Post })
+    of(&OPENCODE, mode.mode())
 }
 
 fn claude(mode: ClaudeMode) -> Agent {
-    Agent::Claude(Claude { release: "2.0.77".to_owned(), mode })
+    of(&CLAUDE, mode.mode())
 }
 
 #[test]
@@ -133,12 +137,12 @@ fn the_seats_follow_the_agents_wires() {
     assert!(!has(&served, "idle@off") && has(&run, "idle@off") && has(&stream, "idle@off"));
     assert!(has(&stream, "auto-approve@v2") && !has(&matrix(&claude(ClaudeMode::Json)), "auto-approve@v2"));
     assert!(!served.iter().any(|spec| spec.starts_with("guard-")), "parts play in their stack only");
-    for spec in matrix(&Agent::Program(Vec::new())) {
-        stack(&spec).expect("a stack").seat_in(&Agent::Program(Vec::new())).unwrap_or_else(|e| panic!("{spec}: {e}"));
+    for spec in matrix(&Agent::program(Vec::new())) {
+        stack(&spec).expect("a stack").seat_in(&Agent::program(Vec::new())).unwrap_or_else(|e| panic!("{spec}: {e}"));
     }
     let pending = member("pending-ask").expect("a spec").entry;
     let reason = "it needs opencode's HTTP or Claude's stream-json both ways; this agent has a process";
-    assert_eq!(fits(pending, &Agent::Program(Vec::new())), Err(reason.to_owned()));
+    assert_eq!(fits(pending, &Agent::program(Vec::new())), Err(reason.to_owned()));
 }
 
 #[test]
@@ -146,7 +150,7 @@ fn a_program_speaks_what_it_prints() {
     use rehang_scenario::model::Step;
     let plays = |line: &str| {
         let stacks =
-            matrix(&Agent::Program(vec![Step::Sleep(rehang_scenario::Span::secs(1)), Step::Print(line.into())]));
+            matrix(&Agent::program(vec![Step::Sleep(rehang_scenario::Span::secs(1)), Step::Print(line.into())]));
         stacks.iter().any(|spec| spec == "auto-approve@v1")
     };
     assert_eq!((plays("{\"type\":\"user\"}"), plays("{\"kind\":\"user\"}"), plays("working")), (true, false, false));

@@ -196,7 +196,7 @@ fn agent(terminal: Terminal) -> (SimKernel, Proc, Option<Handle>) {
         argv: vec!["idler".into()],
         env: Vec::new(),
         plan: Plan {
-            agent: Agent::Program(Vec::new()),
+            agent: Agent::program(Vec::new()),
             turns: Vec::new(),
             faults: Vec::new(),
             inside: Vec::new(),

@@ -1,0 +1,337 @@
+//! Which agents there are: what each is called, which releases and modes a file may name, and how it can be reached.
+//!
+//! A new agent is described here and in [`Agent`], is played by a folder of the fakes, and is started by a line of their
+//! registry. Everybody else asks [`AgentKind`] or a method of [`Agent`].
+//!
+//! Invariant: an [`Agent`]'s variant is matched here, in the fakes that play it, and where a log of that agent is
+//! imported (`tests/tidy.rs`).
+
+mod methods;
+#[cfg(test)]
+mod tests;
+
+use crate::model::{Agent, Altimate, Claude, ClaudeMode, Client, Opencode, OpencodeMode, Pawwork};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// All of them, in the order in which lists name them.
+pub static ALL: [&AgentKind; 5] = [&CLAUDE, &OPENCODE, &ALTIMATE, &PAWWORK, &PROGRAM];
+
+/// Claude Code.
+pub static CLAUDE: AgentKind = AgentKind {
+    word: "claude",
+    title: "Claude Code",
+    short: "claude",
+    programs: &["fake-claude", "claude"],
+    releases: &["1.0.128", "2.0.77", "2.1.329"],
+    default_release: "2.0.77",
+    modes: &[PRINT, JSON, STREAM_JSON, SCREEN],
+    flag: None,
+    has_model: true,
+    has_server: false,
+    has_front_end: false,
+    args: &[
+        &["--permission-prompt-tool", "stdio"],
+        &["--permission-prompt-tool", "stdio"],
+        &["--dangerously-skip-permissions"],
+        &["--allowedTools", "Bash"],
+        &["--disallowedTools", "Bash"],
+        &["--disallowedTools", "AskUserQuestion"],
+        &["--permission-mode", "plan"],
+        &["--permission-mode", "dontAsk"],
+        &["--permission-mode", "acceptEdits"],
+    ],
+    make: |settings| {
+        let mode = ClaudeMode::ALL.into_iter().find(|mode| mode.mode() == settings.mode).unwrap_or_default();
+        Agent::Claude(Claude { release: settings.release.to_owned(), mode })
+    },
+};
+
+/// opencode.
+pub static OPENCODE: AgentKind = AgentKind {
+    word: "opencode",
+    title: "opencode",
+    short: "opencode",
+    programs: &["fake-opencode", "opencode"],
+    releases: &["1.0.185", "1.2.15", "1.3.2", "1.18.33"],
+    default_release: "1.2.15",
+    modes: &[RUN, SERVE, SESSION],
+    flag: None,
+    has_model: true,
+    has_server: true,
+    has_front_end: false,
+    args: OPENCODE_ARGS,
+    make: |settings| {
+        let (mode, client) = (OpencodeMode::of(settings.mode), settings.client);
+        Agent::Opencode(Opencode { release: settings.release.to_owned(), mode, client })
+    },
+};
+
+/// altimate-code, a fork of opencode.
+pub static ALTIMATE: AgentKind = AgentKind {
+    word: "altimate",
+    title: "altimate-code",
+    short: "altimate-code",
+    programs: &["fake-altimate", "altimate"],
+    releases: &[],
+    default_release: "0.8.10",
+    flag: Some("attach"),
+    make: |settings| {
+        let (mode, client) = (OpencodeMode::of(settings.mode), settings.client);
+        Agent::Altimate(Altimate { mode, attach: settings.flag, client })
+    },
+    ..OPENCODE
+};
+
+/// PawWork, a fork of opencode that is always a server.
+pub static PAWWORK: AgentKind = AgentKind {
+    word: "pawwork",
+    title: "PawWork",
+    short: "PawWork",
+    programs: &["fake-pawwork", "pawwork"],
+    releases: &[],
+    default_release: "1.0.0",
+    modes: &[PAWWORK_SERVE],
+    flag: Some("reasoning"),
+    has_front_end: true,
+    make: |settings| Agent::Pawwork(Pawwork { client: settings.client, reasoning: settings.flag }),
+    ..OPENCODE
+};
+
+/// A plain program where an agent would be.
+pub static PROGRAM: AgentKind = AgentKind {
+    word: "program",
+    title: "a plain program",
+    short: "a plain program",
+    programs: &["fake-tool"],
+    releases: &[],
+    default_release: "",
+    modes: &[],
+    flag: None,
+    has_model: false,
+    has_server: false,
+    has_front_end: false,
+    args: &[],
+    make: |_| Agent::Program(Vec::new()),
+};
+
+const PRINT: Mode =
+    Mode { word: "print", form: Form::Run, title: "claude -p", wires: &[Wire::Process, Wire::InClaude] };
+const JSON: Mode = Mode { word: "json", title: "claude -p with messages out", ..PRINT };
+const STREAM_JSON: Mode = Mode {
+    word: "stream-json",
+    form: Form::Stdin,
+    title: "claude with messages both ways",
+    wires: &[Wire::Process, Wire::ClaudeStream, Wire::InClaude],
+};
+const SCREEN: Mode = Mode { word: "interactive", form: Form::Interactive, title: "claude on a terminal", ..PRINT };
+const RUN: Mode = Mode { word: "run", form: Form::Run, title: "run", wires: &[Wire::Process, Wire::InOpencode] };
+const SESSION: Mode = Mode { word: "interactive", form: Form::Interactive, title: "an interactive session", ..RUN };
+const SERVE: Mode =
+    Mode { word: "serve", form: Form::Serve, title: "serve", wires: &[Wire::OpencodeHttp, Wire::InOpencode] };
+const PAWWORK_SERVE: Mode = Mode { wires: &[Wire::OpencodeHttp, Wire::PawworkHttp, Wire::InOpencode], ..SERVE };
+
+/// Arguments of opencode and its forks that change who is asked.
+const OPENCODE_ARGS: &[&[&str]] = &[&["--auto"], &["--dangerously-skip-permissions"], &["--port", "0"], &["--yolo"]];
+
+/// What is known of an agent, whatever release and mode of it is played.
+#[derive(Clone, Copy)]
+pub struct AgentKind {
+    /// The word for it in a scenario file: `claude`.
+    pub word: &'static str,
+    /// Its name in a sentence: `Claude Code`.
+    pub title: &'static str,
+    /// Its name in a summary: `claude`.
+    pub short: &'static str,
+    /// The names that its fake is started under: the fake's own, then that of the real program, if it has one.
+    pub programs: &'static [&'static str],
+    /// Releases that the fake is held to recordings or sources of, oldest first. Empty if a file cannot name one.
+    pub releases: &'static [&'static str],
+    /// The release that is played if none is named; empty if it has none.
+    pub default_release: &'static str,
+    /// How it can be started, the default first. Empty if a file cannot say.
+    pub modes: &'static [Mode],
+    /// A key of a file that is on or off: `attach`.
+    pub flag: Option<&'static str>,
+    /// A model tells it what to do, so it plays turns and has tools.
+    pub has_model: bool,
+    /// It can be a server: events, requests, a queue and workers can fail.
+    pub has_server: bool,
+    /// It has a front end that lists blockers, disposes of instances and leaves.
+    pub has_front_end: bool,
+    /// Arguments that change whom it asks, each with its words. One that random search is to draw more often is there
+    /// twice.
+    pub args: &'static [&'static [&'static str]],
+    make: fn(&Settings<'_>) -> Agent,
+}
+
+impl AgentKind {
+    /// The agent whose fake is started under this name.
+    pub fn of_program(name: &str) -> Option<&'static AgentKind> {
+        ALL.into_iter().find(|kind| kind.programs.contains(&name))
+    }
+
+    /// The fake's own name: `fake-claude`.
+    pub fn fake(&self) -> &'static str {
+        self.programs.first().copied().unwrap_or_default()
+    }
+
+    /// An agent of this kind. What the kind has no key for is left out.
+    pub fn agent(&self, settings: &Settings<'_>) -> Agent {
+        (self.make)(settings)
+    }
+
+    /// The agent that a file describes which says no more than its kind.
+    pub fn default_agent(&self) -> Agent {
+        self.agent(&Settings {
+            release: self.default_release,
+            mode: self.modes.first().copied().unwrap_or(RUN),
+            client: Client::default(),
+            flag: false,
+        })
+    }
+
+    fn place(&self) -> usize {
+        ALL.iter().position(|kind| kind.word == self.word).unwrap_or(ALL.len())
+    }
+}
+
+impl fmt::Debug for AgentKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word)
+    }
+}
+
+impl PartialEq for AgentKind {
+    fn eq(&self, other: &AgentKind) -> bool {
+        self.word == other.word
+    }
+}
+
+impl Eq for AgentKind {}
+
+impl PartialOrd for AgentKind {
+    fn partial_cmp(&self, other: &AgentKind) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// In the order of [`ALL`].
+impl Ord for AgentKind {
+    fn cmp(&self, other: &AgentKind) -> std::cmp::Ordering {
+        self.place().cmp(&other.place())
+    }
+}
+
+/// What a file can say of an agent.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings<'a> {
+    /// `as`.
+    pub release: &'a str,
+    /// `mode`: one of the kind's.
+    pub mode: Mode,
+    /// `client`.
+    pub client: Client,
+    /// The key that [`AgentKind::flag`] names.
+    pub flag: bool,
+}
+
+/// How an agent is started, in a file's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mode {
+    /// The word for it in a file: `stream-json`.
+    pub word: &'static str,
+    /// What that comes to.
+    pub form: Form,
+    /// What it is called in a sentence: `claude -p`.
+    pub title: &'static str,
+    /// The ways on which a strategy can reach it then.
+    pub wires: &'static [Wire],
+}
+
+/// A way to start an agent, whichever it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// One prompt on the command line, then it ends.
+    Run,
+    /// Prompts, and a host's answers, come over stdin.
+    Stdin,
+    /// An HTTP server.
+    Serve,
+    /// A person at a terminal.
+    Interactive,
+}
+
+impl Form {
+    /// Whether a program can talk to it while it runs.
+    pub fn is_spoken_to(self) -> bool {
+        matches!(self, Form::Stdin | Form::Serve)
+    }
+}
+
+/// A way to reach an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Wire {
+    /// A process that prints, ends, and can be ended.
+    Process,
+    /// Claude Code's stream-json and control protocol, both ways.
+    ClaudeStream,
+    /// opencode's HTTP and SSE.
+    OpencodeHttp,
+    /// PawWork's further routes.
+    PawworkHttp,
+    /// The inside of a Claude Code persona.
+    InClaude,
+    /// The inside of an opencode persona (opencode, altimate-code, PawWork).
+    InOpencode,
+}
+
+impl Wire {
+    /// The words for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Wire::Process => "a process",
+            Wire::ClaudeStream => "Claude's stream-json both ways",
+            Wire::OpencodeHttp => "opencode's HTTP",
+            Wire::PawworkHttp => "PawWork's HTTP",
+            Wire::InClaude => "the inside of a Claude Code",
+            Wire::InOpencode => "the inside of an opencode",
+        }
+    }
+}
+
+impl ClaudeMode {
+    /// All of them, in the order of the file format.
+    pub const ALL: [ClaudeMode; 4] =
+        [ClaudeMode::Print, ClaudeMode::Json, ClaudeMode::StreamJson, ClaudeMode::Interactive];
+
+    /// What it comes to.
+    pub fn mode(self) -> Mode {
+        match self {
+            ClaudeMode::Print => PRINT,
+            ClaudeMode::Json => JSON,
+            ClaudeMode::StreamJson => STREAM_JSON,
+            ClaudeMode::Interactive => SCREEN,
+        }
+    }
+}
+
+impl OpencodeMode {
+    /// All of them, in the order of the file format.
+    pub const ALL: [OpencodeMode; 3] = [OpencodeMode::Run, OpencodeMode::Serve, OpencodeMode::Interactive];
+
+    /// What it comes to.
+    pub fn mode(self) -> Mode {
+        match self {
+            OpencodeMode::Run => RUN,
+            OpencodeMode::Serve => SERVE,
+            OpencodeMode::Interactive => SESSION,
+        }
+    }
+
+    fn of(mode: Mode) -> OpencodeMode {
+        OpencodeMode::ALL.into_iter().find(|own| own.mode() == mode).unwrap_or_default()
+    }
+}
