@@ -121,7 +121,7 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         rest: Vec<String>,
     },
-    /// Makes real releases hang, each in a room of its own, and asks `rehang why` about each: is that what it hangs on?
+    /// Makes real releases hang, each in a sandbox of its own, and asks `rehang why` about each: is that what it hangs on?
     ///
     /// Example: `cargo xtask why-real opencode --times 3`
     WhyReal {

@@ -1,7 +1,7 @@
 //! `rehang why` on real releases in the middle of a hang: does it say the right thing, every time?
 //!
-//! Each hangs in a room of its own, with the model server outside of its process tree, and is looked at from outside of the
-//! room. Whose connections shall be looked into needs root: a room is a network of its own.
+//! Each hangs in a sandbox of its own, with the model server outside of its process tree, and is looked at from outside of the
+//! sandbox. Whose connections shall be looked into needs root: a sandbox is a network of its own.
 //!
 //! Invariant: what is expected stands here, and was found out by other means: the scenario makes the hang, and the live
 //! stage sees it.

@@ -78,7 +78,7 @@ impl Place {
         std::fs::set_permissions(at("bin/npm"), PermissionsExt::from_mode(0o755)).expect("npm");
         for pipe in ["word", "never"] {
             nix::unistd::mkfifo(&at(pipe), mode).expect("a named pipe");
-            // whoever the agent is in its room
+            // whoever the agent is in its sandbox
             std::fs::set_permissions(at(pipe), PermissionsExt::from_mode(0o666)).expect("a named pipe");
         }
         // held at both ends: nobody waits for the other side to open it

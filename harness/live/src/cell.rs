@@ -2,9 +2,9 @@
 //!
 //! Invariant: a cell that cannot be run is an error, never an outcome.
 
-use crate::keeper::Answer;
-use crate::plan::{self, Order};
+use crate::plan::{self, CellSpec};
 use crate::report::Report;
+use crate::supervisor::Answer;
 use rehang_agents::{Form, Installed, Recipe};
 use rehang_os::linux::machine;
 use rehang_scenario::{
@@ -127,7 +127,7 @@ fn never_ends(bash: &Bash) -> bool {
 pub struct Played {
     /// The arguments, without the program.
     pub args: Vec<String>,
-    /// What the model does; bash commands are those of the room.
+    /// What the model does; bash commands are those of the sandbox.
     pub turns: Vec<Turn>,
     /// Whether its stdin is a host's.
     pub is_driven: bool,
@@ -141,7 +141,7 @@ pub struct Played {
 /// The release cannot play it.
 pub fn played(cell: &Cell<'_>) -> Result<Played, LiveError> {
     let order = plan::order(cell)?;
-    let args = order.room.argv.into_iter().skip(cell.installed.program.len()).collect();
+    let args = order.sandbox.argv.into_iter().skip(cell.installed.program.len()).collect();
     Ok(Played {
         args,
         turns: order.scenario.turns,
@@ -176,7 +176,7 @@ pub fn run_telling(cell: &Cell<'_>, started: &mut dyn FnMut()) -> Result<Report,
 /// # Errors
 /// Why it could not be run.
 pub fn run_looking(cell: &Cell<'_>, look: &mut dyn FnMut(i32)) -> Result<Report, LiveError> {
-    let order = Order { looked_at: true, ..plan::order(cell)? };
+    let order = CellSpec { looked_at: true, ..plan::order(cell)? };
     let mut on = |moment| {
         if let Moment::Hangs(pid) = moment {
             look(pid);
@@ -194,7 +194,7 @@ enum Moment {
     Hangs(i32),
 }
 
-fn play(order: Order, cell: &Cell<'_>, on: &mut dyn FnMut(Moment)) -> Result<Report, LiveError> {
+fn play(order: CellSpec, cell: &Cell<'_>, on: &mut dyn FnMut(Moment)) -> Result<Report, LiveError> {
     let mut command = Command::new(&cell.rehang);
     // a group of its own: a Ctrl-C at the user's terminal ends the runner, and that ends the cell
     command.arg(LIVE_ARG).env_clear().process_group(0);
@@ -241,5 +241,5 @@ fn play(order: Order, cell: &Cell<'_>, on: &mut dyn FnMut(Moment)) -> Result<Rep
 
 /// What the hidden command `rehang __live` does: runs one cell, given on stdin, and writes its report to stdout.
 pub fn main() -> i32 {
-    crate::keeper::main()
+    crate::supervisor::main()
 }

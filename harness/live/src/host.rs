@@ -3,10 +3,10 @@
 //! Invariant: writing never blocks the watch. A host closes stdin behind a result, as a plain one does, unless the
 //! scenario's people are the ones who write there.
 
-use crate::keeper::Input;
 use crate::people::{self, Sight};
-use crate::plan::Order;
+use crate::plan::CellSpec;
 use crate::report::{Ask, Via};
+use crate::supervisor::Input;
 use crate::watch::Watch;
 use rehang_agents::Form;
 use rehang_scenario::{Does, Person, Sees, Via as By};
@@ -51,7 +51,7 @@ impl Host {
     /// # Errors
     /// A thread that writes to them cannot be started.
     pub fn new(
-        order: &Order,
+        order: &CellSpec,
         stdin: Option<OwnedFd>,
         master: Option<OwnedFd>,
         tell: mpsc::Sender<Input>,

@@ -5,7 +5,6 @@
 
 pub mod cell;
 mod host;
-mod keeper;
 mod novelty;
 mod pending;
 mod people;
@@ -15,6 +14,7 @@ mod record;
 pub mod report;
 pub mod sandbox;
 mod serve;
+mod supervisor;
 mod verdict;
 mod watch;
 

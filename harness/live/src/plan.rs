@@ -1,10 +1,10 @@
-//! From a scenario and a release to an order: what is put into the room, what is started, what the model says.
+//! From a scenario and a release to an order: what is put into the sandbox, what is started, what the model says.
 //!
 //! Invariant: an order is whole. The child process that runs it looks at no file, no variable and no clock to know
 //! what is meant.
 
 use crate::cell::{Cell, LiveError};
-use crate::sandbox::{BIN, CWD, HOME, Room, RoomFile};
+use crate::sandbox::{BIN, CWD, HOME, RoomFile, Sandbox};
 use rehang_agents::{Feature, Form, Installed, Recipe, Start, Words};
 use rehang_fakes::tool;
 use rehang_scenario::turns::{Bash, Turn};
@@ -26,10 +26,10 @@ const KEY: &str = "test-key";
 
 /// A cell, as the child process is told it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Order {
+pub struct CellSpec {
     /// The process that started it.
     pub parent: u32,
-    /// What happens; bash commands are replaced by those of the room.
+    /// What happens; bash commands are replaced by those of the sandbox.
     pub scenario: Scenario,
     /// How the release is run and read.
     pub recipe: Recipe,
@@ -43,8 +43,8 @@ pub struct Order {
     pub held: bool,
     /// The words in front of a server's address.
     pub listening: String,
-    /// The room.
-    pub room: Room,
+    /// The sandbox.
+    pub sandbox: Sandbox,
     /// So long after the first main model request the cell is over.
     pub deadline_ms: u64,
     /// Where the agent hangs it is kept, and its model with it, until stdin ends.
@@ -154,7 +154,7 @@ fn person_cannot(via: Via, does: &Does, form: Form, terminal: Terminal) -> Optio
 ///
 /// # Errors
 /// The release cannot play it.
-pub fn order(cell: &Cell<'_>) -> Result<Order, LiveError> {
+pub fn order(cell: &Cell<'_>) -> Result<CellSpec, LiveError> {
     let Cell { scenario, recipe, installed, terminal, .. } = *cell;
     if let Some(why) = cannot(scenario, recipe, terminal) {
         return Err(LiveError::Cannot(why));
@@ -164,21 +164,21 @@ pub fn order(cell: &Cell<'_>) -> Result<Order, LiveError> {
     let mut scenario = scenario.clone();
     let mut calls = Calls::default();
     calls.replace(&mut scenario.turns)?;
-    let mut room = Room { shown: Vec::new(), files: calls.files, argv: Vec::new(), env: Vec::new(), terminal };
+    let mut sandbox = Sandbox { shown: Vec::new(), files: calls.files, argv: Vec::new(), env: Vec::new(), terminal };
     let wish = if calls.asks { &recipe.ask } else { &recipe.allow };
     let words = words(cell, &wish.words);
     for (path, text) in &recipe.files {
-        room.files.push(RoomFile { path: words.fill(path).into(), text: words.fill(text), executable: false });
+        sandbox.files.push(RoomFile { path: words.fill(path).into(), text: words.fill(text), executable: false });
     }
-    room.env = env(&words, [&recipe.env, &wish.env, &start.env], own(&scenario, recipe).then_some(&scenario));
+    sandbox.env = env(&words, [&recipe.env, &wish.env, &start.env], own(&scenario, recipe).then_some(&scenario));
     let program: Vec<String> = installed.program.iter().map(|word| words.fill(word)).collect();
-    room.argv = argv(program, &start, &words, &wish.args, &scenario, recipe);
-    show_release(&mut room, installed)?;
-    room.shown.push((cell.fakes.clone(), Path::new(BIN).join("fake-tool")));
+    sandbox.argv = argv(program, &start, &words, &wish.args, &scenario, recipe);
+    show_release(&mut sandbox, installed)?;
+    sandbox.shown.push((cell.fakes.clone(), Path::new(BIN).join("fake-tool")));
     let client = scenario.agent.client().unwrap_or_default();
     let held = is_held(&scenario.agent, &scenario.args);
     let says = start.says.iter().map(|line| words.fill(line)).collect();
-    Ok(Order {
+    Ok(CellSpec {
         parent: std::process::id(),
         recipe: recipe.clone(),
         form,
@@ -186,7 +186,7 @@ pub fn order(cell: &Cell<'_>) -> Result<Order, LiveError> {
         says: if held { Vec::new() } else { says },
         held,
         listening: start.listening.clone().unwrap_or_else(|| "listening on".to_owned()),
-        room,
+        sandbox,
         deadline_ms: u64::try_from(cell.deadline.as_millis()).unwrap_or(u64::MAX),
         looked_at: false,
         scenario,
@@ -263,16 +263,16 @@ fn argv(
 }
 
 /// Shows the release, and what it needs of the machine beside its own programs.
-fn show_release(room: &mut Room, installed: &Installed) -> Result<(), LiveError> {
+fn show_release(sandbox: &mut Sandbox, installed: &Installed) -> Result<(), LiveError> {
     for path in std::iter::once(&installed.root).chain(&installed.needs) {
         if !path.starts_with("/usr") {
-            room.shown.push((path.canonicalize()?, path.clone()));
+            sandbox.shown.push((path.canonicalize()?, path.clone()));
         }
     }
     Ok(())
 }
 
-/// The bash calls of a scenario, as commands of the room.
+/// The bash calls of a scenario, as commands of the sandbox.
 #[derive(Debug, Default)]
 struct Calls {
     files: Vec<RoomFile>,

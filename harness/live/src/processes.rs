@@ -1,6 +1,6 @@
 //! The agent's processes, looked at once in a while from outside of their namespace.
 //!
-//! Invariant: looking changes nothing. The commands of the bash tool are known by their program, since the room has
+//! Invariant: looking changes nothing. The commands of the bash tool are known by their program, since the sandbox has
 //! them under a name of its own.
 
 use crate::report::{Process, Thread};
@@ -34,7 +34,7 @@ pub enum Command {
 }
 
 impl Look {
-    /// Looks; none where the room is gone.
+    /// Looks; none where the sandbox is gone.
     pub fn take(init: i32) -> Option<Look> {
         let snapshot = take(&[init], &Options::default()).ok()?;
         Some(Look { snapshot, init })
@@ -44,7 +44,7 @@ impl Look {
         self.snapshot.tree.values().filter(|process| process.pid != self.init && process.state != State::Zombie)
     }
 
-    /// The agent's own process, as the keeper numbers it: the first child of the room's first process.
+    /// The agent's own process, as the supervisor numbers it: the first child of the sandbox's first process.
     pub fn agent(&self) -> Option<i32> {
         self.agents().filter(|process| process.ppid == self.init).map(|process| process.pid).min()
     }

@@ -3,7 +3,7 @@
 //! Invariant: the words are those of the judge of the other stages, and the innermost cause is named.
 
 use crate::pending::Owed;
-use crate::plan::Order;
+use crate::plan::CellSpec;
 use crate::processes::Command;
 use crate::report::{Ask, Exit, Outcome};
 use crate::watch::Watch;
@@ -29,7 +29,7 @@ pub fn ended(watch: &Watch, exit: Exit, stopped: Option<&str>) -> Outcome {
 }
 
 /// What a hung agent is blocked on; `asks` are those that are known to be open.
-pub fn blocked_on(watch: &Watch, order: &Order, asks: &[Ask]) -> String {
+pub fn blocked_on(watch: &Watch, order: &CellSpec, asks: &[Ask]) -> String {
     let (now, _) = watch.looks();
     let (main, left) = now.map(|look| look.tools()).unwrap_or_default();
     if watch.exited.is_some() {
@@ -42,7 +42,7 @@ pub fn blocked_on(watch: &Watch, order: &Order, asks: &[Ask]) -> String {
     let writes = now.is_some_and(|look| look.is_writing());
     let word = match watch.pending.owed(&order.scenario.turns) {
         _ if writes => "pipe",
-        Owed::Nothing => match order.room.terminal {
+        Owed::Nothing => match order.sandbox.terminal {
             Terminal::Pipe if order.form == Form::Run => "stdin",
             Terminal::Tty => "tty",
             _ => "start",
@@ -77,7 +77,7 @@ fn results(calls: &[Turn], main: &[Command], left: &[Command], called: bool) -> 
 }
 
 /// The asks that follow from what the model called and was never told: an agent without a wire shows no others.
-pub fn asks(watch: &Watch, order: &Order) -> Vec<Ask> {
+pub fn asks(watch: &Watch, order: &CellSpec) -> Vec<Ask> {
     let Owed::Results(calls) = watch.pending.owed(&order.scenario.turns) else { return Vec::new() };
     let ask = |kind: &str, about: String| Ask {
         kind: kind.to_owned(),

@@ -7,7 +7,7 @@
 
 use crate::novelty::{Novelty, without_controls};
 use crate::pending::{Owed, Pending};
-use crate::plan::Order;
+use crate::plan::CellSpec;
 use crate::processes::{Command, Look};
 use crate::record::{Lines, Record};
 use crate::report::{Exit, Via};
@@ -64,7 +64,7 @@ pub struct Watch {
 
 /// What the watch says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Says {
+pub enum Decision {
     /// It goes on.
     Wait,
     /// The agent is over, and all that it said is here.
@@ -88,10 +88,10 @@ pub enum Stream {
 
 impl Watch {
     /// Begins now.
-    pub fn new(order: &Order) -> Watch {
+    pub fn new(order: &CellSpec) -> Watch {
         let now = Instant::now();
-        let tty = order.room.terminal == Terminal::Tty;
-        let has_screen = matches!(order.room.terminal, Terminal::Tty | Terminal::CttyNull);
+        let tty = order.sandbox.terminal == Terminal::Tty;
+        let has_screen = matches!(order.sandbox.terminal, Terminal::Tty | Terminal::CttyNull);
         Watch {
             ledger: Ledger::default(),
             pending: Pending::default(),
@@ -108,7 +108,7 @@ impl Watch {
             last_progress: None,
             novelty: Novelty::default(),
             lines: Default::default(),
-            open: [!tty && order.room.terminal != Terminal::StdoutStopped, !tty, has_screen],
+            open: [!tty && order.sandbox.terminal != Terminal::StdoutStopped, !tty, has_screen],
             spawns: BTreeMap::new(),
             commands: BTreeSet::new(),
             looks: VecDeque::new(),
@@ -185,7 +185,7 @@ impl Watch {
     }
 
     /// Takes bytes of a stream; none is its end. Gives the lines of stdout that are whole now.
-    pub fn output(&mut self, stream: Stream, bytes: Option<&[u8]>, order: &Order) -> Vec<String> {
+    pub fn output(&mut self, stream: Stream, bytes: Option<&[u8]>, order: &CellSpec) -> Vec<String> {
         let at = stream as usize;
         let lines = match bytes {
             Some(bytes) => self.lines[at].take(bytes),
@@ -207,7 +207,7 @@ impl Watch {
     }
 
     /// Takes a line that the agent said.
-    pub fn line(&mut self, via: Via, text: &str, order: &Order) {
+    pub fn line(&mut self, via: Via, text: &str, order: &CellSpec) {
         if text.trim().is_empty() {
             return;
         }
@@ -288,22 +288,22 @@ impl Watch {
     }
 
     /// What it comes to now.
-    pub fn says(&self, order: &Order) -> Says {
+    pub fn says(&self, order: &CellSpec) -> Decision {
         let now = Instant::now();
         if self.exited.is_some() && self.is_silent() {
-            return Says::Over;
+            return Decision::Over;
         }
         let up = match self.first_main {
             Some(first) => now >= first + self.deadline,
             None => now >= self.began + STARTUP_MAX.max(self.deadline),
         };
         if up {
-            return Says::Deadline;
+            return Decision::Deadline;
         }
         let quiet = now.duration_since(self.last_move);
         match self.patience(order) {
-            Some(patience) if quiet >= patience && self.is_still(now) => Says::Observed(patience),
-            _ => Says::Wait,
+            Some(patience) if quiet >= patience && self.is_still(now) => Decision::Observed(patience),
+            _ => Decision::Wait,
         }
     }
 
@@ -316,7 +316,7 @@ impl Watch {
     }
 
     /// How long nothing may move; none where only the deadline decides.
-    fn patience(&self, order: &Order) -> Option<Duration> {
+    fn patience(&self, order: &CellSpec) -> Option<Duration> {
         if self.exited.is_some() {
             return Some(self.window);
         }
@@ -354,7 +354,7 @@ fn told_all(settled: Instant, heard: Instant, looked: Option<bool>, now: Instant
 }
 
 /// What a line of the agent's output means.
-fn sign(text: &str, order: &Order) -> Option<Means> {
+fn sign(text: &str, order: &CellSpec) -> Option<Means> {
     let json: Option<Value> = text.starts_with('{').then(|| serde_json::from_str(text).ok()).flatten();
     order
         .recipe

@@ -1,4 +1,4 @@
-//! Whole cells: a small agent of our own in its room, with the model server, the watch and the verdict.
+//! Whole cells: a small agent of our own in its sandbox, with the model server, the watch and the verdict.
 //!
 //! Windows and deadlines are data of the cells; nothing here asserts how long anything took. This very program is the
 //! runner, the cell's child process and the fakes' binary, by how it is started.
@@ -218,7 +218,7 @@ fn killed_runner() -> Result<(), Failed> {
     }
     // SAFETY: takes no pointer.
     unsafe { libc::alarm(0) };
-    is("the keeper and the room's first process ended", &(ended >= 2), &true)?;
+    is("the supervisor and the sandbox's first process ended", &(ended >= 2), &true)?;
     is("mounts", &std::fs::read_to_string("/proc/self/mountinfo")?, &mounts)
 }
 

@@ -82,7 +82,7 @@ pub struct Upstream {
     /// folders: the form in which a fake is held to a release.
     #[arg(long, value_name = "DIR")]
     pub record: Option<PathBuf>,
-    /// Where a release hangs, `rehang why` looks at it from outside of its room, once a run; the rows have what it says.
+    /// Where a release hangs, `rehang why` looks at it from outside of its sandbox, once a run; the rows have what it says.
     #[arg(long)]
     pub why: bool,
     /// A hang makes the exit code 3.

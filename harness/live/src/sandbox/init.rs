@@ -1,10 +1,10 @@
-//! The room's first process, and how it becomes an agent.
+//! The sandbox's first process, and how it becomes an agent.
 //!
-//! Invariants: it dies with the keeper, and the kernel ends all others of the room with it; it has nothing of the
+//! Invariants: it dies with the supervisor, and the kernel ends all others of the sandbox with it; it has nothing of the
 //! user's in its environment, its memory or its descriptors that an agent could read.
 
 use super::namespaces::fork_first;
-use super::{AGENT_ID, CWD, Room, SandboxError, root, step};
+use super::{AGENT_ID, CWD, Sandbox, SandboxError, root, step};
 use crate::report::Exit;
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open};
@@ -29,16 +29,16 @@ static SCREEN: libc::winsize = libc::winsize { ws_row: 40, ws_col: 120, ws_xpixe
 pub enum Said {
     /// The agent runs.
     Started,
-    /// The room could not be made, or the agent not be started.
+    /// The sandbox could not be made, or the agent not be started.
     Failed(String),
     /// The agent's own process is over.
     Exited(Exit),
 }
 
-/// A room with a running agent, as the keeper holds it.
+/// A sandbox with a running agent, as the supervisor holds it.
 #[derive(Debug)]
 pub struct Started {
-    /// The room's first process, as the keeper sees it.
+    /// The sandbox's first process, as the supervisor sees it.
     pub init: Pid,
     /// What the first process says.
     pub said: BufReader<UnixStream>,
@@ -52,19 +52,19 @@ pub struct Started {
     pub stderr: Option<OwnedFd>,
 }
 
-/// Makes the room and starts the agent in it. The caller is in the namespaces of [`super::enter`] and has one thread.
+/// Makes the sandbox and starts the agent in it. The caller is in the namespaces of [`super::enter`] and has one thread.
 ///
 /// # Errors
-/// The step that failed, in the room as well.
-pub fn start(room: &Room) -> Result<Started, SandboxError> {
+/// The step that failed, in the sandbox as well.
+pub fn start(sandbox: &Sandbox) -> Result<Started, SandboxError> {
     let (ours, theirs) = step("a socket", UnixStream::pair())?;
-    let mut streams = Streams::open(room.terminal)?;
+    let mut streams = Streams::open(sandbox.terminal)?;
     let kept = streams.ours.take();
     // SAFETY: this process has one thread.
-    match step("the room's first process", unsafe { fork_first() })? {
+    match step("the sandbox's first process", unsafe { fork_first() })? {
         ForkResult::Child => {
             drop((ours, kept));
-            first(room, streams, theirs)
+            first(sandbox, streams, theirs)
         }
         ForkResult::Parent { child } => {
             drop((theirs, streams));
@@ -84,11 +84,11 @@ pub fn start(room: &Room) -> Result<Started, SandboxError> {
     }
 }
 
-/// The keeper's ends of the agent's streams.
+/// The supervisor's ends of the agent's streams.
 #[derive(Debug, Default)]
 struct Ours([Option<OwnedFd>; 3]);
 
-/// The agent's ends of its streams; the terminal is opened in the room.
+/// The agent's ends of its streams; the terminal is opened in the sandbox.
 #[derive(Debug)]
 struct Streams {
     terminal: Terminal,
@@ -126,7 +126,7 @@ impl Streams {
     }
 }
 
-/// A terminal as the room has it.
+/// A terminal as the sandbox has it.
 struct Pty {
     master: OwnedFd,
     slave: OwnedFd,
@@ -142,8 +142,8 @@ fn first_word(socket: &UnixStream) -> Result<(Said, Option<OwnedFd>), SandboxErr
         let mut parts = [IoSliceMut::new(&mut byte)];
         let flags = MsgFlags::MSG_CMSG_CLOEXEC;
         let message =
-            step("hearing of the room", recvmsg::<()>(socket.as_raw_fd(), &mut parts, Some(&mut space), flags))?;
-        for control in step("hearing of the room", message.cmsgs())? {
+            step("hearing of the sandbox", recvmsg::<()>(socket.as_raw_fd(), &mut parts, Some(&mut space), flags))?;
+        for control in step("hearing of the sandbox", message.cmsgs())? {
             if let ControlMessageOwned::ScmRights(fds) = control {
                 // SAFETY: the kernel has just made these descriptors for us.
                 master = fds.first().map(|&fd| unsafe { OwnedFd::from_raw_fd(fd) });
@@ -155,22 +155,22 @@ fn first_word(socket: &UnixStream) -> Result<(Said, Option<OwnedFd>), SandboxErr
         line.extend(byte);
     }
     let said = serde_json::from_slice(&line);
-    Ok((said.unwrap_or_else(|_| Said::Failed("the room's first process ended".to_owned())), master))
+    Ok((said.unwrap_or_else(|_| Said::Failed("the sandbox's first process ended".to_owned())), master))
 }
 
 /// Bytes of the first word at most.
 const WORD_MAX: usize = 65_536;
 
-fn first(room: &Room, streams: Streams, mut socket: UnixStream) -> ! {
+fn first(sandbox: &Sandbox, streams: Streams, mut socket: UnixStream) -> ! {
     let result = (|| {
-        // A keeper that ended before this shows as a closed socket below: from inside of a PID namespace its number
+        // A supervisor that ended before this shows as a closed socket below: from inside of a PID namespace its number
         // cannot be asked for.
-        step("dying with the keeper", nix::sys::prctl::set_pdeathsig(Signal::SIGKILL))?;
+        step("dying with the supervisor", nix::sys::prctl::set_pdeathsig(Signal::SIGKILL))?;
         step("hiding from the agent", nix::sys::prctl::set_dumpable(false))?;
-        root::make(room)?;
+        root::make(sandbox)?;
         detach_own_streams()?;
         let pty = open_pty(streams.terminal)?;
-        let agent = fork_agent(room, &streams, pty.as_ref())?;
+        let agent = fork_agent(sandbox, &streams, pty.as_ref())?;
         Ok::<_, SandboxError>((agent, pty))
     })();
     let (agent, pty) = match result {
@@ -198,7 +198,7 @@ fn first(room: &Room, streams: Streams, mut socket: UnixStream) -> ! {
                 let _ = socket.write_all(&line);
             }
             Ok(_) | Err(Errno::EINTR) => {}
-            // nobody is left; the keeper ends this process
+            // nobody is left; the supervisor ends this process
             Err(_) => nix::unistd::pause(),
         }
     }
@@ -214,7 +214,7 @@ fn say(socket: &UnixStream, said: &Said, fd: Option<&OwnedFd>) -> nix::Result<us
     sendmsg::<()>(socket.as_raw_fd(), &parts, control, MsgFlags::MSG_NOSIGNAL, None)
 }
 
-/// The streams that came from the keeper: its report and its errors are not the room's.
+/// The streams that came from the supervisor: its report and its errors are not the sandbox's.
 fn detach_own_streams() -> Result<(), SandboxError> {
     let null = step("/dev/null", open("/dev/null", OFlag::O_RDWR | OFlag::O_CLOEXEC, Mode::empty()))?;
     step("detaching", dup2_stdin(&null).and_then(|()| dup2_stdout(&null)).and_then(|()| dup2_stderr(&null)))
@@ -245,10 +245,10 @@ fn open_pty(terminal: Terminal) -> Result<Option<Pty>, SandboxError> {
     }
 }
 
-fn fork_agent(room: &Room, streams: &Streams, pty: Option<&Pty>) -> Result<Pid, SandboxError> {
+fn fork_agent(sandbox: &Sandbox, streams: &Streams, pty: Option<&Pty>) -> Result<Pid, SandboxError> {
     let words = |list: &[String]| list.iter().map(|word| CString::new(word.as_str())).collect::<Result<Vec<_>, _>>();
-    let argv = words(&room.argv).map_err(|_| SandboxError::Start("a NUL in its arguments".to_owned()))?;
-    let env: Vec<String> = room.env.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let argv = words(&sandbox.argv).map_err(|_| SandboxError::Start("a NUL in its arguments".to_owned()))?;
+    let env: Vec<String> = sandbox.env.iter().map(|(key, value)| format!("{key}={value}")).collect();
     let env = words(&env).map_err(|_| SandboxError::Start("a NUL in its environment".to_owned()))?;
     let (mut failure, tell) = step("a pipe", std::io::pipe())?;
     // SAFETY: this process has one thread.

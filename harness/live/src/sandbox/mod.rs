@@ -1,10 +1,10 @@
-//! The room that an agent runs in: namespaces of its own, loopback alone, and of the machine's files only what it needs.
+//! The sandbox that an agent runs in: namespaces of its own, loopback alone, and of the machine's files only what it needs.
 //!
-//! Invariants: nothing of the room is ever on a disk or outside of its mount namespace, so that nothing is left when
+//! Invariants: nothing of the sandbox is ever on a disk or outside of its mount namespace, so that nothing is left when
 //! its first process is gone; the agent has no capability, cannot gain one, and runs as a user who owns nothing.
 //!
-//! Three processes: the keeper (`rehang __live`), which makes the namespaces and stays outside of the mount and PID
-//! namespaces; the room's first process ([`init`]), which dies with the keeper and takes all others with it; the agent.
+//! Three processes: the supervisor (`rehang __live`), which makes the namespaces and stays outside of the mount and PID
+//! namespaces; the sandbox's first process ([`init`]), which dies with the supervisor and takes all others with it; the agent.
 
 #[cfg(target_os = "linux")]
 mod init;
@@ -23,22 +23,22 @@ use rehang_scenario::Terminal;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// The agent's home in the room.
+/// The agent's home in the sandbox.
 pub const HOME: &str = "/home/agent";
 /// The folder that the agent starts in.
 pub const CWD: &str = "/home/agent/project";
-/// The commands that the room has besides those of `/usr`.
+/// The commands that the sandbox has besides those of `/usr`.
 pub const BIN: &str = "/opt/rehang/bin";
-/// The agent's user and group in the room.
+/// The agent's user and group in the sandbox.
 pub const AGENT_ID: u32 = 1_000;
 /// Outside, where root starts it: `nobody` and `nogroup`, who own nothing.
 pub const NOBODY_ID: u32 = 65_534;
-/// All that the room's own files may take, in bytes.
-pub const ROOM_MAX_BYTES: u64 = 2 << 30;
+/// All that the sandbox's own files may take, in bytes.
+pub const SANDBOX_MAX_BYTES: u64 = 2 << 30;
 
-/// What an agent's room holds, and what runs in it.
+/// What an agent's sandbox holds, and what runs in it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Room {
+pub struct Sandbox {
     /// Folders and files of this machine that are shown read-only: where they lie, and where they are shown.
     pub shown: Vec<(PathBuf, PathBuf)>,
     /// Files that are made in it.
@@ -51,10 +51,10 @@ pub struct Room {
     pub terminal: Terminal,
 }
 
-/// A file of the room.
+/// A file of the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoomFile {
-    /// Where: an absolute path in the room.
+    /// Where: an absolute path in the sandbox.
     pub path: PathBuf,
     /// What it holds.
     pub text: String,
@@ -62,7 +62,7 @@ pub struct RoomFile {
     pub executable: bool,
 }
 
-/// Why there is no room.
+/// Why there is no sandbox.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     /// The kernel refuses namespaces.
@@ -75,7 +75,7 @@ pub enum SandboxError {
         /// What helps.
         remedy: &'static str,
     },
-    /// A step of making the room.
+    /// A step of making the sandbox.
     #[error("sandbox: {what}: {}", machine::start(error))]
     Step {
         /// What was tried.

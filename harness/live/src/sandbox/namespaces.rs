@@ -1,4 +1,4 @@
-//! The keeper's namespaces: user, network, IPC and host name; and the room's PID namespace.
+//! The supervisor's namespaces: user, network, IPC and host name; and the sandbox's PID namespace.
 //!
 //! Invariant: whoever starts it, root or not, the agent's side is the same: user 1000 without a capability, on a
 //! network that has loopback alone.
@@ -49,7 +49,7 @@ pub fn enter() -> Result<(), SandboxError> {
     loopback_up()
 }
 
-/// Forks the first process of a new PID namespace. A keeper that unshared it instead could start no thread any more.
+/// Forks the first process of a new PID namespace. A supervisor that unshared it instead could start no thread any more.
 ///
 /// # Errors
 /// The kernel's.

@@ -1,9 +1,9 @@
-//! The room's files: a root of its own on a tmpfs, with what it needs of the machine bound in read-only.
+//! The sandbox's files: a root of its own on a tmpfs, with what it needs of the machine bound in read-only.
 //!
-//! Invariant: behind [`make`] nothing of the machine's own tree can be reached but what is in `Room::shown`, the
+//! Invariant: behind [`make`] nothing of the machine's own tree can be reached but what is in `Sandbox::shown`, the
 //! machine's programs and libraries, and a handful of devices; all of it read-only.
 
-use super::{AGENT_ID, BIN, CWD, HOME, ROOM_MAX_BYTES, Room, SandboxError, step};
+use super::{AGENT_ID, BIN, CWD, HOME, SANDBOX_MAX_BYTES, Sandbox, SandboxError, step};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
@@ -22,23 +22,23 @@ const ETC_SHOWN: [&str; 7] = [
     "/etc/ca-certificates",
     "/etc/localtime",
 ];
-/// Where the agent may write; all of it is gone with the room.
+/// Where the agent may write; all of it is gone with the sandbox.
 const WRITABLE: [&str; 5] = [HOME, "/tmp", "/var/tmp", "/dev/shm", "/run"];
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 /// Where the new root is mounted while it is made: in a mount namespace that nobody else sees.
 const MOUNT_POINTS: [&str; 5] = ["/mnt", "/media", "/srv", "/opt", "/sys"];
 
-/// Makes the room and goes into it. The caller is the first process of its PID namespace.
+/// Makes the sandbox and goes into it. The caller is the first process of its PID namespace.
 ///
 /// # Errors
 /// The step that failed.
-pub fn make(room: &Room) -> Result<(), SandboxError> {
+pub fn make(sandbox: &Sandbox) -> Result<(), SandboxError> {
     step("a mount namespace", nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNS))?;
     let none: Option<&str> = None;
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
     step("making mounts private", mount(none, "/", none, private, none))?;
-    let root = mount_point(room)?;
-    let options = format!("mode=755,size={ROOM_MAX_BYTES},nr_inodes=200k");
+    let root = mount_point(sandbox)?;
+    let options = format!("mode=755,size={SANDBOX_MAX_BYTES},nr_inodes=200k");
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     step("a tmpfs", mount(Some("tmpfs"), &root, Some("tmpfs"), flags, Some(options.as_str())))?;
     folders(&root)?;
@@ -50,11 +50,14 @@ pub fn make(room: &Room) -> Result<(), SandboxError> {
     }
     etc(&root)?;
     devices(&root)?;
-    for (from, at) in &room.shown {
+    for (from, at) in &sandbox.shown {
         show(&root, from, at)?;
     }
-    step("the room's /proc", mount(Some("proc"), &root.join("proc"), Some("proc"), flags | MsFlags::MS_NOEXEC, none))?;
-    for file in &room.files {
+    step(
+        "the sandbox's /proc",
+        mount(Some("proc"), &root.join("proc"), Some("proc"), flags | MsFlags::MS_NOEXEC, none),
+    )?;
+    for file in &sandbox.files {
         put(&root, &file.path, file.text.as_bytes(), if file.executable { 0o755 } else { 0o644 })?;
     }
     for path in WRITABLE {
@@ -62,19 +65,19 @@ pub fn make(room: &Room) -> Result<(), SandboxError> {
         let bind = MsFlags::MS_BIND | MsFlags::MS_REC;
         step(format!("opening {path}"), mount(Some(&at), &at, none, bind, none))?;
     }
-    step("closing the room's root", restrict(&root, false))?;
-    step("entering the room", std::env::set_current_dir(&root))?;
+    step("closing the sandbox's root", restrict(&root, false))?;
+    step("entering the sandbox", std::env::set_current_dir(&root))?;
     step("changing the root", nix::unistd::pivot_root(".", "."))?;
     step("letting go of the old root", umount2(".", MntFlags::MNT_DETACH))?;
-    step("entering the room", std::env::set_current_dir("/"))
+    step("entering the sandbox", std::env::set_current_dir("/"))
 }
 
 /// A folder that is there anyway and hides nothing that is to be shown.
-fn mount_point(room: &Room) -> Result<PathBuf, SandboxError> {
-    let free = |point: &&Path| point.is_dir() && !room.shown.iter().any(|(from, _)| from.starts_with(point));
+fn mount_point(sandbox: &Sandbox) -> Result<PathBuf, SandboxError> {
+    let free = |point: &&Path| point.is_dir() && !sandbox.shown.iter().any(|(from, _)| from.starts_with(point));
     let none = || std::io::Error::from(std::io::ErrorKind::NotFound);
     let point = MOUNT_POINTS.iter().map(Path::new).find(free).ok_or_else(none);
-    step("a place to mount the room at", point).map(Path::to_owned)
+    step("a place to mount the sandbox at", point).map(Path::to_owned)
 }
 
 fn folders(root: &Path) -> Result<(), SandboxError> {
@@ -192,7 +195,7 @@ fn restrict(at: &Path, recursive: bool) -> std::io::Result<()> {
     if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
-/// Writes a file of the room, which is the agent's.
+/// Writes a file of the sandbox, which is the agent's.
 fn put(root: &Path, path: &Path, bytes: &[u8], mode: u32) -> Result<(), SandboxError> {
     let at = under(root, path);
     let what = || format!("writing {}", path.display());

@@ -4,9 +4,9 @@
 
 use super::Wire;
 use super::http::{Events, get, post};
-use crate::keeper::Input;
 use crate::plan::{PROMPT, PROXY_PORT};
 use crate::report::{Outcome, Via};
+use crate::supervisor::Input;
 use rehang_scenario::{Client, EventDoes, Fault};
 use serde_json::{Value, json};
 use std::time::Duration;

@@ -8,11 +8,11 @@ mod http;
 mod proxy;
 mod someone;
 
-use crate::keeper::Input;
 use crate::people::Sight;
-use crate::plan::{Order, PROXY_PORT};
+use crate::plan::{CellSpec, PROXY_PORT};
 use crate::report::Via;
 use crate::sandbox::{SandboxError, step};
+use crate::supervisor::Input;
 use serde_json::Value;
 use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
@@ -30,7 +30,7 @@ pub struct Clients {
 /// What every client knows.
 #[derive(Debug, Clone)]
 pub(crate) struct Wire {
-    pub order: Arc<Order>,
+    pub order: Arc<CellSpec>,
     pub tell: mpsc::Sender<Input>,
     /// The session, once it is made.
     pub session: watch::Sender<String>,
@@ -41,11 +41,11 @@ pub(crate) struct Wire {
 }
 
 impl Clients {
-    /// Starts them, in the keeper's network.
+    /// Starts them, in the supervisor's network.
     ///
     /// # Errors
     /// The proxy's port.
-    pub async fn start(order: &Order, tell: &mpsc::Sender<Input>) -> Result<Clients, SandboxError> {
+    pub async fn start(order: &CellSpec, tell: &mpsc::Sender<Input>) -> Result<Clients, SandboxError> {
         let listener = tokio::net::TcpListener::bind(("127.0.0.1", PROXY_PORT)).await;
         let listener = step("the proxy's port", listener)?;
         let (port, listening) = watch::channel(0);

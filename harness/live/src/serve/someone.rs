@@ -4,10 +4,10 @@
 
 use super::http::get;
 use super::{Wire, asked};
-use crate::keeper::Input;
 use crate::people::{self, Sight};
 use crate::plan::PROXY_PORT;
 use crate::report::Via;
+use crate::supervisor::Input;
 use rehang_scenario::{Does, Malformed, Person, Sees};
 use serde_json::{Value, json};
 use std::time::Duration;

@@ -1,17 +1,17 @@
 //! The child process of a cell: it makes the namespaces, holds the model server and all clients in them, watches the
 //! agent, and says what came of it.
 //!
-//! Invariant: it ends with whoever started it, and the room ends with it. When its answer is out, nothing is left.
+//! Invariant: it ends with whoever started it, and the sandbox ends with it. When its answer is out, nothing is left.
 
 use crate::host::Host;
 use crate::novelty::without_controls;
-use crate::plan::{MODEL_PORT, Order};
+use crate::plan::{CellSpec, MODEL_PORT};
 use crate::processes::Look;
 use crate::report::{Ask, Evidence, Exit, Outcome, Report, Requests, Via};
 use crate::sandbox::{self, Said, SandboxError, Started};
 use crate::serve::Clients;
 use crate::verdict;
-use crate::watch::{Says, Stream, Watch};
+use crate::watch::{Decision, Stream, Watch};
 use rehang_agents::Form;
 use rehang_model_server::Script;
 use rehang_scenario::{Fault, ProcessDoes, Terminal};
@@ -55,7 +55,7 @@ pub enum Input {
     Output(Stream, Option<Vec<u8>>),
     /// The agent's process ended.
     Exited(Exit),
-    /// The room is gone.
+    /// The sandbox is gone.
     Gone,
     /// A client's wire.
     Client(Via, String),
@@ -75,7 +75,7 @@ pub enum Input {
 pub fn main() -> i32 {
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line);
-    let order: Order =
+    let order: CellSpec =
         match read.map_err(|e| e.to_string()).and_then(|_| serde_json::from_str(&line).map_err(|e| e.to_string())) {
             Ok(order) => order,
             Err(error) => {
@@ -99,7 +99,7 @@ fn say(answer: &Answer) -> std::io::Result<()> {
     out.flush()
 }
 
-fn keep(order: &Order) -> Result<Report, SandboxError> {
+fn keep(order: &CellSpec) -> Result<Report, SandboxError> {
     sandbox::die_with_parent(order.parent)?;
     sandbox::enter()?;
     // new namespaces are new credentials, and some kernels clear it with those
@@ -107,14 +107,14 @@ fn keep(order: &Order) -> Result<Report, SandboxError> {
     let links = sandbox::step("reading links", sandbox::links())?;
     let model = sandbox::step("the model's port", std::net::TcpListener::bind(("127.0.0.1", MODEL_PORT)))?;
     sandbox::step("the model's port", model.set_nonblocking(true))?;
-    let started = sandbox::start(&order.room)?;
+    let started = sandbox::start(&order.sandbox)?;
     let _ = say(&Answer::Started);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = sandbox::step("a runtime", runtime)?;
     let init = started.init;
     let local = tokio::task::LocalSet::new();
     let result = runtime.block_on(local.run_until(watch(order, model, started, links)));
-    // its end is the end of all in the room, and the kernel lets it go last
+    // its end is the end of all in the sandbox, and the kernel lets it go last
     let _ = nix::sys::signal::kill(init, nix::sys::signal::Signal::SIGKILL);
     let _ = nix::sys::wait::waitpid(init, None);
     drop(local);
@@ -123,7 +123,7 @@ fn keep(order: &Order) -> Result<Report, SandboxError> {
 }
 
 async fn watch(
-    order: &Order,
+    order: &CellSpec,
     model: std::net::TcpListener,
     mut started: Started,
     links: Vec<String>,
@@ -178,7 +178,7 @@ async fn watch(
                     watch.progress("the agent's exit");
                     host.agent_is_over();
                 }
-                Input::Gone => break Says::Over,
+                Input::Gone => break Decision::Over,
                 Input::Client(via, text) => watch.client(via, &text),
                 Input::Asked(ask) => asks.push(ask),
                 Input::Closed(id) => asks.retain(|ask| ask.id != id),
@@ -196,10 +196,10 @@ async fn watch(
         }
         // What a server tells behind its last answer belongs to the record.
         match settled.as_ref().map(|settled| watch.has_told_all(settled.at)) {
-            Some(true) => break Says::Over,
+            Some(true) => break Decision::Over,
             Some(false) => {}
             None => match watch.says(order) {
-                Says::Wait => {}
+                Decision::Wait => {}
                 says => break says,
             },
         }
@@ -209,7 +209,7 @@ async fn watch(
         watch.look(look);
     }
     asks.extend(host.asks());
-    let hangs = matches!(says, Says::Observed(_) | Says::Deadline);
+    let hangs = matches!(says, Decision::Observed(_) | Decision::Deadline);
     if let Some(agent) = watch.looks().0.and_then(Look::agent).filter(|_| order.looked_at && hangs) {
         let _ = say(&Answer::Hangs(agent));
         // the model server and all clients live on meanwhile
@@ -229,7 +229,7 @@ struct Settled {
 
 /// How a cell came to its end.
 struct End {
-    says: Says,
+    says: Decision,
     settled: Option<Settled>,
     stopped: Option<&'static str>,
     asks: Vec<Ask>,
@@ -237,7 +237,7 @@ struct End {
     links: Vec<String>,
 }
 
-fn report(order: &Order, watch: Watch, end: End) -> Report {
+fn report(order: &CellSpec, watch: Watch, end: End) -> Report {
     let mut asks = end.asks;
     let hung = |asks: &mut Vec<Ask>| {
         if asks.is_empty() {
@@ -248,15 +248,17 @@ fn report(order: &Order, watch: Watch, end: End) -> Report {
     let settled_ms = end.settled.as_ref().map(|settled| settled.ms);
     let (outcome, evidence) = match (end.says, &watch.exited, end.settled) {
         (.., Some(settled)) => (settled.outcome, Evidence::Settled),
-        (Says::Over | Says::Wait, Some((exit, _)), _) => (verdict::ended(&watch, *exit, end.stopped), Evidence::Exited),
-        (Says::Over | Says::Wait, None, _) => {
-            (Outcome::Failed { reason: "its room ended".to_owned() }, Evidence::Exited)
+        (Decision::Over | Decision::Wait, Some((exit, _)), _) => {
+            (verdict::ended(&watch, *exit, end.stopped), Evidence::Exited)
         }
-        (Says::Observed(window), ..) => {
+        (Decision::Over | Decision::Wait, None, _) => {
+            (Outcome::Failed { reason: "its sandbox ended".to_owned() }, Evidence::Exited)
+        }
+        (Decision::Observed(window), ..) => {
             let window_ms = u64::try_from(window.as_millis()).unwrap_or(u64::MAX);
             (hung(&mut asks), Evidence::Observed { window_ms })
         }
-        (Says::Deadline, ..) => (hung(&mut asks), Evidence::Deadline { deadline_ms: order.deadline_ms }),
+        (Decision::Deadline, ..) => (hung(&mut asks), Evidence::Deadline { deadline_ms: order.deadline_ms }),
     };
     let mut problems = end.problems;
     if let Err(never) = watch.ledger.reached()
@@ -295,8 +297,8 @@ fn report(order: &Order, watch: Watch, end: End) -> Report {
 }
 
 /// Threads that read what the agent says: the runtime stays free for the wires.
-fn read_streams(order: &Order, started: &mut Started, tell: &mpsc::Sender<Input>) -> std::io::Result<()> {
-    let pace = match order.room.terminal {
+fn read_streams(order: &CellSpec, started: &mut Started, tell: &mpsc::Sender<Input>) -> std::io::Result<()> {
+    let pace = match order.sandbox.terminal {
         Terminal::StdoutStopped => None,
         Terminal::StdoutSlow => Some(SLOW_BYTES),
         _ => Some(READ_BYTES),
@@ -346,7 +348,7 @@ fn read(fd: &OwnedFd, stream: Stream, bytes: usize, tell: &mpsc::Sender<Input>) 
 }
 
 /// The scenario's faults of the agent's process, by the time when they happen on the cell's clock.
-fn process_faults(order: &Order) -> Vec<(u64, ProcessDoes)> {
+fn process_faults(order: &CellSpec) -> Vec<(u64, ProcessDoes)> {
     let of = |fault: &Fault| match fault {
         Fault::Process(fault) if fault.role == "agent" => Some((fault.at.as_ms(), fault.does)),
         _ => None,

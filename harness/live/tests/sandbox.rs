@@ -1,22 +1,22 @@
-//! The room: an agent that tries to get at the user finds nothing, whoever started it.
+//! The sandbox: an agent that tries to get at the user finds nothing, whoever started it.
 //!
-//! Each trial starts this very program again as the keeper of a room, since a process enters its namespaces for good.
+//! Each trial starts this very program again as the supervisor of a sandbox, since a process enters its namespaces for good.
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use rehang_live::sandbox::{self, BIN, CWD, HOME, Room, RoomFile};
+use rehang_live::sandbox::{self, BIN, CWD, HOME, RoomFile, Sandbox};
 use rehang_scenario::Terminal;
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// What makes this program a keeper.
-const KEEPER: &str = "__room";
+/// What makes this program a supervisor.
+const SUPERVISOR: &str = "__sandbox";
 
 fn main() -> std::process::ExitCode {
-    if std::env::args().nth(1).as_deref() == Some(KEEPER) {
-        return keeper();
+    if std::env::args().nth(1).as_deref() == Some(SUPERVISOR) {
+        return supervisor();
     }
-    // what a killed keeper leaves becomes this process's child
+    // what a killed supervisor leaves becomes this process's child
     if let Err(error) = nix::sys::prctl::set_child_subreaper(true) {
         eprintln!("{error}");
         return 2.into();
@@ -34,12 +34,12 @@ fn main() -> std::process::ExitCode {
         add("an agent has no capability and gains none", capabilities);
         add("an agent writes nothing that stays", writes);
         add("a terminal is the agent's own", terminal);
-        add("the room ends with its keeper", keeper_dies);
+        add("the sandbox ends with its supervisor", supervisor_dies);
     }
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// Who starts the room.
+/// Who starts the sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Who {
     /// Whoever runs the tests.
@@ -48,15 +48,15 @@ enum Who {
     Nobody,
 }
 
-/// Plays the keeper: the room comes on stdin, what the agent prints goes to stdout.
-fn keeper() -> std::process::ExitCode {
+/// Plays the supervisor: the sandbox comes on stdin, what the agent prints goes to stdout.
+fn supervisor() -> std::process::ExitCode {
     let mut json = String::new();
     let read = std::io::stdin().read_to_string(&mut json);
-    let room: Room = match read.ok().and_then(|_| serde_json::from_str(&json).ok()) {
-        Some(room) => room,
+    let sandbox: Sandbox = match read.ok().and_then(|_| serde_json::from_str(&json).ok()) {
+        Some(sandbox) => sandbox,
         None => return 2.into(),
     };
-    let started = sandbox::enter().and_then(|()| sandbox::start(&room));
+    let started = sandbox::enter().and_then(|()| sandbox::start(&sandbox));
     let mut started = match started {
         Ok(started) => started,
         Err(error) => {
@@ -77,9 +77,9 @@ fn keeper() -> std::process::ExitCode {
     0.into()
 }
 
-fn room(script: &str, terminal: Terminal) -> Room {
+fn sandbox(script: &str, terminal: Terminal) -> Sandbox {
     let file = RoomFile { path: PathBuf::from(BIN).join("agent.sh"), text: script.to_owned(), executable: true };
-    Room {
+    Sandbox {
         shown: Vec::new(),
         files: vec![file],
         argv: vec!["/bin/sh".to_owned(), format!("{BIN}/agent.sh")],
@@ -88,8 +88,8 @@ fn room(script: &str, terminal: Terminal) -> Room {
     }
 }
 
-/// Starts a keeper with secrets in its surroundings.
-fn start(who: Who, room: &Room) -> Result<std::process::Child, Failed> {
+/// Starts a supervisor with secrets in its surroundings.
+fn start(who: Who, sandbox: &Sandbox) -> Result<std::process::Child, Failed> {
     let exe = std::env::current_exe()?;
     let mut command = match who {
         Who::Me => Command::new(exe),
@@ -100,7 +100,7 @@ fn start(who: Who, room: &Room) -> Result<std::process::Child, Failed> {
         }
     };
     let child = command
-        .arg(KEEPER)
+        .arg(SUPERVISOR)
         .env("REHANG_TEST_SECRET", "hunter2")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -108,16 +108,16 @@ fn start(who: Who, room: &Room) -> Result<std::process::Child, Failed> {
         .spawn();
     let mut child = child?;
     if let Some(mut stdin) = child.stdin.take() {
-        stdin.write_all(serde_json::to_string(room)?.as_bytes())?;
+        stdin.write_all(serde_json::to_string(sandbox)?.as_bytes())?;
     }
     Ok(child)
 }
 
-/// What a script prints in a room.
+/// What a script prints in a sandbox.
 fn printed(who: Who, script: &str, terminal: Terminal) -> Result<String, Failed> {
-    let output = start(who, &room(script, terminal))?.wait_with_output()?;
+    let output = start(who, &sandbox(script, terminal))?.wait_with_output()?;
     if !output.status.success() {
-        return Err(format!("no room: {}", String::from_utf8_lossy(&output.stderr)).into());
+        return Err(format!("no sandbox: {}", String::from_utf8_lossy(&output.stderr)).into());
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
@@ -127,7 +127,7 @@ fn is(got: &str, expected: &str) -> Result<(), Failed> {
 }
 
 fn home(who: Who) -> Result<(), Failed> {
-    // a file that the user who starts the room can read
+    // a file that the user who starts the sandbox can read
     let secret = tempfile::tempdir()?;
     std::fs::write(secret.path().join("secret"), "hunter2")?;
     let mode: std::fs::Permissions = std::os::unix::fs::PermissionsExt::from_mode(0o755);
@@ -151,7 +151,7 @@ fn environment(who: Who) -> Result<(), Failed> {
 }
 
 fn network(who: Who) -> Result<(), Failed> {
-    // a server of the machine, on the very address that the room calls its own
+    // a server of the machine, on the very address that the sandbox calls its own
     let outside = std::net::TcpListener::bind("127.0.0.1:0")?;
     let port = outside.local_addr()?.port();
     let script = format!(
@@ -170,7 +170,7 @@ fn network(who: Who) -> Result<(), Failed> {
 
 fn processes(who: Who) -> Result<(), Failed> {
     let script = "ls -d /proc/[0-9]* | wc -l; kill -9 1 2>/dev/null; kill -TERM 1 2>/dev/null; echo alive";
-    // the room's first process, the shell, `ls` and `wc`
+    // the sandbox's first process, the shell, `ls` and `wc`
     let printed = printed(who, script, Terminal::Null)?;
     is(printed.trim_start_matches(|c: char| c.is_ascii_digit()), "\nalive\n")?;
     let seen: u32 = printed.lines().next().unwrap_or_default().parse()?;
@@ -189,7 +189,7 @@ fn capabilities(who: Who) -> Result<(), Failed> {
 }
 
 fn writes(who: Who) -> Result<(), Failed> {
-    let own = format!("/tmp/rehang-room-{}", std::process::id());
+    let own = format!("/tmp/rehang-sandbox-{}", std::process::id());
     let script = format!(
         "exec 2>/dev/null\ntouch {own} && echo own tmp\ntouch $HOME/x && echo own home\n\
          touch /usr/x && echo usr\ntouch /etc/x && echo etc\ntouch /x && echo root\n\
@@ -205,25 +205,25 @@ fn terminal(who: Who) -> Result<(), Failed> {
     is(&got, "/dev/pts/0\r\n40 120\r\nto the terminal\r\n0  ptmx\r\n")
 }
 
-fn keeper_dies(who: Who) -> Result<(), Failed> {
+fn supervisor_dies(who: Who) -> Result<(), Failed> {
     // two processes that wait for ever, one in a session of its own
     let script = "setsid sleep 1000 & readlink /proc/self/ns/pid; exec sleep 1000";
-    let mut child = start(who, &room(script, Terminal::Null))?;
+    let mut child = start(who, &sandbox(script, Terminal::Null))?;
     let mut stdout = child.stdout.take().ok_or("no stdout")?;
     let mut name = String::new();
     let mut byte = [0];
     while !name.ends_with('\n') && stdout.read(&mut byte)? == 1 {
         name.push(char::from(byte[0]));
     }
-    let keeper = child.id();
-    let below = std::fs::read_to_string(format!("/proc/{keeper}/task/{keeper}/children"))?;
+    let supervisor = child.id();
+    let below = std::fs::read_to_string(format!("/proc/{supervisor}/task/{supervisor}/children"))?;
     let first: i32 = below.trim().parse()?;
     child.kill()?;
     child.wait()?;
-    // The room's first process is ours to wait for now, and its end is the end of all: the kernel lets it go last.
+    // The sandbox's first process is ours to wait for now, and its end is the end of all: the kernel lets it go last.
     nix::sys::wait::waitpid(nix::unistd::Pid::from_raw(first), None)?;
     let left = std::fs::read_dir("/proc")?.flatten().any(|entry| {
         std::fs::read_link(entry.path().join("ns/pid")).is_ok_and(|link| link.to_string_lossy() == name.trim())
     });
-    if left { Err("a process of the room is left".into()) } else { Ok(()) }
+    if left { Err("a process of the sandbox is left".into()) } else { Ok(()) }
 }
