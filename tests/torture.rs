@@ -8,7 +8,7 @@ use rehang_runner::kernel::kernel;
 use rehang_runner::pool::{Pool, Workers};
 use rehang_scenario::{Stage, to_toml};
 use rehang_search::case::NONE;
-use rehang_search::source::Source;
+use rehang_search::rng::Rng;
 use rehang_search::torture::{Found, Order, examine, orders};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -49,7 +49,7 @@ fn hostile() -> Result<(), Failed> {
 fn patience() -> Result<(), Failed> {
     let mut found = Found::default();
     for seed in 0..COUNTING {
-        let mut source = Source::new(seed);
+        let mut source = Rng::new(seed);
         let scenario = source.counting().scenario;
         let matrix = rehang_strategy::catalogue::matrix(&scenario.agent);
         let stacks = vec![NONE.to_owned(), source.pick(&matrix)];

@@ -3,9 +3,9 @@
 //! Invariant: a chunk is told when it is handed on; what the stream's script has at an instant is sent at that instant,
 //! and nothing else ever wakes it.
 
-use crate::desk::Play;
 use crate::event::{Ended, State};
 use crate::io::Reset;
+use crate::router::Play;
 use crate::server::Teller;
 use bytes::Bytes;
 use hyper::body::{Body, Frame};

@@ -11,10 +11,10 @@
 mod body;
 mod calls;
 mod check;
-mod desk;
 mod event;
 mod io;
 mod ledger;
+mod router;
 mod schema;
 mod script;
 mod server;

@@ -1,11 +1,11 @@
-//! The sockets: connections come in, the desk says what is answered, hyper speaks HTTP.
+//! The sockets: connections come in, the router says what is answered, hyper speaks HTTP.
 //!
 //! Invariant: all that belongs to a server ends with the future of [`serve`].
 
 use crate::body::{Payload, Player, all, now};
-use crate::desk::{Answer, Desk, Play, Taken};
 use crate::event::{Ended, Event, Happened, State};
 use crate::io::{Connection, Reset};
+use crate::router::{Answer, Play, Router, Taken};
 use crate::script::Script;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
@@ -33,19 +33,19 @@ use tokio::time::Instant;
 pub async fn serve(listener: TcpListener, script: Script, events: UnboundedSender<Event>) -> io::Result<()> {
     let places = Arc::new(Semaphore::new(script.limits.connections));
     let body_bytes = script.limits.body_bytes;
-    let desk = Mutex::new(Desk::new(script));
-    let house = Arc::new(House { desk, body_bytes, log: Log { events, began: Instant::now() } });
+    let router = Mutex::new(Router::new(script));
+    let server = Arc::new(Server { router, body_bytes, log: Log { events, began: Instant::now() } });
     let mut connections = JoinSet::new();
     loop {
         let place = places.clone().acquire_owned().await.map_err(io::Error::other)?;
         let (stream, _) = listener.accept().await?;
         let _ = stream.set_nodelay(true);
         let reset = Reset::default();
-        let house = house.clone();
+        let server = server.clone();
         connections.spawn(async move {
             let _place = place;
             let io = TokioIo::new(Connection { stream, reset: reset.clone() });
-            let service = service_fn(|request| house.clone().answer(request, reset.clone()));
+            let service = service_fn(|request| server.clone().answer(request, reset.clone()));
             // A connection that breaks is the agent's own affair; what it was about has been told.
             let _ = hyper::server::conn::http1::Builder::new().serve_connection(io, service).await;
         });
@@ -53,8 +53,8 @@ pub async fn serve(listener: TcpListener, script: Script, events: UnboundedSende
     }
 }
 
-struct House {
-    desk: Mutex<Desk>,
+struct Server {
+    router: Mutex<Router>,
     body_bytes: usize,
     log: Log,
 }
@@ -97,16 +97,16 @@ impl Log {
     }
 }
 
-impl House {
-    async fn answer(self: Arc<House>, request: Request<Incoming>, reset: Reset) -> io::Result<Response<Payload>> {
+impl Server {
+    async fn answer(self: Arc<Server>, request: Request<Incoming>, reset: Reset) -> io::Result<Response<Payload>> {
         let (head, body) = request.into_parts();
         let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
         let body = Limited::new(body, self.body_bytes).collect().await;
         let Taken { n, answer, .. } = {
-            let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut router = self.router.lock().unwrap_or_else(PoisonError::into_inner);
             let taken = match body {
-                Ok(body) => desk.take(head.method.as_str(), target, &body.to_bytes(), now(self.log.began)),
-                Err(error) if error.is::<http_body_util::LengthLimitError>() => desk.too_long(),
+                Ok(body) => router.take(head.method.as_str(), target, &body.to_bytes(), now(self.log.began)),
+                Err(error) if error.is::<http_body_util::LengthLimitError>() => router.too_long(),
                 Err(error) => return Err(io::Error::other(error)),
             };
             taken.happened.iter().for_each(|happened| self.log.tell(happened.clone()));

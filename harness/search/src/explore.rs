@@ -16,9 +16,9 @@ use crate::cover;
 use crate::finding::{Finding, Key, cause};
 use crate::fresh::Kind;
 use crate::known::DEFECTS;
-use crate::met::Met;
+use crate::observed::Observed;
 use crate::property::Property;
-use crate::source::Source;
+use crate::rng::Rng;
 use rehang_judge::Verdict;
 use rehang_scenario::{Scenario, Span};
 use rehang_trace::{Fact, Trace, What};
@@ -68,7 +68,7 @@ struct Kept {
 pub struct News {
     /// The scenario.
     pub(crate) scenario: Scenario,
-    met: Met,
+    observed: Observed,
     /// Whether a cell of it was given up.
     given_up: bool,
 }
@@ -102,7 +102,7 @@ impl Share {
 
 /// A search.
 pub struct Explorer {
-    source: Source,
+    source: Rng,
     corpus: BTreeMap<Kind, Vec<Kept>>,
     /// What each kind has had: the next step is for the kind with the fewest events a stack.
     shares: BTreeMap<Kind, Share>,
@@ -126,7 +126,7 @@ impl Explorer {
     /// A search from nothing.
     pub fn new(seed: u64) -> Explorer {
         Explorer {
-            source: Source::new(seed),
+            source: Rng::new(seed),
             corpus: BTreeMap::new(),
             shares: Kind::all().into_iter().map(|kind| (kind, Share::default())).collect(),
             new: Vec::new(),
@@ -147,7 +147,7 @@ impl Explorer {
         let (case, patient_every) = match self.take_up(kind) {
             Some((old, other)) if !self.source.one_in(FRESH_EVERY) => {
                 let every = if old.given_up { PATIENT_BEHIND } else { PATIENT_EVERY };
-                (self.source.changed(&old.scenario, &old.met, &other), every)
+                (self.source.changed(&old.scenario, &old.observed, &other), every)
             }
             _ => (self.source.fresh(kind), PATIENT_EVERY),
         };
@@ -211,8 +211,8 @@ impl Explorer {
         }
         cover::path(case.scenario.agent.kind().word, &none.trace, &mut self.features);
         let (size, mut events) = (case.size(), none.trace.events.len());
-        let (mut met, mut given_up) = (Met::default(), false);
-        met.take(&none.trace);
+        let (mut observed, mut given_up) = (Observed::default(), false);
+        observed.take(&none.trace);
         let healthy = Span(none.verdict.virtual_ms());
         let healthy = if none.verdict.outcome.word() == "completed" { healthy } else { Span::ZERO };
         let idle = !asks(&none.trace) && !self.source.one_in(IDLE_EVERY);
@@ -235,7 +235,7 @@ impl Explorer {
             events += played.trace.events.len();
             self.shares.entry(kind).or_default().spend(&stack, played.trace.events.len());
             cover::done(&stack, &played.trace, &mut self.features);
-            met.take(&played.trace);
+            observed.take(&played.trace);
             if is_given_up(&played.verdict) {
                 given_up = true;
                 continue;
@@ -246,7 +246,7 @@ impl Explorer {
         }
         let gave = self.features.len() - before;
         if gave > 0 {
-            let news = News { scenario: case.scenario, met, given_up };
+            let news = News { scenario: case.scenario, observed, given_up };
             self.new.push(news.clone());
             self.keep(news, gave, events);
         }

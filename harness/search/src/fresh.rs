@@ -6,8 +6,8 @@
 //!
 //! Invariant: nothing here knows a defect.
 
-use crate::source::Source;
-use crate::words::*;
+use crate::rng::Rng;
+use crate::vocabulary::*;
 use rehang_scenario::agents::{self, Settings};
 use rehang_scenario::playable::SIGNALS;
 use rehang_scenario::turns::*;
@@ -46,7 +46,7 @@ impl Kind {
     }
 }
 
-impl Source {
+impl Rng {
     /// Any scenario of an agent of this kind; not all that is drawn can be played.
     pub fn scenario(&mut self, kind: Kind) -> Scenario {
         let agent = self.agent_of(kind);
@@ -105,7 +105,7 @@ impl Source {
     }
 
     /// None, one or two, as often each.
-    pub fn few<T>(&mut self, draw: impl FnMut(&mut Source) -> T) -> Vec<T> {
+    pub fn few<T>(&mut self, draw: impl FnMut(&mut Rng) -> T) -> Vec<T> {
         let most = self.below(3);
         self.some(most, most, draw)
     }
@@ -176,11 +176,11 @@ impl Source {
     /// A tool call that is no subagent.
     pub fn call(&mut self) -> Turn {
         match self.weighted(&[4, 2, 4]) {
-            0 => Turn::Ask(self.some(1, 2, Source::question)),
+            0 => Turn::Ask(self.some(1, 2, Rng::question)),
             1 => Turn::Permit(Permit {
                 tool: self.pick(&TOOLS).to_owned(),
                 permission: self.pick(&PERMISSIONS).to_owned(),
-                patterns: self.some(0, 1, Source::text),
+                patterns: self.some(0, 1, Rng::text),
                 output: self.text(),
             }),
             _ => Turn::Bash(self.bash()),
@@ -192,7 +192,7 @@ impl Source {
         Question {
             question: self.text(),
             header: self.text(),
-            options: self.some(0, 4, Source::choice),
+            options: self.some(0, 4, Rng::choice),
             multiple: self.one_in(4),
             custom: if self.one_in(3) { Some(self.one_in(2)) } else { None },
         }
@@ -371,7 +371,7 @@ mod tests {
         }
         assert!(wanted.len() > 100, "{wanted:?}");
         let mut drawn = BTreeSet::new();
-        let mut source = Source::new(1);
+        let mut source = Rng::new(1);
         for _ in 0..500 {
             for kind in Kind::all() {
                 let scenario = source.scenario(kind);

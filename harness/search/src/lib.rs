@@ -10,20 +10,20 @@
 pub mod case;
 pub mod cover;
 pub mod explore;
+mod faults;
 pub mod file;
 pub mod finding;
 pub mod fresh;
 pub mod known;
 pub mod mechanism;
-pub mod met;
 pub mod mutate;
+pub mod observed;
 pub mod property;
+pub mod rng;
 pub mod shrink;
 pub mod side_by_side;
-pub mod source;
 pub mod torture;
-mod trouble;
-mod words;
+mod vocabulary;
 
 pub use case::{Case, Shown};
 pub use explore::Explorer;

@@ -7,9 +7,9 @@
 
 use crate::case::{Case, NONE};
 use crate::fresh::Kind;
-use crate::met::Met;
-use crate::source::Source;
-use crate::words::{EVENTS, PATHS, PERMISSIONS, ROLES, TOOLS};
+use crate::observed::Observed;
+use crate::rng::Rng;
+use crate::vocabulary::{EVENTS, PATHS, PERMISSIONS, ROLES, TOOLS};
 use rehang_scenario::playable::is_playable;
 use rehang_scenario::turns::{Task, Turn};
 use rehang_scenario::{Fault, ModelDoes, Person, Scenario, Sees, Span};
@@ -28,7 +28,7 @@ const TRIES: usize = 20;
 /// The keys of what changes as data.
 const KEYS: [&str; 4] = ["turns", "faults", "people", "agent"];
 
-impl Source {
+impl Rng {
     /// A scenario that has never been seen, with an agent of this kind.
     pub fn fresh(&mut self, kind: Kind) -> Case {
         loop {
@@ -40,11 +40,11 @@ impl Source {
     }
 
     /// An old scenario with a few changes, aimed at what its runs met; what it takes over comes from the other.
-    pub fn changed(&mut self, old: &Scenario, met: &Met, other: &Scenario) -> Case {
+    pub fn changed(&mut self, old: &Scenario, observed: &Observed, other: &Scenario) -> Case {
         for _ in 0..TRIES {
             let mut scenario = old.clone();
             for _ in 0..=self.below(CHANGES_MAX) {
-                scenario = self.change(&scenario, met, other).unwrap_or(scenario);
+                scenario = self.change(&scenario, observed, other).unwrap_or(scenario);
             }
             if scenario != *old
                 && let Some(case) = tamed(scenario)
@@ -55,16 +55,16 @@ impl Source {
         self.fresh(Kind::of(&old.agent))
     }
 
-    fn change(&mut self, old: &Scenario, met: &Met, other: &Scenario) -> Option<Scenario> {
+    fn change(&mut self, old: &Scenario, observed: &Observed, other: &Scenario) -> Option<Scenario> {
         let mut scenario = old.clone();
         match self.weighted(&[2, 4, 4, 1, 1, 1, 1, 1, 3, 8, 8]) {
             0 => scenario.agent = self.agent(),
             1 => scenario.people.push(match old.people.last().cloned().filter(|_| self.one_in(2)) {
                 Some(first) => self.tries_again(first, &old.agent, &old.turns),
-                None => self.somebody(old, met),
+                None => self.somebody(old, observed),
             }),
             2 => {
-                let fault = self.trouble(old, met);
+                let fault = self.trouble(old, observed);
                 let company = self.company(&fault);
                 scenario.faults.extend([Some(fault), company].into_iter().flatten());
             }
@@ -85,7 +85,7 @@ impl Source {
                 };
             }
             8 => self.take_over(&mut scenario, other),
-            9 => return self.change_list(old, met),
+            9 => return self.change_list(old, observed),
             _ => return self.change_value(old),
         }
         Some(scenario)
@@ -107,7 +107,7 @@ impl Source {
     }
 
     /// Changes a list of pieces somewhere: one more, one less, another, two swapped.
-    fn change_list(&mut self, old: &Scenario, met: &Met) -> Option<Scenario> {
+    fn change_list(&mut self, old: &Scenario, observed: &Observed) -> Option<Scenario> {
         let piece = |key: &str, value: &Value| value.is_array() && Piece::of(key).is_some();
         self.change_data(old, &piece, |source, key, value| {
             let (Some(piece), Value::Array(list)) = (Piece::of(key), value) else { return };
@@ -117,23 +117,23 @@ impl Source {
                 0 if !list.is_empty() => drop(list.remove(from)),
                 1 if !list.is_empty() => list.insert(to, list[from].clone()),
                 2 if !list.is_empty() => list.swap(from, to.min(len - 1)),
-                3 if !list.is_empty() => list[from] = source.piece(piece, old, met),
-                _ => list.insert(to, source.piece(piece, old, met)),
+                3 if !list.is_empty() => list[from] = source.piece(piece, old, observed),
+                _ => list.insert(to, source.piece(piece, old, observed)),
             }
         })
     }
 
     /// A fault of what this scenario does; one in four of anything.
-    fn trouble(&mut self, of: &Scenario, met: &Met) -> Fault {
-        let nothing = Met::default();
-        let met = if self.one_in(4) { &nothing } else { met };
-        self.aimed(met, |source| source.fault(&of.agent, &of.turns))
+    fn trouble(&mut self, of: &Scenario, observed: &Observed) -> Fault {
+        let nothing = Observed::default();
+        let observed = if self.one_in(4) { &nothing } else { observed };
+        self.aimed(observed, |source| source.fault(&of.agent, &of.turns))
     }
 
     /// Somebody who acts in this scenario.
-    fn somebody(&mut self, of: &Scenario, met: &Met) -> Person {
+    fn somebody(&mut self, of: &Scenario, observed: &Observed) -> Person {
         let person = self.person(&of.agent, &of.turns, &of.faults);
-        self.timed(met, person)
+        self.timed(observed, person)
     }
 
     /// Changes one value somewhere: a time, a word, a number, a flag. As often as not a time, since strategies differ
@@ -144,7 +144,7 @@ impl Source {
         let leaf: &dyn Fn(&str, &Value) -> bool = if self.one_in(2) { &times } else { &any };
         self.change_data(old, leaf, |source, key, value| {
             let span = is_span(value);
-            let word = |source: &mut Source, all: &[&str]| Value::from(source.pick(all));
+            let word = |source: &mut Rng, all: &[&str]| Value::from(source.pick(all));
             *value = match (key, &*value) {
                 _ if span => Value::from(source.span().to_string()),
                 ("timeout" | "retry-after", _) => Value::from(source.span().to_string()),
@@ -170,7 +170,7 @@ impl Source {
         &mut self,
         old: &Scenario,
         meant: &dyn Fn(&str, &Value) -> bool,
-        alter: impl FnOnce(&mut Source, &str, &mut Value),
+        alter: impl FnOnce(&mut Rng, &str, &mut Value),
     ) -> Option<Scenario> {
         let mut whole = serde_json::to_value(old).ok()?;
         if KEYS.iter().map(|key| count(&whole[*key], key, &|_, _| true)).sum::<usize>() > VALUES_MAX {
@@ -184,15 +184,15 @@ impl Source {
         serde_json::from_value(whole).ok()
     }
 
-    fn piece(&mut self, piece: Piece, of: &Scenario, met: &Met) -> Value {
+    fn piece(&mut self, piece: Piece, of: &Scenario, observed: &Observed) -> Value {
         let value = match piece {
             Piece::Turn => serde_json::to_value(self.turn(1)),
             Piece::Call => serde_json::to_value(self.call()),
             Piece::Step => serde_json::to_value(self.step(1)),
             Piece::Question => serde_json::to_value(self.question()),
             Piece::Choice => serde_json::to_value(self.choice()),
-            Piece::Fault => serde_json::to_value(self.trouble(of, met)),
-            Piece::Person => serde_json::to_value(self.somebody(of, met)),
+            Piece::Fault => serde_json::to_value(self.trouble(of, observed)),
+            Piece::Person => serde_json::to_value(self.somebody(of, observed)),
             Piece::Text => serde_json::to_value(self.text()),
         };
         value.unwrap_or_default()
@@ -352,11 +352,11 @@ mod tests {
     #[test]
     fn the_same_seed_gives_the_same_scenarios() {
         let play = |seed| {
-            let mut source = Source::new(seed);
+            let mut source = Rng::new(seed);
             let mut all = vec![source.fresh(Kind::OPENCODE_SERVER)];
             for _ in 0..50 {
                 let old = all.last().unwrap().scenario.clone();
-                all.push(source.changed(&old, &Met::default(), &all[0].scenario));
+                all.push(source.changed(&old, &Observed::default(), &all[0].scenario));
             }
             all
         };

@@ -8,8 +8,8 @@
 
 use crate::case::{Case, NONE};
 use crate::fresh::Kind;
-use crate::source::Source;
-use crate::words::{LIMITS, LINES, ROLES, STATUSES};
+use crate::rng::Rng;
+use crate::vocabulary::{LIMITS, LINES, ROLES, STATUSES};
 use rehang_scenario::playable::SIGNALS;
 use rehang_scenario::turns::*;
 use rehang_scenario::*;
@@ -37,14 +37,14 @@ const CROWDS: [usize; 8] = [3, 10, 40, 64, 97, 98, 99, 100];
 const PACES: [Span; 4] = [Span::ZERO, Span::ms(1), Span::secs(1), Span::secs(10)];
 
 /// Draws one twist.
-type Twist = fn(&mut Source, &mut Scenario);
+type Twist = fn(&mut Rng, &mut Scenario);
 /// All twists.
 const ALL: [Twist; 13] =
     [at_a_limit, counts, runs, nth, long_text, typed, crowd, stops, pipes, large_response, refuses, backs_off, late];
 /// Those that have to do with counting: what is the same again but for a number.
 const COUNTING: [Twist; 7] = [counts, runs, nth, refuses, backs_off, late, crowd];
 
-impl Source {
+impl Rng {
     /// A scenario made to break something.
     pub fn hostile(&mut self) -> Case {
         self.twisted(&ALL)
@@ -143,7 +143,7 @@ impl Source {
 }
 
 /// Something takes as long as a strategy's limit, or a tick less or more.
-fn at_a_limit(source: &mut Source, scenario: &mut Scenario) {
+fn at_a_limit(source: &mut Rng, scenario: &mut Scenario) {
     let limit = source.limit();
     match source.below(5) {
         0 => source.adds(scenario, Step::Sleep(limit)),
@@ -158,7 +158,7 @@ fn at_a_limit(source: &mut Source, scenario: &mut Scenario) {
 }
 
 /// A process says the same so many times.
-fn counts(source: &mut Source, scenario: &mut Scenario) {
+fn counts(source: &mut Rng, scenario: &mut Scenario) {
     let (every, times) = (source.pick(&PACES), source.pick(&COUNTS));
     let print = if source.one_in(2) { String::new() } else { source.text() };
     let stderr = source.one_in(3);
@@ -166,7 +166,7 @@ fn counts(source: &mut Source, scenario: &mut Scenario) {
 }
 
 /// The caller runs it again and again.
-fn runs(source: &mut Source, scenario: &mut Scenario) {
+fn runs(source: &mut Rng, scenario: &mut Scenario) {
     scenario.runs = source.pick(&RUNS);
     if source.one_in(2) {
         scenario.turns.truncate(1);
@@ -174,7 +174,7 @@ fn runs(source: &mut Source, scenario: &mut Scenario) {
 }
 
 /// Something goes wrong at the Nth of many, or stops going wrong there.
-fn nth(source: &mut Source, scenario: &mut Scenario) {
+fn nth(source: &mut Rng, scenario: &mut Scenario) {
     let (agent, turns) = (scenario.agent.clone(), scenario.turns.clone());
     let count = source.pick(&COUNTS);
     let mut fault = source.fault(&agent, &turns);
@@ -195,7 +195,7 @@ fn nth(source: &mut Source, scenario: &mut Scenario) {
 }
 
 /// Somebody or something says a lot.
-fn long_text(source: &mut Source, scenario: &mut Scenario) {
+fn long_text(source: &mut Rng, scenario: &mut Scenario) {
     let text = source.long();
     match source.below(9) {
         0 => scenario.turns.insert(0, Turn::Say(text)),
@@ -233,7 +233,7 @@ fn long_text(source: &mut Source, scenario: &mut Scenario) {
 }
 
 /// Somebody types, and somebody may read it.
-fn typed(source: &mut Source, scenario: &mut Scenario) {
+fn typed(source: &mut Rng, scenario: &mut Scenario) {
     scenario.terminals =
         vec![source.pick(&[Terminal::Tty, Terminal::Tty, Terminal::TtyBackground, Terminal::CttyNull])];
     for _ in 0..=source.below(2) {
@@ -253,7 +253,7 @@ fn typed(source: &mut Source, scenario: &mut Scenario) {
 }
 
 /// Many people, who act at once, or not for long.
-fn crowd(source: &mut Source, scenario: &mut Scenario) {
+fn crowd(source: &mut Rng, scenario: &mut Scenario) {
     let via = source.way(&scenario.agent);
     let does = match via {
         Via::Http => source.pick(&[Does::Stop, Does::SoftStop, Does::Prompt("hi".to_owned()), Does::Dismiss]),
@@ -268,7 +268,7 @@ fn crowd(source: &mut Source, scenario: &mut Scenario) {
 }
 
 /// Somebody is stopped, frozen and thawed, crashed, hung up.
-fn stops(source: &mut Source, scenario: &mut Scenario) {
+fn stops(source: &mut Rng, scenario: &mut Scenario) {
     match source.below(4) {
         0 => {
             let step = Step::Raise(source.pick(&SIGNALS).to_owned());
@@ -303,7 +303,7 @@ fn stops(source: &mut Source, scenario: &mut Scenario) {
 }
 
 /// A pipe or a terminal fills.
-fn pipes(source: &mut Source, scenario: &mut Scenario) {
+fn pipes(source: &mut Rng, scenario: &mut Scenario) {
     let terminals = [
         Terminal::StdoutStopped,
         Terminal::StdoutSlow,
@@ -324,8 +324,8 @@ fn pipes(source: &mut Source, scenario: &mut Scenario) {
 }
 
 /// The model says a lot at once, over a connection.
-fn large_response(source: &mut Source, scenario: &mut Scenario) {
-    let texts = source.some(1, 4, Source::long);
+fn large_response(source: &mut Rng, scenario: &mut Scenario) {
+    let texts = source.some(1, 4, Rng::long);
     let permit = |text| {
         let (tool, permission) = ("write".to_owned(), "edit".to_owned());
         Turn::Permit(Permit { tool, permission, patterns: vec![text], output: String::new() })
@@ -345,7 +345,7 @@ fn large_response(source: &mut Source, scenario: &mut Scenario) {
 }
 
 /// The server's queue takes no prompt, or takes it and waits.
-fn refuses(source: &mut Source, scenario: &mut Scenario) {
+fn refuses(source: &mut Rng, scenario: &mut Scenario) {
     scenario.faults.push(Fault::Queue(source.pick(&[QueueFault::Refuses, QueueFault::Holds])));
     if source.one_in(2) {
         scenario.runs = source.pick(&RUNS);
@@ -353,7 +353,7 @@ fn refuses(source: &mut Source, scenario: &mut Scenario) {
 }
 
 /// The model answers with errors, and whoever asks waits longer each time.
-fn backs_off(source: &mut Source, scenario: &mut Scenario) {
+fn backs_off(source: &mut Rng, scenario: &mut Scenario) {
     let does = match source.below(4) {
         0 => ModelDoes::Reset,
         1 => ModelDoes::Truncate,
@@ -369,7 +369,7 @@ fn backs_off(source: &mut Source, scenario: &mut Scenario) {
 }
 
 /// Somebody comes when all seems to be over.
-fn late(source: &mut Source, scenario: &mut Scenario) {
+fn late(source: &mut Rng, scenario: &mut Scenario) {
     let via = source.way(&scenario.agent);
     let does = match via {
         Via::Http => source.pick(&[Does::Stop, Does::Prompt("more".to_owned()), Does::Allow, Does::Skip]),

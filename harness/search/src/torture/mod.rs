@@ -1,6 +1,6 @@
 //! Tries to break what rehang claims: one trace on both stages, every hang proved, no internal error.
 //!
-//! [`Source::hostile`] draws scenarios that are made for that, [`examine`] plays one and says what does not hold, and
+//! [`Rng::hostile`] draws scenarios that are made for that, [`examine`] plays one and says what does not hold, and
 //! [`Found`] makes the findings small and keeps each kind of them once.
 //!
 //! Invariants: the same order gives the same answer; a finding names a file that `rehang check` takes.
@@ -11,7 +11,7 @@ mod hostile;
 pub use found::{Found, Held};
 
 use crate::case::{Case, NONE};
-use crate::source::Source;
+use crate::rng::Rng;
 use rehang_judge::timeline;
 use rehang_os::Kernel;
 use rehang_scenario::{Arm, Scenario, Span, Stage};
@@ -171,7 +171,7 @@ impl Answer {
 
 /// The orders of the `nth` hostile scenario of a seed: one for each of its terminals.
 pub fn orders(seed: u64, nth: u64, stages: &[Stage]) -> Vec<Order> {
-    let mut source = Source::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ nth.wrapping_mul(0xd134_2543_de82_ef95));
+    let mut source = Rng::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ nth.wrapping_mul(0xd134_2543_de82_ef95));
     let case = source.hostile();
     let matrix = rehang_strategy::catalogue::matrix(&case.scenario.agent);
     let mut stacks = vec![NONE.to_owned()];

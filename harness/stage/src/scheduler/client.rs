@@ -157,7 +157,7 @@ impl HttpClient {
                 hub.session.clone_from(&self.session);
                 for seat in 0..hub.inboxes.len() {
                     if seat != hub.actor {
-                        hub.tell(seat, Input::SessionMade(self.session.clone()));
+                        hub.deliver(seat, Input::SessionMade(self.session.clone()));
                     }
                 }
                 self.begin(hub, name)?;

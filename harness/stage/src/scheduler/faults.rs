@@ -44,10 +44,10 @@ impl Actor for Faults {
             match self.due.remove(0).1 {
                 Strike::Worker { pid_taken } => {
                     let what = if pid_taken { "worker dies, its pid is taken" } else { "worker dies" };
-                    hub.say(name, What::Fault(what.to_owned()));
+                    hub.record(name, What::Fault(what.to_owned()));
                     hub.worker_dead = !pid_taken;
                     hub.material += 1;
-                    hub.tell_all(&Input::WorkerDied);
+                    hub.deliver_all(&Input::WorkerDied);
                 }
                 Strike::Process(role, does) => strike(hub, name, &role, does)?,
             }
@@ -72,7 +72,7 @@ fn strike(hub: &mut Hub<'_>, name: &str, role: &str, does: ProcessDoes) -> Resul
         ProcessDoes::Thaw => "thaws",
         ProcessDoes::Restart => "restarts",
     };
-    hub.say(name, What::Fault(format!("{role} {word}")));
+    hub.record(name, What::Fault(format!("{role} {word}")));
     match does {
         ProcessDoes::Crash => hub.kernel.kill(proc, false, Sig::Kill),
         ProcessDoes::Freeze => hub.kernel.kill(proc, false, Sig::Stop),

@@ -137,7 +137,7 @@ impl Hub<'_> {
         let id = self.net.requests;
         let what =
             What::Request { id, method: method.to_owned(), path: path.to_owned(), body: Json::from(body.clone()) };
-        self.say(who, what);
+        self.record(who, what);
         let text = match body {
             Value::Null => String::new(),
             // A client that sends no JSON.
@@ -157,7 +157,7 @@ impl Hub<'_> {
     pub fn listen_to_events(&mut self, who: &str) -> Result<bool, InternalError> {
         self.net.requests += 1;
         let (id, path) = (self.net.requests, "/event".to_owned());
-        self.say(who, What::Request { id, method: "GET".to_owned(), path, body: Value::Null.into() });
+        self.record(who, What::Request { id, method: "GET".to_owned(), path, body: Value::Null.into() });
         let mut headers = vec![("accept", "text/event-stream")];
         if let Some(id) = self.net.last_ids.get(&self.actor) {
             headers.push(("last-event-id", id));
@@ -176,7 +176,7 @@ impl Hub<'_> {
         let at = self.net.open.iter().position(|c| matches!(c.what, Kind::Request { id: other, .. } if other == id));
         if let Some(at) = at {
             let connection = self.net.open.remove(at);
-            self.say(who, What::RequestFailed { id, why: "cancelled".to_owned() });
+            self.record(who, What::RequestFailed { id, why: "cancelled".to_owned() });
             self.hang_up(&connection)?;
         }
         Ok(())
@@ -212,8 +212,8 @@ impl Hub<'_> {
     }
 
     fn fail(&mut self, seat: usize, who: &str, id: u32, why: &'static str) {
-        self.say(who, What::RequestFailed { id, why: why.to_owned() });
-        self.tell(seat, Input::Failed { id, why });
+        self.record(who, What::RequestFailed { id, why: why.to_owned() });
+        self.deliver(seat, Input::Failed { id, why });
     }
 }
 
@@ -249,13 +249,13 @@ pub fn drain(hub: &mut Hub<'_>) -> Result<(), InternalError> {
         match connection.what {
             Kind::Request { id, status, body, .. } if why.is_empty() => {
                 let body = Json::of_text(&text(&body));
-                hub.say(&who, What::Response { id, status, body: body.clone() });
-                hub.tell(seat, Input::Response { id, status, body });
+                hub.record(&who, What::Response { id, status, body: body.clone() });
+                hub.deliver(seat, Input::Response { id, status, body });
             }
             Kind::Request { id, .. } => hub.fail(seat, &who, id, why),
             Kind::Events { .. } => {
-                hub.say(&who, What::SseEnd);
-                hub.tell(seat, Input::EventsEnd);
+                hub.record(&who, What::SseEnd);
+                hub.deliver(seat, Input::EventsEnd);
             }
         }
     }
@@ -329,8 +329,8 @@ fn take_pieces(hub: &mut Hub<'_>, at: usize) -> Came {
                 let (seat, who) = (connection.seat, connection.who.clone());
                 hub.net.last_ids.extend(last_id.map(|id| (seat, id)));
                 for event in events {
-                    hub.say(&who, What::Sse(event.clone()));
-                    hub.tell(seat, Input::Event(event));
+                    hub.record(&who, What::Sse(event.clone()));
+                    hub.deliver(seat, Input::Event(event));
                 }
             }
             (Kind::Events { .. }, Piece::End) => return Came::Broken("closed"),

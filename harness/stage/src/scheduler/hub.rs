@@ -249,7 +249,7 @@ impl<'w> Hub<'w> {
         let others_know = || !self.inboxes.iter().any(|inbox| inbox.holds(&Input::Listening));
         if self.client_waits && others_know() {
             self.client_waits = false;
-            self.tell(CLIENT_SEAT, Input::Listening);
+            self.deliver(CLIENT_SEAT, Input::Listening);
         }
     }
 
@@ -272,7 +272,7 @@ impl<'w> Hub<'w> {
     }
 
     /// Enters something into the trace.
-    pub fn say(&mut self, who: &str, what: What) {
+    pub fn record(&mut self, who: &str, what: What) {
         self.text_bytes += what.text_bytes();
         self.events.push(Event { t: VTime(self.now.since(self.begin).as_ms()), who: who.to_owned(), what });
     }
@@ -297,12 +297,12 @@ impl<'w> Hub<'w> {
     }
 
     /// Tells one actor something.
-    pub fn tell(&mut self, seat: usize, input: Input) {
+    pub fn deliver(&mut self, seat: usize, input: Input) {
         self.inboxes[seat].push(input);
     }
 
     /// Tells all actors something.
-    pub fn tell_all(&mut self, input: &Input) {
+    pub fn deliver_all(&mut self, input: &Input) {
         for inbox in &mut self.inboxes {
             inbox.push(input.clone());
         }
@@ -317,10 +317,10 @@ impl<'w> Hub<'w> {
         if self.runs_left > 0 {
             self.runs_left -= 1;
             self.run_over = true;
-            return self.say(who, What::RunOver { outcome, cause, text });
+            return self.record(who, What::RunOver { outcome, cause, text });
         }
         self.settled = Some(self.now);
-        self.say(who, What::Settled { outcome, cause, text });
+        self.record(who, What::Settled { outcome, cause, text });
     }
 
     /// When the cell ends, once it is settled.
@@ -341,7 +341,7 @@ impl<'w> Hub<'w> {
     /// Sends a signal to the agent.
     pub fn signal(&mut self, who: &str, group: bool, sig: Sig) -> Result<(), InternalError> {
         let to = format!("{}{}", self.kernel.role(self.agent), if group { "*" } else { "" });
-        self.say(who, What::Signal { sig: sig.name().to_owned(), to });
+        self.record(who, What::Signal { sig: sig.name().to_owned(), to });
         self.kernel.kill(self.agent, group, sig)
     }
 
@@ -351,11 +351,11 @@ impl<'w> Hub<'w> {
             // It is closed: nobody writes anything.
             return Ok(());
         }
-        self.say(who, What::In { text: String::from_utf8_lossy(bytes).into_owned() });
+        self.record(who, What::In { text: String::from_utf8_lossy(bytes).into_owned() });
         self.material += 1;
         for seat in self.strategies.clone() {
             if seat != self.actor {
-                self.tell(seat, Input::Wrote(bytes.to_vec()));
+                self.deliver(seat, Input::Wrote(bytes.to_vec()));
             }
         }
         self.unwritten.extend(bytes);
@@ -366,10 +366,10 @@ impl<'w> Hub<'w> {
     pub fn close_stdin(&mut self, who: &str) -> Result<(), InternalError> {
         self.material += 1;
         if let Some(handle) = self.streams.stdin.take() {
-            self.say(who, What::InEnd);
+            self.record(who, What::InEnd);
             self.kernel.close(handle, false)?;
         } else if let Some(handle) = self.streams.tty.take() {
-            self.say(who, What::InEnd);
+            self.record(who, What::InEnd);
             self.stream_open[0] = false;
             self.kernel.close(handle, false)?;
         }
@@ -412,7 +412,7 @@ impl<'w> Hub<'w> {
             Change::Ended(exit) => {
                 if role == self.kernel.role(self.agent) {
                     self.exit = Some(exit);
-                    self.tell_all(&Input::Exited(exit));
+                    self.deliver_all(&Input::Exited(exit));
                 }
                 match exit {
                     Exit::Code(code) => What::Exit(code),
@@ -436,7 +436,7 @@ impl<'w> Hub<'w> {
         if !matches!(what, What::Fact(_)) {
             self.material += 1;
         }
-        self.say(&role, what);
+        self.record(&role, what);
     }
 
     fn note(&mut self, fact: &Fact) {
@@ -456,7 +456,7 @@ impl<'w> Hub<'w> {
                     permission: permission.clone(),
                     shown: Shown::new(sought),
                 });
-                self.tell_all(&Input::Asked);
+                self.deliver_all(&Input::Asked);
             }
             Fact::AskEnded { id, .. } => self.asks.retain(|ask| ask.id != *id),
             _ => {}
@@ -488,15 +488,15 @@ impl<'w> Hub<'w> {
                         }
                     }
                     self.say_out(fd, text);
-                    self.tell_all(&Input::Output(stream, bytes));
+                    self.deliver_all(&Input::Output(stream, bytes));
                 }
                 Read::Later => break,
                 Read::Eof | Read::Failed(_) => {
                     self.stream_open[at] = false;
                     self.kernel.close(handle, false)?;
-                    self.say("agent", What::OutEnd { fd });
+                    self.record("agent", What::OutEnd { fd });
                     self.material += 1;
-                    self.tell_all(&Input::OutputEnd(stream));
+                    self.deliver_all(&Input::OutputEnd(stream));
                     break;
                 }
             }
@@ -511,7 +511,7 @@ impl<'w> Hub<'w> {
                 self.ports.push((port, "{agent}"));
                 self.client_waits = true;
                 for seat in (0..self.inboxes.len()).filter(|&seat| seat != CLIENT_SEAT) {
-                    self.tell(seat, Input::Listening);
+                    self.deliver(seat, Input::Listening);
                 }
                 self.portless(&text)
             }
@@ -522,7 +522,7 @@ impl<'w> Hub<'w> {
             }
         };
         let role = self.kernel.role(self.agent).to_owned();
-        self.say(&role, What::Out { fd, text });
+        self.record(&role, What::Out { fd, text });
     }
 
     /// A text without ports, which differ from run to run.

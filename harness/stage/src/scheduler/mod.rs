@@ -387,13 +387,13 @@ impl<'w, 'j> Scheduler<'w, 'j> {
             self.hub.asks.clear();
         }
         for at in 0..self.seats.len() {
-            self.hub.tell(at, Input::Begin);
+            self.hub.deliver(at, Input::Begin);
         }
         if self.hub.serves {
             for at in [hub::CLIENT_SEAT].into_iter().chain(strategies) {
-                self.hub.tell(at, Input::Listening);
+                self.hub.deliver(at, Input::Listening);
                 if at != hub::CLIENT_SEAT {
-                    self.hub.tell(at, Input::SessionMade(self.hub.session.clone()));
+                    self.hub.deliver(at, Input::SessionMade(self.hub.session.clone()));
                 }
             }
         }
@@ -446,7 +446,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
     }
 
     fn hang(&mut self, ended: Ended) -> Result<(), InternalError> {
-        self.hub.say(SCHEDULER, What::Ended(ended));
+        self.hub.record(SCHEDULER, What::Ended(ended));
         self.hub.kernel.clear()?;
         Ok(())
     }
@@ -463,13 +463,13 @@ impl<'w, 'j> Scheduler<'w, 'j> {
             self.hub.signal("client", false, Sig::Term)?;
             self.land(self.hub.now + SHUTDOWN_GRACE)?;
         }
-        self.hub.say(SCHEDULER, What::Ended(Ended::Settled));
+        self.hub.record(SCHEDULER, What::Ended(Ended::Settled));
         let held = self.held();
         for left in self.hub.kernel.clear()? {
             let process = format!("process {}", left.argv.first().map_or("", String::as_str));
             let of_it = held.iter().filter(|(role, _)| *role == left.role).map(|(_, what)| what.clone());
             for what in std::iter::once(process).chain(of_it) {
-                self.hub.say(&left.role, What::Left { what });
+                self.hub.record(&left.role, What::Left { what });
             }
         }
         Ok(())

@@ -134,7 +134,7 @@ pub fn drain(hub: &mut Hub<'_>) -> Result<(), InternalError> {
         }
     }
     if news {
-        hub.tell(MODEL_SEAT, Input::Model);
+        hub.deliver(MODEL_SEAT, Input::Model);
     }
     flush(hub)
 }
@@ -294,7 +294,7 @@ impl Actor for Model {
                     _ => String::new(),
                 };
                 if !word.is_empty() {
-                    hub.say(name, What::Says(word));
+                    hub.record(name, What::Says(word));
                 }
                 let (bytes, end) = open.bytes(&item);
                 hub.model.send(open.handle, &bytes);

@@ -225,7 +225,7 @@ impl Someone {
     }
 
     fn acts(&mut self, hub: &mut Hub<'_>, name: &str, sight: Option<&Sight>) -> Result<(), InternalError> {
-        hub.say(name, What::Acts(word(&self.person.does).to_owned()));
+        hub.record(name, What::Acts(word(&self.person.does).to_owned()));
         hub.material += 1;
         match self.person.via {
             Via::Http => self.over_http(hub, name, sight),
@@ -234,7 +234,7 @@ impl Someone {
             Via::Companion => {
                 if let Does::Run(command) = &self.person.does {
                     for seat in hub.strategies.clone() {
-                        hub.tell(seat, Input::Command(command.clone()));
+                        hub.deliver(seat, Input::Command(command.clone()));
                     }
                 }
                 Ok(())
@@ -245,7 +245,7 @@ impl Someone {
     /// The front end that they sit at is told where they go.
     fn moves(&self, hub: &mut Hub<'_>, word: &str) -> Result<(), InternalError> {
         for seat in hub.strategies.clone() {
-            hub.tell(seat, Input::Command(word.to_owned()));
+            hub.deliver(seat, Input::Command(word.to_owned()));
         }
         Ok(())
     }
@@ -333,7 +333,7 @@ impl Someone {
         };
         let line = format!("{line}\n").into_bytes();
         match hub.relay {
-            Some(seat) => hub.tell(seat, Input::Typed(name.to_owned(), line)),
+            Some(seat) => hub.deliver(seat, Input::Typed(name.to_owned(), line)),
             None => hub.write_stdin(name, &line)?,
         }
         Ok(())
@@ -417,7 +417,7 @@ impl Actor for Someone {
         }
         if self.comes_back.is_some_and(|t| t <= hub.now) {
             self.comes_back = None;
-            hub.say(name, What::Acts("come-back".to_owned()));
+            hub.record(name, What::Acts("come-back".to_owned()));
             return self.moves(hub, COMES_BACK);
         }
         if self.acts_at.is_some_and(|t| t <= hub.now) {

@@ -43,7 +43,7 @@ impl Wrapper {
     fn vanish(&mut self, hub: &mut Hub<'_>, name: &str) -> Result<(), InternalError> {
         self.vanishes = None;
         self.gone = true;
-        hub.say(name, What::Fault("wrapper vanishes".to_owned()));
+        hub.record(name, What::Fault("wrapper vanishes".to_owned()));
         hub.close_streams()
     }
 }

@@ -92,19 +92,22 @@ impl WrapperHost {
                     _ if !hub.agent_alive() => Some(0),
                     _ => Some(hub.kernel.children(hub.agent)?),
                 };
-                hub.say(name, What::Looked { at: "children".to_owned(), saw: count.map_or(Value::Null, Value::from) });
+                hub.record(
+                    name,
+                    What::Looked { at: "children".to_owned(), saw: count.map_or(Value::Null, Value::from) },
+                );
                 return Ok(Some(Seen::Children(count)));
             }
             Act::FindPid => {
                 let found = hub.pgrep() != Some(PgrepFault::NoPid) && hub.agent_alive();
-                hub.say(name, What::Looked { at: "pid".to_owned(), saw: Value::Bool(found) });
+                hub.record(name, What::Looked { at: "pid".to_owned(), saw: Value::Bool(found) });
                 return Ok(Some(Seen::Pid(found)));
             }
             Act::LookAtWorker => {
                 let alive = hub.worker_alive();
                 // who has taken its pid is not the worker
                 self.worker_gone = Some(!alive || self.worker_gone == Some(true));
-                hub.say(name, What::Looked { at: "worker".to_owned(), saw: Value::Bool(alive) });
+                hub.record(name, What::Looked { at: "worker".to_owned(), saw: Value::Bool(alive) });
                 return Ok(Some(Seen::Worker(alive)));
             }
             Act::Settle(settled) => {
@@ -118,8 +121,8 @@ impl WrapperHost {
                     Settled::Failed(text) => hub.settle(name, RunEnd::Failed, &text, ""),
                 }
             }
-            Act::Report(policy) => hub.say(name, What::Report(policy)),
-            Act::Say(text) => hub.say(name, What::Says(text)),
+            Act::Report(policy) => hub.record(name, What::Report(policy)),
+            Act::Say(text) => hub.record(name, What::Says(text)),
             // these are done in the other seat: from out here nobody can
             Act::AnswerTool { .. }
             | Act::Withhold { .. }

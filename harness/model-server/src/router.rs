@@ -1,4 +1,4 @@
-//! The desk: a request comes in, what is to be answered goes out. No socket, no clock.
+//! The router: a request comes in, what is to be answered goes out. No socket, no clock.
 //!
 //! Invariant: which turn a request gets follows from its conversation alone: how often the assistant has spoken in it,
 //! and the mark of a task in what stands before that. Only the model's faults count requests, as the scenario says.
@@ -20,7 +20,7 @@ const AFTER_THE_LAST: &str = "The script is over.";
 
 /// The server's state.
 #[derive(Debug)]
-pub(crate) struct Desk {
+pub(crate) struct Router {
     script: Script,
     faults: ModelScript,
     requests: u32,
@@ -61,11 +61,11 @@ pub(crate) struct Play {
     pub streamed: bool,
 }
 
-impl Desk {
-    /// A desk with this script.
-    pub fn new(script: Script) -> Desk {
+impl Router {
+    /// A router with this script.
+    pub fn new(script: Script) -> Router {
         let faults = ModelScript::new(&script.faults);
-        Desk { script, faults, requests: 0 }
+        Router { script, faults, requests: 0 }
     }
 
     /// Takes a request that came at `now`.
@@ -224,5 +224,5 @@ fn told(request: &ModelRequest) -> Vec<Told> {
 }
 
 #[cfg(test)]
-#[path = "desk_tests.rs"]
+#[path = "router_tests.rs"]
 mod tests;

@@ -3,13 +3,13 @@
 //! Invariant: a fault or a person is drawn for an agent that can have it and leans to what its model asks for; whether
 //! the two meet, and when, is left to chance.
 
-use crate::source::Source;
-use crate::words::*;
+use crate::rng::Rng;
+use crate::vocabulary::*;
 use rehang_scenario::playable::COMPANION_COMMANDS;
 use rehang_scenario::turns::*;
 use rehang_scenario::*;
 
-impl Source {
+impl Rng {
     /// Any fault that this agent can meet while its model does this.
     pub fn fault(&mut self, agent: &Agent, turns: &[Turn]) -> Fault {
         let nth = self.pick(&[1, 1, 1, 2, 0]);
@@ -169,7 +169,7 @@ impl Source {
         let malformed = to(question, 3);
         match self.weighted(&[answer, 2, allow, 1, 1, 1, 1, 1, 1, 1, malformed, 1, 1, 2 * usize::from(front_end)]) {
             0 => Does::Answer(self.answer(turns)),
-            1 => Does::Answers(self.some(1, 2, |s| s.some(0, 2, Source::text))),
+            1 => Does::Answers(self.some(1, 2, |s| s.some(0, 2, Rng::text))),
             2 => Does::Allow,
             3 => Does::Always,
             4 => Does::Deny,
@@ -203,7 +203,7 @@ impl Source {
     fn answer(&mut self, turns: &[Turn]) -> Vec<String> {
         let asks = asks(turns);
         if asks.is_empty() || self.one_in(4) {
-            return self.some(1, 2, Source::text);
+            return self.some(1, 2, Rng::text);
         }
         let ask = self.pick(&asks);
         let label = |q: &Question| match q.options.is_empty() {

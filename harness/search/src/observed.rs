@@ -1,11 +1,11 @@
-//! What a scenario's runs met: the events, routes, processes, calls and instants that a fault or a person can hit.
+//! What a scenario's runs observed: the events, routes, processes, calls and instants that a fault or a person can hit.
 //!
 //! A fault of something that never happens changes nothing, and most that are drawn blindly are such. So what is put
 //! into a scenario that was played is aimed at what was there, under whichever stack.
 //!
 //! Invariant: a function of the traces in their order; flat, however long they are.
 
-use crate::source::Source;
+use crate::rng::Rng;
 use rehang_scenario::{Fault, Person, Sees, Span, Via, WorkerFault, WrapperFault};
 use rehang_trace::{Fact, Trace, What};
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ const BEHIND: [Span; 4] = [Span::ZERO, Span::ms(1), Span::secs(1), Span::secs(5)
 
 /// What runs met; empty where none was played.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Met {
+pub struct Observed {
     events: BTreeSet<String>,
     routes: BTreeSet<String>,
     roles: BTreeSet<String>,
@@ -30,7 +30,7 @@ pub struct Met {
     responses: u32,
 }
 
-impl Met {
+impl Observed {
     /// Takes in what one run met.
     pub fn take(&mut self, trace: &Trace) {
         let mut tools = 0;
@@ -53,7 +53,7 @@ impl Met {
     }
 
     fn is_empty(&self) -> bool {
-        *self == Met::default()
+        *self == Observed::default()
     }
 
     /// Whether something was there for a fault to hit.
@@ -68,47 +68,47 @@ impl Met {
     }
 }
 
-impl Source {
-    /// A fault that hits what was met: one that is drawn, with names, counts and instants of the runs.
-    pub fn aimed(&mut self, met: &Met, mut draw: impl FnMut(&mut Source) -> Fault) -> Fault {
+impl Rng {
+    /// A fault that hits what was observed: one that is drawn, with names, counts and instants of the runs.
+    pub fn aimed(&mut self, observed: &Observed, mut draw: impl FnMut(&mut Rng) -> Fault) -> Fault {
         let mut fault = draw(self);
-        if met.is_empty() {
+        if observed.is_empty() {
             return fault;
         }
         for _ in 0..TRIES {
-            if met.can_meet(&fault) {
+            if observed.can_meet(&fault) {
                 break;
             }
             fault = draw(self);
         }
         match &mut fault {
-            Fault::Event(event) => self.name(&met.events, &mut event.kind),
-            Fault::Get(get) => self.name(&met.routes, &mut get.path),
+            Fault::Event(event) => self.name(&observed.events, &mut event.kind),
+            Fault::Get(get) => self.name(&observed.routes, &mut get.path),
             Fault::Process(process) => {
-                self.name(&met.roles, &mut process.role);
-                process.at = self.instant(met);
+                self.name(&observed.roles, &mut process.role);
+                process.at = self.instant(observed);
             }
-            Fault::Tool(tool) => tool.nth = self.count(met.tools),
-            Fault::Model(model) => model.response = self.count(met.responses),
+            Fault::Tool(tool) => tool.nth = self.count(observed.tools),
+            Fault::Model(model) => model.response = self.count(observed.responses),
             Fault::Worker(WorkerFault::Dies(at) | WorkerFault::PidTaken(at))
-            | Fault::Wrapper(WrapperFault::Vanishes(at)) => *at = self.instant(met),
+            | Fault::Wrapper(WrapperFault::Vanishes(at)) => *at = self.instant(observed),
             _ => {}
         }
         fault
     }
 
     /// Somebody who acts while something happens, where they act by the clock.
-    pub fn timed(&mut self, met: &Met, mut person: Person) -> Person {
+    pub fn timed(&mut self, observed: &Observed, mut person: Person) -> Person {
         let by_clock = person.via == Via::Companion || matches!(person.sees, None | Some(Sees::Clock));
-        if by_clock && !met.is_empty() {
-            person.after = self.instant(met);
+        if by_clock && !observed.is_empty() {
+            person.after = self.instant(observed);
         }
         person
     }
 
-    fn name(&mut self, met: &BTreeSet<String>, name: &mut String) {
-        let place = self.below(met.len());
-        if let Some(other) = met.iter().nth(place) {
+    fn name(&mut self, observed: &BTreeSet<String>, name: &mut String) {
+        let place = self.below(observed.len());
+        if let Some(other) = observed.iter().nth(place) {
             other.clone_into(name);
         }
     }
@@ -119,9 +119,9 @@ impl Source {
     }
 
     /// An instant at which something happened, a little behind it, or any time.
-    fn instant(&mut self, met: &Met) -> Span {
-        let place = self.below(met.instants.len());
-        match met.instants.iter().nth(place) {
+    fn instant(&mut self, observed: &Observed) -> Span {
+        let place = self.below(observed.instants.len());
+        match observed.instants.iter().nth(place) {
             Some(at) if self.one_in(2) => {
                 Span(*at) + if self.one_in(2) { self.pick(&BEHIND) } else { self.near_a_limit() }
             }
@@ -164,12 +164,12 @@ outcome = { hung = "question" }
 "#;
         let family = load("case.toml", text.as_bytes()).into_result().unwrap();
         let case = Case::of(family.variants[0].scenario.clone(), NONE);
-        let (mut none, mut under) = (Met::default(), Met::default());
+        let (mut none, mut under) = (Observed::default(), Observed::default());
         none.take(&case.play_as(NONE, Span::ZERO, None).unwrap().trace);
         under.take(&case.play_as("recovery@430", Span::ZERO, None).unwrap().trace);
         assert!(!none.routes.contains("/question") && under.routes.contains("/question"), "{none:?} {under:?}");
         assert_eq!((none.tools, none.responses), (1, 1));
-        let mut source = Source::new(1);
+        let mut source = Rng::new(1);
         let agent = &case.scenario.agent;
         let mut routes = BTreeSet::new();
         for _ in 0..400 {

@@ -2,20 +2,20 @@
 //!
 //! Invariant: what is drawn is a function of the seed and of what was drawn before.
 
-use crate::words::{SHORT, SPANS, TEXTS};
+use crate::vocabulary::{SHORT, SPANS, TEXTS};
 use rehang_scenario::Span;
 use rehang_scenario::fuzz::Seeded;
 
 /// A random source.
 #[derive(Debug, Clone)]
-pub struct Source {
+pub struct Rng {
     seeded: Seeded,
 }
 
-impl Source {
+impl Rng {
     /// The source of a seed.
-    pub fn new(seed: u64) -> Source {
-        Source { seeded: Seeded(seed) }
+    pub fn new(seed: u64) -> Rng {
+        Rng { seeded: Seeded(seed) }
     }
 
     /// A number below `end`; 0 where that is 0.
@@ -73,7 +73,7 @@ impl Source {
     }
 
     /// So many of what is drawn: at least the one number, at most the other.
-    pub fn some<T>(&mut self, least: usize, most: usize, mut draw: impl FnMut(&mut Source) -> T) -> Vec<T> {
+    pub fn some<T>(&mut self, least: usize, most: usize, mut draw: impl FnMut(&mut Rng) -> T) -> Vec<T> {
         let len = least + self.below(most + 1 - least);
         (0..len).map(|_| draw(self)).collect()
     }
