@@ -160,9 +160,6 @@ mod tests {
             }
         }
         assert_eq!(claude::Release::ALL.map(claude::Release::version), agents::CLAUDE.releases);
-        for behaviour in opencode::behaviours() {
-            assert!(behaviour.releases.iter().all(|release| agents::OPENCODE.releases.contains(release)));
-        }
     }
 
     #[test]

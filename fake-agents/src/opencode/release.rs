@@ -109,7 +109,7 @@ impl Release {
             Agent::Opencode(opencode) => Release::opencode(&opencode.release),
             Agent::Altimate(_) => Ok(Release::altimate(ALTIMATE.default_release)),
             Agent::Pawwork(_) => Ok(Release::pawwork(PAWWORK.default_release)),
-            Agent::Claude(_) | Agent::Program(_) => Err("fake-opencode plays opencode and its forks alone".to_owned()),
+            _ => Err("fake-opencode plays opencode and its forks alone".to_owned()),
         }
     }
 
