@@ -5,7 +5,7 @@
 use expect_test::{Expect, expect};
 use rehang_scenario::sample::Sample;
 use rehang_scenario::turns::steps_json;
-use rehang_scenario::{Agent, Style, check, limits, load};
+use rehang_scenario::{Style, check, limits, load};
 
 const HEAD: &str = "title = \"T\"\nmechanism = \"Q1\"\nagent = { opencode = {} }\n";
 
