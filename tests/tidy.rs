@@ -56,7 +56,7 @@ fn agents_are_told_apart_where_they_are_described() {
     for path in files {
         let name = path.strip_prefix(&root).unwrap_or(&path).display().to_string();
         let text = std::fs::read_to_string(&path).expect("a source file can be read");
-        let code = code_of(text.split("#[cfg(test)]\nmod ").next().unwrap_or_default());
+        let code = code_of(without_tests(&text));
         let named = variants_of_agents(&code);
         match OF_AGENTS.iter().any(|place| name.starts_with(place)) || name.contains("/tests/") {
             true => described += named.len(),
@@ -65,6 +65,15 @@ fn agents_are_told_apart_where_they_are_described() {
     }
     assert!(described > 20, "only {described} of them were found");
     assert!(wrong.is_empty(), "ask `AgentKind` or a method of `Agent` instead:\n{}", wrong.join("\n"));
+}
+
+/// A source up to the module of its tests, if that is in it.
+fn without_tests(text: &str) -> &str {
+    let begins = |(at, _): &(usize, &str)| {
+        let line = text[*at..].lines().nth(1).unwrap_or_default();
+        line.starts_with("mod ") && line.ends_with('{')
+    };
+    text.match_indices("#[cfg(test)]\n").find(begins).map_or(text, |(at, _)| &text[..at])
 }
 
 /// The lines that name a variant of the scenario's `Agent`.
@@ -293,7 +302,7 @@ fn char_end(bytes: &[u8], at: usize) -> usize {
 
 #[cfg(test)]
 mod of_itself {
-    use super::{offences, variants_of_agents};
+    use super::{offences, variants_of_agents, without_tests};
 
     /// What is wrong with a canon of this body: the line within it, from 1, and the first words.
     fn wrong(body: &str) -> Vec<(usize, String)> {
@@ -346,6 +355,10 @@ mod of_itself {
 
     #[test]
     fn a_variant_is_found_with_its_line() {
+        assert_eq!(
+            without_tests("#[cfg(test)]\nmod tests;\nx\n#[cfg(test)]\nmod t {"),
+            "#[cfg(test)]\nmod tests;\nx\n"
+        );
         assert_eq!(variants_of_agents("x\nmatches!(agent, Agent::Pawwork(_))\n"), [2]);
         assert_eq!(variants_of_agents("agent.kind().has_server; Agent::program(steps)"), [0; 0]);
     }
