@@ -124,7 +124,7 @@ outcome = { hung = "question" }
             ("question/row-diff::idle@f54b32e::null", Some("question/row-diff::idle@f54b32f::null")),
             ("row-diff::none::nul", Some("row-diff::none::null")),
             ("question/row-diff::none::null::1::contrl", Some("question/row-diff::none::null::1::control")),
-            ("question/row-diff::none::tty::1", Some("question/row-diff::none::null::1")),
+            ("question/row-diff[blank]::none::tty::1", Some("question/row-diff[blank]::none::null::1")),
             ("wall", None),
             ("far-away", None),
             ("far-away::none::null::1", None),

@@ -439,7 +439,7 @@ set  = { turns = [{ say = "y" }] }
         assert!(
             code(vec![same(), other(), cannot(), fault()])
                 .1
-                .ends_with("1 the same (6 events), 1 differ, 1 not run, 1 faults\n")
+                .ends_with("1 the same (6 events), 1 differ, 1 not run, 1 fault\n")
         );
     }
 }

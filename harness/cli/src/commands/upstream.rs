@@ -13,7 +13,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rehang_agents::{Progress, Version};
 use rehang_runner::binaries::{fakes, own_binary};
 use rehang_scenario::Terminal;
-use rehang_scenario::text::{or, suggest};
+use rehang_scenario::text::{suggest, unknown};
 use rehang_upstream::agents;
 use rehang_upstream::baseline::compare;
 use rehang_upstream::plan::{self, Cell};
@@ -120,9 +120,12 @@ impl Upstream {
                 (Some(_), true) => self.write_table().map(|()| Code::Expected),
                 _ => {
                     let names: Vec<&str> = all.iter().map(rehang_agents::Agent::name).collect();
-                    let near = filters.iter().find_map(|word| suggest(word, names.iter().copied()));
+                    let meant = |word: &String| Some((word.clone(), suggest(word, names.iter().copied())?));
                     let all = format!("there are {}", names.join(", "));
-                    let what = format!("name a release, such as `opencode@latest`{}", or(near, &all));
+                    let what = match filters.iter().find_map(meant) {
+                        Some((word, near)) => unknown("agent", &word, Some(near), &all),
+                        None => format!("name a release, such as `opencode@latest`; {all}"),
+                    };
                     Err(CommandError::Usage(what))
                 }
             };
