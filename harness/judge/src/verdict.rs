@@ -242,7 +242,7 @@ fn settled_as(index: &Index<'_>, settled: &Settlement<'_>) -> Outcome {
     match settled.outcome {
         RunEnd::Completed => Outcome::Completed,
         RunEnd::Stopped => Outcome::Stopped { cause },
-        _ => Outcome::Failed { reason: cause },
+        RunEnd::Failed => Outcome::Failed { reason: cause },
     }
 }
 

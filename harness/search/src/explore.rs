@@ -218,7 +218,7 @@ impl Explorer {
         let idle = !asks(&none.trace) && !self.source.one_in(IDLE_EVERY);
         let mut shown = Shown { none, under: None };
         self.look(&case, NONE, &shown);
-        for stack in rehang_strategy::catalogue::matrix(&case.scenario.agent) {
+        for stack in rehang_strategy::matrix(&case.scenario.agent) {
             let acts_on_asks = ACT_ON_ASKS.iter().any(|name| rehang_strategy::spec::covers(name, &stack));
             let is_over = self.shares.get(&kind).is_some_and(|share| share.is_over(&stack));
             if stack == NONE || is_over || (idle && acts_on_asks) {

@@ -92,7 +92,7 @@ pub fn write(case: &Case, title: &str, about: Option<&str>) -> Result<Written, S
 pub fn dids(case: &Case, healthy: Span) -> Result<Vec<Did>, String> {
     let none = case.play_as(NONE, healthy, None)?.verdict;
     let mut all = vec![did(NONE, &none)];
-    for stack in rehang_strategy::catalogue::matrix(&case.scenario.agent) {
+    for stack in rehang_strategy::matrix(&case.scenario.agent) {
         if stack != NONE {
             let verdict = case.play_as(&stack, healthy, Some(&none))?.verdict;
             all.push(did(&stack, &verdict));

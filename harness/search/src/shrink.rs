@@ -350,7 +350,7 @@ outcome = { hung = "nothing" }
             let (before, after) = (&whole.scenario.agent, &small.case.scenario.agent);
             assert!(small.minimal && small.case.size() < whole.size());
             assert!(is_reached_alike(before, after), "{before:?} became {after:?}");
-            let matrix = rehang_strategy::catalogue::matrix;
+            let matrix = rehang_strategy::matrix;
             assert_eq!(matrix(before), matrix(after));
         }
     }

@@ -4,7 +4,7 @@
 //! them stand together is never said here: that is for a search to find.
 
 use rehang_scenario::Span;
-use rehang_strategy::catalogue::{Params, all};
+use rehang_strategy::{Params, all};
 use rehang_strategy::{companion, guard, idle, pawwork};
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

@@ -3,7 +3,7 @@
 //! Invariant: an answer is one of the options' own labels or none; which, is a pure function of the questions and of
 //! the environment at the begin. R1 takes "no" inside "Snowflake" for a refusal; that stays so.
 
-use crate::catalogue::Value;
+use crate::entry::Value;
 use crate::{Act, Ask, Entry, Facts, Param, Params, Seat, Seen, Strategy, Wire};
 use rehang_scenario::turns::{Choice, Question};
 use rehang_scenario::{Canon, Policy, Span, VTime};

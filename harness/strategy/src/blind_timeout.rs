@@ -4,7 +4,7 @@
 //! other cause. (PawWork asked its ledger since 2837fabbb: `ledger@v0`.)
 
 use crate::canon::texts;
-use crate::catalogue::Value;
+use crate::entry::Value;
 use crate::{Act, Entry, Facts, Param, Seat, Seen, Strategy, Wire};
 use rehang_scenario::{Canon, Policy, Span, VTime};
 

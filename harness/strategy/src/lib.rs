@@ -13,10 +13,12 @@ mod canon;
 pub mod catalogue;
 pub mod cli_manager;
 pub mod companion;
+pub mod entry;
 pub mod guard;
 pub mod host;
 pub mod idle;
 mod lines;
+pub mod matrix;
 pub mod none;
 pub mod not_offered;
 pub mod pawwork;
@@ -25,8 +27,10 @@ pub mod spec;
 pub mod stack;
 pub mod wall;
 
-pub use catalogue::{Entry, Param, Params, Seat, Wire, all, fits, matrix, stacks};
+pub use catalogue::{all, fits, named};
+pub use entry::{Entry, Named, Param, Params, Seat, Wire};
 pub use host::{Acting, Host};
+pub use matrix::{matrix, stacks};
 pub use spec::{Spec, SpecError};
 pub use stack::{Member, Stack, member, stack};
 

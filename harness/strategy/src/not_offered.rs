@@ -4,7 +4,7 @@
 //! none is ended. (little-loops has the third form, a sentence in its prompt; a model may not heed it, and a
 //! scripted one never does.)
 
-use crate::catalogue::Value;
+use crate::entry::Value;
 use crate::{Act, Ask, Entry, Facts, Param, Seat, Seen, Strategy, Wire};
 use rehang_scenario::{Canon, Policy, Span, VTime};
 

@@ -3,7 +3,8 @@
 //! Invariant: what is shown reads back as the same: `parse(spec.to_string()) == spec`. No text, however
 //! long or odd, makes more than an error with a place.
 
-use crate::catalogue::{self, Entry, Param, Params, Value};
+use crate::catalogue;
+use crate::entry::{Entry, Param, Params, Value};
 use rehang_scenario::Span;
 use rehang_scenario::text::{or, suggest, unknown};
 use std::fmt;

@@ -2,7 +2,8 @@
 //!
 //! Invariant: the order of a stack is the order of writing, in both seats.
 
-use crate::catalogue::{self, Entry, Seat, fits};
+use crate::catalogue::{self, fits};
+use crate::entry::{Entry, Seat};
 use crate::spec::{Spec, SpecError, Why, parse_stack};
 use crate::{Facts, Strategy};
 use rehang_scenario::{Agent, Span};

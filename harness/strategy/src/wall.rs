@@ -3,7 +3,7 @@
 //! Invariant: it looks at nothing but the clock, so it ends every hang, and every healthy run that is longer. That the
 //! agent's process is gone does not end the run: while somebody holds its pipe, its wrapper reads on.
 
-use crate::catalogue::Value;
+use crate::entry::Value;
 use crate::{Act, Entry, Facts, Param, Params, Seat, Seen, Settled, Strategy, Wire};
 use rehang_scenario::{Canon, Policy, Span, VTime};
 

@@ -141,7 +141,7 @@ impl Explore {
     fn play_on_both(&self, pool: &Pool, scenarios: &[Scenario], both: &mut Both) -> Result<(), CommandError> {
         let stages = [Stage::Sim, Stage::Lockstep];
         let units = scenarios.iter().enumerate().map(|(at, scenario)| {
-            let stacks = rehang_strategy::catalogue::matrix(&scenario.agent);
+            let stacks = rehang_strategy::matrix(&scenario.agent);
             let wanted = stacks.into_iter().map(|strategy| Wanted {
                 id: format!("{at}::{strategy}"),
                 strategy,

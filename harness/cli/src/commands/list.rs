@@ -6,7 +6,7 @@ use super::select::Select;
 use super::{Code, CommandError};
 use clap::Args;
 use rehang_scenario::Stage;
-use rehang_strategy::catalogue::Value;
+use rehang_strategy::entry::Value;
 use serde_json::json;
 use std::io::Write;
 

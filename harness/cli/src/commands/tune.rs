@@ -12,7 +12,7 @@ use rehang_judge::score::{Score, classify};
 use rehang_report::{Bar, Colour, Detail, Plot, Square, Table};
 use rehang_scenario::Span;
 use rehang_search::Case;
-use rehang_strategy::catalogue::Value;
+use rehang_strategy::entry::Value;
 use serde_json::json;
 use std::io::Write;
 use std::path::PathBuf;

@@ -27,7 +27,7 @@ pub mod monitor;
 pub(crate) mod tests;
 pub mod watcher;
 
-use crate::catalogue::Value;
+use crate::entry::Value;
 use crate::{Entry, Param, Params, Seat, Strategy, Wire};
 use heal::Companion;
 use monitor::Monitor;

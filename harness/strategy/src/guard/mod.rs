@@ -12,7 +12,7 @@ mod asks;
 mod process;
 mod server;
 
-use crate::catalogue::{Named, Value};
+use crate::entry::{Named, Value};
 use crate::{Entry, Param, Seat, Wire};
 use rehang_scenario::{Policy, Span};
 

@@ -7,7 +7,7 @@
 mod pipe;
 
 use crate::canon::option;
-use crate::catalogue::Value;
+use crate::entry::Value;
 use crate::lines::text;
 use crate::{Act, Entry, Facts, Param, Params, Seat, Seen, Settled, Strategy, Stream, Wire};
 use pipe::{Line, Pipe};

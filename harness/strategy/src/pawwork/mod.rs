@@ -61,7 +61,7 @@ mod reply;
 #[cfg(test)]
 mod tests;
 
-use crate::catalogue::Value;
+use crate::entry::Value;
 use crate::{Entry, Param, Seat, Wire};
 use rehang_scenario::Span;
 

@@ -8,7 +8,7 @@
 mod claude;
 mod http;
 
-use crate::catalogue::Value;
+use crate::entry::Value;
 use crate::{Act, Entry, Facts, Param, Params, Seat, Seen, Strategy, Wire, canon};
 use rehang_scenario::turns::{Choice, Question};
 use rehang_scenario::{Canon, Policy as Report, Span, VTime};
