@@ -51,7 +51,7 @@ fn patience() -> Result<(), Failed> {
     for seed in 0..COUNTING {
         let mut source = Rng::new(seed);
         let scenario = source.counting().scenario;
-        let matrix = rehang_strategy::catalogue::matrix(&scenario.agent);
+        let matrix = rehang_strategy::matrix(&scenario.agent);
         let stacks = vec![NONE.to_owned(), source.pick(&matrix)];
         let order = Order { scenario, stacks, stages: vec![Stage::Sim], steps_max: STEPS };
         let mut kernels = |stage| kernel(stage, Path::new("")).map_err(|error| error.to_string());

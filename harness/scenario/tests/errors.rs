@@ -765,13 +765,11 @@ outcome = "completed"
             2 | mechanism = "q1"
               |             ^^^^ did you mean `Q1`, question-no-answerer?
 
-            error: unknown release of opencode `1.2.51`
+            error: `agent.opencode.as` cannot be `1.2.51`
              --> q/x.toml:3:29
               |
             3 | agent = { opencode = { as = "1.2.51" } }
-              |                             ^^^^^^^^
-              |
-              = help: did you mean `1.2.15`?
+              |                             ^^^^^^^^ did you mean `1.2.15`?
 
         "#]],
     );

@@ -141,7 +141,7 @@ pub fn all() -> Vec<Case> {
         moves("question-on-a-server", Hung, "question-open", Some("Q1"), "Which database?", |s| {
             asking(s, QUESTION, "[]", "{}")
         }),
-        moves("two-questions-on-a-server", Hung, "question-open", Some("Q1"), "(1 more are open)", |s| {
+        moves("two-questions-on-a-server", Hung, "question-open", Some("Q1"), "(1 more is open)", |s| {
             asking(s, &format!("[{0},{0}]", QUESTION.trim_matches(['[', ']'])), "[]", "{}");
         }),
         moves("question-of-a-subagent", Hung, "question-open", Some("Q2"), "subagent", |s| {
