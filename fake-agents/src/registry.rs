@@ -3,7 +3,7 @@
 //! Invariant: each agent that a file can name has exactly one persona here, and each of its names starts it.
 
 use crate::{Behaviour, claude, opencode, stand_in, tool};
-use rehang_os::{Fakes, Program};
+use rehang_os::{Fakes, Program, Programs};
 use rehang_scenario::plan::Plan;
 use rehang_scenario::{Agent, AgentKind, Mode, agents};
 use std::sync::LazyLock;
@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 pub struct Persona {
     /// Who it plays; its names are [`AgentKind::programs`].
     pub kind: &'static AgentKind,
-    program: fn(&[String], Option<&Plan>) -> Result<Box<dyn Program>, String>,
+    program: Programs,
     argv: fn(&Agent, &[String], &str) -> Vec<String>,
     plays: fn(&Agent) -> Result<(), String>,
     called: fn(&[String]) -> Option<Called>,

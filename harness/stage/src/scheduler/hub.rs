@@ -5,6 +5,7 @@
 
 use super::http::Net;
 use super::inbox::{Inbox, Input};
+use super::ports::{self, Ports};
 use super::{Job, client, model};
 use rehang_os::{
     kernel::{Change, Handle, InternalError, Kernel, Launch, Proc, Streams},
@@ -137,8 +138,8 @@ pub struct Hub<'w> {
     /// It is a run that listens too (`--port`): people can reach it.
     listens: bool,
     pub port: Option<u16>,
-    /// All ports that the agent and what it started have named, and the word for each in a trace.
-    ports: Vec<(u16, &'static str)>,
+    /// All ports that the agent and what it started have named.
+    ports: Ports,
     /// The client is told that the server listens once everybody else has taken that in: people and strategies
     /// have their event streams open before the prompt is sent.
     client_waits: bool,
@@ -213,7 +214,7 @@ impl<'w> Hub<'w> {
             serves,
             listens: scenario.agent.kind().has_server && scenario.args.iter().any(|arg| arg.starts_with("--port")),
             port: None,
-            ports: Vec::new(),
+            ports: Ports::default(),
             client_waits: false,
             session: String::new(),
             net: Net::default(),
@@ -273,6 +274,7 @@ impl<'w> Hub<'w> {
 
     /// Enters something into the trace.
     pub fn record(&mut self, who: &str, what: What) {
+        let what = self.ports.hide(what);
         self.text_bytes += what.text_bytes();
         self.events.push(Event { t: VTime(self.now.since(self.begin).as_ms()), who: who.to_owned(), what });
     }
@@ -313,7 +315,7 @@ impl<'w> Hub<'w> {
         if self.settled.is_some() || self.run_over {
             return;
         }
-        let (cause, text) = (cause.to_owned(), self.portless(text));
+        let (cause, text) = (cause.to_owned(), text.to_owned());
         if self.runs_left > 0 {
             self.runs_left -= 1;
             self.run_over = true;
@@ -505,32 +507,16 @@ impl<'w> Hub<'w> {
     }
 
     fn say_out(&mut self, fd: u8, text: String) {
-        let text = match (self.serves || self.listens).then(|| client::port_in(&text)).flatten() {
-            Some(port) => {
-                self.port = Some(port);
-                self.ports.push((port, "{agent}"));
-                self.client_waits = true;
-                for seat in (0..self.inboxes.len()).filter(|&seat| seat != CLIENT_SEAT) {
-                    self.deliver(seat, Input::Listening);
-                }
-                self.portless(&text)
+        if let Some(port) = (self.serves || self.listens).then(|| client::port_in(&text)).flatten() {
+            self.port = Some(port);
+            self.ports.name(port, ports::AGENT);
+            self.client_waits = true;
+            for seat in (0..self.inboxes.len()).filter(|&seat| seat != CLIENT_SEAT) {
+                self.deliver(seat, Input::Listening);
             }
-            // a server that the agent has started prints through it: its port differs from run to run all the same
-            None => {
-                self.ports.extend(client::port_in(&text).map(|port| (port, "{nested}")));
-                self.portless(&text)
-            }
-        };
+        }
         let role = self.kernel.role(self.agent).to_owned();
         self.record(&role, What::Out { fd, text });
-    }
-
-    /// A text without ports, which differ from run to run.
-    fn portless(&self, text: &str) -> String {
-        let names = self.ports.iter();
-        names.fold(text.to_owned(), |text, (port, name)| {
-            text.replace(&format!("127.0.0.1:{port}"), &format!("127.0.0.1:{name}"))
-        })
     }
 
     /// The text of these bytes; a character that they cut waits for its rest.

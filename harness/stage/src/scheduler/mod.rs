@@ -12,6 +12,7 @@ mod hub;
 mod inbox;
 mod model;
 mod people;
+mod ports;
 mod proof;
 mod wrapper;
 mod wrapper_host;
