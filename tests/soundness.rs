@@ -12,7 +12,7 @@ use rehang_runner::run;
 use rehang_runner::select::Selection;
 use rehang_runner::unit::CellAnswer;
 use rehang_scenario::{Arm, Stage, Style};
-use rehang_trace::{Fact, Trace, What, ndjson};
+use rehang_trace::{Event, Fact, Trace, What, ndjson};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -92,6 +92,12 @@ fn main() -> ExitCode {
     });
     trial("a_terminal_that_its_echo_has_filled_is_a_deadlock", |s| {
         s.cell("echo-fills-a-terminal", NONE, "tty")?.hangs("pipe")
+    });
+    trial("two_caught_signals_are_taken_by_number", |s| {
+        let cell = s.cell("two-caught-signals", "idle@grace", "tty")?;
+        let ends = |event: Event| (event.who == "agent.1" && matches!(event.what, What::Exit(_))).then_some(event.what);
+        let end = cell.trace()?.events.into_iter().find_map(ends);
+        cell.is(&format!("{end:?}"), &format!("{:?}", Some(What::Exit(143))))
     });
     trial("a_long_answer_is_cut_to_a_line_claude", |s| long_answer(s, "long-answer-to-claude"));
     trial("a_long_answer_is_cut_to_a_line_opencode", |s| long_answer(s, "long-answer-to-opencode"));

@@ -146,6 +146,14 @@ impl Sig {
     }
 }
 
+/// Adds a signal to those that wait for a process. The kernel gives them by number, not by age, and each once.
+pub(crate) fn pend(pending: &mut Vec<Sig>, sig: Sig) {
+    if !pending.contains(&sig) {
+        let at = pending.partition_point(|other| other.number() < sig.number());
+        pending.insert(at, sig);
+    }
+}
+
 /// What a process does with a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Disposition {

@@ -7,7 +7,7 @@ use super::LockstepKernel;
 use crate::kernel::{Change, Happened, InternalError, Proc};
 use crate::linux::{machine, signals};
 use crate::lockstep::protocol::{Channel, Job, Key, Waiting};
-use crate::os::{Disposition, Exit, Sig};
+use crate::os::{Disposition, Exit, Sig, pend};
 use rehang_scenario::VTime;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{PidfdFlags, WaitId, WaitIdOptions};
@@ -212,9 +212,7 @@ impl LockstepKernel {
         match (process.disposition(sig), sig) {
             (Disposition::Ignore, _) | (Disposition::Default, Sig::Cont | Sig::Winch) => {}
             (Disposition::Catch, _) => {
-                if !process.pending.contains(&sig) {
-                    process.pending.push(sig);
-                }
+                pend(&mut process.pending, sig);
             }
             (Disposition::Default, Sig::Tstp | Sig::Ttin | Sig::Ttou) => {
                 if stops {
@@ -222,9 +220,7 @@ impl LockstepKernel {
                 }
             }
             (Disposition::Default, _) if process.stopped.is_some() => {
-                if !process.pending.contains(&sig) {
-                    process.pending.push(sig);
-                }
+                pend(&mut process.pending, sig);
             }
             (Disposition::Default, _) => ends.push((proc, Exit::Signal(sig))),
         }

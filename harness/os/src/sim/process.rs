@@ -7,7 +7,7 @@ use super::SimKernel;
 use super::net::Listener;
 use super::os::View;
 use crate::kernel::{Change, Proc};
-use crate::os::{Disposition, Exit, Next, Program, Sig, TTY_QUOTA, Wait};
+use crate::os::{Disposition, Exit, Next, Program, Sig, TTY_QUOTA, Wait, pend};
 use rehang_scenario::{Canon, VTime};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
@@ -244,9 +244,7 @@ impl SimKernel {
         match (process.disposition(sig), sig) {
             (Disposition::Ignore, _) => {}
             (Disposition::Catch, _) => {
-                if !process.pending.contains(&sig) {
-                    process.pending.push(sig);
-                }
+                pend(&mut process.pending, sig);
             }
             (Disposition::Default, Sig::Cont | Sig::Winch) => {}
             (Disposition::Default, Sig::Tstp | Sig::Ttin | Sig::Ttou) => {
@@ -255,9 +253,7 @@ impl SimKernel {
                 }
             }
             (Disposition::Default, _) if process.stopped.is_some() => {
-                if !process.pending.contains(&sig) {
-                    process.pending.push(sig);
-                }
+                pend(&mut process.pending, sig);
             }
             (Disposition::Default, _) => return Some(Exit::Signal(sig)),
         }

@@ -438,6 +438,28 @@ fn leader_dies() -> (String, String) {
     (linux, taken(&mut kernel, other))
 }
 
+fn by_number() -> (String, String) {
+    let both = [libc::SIGTERM, libc::SIGHUP];
+    let linux = alone(|_, says| {
+        block(&both);
+        for signal in both {
+            // SAFETY: sends a signal that is blocked.
+            unsafe {
+                libc::kill(libc::getpid(), signal);
+            }
+        }
+        for _ in 0..2 {
+            says.signal(next_of(&both));
+        }
+        0
+    });
+    let (mut kernel, agent, _) = agent(Terminal::Tty);
+    let both = [Sig::Term, Sig::Hup];
+    both.iter().for_each(|&sig| os(&mut kernel, agent).on_signal(sig, Disposition::Catch));
+    both.iter().for_each(|&sig| kernel.kill(agent, false, sig).unwrap());
+    (linux, taken(&mut kernel, agent))
+}
+
 fn hung_up() -> (String, String) {
     let both = [libc::SIGHUP, libc::SIGCONT];
     let linux = session(
@@ -539,6 +561,7 @@ pub fn rows() -> Vec<Row> {
         ),
         row("a leader's end hangs up its foreground", "the session's leader ends", leader_dies()),
         row("a hang-up is the leader's", "the master is closed", hung_up()),
+        row("caught signals are given by number, not by age", "TERM, then HUP, which are both caught", by_number()),
         row("TERM waits in a stopped process", "STOP, TERM and CONT to a process", term_waits()),
         row(
             "Ctrl-C is for the foreground",
