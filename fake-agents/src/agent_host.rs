@@ -13,8 +13,6 @@ use std::ops::{Deref, DerefMut};
 #[derive(Default)]
 pub struct AgentHost {
     host: Host,
-    /// The strategies' specs as the plan has them: it is what children are given.
-    specs: Vec<String>,
 }
 
 impl AgentHost {
@@ -25,12 +23,12 @@ impl AgentHost {
     pub fn new(specs: &[String]) -> Result<AgentHost, String> {
         let members = specs.iter().map(|spec| stack::member(spec).map_err(|error| error.to_string()));
         let members = members.collect::<Result<Vec<_>, String>>()?;
-        Ok(AgentHost { host: Host::new(members), specs: specs.to_vec() })
+        Ok(AgentHost { host: Host::new(members) })
     }
 
     /// A host of one strategy that no catalogue knows: for tests.
     pub fn with(name: &str, strategy: Box<dyn Strategy>) -> AgentHost {
-        AgentHost { host: Host::of_one(name, strategy), specs: vec![name.to_owned()] }
+        AgentHost { host: Host::of_one(name, strategy) }
     }
 
     /// What a tool's child must have in its environment, so that an agent which it starts has the same strategies
@@ -40,7 +38,7 @@ impl AgentHost {
             agent: Agent::program(Vec::new()),
             turns: Vec::new(),
             faults: Vec::new(),
-            inside: self.specs.clone(),
+            inside: self.names().map(str::to_owned).collect(),
             model_port: None,
             stored: None,
         };
@@ -50,8 +48,7 @@ impl AgentHost {
 
     /// Whether a strategy of this name, in whatever version, sits here.
     pub fn has(&self, name: &str) -> bool {
-        let bare = |spec: &str| spec.split(['@', '(']).next().unwrap_or("").to_owned();
-        self.specs.iter().any(|spec| bare(spec) == name)
+        self.names().any(|spec| spec.split(['@', '(']).next() == Some(name))
     }
 }
 

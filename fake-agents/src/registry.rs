@@ -120,7 +120,7 @@ pub const BUILD_ARG: &str = "--build";
 /// # Errors
 /// A text for the user: an unknown program, or arguments that do not fit.
 pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>, String> {
-    let name = argv.first().map_or("", |a| a.rsplit('/').next().unwrap_or(""));
+    let name = rehang_os::os::program_name(argv);
     let persona = named(name).ok_or_else(|| format!("no fake is called `{name}`"))?;
     (persona.program)(argv, plan)
 }

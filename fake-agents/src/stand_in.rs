@@ -178,7 +178,7 @@ impl StandIn {
 /// A file that is there and cannot be read.
 pub fn setup(argv: &[String], env: &[(String, String)]) -> io::Result<Option<Setup>> {
     let Some(folder) = StandIn::of_this_process()? else { return Ok(None) };
-    let name = argv.first().map_or("", |path| path.rsplit('/').next().unwrap_or(""));
+    let name = rehang_os::os::program_name(argv);
     Ok(Some(Setup {
         argv: folder.argv(argv),
         env: folder.env(env.to_vec()),

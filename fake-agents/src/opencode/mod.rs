@@ -65,7 +65,7 @@ use release::Release;
 /// A text for the user: a release that is not played, a strategy that is not known.
 pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>, String> {
     let args = args::parse(argv.get(1..).unwrap_or_default());
-    let name = argv.first().map_or("", |name| name.rsplit('/').next().unwrap_or(""));
+    let name = rehang_os::os::program_name(argv);
     match plan {
         Some(plan) => planned(args, plan),
         None => Ok(Box::new(Unplanned { name: name.to_owned(), args: Some(args), program: None })),

@@ -4,10 +4,10 @@
 //! ends with its scheduler, whatever it is doing.
 
 use crate::alone;
-use crate::linux::process::{give_up, name};
+use crate::linux::process::give_up;
 use crate::lockstep::participant;
 use crate::lockstep::protocol::{CONTROL_ENV, CONTROL_FD, SHELL};
-use crate::os::Programs;
+use crate::os::{Programs, program_name};
 
 /// The name of the binary whose first argument names the fake.
 const BINARY: &str = "rehang-fakes";
@@ -27,11 +27,11 @@ pub struct Fakes {
 /// `false`: no fake is named.
 pub fn dispatch(fakes: Fakes) -> bool {
     let mut argv: Vec<String> = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
-    if name(&argv) == BINARY && argv.len() > 1 {
+    if program_name(&argv) == BINARY && argv.len() > 1 {
         argv.remove(0);
     }
     let controlled = std::env::var_os(CONTROL_ENV).is_some_and(|fd| fd == *CONTROL_FD.to_string());
-    match name(&argv) {
+    match program_name(&argv) {
         SHELL if controlled => participant::shell(),
         fake if fakes.names.contains(&fake) => {
             std::panic::set_hook(Box::new(move |info| {

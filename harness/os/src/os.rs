@@ -338,6 +338,11 @@ pub enum Next {
     Exit(u8),
 }
 
+/// The name of the program that a command line starts, without its folder; empty if there is none.
+pub fn program_name(argv: &[String]) -> &str {
+    argv.first().map_or("", |path| path.rsplit('/').next().unwrap_or(""))
+}
+
 /// What finds the program for a command line.
 ///
 /// # Errors

@@ -6,8 +6,8 @@ pub mod journal;
 
 use self::journal::{JOURNAL_ENV, Journal, PLACE_ENV, Said};
 use crate::linux::os::RealOs;
-use crate::linux::process::{environment, leave, name};
-use crate::os::{FdKind, Next, Os, Programs, STDIN, STDOUT, Wait};
+use crate::linux::process::{environment, leave};
+use crate::os::{FdKind, Next, Os, Programs, STDIN, STDOUT, Wait, program_name};
 use rehang_scenario::plan::{PLAN_ENV, Plan};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
@@ -107,7 +107,7 @@ fn word(kind: FdKind) -> &'static str {
 
 fn refuse(argv: &[String], why: &str) -> ! {
     use std::io::Write;
-    let _ = writeln!(std::io::stderr(), "{}: {why}", name(argv));
+    let _ = writeln!(std::io::stderr(), "{}: {why}", program_name(argv));
     leave(2)
 }
 

@@ -23,10 +23,6 @@ pub(crate) fn environment() -> Vec<(String, String)> {
     all
 }
 
-pub(crate) fn name(argv: &[String]) -> &str {
-    argv.first().map_or("", |path| path.rsplit('/').next().unwrap_or(""))
-}
-
 /// Ends this process at once.
 pub(crate) fn leave(code: u8) -> ! {
     // SAFETY: ends the process; nothing runs after it.
