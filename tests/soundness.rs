@@ -99,6 +99,12 @@ fn main() -> ExitCode {
         let end = cell.trace()?.events.into_iter().find_map(ends);
         cell.is(&format!("{end:?}"), &format!("{:?}", Some(What::Exit(143))))
     });
+    trial("a_stopped_server_has_no_timers", |s| {
+        let cell = s.cell("stopped-with-timers", "pending-ask", "null")?;
+        cell.is(&cell.row.proof.clone().unwrap_or_default(), "lasso")?;
+        cell.is(&cell.row.blocked_on.clone().unwrap_or_default(), "stopped")?;
+        cell.at(2_705_000)
+    });
     trial("a_long_answer_is_cut_to_a_line_claude", |s| long_answer(s, "long-answer-to-claude"));
     trial("a_long_answer_is_cut_to_a_line_opencode", |s| long_answer(s, "long-answer-to-opencode"));
     trial("a_long_line_is_echoed_whole", |s| {

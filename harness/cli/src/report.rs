@@ -106,11 +106,12 @@ impl Report<'_> {
             },
             counted(total, "cell"),
             counted(self.selected.scenarios, "scenario"),
-            match self.stage {
-                Where::Both => "sim and lockstep, one trace each",
-                Where::Sim => "sim",
-                Where::Lockstep => "lockstep",
-                Where::Live => "live",
+            match (self.stage, self.differing()) {
+                (Where::Both, 0) => "sim and lockstep, one trace each".to_owned(),
+                (Where::Both, n) => format!("sim and lockstep, {} not the same on both", counted(n, "cell")),
+                (Where::Sim, _) => "sim".to_owned(),
+                (Where::Lockstep, _) => "lockstep".to_owned(),
+                (Where::Live, _) => "live".to_owned(),
             },
             duration(self.outcome.wall_ms),
         )?;
@@ -153,6 +154,11 @@ impl Report<'_> {
         Ok(())
     }
 
+    /// How many cells have another trace on the other stage.
+    fn differing(&self) -> usize {
+        self.outcome.cells.iter().filter(|cell| cell.differs.is_some()).count()
+    }
+
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
         for cell in &self.outcome.cells {
             let line = match &cell.row {
@@ -163,13 +169,12 @@ impl Report<'_> {
         }
         let failed = self.failures().count();
         let faults = self.outcome.cells.iter().filter(|cell| cell.fault.is_some()).count();
-        let differ = self.outcome.cells.iter().filter(|cell| cell.differs.is_some()).count();
         let summary = json!({ "summary": {
             "cells": self.outcome.cells.len(),
             "expected": self.outcome.cells.len() - failed,
             "unexpected": failed,
             "faults": faults,
-            "nondeterministic": differ,
+            "nondeterministic": self.differing(),
             "scenarios": self.selected.scenarios,
             "lockstep_only": self.selected.lockstep_only,
             "left_out": self.selected.left_out,

@@ -93,7 +93,9 @@ impl LockstepKernel {
                         on,
                         stops: _, // not compared: over when the turn is
                     } = wait;
-                    canon.text("waits").text(on).deadline(*until).flag(*child);
+                    // a stopped process does nothing at its deadline, nor does its state change
+                    let until = until.filter(|_| stopped.is_none());
+                    canon.text("waits").text(on).deadline(until).flag(*child);
                     for fds in [read, write] {
                         canon.list(fds, |canon, (fd, _)| {
                             canon.num(u64::from(*fd));

@@ -39,6 +39,7 @@ pub struct SimKernel {
     listeners: Vec<Listener>,
     handles: Vec<Option<Desc>>,
     happened: Vec<Happened>,
+    stops: u64,
 }
 
 impl SimKernel {
@@ -53,6 +54,7 @@ impl SimKernel {
             listeners: Vec::new(),
             handles: Vec::new(),
             happened: Vec::new(),
+            stops: 0,
         }
     }
 

@@ -70,6 +70,8 @@ pub struct Process {
     pub state: State,
     /// The signal that stopped it.
     pub stopped: Option<Sig>,
+    /// How many stops of the cell there had been by then.
+    pub stop: u64,
     /// It was continued in the middle of a terminal access, which it tries again.
     pub retries: bool,
     /// What it does with signals; default where nothing stands.
@@ -107,6 +109,7 @@ impl Process {
             fds: BTreeMap::new(),
             state: State::New,
             stopped: None,
+            stop: 0,
             retries: false,
             dispositions: BTreeMap::new(),
             pending: Vec::new(),
@@ -262,7 +265,11 @@ impl SimKernel {
 
     fn stop(&mut self, proc: Proc, sig: Sig) {
         if self.get(proc).stopped.is_none() {
-            self.get_mut(proc).stopped = Some(sig);
+            self.stops += 1;
+            let stop = self.stops;
+            let process = self.get_mut(proc);
+            process.stopped = Some(sig);
+            process.stop = stop;
             self.say(proc, Change::Stopped(sig));
         }
     }
@@ -378,6 +385,7 @@ impl SimKernel {
             listeners,
             handles,
             happened: _, // not compared: empty after each step
+            stops: _,    // not compared: it numbers stops
         } = self;
         // what was found and is still to be written: objects that hold others find more
         let mut fresh: VecDeque<Desc> = VecDeque::new();
@@ -402,6 +410,7 @@ impl SimKernel {
                 fds,
                 state,
                 stopped,
+                stop,
                 retries,
                 dispositions,
                 pending,
@@ -432,7 +441,9 @@ impl SimKernel {
             match state {
                 State::New => drop(canon.text("new")),
                 State::Waiting(Wait { read, write, until, child, on }) => {
-                    canon.text("waits").text(on).deadline(*until).flag(*child);
+                    // a stopped process does nothing at its deadline, nor does its state change
+                    let until = until.filter(|_| stopped.is_none());
+                    canon.text("waits").text(on).deadline(until).flag(*child);
                     for fds in [read, write] {
                         canon.list(fds, |canon, fd| {
                             canon.num(u64::from(fd.0));
@@ -444,8 +455,12 @@ impl SimKernel {
                 State::Zombie(Exit::Signal(sig)) => drop(canon.text("killed").text(sig.name())),
                 State::Gone => {}
             }
-            if let Some(program) = program {
-                program.canon(canon);
+            match program {
+                // its state is what it was at that stop; written out, it would hold timers that run while nothing can
+                // come of them, and a cycle would count as one only after the last of them
+                Some(_) if stopped.is_some() && matches!(state, State::Waiting(_)) => drop(canon.num(*stop)),
+                Some(program) => program.canon(canon),
+                None => {}
             }
         }
         canon.num(u64::MAX);
