@@ -64,7 +64,7 @@ const KINDS: [Kind; 10] = [
     Kind {
         title: "altimate-code",
         name: "altimate",
-        programs: &["altimate", "altimate-code"],
+        programs: &["altimate", "altimate-code", "fake-altimate"],
         package: "altimate-code",
         headless: &["run"],
     },

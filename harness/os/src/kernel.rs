@@ -5,6 +5,7 @@
 
 use crate::line_discipline::NotModelled;
 use crate::os::{Errno, Exit, Read, Sig, Write};
+use rehang_evidence::Snapshot;
 use rehang_scenario::{Canon, Terminal, VTime, plan::Plan};
 use rehang_trace::Fact;
 
@@ -43,6 +44,15 @@ pub struct Streams {
     pub stderr: Option<Handle>,
     /// The master of its terminal.
     pub tty: Option<Handle>,
+}
+
+/// Someone whom the scheduler plays: who holds its descriptors in the eyes of a process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Party {
+    /// A name: `wrapper`, `client`, `model`.
+    pub name: &'static str,
+    /// The descriptors, and whether they are being read.
+    pub holds: Vec<(Handle, bool)>,
 }
 
 /// What a call changed.
@@ -159,6 +169,13 @@ pub enum InternalError {
 
 /// A kernel with processes on it: the simulated one, or the real one.
 pub trait Kernel {
+    /// Says the time of what happens from here on, until it is said again or a process is let run.
+    fn set_now(&mut self, now: VTime);
+
+    /// What `/proc` would show of the processes now, by what the kernel's tables say: see [`crate::tables`]. The first
+    /// party is the one that started the agents. Changes nothing, and asks no process.
+    fn snapshot(&self, parties: &[Party]) -> Snapshot;
+
     /// Starts an agent. It has not run yet when this returns.
     ///
     /// # Errors

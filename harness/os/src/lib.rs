@@ -16,6 +16,7 @@ pub mod linux;
 pub mod lockstep;
 pub mod os;
 pub mod sim;
+pub mod tables;
 
 pub use dispatch::{Fakes, dispatch};
 pub use kernel::{InternalError, Kernel};

@@ -2,7 +2,7 @@
 //!
 //! Invariant: the facts are a function of scenario, stack and setting; nothing of them comes from the run.
 
-use crate::{Job, RunError, run};
+use crate::{Job, Look, RunError, run};
 use rehang_judge::{CellFacts, Verdict, judge};
 use rehang_os::kernel::Kernel;
 use rehang_scenario::{Agent, Arm, Scenario, Span, Stage, Via, turns::Turn};
@@ -32,6 +32,8 @@ pub struct Played {
     pub verdict: Verdict,
     /// What the judge was told.
     pub facts: CellFacts,
+    /// The evidence that was taken.
+    pub looks: Vec<Look>,
 }
 
 /// Runs a cell and judges it beside `none`, the verdict of the baseline.
@@ -50,7 +52,7 @@ pub fn judged(
     })?;
     let facts = facts(job, setting);
     let verdict = judge(&record.trace, &facts, none).map_err(|inconsistent| inconsistent.to_string())?;
-    Ok(Played { trace: record.trace, verdict, facts })
+    Ok(Played { trace: record.trace, verdict, facts, looks: record.looks })
 }
 
 /// What the judge has to know of a cell.

@@ -158,6 +158,12 @@ impl LockstepKernel {
 }
 
 impl Kernel for LockstepKernel {
+    fn set_now(&mut self, _: VTime) {}
+
+    fn snapshot(&self, _: &[crate::kernel::Party]) -> rehang_evidence::Snapshot {
+        rehang_evidence::Snapshot::default()
+    }
+
     fn start(&mut self, launch: &Launch) -> Result<(Proc, Streams), InternalError> {
         self.start_agent(launch)
     }

@@ -9,14 +9,17 @@ mod net;
 mod os;
 mod pipe;
 mod process;
+mod snapshot;
 mod tty;
 
-use crate::kernel::{Change, Handle, Happened, InternalError, Kernel, Launch, Left, Proc, Streams};
+use crate::kernel::{Change, Handle, Happened, InternalError, Kernel, Launch, Left, Party, Proc, Streams};
 use crate::line_discipline::LineDiscipline;
 use crate::os::{BACKLOG, Errno, Programs, Read, Sig, TTY_ROOM_MIN, Write, tty_takes};
+use crate::tables::Used;
 use net::{Connection, Listener};
 use pipe::Pipe;
 use process::{Desc, Process, State};
+use rehang_evidence::Snapshot;
 use rehang_scenario::{Canon, Terminal, VTime};
 use std::collections::BTreeMap;
 use tty::Tty;
@@ -40,6 +43,9 @@ pub struct SimKernel {
     handles: Vec<Option<Desc>>,
     happened: Vec<Happened>,
     stops: u64,
+    now: VTime,
+    /// How often a process was let run, or the scheduler wrote.
+    turns: u64,
 }
 
 impl SimKernel {
@@ -55,6 +61,8 @@ impl SimKernel {
             handles: Vec::new(),
             happened: Vec::new(),
             stops: 0,
+            now: VTime::ZERO,
+            turns: 0,
         }
     }
 
@@ -237,7 +245,9 @@ impl SimKernel {
                     connection.ends[side].dead = true;
                     return Write::Took(bytes.len());
                 }
-                connection.ends[1 - side].inbox.extend_from_slice(&bytes[..room]);
+                let other = &mut connection.ends[1 - side];
+                other.inbox.extend_from_slice(&bytes[..room]);
+                other.came.add(room as u64, self.now, self.turns);
                 if room > 0 { Write::Took(room) } else { Write::Later }
             }
             Desc::PipeRead(_) | Desc::Listener(_) | Desc::Master(_) => Write::Failed(Errno::BadFd),
@@ -282,7 +292,7 @@ impl SimKernel {
 
     fn connect_to(&mut self, port: u16) -> Result<usize, Errno> {
         let listener = self.listeners.iter_mut().find(|l| l.port == port && l.open).ok_or(Errno::Refused)?;
-        self.connections.push(Connection::new());
+        self.connections.push(Connection::new(port, self.now));
         let id = self.connections.len() - 1;
         listener.waiting.push_back(id);
         Ok(id)
@@ -296,6 +306,14 @@ impl SimKernel {
 }
 
 impl Kernel for SimKernel {
+    fn set_now(&mut self, now: VTime) {
+        self.now = now;
+    }
+
+    fn snapshot(&self, parties: &[Party]) -> Snapshot {
+        self.tables(parties).snapshot()
+    }
+
     fn start(&mut self, launch: &Launch) -> Result<(Proc, Streams), InternalError> {
         let program = (self.programs)(&launch.argv, Some(&launch.plan)).map_err(InternalError::Fake)?;
         let mut streams = Streams::default();
@@ -345,6 +363,7 @@ impl Kernel for SimKernel {
         let mut process =
             Process::new(launch.role.clone(), proc, None, launch.argv.clone(), launch.env.clone(), program);
         process.fds = fds;
+        process.used = Used::from(self.now);
         process.session_of_its_own();
         process.controlling = controlling;
         let pid = process.pid();
@@ -420,6 +439,7 @@ impl Kernel for SimKernel {
     }
 
     fn write(&mut self, handle: Handle, bytes: &[u8]) -> Result<Write, InternalError> {
+        self.turns += 1;
         match self.desc(handle) {
             None => Ok(Write::Failed(Errno::BadFd)),
             Some(Desc::Master(id)) => self.type_in(id, bytes),

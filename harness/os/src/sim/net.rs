@@ -4,7 +4,8 @@
 //! once; from then on reads are at their end and writes fail (measured, Linux 6.18).
 
 use crate::os::SOCKET_WINDOW;
-use rehang_scenario::Canon;
+use crate::tables::Went;
+use rehang_scenario::{Canon, VTime};
 use std::collections::VecDeque;
 
 /// One of a connection's two ends.
@@ -18,6 +19,8 @@ pub struct End {
     pub reset: bool,
     /// The other end answers writes with a reset.
     pub dead: bool,
+    /// What has come here.
+    pub came: Went,
 }
 
 /// A connection: the end that connected, and the end that accepted.
@@ -25,6 +28,10 @@ pub struct End {
 pub struct Connection {
     /// The two ends.
     pub ends: [End; 2],
+    /// The port that it was made to.
+    pub port: u16,
+    /// When it was made.
+    pub made: VTime,
 }
 
 /// A port on which somebody listens.
@@ -40,8 +47,9 @@ pub struct Listener {
 
 impl Connection {
     /// A new connection, both ends open.
-    pub fn new() -> Connection {
-        Connection { ends: [End { open: true, ..End::default() }, End { open: true, ..End::default() }] }
+    pub fn new(port: u16, made: VTime) -> Connection {
+        let ends = [End { open: true, ..End::default() }, End { open: true, ..End::default() }];
+        Connection { ends, port, made }
     }
 
     /// Whether a read of this end gives something.
@@ -74,8 +82,19 @@ impl Connection {
 
     /// Writes the state.
     pub fn canon(&self, canon: &mut Canon) {
-        let Connection { ends } = self;
-        for End { inbox, open, reset, dead } in ends {
+        let Connection {
+            ends,
+            port: _, // not compared: it never changes
+            made: _, // not compared: a snapshot alone shows it
+        } = self;
+        for end in ends {
+            let End {
+                inbox,
+                open,
+                reset,
+                dead,
+                came: _, // not compared: a snapshot alone shows it
+            } = end;
             canon.bytes(inbox).flag(*open).flag(*reset).flag(*dead);
         }
     }

@@ -6,6 +6,7 @@ use super::SimKernel;
 use super::process::{Desc, Process, State};
 use crate::kernel::{Change, Proc};
 use crate::os::{Child, Disposition, Errno, Exit, Fd, FdKind, Group, Os, Read, Sig, Spawn, Stdio, Target, Write};
+use crate::tables::Used;
 use rehang_scenario::VTime;
 use rehang_trace::Fact;
 
@@ -84,13 +85,21 @@ impl Os for View<'_> {
                 Err(errno) => return Read::Failed(errno),
             }
         }
-        self.kernel.read_desc(desc, max)
+        let read = self.kernel.read_desc(desc, max);
+        if let Read::Data(bytes) = &read {
+            self.kernel.get_mut(self.me).used.read(bytes.len() as u64);
+        }
+        read
     }
 
     fn write(&mut self, fd: Fd, bytes: &[u8]) -> Write {
         let Some(desc) = self.desc(fd) else { return Write::Failed(Errno::BadFd) };
         if !matches!(desc, Desc::Tty(_)) {
-            return self.kernel.write_desc(desc, bytes);
+            let written = self.kernel.write_desc(desc, bytes);
+            if let (Write::Took(n), false) = (written, desc == Desc::Null) {
+                self.kernel.get_mut(self.me).used.wrote(n as u64);
+            }
+            return written;
         }
         let quota = self.this().tty_quota.min(bytes.len());
         if quota == 0 {
@@ -98,7 +107,9 @@ impl Os for View<'_> {
         }
         let written = self.kernel.write_desc(desc, &bytes[..quota]);
         if let Write::Took(n) = written {
-            self.kernel.get_mut(self.me).tty_quota -= n;
+            let this = self.kernel.get_mut(self.me);
+            this.tty_quota -= n;
+            this.used.wrote(n as u64);
         }
         written
     }
@@ -176,6 +187,7 @@ impl Os for View<'_> {
         let role = format!("{}.{nth}", self.this().role);
         let argv = spawn.argv.clone();
         let mut child = Process::new(role, proc, Some(self.me), spawn.argv, spawn.env, program);
+        child.used = Used::from(self.now);
         let this = self.this();
         child.pgid = this.pgid;
         child.sid = this.sid;

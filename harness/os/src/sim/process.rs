@@ -8,6 +8,7 @@ use super::net::Listener;
 use super::os::View;
 use crate::kernel::{Change, Proc};
 use crate::os::{Disposition, Exit, Next, Program, Sig, TTY_QUOTA, Wait, pend};
+use crate::tables::Used;
 use rehang_scenario::{Canon, VTime};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
@@ -84,6 +85,8 @@ pub struct Process {
     pub tty_quota: usize,
     /// Its program; none once it is over or while it runs.
     pub program: Option<Box<dyn Program>>,
+    /// What it has used.
+    pub used: Used,
 }
 
 impl Process {
@@ -116,7 +119,13 @@ impl Process {
             children: Vec::new(),
             tty_quota: 0,
             program: Some(program),
+            used: Used::default(),
         }
+    }
+
+    /// Its place in the order of starts.
+    pub fn place(&self) -> Proc {
+        self.proc
     }
 
     /// Its number as a process: never 0.
@@ -178,11 +187,14 @@ impl SimKernel {
     }
 
     pub(super) fn resume(&mut self, proc: Proc, now: VTime) {
+        self.now = now;
+        self.turns += 1;
         let process = self.get_mut(proc);
         let Some(mut program) = process.program.take() else { return };
         process.state = State::Running;
         process.retries = false;
         process.tty_quota = TTY_QUOTA;
+        process.used.turns += 1;
         let next = program.resume(&mut View { kernel: self, me: proc, now });
         let process = self.get_mut(proc);
         if !process.alive() {
@@ -386,6 +398,8 @@ impl SimKernel {
             handles,
             happened: _, // not compared: empty after each step
             stops: _,    // not compared: it numbers stops
+            now: _,      // not compared: each step is told the time
+            turns: _,    // not compared: a snapshot alone shows it
         } = self;
         // what was found and is still to be written: objects that hold others find more
         let mut fresh: VecDeque<Desc> = VecDeque::new();
@@ -417,6 +431,7 @@ impl SimKernel {
                 children: _,  // not compared: each names its parent, and the program counts its own
                 tty_quota: _, // not compared: set at each resume
                 program,
+                used: _, // not compared: a snapshot alone shows it
             } = process;
             if matches!(state, State::Gone) {
                 continue;

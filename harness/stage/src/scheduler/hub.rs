@@ -3,6 +3,7 @@
 //! Invariant: after each step everything that came out of the agent is read, entered into the trace and handed
 //! to those who listen, before anybody else acts.
 
+use super::evidence::records::Records;
 use super::http::Net;
 use super::inbox::{Inbox, Input};
 use super::ports::{self, Ports};
@@ -16,7 +17,7 @@ use rehang_scenario::{
 };
 use rehang_strategy::Stream;
 use rehang_trace::{AskKind, Event, Fact, RunEnd, What, role};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// The client's place among the actors: behind the wrapper.
 pub const CLIENT_SEAT: usize = 1;
@@ -149,6 +150,8 @@ pub struct Hub<'w> {
     pub model: model::Connections,
     /// What was asked and has not ended.
     pub asks: Vec<OpenAsk>,
+    /// What agents have stated, by role: evidence alone reads it.
+    pub records: BTreeMap<String, Records>,
     pub faults: Vec<Fault>,
     /// The companion's worker is dead, and whoever asks by its pid finds so.
     pub worker_dead: bool,
@@ -221,6 +224,7 @@ impl<'w> Hub<'w> {
             model_listener: listener.map(|(handle, _)| handle),
             model: model::Connections::default(),
             asks: Vec::new(),
+            records: BTreeMap::new(),
             faults: scenario.faults.clone(),
             worker_dead: false,
             material: 0,
@@ -236,6 +240,7 @@ impl<'w> Hub<'w> {
 
     /// Starts the agent.
     pub fn launch(&mut self) -> Result<(), InternalError> {
+        self.kernel.set_now(self.now);
         let (agent, streams) = self.kernel.start(&self.launch)?;
         self.agent = agent;
         self.streams = streams;
@@ -432,6 +437,7 @@ impl<'w> Hub<'w> {
             }
             Change::Fact(fact) => {
                 self.note(&fact);
+                self.records.entry(role.clone()).or_default().note(&fact, self.now);
                 What::Fact(fact)
             }
         };
@@ -561,7 +567,8 @@ impl<'w> Hub<'w> {
             model_listener,
             model,
             asks,
-            faults: _, // not compared: they never change; those that are still to strike are an actor's state
+            records: _, // not compared: evidence alone reads it
+            faults: _,  // not compared: they never change; those that are still to strike are an actor's state
             worker_dead,
             material: _, // not compared: it decides which states are looked at, and nothing in the cell
             settled,

@@ -5,6 +5,7 @@
 //! from the scheduler's own descriptors or is marked as a participant's claim.
 
 mod client;
+mod evidence;
 mod faults;
 mod horizon;
 mod http;
@@ -18,6 +19,7 @@ mod wrapper;
 mod wrapper_host;
 
 pub use client::port_in;
+pub use evidence::{Look, Looks};
 use hub::{Actor, Hub};
 use inbox::{Inbox, Input};
 pub use proof::Proofs;
@@ -66,13 +68,15 @@ pub struct Job<'a> {
     pub steps_max: u64,
     /// What is done about proofs.
     pub proofs: Proofs,
+    /// When evidence is taken. It changes no trace.
+    pub looks: Looks,
 }
 
 impl<'a> Job<'a> {
     /// A cell from the beginning of virtual time, with the limits that all cells have.
     pub fn new(scenario: &'a Scenario, stack: &'a str, terminal: Terminal, seed: u64) -> Job<'a> {
         let (begin, proofs) = (VTime::ZERO, Proofs::default());
-        Job { scenario, stack, terminal, seed, begin, steps_max: STEPS_MAX, proofs }
+        Job { scenario, stack, terminal, seed, begin, steps_max: STEPS_MAX, proofs, looks: Looks::Never }
     }
 }
 
@@ -83,6 +87,8 @@ pub struct Record {
     pub trace: Trace,
     /// How often a participant was let run.
     pub steps: u64,
+    /// The evidence that was taken.
+    pub looks: Vec<Look>,
 }
 
 /// Why a cell could not run.
@@ -106,7 +112,7 @@ pub fn run(kernel: &mut dyn Kernel, job: &Job<'_>) -> Result<Record, RunError> {
     let steps = scheduler.steps;
     let trace = Trace { events: std::mem::take(&mut scheduler.hub.events) };
     match result {
-        Ok(()) => Ok(Record { trace, steps }),
+        Ok(()) => Ok(Record { trace, steps, looks: std::mem::take(&mut scheduler.looks) }),
         Err(fault) => {
             // the next cell must find an empty world, whatever happened in this one
             let _ = scheduler.hub.kernel.clear();
@@ -135,6 +141,11 @@ struct Scheduler<'w, 'j> {
     instants: u32,
     /// When it is given up, once that is worth knowing.
     horizon: Option<Span>,
+    /// The evidence so far.
+    looks: Vec<Look>,
+    /// What was seen last, and when the next look is due.
+    last_look: Option<rehang_evidence::Snapshot>,
+    next_look: VTime,
 }
 
 /// How far a turn of the loop came.
@@ -180,7 +191,18 @@ impl<'w, 'j> Scheduler<'w, 'j> {
             seats.push(Seat { name, actor: Box::new(actor) });
         }
         hub.inboxes = seats.iter().map(|_| Inbox::default()).collect();
-        Ok(Scheduler { hub, job: *job, seats, steps: 0, at_instant: 0, instants: 0, horizon: None })
+        Ok(Scheduler {
+            hub,
+            job: *job,
+            seats,
+            steps: 0,
+            at_instant: 0,
+            instants: 0,
+            horizon: None,
+            looks: Vec::new(),
+            last_look: None,
+            next_look: job.begin,
+        })
     }
 
     fn drive(&mut self) -> Result<(), InternalError> {
@@ -212,6 +234,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
                 continue;
             }
             let Some(next) = next else {
+                self.look_at_deadlock();
                 return self.hang(Ended::Deadlock(self.waits()));
             };
             if self.job.proofs != Proofs::Off {
@@ -263,7 +286,9 @@ impl<'w, 'j> Scheduler<'w, 'j> {
 
     /// Time moves.
     fn pass_to(&mut self, next: VTime) -> Result<(), InternalError> {
+        self.look_until(next);
         self.hub.now = next.max(self.hub.now);
+        self.hub.kernel.set_now(self.hub.now);
         self.hub.drain()
     }
 
@@ -282,6 +307,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
             self.hub.events.truncate(events);
             self.hub.now = now;
         }
+        self.look_at_lasso(unit == Unit::Steps)?;
         self.hang(Ended::Lasso { waits, cycle_ms: cycle.span().as_ms() })
     }
 
@@ -503,7 +529,10 @@ impl<'w, 'j> Scheduler<'w, 'j> {
                     self.hub.kernel.run(proc, self.hub.now)?;
                     self.hub.drain()?;
                 }
-                (None, Some(next)) if next <= until && self.hub.agent_alive() => self.hub.now = next,
+                (None, Some(next)) if next <= until && self.hub.agent_alive() => {
+                    self.hub.now = next;
+                    self.hub.kernel.set_now(next);
+                }
                 (None, _) => break,
             }
         }

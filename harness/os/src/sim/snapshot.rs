@@ -1,0 +1,96 @@
+//! The simulated kernel's tables, as a snapshot is made of them.
+//!
+//! Invariant: reads the model, and changes nothing.
+
+use super::process::{Desc, Process, State};
+use super::{FIRST_PORT, SimKernel};
+use crate::kernel::{Party, Proc};
+use crate::os::{Disposition, Fd, Sig, Wait};
+use crate::tables::{At, Leader, Link, Outsider, Row, Tables, Thing, Waits};
+
+impl SimKernel {
+    pub(super) fn tables(&self, parties: &[Party]) -> Tables<'_> {
+        let foregrounds = self.ttys.iter().enumerate().map(|(at, tty)| (at as u64, self.leader(tty.foreground)));
+        let links = self.connections.iter().enumerate().map(|(at, connection)| {
+            let [connected, accepted] = &connection.ends;
+            let link = Link {
+                listener: u64::from(connection.port - FIRST_PORT),
+                made: connection.made,
+                to: [connected.came, accepted.came],
+                unread: [connected.inbox.len() as u64, accepted.inbox.len() as u64],
+                open: [connected.open, accepted.open],
+            };
+            (at as u64, link)
+        });
+        let queues = self.listeners.iter().enumerate().map(|(at, listener)| (at as u64, listener.waiting.len() as u64));
+        let outside = parties.iter().map(|party| {
+            let holds = party.holds.iter().filter_map(|&(handle, reads)| Some((thing(self.desc(handle)?), reads)));
+            Outsider { name: party.name, holds: holds.collect() }
+        });
+        Tables {
+            now: self.now,
+            rows: self.processes.iter().filter_map(|process| self.row(process)).collect(),
+            foregrounds: foregrounds.collect(),
+            links: links.collect(),
+            queues: queues.collect(),
+            outside: outside.collect(),
+        }
+    }
+
+    /// Whose group or session a number is.
+    fn leader(&self, number: u32) -> Leader {
+        match number {
+            0 => Leader::Nobody,
+            proc if (proc as usize) <= self.processes.len() => Leader::Proc(Proc(proc - 1)),
+            shell => Leader::Shell(u64::from(u32::MAX - shell)),
+        }
+    }
+
+    fn row<'a>(&'a self, process: &'a Process) -> Option<Row<'a>> {
+        let at = match &process.state {
+            State::Gone => return None,
+            State::Zombie(_) => At::Zombie,
+            State::New | State::Running => At::New,
+            State::Waiting(wait) => At::Waits(waits(wait)),
+        };
+        let with = |what: Disposition| {
+            let all = process.dispositions.iter().filter(move |(_, disposition)| **disposition == what);
+            all.map(|(sig, _)| *sig).collect::<Vec<Sig>>()
+        };
+        Some(Row {
+            proc: process.place(),
+            argv: &process.argv,
+            parent: process.parent,
+            root: !process.role.contains('.'),
+            group: self.leader(process.pgid),
+            session: self.leader(process.sid),
+            shell: process.shell,
+            controlling: process.controlling.map(|tty| tty as u64),
+            fds: process.fds.iter().map(|(&fd, &desc)| (fd, thing(desc))).collect(),
+            at,
+            stopped: process.stopped,
+            retries: process.retries,
+            ignores: with(Disposition::Ignore),
+            catches: with(Disposition::Catch),
+            pending: process.pending.clone(),
+            used: process.used,
+        })
+    }
+}
+
+fn waits(wait: &Wait) -> Waits {
+    let numbers = |fds: &[Fd]| fds.iter().map(|fd| fd.0).collect();
+    Waits { read: numbers(&wait.read), write: numbers(&wait.write), until: wait.until, child: wait.child }
+}
+
+fn thing(desc: Desc) -> Thing {
+    match desc {
+        Desc::Null => Thing::Null,
+        Desc::PipeRead(id) => Thing::PipeRead(id as u64),
+        Desc::PipeWrite(id) => Thing::PipeWrite(id as u64),
+        Desc::Tty(id) => Thing::Tty(id as u64),
+        Desc::Master(id) => Thing::Master(id as u64),
+        Desc::Listener(id) => Thing::Listener(id as u64),
+        Desc::Socket(id, side) => Thing::Socket(id as u64, side),
+    }
+}

@@ -1,0 +1,248 @@
+//! Evidence: what `rehang why` would say of the cell's processes, from a snapshot of the kernel's tables.
+//!
+//! The kernel shows what processes wait for; here come in what it cannot know: which of the scheduler's descriptors the
+//! wrapper, the client and the model hold, the command that a fake stands for, what the agents say of themselves
+//! ([`records`]), and the connection to the model of an agent that plays its model itself.
+//!
+//! Invariant: taking evidence changes no trace: nothing is sent, nobody runs, and time that is played beyond a proof is
+//! taken back.
+
+pub(super) mod records;
+
+use super::hub::Hub;
+use super::{Scheduler, Turn};
+use records::Records;
+use rehang_evidence::data::{Descriptor, Mode, Object, Pid};
+use rehang_evidence::data::{Family, Socket, SocketState, State, Traffic, Watch};
+use rehang_evidence::{Diagnosis, Limits, Snapshot, diagnose, kind};
+use rehang_os::kernel::{InternalError, Party};
+use rehang_os::tables::proc_of;
+use rehang_scenario::{Span, Terminal, VTime};
+
+/// Between the two snapshots of a look: what `rehang why` takes by default.
+const WINDOW: Span = Span::secs(1);
+/// How long after a proof is looked: silence counts as one from a minute on.
+const AFTER_PROOF: Span = Span::secs(120);
+/// An agent takes so long to be up, in nanoseconds: what it starts then is no helper of its own.
+const STARTS_NS: u64 = 5_000_000_000;
+/// The remote address of a model that no server plays, and what the kernel would call that connection.
+const MODEL_AT: &str = "203.0.113.1:443";
+const MODEL_FD: i32 = 1_001;
+const MODEL_INODE: u64 = 40_000_000;
+
+/// When evidence is taken.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Looks {
+    /// Never.
+    #[default]
+    Never,
+    /// Where a hang is proved.
+    AtHang,
+    /// Where a hang is proved, and so often in virtual time before.
+    Every(Span),
+}
+
+/// A look at the processes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Look {
+    /// When, in virtual time since the cell began.
+    pub at: VTime,
+    /// A hang was proved before it.
+    pub at_hang: bool,
+    /// The two snapshots.
+    pub before: Snapshot,
+    /// The second one.
+    pub after: Snapshot,
+    /// What they mean.
+    pub diagnosis: Diagnosis,
+}
+
+impl Look {
+    fn of(at: VTime, at_hang: bool, before: Snapshot, after: Snapshot) -> Look {
+        let diagnosis = diagnose(&before, &after, &Limits::default());
+        Look { at, at_hang, before, after, diagnosis }
+    }
+
+    /// The role of the process that a finding is about; empty for one outside the cell.
+    pub fn role(&self, pid: Pid) -> String {
+        self.after.process(pid).map(|process| process.comm.clone()).unwrap_or_default()
+    }
+}
+
+impl Hub<'_> {
+    /// What the processes look like now.
+    pub(super) fn evidence(&self) -> Snapshot {
+        let reads =
+            |at: usize| self.stream_open[at] && (self.reads[at] || self.launch.terminal == Terminal::StdoutSlow);
+        let streams = [
+            (self.streams.stdin, false),
+            (self.streams.stdout, reads(0)),
+            (self.streams.stderr, reads(1)),
+            (self.streams.tty, reads(0)),
+        ];
+        let wrapper = streams.into_iter().filter_map(|(handle, reads)| Some((handle?, reads))).collect();
+        let client = self.net.handles().map(|handle| (handle, true)).collect();
+        let model = self.model_listener.into_iter().chain(self.model.handles()).map(|handle| (handle, true)).collect();
+        let parties = [
+            Party { name: "wrapper", holds: wrapper },
+            Party { name: "client", holds: client },
+            Party { name: "model", holds: model },
+        ];
+        let mut snapshot = self.kernel.snapshot(&parties);
+        dress(&mut snapshot);
+        let mut agents = Vec::new();
+        for pid in snapshot.tree.keys().copied().collect::<Vec<Pid>>() {
+            let Some(proc) = proc_of(pid) else { continue };
+            let Some(records) = self.records.get(self.kernel.role(proc)) else { continue };
+            if self.model_listener.is_none() {
+                talk_to_model(&mut snapshot, pid, records, self.now);
+            }
+            let process = snapshot.tree.get(&pid);
+            agents.extend(process.and_then(|process| records.agent(process, &snapshot.sockets)));
+        }
+        snapshot.agents = agents;
+        snapshot
+    }
+}
+
+/// Shows the commands that fakes stand for, and agents as having been started before they were up.
+fn dress(snapshot: &mut Snapshot) {
+    for process in snapshot.tree.values_mut().chain(snapshot.around.values_mut()) {
+        if let Some(shown) = rehang_fakes::tool::shown(&process.args) {
+            let words: Vec<String> = shown.split_whitespace().map(str::to_owned).collect();
+            if let Some(first) = words.first() {
+                process.comm = kind::stem(first).chars().take(15).collect();
+                for thread in &mut process.threads {
+                    thread.comm.clone_from(&process.comm);
+                }
+                process.args = words;
+            }
+        }
+        if kind::of(process).is_some() {
+            process.began_ns = process.began_ns.saturating_sub(STARTS_NS);
+        }
+    }
+}
+
+/// An agent that waits for its model has a connection to it; a fake that plays the model itself has none.
+fn talk_to_model(snapshot: &mut Snapshot, pid: Pid, records: &Records, now: VTime) {
+    let Some(talk) = records.talk() else { return };
+    let Some(process) = snapshot.tree.get_mut(&pid) else { return };
+    let inode = MODEL_INODE + pid.unsigned_abs() as u64;
+    process.fds.push(Descriptor { fd: MODEL_FD, mode: Mode::Both, what: Object::Socket { inode } });
+    for fd in &mut process.fds {
+        if let Object::Epoll { on } = &mut fd.what {
+            on.push(Watch { fd: MODEL_FD, input: true, output: false });
+        }
+    }
+    let traffic = Traffic {
+        since_received_ms: now.since(talk.heard.unwrap_or(talk.asked)).as_ms(),
+        since_sent_ms: now.since(talk.asked).as_ms(),
+        received_bytes: talk.bytes,
+        received_pieces: talk.pieces,
+        sent_bytes: talk.requests * 4_096,
+        retransmits: 0,
+    };
+    let socket = Socket {
+        inode,
+        family: Family::Tcp,
+        state: SocketState::Established,
+        local: format!("192.0.2.1:{}", 32_768 + pid.unsigned_abs()),
+        remote: MODEL_AT.to_owned(),
+        traffic: Some(traffic),
+        ..Socket::default()
+    };
+    snapshot.sockets.insert(inode, socket);
+}
+
+impl Scheduler<'_, '_> {
+    /// Looks at the instants that are due before `next`, at which nothing changes but the time.
+    pub(super) fn look_until(&mut self, next: VTime) {
+        let Looks::Every(every) = self.job.looks else { return };
+        if every == Span::ZERO {
+            return;
+        }
+        while let Some(at) = Some(self.next_look).filter(|at| *at < next) {
+            self.next_look = at + every;
+            if at < self.hub.now {
+                continue;
+            }
+            let after = self.seen_at(at);
+            let before = self.last_look.replace(after.clone()).unwrap_or_else(|| after.clone());
+            self.looks.push(Look::of(self.cell_time(at), false, before, after));
+        }
+    }
+
+    fn cell_time(&self, at: VTime) -> VTime {
+        VTime(at.since(self.hub.begin).as_ms())
+    }
+
+    fn seen_at(&mut self, at: VTime) -> Snapshot {
+        let now = std::mem::replace(&mut self.hub.now, at);
+        self.hub.kernel.set_now(at);
+        let snapshot = self.hub.evidence();
+        self.hub.now = now;
+        self.hub.kernel.set_now(now);
+        snapshot
+    }
+
+    /// Looks where nothing can ever happen again: whoever comes later sees the same.
+    pub(super) fn look_at_deadlock(&mut self) {
+        if self.job.looks == Looks::Never {
+            return;
+        }
+        let at = self.hub.now + AFTER_PROOF;
+        let (before, after) = (self.seen_at(at), self.seen_at(at + WINDOW));
+        self.looks.push(Look::of(self.cell_time(at + WINDOW), true, before, after));
+    }
+
+    /// Looks where a cycle repeats for ever: the cycle is played on, and taken back.
+    pub(super) fn look_at_lasso(&mut self, spins: bool) -> Result<(), InternalError> {
+        if self.job.looks == Looks::Never {
+            return Ok(());
+        }
+        let (now, events) = (self.hub.now, self.hub.events.len());
+        (self.at_instant, self.hub.text_bytes, self.job.steps_max) = (0, 0, u64::MAX);
+        let at = now + AFTER_PROOF;
+        let look = if spins { self.spin()? } else { [self.play_until(at)?, self.play_until(at + WINDOW)?] };
+        self.hub.events.truncate(events);
+        self.hub.now = now;
+        let [before, after] = look;
+        self.looks.push(Look::of(self.cell_time(at + WINDOW), true, before, after));
+        Ok(())
+    }
+
+    /// Plays until everything is at rest beyond this time, and looks at it.
+    fn play_until(&mut self, at: VTime) -> Result<Snapshot, InternalError> {
+        loop {
+            match self.turn()? {
+                Turn::Step => {}
+                Turn::Rest(Some(next)) if next <= at => self.pass_to(next)?,
+                Turn::Rest(_) | Turn::GivenUp => return Ok(self.seen_at(at.max(self.hub.now))),
+            }
+        }
+    }
+
+    /// Time does not pass, and steps are taken without end: on a machine that takes a processor.
+    fn spin(&mut self) -> Result<[Snapshot; 2], InternalError> {
+        let before = self.hub.evidence();
+        for _ in 0..super::SPIN_SAMPLE * 4 {
+            if !matches!(self.turn()?, Turn::Step) {
+                break;
+            }
+        }
+        let mut after = self.hub.evidence();
+        after.at_ns += WINDOW.as_ms() * 1_000_000;
+        for (pid, process) in &mut after.tree {
+            let turns = |snapshot: &Snapshot| {
+                snapshot.tree.get(pid).and_then(|process| process.threads.first()).map_or(0, |thread| thread.switches)
+            };
+            let Some(first) = process.threads.first_mut() else { continue };
+            if first.switches > turns(&before) {
+                first.cpu_ns += WINDOW.as_ms() * 1_000_000;
+                (process.state, first.state, first.call) = (State::Running, State::Running, None);
+            }
+        }
+        Ok([before, after])
+    }
+}

@@ -1,0 +1,210 @@
+//! What an agent's own records would say of it: opencode's server or log, Claude Code's transcript.
+//!
+//! A fake writes no such files, and its server would notice a question; its facts say the same. What production's reader
+//! (`harness/evidence/src/read/records`) can find out for an agent is filled in, and no more.
+//!
+//! Invariant: made of facts alone, so that it is the same on every stage.
+
+use rehang_evidence::data::{Agent, Ask, Object, Process, Socket, SocketState};
+use rehang_evidence::kind;
+use rehang_scenario::VTime;
+use rehang_trace::{AskKind, Fact};
+use std::collections::BTreeMap;
+
+/// The most characters of a question that are kept, as the reader has it.
+const MAX_TEXT: usize = 200;
+/// What an event of the model's stream has beside its text, in bytes.
+const EVENT_BYTES: u64 = 128;
+
+/// What one agent has stated.
+#[derive(Debug, Default)]
+pub struct Records {
+    sessions: Vec<Session>,
+    asks: Vec<Ask>,
+    tools: Vec<Tool>,
+    requests: u64,
+}
+
+#[derive(Debug)]
+struct Session {
+    id: String,
+    nested: bool,
+    busy: Option<bool>,
+    step: Step,
+}
+
+/// The last request to the model.
+#[derive(Debug, Clone, PartialEq)]
+enum Step {
+    None,
+    Open(Talk),
+    Done(String),
+}
+
+/// A request to the model that has no end yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Talk {
+    /// When it was sent.
+    pub asked: VTime,
+    /// When something came last.
+    pub heard: Option<VTime>,
+    /// What came: bytes, and in how many pieces.
+    pub bytes: u64,
+    /// In how many pieces.
+    pub pieces: u32,
+    /// How many requests there have been.
+    pub requests: u64,
+}
+
+#[derive(Debug)]
+struct Tool {
+    call: String,
+    name: String,
+}
+
+impl Records {
+    /// Takes in a fact.
+    pub fn note(&mut self, fact: &Fact, now: VTime) {
+        match fact {
+            Fact::Session { id, parent } => {
+                self.session(id).nested = !parent.is_empty();
+            }
+            Fact::Busy { session, busy } => {
+                self.session(session).busy = Some(*busy);
+                if !busy {
+                    self.asks.retain(|ask| ask.session != *session);
+                }
+            }
+            Fact::ModelAsked { session, .. } => {
+                self.requests += 1;
+                let requests = self.requests;
+                self.session(session).step =
+                    Step::Open(Talk { asked: now, heard: None, bytes: 0, pieces: 0, requests });
+            }
+            Fact::ModelSaid { session, text } => {
+                if let Step::Open(talk) = &mut self.session(session).step {
+                    talk.heard = Some(now);
+                    talk.bytes += text.len() as u64 + EVENT_BYTES;
+                    talk.pieces += 1;
+                }
+            }
+            Fact::ModelDone { session, finish } => self.session(session).step = Step::Done(finish.clone()),
+            Fact::ToolBegan { call, tool, .. } => {
+                self.tools.push(Tool { call: call.clone(), name: tool.clone() });
+            }
+            Fact::ToolEnded { call, .. } => self.tools.retain(|tool| tool.call != *call),
+            Fact::Asked { id, kind, session, questions, permission } => {
+                let nested = self.session(session).nested;
+                let (kind, text, options) = match (kind, questions.first()) {
+                    (AskKind::Question, first) => {
+                        let options = first.map(|q| q.options.iter().map(|option| cut(&option.label)).collect());
+                        ("question", first.map_or("", |q| q.question.as_str()), options.unwrap_or_default())
+                    }
+                    (AskKind::Permission, _) => {
+                        ("permission", permission.as_str(), ["once", "always", "reject"].map(str::to_owned).to_vec())
+                    }
+                };
+                let (kind, text) = (kind.to_owned(), cut(text));
+                self.asks.push(Ask { kind, id: id.clone(), session: session.clone(), text, options, nested });
+            }
+            Fact::AskEnded { id, .. } => self.asks.retain(|ask| ask.id != *id),
+            Fact::Preempted { .. } | Fact::Result { .. } | Fact::Policy { .. } | Fact::Acted { .. } => {}
+        }
+    }
+
+    fn session(&mut self, id: &str) -> &mut Session {
+        let at = self.sessions.iter().position(|session| session.id == id).unwrap_or_else(|| {
+            self.sessions.push(Session { id: id.to_owned(), nested: false, busy: None, step: Step::None });
+            self.sessions.len() - 1
+        });
+        &mut self.sessions[at]
+    }
+
+    /// The request to the model that was heard of last, of those that have no end.
+    pub fn talk(&self) -> Option<&Talk> {
+        let open = self.sessions.iter().filter_map(|session| match &session.step {
+            Step::Open(talk) => Some(talk),
+            Step::None | Step::Done(_) => None,
+        });
+        open.max_by_key(|talk| talk.heard.unwrap_or(talk.asked))
+    }
+
+    /// What production's reader would find of this agent.
+    pub fn agent(&self, process: &Process, sockets: &BTreeMap<u64, Socket>) -> Option<Agent> {
+        let kind = kind::of(process)?;
+        let mut agent = Agent { pid: process.pid, name: kind.name.to_owned(), ..Agent::default() };
+        match kind.name {
+            "claude" => self.transcript(&mut agent),
+            "opencode" | "altimate" => {
+                agent.form = match kind::serves(process) {
+                    true => "serve",
+                    false if process.args.iter().any(|arg| arg == "run") => "run",
+                    false => "tui",
+                }
+                .to_owned();
+                let listening = process.fds.iter().find_map(|fd| match fd.what {
+                    Object::Socket { inode } => sockets.get(&inode).filter(|s| s.state == SocketState::Listening),
+                    _ => None,
+                });
+                match listening {
+                    Some(socket) => self.server(&socket.local, &mut agent),
+                    None => self.log(&mut agent),
+                }
+            }
+            _ => {}
+        }
+        Some(agent)
+    }
+
+    fn server(&self, at: &str, agent: &mut Agent) {
+        agent.sources =
+            ["session/status", "question", "permission"].map(|path| format!("GET http://{at}/{path}")).into();
+        let busy: Vec<&Session> = self.sessions.iter().filter(|session| session.busy == Some(true)).collect();
+        agent.busy = Some(busy.len());
+        for session in busy {
+            match &session.step {
+                Step::Done(finish) if finish == "error" => "retrying".clone_into(&mut agent.turn),
+                step if agent.turn.is_empty() || agent.turn == "ended" => {
+                    let complete = matches!(step, Step::Done(finish) if finish == "stop");
+                    if complete { "ended" } else { "open" }.clone_into(&mut agent.turn);
+                }
+                _ => {}
+            }
+        }
+        let own = |tool: &&Tool| !matches!(tool.name.as_str(), "question" | "task");
+        agent.running = self.tools.iter().filter(own).map(|tool| tool.name.clone()).collect();
+        agent.asks.clone_from(&self.asks);
+        agent.answer = match self.asks.first() {
+            Some(ask) => format!("POST http://{at}/{}/{}/reply", ask.kind, ask.id),
+            None => String::new(),
+        };
+    }
+
+    fn log(&self, agent: &mut Agent) {
+        agent.sources.push("its log".to_owned());
+        agent.asks.clone_from(&self.asks);
+    }
+
+    /// The calls without a result: what is asked about is one of them.
+    fn transcript(&self, agent: &mut Agent) {
+        agent.sources.push("its transcript".to_owned());
+        let asked = self.asks.iter().map(|ask| match ask.kind.as_str() {
+            "question" => format!("AskUserQuestion: {}", ask.text),
+            _ => ask.text.clone(),
+        });
+        agent.running = asked.chain(self.tools.iter().map(|tool| tool.name.clone())).collect();
+        let root = self.sessions.iter().find(|session| !session.nested);
+        let ended = matches!(root.map(|session| &session.step), Some(Step::Done(finish)) if finish == "stop");
+        let turn = match root.map(|session| &session.step) {
+            _ if ended && agent.running.is_empty() => "ended",
+            None | Some(Step::None) => "",
+            Some(_) => "open",
+        };
+        turn.clone_into(&mut agent.turn);
+    }
+}
+
+/// At most [`MAX_TEXT`] characters, without control characters.
+fn cut(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_TEXT).collect()
+}
