@@ -4,7 +4,7 @@
 //! looks at the world.
 //!
 //! The way through: [`judge`] reads a [`Trace`](rehang_trace::Trace) once into an [`Index`], crosses what the agent states of
-//! itself with what came over the wire ([`crosscheck()`]), makes the [`Verdict`], and asks the eight
+//! itself with what came over the wire ([`crosscheck()`]), makes the [`Verdict`], and asks the nine
 //! [`invariants`]. [`meets()`] compares it with what the file expects, [`Scoreboard`] adds cells up, and
 //! [`timeline()`] shows one.
 

@@ -5,21 +5,22 @@
 //!
 //! | without it | with it | score |
 //! |---|---|---|
-//! | completes | completes, same transcript | `untouched` |
-//! | completes | anything else | `harmed` |
-//! | hangs | hangs | `missed` |
-//! | hangs | completes, and no truth is broken | `resolved` |
-//! | hangs | stopped or failed, and no truth is broken | `stopped` (truthfully) |
-//! | hangs | ends in whatever way, and a truth is broken | `wrongly` (stopped wrongly) |
-//! | fails or is stopped | the same | `untouched` |
-//! | fails or is stopped | hangs | `harmed` |
-//! | fails or is stopped | otherwise | as where it hangs |
 //! | is undecided | whatever it does | `undecided` |
 //! | whatever it does | is undecided | `undecided` |
+//! | completes | anything but the same transcript | `harmed` |
+//! | fails or is stopped | hangs | `harmed` |
+//! | whatever it does | a truth is broken, and none of the above | `wrongly` |
+//! | completes | completes, same transcript | `untouched` |
+//! | hangs | hangs | `missed` |
+//! | hangs | completes | `resolved` |
+//! | hangs | stopped or failed | `stopped` (truthfully) |
+//! | fails or is stopped | the same | `untouched` |
+//! | fails or is stopped | otherwise | as where it hangs |
 //!
-//! A truth is broken by `rejected-without-cause`, `untrue-report`, `double-or-invented-reply` and
-//! `unfinished`: an end that was bought with a lie. Late ends and leftovers are told in their own columns of
-//! the rows, not here. Control arms count as a mechanism of their own, `control`: they are healthy.
+//! The first line that fits counts. A truth is broken by `rejected-without-cause`, `untrue-report`,
+//! `double-or-invented-reply`, `unfinished` and `attributed-to-user`; a breach that the cell has without the strategy too, at the same instant
+//! and in the same words, is the agent's own. Late ends and leftovers are told in their own columns of the rows, not
+//! here. Control arms count as a mechanism of their own, `control`: they are healthy.
 
 use crate::cell::CellFacts;
 use crate::layout::{NAME_MIN, aligned, flow, shortened};
@@ -39,7 +40,7 @@ const NOTHING: &str = "–";
 const LEGEND_WIDTH: usize = 100;
 /// What the marks of the grid mean.
 const MARKS_LEGEND: [&str; 7] =
-    ["r resolved", "s stopped truthfully", "? undecided", "m missed", "W stopped wrongly", "H harmed", "· untouched"];
+    ["r resolved", "s stopped truthfully", "? undecided", "m missed", "W told wrongly", "H harmed", "· untouched"];
 /// What the columns of times mean; they count the cells that the strategy changed.
 const TIMES_LEGEND: [&str; 4] = [
     "virtual time from the last material progress, median…longest",
@@ -62,7 +63,7 @@ pub enum Score {
     Undecided,
     /// A hang goes on.
     Missed,
-    /// A hang is ended with a lie.
+    /// The truth is not told of the run, whether it hangs, ends or would have ended by itself.
     Wrongly,
     /// A healthy run is another, or none.
     Harmed,
@@ -107,27 +108,28 @@ impl Score {
     }
 }
 
+/// The invariants that hold truths: who breaks one of them tells a lie.
+pub const TRUTHS: [Invariant; 5] = [
+    Invariant::RejectedWithoutCause,
+    Invariant::UntrueReport,
+    Invariant::DoubleOrInventedReply,
+    Invariant::Unfinished,
+    Invariant::AttributedToUser,
+];
+
 /// What a strategy makes of a cell, beside the verdict of `none`.
 pub fn classify(verdict: &Verdict, baseline: &Verdict) -> Score {
-    let truths = [
-        Invariant::RejectedWithoutCause,
-        Invariant::UntrueReport,
-        Invariant::DoubleOrInventedReply,
-        Invariant::Unfinished,
-    ];
-    let lies = verdict.breaches.iter().any(|breach| truths.contains(&breach.invariant));
-    let (with, without) = (&verdict.outcome, &baseline.outcome);
-    match (without, with) {
+    let mut broken = verdict.breaches.iter().filter(|breach| TRUTHS.contains(&breach.invariant));
+    let lies = broken.any(|breach| !baseline.breaches.contains(breach));
+    let same = baseline.transcript.differs(&verdict.transcript).is_none();
+    match (&baseline.outcome, &verdict.outcome) {
         (Outcome::Undecided { .. }, _) | (_, Outcome::Undecided { .. }) => Score::Undecided,
-        (Outcome::Completed, Outcome::Completed) if baseline.transcript.differs(&verdict.transcript).is_none() => {
-            Score::Untouched
-        }
-        (Outcome::Completed, _) => Score::Harmed,
-        (Outcome::Hung { .. }, Outcome::Hung { .. }) => Score::Missed,
-        (_, Outcome::Hung { .. }) => Score::Harmed,
-        (Outcome::Failed { .. }, Outcome::Failed { .. }) => Score::Untouched,
-        (Outcome::Stopped { cause: a }, Outcome::Stopped { cause: b }) if a == b => Score::Untouched,
+        (Outcome::Completed, with) if *with != Outcome::Completed || !same => Score::Harmed,
+        (Outcome::Failed { .. } | Outcome::Stopped { .. }, Outcome::Hung { .. }) => Score::Harmed,
         _ if lies => Score::Wrongly,
+        (Outcome::Completed, _) | (Outcome::Failed { .. }, Outcome::Failed { .. }) => Score::Untouched,
+        (Outcome::Stopped { cause: a }, Outcome::Stopped { cause: b }) if a == b => Score::Untouched,
+        (_, Outcome::Hung { .. }) => Score::Missed,
         (_, Outcome::Completed) => Score::Resolved,
         _ => Score::Stopped,
     }
@@ -428,10 +430,17 @@ mod tests {
     use crate::testing::*;
     use crate::{judge, verdict};
     use expect_test::expect;
+    use rehang_scenario::Policy;
+    use rehang_scenario::attribution::ANSWERED;
     use rehang_trace::{Ended, What};
 
     fn hung() -> Cell {
         Cell::new().started().step("", "tool-calls").tool("call_1", "bash").deadlock(&[("agent", "bash")])
+    }
+
+    fn hung_with(what: impl Fn(Cell) -> Cell) -> Cell {
+        let cell = Cell::new().started().step("", "tool-calls").tool("call_1", "bash").busy("ses_1", true);
+        what(cell).deadlock(&[("agent", "bash")])
     }
 
     fn given_up() -> Cell {
@@ -457,6 +466,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_untrue_without_the_strategy_too_is_no_lie_of_its_own() {
+        let lies = || Cell::new().started().at(5).tool("call_1", "question").tool_end("call_1", ANSWERED);
+        let (healthy, hung) = (|| lies().done("Hi"), || lies().deadlock(&[("agent", "bash")]));
+        for (cell, score) in [(healthy(), Score::Untouched), (hung(), Score::Missed)] {
+            let trace = cell.trace();
+            let none = judge(&trace, &facts("none"), None).unwrap();
+            assert!(!none.breaches.is_empty());
+            assert_eq!(classify(&judge(&trace, &facts("idle@off"), Some(&none)).unwrap(), &none), score);
+        }
+    }
+
+    #[test]
     fn every_pair_has_its_score() {
         let failed = || Cell::new().started().at(5).exit("agent", 1).settle("wrapper", "failed", "exit 1", "");
         assert_eq!(scored(hung(), hung()), Score::Missed);
@@ -470,6 +491,24 @@ mod tests {
         assert_eq!(scored(failed(), hung()), Score::Harmed);
         let early = Cell::new().started().step("part", "tool-calls").settle("idle@off", "completed", "", "part");
         assert_eq!(scored(hung(), early), Score::Wrongly);
+        let caused = |word: &str| Policy { cause: Some(word.into()), ..Policy::default() };
+        let lied = |cell: Cell, word: &str| cell.report("idle@off", caused(word));
+        assert_eq!(scored(stopped(5), lied(stopped(5), "idle")), Score::Untouched);
+        let untrue = || {
+            let cell = Cell::new().started().step("", "tool-calls").tool("call_1", "bash").at(5);
+            lied(cell, "wall").settle("idle@off", "stopped", "idle", "")
+        };
+        assert_eq!(
+            scored(stopped(5), untrue()),
+            Score::Wrongly,
+            "a lie counts where it is stopped with and without it"
+        );
+        let said = |cell: Cell| cell.says("idle@off", "TERMINAL=completed");
+        assert_eq!(scored(failed(), failed()), Score::Untouched);
+        let failing = || Cell::new().started().busy("ses_1", true).at(5);
+        let fails = |cell: Cell| cell.settle("wrapper", "failed", "exit 1", "");
+        assert_eq!(scored(fails(failing()), fails(said(failing()))), Score::Wrongly, "and where it fails");
+        assert_eq!(scored(hung(), hung_with(said)), Score::Wrongly, "and where it hangs");
         for other in [hung(), healthy(), failed(), given_up()] {
             assert_eq!(scored(given_up(), other.clone()), Score::Undecided);
             assert_eq!(scored(other, given_up()), Score::Undecided);
@@ -532,7 +571,7 @@ mod tests {
             s stopped truthfully
             ? undecided
             m missed
-            W stopped wrongly
+            W told wrongly
             H harmed
             · untouched
         "#]]
