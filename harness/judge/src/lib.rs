@@ -8,6 +8,7 @@
 //! [`invariants`]. [`meets()`] compares it with what the file expects, [`Scoreboard`] adds cells up, and
 //! [`timeline()`] shows one.
 
+pub mod acts;
 pub mod blocked;
 pub mod cell;
 pub mod crosscheck;

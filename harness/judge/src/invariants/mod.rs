@@ -12,6 +12,7 @@ pub mod rejected;
 pub mod reply;
 pub mod report;
 pub mod unfinished;
+mod unsaid;
 
 use crate::index::{At, View};
 use rehang_scenario::VTime;
