@@ -1,16 +1,19 @@
 //! What people come for: which stack catches every known hang and harms no healthy run.
 //!
-//! The whole matrix on sim. `guard` is the stack that we recommend; this goes red when it harms, lies, or when
-//! another stack of the matrix beats it. And every hang is proved, every control arm completes.
+//! The whole matrix on sim. `guard` is the stack that we recommend; this goes red when another stack of the matrix than
+//! those of [`BEAT_GUARD`] costs its user less, or one of them no longer does. And every hang is proved, every control
+//! arm completes.
 
 use libtest_mimic::{Arguments, Trial};
 use rehang_runner::pool::{Pool, Workers};
 use rehang_runner::run;
 use rehang_runner::select::Selection;
 use rehang_scenario::{Arm, Stage};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
+
+/// The stacks that cost their user less than guard does today, the cheapest first. This list is to become empty.
+const BEAT_GUARD: [&str; 0] = [];
 
 fn main() -> ExitCode {
     rehang::dispatch();
@@ -38,31 +41,11 @@ fn the_board_stands() {
     }
     assert!(!selected.has_too_much_lockstep(), "at most 5 % of the cells run in lockstep alone");
 
-    // on the cells where both play, nobody else may miss fewer hangs without harm and lies
-    let rows = outcome.score.rows();
-    let totals = |strategy: &str| rows.iter().find(|row| row.strategy == strategy && row.mechanism.is_empty());
-    let guard = totals("guard").expect("guard is in the matrix");
-    assert_eq!(guard.wrongly, 0, "guard says nothing untrue");
-    // a limit must lie somewhere: that file holds a person who answers at guard's own, and behind it
-    let at_its_limit = "permission/guard-limit";
-    let rows_of_guard = outcome.cells.iter().filter_map(|cell| cell.row.as_ref()).filter(|row| row.strategy == "guard");
-    let harmed = rows_of_guard.filter(|row| row.broken.iter().any(|broken| broken == "harm"));
-    let harmed: Vec<&str> = harmed.map(|row| row.scenario.as_str()).filter(|s| !s.starts_with(at_its_limit)).collect();
-    assert!(harmed.is_empty(), "guard harms {harmed:?}");
-    let main = outcome.cells.iter().filter(|cell| cell.arm == Arm::Main).filter_map(|cell| cell.row.as_ref());
-    let mut hung: BTreeMap<(&str, &str, u64), BTreeMap<&str, bool>> = BTreeMap::new();
-    for row in main {
-        let cell = hung.entry((&row.scenario, &row.terminal, row.seed)).or_default();
-        cell.insert(&row.strategy, row.outcome == "hung");
-    }
-    for stack in rehang_strategy::stacks().iter().filter(|stack| *stack != "guard") {
-        if !totals(stack).is_some_and(|row| row.harmed == 0 && row.wrongly == 0) {
-            continue;
-        }
-        let beaten = hung.iter().filter(|(_, by)| {
-            by.get("none") == Some(&true) && by.get("guard") == Some(&true) && by.get(stack.as_str()) == Some(&false)
-        });
-        let beaten: Vec<_> = beaten.map(|(cell, _)| cell).collect();
-        assert!(beaten.is_empty(), "{stack} harms nothing and ends what guard misses: {beaten:?}");
-    }
+    // Over the same cells: what its user waits for, and a price for what is missed, harmed or told wrongly. No cell is
+    // left out, also not those in which a limit of guard's own is met.
+    let matrix = rehang_strategy::stacks();
+    let costs: Vec<_> = outcome.score.costs().into_iter().filter(|row| matrix.contains(&row.strategy)).collect();
+    let better: Vec<&str> =
+        costs.iter().map(|row| row.strategy.as_str()).take_while(|strategy| *strategy != "guard").collect();
+    assert_eq!(better, BEAT_GUARD, "who costs their user less than guard, the cheapest first");
 }

@@ -4,6 +4,8 @@
 //! [`super::behaviours`].
 
 use super::release::{CWD, Release};
+use rehang_scenario::attribution::{ANSWERED, ANSWERS_IN_MIND};
+pub use rehang_scenario::attribution::{CANCELLED, INTERRUPTED, INTERRUPTED_TOOL, TAKEN_BACK, TURNED_DOWN};
 use serde_json::{Map, Value, json};
 
 /// Commands that run without permission as parts of a compound one (read; recorded for `echo`).
@@ -36,9 +38,7 @@ pub fn answered(release: Release, answers: &[(String, String)]) -> String {
         Release::V2_1_329 => {
             format!("Your questions have been answered: {pairs}. You can now continue with these answers in mind.")
         }
-        _ => {
-            format!("User has answered your questions: {pairs}. You can now continue with the user's answers in mind.")
-        }
+        _ => format!("{ANSWERED}: {pairs}. {ANSWERS_IN_MIND}"),
     }
 }
 
@@ -113,24 +113,10 @@ pub fn interrupted_diagnostic(stop_reason: Option<&str>) -> String {
     let stop_reason = stop_reason.unwrap_or("null");
     format!("[ede_diagnostic] result_type=user last_content_type=n/a stop_reason={stop_reason}")
 }
-/// What 2.1.329 shows its host of a call that an interrupt took back while it was asked for.
-pub const TAKEN_BACK: &str = "User rejected tool use";
 /// The reason when a reply would be needed after the host's stdin has ended.
 pub fn stream_gone(release: Release) -> &'static str {
     if release == Release::V2_1_329 { "AbortError: Stream closed" } else { "Error: Stream closed" }
 }
-
-/// What the model is told of a tool that was taken back by an interrupt while it was asked for.
-pub const CANCELLED: &str = "The user doesn't want to take this action right now. \
-    STOP what you are doing and wait for the user to tell you how to proceed.";
-/// What the model is told of a tool that a person at the terminal turned down.
-pub const TURNED_DOWN: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected \
-    (eg. if it was a file edit, the new_string was NOT written to the file). \
-    STOP what you are doing and wait for the user to tell you how to proceed.";
-/// The note behind an interrupted tool.
-pub const INTERRUPTED_TOOL: &str = "[Request interrupted by user for tool use]";
-/// The note behind an interrupted response.
-pub const INTERRUPTED: &str = "[Request interrupted by user]";
 
 /// The synthetic prompt with which 2.1.329 has a cut response resumed.
 pub const RESUME: &str = "Your response above was cut off mid-stream. Resume directly from where it stops \u{2014} \

@@ -9,16 +9,14 @@ use super::places::Places;
 use super::release::{Dialect, Flavour};
 use super::render;
 use super::tools::{Kind, Outcome};
+use rehang_scenario::attribution::{ANSWERED, ANSWERS_IN_MIND, EXTERNAL_DISMISSED, PERMISSION_REJECTED};
+use rehang_scenario::attribution::{QUESTION_DISMISSED, SKIPPED};
 use rehang_scenario::{Canon, turns::Question};
 use rehang_strategy::{Seen, pawwork};
 use rehang_trace::{AskEnd, AskKind, Cause, Fact};
 
-/// What a rejected permission tells the model (`permission/index.ts`).
-pub const PERMISSION_REJECTED: &str = "The user rejected permission to use this specific tool call.";
 /// What 1.0.185 says more (recorded).
 const TRY_AGAIN: &str = " You may try again with different parameters.";
-/// What a dismissed question tells the model (`question/index.ts`).
-pub const QUESTION_REJECTED: &str = "The user dismissed this question";
 
 /// A pending ask.
 #[derive(Debug, Clone)]
@@ -238,7 +236,7 @@ impl Engine {
         self.ended(&ask.id, AskEnd::Rejected, by, Vec::new());
         let outcome = match reason {
             Some("dismissed") | None if ask.external => Outcome::Done {
-                output: pawwork::DISMISSED.to_owned(),
+                output: EXTERNAL_DISMISSED.to_owned(),
                 title: asked_title(1),
                 metadata: "\"dismissed\":true".to_owned(),
             },
@@ -247,7 +245,7 @@ impl Engine {
                 Outcome::Refused { error: pawwork::external_text(reason) }
             }
             Some(reason) => Outcome::Refused { error: pawwork::ended_text(reason).to_owned() },
-            None => Outcome::Refused { error: QUESTION_REJECTED.to_owned() },
+            None => Outcome::Refused { error: QUESTION_DISMISSED.to_owned() },
         };
         self.tool_over(ask.tool, outcome);
         self.seen_ended(&ask.id);
@@ -468,13 +466,13 @@ pub fn told(questions: &[Question], answers: &[Vec<String>], pawwork: bool) -> S
         let labels: Vec<&str> =
             answers.get(at).into_iter().flatten().map(String::as_str).filter(|l| !l.is_empty()).collect();
         let answer = match labels.is_empty() {
-            true if pawwork => pawwork::SKIPPED.to_owned(),
+            true if pawwork => SKIPPED.to_owned(),
             true => "Unanswered".to_owned(),
             false => labels.join(", "),
         };
         list.push_str(&format!("\"{}\"=\"{answer}\"", question.question));
     }
-    format!("User has answered your questions: {list}. You can now continue with the user's answers in mind.")
+    format!("{ANSWERED}: {list}. {ANSWERS_IN_MIND}")
 }
 
 /// The title of a question tool: the plural begins above one (`tool/question.ts`).

@@ -87,6 +87,7 @@ impl Seen {
             gets: self.gets.clone(),
             rejected: 0,
             last_progress: VTime::ZERO,
+            waited: None,
             killed: None,
             gone: None,
             transcript: Transcript::default(),

@@ -209,7 +209,9 @@ fn command(command: Command) -> Result<Code, CommandError> {
                     writeln!(out, "{line}")?;
                 }
             } else {
-                crate::report::scoreboard(&outcome.score, terminal::width(terminal::REPORT), &mut out)?;
+                let width = terminal::width(terminal::REPORT);
+                crate::report::scoreboard(&outcome.score, width, &mut out)?;
+                write!(out, "\n{}", outcome.score.cost_table(width))?;
             }
             Ok(if selected.problems.is_empty() { Code::Expected } else { Code::Usage })
         }

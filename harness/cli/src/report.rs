@@ -230,7 +230,7 @@ fn in_the_matrix(score: &Scoreboard) -> (Scoreboard, usize) {
     (score.only(|strategy| everywhere.contains(strategy)), all.difference(&everywhere).count())
 }
 
-/// The scoreboard in lines of at most `width` columns: the grid, what its columns mean, the table.
+/// The scoreboard in lines of at most `width` columns: the grid, what its columns mean, the tables, the legend of both.
 ///
 /// # Errors
 /// Those of writing.
@@ -240,7 +240,7 @@ pub fn scoreboard(score: &Scoreboard, width: usize, out: &mut dyn Write) -> io::
     if !legend.is_empty() {
         writeln!(out, "{DIM}{legend}{DIM:#}")?;
     }
-    write!(out, "\n{}", score.table_within(width))
+    write!(out, "\n{}\n{}", score.table_within(width), Scoreboard::legend(width))
 }
 
 /// What the columns of the grid mean.

@@ -23,6 +23,8 @@ pub struct CellFacts {
     pub seed: u64,
     /// The control arm: the one change under which it does not hang.
     pub control: bool,
+    /// A member of the stack sits inside the agent: it cannot be deployed without the agent's source.
+    pub inside: bool,
     /// The agent is a server: it lives on behind a result, and that is no hang.
     pub server: bool,
     /// A person of the scenario could and would answer by a way that this terminal has.
@@ -49,6 +51,7 @@ impl CellFacts {
             stage: Stage::Sim,
             seed: 1,
             control: false,
+            inside: false,
             server: false,
             answerer: false,
             survives: Vec::new(),

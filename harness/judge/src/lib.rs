@@ -4,10 +4,11 @@
 //! looks at the world.
 //!
 //! The way through: [`judge`] reads a [`Trace`](rehang_trace::Trace) once into an [`Index`], crosses what the agent states of
-//! itself with what came over the wire ([`crosscheck()`]), makes the [`Verdict`], and asks the eight
+//! itself with what came over the wire ([`crosscheck()`]), makes the [`Verdict`], and asks the nine
 //! [`invariants`]. [`meets()`] compares it with what the file expects, [`Scoreboard`] adds cells up, and
 //! [`timeline()`] shows one.
 
+pub mod acts;
 pub mod blocked;
 pub mod cell;
 pub mod crosscheck;

@@ -35,6 +35,9 @@ pub struct Row {
     pub rejected: u32,
     /// The cell's length in virtual time, in milliseconds.
     pub virtual_ms: u64,
+    /// How long the user waited, in milliseconds of virtual time: from the agent's last material progress to the end, and
+    /// each time without progress that a strategy brought to a close before; `None` where it did not end.
+    pub waited_ms: Option<u64>,
     /// What it took in real time, in microseconds.
     pub wall_us: u64,
     /// The hash of its trace.
@@ -69,6 +72,7 @@ impl Row {
             policy: merged(verdict),
             rejected: verdict.rejected,
             virtual_ms: verdict.virtual_ms(),
+            waited_ms: verdict.waited.map(|waited| waited.as_ms()),
             wall_us,
             trace_sha256,
             broken: verdict.broken().iter().map(|i| i.name().to_owned()).collect(),
@@ -107,16 +111,16 @@ mod tests {
     fn the_fields_stand_in_their_order() {
         let policy = |cause: &str| Policy { cause: Some(cause.into()), ..Policy::default() };
         let cell = Cell::new().started().at(9).report("idle@off", policy("old")).report("idle@off", policy("idle"));
-        expect![[r#"{"scenario":"a/b","strategy":"idle@off","terminal":"null","stage":"sim","seed":1,"outcome":"stopped","cause":"idle","blocked_on":null,"proof":null,"policy":{"cause":"idle"},"rejected":0,"virtual_ms":9,"wall_us":12,"trace_sha256":"00ff","broken":[],"expected":true}"#]]
+        expect![[r#"{"scenario":"a/b","strategy":"idle@off","terminal":"null","stage":"sim","seed":1,"outcome":"stopped","cause":"idle","blocked_on":null,"proof":null,"policy":{"cause":"idle"},"rejected":0,"virtual_ms":9,"waited_ms":9,"wall_us":12,"trace_sha256":"00ff","broken":[],"expected":true}"#]]
             .assert_eq(&json(cell.settle("idle@off", "stopped", "idle", "")));
         let hung = Cell::new().started().ask("que_1", "ses_1").deadlock(&[("agent", "question")]);
-        expect![[r#"{"scenario":"a/b","strategy":"idle@off","terminal":"null","stage":"sim","seed":1,"outcome":"hung","cause":null,"blocked_on":"question","proof":"deadlock","policy":null,"rejected":0,"virtual_ms":0,"wall_us":12,"trace_sha256":"00ff","broken":[],"expected":true}"#]]
+        expect![[r#"{"scenario":"a/b","strategy":"idle@off","terminal":"null","stage":"sim","seed":1,"outcome":"hung","cause":null,"blocked_on":"question","proof":"deadlock","policy":null,"rejected":0,"virtual_ms":0,"waited_ms":null,"wall_us":12,"trace_sha256":"00ff","broken":[],"expected":true}"#]]
             .assert_eq(&json(hung));
         let given_up = Cell::new()
             .started()
             .at(9)
             .add("", What::Ended(Ended::Horizon { reason: rehang_trace::Horizon::Time, waits: Vec::new() }));
-        expect![[r#"{"scenario":"a/b","strategy":"idle@off","terminal":"null","stage":"sim","seed":1,"outcome":"undecided","cause":"virtual time ran out","blocked_on":null,"proof":null,"policy":null,"rejected":0,"virtual_ms":9,"wall_us":12,"trace_sha256":"00ff","broken":[],"expected":true}"#]]
+        expect![[r#"{"scenario":"a/b","strategy":"idle@off","terminal":"null","stage":"sim","seed":1,"outcome":"undecided","cause":"virtual time ran out","blocked_on":null,"proof":null,"policy":null,"rejected":0,"virtual_ms":9,"waited_ms":null,"wall_us":12,"trace_sha256":"00ff","broken":[],"expected":true}"#]]
             .assert_eq(&json(given_up));
     }
 }

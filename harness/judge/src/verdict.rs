@@ -13,6 +13,7 @@
 //! Nobody settles, and the scheduler has a proof: `hung`, with that proof and what [`crate::blocked`] finds. Without a
 //! proof, when virtual time or the steps ran out, the cell is `undecided`, which is no hang.
 
+use crate::acts;
 use crate::blocked::blocked_on;
 use crate::cell::{CellFacts, same_strategy};
 use crate::crosscheck::{Inconsistent, crosscheck};
@@ -50,8 +51,11 @@ pub struct Verdict {
     pub gets: Vec<u16>,
     /// How many asks ended as rejected.
     pub rejected: u32,
-    /// The last material progress before the end; the begin of the cell where there was none.
+    /// The agent's last material progress before the end; the begin of the cell where there was none. What a strategy
+    /// did to an ask is no progress ([`acts::progress`]).
     pub last_progress: VTime,
+    /// How long the user waited for the end ([`acts::waited`]); `None` where it did not end.
+    pub waited: Option<Span>,
     /// When a strategy first sent a signal to the agent, or aborted its session.
     pub killed: Option<VTime>,
     /// When the last process was gone; none where one is left.
@@ -167,11 +171,6 @@ impl Verdict {
         self.ended.0
     }
 
-    /// From the last material progress to the verdict.
-    pub fn to_verdict(&self) -> Span {
-        self.ended.since(self.last_progress)
-    }
-
     /// From the last material progress to the first kill.
     pub fn to_kill(&self) -> Option<Span> {
         self.killed.map(|t| t.since(self.last_progress))
@@ -209,6 +208,7 @@ fn of(trace: &Trace, facts: &CellFacts, index: &Index<'_>) -> Verdict {
         Some(settled) => settled_as(index, settled),
         None => unsettled(index, facts),
     };
+    let is_over = !outcome.is_hung() && !outcome.is_undecided();
     Verdict {
         outcome,
         settled_by: decisive.map(|settled| settled.who.to_owned()),
@@ -219,7 +219,8 @@ fn of(trace: &Trace, facts: &CellFacts, index: &Index<'_>) -> Verdict {
         said: said(trace),
         gets: gets(index),
         rejected: rejected(index),
-        last_progress: last_progress(trace, ended),
+        last_progress: acts::progress(trace, index, ended).last().copied().unwrap_or(VTime::ZERO),
+        waited: is_over.then(|| acts::waited(trace, index, ended)),
         killed: index
             .acts
             .iter()
@@ -363,25 +364,6 @@ fn rejected(index: &Index<'_>) -> u32 {
     u32::try_from(ends.filter(|end| end.end == AskEnd::Rejected).count()).unwrap_or(u32::MAX)
 }
 
-/// The last fact that is material ([`Fact::is_material`]). A program that states no facts (no agent) is judged by its
-/// output: a text that it has not just written.
-fn last_progress(trace: &Trace, ended: VTime) -> VTime {
-    let before = || trace.events.iter().filter(|event| event.t <= ended);
-    let mut facts = before().filter(|event| matches!(&event.what, What::Fact(fact) if fact.is_material()));
-    if let Some(last) = facts.next_back() {
-        return last.t;
-    }
-    let mut last = (VTime::ZERO, "");
-    for event in before() {
-        if let What::Out { text, .. } = &event.what
-            && text != last.1
-        {
-            last = (event.t, text);
-        }
-    }
-    last.0
-}
-
 fn gone(index: &Index<'_>) -> Option<VTime> {
     let ends = index.processes.values().map(|process| process.ended.map(|(at, _)| at.t));
     ends.collect::<Option<Vec<VTime>>>()?.into_iter().max()
@@ -454,8 +436,8 @@ mod tests {
         let cell = cell.at(5_000).add("agent", What::Out { fd: 2, text: "still here\n".into() });
         let cell = cell.at(10_070).signal("wall", "TERM", "agent*").at(10_080).killed("agent", "TERM");
         let verdict = verdict(&cell.settle("wall", "stopped", "wall", "").trace(), &facts("wall"));
-        let times = (verdict.to_verdict(), verdict.to_kill(), verdict.to_gone());
-        assert_eq!(times, (Span(10_010), Some(Span(10_000)), Some(Span(10_010))));
+        let times = (verdict.waited, verdict.to_kill(), verdict.to_gone());
+        assert_eq!(times, (Some(Span(10_010)), Some(Span(10_000)), Some(Span(10_010))));
     }
 
     proptest! {

@@ -156,7 +156,7 @@ const LETTERS: [(&str, &str); 7] = [
     ("s", "stopped truthfully"),
     ("?", "undecided"),
     ("m", "missed"),
-    ("W", "stopped wrongly"),
+    ("W", "told wrongly"),
     ("H", "harmed"),
     ("·", "untouched"),
 ];

@@ -51,6 +51,7 @@ pub fn page(complaint: &str) -> CellPage {
         policy: None,
         rejected: 0,
         virtual_ms: 9_000,
+        waited_ms: None,
         wall_us: 0,
         trace_sha256: String::new(),
         broken: vec!["ask-without-end".to_owned()],

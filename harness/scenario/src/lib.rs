@@ -7,6 +7,7 @@
 //! nothing above this crate looks at TOML.
 
 pub mod agents;
+pub mod attribution;
 pub mod canon;
 pub mod cells;
 pub mod check;

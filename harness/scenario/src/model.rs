@@ -833,11 +833,13 @@ pub enum Invariant {
     Unfinished,
     /// Nothing is left, apart from what the scenario declares as `survives`.
     LeftBehind,
+    /// No text that a model or a caller reads says that a user did something that no person did.
+    AttributedToUser,
 }
 
 impl Invariant {
     /// All of them, in their order.
-    pub const ALL: [Invariant; 8] = [
+    pub const ALL: [Invariant; 9] = [
         Invariant::RejectedWithoutCause,
         Invariant::AskWithoutEnd,
         Invariant::UntrueReport,
@@ -846,6 +848,7 @@ impl Invariant {
         Invariant::DoubleOrInventedReply,
         Invariant::Unfinished,
         Invariant::LeftBehind,
+        Invariant::AttributedToUser,
     ];
 
     /// The word that a file uses.
@@ -859,6 +862,7 @@ impl Invariant {
             Invariant::DoubleOrInventedReply => "double-or-invented-reply",
             Invariant::Unfinished => "unfinished",
             Invariant::LeftBehind => "left-behind",
+            Invariant::AttributedToUser => "attributed-to-user",
         }
     }
 }

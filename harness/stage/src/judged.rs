@@ -71,6 +71,8 @@ pub fn facts(job: &Job<'_>, setting: &Setting<'_>) -> CellFacts {
     });
     facts.survives.clone_from(&scenario.survives);
     if let Ok(stack) = rehang_strategy::stack(job.stack) {
+        // as it is written: a named stack that leaves out its inside with this agent needs the source with another
+        facts.inside = stack.members.iter().any(|member| member.entry.seat == rehang_strategy::Seat::Inside);
         let counts = counts(scenario, setting.healthy);
         facts.bound = stack.bound(&counts);
         facts.bound_of_runs = stack.bound_of_runs(&counts, scenario.runs);

@@ -5,6 +5,7 @@
 
 use crate::entry::Value;
 use crate::{Act, Ask, Entry, Facts, Param, Params, Seat, Seen, Strategy, Wire};
+use rehang_scenario::attribution::ANSWERS_IN_MIND;
 use rehang_scenario::turns::{Choice, Question};
 use rehang_scenario::{Canon, Policy, Span, VTime};
 
@@ -25,7 +26,6 @@ const PREFIX_R2: &str = "Running in non-interactive mode (no TTY). No user was a
 const PREFIX_R3: &str = "Running in non-interactive mode (no answer channel available). No user was available to answer. Either pick a safe path from the \
      context of the action you were about to take, or report that user input is required to proceed — the user can set ALTIMATE_AUTO_ANSWER=first|last|<exact option label> \
      to pre-answer questions in this mode. Result: ";
-const TRAILER: &str = ". You can now continue with the user's answers in mind.";
 
 /// The revisions.
 pub const ENTRIES: &[Entry] = &[
@@ -143,8 +143,8 @@ impl AutoAnswer {
         });
         let list = pairs.collect::<Vec<_>>().join(", ");
         match self.revision {
-            Revision::R1 => format!("{PREFIX_R1}{list}{TRAILER}"),
-            Revision::R2 => format!("{PREFIX_R2}{list}{TRAILER}"),
+            Revision::R1 => format!("{PREFIX_R1}{list}. {ANSWERS_IN_MIND}"),
+            Revision::R2 => format!("{PREFIX_R2}{list}. {ANSWERS_IN_MIND}"),
             Revision::R3 { .. } => format!("{PREFIX_R3}{list}."),
         }
     }

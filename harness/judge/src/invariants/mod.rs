@@ -1,9 +1,10 @@
-//! The eight invariants: what holds on every cell, whatever the scenario says.
+//! The nine invariants: what holds on every cell, whatever the scenario says.
 //!
 //! Invariant: each is a function of a [`View`] alone and says its breaches in one sentence that names
 //! actor, ask and cause. Each is shown, in its own file, to fire and not to fire where it only nearly is so.
 
 pub mod ask_end;
+pub mod attributed;
 pub mod bounds;
 pub mod harm;
 pub mod left;
@@ -11,6 +12,7 @@ pub mod rejected;
 pub mod reply;
 pub mod report;
 pub mod unfinished;
+mod unsaid;
 
 use crate::index::{At, View};
 use rehang_scenario::VTime;
@@ -44,6 +46,7 @@ pub fn check_of(invariant: Invariant) -> fn(&View<'_>) -> Vec<Breach> {
         Invariant::DoubleOrInventedReply => reply::check,
         Invariant::Unfinished => unfinished::check,
         Invariant::LeftBehind => left::check,
+        Invariant::AttributedToUser => attributed::check,
     }
 }
 

@@ -2,7 +2,9 @@
 //! refusal by policy. Silence is none.
 //!
 //! Invariant: a stated cause is believed only where somebody did it while the ask was open: a person, the
-//! client, the wrapper, a fault. A strategy that aborts a session takes its asks along; that is a stop only
+//! client, the wrapper, a fault. No flag makes a refusal one by policy: the trace must hold a report of the one who
+//! refuses, no later than the end, that names a rule and a limit, and each limit that it names must have run out since
+//! the ask was opened. An agent that rejects by a rule of its own prints it. A strategy that aborts a session takes its asks along; that is a stop only
 //! where the strategy settles the run as stopped and says why (a recovery clock that aborts and goes on is
 //! not: Astro-Han/pawwork#756). Where the wire names a reason, it must be
 //! the stated cause.
@@ -11,7 +13,7 @@ use super::Breach;
 use crate::cell::same_strategy;
 use crate::index::{Act, Ask, Did, End, View, names};
 use crate::verdict::{first_word, is_abort};
-use rehang_scenario::model::Invariant;
+use rehang_scenario::{Policy, model::Invariant};
 use rehang_trace::{
     AskEnd, Cause, RunEnd, What,
     role::{Actor, actor},
@@ -39,8 +41,12 @@ fn unfounded(view: &View<'_>, ask: &Ask<'_>, end: &End<'_>) -> Option<String> {
     match end.cause {
         Cause::Silence => Some(format!("{by}, and its only cause is silence")),
         Cause::Answer => Some(format!("{by}, though the stated cause is an answer")),
+        Cause::Policy if actor(by) == Actor::Process => {
+            (!prints(view, end)).then(|| format!("{by}'s own policy, and it prints no word of that"))
+        }
         Cause::Policy if by.is_empty() => Some("nobody, though the stated cause is a policy".into()),
-        Cause::Policy => None,
+        Cause::Policy => no_policy(view, by, ask, end)
+            .map(|lacks| format!("{by}, by a policy that the trace does not show: {lacks}")),
         Cause::Shutdown => {
             let gone = view.index.processes.get(ask.who).is_some_and(|p| p.ended.is_some());
             let asked = view.index.acts.iter().any(|act| act.at.t <= end.at.t && !matches!(act.what, Did::Acts(_)));
@@ -64,9 +70,54 @@ fn unfounded(view: &View<'_>, ask: &Ask<'_>, end: &End<'_>) -> Option<String> {
                 && settled
                     .clone()
                     .any(|s| same_strategy(s.who, strategy) && s.outcome == RunEnd::Stopped && !s.cause.is_empty());
-            (!explicit && !truthful).then(|| format!("{strategy}, passed off as a {word}; no person did that"))
+            match no_policy(view, strategy, ask, end) {
+                _ if truthful => None,
+                None if explicit => None,
+                Some(lacks) if explicit => {
+                    Some(format!("{strategy}, by a policy that the trace does not show: {lacks}"))
+                }
+                _ => Some(format!("{strategy}, passed off as a {word}; no person did that")),
+            }
         }
     }
+}
+
+/// What opencode's `run` prints of a permission that it rejects at once, by a rule of its own (golden opencode-run-1.2.15
+/// and later).
+const AUTO_REJECTING: &str = "auto-rejecting";
+
+/// Whether the agent prints, no later than at the instant of the end, that it rejects by itself.
+fn prints(view: &View<'_>, end: &End<'_>) -> bool {
+    let by_then = view.trace.events.iter().take_while(|event| event.t <= end.at.t);
+    by_then.into_iter().any(|event| matches!(&event.what, What::Out { text, .. } if text.contains(AUTO_REJECTING)))
+}
+
+/// The constant that says how often a strategy looks: a rhythm, and no limit.
+const RHYTHM: &str = "every_ms";
+
+/// What a refusal by policy lacks in the trace; `None` if it is all there.
+fn no_policy(view: &View<'_>, by: &str, ask: &Ask<'_>, end: &End<'_>) -> Option<&'static str> {
+    let reports = view.index.reports.iter();
+    let reports = reports.filter(|(who, at, _)| same_strategy(who, by) && ask.opened.t <= at.t && at.t <= end.at.t);
+    let waited = end.at.t.since(ask.opened.t).as_ms();
+    let lacks = |policy: &Policy| {
+        let mut limits =
+            policy.constants.iter().filter(|(name, _)| name.ends_with("_ms") && *name != RHYTHM).peekable();
+        match () {
+            () if policy.rule.as_ref().is_none_or(String::is_empty) => Some("its report names no rule"),
+            () if limits.peek().is_none() => Some("its report names no limit"),
+            () if limits.any(|(_, ms)| *ms > waited) => Some("the limit that it reports had not run out"),
+            () => None,
+        }
+    };
+    let mut why = Some("nothing was reported by then");
+    for (.., policy) in reports {
+        why = lacks(policy);
+        if why.is_none() {
+            break;
+        }
+    }
+    why
 }
 
 /// Whether an act can be what a dismiss, stop or malformed reply consists of.
@@ -174,7 +225,12 @@ mod tests {
             5s rejected-without-cause: `que_1` of agent is rejected by blind-timeout, and its only cause is silence
         "#]],
         );
-        says(rejected(asked(), Cause::Policy, "pending-ask"), expect![""]);
+        says(
+            rejected(asked(), Cause::Policy, "pending-ask"),
+            expect![[r#"
+            5s rejected-without-cause: `que_1` of agent is rejected by pending-ask, by a policy that the trace does not show: nothing was reported by then
+        "#]],
+        );
         says(asked().end("que_1", AskEnd::Replied, Cause::Silence, "x", &["A"]), expect![""]);
     }
 
@@ -227,7 +283,9 @@ mod tests {
 
     #[test]
     fn a_strategy_may_refuse_in_so_many_words() {
-        let refused = |id: &str| asked().post("pending-ask", 1, &format!("/question/{id}/reject"));
+        let refused = |id: &str| {
+            asked().report("pending-ask", policy(5_000)).post("pending-ask", 1, &format!("/question/{id}/reject"))
+        };
         says(rejected(refused("que_1"), Cause::Dismiss, "user"), expect![""]);
         says(
             rejected(refused("que_2"), Cause::Dismiss, "user"),
@@ -235,6 +293,50 @@ mod tests {
             5s rejected-without-cause: `que_1` of agent is rejected by pending-ask, passed off as a dismiss; no person did that
         "#]],
         );
+    }
+
+    fn policy(after_ms: u64) -> Policy {
+        let constants = [("after_ms".to_owned(), after_ms), ("every_ms".to_owned(), 60_000)].into();
+        Policy { rule: Some("refuse".into()), constants, ..Policy::default() }
+    }
+
+    #[test]
+    fn a_policy_is_believed_where_the_trace_shows_it() {
+        let by = |cell: Cell| rejected(cell, Cause::Policy, "guard-asks");
+        let reported = |report: Policy| asked().report("guard-asks", report);
+        says(by(reported(policy(5_000))), expect![""]);
+        for (report, lacks) in [
+            (policy(5_001), "the limit that it reports had not run out"),
+            (Policy { rule: None, ..policy(5_000) }, "its report names no rule"),
+            (Policy { constants: Default::default(), ..policy(5_000) }, "its report names no limit"),
+        ] {
+            let shown = said(check, by(reported(report)), &facts("x"));
+            assert!(
+                shown.trim_end().ends_with(&format!("by a policy that the trace does not show: {lacks}")),
+                "{shown}"
+            );
+        }
+        // of another strategy, too late, or of an ask before
+        let other = asked().report("pending-ask", policy(5_000));
+        let late = by(asked()).at(5_001).report("guard-asks", policy(5_000));
+        let before = Cell::new().at(0).report("guard-asks", policy(0)).at(1).ask("que_1", "ses_1").at(5_001);
+        for cell in [by(other), late, by(before)] {
+            assert!(said(check, cell, &facts("x")).contains("nothing was reported by then"));
+        }
+    }
+
+    #[test]
+    fn an_agent_that_rejects_by_itself_prints_it() {
+        let by_agent = |cell: Cell| rejected(cell, Cause::Policy, "agent");
+        says(
+            by_agent(asked()),
+            expect![[r#"
+            5s rejected-without-cause: `que_1` of agent is rejected by agent's own policy, and it prints no word of that
+        "#]],
+        );
+        let line = || What::Out { fd: 2, text: "! permission requested: bash (ls); auto-rejecting\n".into() };
+        says(by_agent(asked()).add("agent", line()), expect![""]);
+        assert_ne!(said(check, by_agent(asked()).at(5_001).add("agent", line()), &facts("x")), "", "too late");
     }
 
     #[test]

@@ -9,6 +9,7 @@
 
 use super::Breach;
 use crate::index::{At, View};
+use rehang_scenario::attribution::ANSWERED as USER_ANSWERED;
 use rehang_scenario::model::Invariant;
 use rehang_trace::{
     AskEnd, Fact, What,
@@ -16,9 +17,6 @@ use rehang_trace::{
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// How a tool result begins that passes an answer on as the user's (opencode's and Claude Code's own text).
-pub const USER_ANSWERED: &str = "User has answered your questions";
 
 /// Checks it.
 pub fn check(view: &View<'_>) -> Vec<Breach> {

@@ -11,7 +11,8 @@
 //!    and the run was over by that; a timeout against its own constant (it cannot have fired before it); a stop of an
 //!    agent that had ended by itself;
 //!  - what is said, by a monitor or by a command that prints JSON: "over" while the session runs, "running" more than
-//!    [`MONITOR_SLACK`] after its end, another end than the one that was settled, a completed job without a result.
+//!    [`MONITOR_SLACK`] after its end, another end than the one that was settled, a completed job without a result;
+//!  - what is not said: whoever acts owes a report (`unsaid`).
 
 use super::Breach;
 use crate::cell::same_strategy;
@@ -38,6 +39,7 @@ pub fn check(view: &View<'_>) -> Vec<Breach> {
     breaches.extend(texts(view));
     breaches.extend(view.index.settled.iter().filter_map(|settled| Some(breach(settled.at, cause(view, settled)?))));
     breaches.extend(monitor(view));
+    breaches.extend(super::unsaid::owed(view).into_iter().map(|(at, why)| breach(at, why)));
     breaches.sort_by_key(|breach| breach.at);
     breaches.dedup();
     breaches
@@ -299,11 +301,16 @@ mod tests {
     }
 
     fn caused(word: &str) -> Policy {
-        Policy { cause: Some(word.into()), ..Policy::default() }
+        let constants = [("idle_ms".to_owned(), 600_000)].into();
+        Policy { cause: Some(word.into()), constants, ..Policy::default() }
+    }
+
+    fn ruled() -> Policy {
+        Policy { rule: Some("first".into()), ..Policy::default() }
     }
 
     fn answered(label: &str) -> Policy {
-        Policy { answered: Some(vec![vec![label.into()]]), ..Policy::default() }
+        Policy { answered: Some(vec![vec![label.into()]]), ..ruled() }
     }
 
     #[test]
@@ -346,7 +353,8 @@ mod tests {
 
     #[test]
     fn answers_are_those_it_gave() {
-        let gave = |label: &str, text: &str| up().preempt("auto-answer@r1(at=tool)", &[label], text, false);
+        let by_rule = || up().report("auto-answer@r1", ruled());
+        let gave = |label: &str, text: &str| by_rule().preempt("auto-answer@r1(at=tool)", &[label], text, false);
         says(gave("A", "Auto-answered: \"Which?\"=\"A\"").report("auto-answer@r1", answered("A")), expect![""]);
         says(
             gave("A", "Auto-answered: \"Which?\"=\"A\"").report("auto-answer@r1", answered("B")),
@@ -367,14 +375,17 @@ mod tests {
         "#]],
         );
         let posted = up().ask("que_1", "ses_1").at(700_001).post("pending-ask", 1, "/question/que_1/reply").at(700_002);
-        let posted = posted.end("que_1", AskEnd::Replied, Cause::Answer, "user", &["A"]);
+        let posted = posted
+            .report("pending-ask", Policy { constants: [("after_ms".to_owned(), 1)].into(), ..ruled() })
+            .end("que_1", AskEnd::Replied, Cause::Answer, "user", &["A"]);
         says(posted.report("pending-ask", answered("A")), expect![""]);
     }
 
     #[test]
     fn the_model_is_told_the_truth() {
         let text = "(no answer channel available). No user was available to answer.";
-        let told = |labels: &[&str]| up().preempt("auto-answer@r3", labels, text, false);
+        let told =
+            |labels: &[&str]| up().report("auto-answer@r3", ruled()).preempt("auto-answer@r3", labels, text, false);
         says(
             told(&["A"]),
             expect![[r#"
@@ -382,7 +393,12 @@ mod tests {
         "#]],
         );
         says(told(&[]), expect![""]);
-        let no_tty = up().preempt("auto-answer@r1", &["A"], "non-interactive mode (no TTY).", false);
+        let no_tty = up().report("auto-answer@r1", ruled()).preempt(
+            "auto-answer@r1",
+            &["A"],
+            "non-interactive mode (no TTY).",
+            false,
+        );
         says(no_tty.clone(), expect![""]);
         says_on(
             Terminal::Tty,

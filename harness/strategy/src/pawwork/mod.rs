@@ -34,7 +34,7 @@
 //! comes) → `question.replied`, or `question.rejected` with `reason` → the tool's end → `Ended`. Reasons:
 //! `replied` (answers and skips alike), `dismissed` (a person's dismissal), `cancelled` (abort of the session
 //! or its stream), `shutdown` (disposal), `rejected` (a reply that did not fit). The tool's error text is
-//! [`ended_text`]; all answers empty or blank means skipped: `question.replied`, and the text [`SKIPPED`].
+//! [`ended_text`]; all answers empty or blank means skipped: `question.replied`, and the text [`SKIPPED`](rehang_scenario::attribution::SKIPPED).
 //!
 //! **Replies.** The persona hands every `POST /question/:id/reply` (`dismiss: false`, the body as it came),
 //! `POST /question/:id/reject` (`dismiss: true`) to the strategy as `Submitted`, unknown ids too, and does
@@ -49,7 +49,7 @@
 //! `POST /session/:id/tool/respond` with `{messageID, callID, action: "submit", answers: [[…]]}` or
 //! `{messageID, callID, action: "dismiss"}`; the persona takes `callID` out of the body (empty where there is
 //! none) as `Submitted.id`, `dismiss` from the action, and the session from the path. Texts: a dismissal completes
-//! the part with `metadata.dismissed` and [`DISMISSED`]; abort and disposal fail it with [`external_text`].
+//! the part with `metadata.dismissed` and [`EXTERNAL_DISMISSED`](rehang_scenario::attribution::EXTERNAL_DISMISSED); abort and disposal fail it with [`external_text`].
 //! A restarted server rewrites, on read, a stored running part that is `externalResultReady` and has no pending
 //! ask: error [`CANCELLED`], metadata `interrupted` and `stale_external_result`.
 
@@ -64,6 +64,7 @@ mod tests;
 use crate::entry::Value;
 use crate::{Entry, Param, Seat, Wire};
 use rehang_scenario::Span;
+use rehang_scenario::attribution::QUESTION_DISMISSED;
 
 /// All of PawWork's strategies.
 pub const ENTRIES: &[Entry] = &[
@@ -111,17 +112,11 @@ pub const REASONING: &str = "PAWWORK_REASONING";
 /// What the model is told of a question that was cancelled, or lost in a shutdown (2837fabbb).
 pub const CANCELLED: &str = "Question cancelled before the user answered it.";
 
-/// What the model is told of a question that all answers leave empty (2837fabbb).
-pub const SKIPPED: &str = "Skipped by user";
-
-/// What the model is told of a dismissed external result (6ab984202).
-pub const DISMISSED: &str = "User dismissed the question.";
-
 /// The tool's error text for an ask that ended without an answer (2837fabbb).
 pub fn ended_text(reason: &str) -> &'static str {
     match reason {
         "cancelled" | "shutdown" => CANCELLED,
-        _ => "The user dismissed this question",
+        _ => QUESTION_DISMISSED,
     }
 }
 

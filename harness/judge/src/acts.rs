@@ -1,0 +1,164 @@
+//! What strategies did to a run, and how long its user waited for it, from the facts of a trace alone.
+//!
+//! Invariant: no word of a strategy's is read here. Who ended an ask is [`Index::ended_by`]'s to say.
+
+use crate::index::{Act, At, Did, Index};
+use crate::verdict::{ends_agent, is_abort};
+use rehang_scenario::{Span, VTime};
+use rehang_trace::{
+    Trace, What,
+    role::{Actor, actor},
+};
+use std::collections::BTreeSet;
+
+/// What a strategy did to a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Deed<'a> {
+    /// Ended an ask: its id.
+    Ask(&'a str),
+    /// Answered or refused a question before it became an ask: the call's id.
+    Preempted(&'a str),
+    /// Withheld a tool from the model.
+    Withheld,
+    /// Sent a signal that ends the agent.
+    Signalled,
+    /// Aborted a session or a model's stream.
+    Aborted,
+    /// Closed the agent's stdin, or hung up its terminal.
+    ClosedStdin,
+}
+
+/// A deed, its author and its place in the trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Done<'a> {
+    /// When.
+    pub at: At,
+    /// The strategy.
+    pub by: &'a str,
+    /// What.
+    pub deed: Deed<'a>,
+}
+
+/// All that strategies did to a run, in the order of the trace.
+pub fn deeds<'a>(index: &Index<'a>) -> Vec<Done<'a>> {
+    let is_strategy = |who: &str| actor(who) == Actor::Strategy;
+    let ends = index.asks.iter().flat_map(|ask| ask.ends.iter().map(move |end| (ask, end)));
+    let asks = ends.map(|(ask, end)| Done { at: end.at, by: index.ended_by(ask, end), deed: Deed::Ask(ask.id) });
+    let preempted = index.preempted.iter().map(|p| Done { at: p.at, by: p.by, deed: Deed::Preempted(p.call) });
+    let acts = index.acts.iter().filter_map(|act| Some(Done { at: act.at, by: act.who, deed: deed(index, act)? }));
+    let mut all: Vec<Done<'a>> = asks.chain(preempted).chain(acts).filter(|done| is_strategy(done.by)).collect();
+    all.sort();
+    all
+}
+
+fn deed<'a>(index: &Index<'a>, act: &Act<'a>) -> Option<Deed<'a>> {
+    match act.what {
+        Did::Signal(..) => ends_agent(index, act).then_some(Deed::Signalled),
+        Did::Request(id) => {
+            let request = index.requests.get(&id)?;
+            let refused = request.response.is_some_and(|(_, status, body)| status >= 400 || *body == false);
+            (is_abort(request.path) && !refused).then_some(Deed::Aborted)
+        }
+        Did::Closed => Some(Deed::ClosedStdin),
+        Did::Inside("abort-stream") => Some(Deed::Aborted),
+        Did::Inside("withhold") => Some(Deed::Withheld),
+        Did::Inside(_) | Did::Wrote(_) | Did::Acts(_) | Did::Fault(_) => None,
+    }
+}
+
+/// The instants of material progress that is the agent's own, up to `until`, in order: an ask that a strategy ended and a
+/// question that it pre-empted are none. A program that states no material facts (no agent) is judged by its output: a
+/// text that it has not just written.
+pub fn progress(trace: &Trace, index: &Index<'_>, until: VTime) -> Vec<VTime> {
+    let done = deeds(index);
+    let by_strategies: BTreeSet<usize> =
+        done.iter().filter(|done| matches!(done.deed, Deed::Ask(_) | Deed::Preempted(_))).map(|d| d.at.place).collect();
+    let before = || trace.events.iter().enumerate().filter(|(_, event)| event.t <= until);
+    let material =
+        |(_, event): &(usize, &rehang_trace::Event)| matches!(&event.what, What::Fact(fact) if fact.is_material());
+    if before().any(|event| material(&event)) {
+        let own = before().filter(|event| material(event) && !by_strategies.contains(&event.0));
+        return own.map(|(_, event)| event.t).collect();
+    }
+    let mut last = "";
+    let mut own = Vec::new();
+    for (_, event) in before() {
+        if let What::Out { text, .. } = &event.what
+            && text != last
+        {
+            last = text;
+            own.push(event.t);
+        }
+    }
+    own
+}
+
+/// How long the user waited: from the agent's last material progress to the end; and before it, each time without
+/// progress that a strategy's deed brought to a close. (A question that is refused after four hours cost four hours,
+/// however much the agent does afterwards.)
+pub fn waited(trace: &Trace, index: &Index<'_>, end: VTime) -> Span {
+    let done: Vec<VTime> = deeds(index).iter().map(|done| done.at.t).collect();
+    let mut since = VTime::ZERO;
+    let mut waited = 0;
+    for now in progress(trace, index, end) {
+        // what was done at the instant of the last progress closed nothing
+        if done.iter().any(|at| since < *at && *at <= now) {
+            waited += now.since(since).as_ms();
+        }
+        since = now;
+    }
+    Span(waited + end.since(since).as_ms())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::*;
+    use rehang_trace::{AskEnd, Cause};
+
+    fn waits(cell: Cell, end: u64) -> u64 {
+        let trace = cell.trace();
+        waited(&trace, &Index::of(&trace), VTime(end)).as_ms()
+    }
+
+    fn asked() -> Cell {
+        Cell::new().started().at(1_000).ask("que_1", "ses_1")
+    }
+
+    fn refused(cell: Cell, by: &str) -> Cell {
+        cell.end("que_1", AskEnd::Rejected, Cause::Policy, by, &[]).tool_end("call_1", "refused")
+    }
+
+    #[test]
+    fn a_refusal_after_hours_costs_hours_whatever_follows() {
+        let after = |by: &str| refused(asked().at(14_401_000), by).at(14_402_000).done("Hi");
+        assert_eq!(waits(after("guard-asks"), 14_402_000), 14_400_000);
+        // what a person took to answer is theirs
+        assert_eq!(waits(after("user"), 14_402_000), 0);
+    }
+
+    #[test]
+    fn an_ask_that_a_strategy_ended_is_no_progress() {
+        let cell = asked().at(31_000).end("que_1", AskEnd::Rejected, Cause::Policy, "pending-ask", &[]);
+        assert_eq!(waits(cell.clone(), 91_000), 90_000);
+        let trace = cell.trace();
+        assert_eq!(progress(&trace, &Index::of(&trace), VTime(91_000)).last(), Some(&VTime(1_000)));
+    }
+
+    #[test]
+    fn what_ends_with_a_signal_waited_since_its_last_word() {
+        let cell =
+            Cell::new().started().at(5).step("Hi", "tool-calls").at(600_005).signal("idle@off", "TERM", "agent*");
+        assert_eq!(waits(cell, 630_005), 630_000);
+        // a stdin that is closed in time, and the agent that goes on then
+        let closed = Cell::new().started().at(60_000).add("guard-process", What::InEnd).step("Hi", "stop");
+        assert_eq!(waits(closed.at(90_000).done("Hi"), 90_000), 60_000);
+    }
+
+    #[test]
+    fn what_is_no_agent_is_judged_by_its_output() {
+        let out = |cell: Cell, text: &str| cell.add("agent", What::Out { fd: 1, text: text.into() });
+        let cell = out(out(Cell::new().spawn("agent").at(3_000), "a"), "a");
+        assert_eq!(waits(cell, 10_000), 7_000);
+    }
+}

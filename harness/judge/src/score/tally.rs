@@ -1,0 +1,144 @@
+//! Cells of one strategy added up: how many have which score, how long they took, what they cost.
+//!
+//! Invariant: a tally's size depends on how many different spans and layers there are, not on how many cells.
+
+use super::cost::{Cost, cost_ms, layer};
+use super::{Score, ScoreRow};
+use crate::cell::CellFacts;
+use crate::verdict::Verdict;
+use rehang_scenario::Span;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Median and maximum of some spans, in milliseconds of virtual time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Times {
+    /// Of an even number, the lower of the two in the middle.
+    pub median_ms: u64,
+    /// The longest.
+    pub max_ms: u64,
+}
+
+/// How long users waited, in milliseconds of virtual time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waits {
+    /// Of an even number, the lower of the two in the middle.
+    pub median_ms: u64,
+    /// The shortest wait that is not below nine of ten.
+    pub p90_ms: u64,
+    /// The longest.
+    pub max_ms: u64,
+}
+
+/// What is known of a cell without its strategy.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Beside {
+    /// Whether an end of it is the strategy's: it hangs without.
+    pub(super) ended: bool,
+    /// What it costs without.
+    pub(super) without_ms: u64,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Tally {
+    inside: bool,
+    scores: BTreeMap<Score, u64>,
+    waited: Spans,
+    to_kill: Spans,
+    to_gone: Spans,
+    pub(super) costs: BTreeMap<String, Cost>,
+}
+
+impl Tally {
+    pub(super) fn add(&mut self, facts: &CellFacts, score: Score, verdict: &Verdict, beside: Beside) {
+        self.inside |= facts.inside;
+        *self.scores.entry(score).or_default() += 1;
+        let cost = self.costs.entry(layer(&facts.scenario).to_owned()).or_default();
+        cost.add(Cost { with_ms: cost_ms(score, verdict), without_ms: beside.without_ms });
+        self.waited.add(verdict.waited.filter(|_| beside.ended));
+        if !matches!(score, Score::Untouched | Score::Undecided | Score::Missed) {
+            self.to_kill.add(verdict.to_kill());
+            self.to_gone.add(verdict.to_gone().filter(|_| verdict.killed.is_some()));
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: &Tally) {
+        let Tally { inside, scores, waited, to_kill, to_gone, costs } = other;
+        self.inside |= inside;
+        for (score, n) in scores {
+            *self.scores.entry(*score).or_default() += n;
+        }
+        self.waited.merge(waited);
+        self.to_kill.merge(to_kill);
+        self.to_gone.merge(to_gone);
+        for (layer, cost) in costs {
+            self.costs.entry(layer.clone()).or_default().add(*cost);
+        }
+    }
+
+    pub(super) fn inside(&self) -> bool {
+        self.inside
+    }
+
+    pub(super) fn worst(&self) -> Option<Score> {
+        self.scores.keys().next_back().copied()
+    }
+
+    pub(super) fn row(&self, strategy: &str, mechanism: &str) -> ScoreRow {
+        let of = |score| self.scores.get(&score).copied().unwrap_or(0);
+        ScoreRow {
+            strategy: strategy.to_owned(),
+            mechanism: mechanism.to_owned(),
+            inside: self.inside,
+            waited: self.waited.waits(),
+            cells: self.scores.values().sum(),
+            untouched: of(Score::Untouched),
+            resolved: of(Score::Resolved),
+            stopped: of(Score::Stopped),
+            undecided: of(Score::Undecided),
+            missed: of(Score::Missed),
+            wrongly: of(Score::Wrongly),
+            harmed: of(Score::Harmed),
+            to_kill: self.to_kill.times(),
+            to_gone: self.to_gone.times(),
+        }
+    }
+}
+
+/// Spans with their number: virtual time has few different ones.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Spans(BTreeMap<u64, u64>);
+
+impl Spans {
+    fn add(&mut self, span: Option<Span>) {
+        if let Some(span) = span {
+            *self.0.entry(span.as_ms()).or_default() += 1;
+        }
+    }
+
+    fn merge(&mut self, other: &Spans) {
+        for (ms, n) in &other.0 {
+            *self.0.entry(*ms).or_default() += n;
+        }
+    }
+
+    /// The shortest span that so many of a hundred are not above.
+    fn percentile(&self, percent: u64) -> Option<u64> {
+        let wanted = (self.0.values().sum::<u64>() * percent).div_ceil(100);
+        let mut seen = 0;
+        let found = self.0.iter().find(|(_, n)| {
+            seen += **n;
+            seen >= wanted
+        });
+        found.map(|(ms, _)| *ms)
+    }
+
+    fn times(&self) -> Option<Times> {
+        Some(Times { median_ms: self.percentile(50)?, max_ms: self.percentile(100)? })
+    }
+
+    fn waits(&self) -> Option<Waits> {
+        let Times { median_ms, max_ms } = self.times()?;
+        Some(Waits { median_ms, p90_ms: self.percentile(90)?, max_ms })
+    }
+}
