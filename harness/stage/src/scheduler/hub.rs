@@ -6,7 +6,8 @@
 use super::http::Net;
 use super::inbox::{Inbox, Input};
 use super::ports::{self, Ports};
-use super::{Job, client, model};
+use super::{Job, model};
+use rehang_actors::PROMPT;
 use rehang_os::{
     kernel::{Change, Handle, InternalError, Kernel, Launch, Proc, Streams},
     os::{Exit, Read, Sig, Write},
@@ -20,9 +21,6 @@ use std::collections::VecDeque;
 
 /// The client's place among the actors: behind the wrapper.
 pub const CLIENT_SEAT: usize = 1;
-
-/// The prompt that every agent is given.
-pub const PROMPT: &str = "go";
 
 /// Someone in the scheduler who acts.
 pub trait Actor {
@@ -507,7 +505,7 @@ impl<'w> Hub<'w> {
     }
 
     fn say_out(&mut self, fd: u8, text: String) {
-        if let Some(port) = (self.serves || self.listens).then(|| client::port_in(&text)).flatten() {
+        if let Some(port) = (self.serves || self.listens).then(|| ports::port_in(&text)).flatten() {
             self.port = Some(port);
             self.ports.name(port, ports::AGENT);
             self.client_waits = true;
