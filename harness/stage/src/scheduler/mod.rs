@@ -4,12 +4,16 @@
 //! function of the seed and the roles; a hang is proved (`proof`), never timed out; what enters the trace comes
 //! from the scheduler's own descriptors or is marked as a participant's claim.
 
+mod asks;
+mod drain;
 mod faults;
 mod horizon;
 mod http;
 mod hub;
 mod inbox;
 mod model;
+mod model_net;
+mod net;
 mod played;
 mod ports;
 mod proof;
