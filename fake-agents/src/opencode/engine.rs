@@ -13,8 +13,9 @@ use super::state::{Body, Message, Part, Reply, Role, Session};
 use super::tools::ToolRun;
 use super::turn::Run;
 use crate::agent_host::AgentHost;
+use rehang_actors::faults::{Published, RequestFaults};
 use rehang_scenario::{
-    Canon, Fault, PostDoes, QueueFault, VTime,
+    Canon, Fault, QueueFault, VTime,
     turns::{Bash, Question, Response, Turn, responses},
 };
 use rehang_strategy::Acting;
@@ -64,6 +65,19 @@ pub struct Event {
     pub about: About,
     /// Its id on the streams of a server that can tell it again.
     pub id: Option<String>,
+}
+
+impl Published for Event {
+    fn kind(&self) -> &str {
+        self.kind
+    }
+
+    fn busy(&self) -> Option<bool> {
+        match self.about {
+            About::Status(busy) => Some(busy),
+            _ => None,
+        }
+    }
 }
 
 /// What an event is about, for the one who prints it.
@@ -142,7 +156,6 @@ pub(super) struct Counters {
     pub(super) stream: u32,
     pub(super) tool: u32,
     pub(super) response: u32,
-    pub(super) prompt: u32,
 }
 
 /// What a plan means to the engine.
@@ -184,8 +197,8 @@ pub struct Engine {
     pub(super) acts: VecDeque<Acting>,
     pub(super) setup: Setup,
     pub(super) tool_faults: Vec<(u32, rehang_scenario::ToolDoes)>,
-    /// How often each of the plan's faults has struck a request.
-    pub(super) get_faults: Vec<u32>,
+    /// The plan's faults of requests.
+    pub(super) request_faults: RequestFaults,
     /// Somebody has asked for a session's messages, and may look at their times. Where nobody has, a cycle holds no such
     /// request, and so none of its repetitions does; who comes at a later instant has a deadline, which is compared.
     pub(super) read: bool,
@@ -218,7 +231,7 @@ impl Engine {
             withheld: None,
             acts: VecDeque::new(),
             tool_faults: setup.faults.iter().filter_map(tool_fault).collect(),
-            get_faults: vec![0; setup.faults.len()],
+            request_faults: RequestFaults::new(&setup.faults),
             read: false,
             restored: false,
             out: Vec::new(),
@@ -392,16 +405,6 @@ impl Engine {
         self.sessions[session].parent.map_or("", |parent| self.sessions[parent].id.as_str())
     }
 
-    /// What becomes of the prompt that comes now, of those that faults name.
-    pub(super) fn post_fault(&mut self) -> Option<PostDoes> {
-        self.next.prompt += 1;
-        let nth = self.next.prompt;
-        self.setup.faults.iter().find_map(|fault| match fault {
-            Fault::Post(post) if post.nth == nth => Some(post.does),
-            _ => None,
-        })
-    }
-
     pub(super) fn queue_fault(&self) -> Option<QueueFault> {
         self.setup.faults.iter().find_map(|fault| match fault {
             Fault::Queue(queue) => Some(*queue),
@@ -452,15 +455,15 @@ impl Engine {
             acts,
             setup,
             tool_faults: _, // not compared: they never change; the calls are counted
-            get_faults,
+            request_faults,
             read,
             restored,
             out,
         } = self;
         let Setup {
-            turns: _, // not compared: they never change
-            faults,   // not compared: they never change; what has been counted towards each is
-            run: _,   // not compared: it never changes
+            turns: _,  // not compared: they never change
+            faults: _, // not compared: they never change
+            run: _,    // not compared: it never changes
             question_registered,
         } = setup;
         let Counters {
@@ -474,7 +477,6 @@ impl Engine {
             stream: _,   // not compared: it only names streams, which are told apart by their run
             tool: _,     // not compared: it only names tools and runs, which are told apart by their place
             response: _, // not compared: it only numbers facts
-            prompt,
         } = next;
         let places = Places::new(self);
         let (of_now, over): (Vec<usize>, Vec<usize>) = (0..sessions.len()).partition(|&at| places.session(at) > 0);
@@ -489,10 +491,8 @@ impl Engine {
         canon.list(approved, |canon, (permission, pattern)| {
             canon.text(permission).text(pattern);
         });
-        let last_post = faults.iter().map(|f| if let Fault::Post(p) = f { p.nth } else { 0 }).max();
         // Behind the last response the model says the same for ever.
         canon.capped(*cursor as u64, script.len() as u64).num(places.faulty(*call));
-        canon.capped((*prompt).into(), last_post.unwrap_or(0).into());
         // Nobody holds an id that is still to be given, but for those that an earlier boot has given too.
         canon.flag(*restored);
         if *restored {
@@ -500,11 +500,7 @@ impl Engine {
         }
         canon.flag(withheld.is_some()).text(withheld.as_deref().unwrap_or(""));
         canon.flag(*live).flag(*wants_json).flag(*question_registered).flag(*read);
-        for (fault, used) in faults.iter().zip(get_faults) {
-            if let Fault::Get(get) = fault {
-                canon.capped((*used).into(), get.times.into());
-            }
-        }
+        request_faults.canon(canon);
         inside.canon(canon);
         canon.list(blockers, |canon, (request, entry)| {
             canon.text(request).text(&entry.to_string());

@@ -19,7 +19,6 @@ mod bus;
 mod called;
 mod children;
 pub mod engine;
-mod faults;
 mod history;
 mod host;
 mod interactive;

@@ -9,7 +9,7 @@ use super::json::{field, next_field};
 use super::release::{Dialect, Flavour};
 use super::render;
 use super::state::{Body, Model, ToolState};
-use rehang_scenario::{Fault, PostDoes, QueueFault, VTime};
+use rehang_scenario::{PostDoes, QueueFault, VTime};
 use rehang_trace::Cause;
 use rehang_wire::http::Target;
 use serde_json::Value;
@@ -29,7 +29,7 @@ impl Engine {
         let target = Target::parse(target);
         let path = target.path();
         let prompt = method == "POST" && matches!(path.as_slice(), ["session", _, "message" | "prompt_async"]);
-        if !prompt && let Some(status) = self.get_fault(&path) {
+        if !prompt && let Some(status) = self.request_faults.other(&format!("/{}", path.join("/"))) {
             self.respond(ticket, status, String::new());
             return;
         }
@@ -131,32 +131,12 @@ impl Engine {
         self.release.question_tool && !self.external
     }
 
-    fn get_fault(&mut self, path: &[&str]) -> Option<u16> {
-        let path = format!("/{}", path.join("/"));
-        for (at, fault) in self.setup.faults.iter().enumerate() {
-            let Fault::Get(get) = fault else { continue };
-            let fits = match get.path.strip_suffix('*') {
-                Some(begin) => path.starts_with(begin),
-                None => path == get.path,
-            };
-            if !fits {
-                continue;
-            }
-            let used = &mut self.get_faults[at];
-            if get.times == 0 || *used < get.times {
-                *used = used.saturating_add(1);
-                return Some(get.status);
-            }
-        }
-        None
-    }
-
     fn prompted(&mut self, ticket: u32, session: usize, text: &str, model: Option<Model>, waits: bool) {
         if self.queue_fault() == Some(QueueFault::Refuses) {
             self.error_body(ticket, 503, "UnknownError", "the queue is full");
             return;
         }
-        let fault = self.post_fault();
+        let fault = self.request_faults.prompt();
         if !waits {
             match fault {
                 Some(PostDoes::Status(status)) => return self.error_body(ticket, status, "UnknownError", "refused"),

@@ -6,7 +6,6 @@
 use super::args::Args;
 use super::asks::{By, Permit};
 use super::engine::{About, Event, Out};
-use super::faults::{EventFaults, Passed};
 use super::host::{Host, Outgoing};
 use super::json::{next_field, number};
 use super::release::{Dialect, Release};
@@ -14,6 +13,7 @@ use super::render;
 use super::server::Server;
 use super::state::{Body, ToolState};
 use super::stdin::Stdin;
+use rehang_actors::faults::{EventFaults, Passed};
 use rehang_os::os::{Next, Os, Program, STDOUT, Wait};
 use rehang_scenario::{Canon, Span, VTime, plan::Plan};
 use rehang_trace::Cause;
@@ -29,7 +29,7 @@ pub struct Run {
     args: Args,
     state: State,
     server: Option<Server>,
-    faults: EventFaults,
+    faults: EventFaults<Event>,
     out: Outgoing,
     /// Its event stream is open, and not mute.
     hears: bool,

@@ -5,9 +5,9 @@
 //! the client of a [`Replay`].
 
 use super::engine::{Answer, Event};
-use super::faults::{EventFaults, Passed};
 use super::host::{Host, Outgoing};
 use super::replay::{Replay, Welcome};
+use rehang_actors::faults::{EventFaults, Passed};
 use rehang_os::os::{Fd, Os, Read, Wait};
 use rehang_scenario::{Canon, Canonical, Fault, Span, VTime};
 use rehang_wire::{
@@ -25,7 +25,7 @@ const CONNECTIONS_MAX: usize = 256;
 pub struct Server {
     listener: Fd,
     connections: Vec<Connection>,
-    faults: EventFaults,
+    faults: EventFaults<Event>,
     replay: Option<Replay>,
     tickets: u32,
     /// Somebody asked for the list of open asks: they could answer.

@@ -2,18 +2,16 @@
 //!
 //! Invariant: a cell that cannot be run is an error, never an outcome.
 
-use crate::plan::{self, CellSpec};
+use crate::plan;
 use crate::report::Report;
-use crate::supervisor::Answer;
-use rehang_agents::{Form, Installed, Recipe};
-use rehang_os::linux::machine;
+use crate::spec::{Answer, Cell, CellSpec, LiveError};
+use rehang_agents::{Form, Recipe};
 use rehang_scenario::{
     Fault, ModelDoes, Scenario, Terminal,
     turns::{Bash, Step, Turn},
 };
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -26,42 +24,6 @@ const BEHIND_A_BASH_LIMIT: Duration = Duration::from_secs(150);
 /// Longer than an agent's limit on a silent model: 300 s (Codex, `stream_idle_timeout_ms`), or the 600 s that the vendors'
 /// client libraries have by default, and the time to say so.
 const BEHIND_A_STREAM_LIMIT: Duration = Duration::from_secs(700);
-
-/// What is to be run.
-#[derive(Debug, Clone)]
-pub struct Cell<'a> {
-    /// What happens. Its own agent decides the form (run, stdin, serve); the release is the recipe's.
-    pub scenario: &'a Scenario,
-    /// How the release is run.
-    pub recipe: &'a Recipe,
-    /// Where it lies.
-    pub installed: &'a Installed,
-    /// How its streams are connected.
-    pub terminal: Terminal,
-    /// It is over so long after the first main model request at the latest; see [`deadline`].
-    pub deadline: Duration,
-    /// The program that has [`LIVE_ARG`]: `rehang` itself.
-    pub rehang: PathBuf,
-    /// The fakes' binary: it plays the commands of the bash tool.
-    pub fakes: PathBuf,
-}
-
-/// Why a cell could not be run.
-#[derive(Debug, thiserror::Error)]
-pub enum LiveError {
-    /// This release cannot play this scenario.
-    #[error("{0}")]
-    Cannot(String),
-    /// This machine gives no sandbox; the text holds the remedy.
-    #[error("{0}")]
-    Sandbox(String),
-    /// An internal error.
-    #[error("{0}")]
-    Fault(String),
-    /// A pipe or a process.
-    #[error("live cell: {}", machine::start(.0))]
-    Io(#[from] std::io::Error),
-}
 
 /// Why this release cannot play this scenario on this terminal; none where it can.
 pub fn cannot(scenario: &Scenario, recipe: &Recipe, terminal: Terminal) -> Option<String> {

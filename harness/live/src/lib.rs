@@ -5,19 +5,20 @@
 
 pub mod cell;
 mod host;
+mod input;
 mod novelty;
 mod pending;
-mod people;
 mod plan;
 mod processes;
 mod record;
 pub mod report;
 pub mod sandbox;
 mod serve;
+mod spec;
 mod supervisor;
 mod verdict;
 mod watch;
 
-pub use cell::{Cell, LIVE_ARG, LiveError, Played, cannot, deadline, played, run, run_looking, run_telling};
-pub use plan::PROMPT;
+pub use cell::{LIVE_ARG, Played, cannot, deadline, played, run, run_looking, run_telling};
 pub use report::{Ask, Evidence, Exit, Line, Outcome, Process, Report, Requests, Thread, Via};
+pub use spec::{Cell, LiveError};

@@ -1,55 +1,19 @@
 //! From a scenario and a release to an order: what is put into the sandbox, what is started, what the model says.
 //!
-//! Invariant: an order is whole. The child process that runs it looks at no file, no variable and no clock to know
-//! what is meant.
+//! Invariant: what a release cannot play is refused here, before anything runs.
 
-use crate::cell::{Cell, LiveError};
 use crate::sandbox::{BIN, CWD, HOME, RoomFile, Sandbox};
+use crate::spec::{Cell, CellSpec, LiveError, MODEL_PORT, SERVE_PORT};
+use rehang_actors::PROMPT;
 use rehang_agents::{Feature, Form, Installed, Recipe, Start, Words};
 use rehang_fakes::tool;
 use rehang_scenario::turns::{Bash, Turn};
-use rehang_scenario::{Agent, Client, Does, Fault, Scenario, Terminal, Via, Wire};
-use serde::{Deserialize, Serialize};
+use rehang_scenario::{Agent, Does, Fault, Scenario, Terminal, Via, Wire};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The port of the model server, in a network that has no other.
-pub const MODEL_PORT: u16 = 8_080;
-/// The port of the agent's own server.
-pub const SERVE_PORT: u16 = 4_097;
-/// The port of the proxy between that server and its clients.
-pub const PROXY_PORT: u16 = 4_098;
-/// The prompt. It names no tool and no file, so that no agent does anything with it but ask its model.
-pub const PROMPT: &str = "go";
 /// Looks like a key and is none.
 const KEY: &str = "test-key";
-
-/// A cell, as the child process is told it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CellSpec {
-    /// The process that started it.
-    pub parent: u32,
-    /// What happens; bash commands are replaced by those of the sandbox.
-    pub scenario: Scenario,
-    /// How the release is run and read.
-    pub recipe: Recipe,
-    /// How it is started.
-    pub form: Form,
-    /// How a server's client behaves.
-    pub client: Client,
-    /// What is written to its stdin when it has started.
-    pub says: Vec<String>,
-    /// Its stdin stays open behind a result: the scenario's people are the ones who write there and close it.
-    pub held: bool,
-    /// The words in front of a server's address.
-    pub listening: String,
-    /// The sandbox.
-    pub sandbox: Sandbox,
-    /// So long after the first main model request the cell is over.
-    pub deadline_ms: u64,
-    /// Where the agent hangs it is kept, and its model with it, until stdin ends.
-    pub looked_at: bool,
-}
 
 /// Why this release cannot play this scenario on this terminal; none where it can.
 pub fn cannot(scenario: &Scenario, recipe: &Recipe, terminal: Terminal) -> Option<String> {

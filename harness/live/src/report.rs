@@ -3,6 +3,7 @@
 //! Invariant: a report says what was seen and how that is known. A hang is `observed` (nothing moved for a whole
 //! window) or met its `deadline`; neither is a proof, and [`Evidence`] never claims one.
 
+use rehang_actors::Sight;
 use serde::{Deserialize, Serialize};
 
 /// What came of a cell.
@@ -150,6 +151,19 @@ pub struct Ask {
     /// How it is known: `event`, `list`, `control-request`, or `call` where the model called the tool and was never
     /// told a result.
     pub known_by: String,
+}
+
+impl Ask {
+    /// An ask that somebody saw; it is about its questions, or about this.
+    pub(crate) fn seen(sight: &Sight, known_by: &str, about: &str) -> Ask {
+        let asked: Vec<&str> = sight.questions.iter().map(|question| question.question.as_str()).collect();
+        Ask {
+            kind: if sight.is_question() { "question" } else { "permission" }.to_owned(),
+            id: sight.id.clone(),
+            about: if asked.is_empty() { about.to_owned() } else { asked.join(" ") },
+            known_by: known_by.to_owned(),
+        }
+    }
 }
 
 /// A process at the verdict.

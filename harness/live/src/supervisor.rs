@@ -4,18 +4,17 @@
 //! Invariant: it ends with whoever started it, and the sandbox ends with it. When its answer is out, nothing is left.
 
 use crate::host::Host;
-use crate::novelty::without_controls;
-use crate::plan::{CellSpec, MODEL_PORT};
+use crate::input::{Input, Stream};
 use crate::processes::Look;
-use crate::report::{Ask, Evidence, Exit, Outcome, Report, Requests, Via};
+use crate::report::{Ask, Evidence, Outcome, Report, Requests};
 use crate::sandbox::{self, Said, SandboxError, Started};
 use crate::serve::Clients;
+use crate::spec::{Answer, CellSpec, MODEL_PORT};
 use crate::verdict;
-use crate::watch::{Decision, Stream, Watch};
+use crate::watch::{Decision, Watch};
 use rehang_agents::Form;
 use rehang_model_server::Script;
 use rehang_scenario::{Fault, ProcessDoes, Terminal};
-use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufRead, Read, Write};
 use std::os::fd::OwnedFd;
@@ -31,45 +30,6 @@ const READ_BYTES: usize = 64 * 1024;
 const SLOW_BYTES: usize = 4_096;
 /// How many things may have been read and not looked at.
 const INBOX: usize = 256;
-
-/// What the child process answers, a line of JSON each; the last is a report or an error.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Answer {
-    /// The agent runs.
-    Started,
-    /// It hangs: its process, as this machine numbers it. It is kept until stdin ends.
-    Hangs(i32),
-    /// What came of it.
-    Report(Box<Report>),
-    /// This machine gives no sandbox.
-    Sandbox(String),
-    /// An internal error.
-    Fault(String),
-}
-
-/// Something that came in.
-#[derive(Debug)]
-pub enum Input {
-    /// Bytes of a stream; none is its end.
-    Output(Stream, Option<Vec<u8>>),
-    /// The agent's process ended.
-    Exited(Exit),
-    /// The sandbox is gone.
-    Gone,
-    /// A client's wire.
-    Client(Via, String),
-    /// An ask was opened.
-    Asked(Ask),
-    /// An ask was closed.
-    Closed(String),
-    /// A client knows how it ended.
-    Settled(Outcome),
-    /// Somebody of the scenario ended it, by this act.
-    Stops(&'static str),
-    /// What a client could not do.
-    Problem(String),
-}
 
 /// Runs the order that comes on stdin; the exit code.
 pub fn main() -> i32 {
@@ -168,9 +128,6 @@ async fn watch(
                         if stream == Stream::Stdout {
                             host.hears(&line, &mut watch);
                         }
-                    }
-                    if let (Stream::Screen, Some(bytes)) = (stream, &bytes) {
-                        host.sees(&without_controls(&String::from_utf8_lossy(bytes)), &mut watch);
                     }
                 }
                 Input::Exited(exit) => {

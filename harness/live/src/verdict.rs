@@ -1,11 +1,12 @@
 //! What a cell's end means.
 //!
-//! Invariant: the words are those of the judge of the other stages, and the innermost cause is named.
+//! Invariant: the innermost cause is named. The words are those of the judge of the other stages, and two of its own:
+//! `start` (the agent has not asked its model once) and `task` (a subagent of which nothing is seen).
 
 use crate::pending::Owed;
-use crate::plan::CellSpec;
 use crate::processes::Command;
 use crate::report::{Ask, Exit, Outcome};
+use crate::spec::CellSpec;
 use crate::watch::Watch;
 use rehang_agents::{Form, Means};
 use rehang_scenario::Terminal;

@@ -5,12 +5,13 @@
 //! Where the agent may have a time limit of its own that nobody can see (a silent model, a command that runs, a retry
 //! behind an error), only the deadline decides.
 
+use crate::input::Stream;
 use crate::novelty::{Novelty, without_controls};
 use crate::pending::{Owed, Pending};
-use crate::plan::CellSpec;
 use crate::processes::{Command, Look};
 use crate::record::{Lines, Record};
 use crate::report::{Exit, Via};
+use crate::spec::CellSpec;
 use rehang_agents::Means;
 use rehang_model_server::{Event, Happened, Kind, Ledger, State};
 use rehang_scenario::Terminal;
@@ -73,17 +74,6 @@ pub enum Decision {
     Observed(Duration),
     /// Time is up.
     Deadline,
-}
-
-/// A stream of the agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stream {
-    /// Its stdout.
-    Stdout,
-    /// Its stderr.
-    Stderr,
-    /// Its terminal.
-    Screen,
 }
 
 impl Watch {

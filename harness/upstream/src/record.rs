@@ -56,7 +56,7 @@ fn with_the_prompt(lines: &mut Vec<Value>) {
         return;
     }
     let Some(session) = lines[made]["response"]["id"].as_str() else { return };
-    let body = json!({ "parts": [{ "type": "text", "text": rehang_live::PROMPT }] });
+    let body = json!({ "parts": [{ "type": "text", "text": rehang_actors::PROMPT }] });
     let path = format!("/session/{session}/message");
     let sent = json!({ "t": lines[made]["t"], "kind": "rest", "method": "POST", "path": path, "body": body,
         "status": 0, "response": null });

@@ -3,66 +3,82 @@
 //! Invariant: a connection a call, so that nothing of one call is in another's way.
 
 use rehang_wire::http::{self, Piece, ResponseReader};
-use rehang_wire::sse::{Decoder, Item};
-use serde_json::Value;
+use rehang_wire::sse::{Decoder, Event, Item};
 use std::collections::VecDeque;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// As much as is read at once.
-const READ_BYTES: usize = 16 * 1024;
+pub const READ_BYTES: usize = 16 * 1024;
 
-/// Calls, and waits for the response as long as it takes.
+/// Why there is no response.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// The connection was refused.
+    #[error("connection refused: {0}")]
+    Refused(std::io::Error),
+    /// It was made, and ended before the response did, or what came is not HTTP.
+    #[error("connection closed without a response{}", .0.as_ref().map_or(String::new(), |error| format!(": {error}")))]
+    Broken(Option<std::io::Error>),
+}
+
+impl CallError {
+    /// The word of the actors for it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            CallError::Refused(_) => "refused",
+            CallError::Broken(Some(_)) => "reset",
+            CallError::Broken(None) => "closed",
+        }
+    }
+}
+
+fn broken(error: std::io::Error) -> CallError {
+    CallError::Broken(Some(error))
+}
+
+/// Calls, and waits for the response as long as it takes: its status and its body.
 ///
 /// # Errors
 /// A connection that is refused, cut, or says what is no HTTP.
-pub async fn call(port: u16, method: &str, path: &str, body: Option<&[u8]>) -> Result<(u16, Value), String> {
-    let mut stream = open(port, method, path, body).await?;
+pub async fn call(port: u16, method: &str, path: &str, body: &[u8]) -> Result<(u16, String), CallError> {
+    let headers = [("connection", "close"), ("content-type", "application/json"), ("accept", "*/*")];
+    let mut stream = open(port, method, path, &headers, body).await?;
     let mut reader = ResponseReader::new();
     let mut buffer = vec![0; READ_BYTES];
+    let mut over = false;
     loop {
-        if let Some(message) = reader.next_message().map_err(|e| e.to_string())? {
-            let text = String::from_utf8_lossy(&message.body).into_owned();
-            let value = serde_json::from_str(&text).unwrap_or(Value::String(text));
-            return Ok((message.head.status, value));
+        match reader.next_message() {
+            Ok(Some(message)) => {
+                return Ok((message.head.status, String::from_utf8_lossy(&message.body).into_owned()));
+            }
+            Ok(None) if !over => {}
+            Ok(None) | Err(_) => return Err(CallError::Broken(None)),
         }
-        match stream.read(&mut buffer).await.map_err(|e| e.to_string())? {
+        match stream.read(&mut buffer).await.map_err(broken)? {
             0 => {
+                over = true;
                 reader.finish();
-                return match reader.next_message() {
-                    Ok(Some(message)) => {
-                        let body = serde_json::from_slice(&message.body).unwrap_or_default();
-                        Ok((message.head.status, body))
-                    }
-                    _ => Err("connection closed without a response".to_owned()),
-                };
             }
             n => reader.feed(&buffer[..n]),
         }
     }
 }
 
-/// A call of JSON.
+/// Connects and sends a request.
 ///
 /// # Errors
-/// As [`call`].
-pub async fn post(port: u16, path: &str, body: &Value) -> Result<(u16, Value), String> {
-    call(port, "POST", path, Some(body.to_string().as_bytes())).await
-}
-
-/// A call without a body.
-///
-/// # Errors
-/// As [`call`].
-pub async fn get(port: u16, path: &str) -> Result<(u16, Value), String> {
-    call(port, "GET", path, None).await
-}
-
-async fn open(port: u16, method: &str, path: &str, body: Option<&[u8]>) -> Result<TcpStream, String> {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.map_err(|e| e.to_string())?;
-    let headers = [("connection", "close"), ("content-type", "application/json"), ("accept", "*/*")];
-    let request = http::request(method, path, &format!("127.0.0.1:{port}"), &headers, body.unwrap_or_default());
-    stream.write_all(&request).await.map_err(|e| e.to_string())?;
+/// A connection that is refused or cut.
+pub async fn open(
+    port: u16,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> Result<TcpStream, CallError> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.map_err(CallError::Refused)?;
+    let request = http::request(method, path, &format!("127.0.0.1:{port}"), headers, body);
+    stream.write_all(&request).await.map_err(broken)?;
     Ok(stream)
 }
 
@@ -72,30 +88,32 @@ pub struct Events {
     stream: TcpStream,
     reader: ResponseReader,
     decoder: Decoder,
-    ready: VecDeque<Value>,
+    ready: VecDeque<Event>,
     over: bool,
 }
 
 impl Events {
-    /// Opens `GET /event`, and waits until the server answers.
+    /// Opens `GET /event`, and waits until the server answers. `last_id` is the last event that the client has seen.
     ///
     /// # Errors
     /// It does not answer with a stream.
-    pub async fn open(port: u16) -> Result<Events, String> {
-        let stream = open(port, "GET", "/event", None).await?;
+    pub async fn open(port: u16, last_id: Option<&str>) -> Result<Events, CallError> {
+        let mut headers = vec![("connection", "close"), ("accept", "text/event-stream")];
+        headers.extend(last_id.map(|id| ("last-event-id", id)));
+        let stream = open(port, "GET", "/event", &headers, b"").await?;
         let (reader, decoder) = (ResponseReader::new(), Decoder::new());
         let mut events = Events { stream, reader, decoder, ready: VecDeque::new(), over: false };
-        // the first event is `server.connected`: behind it none is missed
+        // the first event is `server.connected`: after it none is missed
         while events.ready.is_empty() {
             if !events.more().await {
-                return Err("no stream of events".to_owned());
+                return Err(CallError::Broken(None));
             }
         }
         Ok(events)
     }
 
-    /// The next event; none where the stream has ended.
-    pub async fn next(&mut self) -> Option<Value> {
+    /// The next event; none once the stream has ended.
+    pub async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.ready.pop_front() {
                 return Some(event);
@@ -128,10 +146,8 @@ impl Events {
             }
         }
         while let Ok(Some(item)) = self.decoder.next_item() {
-            if let Item::Event(event) = item
-                && let Ok(value) = serde_json::from_str(&event.data)
-            {
-                self.ready.push_back(value);
+            if let Item::Event(event) = item {
+                self.ready.push_back(event);
             }
         }
         true

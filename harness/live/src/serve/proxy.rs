@@ -1,111 +1,222 @@
-//! The wire between a server and its clients, with the scenario's faults on it.
+//! The wire between a server and its clients, with the scenario's faults on it (`rehang_actors`).
 //!
 //! Invariant: what no fault names passes as it came. The server never notices a fault: what a client does not get has
-//! been taken from the server all the same.
+//! been taken from the server all the same. All who listen to events share one stream of the server's, so that an event
+//! is counted once.
 
-use super::http;
-use rehang_scenario::{EventDoes, Fault, GetFault, PostDoes, Span};
+use super::http::{self, READ_BYTES};
+use rehang_actors::faults::RequestFaults;
+use rehang_actors::hub::{EventHub, Sent};
+use rehang_scenario::{Fault, PostDoes, Span, VTime};
 use rehang_wire::http as wire;
 use rehang_wire::http::{Piece, Request, RequestReader, ResponseReader};
-use rehang_wire::sse::{self, Decoder, Item};
-use serde_json::Value;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-/// As much as is read at once.
-const READ_BYTES: usize = 16 * 1024;
-
-/// The faults, and how often each kind of thing has passed.
-#[derive(Debug)]
-struct Faults {
-    all: Vec<Fault>,
-    prompts: u32,
-    calls: BTreeMap<usize, u32>,
-    events: BTreeMap<String, u32>,
+/// What all connections share.
+struct Proxy {
+    requests: RefCell<RequestFaults>,
+    hub: RefCell<EventHub>,
+    /// Where each listener's events go.
+    listeners: RefCell<BTreeMap<u32, mpsc::UnboundedSender<Vec<u8>>>>,
+    /// The server's stream is followed.
+    follows: RefCell<bool>,
+    start: Instant,
 }
 
 /// Passes connections on until it is dropped.
 ///
 /// `port` is the server's, 0 until it listens.
 pub async fn serve(listener: TcpListener, port: watch::Receiver<u16>, faults: Vec<Fault>) {
-    let all = Faults { all: faults, prompts: 0, calls: BTreeMap::new(), events: BTreeMap::new() };
-    let faults = Rc::new(RefCell::new(all));
+    let proxy = Rc::new(Proxy {
+        requests: RefCell::new(RequestFaults::new(&faults)),
+        hub: RefCell::new(EventHub::new(&faults)),
+        listeners: RefCell::default(),
+        follows: RefCell::default(),
+        start: Instant::now(),
+    });
     while let Ok((stream, _)) = listener.accept().await {
-        tokio::task::spawn_local(pass(stream, *port.borrow(), faults.clone()));
+        tokio::task::spawn_local(proxy.clone().pass(stream, *port.borrow()));
     }
 }
 
-/// One connection: one request, one response.
-async fn pass(mut client: TcpStream, port: u16, faults: Rc<RefCell<Faults>>) -> Option<()> {
-    let mut reader = RequestReader::new();
-    let mut buffer = vec![0; READ_BYTES];
-    let request = loop {
-        if let Some(request) = reader.next_message().ok()? {
-            break request;
-        }
-        match client.read(&mut buffer).await.ok()? {
-            0 => return None,
-            n => reader.feed(&buffer[..n]),
-        }
-    };
-    let fate = faults.borrow_mut().of(&request);
-    match fate {
-        Fate::Passes => {}
-        Fate::Closed => return None,
-        Fate::Status(status) => {
-            let body = br#"{"name":"UnknownError","data":{"message":"scripted error"}}"#;
-            let headers = [("content-type", "application/json"), ("connection", "close")];
-            client.write_all(&wire::response(status, &headers, body)).await.ok()?;
-            return client.shutdown().await.ok();
-        }
-        Fate::Ignored => {
-            let target = wire::Target::parse(&request.head.target);
-            if target.path().last() == Some(&"prompt_async") {
-                client.write_all(&wire::response(204, &[("connection", "close")], b"")).await.ok()?;
-                return client.shutdown().await.ok();
+impl Proxy {
+    /// One connection: one request, one response. None if it ended early.
+    async fn pass(self: Rc<Proxy>, mut client: TcpStream, port: u16) -> Option<()> {
+        let mut reader = RequestReader::new();
+        let mut buffer = vec![0; READ_BYTES];
+        let request = loop {
+            if let Some(request) = reader.next_message().ok()? {
+                break request;
             }
-            return std::future::pending().await;
+            match client.read(&mut buffer).await.ok()? {
+                0 => return None,
+                n => reader.feed(&buffer[..n]),
+            }
+        };
+        let target = wire::Target::parse(&request.head.target);
+        let path = target.path();
+        if request.head.method == "GET" && path == ["event"] {
+            return self.listen(client, port).await;
         }
-        Fate::NeverCloses => {
-            let (method, target) = (request.head.method.clone(), request.head.target.clone());
-            let _ = http::call(port, &method, &target, Some(&request.body)).await;
-            return std::future::pending().await;
+        let prompt =
+            request.head.method == "POST" && matches!(path.as_slice(), ["session", _, "message" | "prompt_async"]);
+        if !prompt {
+            let status = self.requests.borrow_mut().other(&format!("/{}", path.join("/")));
+            return match status {
+                None => forward(&mut client, port, &request).await,
+                Some(0) => None,
+                Some(status) => refuse(&mut client, status).await,
+            };
         }
-        Fate::Cut(span) => {
-            let (method, target) = (request.head.method.clone(), request.head.target.clone());
-            tokio::task::spawn_local(async move {
-                let _ = http::call(port, &method, &target, Some(&request.body)).await;
-            });
-            tokio::time::sleep(duration(span)).await;
-            return None;
+        let fault = self.requests.borrow_mut().prompt();
+        match fault {
+            None => forward(&mut client, port, &request).await,
+            Some(PostDoes::Status(status)) => refuse(&mut client, status).await,
+            Some(PostDoes::Ignored) if path.last() == Some(&"prompt_async") => {
+                client.write_all(&wire::response(204, &[("connection", "close")], b"")).await.ok()?;
+                client.shutdown().await.ok()
+            }
+            Some(PostDoes::Ignored) => std::future::pending().await,
+            Some(PostDoes::NeverCloses) => {
+                let _ = again(port, &request).await;
+                std::future::pending().await
+            }
+            Some(PostDoes::Cut(span)) => {
+                tokio::task::spawn_local(async move { again(port, &request).await });
+                tokio::time::sleep(duration(span)).await;
+                None
+            }
         }
     }
-    let mut server = TcpStream::connect(("127.0.0.1", port)).await.ok()?;
-    server.write_all(&again(&request, port)).await.ok()?;
-    respond(&mut client, &mut server, &faults).await
+
+    /// Somebody listens to the events.
+    async fn listen(self: Rc<Proxy>, mut client: TcpStream, port: u16) -> Option<()> {
+        let (to, mut events) = mpsc::unbounded_channel();
+        let mut sent = Vec::new();
+        let id = self.hub.borrow_mut().listen(&mut sent);
+        self.listeners.borrow_mut().insert(id, to);
+        self.send(sent);
+        if !self.follows.replace(true) {
+            tokio::task::spawn_local(self.clone().follow(port));
+        }
+        let mut buffer = [0; 64];
+        let mut begun = false;
+        loop {
+            tokio::select! {
+                event = events.recv() => {
+                    // the head waits for the first word: a server that refuses the stream has none
+                    let Some(event) = event else { return client.shutdown().await.ok() };
+                    let mut out = Vec::new();
+                    if !std::mem::replace(&mut begun, true) {
+                        let headers = [("content-type", "text/event-stream"), ("connection", "close")];
+                        out = wire::streaming_head(200, &headers);
+                    }
+                    out.extend(wire::chunk(&event));
+                    if client.write_all(&out).await.is_err() {
+                        break;
+                    }
+                }
+                read = client.read(&mut buffer) => match read {
+                    Ok(1..) => {}
+                    Ok(0) | Err(_) => break,
+                },
+            }
+        }
+        self.hub.borrow_mut().leave(id);
+        self.listeners.borrow_mut().remove(&id);
+        None
+    }
+
+    /// Follows the server's stream for all who listen, until it ends.
+    async fn follow(self: Rc<Proxy>, port: u16) {
+        let _ = self.read_events(port).await;
+        let mut sent = Vec::new();
+        self.hub.borrow_mut().end(&mut sent);
+        self.send(sent);
+        self.follows.replace(false);
+    }
+
+    async fn read_events(&self, port: u16) -> Option<()> {
+        let headers = [("connection", "close"), ("accept", "text/event-stream")];
+        let mut server = http::open(port, "GET", "/event", &headers, b"").await.ok()?;
+        let mut reader = ResponseReader::new();
+        let mut buffer = vec![0; READ_BYTES];
+        loop {
+            let mut sent = Vec::new();
+            while let Some(piece) = reader.next_piece().ok()? {
+                match piece {
+                    Piece::Head(head) if !head.is_event_stream() => return None,
+                    Piece::Head(_) => {}
+                    Piece::Body(bytes) => self.hub.borrow_mut().feed(self.now(), &bytes, &mut sent),
+                    Piece::End => return None,
+                }
+            }
+            self.hub.borrow_mut().due(self.now(), &mut sent);
+            self.send(sent);
+            let deadline = self.hub.borrow().deadline();
+            let late = async {
+                match deadline {
+                    Some(at) => tokio::time::sleep_until(self.start + Duration::from_millis(at.0)).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                read = server.read(&mut buffer) => match read.ok()? {
+                    0 => return None,
+                    n => reader.feed(&buffer[..n]),
+                },
+                () = late => {}
+            }
+        }
+    }
+
+    fn send(&self, sent: Vec<Sent>) {
+        let mut listeners = self.listeners.borrow_mut();
+        for sent in sent {
+            match sent {
+                Sent::Bytes(to, bytes) => {
+                    // one that has gone away is taken out by its own connection
+                    let _ = listeners.get(&to).map(|listener| listener.send(bytes));
+                }
+                Sent::End(to) => drop(listeners.remove(&to)),
+            }
+        }
+    }
+
+    fn now(&self) -> VTime {
+        VTime(u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX))
+    }
 }
 
-/// The request once more, for the server.
-fn again(request: &Request, port: u16) -> Vec<u8> {
-    let host = format!("127.0.0.1:{port}");
+/// Sends the request to the server; nobody waits for the response.
+async fn again(port: u16, request: &Request) -> Result<(u16, String), http::CallError> {
+    http::call(port, &request.head.method, &request.head.target, &request.body).await
+}
+
+async fn refuse(client: &mut TcpStream, status: u16) -> Option<()> {
+    let body = br#"{"name":"UnknownError","data":{"message":"scripted error"}}"#;
+    let headers = [("content-type", "application/json"), ("connection", "close")];
+    client.write_all(&wire::response(status, &headers, body)).await.ok()?;
+    client.shutdown().await.ok()
+}
+
+/// The request goes to the server, and the response comes back piece by piece, as it comes.
+async fn forward(client: &mut TcpStream, port: u16, request: &Request) -> Option<()> {
     let dropped = ["host", "connection", "content-length", "transfer-encoding", "expect"];
     let kept = request.head.headers.0.iter().filter(|(name, _)| !dropped.contains(&name.to_ascii_lowercase().as_str()));
     let mut headers: Vec<(&str, &str)> = kept.map(|(name, value)| (name.as_str(), value.as_str())).collect();
     headers.push(("connection", "close"));
-    wire::request(&request.head.method, &request.head.target, &host, &headers, &request.body)
-}
-
-/// The response: piece by piece as it comes, events one by one.
-async fn respond(client: &mut TcpStream, server: &mut TcpStream, faults: &Rc<RefCell<Faults>>) -> Option<()> {
+    let mut server =
+        http::open(port, &request.head.method, &request.head.target, &headers, &request.body).await.ok()?;
     let mut reader = ResponseReader::new();
     let mut buffer = vec![0; READ_BYTES];
-    let mut events: Option<Stream> = None;
     let mut chunked = false;
     let mut over = false;
     loop {
@@ -123,18 +234,8 @@ async fn respond(client: &mut TcpStream, server: &mut TcpStream, faults: &Rc<Ref
                         false => wire::response(head.status, &headers, b""),
                     };
                     client.write_all(&out).await.ok()?;
-                    if head.is_event_stream() {
-                        events = Some(Stream::default());
-                    }
                 }
-                Piece::Body(bytes) => match &mut events {
-                    None => client.write_all(&wire::chunk(&bytes)).await.ok()?,
-                    Some(stream) => {
-                        for out in stream.take(&bytes, &mut faults.borrow_mut()) {
-                            stream.out.push_back(out);
-                        }
-                    }
-                },
+                Piece::Body(bytes) => client.write_all(&wire::chunk(&bytes)).await.ok()?,
                 Piece::End => {
                     if chunked {
                         client.write_all(wire::LAST_CHUNK).await.ok()?;
@@ -143,187 +244,17 @@ async fn respond(client: &mut TcpStream, server: &mut TcpStream, faults: &Rc<Ref
                 }
             }
         }
-        let due = match &mut events {
-            Some(stream) => {
-                while let Some(out) = stream.due() {
-                    client.write_all(&wire::chunk(&out)).await.ok()?;
-                }
-                if stream.cut {
-                    return client.shutdown().await.ok();
-                }
-                stream.late.front().map(|(at, _)| *at)
+        match server.read(&mut buffer).await.ok()? {
+            0 if over => return None,
+            0 => {
+                over = true;
+                reader.finish();
             }
-            None => None,
-        };
-        let later = async {
-            match due {
-                Some(at) => tokio::time::sleep_until(at).await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            read = server.read(&mut buffer) => match read.ok()? {
-                0 if over => return None,
-                0 => {
-                    over = true;
-                    reader.finish();
-                }
-                n => reader.feed(&buffer[..n]),
-            },
-            () = later => {}
+            n => reader.feed(&buffer[..n]),
         }
-    }
-}
-
-/// A stream of events on its way.
-#[derive(Debug, Default)]
-struct Stream {
-    decoder: Decoder,
-    out: VecDeque<Vec<u8>>,
-    /// Those that come late, by their time.
-    late: VecDeque<(Instant, Vec<u8>)>,
-    /// One that waits for the next to go first.
-    behind: Option<Vec<u8>>,
-    muted: bool,
-    cut: bool,
-}
-
-impl Stream {
-    fn take(&mut self, bytes: &[u8], faults: &mut Faults) -> Vec<Vec<u8>> {
-        self.decoder.feed(bytes);
-        let mut out = Vec::new();
-        while let Ok(Some(item)) = self.decoder.next_item() {
-            if self.cut || self.muted {
-                continue;
-            }
-            let event = match item {
-                Item::Comment(text) => {
-                    out.push(sse::comment(&text));
-                    continue;
-                }
-                Item::Event(event) => event,
-            };
-            let bytes = sse::event(&event);
-            match faults.of_event(&event.data) {
-                None => {
-                    out.push(bytes);
-                    out.extend(self.behind.take());
-                }
-                Some(EventDoes::Drop) => {}
-                Some(EventDoes::Duplicate) => out.extend([bytes.clone(), bytes]),
-                Some(EventDoes::Reorder) => self.behind = Some(bytes),
-                Some(EventDoes::Delay(span)) => {
-                    self.late.push_back((Instant::now() + duration(span), bytes));
-                    self.late.make_contiguous().sort_by_key(|(at, _)| *at);
-                }
-                Some(EventDoes::Cut(_)) => self.cut = true,
-                Some(EventDoes::Mute) => self.muted = true,
-            }
-        }
-        out
-    }
-
-    /// What is to be sent now.
-    fn due(&mut self) -> Option<Vec<u8>> {
-        if let Some(out) = self.out.pop_front() {
-            return Some(out);
-        }
-        let now = Instant::now();
-        self.late.front().filter(|(at, _)| *at <= now)?;
-        self.late.pop_front().map(|(_, out)| out)
-    }
-}
-
-/// What becomes of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
-    Passes,
-    Closed,
-    Status(u16),
-    NeverCloses,
-    Cut(Span),
-    Ignored,
-}
-
-impl Faults {
-    fn of(&mut self, request: &Request) -> Fate {
-        let target = wire::Target::parse(&request.head.target);
-        let path = format!("/{}", target.path().join("/"));
-        let last = target.path().last().copied().unwrap_or_default().to_owned();
-        if request.head.method == "POST" && matches!(last.as_str(), "message" | "prompt_async") {
-            self.prompts += 1;
-            let prompts = self.prompts;
-            let fault = self.all.iter().find_map(|fault| match fault {
-                Fault::Post(fault) if fault.nth == prompts => Some(fault.does),
-                _ => None,
-            });
-            return match fault {
-                None => Fate::Passes,
-                Some(PostDoes::Status(status)) => Fate::Status(status),
-                Some(PostDoes::NeverCloses) => Fate::NeverCloses,
-                Some(PostDoes::Cut(span)) => Fate::Cut(span),
-                Some(PostDoes::Ignored) => Fate::Ignored,
-            };
-        }
-        for (at, fault) in self.all.iter().enumerate() {
-            let Fault::Get(GetFault { path: pattern, times, status }) = fault else { continue };
-            let fits = pattern.strip_suffix('*').map_or(path == *pattern, |begin| path.starts_with(begin));
-            if !fits {
-                continue;
-            }
-            let so_often = self.calls.entry(at).or_insert(0);
-            *so_often += 1;
-            if *times == 0 || *so_often <= *times {
-                return if *status == 0 { Fate::Closed } else { Fate::Status(*status) };
-            }
-        }
-        Fate::Passes
-    }
-
-    fn of_event(&mut self, data: &str) -> Option<EventDoes> {
-        let value: Value = serde_json::from_str(data).ok()?;
-        let kind = value["type"].as_str().or_else(|| value["payload"]["type"].as_str())?.to_owned();
-        let nth = self.events.entry(kind.clone()).or_insert(0);
-        *nth += 1;
-        let nth = *nth;
-        self.all.iter().find_map(|fault| match fault {
-            Fault::Event(fault) if fault.kind == kind && (fault.nth == 0 || fault.nth == nth) => Some(fault.does),
-            _ => None,
-        })
     }
 }
 
 fn duration(span: Span) -> Duration {
     Duration::from_millis(span.as_ms())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn through(does: &str, events: &[&str]) -> (Vec<String>, Stream) {
-        let fault = serde_json::from_str(&format!(r#"{{"event":{{"type":"b","does":{does}}}}}"#)).unwrap();
-        let mut faults = Faults { all: vec![fault], prompts: 0, calls: BTreeMap::new(), events: BTreeMap::new() };
-        let mut stream = Stream::default();
-        let bytes: Vec<u8> = events.iter().flat_map(|kind| sse::data(&format!(r#"{{"type":"{kind}"}}"#))).collect();
-        // however the bytes are cut
-        let mut out: Vec<u8> = Vec::new();
-        for piece in bytes.chunks(3) {
-            out.extend(stream.take(piece, &mut faults).concat());
-        }
-        let text = String::from_utf8(out).unwrap();
-        (text.lines().filter_map(|line| line.strip_prefix("data: ")).map(|d| d[9..10].to_owned()).collect(), stream)
-    }
-
-    #[test]
-    fn a_fault_touches_the_event_that_it_names() {
-        let kinds = |does| through(does, &["a", "b", "c", "b"]).0.join("");
-        assert_eq!(kinds(r#""drop""#), "acb");
-        assert_eq!(kinds(r#""duplicate""#), "abbcb");
-        assert_eq!(kinds(r#""reorder""#), "acbb");
-        assert_eq!(kinds(r#""mute""#), "a");
-        assert_eq!(kinds(r#"{"cut":"3s"}"#), "a");
-        let (now, stream) = through(r#"{"delay":"3s"}"#, &["a", "b", "c"]);
-        assert_eq!((now.join("").as_str(), stream.late.len()), ("ac", 1));
-    }
 }

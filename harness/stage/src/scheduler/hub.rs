@@ -1,29 +1,25 @@
 //! What all actors of the scheduler share: the world, the clock, the trace, the agent's streams, the network.
 //!
-//! Invariant: after each step everything that came out of the agent is read, entered into the trace and handed
-//! to those who listen, before anybody else acts.
+//! Invariant: whatever enters the trace goes through [`Hub::record`], which replaces ports by their names.
 
+use super::Job;
+use super::asks::OpenAsk;
 use super::evidence::records::Records;
-use super::http::Net;
 use super::inbox::{Inbox, Input};
-use super::ports::{self, Ports};
-use super::{Job, client, model};
+use super::model_net::Connections;
+use super::net::Net;
+use super::ports::Ports;
+use rehang_actors::PROMPT;
 use rehang_os::{
-    kernel::{Change, Handle, InternalError, Kernel, Launch, Proc, Streams},
-    os::{Exit, Read, Sig, Write},
+    kernel::{Handle, InternalError, Kernel, Launch, Proc, Streams},
+    os::{Exit, Sig, Write},
 };
-use rehang_scenario::{
-    Canon, Fault, PgrepFault, Span, Terminal, VTime, WorkerFault, WrapperFault, plan::Plan, turns::Question,
-};
-use rehang_strategy::Stream;
-use rehang_trace::{AskKind, Event, Fact, RunEnd, What, role};
+use rehang_scenario::{Canon, Fault, PgrepFault, Span, Terminal, VTime, WorkerFault, WrapperFault, plan::Plan};
+use rehang_trace::{Event, RunEnd, What, role};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The client's place among the actors: behind the wrapper.
 pub const CLIENT_SEAT: usize = 1;
-
-/// The prompt that every agent is given.
-pub const PROMPT: &str = "go";
 
 /// Someone in the scheduler who acts.
 pub trait Actor {
@@ -41,75 +37,6 @@ pub trait Actor {
     /// What it waits for, where that explains a hang.
     fn waits_for(&self) -> Option<&'static str> {
         None
-    }
-}
-
-/// An ask, as the agent states it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OpenAsk {
-    /// Its id.
-    pub id: String,
-    /// Its kind.
-    pub kind: AskKind,
-    /// Its questions.
-    pub questions: Vec<Question>,
-    /// Its permission.
-    pub permission: String,
-    /// Whether somebody at the terminal can read what it is about.
-    pub shown: Shown,
-}
-
-/// Whether a text has come out on the terminal, in one write or over several.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Shown {
-    sought: String,
-    /// The end of what has come out: as much as a beginning of the text can fill.
-    tail: String,
-    found: bool,
-}
-
-impl Shown {
-    /// Nothing has come out yet.
-    pub fn new(sought: &str) -> Shown {
-        Shown { sought: sought.to_owned(), tail: String::new(), found: sought.is_empty() }
-    }
-
-    /// Whether the text can be read.
-    pub fn is_found(&self) -> bool {
-        self.found
-    }
-
-    fn print(&mut self, text: &str) {
-        if self.found {
-            return;
-        }
-        self.tail.push_str(text);
-        self.found = self.tail.contains(&self.sought);
-        let keeps = if self.found { 0 } else { self.sought.len() - 1 };
-        let mut from = self.tail.len().saturating_sub(keeps);
-        while !self.tail.is_char_boundary(from) {
-            from -= 1;
-        }
-        self.tail.drain(..from);
-    }
-
-    fn canon(&self, canon: &mut Canon) {
-        let Shown { sought, tail, found } = self;
-        canon.text(sought).text(tail).flag(*found);
-    }
-}
-
-impl OpenAsk {
-    fn canon(&self, canon: &mut Canon) {
-        let OpenAsk {
-            id,
-            kind,
-            questions: _,  // not compared: an id has one text for good
-            permission: _, // not compared: an id has one text for good
-            shown,
-        } = self;
-        canon.text(id).num(*kind as u64);
-        shown.canon(canon);
     }
 }
 
@@ -132,22 +59,22 @@ pub struct Hub<'w> {
     /// stdout and stderr (or the terminal) are read as they come.
     pub reads: [bool; 2],
     pub stream_open: [bool; 2],
-    carry: [Vec<u8>; 2],
+    pub carry: [Vec<u8>; 2],
     pub exit: Option<Exit>,
     /// The agent is a server.
     pub serves: bool,
     /// It is a run that listens too (`--port`): people can reach it.
-    listens: bool,
+    pub listens: bool,
     pub port: Option<u16>,
     /// All ports that the agent and what it started have named.
-    ports: Ports,
+    pub ports: Ports,
     /// The client is told that the server listens once everybody else has taken that in: people and strategies
     /// have their event streams open before the prompt is sent.
-    client_waits: bool,
+    pub client_waits: bool,
     pub session: String,
     pub net: Net,
     pub model_listener: Option<Handle>,
-    pub model: model::Connections,
+    pub model: Connections,
     /// What was asked and has not ended.
     pub asks: Vec<OpenAsk>,
     /// What agents have stated, by role: evidence alone reads it.
@@ -222,7 +149,7 @@ impl<'w> Hub<'w> {
             session: String::new(),
             net: Net::default(),
             model_listener: listener.map(|(handle, _)| handle),
-            model: model::Connections::default(),
+            model: Connections::default(),
             asks: Vec::new(),
             records: BTreeMap::new(),
             faults: scenario.faults.clone(),
@@ -383,7 +310,8 @@ impl<'w> Hub<'w> {
         Ok(())
     }
 
-    fn flush(&mut self) -> Result<(), InternalError> {
+    /// Writes what the agent's stdin or terminal takes now.
+    pub fn flush(&mut self) -> Result<(), InternalError> {
         let Some(handle) = self.streams.stdin.or(self.streams.tty) else {
             self.unwritten.clear();
             return Ok(());
@@ -396,147 +324,6 @@ impl<'w> Hub<'w> {
             }
         }
         Ok(())
-    }
-
-    /// Reads all that has come, enters it into the trace, and tells those who listen.
-    pub fn drain(&mut self) -> Result<(), InternalError> {
-        self.flush()?;
-        for happened in self.kernel.happened() {
-            self.take_in(happened.role, happened.what);
-        }
-        for at in 0..2 {
-            if self.reads[at] {
-                self.read_stream(at, usize::MAX)?;
-            }
-        }
-        super::http::drain(self)?;
-        model::drain(self)
-    }
-
-    fn take_in(&mut self, role: String, change: Change) {
-        let what = match change {
-            Change::Spawned { parent, argv } => What::Spawn { parent, argv },
-            Change::Ended(exit) => {
-                if role == self.kernel.role(self.agent) {
-                    self.exit = Some(exit);
-                    self.deliver_all(&Input::Exited(exit));
-                }
-                match exit {
-                    Exit::Code(code) => What::Exit(code),
-                    Exit::Signal(sig) => What::Killed(sig.name().to_owned()),
-                }
-            }
-            Change::Stopped(sig) => What::Stopped(sig.name().to_owned()),
-            Change::Continued => What::Continued,
-            Change::Adopted => What::Adopted,
-            Change::Signalled { to, sig } => What::Signal { sig: sig.name().to_owned(), to },
-            Change::Fact(Fact::Acted { strategy, act }) if strategy == rehang_fakes::opencode::STORE => {
-                // what a server has on its disk: a restarted one finds it, and nobody sees it
-                self.launch.plan.stored = serde_json::from_str(&act).ok();
-                return;
-            }
-            Change::Fact(fact) => {
-                self.note(&fact);
-                self.records.entry(role.clone()).or_default().note(&fact, self.now);
-                What::Fact(fact)
-            }
-        };
-        if !matches!(what, What::Fact(_)) {
-            self.material += 1;
-        }
-        self.record(&role, what);
-    }
-
-    fn note(&mut self, fact: &Fact) {
-        if fact.is_material() {
-            self.material += 1;
-        }
-        match fact {
-            Fact::Asked { id, kind, questions, permission, .. } => {
-                let sought = match questions.first() {
-                    Some(first) => first.question.as_str(),
-                    None => permission.split_whitespace().next().unwrap_or_default(),
-                };
-                self.asks.push(OpenAsk {
-                    id: id.clone(),
-                    kind: *kind,
-                    questions: questions.clone(),
-                    permission: permission.clone(),
-                    shown: Shown::new(sought),
-                });
-                self.deliver_all(&Input::Asked);
-            }
-            Fact::AskEnded { id, .. } => self.asks.retain(|ask| ask.id != *id),
-            _ => {}
-        }
-    }
-
-    /// Reads at most `max` bytes of stdout (or the terminal) or stderr.
-    pub fn read_stream(&mut self, at: usize, max: usize) -> Result<usize, InternalError> {
-        let handle = match at {
-            0 => self.streams.stdout.or(self.streams.tty),
-            _ => self.streams.stderr,
-        };
-        let Some(handle) = handle.filter(|_| self.stream_open[at]) else { return Ok(0) };
-        let stream = if at == 0 { Stream::Stdout } else { Stream::Stderr };
-        let fd = match (at, self.streams.tty) {
-            (0, Some(_)) if self.streams.stdout.is_none() => 0,
-            (0, _) => 1,
-            _ => 2,
-        };
-        let mut total = 0;
-        while total < max {
-            match self.kernel.read(handle, (max - total).min(65_536))? {
-                Read::Data(bytes) => {
-                    total += bytes.len();
-                    let text = self.text_of(at, &bytes);
-                    if fd == 0 {
-                        for ask in &mut self.asks {
-                            ask.shown.print(&text);
-                        }
-                    }
-                    self.say_out(fd, text);
-                    self.deliver_all(&Input::Output(stream, bytes));
-                }
-                Read::Later => break,
-                Read::Eof | Read::Failed(_) => {
-                    self.stream_open[at] = false;
-                    self.kernel.close(handle, false)?;
-                    self.record("agent", What::OutEnd { fd });
-                    self.material += 1;
-                    self.deliver_all(&Input::OutputEnd(stream));
-                    break;
-                }
-            }
-        }
-        Ok(total)
-    }
-
-    fn say_out(&mut self, fd: u8, text: String) {
-        if let Some(port) = (self.serves || self.listens).then(|| client::port_in(&text)).flatten() {
-            self.port = Some(port);
-            self.ports.name(port, ports::AGENT);
-            self.client_waits = true;
-            for seat in (0..self.inboxes.len()).filter(|&seat| seat != CLIENT_SEAT) {
-                self.deliver(seat, Input::Listening);
-            }
-        }
-        let role = self.kernel.role(self.agent).to_owned();
-        self.record(&role, What::Out { fd, text });
-    }
-
-    /// The text of these bytes; a character that they cut waits for its rest.
-    fn text_of(&mut self, at: usize, bytes: &[u8]) -> String {
-        let carry = &mut self.carry[at];
-        carry.extend_from_slice(bytes);
-        let whole = match std::str::from_utf8(carry) {
-            Err(error) if error.error_len().is_none() => error.valid_up_to(),
-            _ => carry.len(),
-        };
-        let rest = carry.split_off(whole);
-        let text = String::from_utf8_lossy(carry).into_owned();
-        *carry = rest;
-        text
     }
 
     /// Writes the shared state, without the world's.
@@ -621,28 +408,5 @@ impl<'w> Hub<'w> {
         canon.bytes(&unwritten);
         net.canon(canon);
         model.canon(canon);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn shown(sought: &str, texts: &[&str]) -> Shown {
-        let mut shown = Shown::new(sought);
-        for text in texts {
-            shown.print(text);
-        }
-        shown
-    }
-
-    #[test]
-    fn a_text_is_seen_over_several_writes_and_little_is_kept() {
-        assert!(shown("May I?", &["> Ma", "y I", "? [y/n]"]).is_found());
-        assert!(!shown("May I?", &["May ", "we?", " I?"]).is_found());
-        assert!(shown("", &[]).is_found());
-        let spinner = shown("Größe?", &["⠋ working…\r", "⠙ working…\r", "Gr"]);
-        assert!(spinner.tail.len() < "Größe?".len() + 3, "{spinner:?}");
-        assert!(shown("Größe?", &["⠋ working…\r", "Grö", "ße?"]).is_found());
     }
 }

@@ -4,7 +4,8 @@
 //! function of the seed and the roles; a hang is proved (`proof`), never timed out; what enters the trace comes
 //! from the scheduler's own descriptors or is marked as a participant's claim.
 
-mod client;
+mod asks;
+mod drain;
 mod evidence;
 mod faults;
 mod horizon;
@@ -12,16 +13,18 @@ mod http;
 mod hub;
 mod inbox;
 mod model;
-mod people;
+mod model_net;
+mod net;
+mod played;
 mod ports;
 mod proof;
 mod wrapper;
 mod wrapper_host;
 
-pub use client::port_in;
 pub use evidence::{Look, Looks};
 use hub::{Actor, Hub};
 use inbox::{Inbox, Input};
+pub use ports::port_in;
 pub use proof::Proofs;
 use proof::{Cycle, Place, Proof, State};
 use rehang_os::{
@@ -172,14 +175,14 @@ impl<'w, 'j> Scheduler<'w, 'j> {
         let mut seats: Vec<Seat> = Vec::new();
         let sends_prompt = outside.iter().any(|member| member.strategy.sends_prompt());
         seats.push(Seat { name: "wrapper".into(), actor: Box::new(wrapper::Wrapper::new(job)) });
-        seats.push(Seat { name: "client".into(), actor: client::actor(job, sends_prompt) });
+        seats.push(Seat { name: "client".into(), actor: played::client(job, sends_prompt) });
         seats.push(Seat { name: "fault".into(), actor: Box::new(faults::Faults::new(job.scenario, job.begin)) });
         if hub.model_listener.is_some() {
             seats.push(Seat { name: "model".into(), actor: Box::new(model::Model::new(job.scenario)) });
         }
         for (at, person) in job.scenario.people.iter().enumerate() {
             let name = format!("person{}", at + 1);
-            seats.push(Seat { actor: Box::new(people::Someone::new(person, seats.len(), &name, job)), name });
+            seats.push(Seat { actor: played::person(person, job), name });
         }
         for member in outside {
             let name = member.spec.to_string();
@@ -402,7 +405,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
             self.hub.inboxes[at].take();
         }
         self.seats[WRAPPER].actor = Box::new(wrapper::Wrapper::new(&run));
-        self.seats[hub::CLIENT_SEAT].actor = client::next(&run, sends_prompt, &self.hub.session);
+        self.seats[hub::CLIENT_SEAT].actor = played::next_client(&run, sends_prompt, &self.hub.session);
         for at in strategies.iter().rev() {
             let Some(member) = outside.pop() else { continue };
             if !member.strategy.outlives_run() {

@@ -5,6 +5,7 @@
 
 use super::hub::{Actor, Hub};
 use super::inbox::Input;
+use super::model_net::Connection;
 use rehang_os::{
     kernel::{Handle, InternalError},
     os::{Read, Write},
@@ -24,75 +25,6 @@ use rehang_wire::{
 };
 use serde_json::json;
 use std::collections::VecDeque;
-
-/// Connections of agents to the model's server.
-#[derive(Debug, Default)]
-pub struct Connections {
-    open: Vec<Connection>,
-}
-
-#[derive(Debug)]
-struct Connection {
-    handle: Handle,
-    reader: RequestReader,
-    asked: Option<(Api, String)>,
-    /// Its response has begun.
-    answered: bool,
-    /// The agent's end is closed.
-    over: bool,
-    /// What the connection has not taken yet.
-    unsent: Vec<u8>,
-    /// It is closed once all is sent: whether with a reset.
-    closes: Option<bool>,
-}
-
-impl Connections {
-    /// Sends this, as soon as there is room for it.
-    fn send(&mut self, handle: Handle, bytes: &[u8]) {
-        if let Some(connection) = self.open.iter_mut().find(|c| c.handle == handle) {
-            connection.unsent.extend_from_slice(bytes);
-        }
-    }
-
-    /// Closes a connection after what is to be sent on it.
-    fn close(&mut self, handle: Handle, reset: bool) {
-        if let Some(connection) = self.open.iter_mut().find(|c| c.handle == handle) {
-            connection.closes = Some(reset);
-        }
-    }
-
-    /// The place of a connection among those that are open, from 1.
-    fn place(&self, handle: Handle) -> u64 {
-        self.open.iter().position(|c| c.handle == handle).map_or(0, |at| at as u64 + 1)
-    }
-
-    /// The handles that they hold.
-    pub fn handles(&self) -> impl Iterator<Item = Handle> {
-        self.open.iter().map(|c| c.handle)
-    }
-
-    /// Writes the state.
-    pub fn canon(&self, canon: &mut Canon) {
-        let Connections { open } = self;
-        canon.list(open, |canon, connection| {
-            let Connection {
-                handle: _, // not compared: `Hub::canon` writes its rank
-                reader,
-                asked,
-                answered,
-                over,
-                unsent,
-                closes,
-            } = connection;
-            reader.canon(canon);
-            match asked {
-                None => canon.num(0),
-                Some((api, path)) => canon.num(1 + *api as u64).text(path),
-            };
-            canon.flag(*answered).flag(*over).bytes(unsent).num(closes.map_or(0, |reset| 1 + u64::from(reset)));
-        });
-    }
-}
 
 /// Takes new connections and reads requests.
 pub fn drain(hub: &mut Hub<'_>) -> Result<(), InternalError> {

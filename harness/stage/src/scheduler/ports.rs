@@ -3,7 +3,6 @@
 //! Invariant: a port that a server of the cell has named in a text enters no text of the trace, whichever way the text
 //! takes: out of a stream, over the wire, or as a fact.
 
-use super::client::port_in;
 use rehang_trace::{Fact, Json, What};
 
 /// What comes before a port in a text.
@@ -12,6 +11,13 @@ const HOST: &str = "127.0.0.1:";
 pub const AGENT: &str = "{agent}";
 /// The port of a server that the agent has started.
 const NESTED: &str = "{nested}";
+
+/// The port in a server's first words.
+pub fn port_in(text: &str) -> Option<u16> {
+    let (_, rest) = text.split_once("listening on http://127.0.0.1:")?;
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok()
+}
 
 /// The ports that servers have named so far.
 #[derive(Debug, Default)]

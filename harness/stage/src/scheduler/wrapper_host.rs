@@ -3,8 +3,9 @@
 //! Invariant: a strategy sees only what a wrapper in its place would see, and a tick only at its own deadline.
 
 use super::Job;
-use super::hub::{Actor, Hub, PROMPT};
+use super::hub::{Actor, Hub};
 use super::inbox::Input;
+use rehang_actors::PROMPT;
 use rehang_os::{
     kernel::InternalError,
     os::{Exit, Sig},

@@ -1,0 +1,39 @@
+//! What comes in while a cell runs: from the agent, from its server, and from those who play along.
+//!
+//! Invariant: it is data; whoever sends it does not know who looks at it.
+
+use crate::report::{Ask, Exit, Outcome, Via};
+
+/// Something that came in.
+#[derive(Debug)]
+pub enum Input {
+    /// Bytes of a stream; none is its end.
+    Output(Stream, Option<Vec<u8>>),
+    /// The agent's process ended.
+    Exited(Exit),
+    /// The sandbox is gone.
+    Gone,
+    /// A client's wire.
+    Client(Via, String),
+    /// An ask was opened.
+    Asked(Ask),
+    /// An ask was closed.
+    Closed(String),
+    /// A client knows how it ended.
+    Settled(Outcome),
+    /// Somebody of the scenario ended it, by this act.
+    Stops(&'static str),
+    /// What a client could not do.
+    Problem(String),
+}
+
+/// A stream of the agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    /// Its stdout.
+    Stdout,
+    /// Its stderr.
+    Stderr,
+    /// Its terminal.
+    Screen,
+}

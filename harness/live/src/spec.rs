@@ -1,0 +1,98 @@
+//! What a cell of the live stage is: what a caller asks for, what its child process is told, and what that answers.
+//!
+//! Invariant: an order is whole. The child process that runs it looks at no file, no variable and no clock to know
+//! what is meant.
+
+use crate::report::Report;
+use crate::sandbox::Sandbox;
+use rehang_agents::{Form, Installed, Recipe};
+use rehang_os::linux::machine;
+use rehang_scenario::{Client, Scenario, Terminal};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The port of the model server, in a network that has no other.
+pub const MODEL_PORT: u16 = 8_080;
+/// The port of the agent's own server.
+pub const SERVE_PORT: u16 = 4_097;
+/// The port of the proxy between that server and its clients.
+pub const PROXY_PORT: u16 = 4_098;
+/// What is to be run.
+#[derive(Debug, Clone)]
+pub struct Cell<'a> {
+    /// What happens. Its own agent decides the form (run, stdin, serve); the release is the recipe's.
+    pub scenario: &'a Scenario,
+    /// How the release is run.
+    pub recipe: &'a Recipe,
+    /// Where it lies.
+    pub installed: &'a Installed,
+    /// How its streams are connected.
+    pub terminal: Terminal,
+    /// It is over so long after the first main model request at the latest; see [`crate::deadline`].
+    pub deadline: Duration,
+    /// The program that has [`crate::LIVE_ARG`]: `rehang` itself.
+    pub rehang: PathBuf,
+    /// The fakes' binary: it plays the commands of the bash tool.
+    pub fakes: PathBuf,
+}
+
+/// Why a cell could not be run.
+#[derive(Debug, thiserror::Error)]
+pub enum LiveError {
+    /// This release cannot play this scenario.
+    #[error("{0}")]
+    Cannot(String),
+    /// This machine gives no sandbox; the text holds the remedy.
+    #[error("{0}")]
+    Sandbox(String),
+    /// An internal error.
+    #[error("{0}")]
+    Fault(String),
+    /// A pipe or a process.
+    #[error("live cell: {}", machine::start(.0))]
+    Io(#[from] std::io::Error),
+}
+
+/// A cell, as the child process is told it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CellSpec {
+    /// The process that started it.
+    pub parent: u32,
+    /// What happens; bash commands are replaced by those of the sandbox.
+    pub scenario: Scenario,
+    /// How the release is run and read.
+    pub recipe: Recipe,
+    /// How it is started.
+    pub form: Form,
+    /// How a server's client behaves.
+    pub client: Client,
+    /// What is written to its stdin when it has started.
+    pub says: Vec<String>,
+    /// Its stdin stays open behind a result: the scenario's people are the ones who write there and close it.
+    pub held: bool,
+    /// The words in front of a server's address.
+    pub listening: String,
+    /// The sandbox.
+    pub sandbox: Sandbox,
+    /// So long after the first main model request the cell is over.
+    pub deadline_ms: u64,
+    /// Where the agent hangs it is kept, and its model with it, until stdin ends.
+    pub looked_at: bool,
+}
+
+/// What the child process answers, a line of JSON each; the last is a report or an error.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// The agent runs.
+    Started,
+    /// It hangs: its process, as this machine numbers it. It is kept until stdin ends.
+    Hangs(i32),
+    /// What came of it.
+    Report(Box<Report>),
+    /// This machine gives no sandbox.
+    Sandbox(String),
+    /// An internal error.
+    Fault(String),
+}

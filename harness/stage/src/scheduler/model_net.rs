@@ -1,0 +1,76 @@
+//! The open connections of agents to the model's server, as data.
+//!
+//! Invariant: what a connection does not take is kept, and is state.
+
+use rehang_os::kernel::Handle;
+use rehang_scenario::{Canon, Canonical};
+use rehang_wire::{http::RequestReader, model::Api};
+
+/// Connections of agents to the model's server.
+#[derive(Debug, Default)]
+pub struct Connections {
+    pub(super) open: Vec<Connection>,
+}
+
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) handle: Handle,
+    pub(super) reader: RequestReader,
+    pub(super) asked: Option<(Api, String)>,
+    /// Its response has begun.
+    pub(super) answered: bool,
+    /// The agent's end is closed.
+    pub(super) over: bool,
+    /// What the connection has not taken yet.
+    pub(super) unsent: Vec<u8>,
+    /// It is closed once all is sent: whether with a reset.
+    pub(super) closes: Option<bool>,
+}
+
+impl Connections {
+    /// Sends this, as soon as there is room for it.
+    pub(super) fn send(&mut self, handle: Handle, bytes: &[u8]) {
+        if let Some(connection) = self.open.iter_mut().find(|c| c.handle == handle) {
+            connection.unsent.extend_from_slice(bytes);
+        }
+    }
+
+    /// Closes a connection after what is to be sent on it.
+    pub(super) fn close(&mut self, handle: Handle, reset: bool) {
+        if let Some(connection) = self.open.iter_mut().find(|c| c.handle == handle) {
+            connection.closes = Some(reset);
+        }
+    }
+
+    /// The place of a connection among those that are open, from 1.
+    pub(super) fn place(&self, handle: Handle) -> u64 {
+        self.open.iter().position(|c| c.handle == handle).map_or(0, |at| at as u64 + 1)
+    }
+
+    /// The handles that they hold.
+    pub fn handles(&self) -> impl Iterator<Item = Handle> {
+        self.open.iter().map(|c| c.handle)
+    }
+
+    /// Writes the state.
+    pub fn canon(&self, canon: &mut Canon) {
+        let Connections { open } = self;
+        canon.list(open, |canon, connection| {
+            let Connection {
+                handle: _, // not compared: `Hub::canon` writes its rank
+                reader,
+                asked,
+                answered,
+                over,
+                unsent,
+                closes,
+            } = connection;
+            reader.canon(canon);
+            match asked {
+                None => canon.num(0),
+                Some((api, path)) => canon.num(1 + *api as u64).text(path),
+            };
+            canon.flag(*answered).flag(*over).bytes(unsent).num(closes.map_or(0, |reset| 1 + u64::from(reset)));
+        });
+    }
+}

@@ -1,0 +1,103 @@
+//! The scheduler's open connections to the agent's server, as data.
+//!
+//! Invariant: a request's number counts the cell's requests from 1 and decides nothing; what is compared of it is its
+//! place among those that are open.
+
+use rehang_os::kernel::Handle;
+use rehang_scenario::{Canon, Canonical, VTime};
+use rehang_wire::{http::ResponseReader, sse};
+use std::collections::BTreeMap;
+
+/// All connections.
+#[derive(Debug, Default)]
+pub struct Net {
+    pub(super) open: Vec<Connection>,
+    pub(super) requests: u32,
+    /// The last event's id, by the seat that has seen it.
+    pub(super) last_ids: BTreeMap<usize, String>,
+}
+
+#[derive(Debug)]
+pub(super) struct Connection {
+    /// None while the listener's queue is full. A kernel tries again behind 1, 3, 7 … s; here it is at once when there
+    /// is room.
+    pub(super) handle: Option<Handle>,
+    pub(super) port: u16,
+    pub(super) seat: usize,
+    pub(super) who: String,
+    pub(super) reader: ResponseReader,
+    pub(super) unsent: Vec<u8>,
+    pub(super) what: Kind,
+}
+
+#[derive(Debug)]
+pub(super) enum Kind {
+    Request { id: u32, status: u16, body: Vec<u8>, until: Option<VTime> },
+    Events { decoder: sse::Decoder },
+}
+
+impl Net {
+    /// The earliest time limit of a request.
+    pub fn deadline(&self) -> Option<VTime> {
+        let limits = self.open.iter().filter_map(|c| match c.what {
+            Kind::Request { until, .. } => until,
+            Kind::Events { .. } => None,
+        });
+        limits.min()
+    }
+
+    /// A request as its asker's state holds it: its place among those that are open, from 1; 0 if it is over. Its number
+    /// counts all requests of the cell, and decides nothing.
+    pub fn place(&self, request: u32) -> u64 {
+        let is_it = |c: &Connection| matches!(c.what, Kind::Request { id, .. } if id == request);
+        self.open.iter().position(is_it).map_or(0, |at| at as u64 + 1)
+    }
+
+    /// The handles that connections hold.
+    pub fn handles(&self) -> impl Iterator<Item = Handle> {
+        self.open.iter().filter_map(|c| c.handle)
+    }
+
+    /// Writes the state: who waits for what.
+    pub fn canon(&self, canon: &mut Canon) {
+        let Net {
+            open,
+            requests: _, // not compared: numbers of requests are names, written as places among those that are open
+            last_ids,
+        } = self;
+        canon.list(open, |canon, connection| connection.canon(canon));
+        // whoever listens has the newest
+        let listens = |seat| open.iter().any(|c| c.seat == seat && matches!(c.what, Kind::Events { .. }));
+        for (seat, id) in last_ids.iter().filter(|(seat, _)| !listens(**seat)) {
+            canon.num(*seat as u64).text(id);
+        }
+    }
+}
+
+impl Connection {
+    fn canon(&self, canon: &mut Canon) {
+        let Connection {
+            handle, // its rank is written by `Hub::canon`
+            port,
+            seat,
+            who: _, // not compared: a seat has one name
+            reader,
+            unsent,
+            what,
+        } = self;
+        canon.flag(handle.is_some()).num(u64::from(*port)).num(*seat as u64).bytes(unsent);
+        reader.canon(canon);
+        match what {
+            Kind::Request {
+                id: _, // not compared: see `Net::place`
+                status,
+                body,
+                until,
+            } => canon.num(u64::from(*status)).bytes(body).deadline(*until),
+            Kind::Events { decoder } => {
+                decoder.canon(canon);
+                canon.num(u64::MAX)
+            }
+        };
+    }
+}
