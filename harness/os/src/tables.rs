@@ -22,12 +22,12 @@ use std::collections::{BTreeMap, BTreeSet};
 const INIT: Pid = 1;
 /// The first of the scheduler's parties: [`Tables::outside`] in order.
 const FIRST_PARTY: Pid = 2;
-/// The shell of the first terminal.
-const FIRST_SHELL: Pid = 50;
-/// The first process of a cell.
-const FIRST: Pid = 100;
+/// The first process of a cell: no cell has so many parties.
+const FIRST: Pid = 1_000;
+/// The shell of the first terminal: no cell has so many processes.
+const FIRST_SHELL: Pid = 1_000_000;
 /// Threads' ids, beside those of the processes.
-const FIRST_WORKER: Pid = 100_000;
+const FIRST_WORKER: Pid = 2_000_000;
 /// The first inode of each kind.
 const PIPES: u64 = 10_000_000;
 const SOCKETS: u64 = 20_000_000;
@@ -232,7 +232,7 @@ pub struct Link {
 #[derive(Debug, Clone, Default)]
 pub struct Outsider {
     /// A name: `wrapper`, `client`, `model`.
-    pub name: &'static str,
+    pub name: String,
     /// What it holds, and whether it waits for input there.
     pub holds: Vec<(Thing, bool)>,
 }
@@ -385,7 +385,7 @@ impl Tables<'_> {
         let row = proc_of(pid).and_then(|proc| self.rows.iter().find(|row| row.proc == proc));
         match (row, usize::try_from(pid - FIRST_PARTY).ok().and_then(|at| self.outside.get(at))) {
             (Some(row), _) => name(row.argv),
-            (None, Some(outsider)) => outsider.name.to_owned(),
+            (None, Some(outsider)) => outsider.name.clone(),
             (None, None) if pid == INIT => "init".to_owned(),
             (None, None) => "bash".to_owned(),
         }
@@ -509,9 +509,11 @@ impl Outsider {
             .filter(|(_, (_, reads))| *reads)
             .map(|(fd, _)| Watch { fd: fd.cast_signed(), input: true, output: false })
             .collect();
-        let waits = call("poll", Does::Poll { on }, TimeLimit::Never);
+        // a client is an event loop with timers of its own; the wrapper reads as `communicate()` does
+        let limit = if pid == party(0) { TimeLimit::Never } else { TimeLimit::Unknown };
+        let waits = call("poll", Does::Poll { on }, limit);
         let fds = fds().map(|(fd, &(thing, _))| descriptor(fd, thing)).collect();
-        Process { fds, ..outsider(pid, self.name, Some(waits)) }
+        Process { fds, ..outsider(pid, &self.name, Some(waits)) }
     }
 }
 
