@@ -21,7 +21,7 @@ pub struct Kind {
 }
 
 /// Whose arguments and packages were seen in releases of 2025 and 2026.
-const KINDS: [Kind; 10] = [
+const KINDS: [Kind; 11] = [
     Kind {
         title: "opencode",
         name: "opencode",
@@ -66,6 +66,13 @@ const KINDS: [Kind; 10] = [
         name: "altimate",
         programs: &["altimate", "altimate-code", "fake-altimate"],
         package: "altimate-code",
+        headless: &["run"],
+    },
+    Kind {
+        title: "PawWork",
+        name: "pawwork",
+        programs: &["pawwork", "fake-pawwork"],
+        package: "pawwork",
         headless: &["run"],
     },
 ];

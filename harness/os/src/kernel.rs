@@ -50,7 +50,7 @@ pub struct Streams {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Party {
     /// A name: `wrapper`, `client`, `model`.
-    pub name: &'static str,
+    pub name: String,
     /// The descriptors, and whether they are being read.
     pub holds: Vec<(Handle, bool)>,
 }

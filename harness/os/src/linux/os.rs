@@ -61,6 +61,8 @@ pub(crate) struct RealOs {
     pub(crate) signals: Signals,
     pub(crate) at_end: Option<Stop>,
     held: BTreeMap<Key, u32>,
+    /// The descriptors as the scheduler knows them.
+    told: Vec<(u32, Key)>,
     moved: BTreeMap<Key, Moved>,
     tty_reads: BTreeMap<Key, TtyReads>,
     tty_quota: usize,
@@ -92,6 +94,7 @@ impl RealOs {
             signals: Signals::inherited(),
             at_end: None,
             held: BTreeMap::new(),
+            told: Vec::new(),
             moved: BTreeMap::new(),
             tty_reads: BTreeMap::new(),
             tty_quota: TTY_QUOTA,
@@ -107,6 +110,7 @@ impl RealOs {
                 os.fds.insert(number.cast_unsigned(), descriptor);
             }
         }
+        os.told = os.table();
         os
     }
 
@@ -131,6 +135,21 @@ impl RealOs {
     /// What a descriptor refers to.
     pub(crate) fn key(&self, fd: u32) -> Option<Key> {
         self.fds.get(&fd).map(|d| d.key)
+    }
+
+    /// All descriptors.
+    fn table(&self) -> Vec<(u32, Key)> {
+        self.fds.iter().map(|(fd, descriptor)| (*fd, descriptor.key)).collect()
+    }
+
+    /// All descriptors, if the scheduler knows others.
+    pub(crate) fn changed_fds(&mut self) -> Option<Vec<(u32, Key)>> {
+        let table = self.table();
+        if table == self.told {
+            return None;
+        }
+        self.told.clone_from(&table);
+        Some(table)
     }
 
     /// Puts an announcement into the parcel.
@@ -458,7 +477,11 @@ impl Os for RealOs {
             return Err(Errno::TooBig);
         }
         let streams = [spawn.stdin, spawn.stdout, spawn.stderr].map(|stdio| self.stream(stdio));
-        let holds = streams.iter().filter_map(|(_, key)| *key).collect();
+        let holds = (0..).zip(&streams).filter_map(|(fd, (stream, key))| match stream {
+            Stream::Null => Some((fd, Key::Other)),
+            _ => key.map(|key| (fd, key)),
+        });
+        let holds = holds.collect();
         let closed = (0..3).filter(|&n| matches!(streams[n as usize].0, Stream::Closed)).collect();
         let control = match &self.scheduler {
             None => None,

@@ -27,6 +27,7 @@ impl LockstepKernel {
             handles,
             happened: _, // not compared: empty after each step
             stops: _,    // not compared: it numbers stops
+            shells: _,   // not compared: a snapshot alone shows it
             _turn,       // not compared: it never changes
         } = self;
         let mut seen: Vec<Key> = Vec::new();
@@ -37,7 +38,12 @@ impl LockstepKernel {
         canon.num(u64::MAX);
         let groups: Vec<i32> = processes.iter().map(|p| p.pid).collect();
         let of_group = |pid: i32| groups.iter().position(|&p| p == pid).unwrap_or(groups.len()) as u64;
-        for (sid, Session { foreground, hung_up }) in sessions {
+        for (sid, session) in sessions {
+            let Session {
+                foreground,
+                hung_up,
+                device: _, // not compared: a name, and a session has one terminal for good
+            } = session;
             canon.num(of_group(*sid)).num(of_group(*foreground)).flag(*hung_up);
         }
         canon.num(u64::MAX);
@@ -66,6 +72,8 @@ impl LockstepKernel {
                 wait,
                 checked: _, // not compared: what it remembers of `wait` is derived
                 holds,
+                fds: _,  // not compared: the process says its own
+                used: _, // not compared: a snapshot alone shows it
                 at_end,
             } = self.get(proc);
             canon.text(role).num(of_group(*pgid)).num(of_group(*sid));
@@ -92,6 +100,7 @@ impl LockstepKernel {
                         child,
                         on,
                         stops: _, // not compared: over when the turn is
+                        fds: _,   // not compared: taken out when the turn is over
                     } = wait;
                     // a stopped process does nothing at its deadline, nor does its state change
                     let until = until.filter(|_| stopped.is_none());

@@ -9,18 +9,20 @@ mod canon;
 mod objects;
 pub mod participant;
 pub mod protocol;
+mod snapshot;
 mod start;
 mod streams;
 mod table;
 mod tty;
 mod turn;
 
-use crate::kernel::{Handle, Happened, InternalError, Kernel, Launch, Left, Proc, Streams};
+use crate::kernel::{Handle, Happened, InternalError, Kernel, Launch, Left, Party, Proc, Streams};
 use crate::linux::signals;
 use crate::lockstep::protocol::Key;
 use crate::os::{Errno, Read, Sig, Write};
 use address::Claim;
 use objects::Objects;
+use rehang_evidence::Snapshot;
 use rehang_scenario::{Canon, VTime};
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -55,6 +57,8 @@ pub struct LockstepKernel {
     happened: Vec<Happened>,
     /// Stops of the cell so far.
     stops: u64,
+    /// The shells that there have been, by pid, and their terminals.
+    shells: BTreeMap<i32, u64>,
     _turn: MutexGuard<'static, ()>,
 }
 
@@ -158,10 +162,12 @@ impl LockstepKernel {
 }
 
 impl Kernel for LockstepKernel {
-    fn set_now(&mut self, _: VTime) {}
+    fn set_now(&mut self, now: VTime) {
+        self.objects.now = now;
+    }
 
-    fn snapshot(&self, _: &[crate::kernel::Party]) -> rehang_evidence::Snapshot {
-        rehang_evidence::Snapshot::default()
+    fn snapshot(&self, parties: &[Party]) -> Snapshot {
+        self.tables(parties).snapshot()
     }
 
     fn start(&mut self, launch: &Launch) -> Result<(Proc, Streams), InternalError> {
@@ -240,6 +246,7 @@ impl Kernel for LockstepKernel {
     }
 
     fn write(&mut self, handle: Handle, bytes: &[u8]) -> Result<Write, InternalError> {
+        self.objects.turns += 1;
         self.write_own(handle, bytes)
     }
 

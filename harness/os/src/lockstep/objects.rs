@@ -6,7 +6,8 @@
 
 use crate::lockstep::protocol::{Key, Moved, hash};
 use crate::os::SOCKET_WINDOW;
-use rehang_scenario::Canon;
+use crate::tables::Link;
+use rehang_scenario::{Canon, VTime};
 use std::collections::{BTreeMap, VecDeque};
 
 /// One direction of a pipe or connection.
@@ -99,6 +100,35 @@ pub struct Objects {
     waiting: BTreeMap<u16, VecDeque<u16>>,
     /// Counts whatever could make a descriptor ready that was not.
     pub epoch: u64,
+    /// The numbers of pipes, terminals and listeners, in the order in which they were made.
+    names: BTreeMap<Key, u64>,
+    /// How many of each kind there have been, connections included.
+    made: BTreeMap<u8, u64>,
+    /// The connections: their numbers, and what has gone over them.
+    links: BTreeMap<(u16, u16), (u64, Link)>,
+    /// The time of what happens.
+    pub now: VTime,
+    /// How often a participant was let run, or the scheduler wrote.
+    pub turns: u64,
+}
+
+/// The kind of what is numbered.
+fn kind(key: Key) -> u8 {
+    match key {
+        Key::PipeRead(_) | Key::PipeWrite(_) => 0,
+        Key::Tty(_) => 1,
+        Key::Listener(_) => 2,
+        Key::Client(..) | Key::Server(..) => 3,
+        Key::Other => 4,
+    }
+}
+
+/// A pipe's name is that of its read end.
+fn named(key: Key) -> Key {
+    match key {
+        Key::PipeWrite(inode) => Key::PipeRead(inode),
+        key => key,
+    }
 }
 
 /// More was read than was written.
@@ -143,8 +173,57 @@ impl Objects {
         SOCKET_WINDOW.saturating_sub(usize::try_from(unread).unwrap_or(usize::MAX))
     }
 
+    /// Gives a new pipe, terminal or listener its number; one that has one keeps it.
+    pub fn name(&mut self, key: Key) {
+        if matches!(key, Key::Client(..) | Key::Server(..) | Key::Other) || self.names.contains_key(&named(key)) {
+            return;
+        }
+        let number = self.next(key);
+        self.names.insert(named(key), number);
+    }
+
+    fn next(&mut self, key: Key) -> u64 {
+        let made = self.made.entry(kind(key)).or_default();
+        *made += 1;
+        *made - 1
+    }
+
+    /// The number of a pipe, terminal, listener or connection; 0 for what has none.
+    pub fn number(&self, key: Key) -> u64 {
+        match key {
+            Key::Client(client, server) | Key::Server(client, server) => {
+                self.links.get(&(client, server)).map_or(0, |(number, _)| *number)
+            }
+            key => self.names.get(&named(key)).copied().unwrap_or_default(),
+        }
+    }
+
+    /// The connections, by number.
+    pub fn links(&self) -> BTreeMap<u64, Link> {
+        let flow = |stream| self.flows.get(&stream);
+        let unread = |stream| flow(stream).map_or(0, |flow| flow.written.saturating_sub(flow.read));
+        let open = |stream| flow(stream).is_some_and(|flow| !flow.ended);
+        let links = self.links.iter().map(|(&(client, server), &(number, link))| {
+            let (to_client, to_server) = (Stream::ToClient(client, server), Stream::ToServer(client, server));
+            let taken = link.open[1] && open(to_client);
+            let open = [open(to_server), taken];
+            (number, Link { unread: [unread(to_client), unread(to_server)], open, ..link })
+        });
+        links.collect()
+    }
+
+    /// How many connections wait at each listener, by number.
+    pub fn queues(&self) -> BTreeMap<u64, u64> {
+        let listeners = self.names.iter().filter_map(|(key, number)| match key {
+            Key::Listener(port) => Some((*number, self.waiting(*port))),
+            _ => None,
+        });
+        listeners.collect()
+    }
+
     /// Somebody holds this now.
     pub fn hold(&mut self, key: Key) {
+        self.name(key);
         *self.holders.entry(key).or_default() += 1;
     }
 
@@ -153,6 +232,10 @@ impl Objects {
         self.flows.insert(Stream::ToServer(client, server), Flow::default());
         self.flows.insert(Stream::ToClient(client, server), Flow::default());
         self.waiting.entry(server).or_default().push_back(client);
+        let number = self.next(Key::Client(client, server));
+        let listener = self.number(Key::Listener(server));
+        self.links
+            .insert((client, server), (number, Link { listener, made: self.now, open: [true; 2], ..Link::default() }));
         self.hold(Key::Client(client, server));
         self.epoch += 1;
     }
@@ -172,7 +255,20 @@ impl Objects {
         }
         self.holders.remove(&key);
         if let Key::Listener(port) = key {
-            self.waiting.remove(&port);
+            for client in self.waiting.remove(&port).into_iter().flatten() {
+                if let Some((_, link)) = self.links.get_mut(&(client, port)) {
+                    link.open[1] = false;
+                }
+            }
+        }
+        let other = match key {
+            Key::PipeRead(inode) => Some(Key::PipeWrite(inode)),
+            Key::PipeWrite(inode) => Some(Key::PipeRead(inode)),
+            _ => None,
+        };
+        // the kernel may give its inode or port to another
+        if !matches!(key, Key::Tty(_)) && other.is_none_or(|other| !self.holders.contains_key(&other)) {
+            self.names.remove(&named(key));
         }
         if let Some(stream) = outbound(key) {
             self.flow(stream).ended = true;
@@ -192,6 +288,7 @@ impl Objects {
             && let Some(stream) = outbound(key)
         {
             self.flow(stream).write(moved.wrote, moved.hash);
+            self.went(key, moved.wrote);
         }
         if moved.read > 0
             && let Some(stream) = inbound(key)
@@ -203,6 +300,19 @@ impl Objects {
             }
         }
         Ok(())
+    }
+
+    /// So many bytes went from this end of a connection, if the other one is open.
+    fn went(&mut self, key: Key, bytes: u64) {
+        let (link, to) = match key {
+            Key::Client(client, server) => ((client, server), 1),
+            Key::Server(client, server) => ((client, server), 0),
+            _ => return,
+        };
+        let is_open = self.inbound(key).is_none_or(|flow| !flow.ended);
+        if let Some((_, link)) = self.links.get_mut(&link).filter(|(_, link)| is_open && link.open[1]) {
+            link.to[to].add(bytes, self.now, self.turns);
+        }
     }
 
     /// The scheduler wrote these bytes to its end.
@@ -220,6 +330,11 @@ impl Objects {
             holders: _, // not compared: who holds what is in the tables of the processes
             waiting: _, // not compared: written below, and in their order beside it
             epoch: _,   // not compared: it says when to ask again, and never what is there
+            names: _,   // not compared: names
+            made: _,    // not compared: it numbers
+            links: _,   // not compared: a snapshot alone shows them
+            now: _,     // not compared: each step is told the time
+            turns: _,   // not compared: a snapshot alone shows it
         } = self;
         for stream in [inbound(key), outbound(key)].into_iter().flatten() {
             if let Some(flow) = flows.get(&stream) {

@@ -132,6 +132,7 @@ fn announce(os: &mut RealOs, wait: Wait) -> Wait {
         child: wait.child,
         on: wait.on.to_owned(),
         stops: os.at_end.is_some(),
+        fds: os.changed_fds(),
     };
     os.say_moved();
     os.say(Said::Waiting(waiting));

@@ -101,6 +101,9 @@ pub struct Waiting {
     pub on: String,
     /// It now does what stops it: a terminal access from the background, or a stop signal to itself.
     pub stops: bool,
+    /// All its descriptors, if others than when it waited last (or was started).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fds: Option<Vec<(u32, Key)>>,
 }
 
 /// Whom a signal goes to, as announced.
@@ -146,8 +149,8 @@ pub enum Said {
         place: Place,
         /// Those of its first three descriptors that are closed.
         closed: Vec<u32>,
-        /// What it holds from its start.
-        holds: Vec<Key>,
+        /// What it holds from its start: its descriptors.
+        holds: Vec<(u32, Key)>,
     },
     /// What becomes of a signal: its number; 0 default, 1 ignored, 2 caught.
     Disposition(i32, u8),

@@ -55,6 +55,7 @@ pub(super) fn kernel(fakes: &Path, turn: MutexGuard<'static, ()>) -> Result<Lock
         terminals: BTreeMap::new(),
         happened: Vec::new(),
         stops: 0,
+        shells: BTreeMap::new(),
         _turn: turn,
     })
 }
@@ -64,6 +65,7 @@ pub(super) fn kernel(fakes: &Path, turn: MutexGuard<'static, ()>) -> Result<Lock
 struct Ends {
     given: Vec<(Stream, Option<OwnedFd>)>,
     holds: BTreeSet<Key>,
+    fds: Vec<(u32, Key)>,
 }
 
 impl LockstepKernel {
@@ -76,12 +78,14 @@ impl LockstepKernel {
             let master = Master::open().map_err(|e| fault("opening a terminal", machine::terminal(&e.into())))?;
             terminal = Some((master.slave.clone(), Key::Tty(master.device)));
             self.terminals.insert(master.device, super::tty::Terminal::default());
+            self.objects.name(Key::Tty(master.device));
             streams.tty = Some(self.keep(Own::Master { master, session: 0 }));
         }
         match &terminal {
             Some((path, key)) if launch.terminal != Terminal::CttyNull => {
                 ends.given.extend([0, 1, 2].map(|_| (Stream::Open(path.clone()), None)));
                 ends.holds.insert(*key);
+                ends.fds.extend([0, 1, 2].map(|fd| (fd, *key)));
             }
             _ => self.connect_streams(launch.terminal, &mut streams, &mut ends)?,
         }
@@ -112,6 +116,7 @@ impl LockstepKernel {
         }
         let process = self.get_mut(proc);
         process.holds = ends.holds;
+        process.fds = ends.fds;
         let mut foreground = pid;
         if let Some(shell) = shell {
             process.sid = shell.pid;
@@ -120,11 +125,16 @@ impl LockstepKernel {
             process.shell = Some(shell);
         }
         let sid = process.sid;
+        let terminal = terminal.map(|(_, key)| key);
+        if let Some(Key::Tty(device)) = terminal.filter(|_| foreground != pid) {
+            self.shells.insert(foreground, device);
+        }
         if let Some(handle) = streams.tty
-            && let Some(Some(Own::Master { session, .. })) = self.handles.get_mut(handle.0 as usize)
+            && let Some(Some(Own::Master { session, master })) = self.handles.get_mut(handle.0 as usize)
         {
             *session = sid;
-            self.sessions.insert(sid, Session { foreground, hung_up: false });
+            let device = master.device;
+            self.sessions.insert(sid, Session { foreground, hung_up: false, device });
         }
         Ok((proc, streams))
     }
@@ -140,18 +150,25 @@ impl LockstepKernel {
         match terminal {
             Terminal::Pipe | Terminal::Closed => {
                 let (read, write, inode) = pipe()?;
+                self.objects.name(Key::PipeRead(inode));
                 ends.given.push((Stream::Fd(read.as_raw_fd()), Some(read)));
                 ends.holds.insert(Key::PipeRead(inode));
+                ends.fds.push((0, Key::PipeRead(inode)));
                 if terminal == Terminal::Pipe {
                     let key = Key::PipeWrite(inode);
                     self.objects.hold(key);
                     streams.stdin = Some(self.keep(Own::Plain { fd: write, key }));
                 }
             }
-            _ => ends.given.push((Stream::Null, None)),
+            _ => {
+                ends.given.push((Stream::Null, None));
+                ends.fds.push((0, Key::Other));
+            }
         }
         for fd in [1, 2] {
             let (read, write, inode) = pipe()?;
+            self.objects.name(Key::PipeRead(inode));
+            ends.fds.push((fd, Key::PipeWrite(inode)));
             ends.given.push((Stream::Fd(write.as_raw_fd()), Some(write)));
             ends.holds.insert(Key::PipeWrite(inode));
             let key = Key::PipeRead(inode);
@@ -240,6 +257,7 @@ impl LockstepKernel {
         self.happened.clear();
         self.objects = Objects::default();
         self.stops = 0;
+        self.shells.clear();
         match silent {
             None => Ok(left),
             Some(role) => Err(InternalError::Silent {

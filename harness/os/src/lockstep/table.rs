@@ -8,6 +8,7 @@ use crate::kernel::{Change, Happened, InternalError, Proc};
 use crate::linux::{machine, signals};
 use crate::lockstep::protocol::{Channel, Job, Key, Waiting};
 use crate::os::{Disposition, Exit, Sig, pend};
+use crate::tables::Used;
 use rehang_scenario::VTime;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{PidfdFlags, WaitId, WaitIdOptions};
@@ -84,6 +85,10 @@ pub struct Process {
     pub checked: Option<u64>,
     /// What it holds.
     pub holds: BTreeSet<Key>,
+    /// The same by its descriptors, as it said when it waited last: a snapshot alone shows them.
+    pub fds: Vec<(u32, Key)>,
+    /// What it has used: a snapshot alone shows it.
+    pub used: Used,
     /// A signal that it sends when it waits, for it stops it: to whom, and which.
     pub at_end: Option<(Aim, Sig)>,
 }
@@ -104,6 +109,8 @@ pub struct Session {
     pub foreground: i32,
     /// Its terminal was hung up.
     pub hung_up: bool,
+    /// The terminal, by device number.
+    pub device: u64,
 }
 
 impl Process {
@@ -265,6 +272,7 @@ impl LockstepKernel {
         }
         self.objects.epoch += 1;
         let process = self.get_mut(proc);
+        process.fds.clear();
         process.stopped = None;
         process.retries = false;
         process.pending.clear();

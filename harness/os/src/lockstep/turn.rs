@@ -10,6 +10,7 @@ use crate::kernel::{Change, InternalError, Proc};
 use crate::linux::signals;
 use crate::lockstep::protocol::{Channel, Key, Moved, Parcel, Place, Said, To, Told, Waiting};
 use crate::os::{Disposition, Exit, SOCKET_WINDOW, Sig};
+use crate::tables::Used;
 use rehang_scenario::{Canon, VTime, plan::Plan};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
@@ -55,6 +56,8 @@ impl LockstepKernel {
             wait: Waiting::default(),
             checked: None,
             holds: BTreeSet::new(),
+            fds: Vec::new(),
+            used: Used::from(self.objects.now),
             at_end: None,
         });
         self.say(proc, Change::Spawned { parent: parent_role, argv });
@@ -123,6 +126,9 @@ impl LockstepKernel {
         process.state = State::Waiting;
         process.retries = false;
         process.checked = None;
+        process.used.turns += 1;
+        self.objects.now = now;
+        self.objects.turns += 1;
         self.tell(proc, &Told::Go { now, soon, room })?;
         loop {
             let mut parcel = self.hear(proc, "running")?;
@@ -189,9 +195,23 @@ impl LockstepKernel {
                 self.objects.release(key);
             }
             Said::Reaped(nth, ended) => self.reaped(proc, nth, ended.exit())?,
-            Said::Moved(Key::Tty(device), moved) => self.has_printed(device, moved.wrote),
-            Said::Moved(key, moved) => self.account(proc, key, moved)?,
-            Said::TtyRead(Key::Tty(device), reads) => self.has_read(proc, device, &reads)?,
+            Said::Moved(Key::Tty(device), moved) => {
+                self.get_mut(proc).used.wrote(moved.wrote);
+                self.has_printed(device, moved.wrote);
+            }
+            Said::Moved(key, moved) => {
+                if !matches!(key, Key::Other | Key::Listener(_)) {
+                    let used = &mut self.get_mut(proc).used;
+                    used.read(moved.read);
+                    used.wrote(moved.wrote);
+                }
+                self.account(proc, key, moved)?;
+            }
+            Said::TtyRead(Key::Tty(device), reads) => {
+                let bytes = reads.reads.iter().map(|(_, got, times)| got * times).sum();
+                self.get_mut(proc).used.read(bytes);
+                self.has_read(proc, device, &reads)?;
+            }
             Said::Kill(to, number) => return self.kill_for(proc, to, number),
             Said::MayStop(_, number) => {
                 let sig = Sig::from_number(number).unwrap_or(Sig::Ttin);
@@ -210,6 +230,9 @@ impl LockstepKernel {
                 let stops = wait.stops;
                 let process = self.get_mut(proc);
                 process.wait = wait;
+                if let Some(fds) = process.wait.fds.take() {
+                    process.fds = fds;
+                }
                 let at_end = process.at_end.take();
                 if let Some((aim, sig)) = at_end.filter(|_| stops) {
                     self.follow(aim, sig)?;
@@ -235,7 +258,7 @@ impl LockstepKernel {
         argv: Vec<String>,
         place: Place,
         closed: Vec<u32>,
-        holds: Vec<Key>,
+        holds: Vec<(u32, Key)>,
         socket: OwnedFd,
     ) -> Result<(), InternalError> {
         let role = format!("{}.{}", self.get(parent).role, self.get(parent).children.len() + 1);
@@ -251,7 +274,8 @@ impl LockstepKernel {
             Place::Group => (pid, sid),
             Place::Session => (pid, pid),
         };
-        process.holds = holds.into_iter().collect();
+        process.holds = holds.iter().map(|(_, key)| *key).filter(|key| *key != Key::Other).collect();
+        process.fds = holds;
         for key in self.get(child).holds.clone() {
             self.objects.hold(key);
         }

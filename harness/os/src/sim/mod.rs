@@ -24,8 +24,9 @@ use rehang_scenario::{Canon, Terminal, VTime};
 use std::collections::BTreeMap;
 use tty::Tty;
 
-/// The port that the first listener of a cell gets; opencode's own default (1.0.185).
-const FIRST_PORT: u16 = 4096;
+/// The port that the first listener of a cell gets: of five digits, as those that Linux gives are, so that texts which
+/// name it are as long as in lockstep.
+const FIRST_PORT: u16 = 40_960;
 
 /// The number of the shell that leads a background terminal's session. The scheduler stands for it.
 fn shell_of(tty: usize) -> u32 {

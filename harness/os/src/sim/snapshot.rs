@@ -25,7 +25,7 @@ impl SimKernel {
         let queues = self.listeners.iter().enumerate().map(|(at, listener)| (at as u64, listener.waiting.len() as u64));
         let outside = parties.iter().map(|party| {
             let holds = party.holds.iter().filter_map(|&(handle, reads)| Some((thing(self.desc(handle)?), reads)));
-            Outsider { name: party.name, holds: holds.collect() }
+            Outsider { name: party.name.clone(), holds: holds.collect() }
         });
         Tables {
             now: self.now,
@@ -51,7 +51,7 @@ impl SimKernel {
             State::Gone => return None,
             State::Zombie(_) => At::Zombie,
             State::New | State::Running => At::New,
-            State::Waiting(wait) => At::Waits(waits(wait)),
+            State::Waiting(wait) => At::Waits(waits(process, wait)),
         };
         let with = |what: Disposition| {
             let all = process.dispositions.iter().filter(move |(_, disposition)| **disposition == what);
@@ -78,8 +78,9 @@ impl SimKernel {
     }
 }
 
-fn waits(wait: &Wait) -> Waits {
-    let numbers = |fds: &[Fd]| fds.iter().map(|fd| fd.0).collect();
+/// What it waits for; a descriptor that is closed cannot be waited for.
+fn waits(process: &Process, wait: &Wait) -> Waits {
+    let numbers = |fds: &[Fd]| fds.iter().map(|fd| fd.0).filter(|fd| process.fds.contains_key(fd)).collect();
     Waits { read: numbers(&wait.read), write: numbers(&wait.write), until: wait.until, child: wait.child }
 }
 

@@ -58,6 +58,11 @@ impl Net {
         self.open.iter().filter_map(|c| c.handle)
     }
 
+    /// The handles that connections hold, and whose they are: the actor's seat.
+    pub fn held(&self) -> impl Iterator<Item = (usize, Handle)> {
+        self.open.iter().filter_map(|c| Some((c.seat, c.handle?)))
+    }
+
     /// Writes the state: who waits for what.
     pub fn canon(&self, canon: &mut Canon) {
         let Net {

@@ -105,7 +105,16 @@ fn hostage(view: &View<'_>, process: &Process, fd: &Descriptor, strays: &[Pid]) 
         Some(stray) => format!("{} holds the write end, its parent is gone (now {})", stray.pid, stray.ppid),
         None => "the holder's own parent, group or session leader is gone".to_owned(),
     };
-    Finding::hung(process.pid, signature, mechanism, text).ends(ends).because(because).certain()
+    let finding = Finding::hung(process.pid, signature, mechanism, text).ends(ends).because(because).certain();
+    match strays.iter().copied().find(|stray| noisy || sleeps(view, *stray)) {
+        // what has a clock of its own may end by it
+        Some(stray) => {
+            let does = if noisy { "is at work" } else { "sleeps for a time" };
+            let because = format!("{}; {} {does}, and may let go by itself", finding.because, view.name(stray));
+            Finding { sure: Sure::Likely, ..finding }.because(because)
+        }
+        None => finding,
+    }
 }
 
 /// A wait for room.

@@ -27,7 +27,7 @@ pub fn read(tree: &BTreeMap<Pid, Process>, sockets: &BTreeMap<u64, Socket>) -> V
     let read = |(process, kind): (&Process, &'static kind::Kind)| {
         let mut agent = Agent { pid: process.pid, name: kind.name.to_owned(), ..Agent::default() };
         match kind.name {
-            "opencode" | "altimate" => opencode::read(process, sockets, &mut agent),
+            "opencode" | "altimate" | "pawwork" => opencode::read(process, sockets, &mut agent),
             "claude" => claude::read(process, &mut agent),
             _ => {}
         }

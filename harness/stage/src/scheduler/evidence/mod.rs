@@ -9,7 +9,7 @@
 
 pub(super) mod records;
 
-use super::hub::Hub;
+use super::hub::{CLIENT_SEAT, Hub};
 use super::{Scheduler, Turn};
 use records::Records;
 use rehang_evidence::data::{Descriptor, Mode, Object, Pid};
@@ -29,6 +29,8 @@ const STARTS_NS: u64 = 5_000_000_000;
 const MODEL_AT: &str = "203.0.113.1:443";
 const MODEL_FD: i32 = 1_001;
 const MODEL_INODE: u64 = 40_000_000;
+/// Who drives a server.
+const CLIENT: &str = "client";
 
 /// When evidence is taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -59,13 +61,15 @@ pub struct Look {
 
 impl Look {
     fn of(at: VTime, at_hang: bool, before: Snapshot, after: Snapshot) -> Look {
-        let diagnosis = diagnose(&before, &after, &Limits::default());
+        let limits = Limits::default();
+        let mut diagnosis = diagnose(&before, &after, &limits);
+        // a server that waits for requests explains nothing: what does the one wait for that drives it?
+        let client = after.around.values().find(|process| process.comm == CLIENT && !process.fds.is_empty());
+        if let Some(client) = client.filter(|_| diagnosis.signature == "serves") {
+            let from = |snapshot: &Snapshot| Snapshot { roots: vec![client.pid], ..snapshot.clone() };
+            diagnosis = diagnose(&from(&before), &from(&after), &limits);
+        }
         Look { at, at_hang, before, after, diagnosis }
-    }
-
-    /// The role of the process that a finding is about; empty for one outside the cell.
-    pub fn role(&self, pid: Pid) -> String {
-        self.after.process(pid).map(|process| process.comm.clone()).unwrap_or_default()
     }
 }
 
@@ -81,13 +85,22 @@ impl Hub<'_> {
             (self.streams.tty, reads(0)),
         ];
         let wrapper = streams.into_iter().filter_map(|(handle, reads)| Some((handle?, reads))).collect();
-        let client = self.net.handles().map(|handle| (handle, true)).collect();
         let model = self.model_listener.into_iter().chain(self.model.handles()).map(|handle| (handle, true)).collect();
-        let parties = [
-            Party { name: "wrapper", holds: wrapper },
-            Party { name: "client", holds: client },
-            Party { name: "model", holds: model },
+        let mut parties = vec![
+            Party { name: "wrapper".to_owned(), holds: wrapper },
+            Party { name: CLIENT.to_owned(), holds: Vec::new() },
+            Party { name: "model".to_owned(), holds: model },
         ];
+        // a strategy or a person that asks the server is a process of its own
+        parties.extend(
+            self.inboxes.iter().enumerate().map(|(seat, _)| Party { name: format!("seat {seat}"), holds: Vec::new() }),
+        );
+        for (seat, handle) in self.net.held() {
+            let at = if seat == CLIENT_SEAT { 1 } else { 3 + seat };
+            if let Some(party) = parties.get_mut(at) {
+                party.holds.push((handle, true));
+            }
+        }
         let mut snapshot = self.kernel.snapshot(&parties);
         dress(&mut snapshot);
         let mut agents = Vec::new();

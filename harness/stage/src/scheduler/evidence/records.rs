@@ -135,7 +135,7 @@ impl Records {
         let mut agent = Agent { pid: process.pid, name: kind.name.to_owned(), ..Agent::default() };
         match kind.name {
             "claude" => self.transcript(&mut agent),
-            "opencode" | "altimate" => {
+            "opencode" | "altimate" | "pawwork" => {
                 agent.form = match kind::serves(process) {
                     true => "serve",
                     false if process.args.iter().any(|arg| arg == "run") => "run",

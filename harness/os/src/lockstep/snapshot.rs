@@ -1,0 +1,98 @@
+//! The table of participants and what they announced, as a snapshot is made of them.
+//!
+//! Invariant: reads what was announced; nobody is asked, and `/proc` is not read.
+
+use super::LockstepKernel;
+use super::streams::Own;
+use super::table::{Process, State};
+use crate::kernel::{Party, Proc};
+use crate::lockstep::protocol::{Key, Waiting};
+use crate::os::{Disposition, Sig};
+use crate::tables::{At, Leader, Outsider, Row, Tables, Thing, Waits};
+
+impl LockstepKernel {
+    pub(super) fn tables(&self, parties: &[Party]) -> Tables<'_> {
+        let foregrounds = self
+            .sessions
+            .values()
+            .map(|session| (self.objects.number(Key::Tty(session.device)), self.leader(session.foreground)));
+        let outside = parties.iter().map(|party| {
+            let thing = |handle: crate::kernel::Handle| {
+                let own = self.handles.get(handle.0 as usize)?.as_ref()?;
+                Some(match own {
+                    Own::Plain { key, .. } => self.thing(*key),
+                    Own::Master { master, .. } => Thing::Master(self.objects.number(Key::Tty(master.device))),
+                })
+            };
+            let holds = party.holds.iter().filter_map(|&(handle, reads)| Some((thing(handle)?, reads)));
+            Outsider { name: party.name.clone(), holds: holds.collect() }
+        });
+        Tables {
+            now: self.objects.now,
+            rows: self.all().filter_map(|proc| self.row(proc, self.get(proc))).collect(),
+            foregrounds: foregrounds.collect(),
+            links: self.objects.links(),
+            queues: self.objects.queues(),
+            outside: outside.collect(),
+        }
+    }
+
+    /// Whose group or session a number is.
+    fn leader(&self, pid: i32) -> Leader {
+        match (self.all().find(|&proc| self.get(proc).pid == pid), self.shells.get(&pid)) {
+            (Some(proc), _) => Leader::Proc(proc),
+            (None, Some(device)) => Leader::Shell(self.objects.number(Key::Tty(*device))),
+            (None, None) => Leader::Nobody,
+        }
+    }
+
+    fn row<'a>(&'a self, proc: Proc, process: &'a Process) -> Option<Row<'a>> {
+        let at = match process.state {
+            State::Gone => return None,
+            State::Zombie(_) => At::Zombie,
+            State::New => At::New,
+            State::Waiting => At::Waits(waits(&process.wait)),
+        };
+        let with = |what: Disposition| {
+            let all = process.dispositions.iter().filter(move |(_, disposition)| **disposition == what);
+            all.map(|(sig, _)| *sig).collect::<Vec<Sig>>()
+        };
+        let session = self.sessions.get(&process.sid).filter(|session| !session.hung_up);
+        Some(Row {
+            proc,
+            argv: &process.argv,
+            parent: process.parent,
+            root: !process.role.contains('.'),
+            group: self.leader(process.pgid),
+            session: self.leader(process.sid),
+            shell: process.shell.is_some(),
+            controlling: session.map(|session| self.objects.number(Key::Tty(session.device))),
+            fds: process.fds.iter().map(|&(fd, key)| (fd, self.thing(key))).collect(),
+            at,
+            stopped: process.stopped,
+            retries: process.retries,
+            ignores: with(Disposition::Ignore),
+            catches: with(Disposition::Catch),
+            pending: process.pending.clone(),
+            used: process.used,
+        })
+    }
+
+    fn thing(&self, key: Key) -> Thing {
+        let number = self.objects.number(key);
+        match key {
+            Key::Other => Thing::Null,
+            Key::PipeRead(_) => Thing::PipeRead(number),
+            Key::PipeWrite(_) => Thing::PipeWrite(number),
+            Key::Tty(_) => Thing::Tty(number),
+            Key::Listener(_) => Thing::Listener(number),
+            Key::Client(..) => Thing::Socket(number, 0),
+            Key::Server(..) => Thing::Socket(number, 1),
+        }
+    }
+}
+
+fn waits(wait: &Waiting) -> Waits {
+    let numbers = |fds: &[(u32, Key)]| fds.iter().map(|(fd, _)| *fd).collect();
+    Waits { read: numbers(&wait.read), write: numbers(&wait.write), until: wait.until, child: wait.child }
+}

@@ -1,0 +1,221 @@
+//! The tables' snapshot: the tree below the agents, and what lies around it.
+//!
+//! Invariant: as with the reader of `/proc`, around the tree is what shares a pipe, a socket or a terminal with it, or is
+//! above it, and nothing else.
+
+use super::call::call;
+use super::names::{
+    FIRST_PARTY, INIT, LISTENERS, LISTENS_AT, PTY_MAJOR, address, at_ns, descriptor, inode, name, party, pid_of,
+    proc_of, set, shares, socket_inode,
+};
+use super::{At, Leader, Outsider, Row, Tables, Thing};
+use rehang_evidence::Snapshot;
+use rehang_evidence::data::{
+    Call, Does, Family, Pid, Process, Reader, Signals, Socket, SocketState, State, Thread, TimeLimit, Watch,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most arguments of a process, and the most characters of each, as the reader of `/proc` keeps them.
+const MAX_ARGS: usize = 64;
+const MAX_ARG: usize = 1_024;
+
+impl Tables<'_> {
+    /// The snapshot. The roots are the agents that live; where none does, whoever started them.
+    pub fn snapshot(&self) -> Snapshot {
+        let mut snapshot = Snapshot {
+            at_ns: at_ns(self.now),
+            reader: Reader { pid: INIT, arch: "x86_64".to_owned(), ticks_per_s: 100, ..Reader::default() },
+            ..Snapshot::default()
+        };
+        let mut all: BTreeMap<Pid, Process> = BTreeMap::new();
+        for (at, outsider) in self.outside.iter().enumerate() {
+            let process = outsider.process(party(at));
+            all.insert(process.pid, process);
+        }
+        for tty in self.rows.iter().filter(|row| row.shell).filter_map(|row| row.controlling) {
+            let shell = self.shell(tty);
+            all.insert(shell.pid, shell);
+        }
+        for row in &self.rows {
+            let process = self.process(row);
+            all.insert(process.pid, process);
+        }
+        snapshot.roots = self.roots();
+        self.split(all, &mut snapshot);
+        self.sockets(&mut snapshot);
+        snapshot
+    }
+
+    fn roots(&self) -> Vec<Pid> {
+        let lives = |row: &&Row<'_>| row.root && row.at != At::Zombie;
+        let agents: Vec<Pid> = self.rows.iter().filter(lives).map(|row| pid_of(row.proc)).collect();
+        if agents.is_empty() { vec![party(0)] } else { agents }
+    }
+
+    /// The roots and all below them are the tree; the rest is around it where it shares something with the tree, or is
+    /// above it.
+    fn split(&self, mut all: BTreeMap<Pid, Process>, snapshot: &mut Snapshot) {
+        let mut tree: BTreeSet<Pid> = snapshot.roots.iter().copied().collect();
+        loop {
+            let below = |process: &&Process| tree.contains(&process.ppid) && !tree.contains(&process.pid);
+            let more: Vec<Pid> = all.values().filter(below).map(|process| process.pid).collect();
+            if more.is_empty() {
+                break;
+            }
+            tree.extend(more);
+        }
+        let shared: BTreeSet<u64> = all
+            .values()
+            .filter(|process| tree.contains(&process.pid))
+            .flat_map(|p| &p.fds)
+            .filter_map(shares)
+            .collect();
+        let mut above: BTreeSet<Pid> = BTreeSet::new();
+        for root in &snapshot.roots {
+            let mut at = all.get(root).map_or(0, |process| process.ppid);
+            while at > 0 && above.insert(at) {
+                at = all.get(&at).map_or(0, |process| process.ppid);
+            }
+        }
+        all.retain(|pid, process| {
+            tree.contains(pid)
+                || above.contains(pid)
+                || process.fds.iter().filter_map(shares).any(|thing| shared.contains(&thing))
+        });
+        (snapshot.tree, snapshot.around) = all.into_iter().partition(|(pid, _)| tree.contains(pid));
+    }
+
+    fn process(&self, row: &Row<'_>) -> Process {
+        let pid = pid_of(row.proc);
+        let parent = match row.parent {
+            Some(parent) => pid_of(parent),
+            None if row.shell => row.controlling.map_or(INIT, |tty| Leader::Shell(tty).pid()),
+            None if row.root => party(0),
+            None => INIT,
+        };
+        let lives = |leader: Leader| match leader {
+            Leader::Proc(proc) => self.rows.iter().any(|other| other.proc == proc && other.at != At::Zombie),
+            Leader::Shell(_) => row.shell,
+            Leader::Nobody => false,
+        };
+        let zombie = row.at == At::Zombie;
+        let args: Vec<String> = row.argv.iter().take(MAX_ARGS).map(|arg| arg.chars().take(MAX_ARG).collect()).collect();
+        let mut process = Process {
+            pid,
+            ns_pid: pid,
+            ppid: parent,
+            pgrp: row.group.pid(),
+            session: row.session.pid(),
+            comm: name(&args),
+            args: if zombie { Vec::new() } else { args },
+            cwd: (!zombie).then(|| "/work".to_owned()),
+            tty: row.controlling.map_or(0, |tty| PTY_MAJOR << 8 | u32::try_from(tty).unwrap_or_default()),
+            tty_group: row.controlling.and_then(|tty| self.foregrounds.get(&tty)).map_or(-1, |leader| leader.pid()),
+            began_ns: at_ns(row.used.began),
+            io: Some(row.used.io),
+            signals: Signals {
+                pending: set(&row.pending),
+                blocked: 0,
+                ignored: set(&row.ignores),
+                caught: set(&row.catches),
+            },
+            fds: row.fds.iter().map(|&(fd, thing)| descriptor(fd, thing)).collect(),
+            fds_read: true,
+            parent_name: self.name_of(parent),
+            group_led: lives(row.group),
+            session_led: lives(row.session),
+            ..Process::default()
+        };
+        process.state = match row.at {
+            At::Zombie => State::Zombie,
+            _ if row.stopped.is_some() => State::Stopped,
+            At::New => State::Running,
+            At::Waits(_) => State::Sleeping,
+        };
+        self.enter_call(row, &mut process);
+        process
+    }
+
+    fn name_of(&self, pid: Pid) -> String {
+        let row = proc_of(pid).and_then(|proc| self.rows.iter().find(|row| row.proc == proc));
+        match (row, usize::try_from(pid - FIRST_PARTY).ok().and_then(|at| self.outside.get(at))) {
+            (Some(row), _) => name(row.argv),
+            (None, Some(outsider)) => outsider.name.clone(),
+            (None, None) if pid == INIT => "init".to_owned(),
+            (None, None) => "bash".to_owned(),
+        }
+    }
+
+    /// The shell in the foreground of a terminal, at its prompt.
+    fn shell(&self, tty: u64) -> Process {
+        let pid = Leader::Shell(tty).pid();
+        let reads = call("read", Does::Read { fd: 0 }, TimeLimit::Never);
+        Process {
+            ppid: party(0),
+            tty: PTY_MAJOR << 8 | u32::try_from(tty).unwrap_or_default(),
+            tty_group: self.foregrounds.get(&tty).map_or(-1, |leader| leader.pid()),
+            fds: vec![descriptor(0, Thing::Tty(tty))],
+            ..outsider(pid, "bash", Some(reads))
+        }
+    }
+
+    fn sockets(&self, snapshot: &mut Snapshot) {
+        let held: BTreeSet<u64> = snapshot.processes().flat_map(|process| &process.fds).filter_map(inode).collect();
+        for (&number, link) in &self.links {
+            for side in 0..2 {
+                if held.contains(&socket_inode(number, side)) {
+                    let socket = link.socket(number, side, self.now);
+                    snapshot.sockets.insert(socket.inode, socket);
+                }
+            }
+        }
+        for (&number, &waiting) in &self.queues {
+            let inode = LISTENERS + number;
+            if held.contains(&inode) {
+                let socket = Socket {
+                    inode,
+                    family: Family::Tcp,
+                    state: SocketState::Listening,
+                    local: address(LISTENS_AT + number),
+                    unread: waiting,
+                    ..Socket::default()
+                };
+                snapshot.sockets.insert(inode, socket);
+            }
+        }
+    }
+}
+
+impl Outsider {
+    fn process(&self, pid: Pid) -> Process {
+        let fds = || (3_u32..).zip(&self.holds);
+        let on: Vec<Watch> = fds()
+            .filter(|(_, (_, reads))| *reads)
+            .map(|(fd, _)| Watch { fd: fd.cast_signed(), input: true, output: false })
+            .collect();
+        // a client is an event loop with timers of its own; the wrapper reads as `communicate()` does
+        let limit = if pid == party(0) { TimeLimit::Never } else { TimeLimit::Unknown };
+        let waits = call("poll", Does::Poll { on }, limit);
+        let fds = fds().map(|(fd, &(thing, _))| descriptor(fd, thing)).collect();
+        Process { fds, ..outsider(pid, &self.name, Some(waits)) }
+    }
+}
+
+fn outsider(pid: Pid, name: &str, call: Option<Call>) -> Process {
+    let thread = Thread { tid: pid, comm: name.to_owned(), call, call_read: true, ..Thread::default() };
+    Process {
+        pid,
+        ns_pid: pid,
+        ppid: INIT,
+        pgrp: pid,
+        session: pid,
+        comm: name.to_owned(),
+        args: vec![name.to_owned()],
+        threads: vec![thread],
+        fds_read: true,
+        parent_name: "init".to_owned(),
+        group_led: true,
+        session_led: true,
+        ..Process::default()
+    }
+}

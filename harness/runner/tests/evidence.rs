@@ -1,0 +1,245 @@
+//! The evidence of the corpus: what the diagnosis says of every proved hang and of healthy runs, and that both kernels show
+//! the same.
+//!
+//! Invariant: what the diagnosis does not name is listed here, by what the judge calls it and what the diagnosis says
+//! instead, with the reason; an exception that is new, or that occurs no more, fails.
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use rehang_evidence::{Diagnosis, Sure, Verdict};
+use rehang_judge::verdict::Outcome;
+use rehang_os::Kernel;
+use rehang_os::lockstep::LockstepKernel;
+use rehang_os::sim::SimKernel;
+use rehang_runner::select::Selection;
+use rehang_runner::unit::{Unit, Wanted};
+use rehang_scenario::{Arm, Scenario, Span, Stage};
+use rehang_stage::{Job, Look, Looks, Played, Setting, judged};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+/// How often healthy runs are looked at, in virtual time.
+const EVERY: Span = Span::secs(10);
+
+/// What the judge calls a hang, and the signatures that name the same.
+const NAMES: [(&str, &[&str]); 14] = [
+    ("question", &["question-open"]),
+    ("permission", &["permission-open"]),
+    // a terminal is a standard input too
+    ("stdin", &["stdin-open", "editor-on-stderr", "tty-read"]),
+    ("tty", &["tty-read", "pager", "editor", "tty-unread"]),
+    ("pipe", &["stray-holds-pipe", "stray-writes-pipe", "stdout-undrained", "stderr-undrained", "mutual-pipe"]),
+    ("bash", &["tool-lost", "never-ends", "unreaped", "stray-holds-pipe"]),
+    ("tool", &["tool-lost"]),
+    ("child", &["never-ends", "stray-holds-pipe"]),
+    ("nothing", &["never-ends"]),
+    ("model", &["model-silent"]),
+    ("stopped", &["stopped", "sigttin", "sigttou"]),
+    // a plain program that has printed its result has no record that says so
+    ("exit", &["alive-after-result", "never-ends"]),
+    // the server is idle: it is the client that waits, for an answer or an event
+    ("post", &["peer-silent"]),
+    ("event", &["peer-silent"]),
+];
+
+/// What the diagnosis does not name: what the judge calls the hang, the signature, why.
+const MISSED: [(&str, &str, &str); 14] = [
+    ("bash", "no-connection", "the result of a command is lost inside the agent, and its transcript has no open call"),
+    ("child", "sleep", "a command that prints for ever is at work"),
+    ("timer", "sleep", "a program that prints for ever is at work"),
+    ("event", "peer-talks", "heartbeats come: which event is missing cannot be seen from outside"),
+    ("event", "peer-wait", "heartbeats come: which event is missing cannot be seen from outside"),
+    ("exit", "terminal-person", "opencode's records do not say that a session at a terminal is over"),
+    ("model", "no-connection", "the pause between two tries: opencode says so on its server alone"),
+    (
+        "model",
+        "peer-keepalive",
+        "called waiting on purpose: whether its lines hold content cannot be seen from outside",
+    ),
+    ("model", "peer-wait", "the agent has just asked again, as it does for ever"),
+    ("pipe", "never-ends", "the wrapper itself is looked at, and it does not read: who is to blame is outside"),
+    ("pipe", "unknown", "no rule knows a terminal whose reader waits for those that were left behind"),
+    (
+        "question",
+        "stray-holds-pipe",
+        "the agent that asks was left behind by a command that is over, and holds its pipe",
+    ),
+    ("worker", "never-ends", "the companion's worker is no process of the cell"),
+    ("worker", "serves", "the companion's worker is no process of the cell"),
+];
+
+/// How many of a hundred hangs are named at least.
+const NAMED_PERCENT: usize = 92;
+
+/// What may be certain in a healthy run, and why.
+const CERTAIN: [(&str, &str); 3] = [
+    ("question-open", "certain is what it waits for; that a person is about to answer cannot be seen"),
+    ("permission-open", "certain is what it waits for; that a person is about to answer cannot be seen"),
+    ("stray-holds-pipe", "certain is what it waits for; the agent's own limit on a command ends the wait"),
+];
+
+/// One cell in so many is played on both kernels.
+const SAMPLE: usize = 25;
+
+fn main() -> ExitCode {
+    if rehang_fakes::registry::dispatch() {
+        return ExitCode::SUCCESS;
+    }
+    let args = Arguments::from_args();
+    let trials = vec![
+        Trial::test("every_proved_hang_is_named", hangs),
+        Trial::test("a_healthy_run_is_never_certainly_hung", healthy),
+        Trial::test("both_kernels_show_the_same", same),
+    ];
+    libtest_mimic::run(&args, trials).exit_code()
+}
+
+/// A cell of the corpus.
+struct Cell<'a> {
+    unit: &'a Unit,
+    wanted: &'a Wanted,
+    scenario: &'a Scenario,
+}
+
+impl Cell<'_> {
+    fn play(&self, kernel: &mut dyn Kernel, stage: Stage, looks: Looks) -> Result<Played, Failed> {
+        let Unit { name, terminal, seed, .. } = self.unit;
+        let job = Job { looks, ..Job::new(self.scenario, &self.wanted.strategy, *terminal, *seed) };
+        let setting = Setting { name, stage, arm: self.wanted.arm, healthy: Span::ZERO };
+        judged(kernel, &job, &setting, None).map_err(|why| format!("{}: {why}", self.wanted.id).into())
+    }
+}
+
+fn corpus() -> Result<Vec<Unit>, Failed> {
+    let selected = Selection::default().select(&[Stage::Sim]).map_err(|e| e.to_string())?;
+    Ok(selected.units)
+}
+
+fn cells(units: &[Unit]) -> impl Iterator<Item = Cell<'_>> {
+    let on_sim = units.iter().filter(|unit| unit.stages.contains(&Stage::Sim));
+    on_sim.flat_map(|unit| {
+        unit.cells.iter().filter_map(move |wanted| {
+            let scenario = match wanted.arm {
+                Arm::Main => &unit.main,
+                Arm::Control => unit.control.as_ref()?,
+            };
+            Some(Cell { unit, wanted, scenario })
+        })
+    })
+}
+
+fn sim() -> SimKernel {
+    SimKernel::new(rehang_fakes::registry::program)
+}
+
+fn hangs() -> Result<(), Failed> {
+    let units = corpus()?;
+    let (mut all, mut named) = (0, 0);
+    let mut missed: BTreeMap<(String, String), (usize, String)> = BTreeMap::new();
+    for cell in cells(&units) {
+        let played = cell.play(&mut sim(), Stage::Sim, Looks::AtHang)?;
+        let Outcome::Hung { blocked_on, .. } = &played.verdict.outcome else { continue };
+        let Some(look) = played.looks.last() else {
+            return Err(format!("{}: hung, and nobody looked", cell.wanted.id).into());
+        };
+        all += 1;
+        let diagnosis = &look.diagnosis;
+        let names = NAMES.iter().find(|(word, _)| word == blocked_on).map_or(&[][..], |(_, names)| names);
+        if diagnosis.verdict == Verdict::Hung && names.contains(&diagnosis.signature.as_str()) {
+            named += 1;
+            continue;
+        }
+        let key = (blocked_on.clone(), diagnosis.signature.clone());
+        let text = format!("{}: {}", cell.wanted.id, diagnosis.sentence);
+        missed.entry(key).or_insert((0, text)).0 += 1;
+    }
+    let mut text = format!("{all} hangs, {named} named; not named, by the judge's word and the signature:\n");
+    for ((word, signature), (count, first)) in &missed {
+        let _ = writeln!(text, "{count:4} {word:12} {signature:20} {first}");
+    }
+    println!("{text}");
+    let is_known = |(word, signature): &(String, String)| MISSED.iter().any(|(w, s, _)| w == word && s == signature);
+    if let Some(new) = missed.keys().find(|key| !is_known(key)) {
+        return Err(format!("{new:?} is no known exception\n{text}").into());
+    }
+    let occurs = |(word, signature, _): &&(&str, &str, &str)| {
+        missed.contains_key(&((*word).to_owned(), (*signature).to_owned()))
+    };
+    if let Some(old) = MISSED.iter().find(|one| !occurs(one)) {
+        return Err(format!("{old:?} is an exception no more\n{text}").into());
+    }
+    if named * 100 < all * NAMED_PERCENT {
+        return Err(format!("fewer than {NAMED_PERCENT} % are named\n{text}").into());
+    }
+    Ok(())
+}
+
+fn healthy() -> Result<(), Failed> {
+    let units = corpus()?;
+    let (mut looks, mut likely) = (0, BTreeMap::new());
+    for cell in cells(&units).filter(|cell| cell.wanted.arm == Arm::Control) {
+        let played = cell.play(&mut sim(), Stage::Sim, Looks::Every(EVERY))?;
+        // some control arms hang too, by another cause
+        for look in played.looks.iter().filter(|look| !look.at_hang) {
+            looks += 1;
+            let Diagnosis { verdict, sure, signature, sentence, .. } = &look.diagnosis;
+            if *verdict != Verdict::Hung {
+                continue;
+            }
+            *likely.entry((*sure, signature.clone())).or_insert(0) += 1;
+            if *sure == Sure::Certain && !CERTAIN.iter().any(|(known, _)| known == signature) {
+                return Err(format!("{} at {} ms: {sentence}", cell.wanted.id, look.at.0).into());
+            }
+        }
+    }
+    println!("{looks} looks at healthy runs, called hung:");
+    for ((sure, signature), count) in &likely {
+        println!("{count:6} {sure:?} {signature}");
+    }
+    if looks < 10_000 {
+        return Err(format!("{looks} looks are too few to tell").into());
+    }
+    Ok(())
+}
+
+fn same() -> Result<(), Failed> {
+    let units = corpus()?;
+    let exe = std::env::current_exe().map_err(|e| e.to_string())?;
+    let mut kernel = LockstepKernel::new(&exe).map_err(|e| e.to_string())?;
+    let in_lockstep =
+        |cell: &Cell<'_>| cell.unit.main.stages.as_ref().is_none_or(|stages| stages.only.contains(&Stage::Lockstep));
+    let mut looks = 0;
+    for cell in cells(&units).filter(in_lockstep).step_by(SAMPLE) {
+        let sim = cell.play(&mut sim(), Stage::Sim, Looks::Every(EVERY))?;
+        let lockstep = cell.play(&mut kernel, Stage::Lockstep, Looks::Every(EVERY))?;
+        if sim.trace != lockstep.trace {
+            return Err(format!("{}: the traces differ", cell.wanted.id).into());
+        }
+        if sim.looks != lockstep.looks {
+            return Err(format!("{}: {}", cell.wanted.id, difference(&sim.looks, &lockstep.looks)).into());
+        }
+        looks += sim.looks.len();
+    }
+    println!("{looks} looks are the same on both kernels");
+    if looks < 5_000 {
+        return Err(format!("{looks} looks are too few to tell").into());
+    }
+    Ok(())
+}
+
+/// The first line in which two looks differ.
+fn difference(a: &[Look], b: &[Look]) -> String {
+    if a.len() != b.len() {
+        return format!("{} looks and {}", a.len(), b.len());
+    }
+    let text = |look: &Look| serde_json::to_string_pretty(&look.after).unwrap_or_default();
+    for (a, b) in a.iter().zip(b) {
+        let (at, a, b) = (a.at, text(a), text(b));
+        if let Some((at_line, (x, y))) = a.lines().zip(b.lines()).enumerate().find(|(_, (x, y))| x != y) {
+            let from = a.lines().take(at_line).collect::<Vec<_>>();
+            let from = from.iter().rev().take(6).rev().map(|l| l.trim()).collect::<Vec<_>>().join(" ");
+            return format!("at {}: …{from} {} / {}", at.0, x.trim(), y.trim());
+        }
+    }
+    "only before".to_owned()
+}
