@@ -13,7 +13,27 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The stacks that cost their user less than guard does today, the cheapest first. This list is to become empty.
-const BEAT_GUARD: [&str; 0] = [];
+const BEAT_GUARD: [&str; 19] = [
+    "wall",
+    "none",
+    "idle@off",
+    "not-offered(as=withheld)",
+    "auto-answer@r3(at=tool)",
+    "not-offered(as=refused)",
+    "idle@grace",
+    "cli-manager",
+    "recovery@430",
+    "heal@pr5",
+    "heal@pr3",
+    "monitor@pr5",
+    "ledger@v0",
+    "idle@f54b32f",
+    "external-result",
+    "auto-approve@v2",
+    "watcher@desc",
+    "watcher@pr3",
+    "watcher@pr5",
+];
 
 fn main() -> ExitCode {
     rehang::dispatch();

@@ -306,7 +306,7 @@ mod tests {
     }
 
     fn ruled() -> Policy {
-        Policy { rule: Some("first".into()), ..Policy::default() }
+        Policy { rule: Some("first".into()), constants: [("after_ms".to_owned(), 1)].into(), ..Policy::default() }
     }
 
     fn answered(label: &str) -> Policy {
@@ -375,9 +375,7 @@ mod tests {
         "#]],
         );
         let posted = up().ask("que_1", "ses_1").at(700_001).post("pending-ask", 1, "/question/que_1/reply").at(700_002);
-        let posted = posted
-            .report("pending-ask", Policy { constants: [("after_ms".to_owned(), 1)].into(), ..ruled() })
-            .end("que_1", AskEnd::Replied, Cause::Answer, "user", &["A"]);
+        let posted = posted.report("pending-ask", ruled()).end("que_1", AskEnd::Replied, Cause::Answer, "user", &["A"]);
         says(posted.report("pending-ask", answered("A")), expect![""]);
     }
 
