@@ -34,6 +34,7 @@ pub use matrix::{matrix, stacks};
 pub use spec::{Spec, SpecError};
 pub use stack::{Member, Stack, member, stack};
 
+use rehang_evidence::Diagnosis;
 use rehang_scenario::turns::Question;
 use rehang_scenario::{Canon, Policy, Span, Terminal, VTime};
 use serde_json::Value;
@@ -157,6 +158,8 @@ pub enum Seen {
     Pid(bool),
     /// Whether the companion's task worker is alive.
     Worker(bool),
+    /// What the agent's processes do, as `rehang why` would say it.
+    Looked(Box<Diagnosis>),
     /// Somebody runs a command of the companion: `heal`, `status`, `cancel`.
     Command(String),
     // --- inside ---
@@ -269,6 +272,8 @@ pub enum Act {
     },
     /// Counts the server's direct children: [`Seen::Children`] follows.
     CountChildren,
+    /// Looks at the agent's processes twice, a second apart: [`Seen::Looked`] follows, unless none of them is left.
+    Look,
     /// Looks for the server's pid: [`Seen::Pid`] follows.
     FindPid,
     /// Looks whether the task worker is alive: [`Seen::Worker`] follows.

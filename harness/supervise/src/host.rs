@@ -37,6 +37,8 @@ pub enum Deed {
     Signal(&'static str, bool),
     /// Give it the end of its stdin.
     CloseStdin,
+    /// Look at its processes.
+    Look,
 }
 
 impl SuperviseHost {
@@ -106,6 +108,7 @@ impl SuperviseHost {
                 match act {
                     Act::Kill { sig, group } => deeds.push(Deed::Signal(sig, group)),
                     Act::CloseStdin => deeds.push(Deed::CloseStdin),
+                    Act::Look => deeds.push(Deed::Look),
                     Act::Report(policy) => self.report = Some((by, policy)),
                     Act::Settle(settled) => {
                         self.settled.get_or_insert((by, settled));

@@ -12,7 +12,7 @@ mod start;
 use evidence::Evidence;
 pub use host::StackError;
 use host::{Deed, SuperviseHost};
-use look::{Before, Looks};
+use look::{Before, Glance, Looks};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal as Sig, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rehang_os::linux::machine;
@@ -118,6 +118,7 @@ pub fn supervise(order: Order) -> Result<Report, SuperviseError> {
     let raw = run.master.is_some().then(Raw::set).transpose()?;
     let deeds = host.begin(run.terminal, run.outputs[1].is_none());
     let mut supervisor = Supervisor {
+        glance: None,
         looks: order.patience.map(|patience| Looks::at(run.pid, patience)),
         argv: order.argv,
         host,
@@ -182,6 +183,8 @@ struct Supervisor {
     signals: Signals,
     evidence: Evidence,
     looks: Option<Looks>,
+    /// A look that a strategy has asked for.
+    glance: Option<Glance>,
     /// What the command did before the first signal.
     before: Option<Before>,
     began: Instant,
@@ -206,10 +209,18 @@ impl Supervisor {
             if self.exit.is_some() && self.run.outputs.iter().all(Option::is_none) && said {
                 return Ok(End::Itself);
             }
-            let rests = [self.host.rest(), self.looks.as_ref().filter(|_| self.exit.is_none()).map(Looks::rest)];
+            let rests = [
+                self.host.rest(),
+                self.looks.as_ref().filter(|_| self.exit.is_none()).map(Looks::rest),
+                self.glance.as_ref().map(Glance::rest),
+            ];
             self.pump(rests.into_iter().flatten().min())?;
             let deeds = self.host.tick();
             self.carry_out(&deeds);
+            if let Some(glance) = self.glance.take_if(|glance| glance.rest().is_zero()) {
+                let deeds = self.host.see(&Seen::Looked(Box::new(glance.end())));
+                self.carry_out(&deeds);
+            }
             if self.exit.is_none()
                 && let Some(found) = self.looks.as_mut().and_then(Looks::look)
             {
@@ -232,6 +243,9 @@ impl Supervisor {
                     self.look_before();
                     self.send(signal, group);
                 }
+                // strategies that ask at once share one look
+                Deed::Look if self.glance.is_some() => {}
+                Deed::Look => self.glance = Some(Glance::begin(self.run.pid)),
                 // stdin is the caller's, and nobody else can end it; that somebody waits for it is for a look to say
                 Deed::CloseStdin => {}
             }

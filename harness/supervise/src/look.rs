@@ -18,6 +18,9 @@ const STDIN_OPEN: &str = "stdin-open";
 /// How long processes that are about to be ended are looked at: what computes uses many ticks of 10 ms in it.
 const WINDOW: Duration = Duration::from_millis(500);
 
+/// How far apart the two snapshots of a [`Glance`] are, as on the stages.
+const APART: Duration = Duration::from_secs(1);
+
 /// The processes as they were, and what that means.
 pub type Seen = (Snapshot, Diagnosis);
 
@@ -102,6 +105,31 @@ impl Looks {
         let before = self.before.replace(snapshot.clone());
         let diagnosis = diagnose(before.as_ref().unwrap_or(&snapshot), &snapshot, &Limits::default());
         Some((snapshot, diagnosis))
+    }
+}
+
+/// A look that a strategy has asked for: two snapshots, [`APART`] apart, and what they mean.
+pub struct Glance {
+    pid: i32,
+    before: Option<Snapshot>,
+    due: Instant,
+}
+
+impl Glance {
+    /// Takes the first snapshot.
+    pub fn begin(pid: i32) -> Glance {
+        Glance { pid, before: take(&[pid], &Options::default()).ok(), due: Instant::now() + APART }
+    }
+
+    /// How long until the second one.
+    pub fn rest(&self) -> Duration {
+        self.due.saturating_duration_since(Instant::now())
+    }
+
+    /// Takes the second snapshot; what both mean. A process that is gone has ended.
+    pub fn end(self) -> Diagnosis {
+        let after = take(&[self.pid], &Options::default()).unwrap_or_default();
+        diagnose(self.before.as_ref().unwrap_or(&after), &after, &Limits::default())
     }
 }
 

@@ -66,6 +66,8 @@ pub struct Diagnosis {
     pub mechanism: Option<String>,
     /// The process that it is about.
     pub pid: Pid,
+    /// Whether that is one of the processes that were asked about, and not one below them.
+    pub is_root: bool,
     /// One sentence.
     pub sentence: String,
     /// What would end it.
@@ -100,6 +102,7 @@ pub fn diagnose(before: &Snapshot, after: &Snapshot, limits: &Limits) -> Diagnos
         signature: best.signature.to_owned(),
         mechanism: best.mechanism.map(str::to_owned),
         pid: best.pid,
+        is_root: after.roots.contains(&best.pid),
         evidence: evidence::tree(&view, best.pid),
         sentence: best.sentence,
         ends: best.ends,

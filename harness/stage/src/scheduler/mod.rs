@@ -438,12 +438,14 @@ impl<'w, 'j> Scheduler<'w, 'j> {
 
     /// The cycle, if the whole state at this place is the one that this proof keeps.
     fn repeats(&mut self, proof: &mut Proof, ordinal: u64) -> Result<Option<Cycle>, InternalError> {
+        self.hub.kernel.set_now(self.hub.now);
         let (own, now) = (self.own_state(), self.hub.now);
         let place = Place { now, ordinal, events: self.hub.events.len() };
         proof.repeats(own, || world_state(self.hub.kernel, now), place)
     }
 
     fn whole_state(&mut self) -> Result<State, InternalError> {
+        self.hub.kernel.set_now(self.hub.now);
         Ok(State { own: self.own_state(), kernel: world_state(self.hub.kernel, self.hub.now)? })
     }
 

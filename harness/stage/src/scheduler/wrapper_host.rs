@@ -3,6 +3,7 @@
 //! Invariant: a strategy sees only what a wrapper in its place would see, and a tick only at its own deadline.
 
 use super::Job;
+use super::evidence::Glance;
 use super::hub::{Actor, Hub};
 use super::inbox::Input;
 use rehang_actors::PROMPT;
@@ -35,6 +36,7 @@ pub struct WrapperHost {
     typist: Option<String>,
     /// What became of the companion's worker, of those that look at it: a job whose worker is gone waits for it.
     worker_gone: Option<bool>,
+    glance: Glance,
 }
 
 impl WrapperHost {
@@ -52,6 +54,7 @@ impl WrapperHost {
             terminal: job.terminal,
             typist: None,
             worker_gone: None,
+            glance: Glance::default(),
         }
     }
 
@@ -99,6 +102,7 @@ impl WrapperHost {
                 );
                 return Ok(Some(Seen::Children(count)));
             }
+            Act::Look => self.glance.begin(hub),
             Act::FindPid => {
                 let found = hub.pgrep() != Some(PgrepFault::NoPid) && hub.agent_alive();
                 hub.record(name, What::Looked { at: "pid".to_owned(), saw: Value::Bool(found) });
@@ -204,7 +208,7 @@ impl Actor for WrapperHost {
         if self.over && !self.lingers {
             return None;
         }
-        [self.host.deadline(), self.reopen].into_iter().flatten().min()
+        [self.host.deadline(), self.reopen, self.glance.deadline()].into_iter().flatten().min()
     }
 
     fn act(&mut self, hub: &mut Hub<'_>, name: &str, inbox: VecDeque<Input>) -> Result<(), InternalError> {
@@ -212,6 +216,9 @@ impl Actor for WrapperHost {
         if self.reopen.is_some_and(|t| t <= hub.now) {
             self.reopen = None;
             self.listen(hub, name)?;
+        }
+        if let Some(diagnosis) = self.glance.end(hub) {
+            self.see(hub, name, Seen::Looked(Box::new(diagnosis)))?;
         }
         for input in inbox {
             if let Some(seen) = self.translate(hub, name, input)? {
@@ -236,7 +243,9 @@ impl Actor for WrapperHost {
             terminal: _, // not compared: it never changes
             typist: _,   // not compared: set and taken back within one turn
             worker_gone,
+            glance,
         } = self;
+        glance.canon(hub, canon);
         canon.flag(*over).deadline(*reopen).num(worker_gone.map_or(0, |gone| 1 + u64::from(gone)));
         // in the order of the strategy's own numbers, in which it says what each is for
         let mut own: Vec<(u32, u32)> = requests.iter().map(|(ours, theirs)| (*theirs, *ours)).collect();

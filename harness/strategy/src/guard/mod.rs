@@ -11,6 +11,7 @@
 mod asks;
 mod process;
 mod server;
+pub mod standing;
 
 use crate::entry::{Named, Value};
 use crate::{Entry, Param, Seat, Wire};

@@ -6,6 +6,7 @@
 
 mod said;
 
+use super::standing::{Limit, Standing};
 use super::{QUIET, report};
 use crate::canon::option;
 use crate::lines::{Lines, text};
@@ -48,6 +49,7 @@ pub(super) struct Process {
     result: Option<(bool, String)>,
     exit: Option<i32>,
     ending: Option<Ending>,
+    standing: Standing,
 }
 
 /// A process is being ended.
@@ -56,7 +58,44 @@ struct Ending {
     /// How many steps were taken: stdin closed, TERM, KILL.
     steps: u8,
     next: VTime,
-    cause: &'static str,
+    why: Why,
+}
+
+/// Why a process is ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Why {
+    /// Its result is whole, and it lives on.
+    Lingers,
+    /// Nothing new was said for [`QUIET`].
+    Idle,
+    /// What looks at it have found.
+    Found(&'static Limit),
+}
+
+impl Why {
+    fn cause(self) -> &'static str {
+        match self {
+            Why::Lingers => "lingers",
+            Why::Idle => "idle",
+            Why::Found(limit) => limit.signature,
+        }
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            Why::Lingers => "the result is whole, and the process did not exit",
+            Why::Idle => "nothing new was said for hours",
+            Why::Found(limit) => limit.why,
+        }
+    }
+
+    fn limit(self) -> Span {
+        match self {
+            Why::Lingers => LINGER,
+            Why::Idle => QUIET,
+            Why::Found(limit) => limit.after,
+        }
+    }
 }
 
 impl Default for Process {
@@ -77,6 +116,7 @@ impl Default for Process {
             result: None,
             exit: None,
             ending: None,
+            standing: Standing::default(),
         }
     }
 }
@@ -84,6 +124,7 @@ impl Default for Process {
 impl Process {
     fn output(&mut self, now: VTime, stream: Stream, bytes: &[u8]) {
         (self.said, self.read) = (true, now);
+        self.standing.moved(now);
         if stream == Stream::Stdout {
             let room = TEXT_MAX - self.text.len().min(TEXT_MAX);
             self.text.extend_from_slice(&bytes[..bytes.len().min(room)]);
@@ -126,7 +167,7 @@ impl Process {
     }
 
     /// What the state as it is leads to, and when.
-    fn plan(&self) -> Option<(VTime, Plan)> {
+    fn plan(&self, now: VTime) -> Option<(VTime, Plan)> {
         if !self.running {
             return None;
         }
@@ -139,19 +180,22 @@ impl Process {
                 _ => (self.moved.max(self.read) + STEP, Plan::TakeAsOver),
             });
         }
-        let stdin_waits = self.terminal == Some(Terminal::Pipe) && !self.said && !self.written && !self.closed_stdin;
-        let first = match () {
-            () if self.result.is_some() => (self.moved + LINGER, Plan::End("lingers")),
-            () if stdin_waits => (self.moved + MUTE, Plan::CloseStdin),
-            () => (self.moved + QUIET, Plan::End("idle")),
-        };
-        Some(first)
+        let unwritten = self.terminal == Some(Terminal::Pipe) && !self.written && !self.closed_stdin;
+        let found = self.standing.due(now);
+        Some(match found {
+            Some(limit) if unwritten && limit.signature == "stdin-open" && limit.root => (now, Plan::CloseStdin),
+            Some(limit) => (now, Plan::End(Why::Found(limit))),
+            None if self.result.is_some() => (self.moved + LINGER, Plan::End(Why::Lingers)),
+            None if unwritten && !self.said => (self.moved + MUTE, Plan::CloseStdin),
+            None => (self.moved + QUIET, Plan::End(Why::Idle)),
+        })
     }
 
     fn carry_out(&mut self, now: VTime, plan: Plan, acts: &mut Vec<Act>) {
         match plan {
             Plan::CloseStdin => {
                 self.closed_stdin = true;
+                self.standing.moved(now);
                 let text = "the agent says nothing, and its stdin is open though nobody writes to it";
                 acts.push(Act::Report(Policy {
                     cause: None,
@@ -159,10 +203,10 @@ impl Process {
                 }));
                 acts.push(Act::CloseStdin);
             }
-            Plan::End(cause) => {
-                let limit = if cause == "idle" { QUIET } else { LINGER };
-                acts.push(Act::Report(report(cause, "end", why(cause), ("limit_ms", limit))));
-                self.ending = Some(Ending { steps: 0, next: now, cause });
+            Plan::End(why) => {
+                acts.push(Act::Report(report(why.cause(), "end", why.text(), ("limit_ms", why.limit()))));
+                self.ending = Some(Ending { steps: 0, next: now, why });
+                self.standing.over();
                 self.go_on(now, acts);
             }
             Plan::GoOn => self.go_on(now, acts),
@@ -188,7 +232,8 @@ impl Process {
         // Only a pipe can be closed: the end of another stdin is there already, and a terminal's is a hang-up.
         let holds_stdin = self.terminal == Some(Terminal::Pipe) && !self.closed_stdin;
         let Some(ending) = &mut self.ending else { return };
-        if ending.steps == 0 && (ending.cause == "idle" || !holds_stdin) {
+        // what has said its result may end by the end of its stdin
+        if ending.steps == 0 && (self.result.is_none() || !holds_stdin) {
             ending.steps = 1;
         }
         match ending.steps {
@@ -203,9 +248,9 @@ impl Process {
 
     fn settle(&mut self, acts: &mut Vec<Act>) {
         self.running = false;
-        let stopped = self.ending.as_ref().filter(|ending| ending.cause == "idle");
+        let stopped = self.ending.as_ref().map(|ending| ending.why).filter(|_| self.result.is_none());
         let settled = match (stopped, self.result.take(), self.exit) {
-            (Some(ending), ..) => Settled::Stopped(ending.cause.to_owned(), why(ending.cause).to_owned()),
+            (Some(why), ..) => Settled::Stopped(why.cause().to_owned(), why.text().to_owned()),
             (None, Some((true, text)), _) => Settled::Completed(text),
             (None, Some((false, text)), _) => Settled::Failed(text),
             (None, None, Some(0)) => Settled::Completed(String::from_utf8_lossy(&self.text).into_owned()),
@@ -217,6 +262,7 @@ impl Process {
     fn exited(&mut self, now: VTime, code: i32, acts: &mut Vec<Act>) {
         self.exit = Some(code);
         self.moved = now;
+        self.standing.over();
         match &self.ending {
             Some(ending) if ending.steps > 1 => self.settle(acts),
             _ => {
@@ -231,43 +277,49 @@ impl Process {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Plan {
     CloseStdin,
-    End(&'static str),
+    End(Why),
     GoOn,
     TakeAsOver,
     LeaveUnread,
-}
-
-fn why(cause: &str) -> &'static str {
-    match cause {
-        "lingers" => "the result is whole, and the process did not exit",
-        _ => "nothing new was said for hours",
-    }
 }
 
 impl Strategy for Process {
     fn on(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
         match seen {
             Seen::Terminal(terminal) => self.terminal = Some(*terminal),
-            Seen::Started { .. } => (self.running, self.moved, self.read) = (true, now, now),
+            Seen::Started { .. } => {
+                (self.running, self.moved, self.read) = (true, now, now);
+                self.standing.moved(now);
+            }
             Seen::Output(stream, bytes) => self.output(now, *stream, bytes),
             Seen::OutputEnd(stream) => {
                 self.open[usize::from(*stream == Stream::Stderr)] = false;
                 // Both ends and the exit: the wrapper that nobody changes says how it went.
                 self.running &= self.open != [false, false] || self.exit.is_none();
             }
-            Seen::Wrote(_) => (self.written, self.moved) = (true, now),
+            Seen::Wrote(_) => {
+                (self.written, self.moved) = (true, now);
+                self.standing.moved(now);
+            }
+            Seen::Looked(_) => {
+                if self.running && self.ending.is_none() && self.exit.is_none() {
+                    self.standing.see(now, seen);
+                }
+            }
             Seen::Exited(code) if self.running => self.exited(now, *code, acts),
             Seen::Tick => {
-                if let Some((_, plan)) = self.plan().filter(|(at, _)| now >= *at) {
+                if let Some((_, plan)) = self.plan(now).filter(|(at, _)| now >= *at) {
                     self.carry_out(now, plan, acts);
                 }
+                self.standing.tick(now, acts);
             }
             _ => {}
         }
     }
 
     fn deadline(&self) -> Option<VTime> {
-        self.plan().map(|(at, _)| at)
+        let planned = self.plan(VTime::ZERO).map(|(at, _)| at);
+        [planned, self.standing.deadline()].into_iter().flatten().min()
     }
 
     /// An agent that says something new for ever is not ended.
@@ -292,7 +344,9 @@ impl Strategy for Process {
             result,
             exit,
             ending,
+            standing,
         } = self;
+        standing.canon(canon);
         canon.flag(*running).flag(*said).flag(*written).flag(*closed_stdin);
         if *running {
             // Where it does not run, nobody reads these, and a start sets both.
@@ -313,8 +367,8 @@ impl Strategy for Process {
         option(canon, *exit, |canon, code| {
             canon.num(code.cast_unsigned().into());
         });
-        option(canon, ending.as_ref(), |canon, Ending { steps, next, cause }| {
-            canon.num((*steps).into()).deadline(Some(*next)).text(cause);
+        option(canon, ending.as_ref(), |canon, Ending { steps, next, why }| {
+            canon.num((*steps).into()).deadline(Some(*next)).text(why.cause());
         });
     }
 }

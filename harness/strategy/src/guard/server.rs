@@ -4,6 +4,7 @@
 //! rounds; a step that called tools is not a finished turn; an open ask is a person's to end, not ours; whatever
 //! changes in the last message, streamed metadata too, is progress.
 
+use super::standing::{self, Limit};
 use super::{QUIET, report};
 use crate::canon::option;
 use crate::lines::text;
@@ -28,6 +29,7 @@ pub(super) struct Server {
     next_id: u32,
     flying: Vec<(u32, Look)>,
     counting: bool,
+    looking: bool,
     /// What this round has found so far.
     found: Found,
     /// What the last whole round found, and since when that stands.
@@ -52,6 +54,8 @@ struct Found {
     message: Option<Value>,
     asks: usize,
     children: Option<u32>,
+    /// What a look at its processes found.
+    stands: Option<&'static Limit>,
 }
 
 /// What a state means, how long it may stand, and how the run is then held to have ended.
@@ -70,8 +74,9 @@ impl Server {
         self.send(Look::Message, "GET", message, acts);
         self.send(Look::Questions, "GET", "/question".to_owned(), acts);
         self.send(Look::Permissions, "GET", "/permission".to_owned(), acts);
-        self.counting = true;
+        (self.counting, self.looking) = (true, true);
         acts.push(Act::CountChildren);
+        acts.push(Act::Look);
     }
 
     fn send(&mut self, look: Look, method: &'static str, path: String, acts: &mut Vec<Act>) {
@@ -101,7 +106,7 @@ impl Server {
 
     /// Looks at a whole round.
     fn judge(&mut self, now: VTime, acts: &mut Vec<Act>) {
-        if self.over || self.counting || !self.flying.is_empty() {
+        if self.over || self.counting || self.looking || !self.flying.is_empty() {
             return;
         }
         if self.found != self.last {
@@ -153,7 +158,10 @@ fn meaning(found: &Found) -> Option<Meaning> {
         (true, None) if bash_runs(message) && found.children == Some(0) => {
             stopped("bash-stuck", STUCK, "a bash tool is running, and the server has no child")
         }
-        (true, None) => stopped("idle", QUIET, "nothing has changed for hours"),
+        (true, None) => match found.stands {
+            Some(limit) => stopped(limit.signature, limit.after, limit.why),
+            None => stopped("idle", QUIET, "nothing has changed for hours"),
+        },
     }
 }
 
@@ -185,6 +193,11 @@ impl Strategy for Server {
             Seen::Tick if self.deadline().is_some_and(|at| now >= at) => self.round(now, acts),
             Seen::Response { id, status, body } => self.landed(now, *id, Some((*status, body)), acts),
             Seen::Failed { id, .. } => self.landed(now, *id, None, acts),
+            Seen::Looked(diagnosis) if self.looking => {
+                self.looking = false;
+                self.found.stands = standing::limit_of(diagnosis);
+                self.judge(now, acts);
+            }
             Seen::Children(children) if self.counting => {
                 self.counting = false;
                 self.found.children = *children;
@@ -195,7 +208,7 @@ impl Strategy for Server {
     }
 
     fn deadline(&self) -> Option<VTime> {
-        self.next_round.filter(|_| !self.over && !self.counting && self.flying.is_empty())
+        self.next_round.filter(|_| !self.over && !self.counting && !self.looking && self.flying.is_empty())
     }
 
     fn bound(&self, _: &Facts) -> Option<Span> {
@@ -209,12 +222,13 @@ impl Strategy for Server {
             next_id: _, // not compared: it only names the next request
             flying,
             counting,
+            looking,
             found,
             last,
             since,
             over,
         } = self;
-        canon.text(session).deadline(*next_round).flag(*over).flag(*counting);
+        canon.text(session).deadline(*next_round).flag(*over).flag(*counting).flag(*looking);
         if next_round.is_some() {
             // A start sets both.
             canon.age(*since, QUIET);
@@ -230,7 +244,7 @@ impl Strategy for Server {
 
 impl Found {
     fn canon(&self, canon: &mut Canon) {
-        let Self { reached, busy, message, asks, children } = self;
+        let Self { reached, busy, message, asks, children, stands } = self;
         canon.flag(*reached).num(*asks as u64);
         option(canon, *busy, |canon, busy| {
             canon.flag(busy);
@@ -240,6 +254,9 @@ impl Found {
         });
         option(canon, *children, |canon, children| {
             canon.num(children.into());
+        });
+        option(canon, *stands, |canon, limit| {
+            canon.text(limit.signature).flag(limit.root);
         });
     }
 }

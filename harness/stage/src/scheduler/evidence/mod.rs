@@ -7,7 +7,10 @@
 //! Invariant: taking evidence changes no trace: nothing is sent, nobody runs, and time that is played beyond a proof is
 //! taken back.
 
+mod glance;
 pub(super) mod records;
+
+pub(super) use glance::Glance;
 
 use super::hub::{CLIENT_SEAT, Hub};
 use super::{Scheduler, Turn};
@@ -31,6 +34,10 @@ const MODEL_FD: i32 = 1_001;
 const MODEL_INODE: u64 = 40_000_000;
 /// Who drives a server.
 const CLIENT: &str = "client";
+/// How often a model that thinks gives a sign of life, in milliseconds, and how long such an event is, in bytes
+/// (Anthropic's `ping` events; a stream that stalls is always played by the model's server, which is a process).
+const PING_MS: u64 = 15_000;
+const PING_BYTES: u64 = 33;
 
 /// When evidence is taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -74,6 +81,12 @@ impl Look {
 }
 
 impl Hub<'_> {
+    /// What the processes look like now, the kernel told the time.
+    pub(super) fn evidence_now(&mut self) -> Snapshot {
+        self.kernel.set_now(self.now);
+        self.evidence()
+    }
+
     /// What the processes look like now.
     pub(super) fn evidence(&self) -> Snapshot {
         let reads =
@@ -148,11 +161,13 @@ fn talk_to_model(snapshot: &mut Snapshot, pid: Pid, records: &Records, now: VTim
             on.push(Watch { fd: MODEL_FD, input: true, output: false });
         }
     }
+    let quiet_ms = now.since(talk.heard.unwrap_or(talk.asked)).as_ms();
+    let pings = quiet_ms / PING_MS;
     let traffic = Traffic {
-        since_received_ms: now.since(talk.heard.unwrap_or(talk.asked)).as_ms(),
+        since_received_ms: quiet_ms % PING_MS,
         since_sent_ms: now.since(talk.asked).as_ms(),
-        received_bytes: talk.bytes,
-        received_pieces: talk.pieces,
+        received_bytes: talk.bytes + pings * PING_BYTES,
+        received_pieces: talk.pieces.saturating_add(u32::try_from(pings).unwrap_or(u32::MAX)),
         sent_bytes: talk.requests * 4_096,
         retransmits: 0,
     };

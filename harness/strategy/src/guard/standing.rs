@@ -1,0 +1,144 @@
+//! What looks at the agent's processes find, for how long that stands, and for how long it may.
+//!
+//! Invariants: one look proves nothing: a finding must be the same, of the same process, at every look for as long as its
+//! limit; a finding that has no limit here never ends a run. Each limit is above the longest healthy run that is on record
+//! beside it.
+
+use crate::{Act, Seen};
+use rehang_evidence::diagnosis::Verdict;
+use rehang_evidence::{Diagnosis, Pid};
+use rehang_scenario::{Canon, Span, VTime};
+
+/// How long nothing must have moved before the first look.
+const FIRST: Span = Span::secs(20);
+/// From one look to the next, by how long the finding has stood: a look costs some milliseconds.
+const EVERY: [(Span, Span); 3] =
+    [(Span::mins(2), Span::secs(10)), (Span::mins(20), Span::secs(30)), (Span::hours(1_000), Span::mins(2))];
+
+/// How long a finding may stand, and what is said of it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// The signature of the finding, as `rehang why` names it: the cause of the end.
+    pub signature: &'static str,
+    /// Whether it is of the agent itself; else of a process below it.
+    pub root: bool,
+    /// How long it may stand.
+    pub after: Span,
+    /// What is said of it.
+    pub why: &'static str,
+}
+
+const fn of_agent(signature: &'static str, after: Span, why: &'static str) -> Limit {
+    Limit { signature, root: true, after, why }
+}
+
+const fn below(signature: &'static str, after: Span, why: &'static str) -> Limit {
+    Limit { signature, root: false, after, why }
+}
+
+/// Nothing that is alive can end it, so that only a reading that was wrong once is waited out.
+const CLOSED: Span = Span::mins(1);
+/// The first word of a healthy answer came after 25 minutes in a provider's queue (batonogov/pine#1338). Most clients give
+/// up sooner: the SDKs of Anthropic and OpenAI after 10 minutes, undici after 5.
+const SILENT: Span = Span::mins(30);
+/// Whoever has stopped a process on purpose is taken to be gone.
+const STOPPED: Span = Span::mins(15);
+/// A process that outlives its command and holds its pipe ends after up to 5 minutes in healthy runs (a `sleep 300`).
+const HELD: Span = Span::mins(10);
+/// A child without an end of its own is ended by its tool's limit: an hour is the longest on record (Claude Code's
+/// BASH_MAX_TIMEOUT_MS as it is set in reports). A person who is to type at a terminal comes back within 50 minutes.
+const OF_A_TOOL: Span = Span::mins(65);
+
+/// The findings that end a run.
+pub const LIMITS: [Limit; 26] = [
+    of_agent("stdin-open", CLOSED, "the agent waits for its stdin, and nobody writes to it or closes it"),
+    of_agent("stdout-undrained", CLOSED, "the agent's stdout is full, and nobody reads it"),
+    of_agent("stderr-undrained", CLOSED, "the agent's stderr is full, and nobody reads it"),
+    of_agent("mutual-pipe", CLOSED, "two processes wait for each other's pipe"),
+    of_agent("mutual-wait", CLOSED, "two processes wait for each other"),
+    of_agent("own-pipe", CLOSED, "the agent waits for a pipe that only it can write to"),
+    of_agent("thread-deadlock", CLOSED, "the agent's threads wait for each other"),
+    of_agent("unreaped", CLOSED, "the agent waits for a child that is over"),
+    of_agent("alive-after-result", CLOSED, "the agent has finished its turn, and does not exit"),
+    of_agent("sigttin", CLOSED, "the agent was stopped: it read its terminal from the background"),
+    of_agent("sigttou", CLOSED, "the agent was stopped: it set its terminal's mode from the background"),
+    of_agent("never-ends", Span::mins(5), "the agent waits for nothing, and no timer of its own is left"),
+    of_agent("tool-lost", HELD, "the agent waits for a tool of which nothing runs"),
+    of_agent("stray-holds-pipe", HELD, "a tool is over, and a process that outlived it holds its pipe"),
+    of_agent("stray-writes-pipe", HELD, "a tool is over, and a process that outlived it goes on writing to its pipe"),
+    of_agent("model-silent", SILENT, "the model has sent nothing for half an hour"),
+    of_agent("peer-silent", SILENT, "the agent's peer has sent nothing for half an hour"),
+    of_agent("stopped", STOPPED, "the agent is stopped, and nobody continues it"),
+    below("mutual-pipe", CLOSED, "two processes below the agent wait for each other's pipe"),
+    below("mutual-wait", CLOSED, "two processes below the agent wait for each other"),
+    below("stray-holds-pipe", HELD, "a tool is over, and a process that outlived it holds its pipe"),
+    below("stray-writes-pipe", HELD, "a tool is over, and a process that outlived it goes on writing to its pipe"),
+    below("never-ends", OF_A_TOOL, "a tool's command never ends by itself"),
+    below("stdin-open", OF_A_TOOL, "a tool's command waits for a stdin that nobody writes to"),
+    below("tty-read", OF_A_TOOL, "a tool's command waits for a key at the terminal, and nobody has come for an hour"),
+    below("fifo-open", OF_A_TOOL, "a tool's command waits for the other end of a named pipe"),
+];
+
+/// What stands, and since when.
+#[derive(Debug, Default)]
+pub(super) struct Standing {
+    /// When the next look is due; none while one is under way, or where nobody looks.
+    next: Option<VTime>,
+    found: Option<(&'static Limit, Pid)>,
+    since: VTime,
+}
+
+impl Standing {
+    /// Something moved: what was found is of the past.
+    pub(super) fn moved(&mut self, now: VTime) {
+        *self = Standing { next: Some(now + FIRST), found: None, since: now };
+    }
+
+    /// No more looks.
+    pub(super) fn over(&mut self) {
+        *self = Standing::default();
+    }
+
+    /// When a look is due.
+    pub(super) fn deadline(&self) -> Option<VTime> {
+        self.next
+    }
+
+    /// Looks if it is time to.
+    pub(super) fn tick(&mut self, now: VTime, acts: &mut Vec<Act>) {
+        if self.next.is_some_and(|at| now >= at) {
+            self.next = None;
+            acts.push(Act::Look);
+        }
+    }
+
+    /// Takes in what a look found.
+    pub(super) fn see(&mut self, now: VTime, seen: &Seen) {
+        let Seen::Looked(diagnosis) = seen else { return };
+        let found = limit_of(diagnosis).map(|limit| (limit, diagnosis.pid));
+        if found != self.found {
+            (self.found, self.since) = (found, now);
+        }
+        let stood = now.since(self.since);
+        self.next = EVERY.iter().find(|(until, _)| stood < *until).map(|(_, every)| now + *every);
+    }
+
+    /// What has stood for its limit, and since when it has.
+    pub(super) fn due(&self, now: VTime) -> Option<&'static Limit> {
+        self.found.map(|(limit, _)| limit).filter(|limit| now.since(self.since) >= limit.after)
+    }
+
+    pub(super) fn canon(&self, canon: &mut Canon) {
+        let Self { next, found, since } = self;
+        canon.deadline(*next).age(*since, OF_A_TOOL);
+        if let Some((limit, pid)) = found {
+            canon.text(limit.signature).flag(limit.root).num(u64::from(pid.unsigned_abs()));
+        }
+    }
+}
+
+/// How long what was found may stand; none for what ends no run.
+pub(super) fn limit_of(diagnosis: &Diagnosis) -> Option<&'static Limit> {
+    let fits = |limit: &&Limit| limit.signature == diagnosis.signature && limit.root == diagnosis.is_root;
+    LIMITS.iter().find(fits).filter(|_| diagnosis.verdict == Verdict::Hung)
+}
