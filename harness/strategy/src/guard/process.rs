@@ -167,7 +167,7 @@ impl Process {
     }
 
     /// What the state as it is leads to, and when.
-    fn plan(&self, now: VTime) -> Option<(VTime, Plan)> {
+    fn plan(&self, now: VTime, found: Option<&'static Limit>) -> Option<(VTime, Plan)> {
         if !self.running {
             return None;
         }
@@ -181,7 +181,6 @@ impl Process {
             });
         }
         let unwritten = self.terminal == Some(Terminal::Pipe) && !self.written && !self.closed_stdin;
-        let found = self.standing.due(now);
         Some(match found {
             Some(limit) if unwritten && limit.signature == "stdin-open" && limit.root => (now, Plan::CloseStdin),
             Some(limit) => (now, Plan::End(Why::Found(limit))),
@@ -304,11 +303,14 @@ impl Strategy for Process {
             Seen::Looked(_) => {
                 if self.running && self.ending.is_none() && self.exit.is_none() {
                     self.standing.see(now, seen);
+                    if let Some((_, plan)) = self.plan(now, self.standing.due(now)).filter(|(at, _)| now >= *at) {
+                        self.carry_out(now, plan, acts);
+                    }
                 }
             }
             Seen::Exited(code) if self.running => self.exited(now, *code, acts),
             Seen::Tick => {
-                if let Some((_, plan)) = self.plan(now).filter(|(at, _)| now >= *at) {
+                if let Some((_, plan)) = self.plan(now, None).filter(|(at, _)| now >= *at) {
                     self.carry_out(now, plan, acts);
                 }
                 self.standing.tick(now, acts);
@@ -318,7 +320,7 @@ impl Strategy for Process {
     }
 
     fn deadline(&self) -> Option<VTime> {
-        let planned = self.plan(VTime::ZERO).map(|(at, _)| at);
+        let planned = self.plan(VTime::ZERO, None).map(|(at, _)| at);
         [planned, self.standing.deadline()].into_iter().flatten().min()
     }
 

@@ -1,10 +1,10 @@
 //! The outside of guard, where the agent is an opencode server.
 //!
 //! Invariants: nothing is concluded from one look: a state must have stood for its whole limit, over at least two
-//! rounds; a step that called tools is not a finished turn; an open ask is a person's to end, not ours; whatever
+//! rounds; a step that called tools is not a finished turn; an open ask is never answered or refused by us; whatever
 //! changes in the last message, streamed metadata too, is progress.
 
-use super::standing::{self, Limit};
+use super::standing::{self, Limit, PERSON};
 use super::{QUIET, report};
 use crate::canon::option;
 use crate::lines::text;
@@ -123,7 +123,8 @@ impl Server {
             Settled::Stopped(_, why) | Settled::Failed(why) => why,
         };
         acts.push(Act::Report(report(meaning.cause, "end", why, ("limit_ms", meaning.limit))));
-        if self.last.busy == Some(true) {
+        // an aborted ask stays listed, and the model is told that a user ended it: an open one is left to whoever comes
+        if self.last.busy == Some(true) && meaning.cause != "asked" {
             self.send(Look::Abort, "POST", format!("/session/{}/abort", self.session), acts);
         }
         acts.push(Act::Settle(meaning.settled));
@@ -143,7 +144,9 @@ fn meaning(found: &Found) -> Option<Meaning> {
     let error = message.map(|m| &m["info"]["error"]).filter(|error| error.is_object());
     let said = message.filter(|m| is_final(m));
     match (found.busy?, said) {
-        (true, _) if found.asks > 0 => stopped("idle", QUIET, "something is asked, and nobody has answered for hours"),
+        (true, _) if found.asks > 0 => {
+            stopped("asked", PERSON, "something is asked, and nobody has answered for an hour")
+        }
         (busy, Some(message)) => {
             let limit = if busy { STUCK } else { SOON };
             Some(Meaning { cause: "finished", limit, settled: Settled::Completed(words(message)) })
@@ -256,7 +259,7 @@ impl Found {
             canon.num(children.into());
         });
         option(canon, *stands, |canon, limit| {
-            canon.text(limit.signature).flag(limit.root);
+            canon.text(limit.signature).flag(limit.root).num(limit.after.as_ms());
         });
     }
 }

@@ -5,7 +5,7 @@
 //! beside it.
 
 use crate::{Act, Seen};
-use rehang_evidence::diagnosis::Verdict;
+use rehang_evidence::diagnosis::{Sure, Verdict};
 use rehang_evidence::{Diagnosis, Pid};
 use rehang_scenario::{Canon, Span, VTime};
 
@@ -22,6 +22,8 @@ pub struct Limit {
     pub signature: &'static str,
     /// Whether it is of the agent itself; else of a process below it.
     pub root: bool,
+    /// How sure it must be at least.
+    pub sure: Sure,
     /// How long it may stand.
     pub after: Span,
     /// What is said of it.
@@ -29,11 +31,16 @@ pub struct Limit {
 }
 
 const fn of_agent(signature: &'static str, after: Span, why: &'static str) -> Limit {
-    Limit { signature, root: true, after, why }
+    Limit { signature, root: true, sure: Sure::Guess, after, why }
 }
 
 const fn below(signature: &'static str, after: Span, why: &'static str) -> Limit {
-    Limit { signature, root: false, after, why }
+    Limit { signature, root: false, sure: Sure::Guess, after, why }
+}
+
+/// An ask of an agent that nobody can answer: it has no terminal, no host and no server for it.
+const fn unanswerable(signature: &'static str, why: &'static str) -> Limit {
+    Limit { signature, root: true, sure: Sure::Certain, after: CLOSED, why }
 }
 
 /// Nothing that is alive can end it, so that only a reading that was wrong once is waited out.
@@ -49,8 +56,15 @@ const HELD: Span = Span::mins(10);
 /// BASH_MAX_TIMEOUT_MS as it is set in reports). A person who is to type at a terminal comes back within 50 minutes.
 const OF_A_TOOL: Span = Span::mins(65);
 
-/// The findings that end a run.
-pub const LIMITS: [Limit; 26] = [
+/// Somebody who can answer comes back within 50 minutes (the longest on record in the corpus, `benign/waiting-for-a-human`).
+pub const PERSON: Span = Span::mins(60);
+
+/// The findings that end a run; of several that fit the first counts.
+pub const LIMITS: [Limit; 30] = [
+    unanswerable("question-open", "the agent asks, and it runs where nobody can answer"),
+    unanswerable("permission-open", "the agent asks for a permission, and it runs where nobody can answer"),
+    of_agent("question-open", PERSON, "the agent asks, and nobody has answered for an hour"),
+    of_agent("permission-open", PERSON, "the agent asks for a permission, and nobody has answered for an hour"),
     of_agent("stdin-open", CLOSED, "the agent waits for its stdin, and nobody writes to it or closes it"),
     of_agent("stdout-undrained", CLOSED, "the agent's stdout is full, and nobody reads it"),
     of_agent("stderr-undrained", CLOSED, "the agent's stderr is full, and nobody reads it"),
@@ -120,7 +134,10 @@ impl Standing {
             (self.found, self.since) = (found, now);
         }
         let stood = now.since(self.since);
-        self.next = EVERY.iter().find(|(until, _)| stood < *until).map(|(_, every)| now + *every);
+        let every = EVERY.iter().find(|(until, _)| stood < *until).map(|(_, every)| now + *every);
+        // the last look is when the limit is over
+        let limit = self.found.map(|(limit, _)| self.since + limit.after).filter(|at| *at > now);
+        self.next = every.into_iter().chain(limit).min();
     }
 
     /// What has stood for its limit, and since when it has.
@@ -132,13 +149,15 @@ impl Standing {
         let Self { next, found, since } = self;
         canon.deadline(*next).age(*since, OF_A_TOOL);
         if let Some((limit, pid)) = found {
-            canon.text(limit.signature).flag(limit.root).num(u64::from(pid.unsigned_abs()));
+            canon.text(limit.signature).flag(limit.root).num(limit.after.as_ms()).num(u64::from(pid.unsigned_abs()));
         }
     }
 }
 
 /// How long what was found may stand; none for what ends no run.
 pub(super) fn limit_of(diagnosis: &Diagnosis) -> Option<&'static Limit> {
-    let fits = |limit: &&Limit| limit.signature == diagnosis.signature && limit.root == diagnosis.is_root;
+    let fits = |limit: &&Limit| {
+        limit.signature == diagnosis.signature && limit.root == diagnosis.is_root && diagnosis.sure >= limit.sure
+    };
     LIMITS.iter().find(fits).filter(|_| diagnosis.verdict == Verdict::Hung)
 }

@@ -53,8 +53,28 @@ pub fn says(view: &View<'_>, process: &Process) -> Option<Finding> {
         format!("an answer{options}: {}; from outside: {}", agent.answer, end_it(view, pid))
     };
     let because = format!("it says so itself: {}", agent.sources.join(", "));
-    let finding = Finding::hung(pid, signature, mechanism, text).ends(ends).because(because);
-    Some(Finding { sure: Sure::Certain, rank: rank::SAID, ..finding })
+    let finding = Finding::hung(pid, signature, mechanism, text).ends(ends);
+    Some(match route(view, process) {
+        Some(route) => Finding { rank: rank::SAID, ..finding.because(format!("{because}; {route}")) },
+        None => Finding { sure: Sure::Certain, rank: rank::SAID, ..finding.because(because) },
+    })
+}
+
+/// By which way somebody could still answer an ask, where there is one: a person may be on their way.
+fn route(view: &View<'_>, process: &Process) -> Option<String> {
+    let at_terminal = view.waits(process).into_iter().find_map(|wait| match wait.on {
+        On::Input(fd) => process.fd(fd).and_then(|fd| match &fd.what {
+            Object::Tty { path, .. } => Some(format!("somebody may still answer at the terminal {path}")),
+            _ => None,
+        }),
+        _ => None,
+    });
+    let mut sockets = process.fds.iter().filter_map(|fd| view.socket(fd));
+    let listens = || {
+        let socket = sockets.find(|socket| socket.state == SocketState::Listening)?;
+        Some(format!("somebody may still answer by way of {}", socket.local))
+    };
+    at_terminal.or_else(listens)
 }
 
 /// A tool that was called, of which nothing runs, while the agent listens for an answer: its permission prompt, or its
