@@ -87,7 +87,6 @@ pub(crate) fn deed(act: &Act) -> Option<String> {
             format!("abort {session} fail={fail} asks={reject_asks}")
         }
         Act::CountChildren => "count children".to_owned(),
-        Act::Look => "look".to_owned(),
         _ => return None,
     })
 }

@@ -1,8 +1,10 @@
 use super::QUIET;
 use super::process::{LINGER, MUTE, STEP};
 use super::server::{EVERY, SOON, STUCK};
-use crate::testing::{Bench, ask, deeds, question, report};
+use super::standing::{LIMITS, PERSON};
+use crate::testing::{Bench, deeds, report};
 use crate::{Act, Seen, Stream};
+use rehang_evidence::{Diagnosis, Sure, Verdict};
 use rehang_scenario::{Span, Terminal};
 use serde_json::{Value, json};
 
@@ -19,12 +21,97 @@ fn words(list: &[(Span, &str)]) -> Vec<(u64, String)> {
     list.iter().map(|(at, word)| (at.as_ms(), (*word).to_owned())).collect()
 }
 
+/// When it acts by silence alone; the look that is due before is asked for, and never answered.
+fn quiet_until(bench: &mut Bench) -> u64 {
+    let look = bench.strategy.deadline().expect("a look is due");
+    assert_eq!(bench.until(look.0).into_iter().map(|(_, act)| act).collect::<Vec<_>>(), [Act::Look]);
+    bench.strategy.deadline().expect("a limit").0
+}
+
+fn found(signature: &str, is_root: bool, sure: Sure) -> Seen {
+    Seen::Looked(Box::new(Diagnosis {
+        verdict: Verdict::Hung,
+        signature: signature.to_owned(),
+        mechanism: None,
+        pid: 100,
+        is_root,
+        sentence: String::new(),
+        ends: String::new(),
+        sure,
+        because: String::new(),
+        window_ms: 1_000,
+        evidence: Vec::new(),
+        lacks: Vec::new(),
+    }))
+}
+
+/// What it does, apart from looking, where each look finds the same.
+fn finds(bench: &mut Bench, ms: u64, seen: &Seen) -> Vec<(u64, Act)> {
+    let mut done = Vec::new();
+    while let Some(at) = bench.strategy.deadline().filter(|at| at.0 <= ms) {
+        let mut acts = bench.until(at.0);
+        while let Some((at, act)) = (!acts.is_empty()).then(|| acts.remove(0)) {
+            match act {
+                Act::Look => acts.extend(bench.see(seen.clone()).into_iter().map(|act| (at, act))),
+                act => done.push((at, act)),
+            }
+        }
+    }
+    done
+}
+
+#[test]
+fn each_finding_ends_a_run_at_its_own_limit_and_not_before() {
+    const FIRST_LOOK_MS: u64 = 20_000;
+    for limit in &LIMITS {
+        let seen = found(limit.signature, limit.root, limit.sure);
+        let ends = FIRST_LOOK_MS + limit.after.as_ms();
+        let mut bench = process(Terminal::Null);
+        assert_eq!(finds(&mut bench, ends - 1, &seen), [], "{} before its limit", limit.signature);
+        let acts = finds(&mut bench, 100_000_000, &seen);
+        let (at, Act::Report(policy)) = &acts[0] else { panic!("{}: {acts:?}", limit.signature) };
+        assert_eq!((*at, policy.cause.as_deref()), (ends, Some(limit.signature)));
+        assert_eq!(policy.constants["limit_ms"], limit.after.as_ms());
+        assert_eq!(deeds(&acts).last().map(|(_, deed)| deed.clone()), Some(format!("stopped: {}", limit.signature)));
+    }
+}
+
+#[test]
+fn an_ask_that_somebody_can_answer_has_a_person_s_time() {
+    let mut bench = process(Terminal::Tty);
+    let seen = found("question-open", true, Sure::Likely);
+    assert_eq!(finds(&mut bench, PERSON.as_ms(), &seen), []);
+    assert!(!finds(&mut bench, 100_000_000, &seen).is_empty());
+}
+
+#[test]
+fn what_is_found_counts_from_the_last_word_and_only_while_it_stands() {
+    let seen = found("never-ends", true, Sure::Likely);
+    let mut bench = process(Terminal::Null);
+    for minute in 1..60 {
+        assert_eq!(finds(&mut bench, minute * 240_000, &seen), [], "it speaks every four minutes");
+        bench.out(&format!("word {minute}\n"));
+    }
+    let mut bench = process(Terminal::Null);
+    for minute in 1..60 {
+        let other = if minute % 2 == 0 { "never-ends" } else { "tool-lost" };
+        assert_eq!(finds(&mut bench, minute * 240_000, &found(other, true, Sure::Likely)), [], "now this, now that");
+    }
+    let waits = Seen::Looked(Box::new(Diagnosis { verdict: Verdict::Waiting, ..diagnosis(&seen) }));
+    assert_eq!(finds(&mut process(Terminal::Null), QUIET.as_ms() - 1, &waits), [], "what waits is not hung");
+}
+
+fn diagnosis(seen: &Seen) -> Diagnosis {
+    let Seen::Looked(diagnosis) = seen else { panic!("{seen:?}") };
+    (**diagnosis).clone()
+}
+
 #[test]
 fn a_build_that_is_silent_for_hours_is_left_alone() {
     for terminal in [Terminal::Null, Terminal::Tty] {
         let mut bench = process(terminal);
         bench.out("building\n");
-        assert_eq!(bench.until(QUIET.as_ms() - 1), []);
+        assert_eq!(deeds(&bench.until(QUIET.as_ms() - 1)), []);
         let want =
             words(&[(QUIET, "TERM group"), (QUIET + STEP, "KILL group"), (QUIET + STEP + STEP, "stopped: idle")]);
         assert_eq!(deeds(&bench.until(100_000_000)), want);
@@ -38,9 +125,9 @@ fn a_ticker_is_no_news_and_a_counter_is() {
         bench.until(hour * 3_600_000);
         bench.out("tick\n");
     }
-    assert_eq!(bench.strategy.deadline().map(|at| at.0), Some(3_600_000 + QUIET.as_ms()), "the first tick was news");
+    assert_eq!(quiet_until(&mut bench), 3_600_000 + QUIET.as_ms(), "the first tick was news");
     bench.out("tock 5\n");
-    assert_eq!(bench.strategy.deadline().map(|at| at.0), Some(4 * 3_600_000 + QUIET.as_ms()));
+    assert_eq!(quiet_until(&mut bench), 4 * 3_600_000 + QUIET.as_ms());
 }
 
 #[test]
@@ -88,7 +175,7 @@ fn a_further_turn_is_no_lingering() {
     bench.out(RESULT);
     bench.until(LINGER.as_ms() - 1);
     bench.out("{\"type\":\"assistant\",\"message\":{\"content\":[]}}\n");
-    assert_eq!(bench.until(LINGER.as_ms() * 3), []);
+    assert_eq!(deeds(&bench.until(LINGER.as_ms() * 3)), []);
 }
 
 #[test]
@@ -133,22 +220,9 @@ fn a_retry_that_says_nothing_new_is_no_news() {
         bench.until(hour * 3_600_000);
         bench.out(&step(hour, "Half of it."));
     }
-    assert_eq!(bench.strategy.deadline().map(|at| at.0), Some(3_600_000 + QUIET.as_ms()), "the first was news");
+    assert_eq!(quiet_until(&mut bench), 3_600_000 + QUIET.as_ms(), "the first was news");
     bench.out(&step(5, "The other half."));
-    assert_eq!(bench.strategy.deadline().map(|at| at.0), Some(4 * 3_600_000 + QUIET.as_ms()));
-}
-
-#[test]
-fn asks_are_refused_by_policy_soon_in_a_run_and_late_elsewhere() {
-    for (run, waits) in [(true, Span::mins(20)), (false, Span::hours(4))] {
-        let mut bench = Bench::of("guard-asks");
-        bench.see(Seen::Boot { env: Vec::new(), stdin_tty: false, run });
-        bench.see(Seen::Pending(ask(vec![question("q", &[])])));
-        assert_eq!(deeds(&bench.until(100_000_000)), words(&[(waits, "reject que_1 policy=true")]));
-        bench.see(Seen::Pending(ask(Vec::new())));
-        bench.see(Seen::Ended { id: "que_1".to_owned() });
-        assert_eq!(bench.until(200_000_000), [], "somebody answered");
-    }
+    assert_eq!(quiet_until(&mut bench), 4 * 3_600_000 + QUIET.as_ms());
 }
 
 /// What a server answers for ever.
@@ -157,6 +231,8 @@ struct Stands {
     message: Value,
     asks: usize,
     children: Option<u32>,
+    /// What each look at its processes finds.
+    looks: &'static str,
 }
 
 fn message(finish: Option<&str>, parts: Value) -> Value {
@@ -193,6 +269,7 @@ impl Stands {
         for (_, act) in timed {
             let more = match act {
                 Act::CountChildren => bench.see(Seen::Children(self.children)),
+                Act::Look => bench.see(found(self.looks, true, Sure::Likely)),
                 Act::Request { id, path, .. } => {
                     let body = match path.as_str() {
                         "/session/status" if self.busy => json!({ "ses_1": { "type": "busy" } }),
@@ -212,7 +289,7 @@ impl Stands {
 
 #[test]
 fn a_finished_turn_is_taken_as_finished() {
-    let idle = Stands { busy: false, message: said(), asks: 0, children: Some(0) };
+    let idle = Stands { busy: false, message: said(), asks: 0, children: Some(0), looks: "serves" };
     assert_eq!(idle.meets(10_000_000), words(&[(EVERY + SOON, "completed: hi")]));
     let busy = Stands { busy: true, ..idle };
     let want = words(&[(EVERY + STUCK, "POST /session/ses_1/abort"), (EVERY + STUCK, "completed: hi")]);
@@ -222,7 +299,7 @@ fn a_finished_turn_is_taken_as_finished() {
 #[test]
 fn a_step_that_called_tools_is_no_finished_turn() {
     for finish in ["tool-calls", "unknown"] {
-        let step = Stands { busy: false, message: message(Some(finish), json!([])), asks: 0, children: Some(0) };
+        let step = Stands { busy: false, message: message(Some(finish), json!([])), asks: 0, children: Some(0), looks: "serves" };
         assert_eq!(step.meets(STUCK.as_ms()), [], "{finish}");
         assert_eq!(step.meets(10_000_000), words(&[(EVERY + STUCK, "stopped: no-result")]));
     }
@@ -230,15 +307,28 @@ fn a_step_that_called_tools_is_no_finished_turn() {
 
 #[test]
 fn a_bash_without_a_child_is_stuck_and_one_with_a_child_works() {
-    let stuck = Stands { busy: true, message: bash(), asks: 0, children: Some(0) };
+    let stuck = Stands { busy: true, message: bash(), asks: 0, children: Some(0), looks: "serves" };
     let want = words(&[(EVERY + STUCK, "POST /session/ses_1/abort"), (EVERY + STUCK, "stopped: bash-stuck")]);
     assert_eq!(stuck.meets(10_000_000), want);
     for children in [Some(1), None] {
         let works = Stands { children, message: bash(), ..stuck };
         assert_eq!(works.meets(QUIET.as_ms()), [], "{children:?}");
     }
-    let asked = Stands { asks: 1, message: bash(), ..stuck };
-    assert_eq!(asked.meets(QUIET.as_ms()), [], "it waits for a permission: a person's to end");
+}
+
+#[test]
+fn an_ask_is_neither_answered_nor_refused_nor_aborted() {
+    let asked = Stands { busy: true, message: bash(), asks: 1, children: Some(0), looks: "permission-open" };
+    assert_eq!(asked.meets(PERSON.as_ms()), [], "a person has their time");
+    assert_eq!(asked.meets(QUIET.as_ms()), words(&[(EVERY + PERSON, "stopped: asked")]));
+}
+
+#[test]
+fn a_server_whose_model_is_silent_is_ended_by_what_its_processes_show() {
+    let silent = Stands { busy: true, message: message(None, json!([])), asks: 0, children: Some(0), looks: "model-silent" };
+    let limit = LIMITS.iter().find(|limit| limit.signature == "model-silent").expect("a limit").after;
+    let want = words(&[(EVERY + limit, "POST /session/ses_1/abort"), (EVERY + limit, "stopped: model-silent")]);
+    assert_eq!(silent.meets(QUIET.as_ms()), want);
 }
 
 #[test]
@@ -251,6 +341,7 @@ fn a_server_that_is_gone_is_said_to_be() {
             let more = match act {
                 Act::Request { id, .. } => bench.see(Seen::Failed { id, why: "refused".to_owned() }),
                 Act::CountChildren => bench.see(Seen::Children(None)),
+                Act::Look => bench.see(found("unknown", true, Sure::Guess)),
                 _ => Vec::new(),
             };
             settled.extend(deeds(&more.into_iter().map(|act| (at, act)).collect::<Vec<_>>()));
