@@ -59,6 +59,10 @@ strategies = ["wall", "idle@grace", "idle@off"]
 outcome = { stopped = "wall" }
 
 [[expect]]
+strategies = ["guard"]
+outcome = { stopped = "never-ends" }
+
+[[expect]]
 outcome = { stopped = "idle" }
 "#;
 
@@ -131,6 +135,7 @@ fn json() -> Result<(), Failed> {
             "policy",
             "rejected",
             "virtual_ms",
+            "waited_ms",
             "wall_us",
             "trace_sha256",
             "broken",

@@ -79,7 +79,9 @@ fn is_unharmed(scenario: &Scenario) -> Result<(), TestCaseError> {
     let (none, ours) = rows.split_first().ok_or_else(|| TestCaseError::fail("no cell ran"))?;
     for row in ours {
         let unseen = ["hung", "undecided"].contains(&none.outcome.as_str()) && leaves(scenario);
-        let excused = |name: &String| none.broken.contains(name) || (name == "left-behind" && unseen);
+        // of all dialects only PawWork's `cancelled` has a word for what is refused by policy: pending-ask uses a user's
+        let spoken = |name: &String| row.strategy == "pending-ask" && name == "attributed-to-user";
+        let excused = |name: &String| none.broken.contains(name) || (name == "left-behind" && unseen) || spoken(name);
         let broken: Vec<&String> = row.broken.iter().filter(|name| !excused(name)).collect();
         prop_assert!(broken.is_empty(), "{} breaks {broken:?}; none: {}", row.strategy, none.outcome);
         prop_assert!(none.outcome != "completed" || row.outcome == "completed", "{}: {}", row.strategy, row.outcome);
@@ -177,7 +179,14 @@ fn grows(scenario: &Scenario) -> bool {
     let leaves = Release::of(&scenario.agent).is_ok_and(|release| !release.retry_stops_tools);
     let breaks = |fault: &Fault| matches!(fault, Fault::Model(_));
     let task = |turn: &Turn| matches!(turn, Turn::Task(_));
-    leaves && scenario.faults.iter().any(breaks) && scenario.turns.iter().any(task)
+    let subagent_is_cut = |turn: &Turn| matches!(turn, Turn::Task(task) if task.turns.iter().any(is_cut));
+    scenario.turns.iter().any(subagent_is_cut)
+        || (leaves && scenario.faults.iter().any(breaks) && scenario.turns.iter().any(task))
+}
+
+/// Whether opencode's limit of 5 minutes without a word cuts it: a subagent's text grows with each retry of it.
+fn is_cut(turn: &Turn) -> bool {
+    matches!(turn, Turn::Compact(span) | Turn::Think(span) if *span >= Span::mins(5))
 }
 
 /// Whether a program of the scenario is left in the background by whoever ends well: where `none` comes to no end, nobody looks.

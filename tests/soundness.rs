@@ -99,6 +99,11 @@ fn main() -> ExitCode {
         let end = cell.trace()?.events.into_iter().find_map(ends);
         cell.is(&format!("{end:?}"), &format!("{:?}", Some(What::Exit(143))))
     });
+    trial("a_job_that_was_over_is_not_hung_up_with_its_shell", |s| {
+        let cell = s.cell("stopped-after-its-job-is-over", "guard", "tty-background")?;
+        let ends = |event: &Event| event.who.ends_with(".1.1") && matches!(event.what, What::Killed(_));
+        cell.is(&cell.trace()?.events.iter().filter(|event| ends(event)).count().to_string(), "0")
+    });
     trial("a_stopped_server_has_no_timers", |s| {
         let cell = s.cell("stopped-with-timers", "pending-ask", "null")?;
         cell.is(&cell.row.proof.clone().unwrap_or_default(), "lasso")?;

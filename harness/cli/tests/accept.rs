@@ -71,7 +71,7 @@ fn a_file_without_rules_gets_rules_that_pass_and_no_more_than_by_hand() {
 #[test]
 fn a_strategy_that_changed_is_one_rule_that_changes() {
     let shipped = shipped();
-    let wrong = shipped.replace("within     = \"1201s\"", "within     = \"1s\"");
+    let wrong = shipped.replace("within     = \"82s\"", "within     = \"1s\"");
     let (folder, path) = folder(&wrong);
     assert_eq!(run(folder.path(), &["--strategy", "guard"]).status.code(), Some(1));
     let accepted = run(folder.path(), &["--strategy", "guard", "--accept"]);
@@ -79,7 +79,7 @@ fn a_strategy_that_changed_is_one_rule_that_changes() {
     assert!(text(&accepted).contains("0 rules added, 1 changed, 0 removed"), "{}", text(&accepted));
     let written = std::fs::read_to_string(&path).expect("the file");
     let changed: Vec<&str> = written.lines().zip(wrong.lines()).filter(|(a, b)| a != b).map(|(a, _)| a).collect();
-    assert_eq!(changed, ["within     = \"20m\""]);
+    assert_eq!(changed, ["within     = \"82s\""]);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn expect(session: &mut PtySession, what: &str) -> String {
 
 #[test]
 fn a_review_asks_for_each_rule_and_writes_what_was_accepted() {
-    let wrong = shipped().replace("within     = \"1201s\"", "within     = \"1s\"").replace(
+    let wrong = shipped().replace("within     = \"82s\"", "within     = \"1s\"").replace(
         "strategies = [\"wall\"]\noutcome    = { stopped = \"wall\" }",
         "strategies = [\"wall\"]\noutcome    = { stopped = \"idle\" }",
     );
@@ -141,7 +141,7 @@ fn a_review_asks_for_each_rule_and_writes_what_was_accepted() {
     expect(&mut session, "(2 of 2), 3 cells");
     expect(&mut session, "question/row-diff::guard::tty::1");
     expect(&mut session, "- within     = \"1s\"");
-    expect(&mut session, "+ within     = \"20m\"");
+    expect(&mut session, "+ within     = \"82s\"");
     expect(&mut session, "[a]ccept, [r]eject, [s]kip");
     session.send_line("a").expect("a line");
     expect(&mut session, "1 changed, 0 removed");
@@ -153,8 +153,8 @@ fn a_review_asks_for_each_rule_and_writes_what_was_accepted() {
     assert_eq!(
         written,
         wrong.replace(
-            "within     = \"1s\"\npolicy     = { detected = \"pending-ask\"",
-            "within     = \"20m\"\npolicy     = { detected = \"pending-ask\""
+            "within     = \"1s\"\npolicy     = { rule = \"end\"",
+            "within     = \"82s\"\npolicy     = { rule = \"end\""
         )
     );
 }

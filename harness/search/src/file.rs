@@ -301,13 +301,13 @@ turns = [{ ask = [{ question = "Which?", options = [{ label = "A" }] }] }, { say
             arm = "control"
             strategies = ["auto-answer@r1(at=tool)", "auto-answer@r2(at=tool)", "auto-answer@r2(at=ask)"]
             outcome = "completed"
-            breaks = ["harm", "double-or-invented-reply"]
+            breaks = ["harm", "double-or-invented-reply", "attributed-to-user"]
 
             [[expect]]
             arm = "control"
             strategies = ["auto-answer@r1(at=ask)"]
             outcome = "completed"
-            breaks = ["double-or-invented-reply"]
+            breaks = ["double-or-invented-reply", "attributed-to-user"]
 
             [[expect]]
             strategies = [
@@ -321,13 +321,14 @@ turns = [{ ask = [{ question = "Which?", options = [{ label = "A" }] }] }, { say
             proof = "deadlock"
 
             [[expect]]
-            strategies = ["auto-answer@r1(at=tool)", "auto-answer@r2(at=tool)", "pending-ask", "guard"]
+            strategies = ["auto-answer@r1(at=tool)", "auto-answer@r2(at=tool)", "pending-ask"]
             outcome = "completed"
+            breaks = ["attributed-to-user"]
 
             [[expect]]
             strategies = ["auto-answer@r1(at=ask)", "auto-answer@r2(at=ask)"]
             outcome = "completed"
-            breaks = ["double-or-invented-reply"]
+            breaks = ["double-or-invented-reply", "attributed-to-user"]
 
             [[expect]]
             strategies = ["watcher@pr3", "watcher@desc"]
@@ -350,7 +351,11 @@ turns = [{ ask = [{ question = "Which?", options = [{ label = "A" }] }] }, { say
             [[expect]]
             strategies = ["blind-timeout"]
             outcome = "completed"
-            breaks = ["rejected-without-cause"]
+            breaks = ["rejected-without-cause", "attributed-to-user"]
+
+            [[expect]]
+            strategies = ["guard"]
+            outcome = { stopped = "asked" }
         "#]]
         .assert_eq(&written.text);
     }

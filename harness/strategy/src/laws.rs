@@ -38,7 +38,6 @@ fn specs() -> Vec<String> {
         "idle@grace(timeout=20s, wall=5m, linger=7s, kill_grace=3s)",
         "pending-ask(policy=first, after=1s, every=700ms)",
         "pending-ask(policy=stop, after=0ms)",
-        "guard-asks(run=1s, patience=2s)",
         "blind-timeout(timeout=3s)",
         "wall(cap=1m)",
     ];

@@ -3,6 +3,7 @@
 //! Invariant: time never goes back, and a strategy that asks for one instant over and over is a failure, not a hang.
 
 use crate::{Act, Ask, Seen, Settled, Strategy, Stream, member};
+use rehang_evidence::{Diagnosis, Sure, Verdict};
 use rehang_scenario::turns::{Choice, Question};
 use rehang_scenario::{Canon, Policy, VTime};
 
@@ -117,4 +118,22 @@ pub(crate) fn ask(questions: Vec<Question>) -> Ask {
         questions,
         permission: permission.to_owned(),
     }
+}
+
+/// What a look at the agent's processes found.
+pub(crate) fn looked(signature: &str, is_root: bool, sure: Sure) -> Seen {
+    Seen::Looked(Box::new(Diagnosis {
+        verdict: Verdict::Hung,
+        signature: signature.to_owned(),
+        mechanism: None,
+        pid: 100,
+        is_root,
+        sentence: String::new(),
+        ends: String::new(),
+        sure,
+        because: String::new(),
+        window_ms: 1_000,
+        evidence: Vec::new(),
+        lacks: Vec::new(),
+    }))
 }

@@ -363,8 +363,11 @@ impl LockstepKernel {
                 return Err(InternalError::Kernel { what: "the end of a shell that was hung up".into(), why });
             }
         }
+        // where the job was over, its group has been without a parent in the session since then
         let mut ends = Vec::new();
-        self.hang_up_orphans(pgid, &mut ends)?;
+        if alive {
+            self.hang_up_orphans(pgid, &mut ends)?;
+        }
         self.settle(ends)
     }
 

@@ -162,9 +162,9 @@ fn a_named_stack_plays_with_those_who_have_a_seat() {
         let stack = stack("guard").expect("a stack").seat_in(agent).unwrap_or_else(|e| panic!("{e}"));
         stack.members.iter().map(|m| m.entry.name).collect()
     };
-    assert_eq!(names(&opencode(OpencodeMode::Serve)), ["guard-asks", "pending-ask", "guard-server"]);
-    assert_eq!(names(&opencode(OpencodeMode::Run)), ["guard-asks", "guard-process"]);
-    assert_eq!(names(&claude(ClaudeMode::StreamJson)), ["guard-asks", "pending-ask", "guard-process"]);
+    assert_eq!(names(&opencode(OpencodeMode::Serve)), ["guard-server"]);
+    assert_eq!(names(&opencode(OpencodeMode::Run)), ["guard-process"]);
+    assert_eq!(names(&claude(ClaudeMode::StreamJson)), ["guard-process"]);
     assert!(stack("auto-answer@r1+pending-ask").expect("a stack").seat_in(&opencode(OpencodeMode::Run)).is_err());
 }
 

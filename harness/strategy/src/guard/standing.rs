@@ -99,13 +99,14 @@ pub(super) struct Standing {
     /// When the next look is due; none while one is under way, or where nobody looks.
     next: Option<VTime>,
     found: Option<(&'static Limit, Pid)>,
-    since: VTime,
+    /// Since when; none where nobody looks.
+    since: Option<VTime>,
 }
 
 impl Standing {
     /// Something moved: what was found is of the past.
     pub(super) fn moved(&mut self, now: VTime) {
-        *self = Standing { next: Some(now + FIRST), found: None, since: now };
+        *self = Standing { next: Some(now + FIRST), found: None, since: Some(now) };
     }
 
     /// No more looks.
@@ -131,23 +132,29 @@ impl Standing {
         let Seen::Looked(diagnosis) = seen else { return };
         let found = limit_of(diagnosis).map(|limit| (limit, diagnosis.pid));
         if found != self.found {
-            (self.found, self.since) = (found, now);
+            (self.found, self.since) = (found, Some(now));
         }
-        let stood = now.since(self.since);
+        let since = self.since.unwrap_or(now);
+        let stood = now.since(since);
         let every = EVERY.iter().find(|(until, _)| stood < *until).map(|(_, every)| now + *every);
         // the last look is when the limit is over
-        let limit = self.found.map(|(limit, _)| self.since + limit.after).filter(|at| *at > now);
+        let limit = self.found.map(|(limit, _)| since + limit.after).filter(|at| *at > now);
         self.next = every.into_iter().chain(limit).min();
     }
 
     /// What has stood for its limit, and since when it has.
     pub(super) fn due(&self, now: VTime) -> Option<&'static Limit> {
-        self.found.map(|(limit, _)| limit).filter(|limit| now.since(self.since) >= limit.after)
+        self.found
+            .map(|(limit, _)| limit)
+            .filter(|limit| self.since.is_some_and(|since| now.since(since) >= limit.after))
     }
 
     pub(super) fn canon(&self, canon: &mut Canon) {
         let Self { next, found, since } = self;
-        canon.deadline(*next).age(*since, OF_A_TOOL);
+        canon.deadline(*next).flag(since.is_some());
+        if let Some(since) = since {
+            canon.age(*since, OF_A_TOOL);
+        }
         if let Some((limit, pid)) = found {
             canon.text(limit.signature).flag(limit.root).num(limit.after.as_ms()).num(u64::from(pid.unsigned_abs()));
         }

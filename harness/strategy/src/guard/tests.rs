@@ -2,7 +2,7 @@ use super::QUIET;
 use super::process::{LINGER, MUTE, STEP};
 use super::server::{EVERY, SOON, STUCK};
 use super::standing::{LIMITS, PERSON};
-use crate::testing::{Bench, deeds, report};
+use crate::testing::{Bench, deeds, looked, report};
 use crate::{Act, Seen, Stream};
 use rehang_evidence::{Diagnosis, Sure, Verdict};
 use rehang_scenario::{Span, Terminal};
@@ -28,23 +28,6 @@ fn quiet_until(bench: &mut Bench) -> u64 {
     bench.strategy.deadline().expect("a limit").0
 }
 
-fn found(signature: &str, is_root: bool, sure: Sure) -> Seen {
-    Seen::Looked(Box::new(Diagnosis {
-        verdict: Verdict::Hung,
-        signature: signature.to_owned(),
-        mechanism: None,
-        pid: 100,
-        is_root,
-        sentence: String::new(),
-        ends: String::new(),
-        sure,
-        because: String::new(),
-        window_ms: 1_000,
-        evidence: Vec::new(),
-        lacks: Vec::new(),
-    }))
-}
-
 /// What it does, apart from looking, where each look finds the same.
 fn finds(bench: &mut Bench, ms: u64, seen: &Seen) -> Vec<(u64, Act)> {
     let mut done = Vec::new();
@@ -64,7 +47,7 @@ fn finds(bench: &mut Bench, ms: u64, seen: &Seen) -> Vec<(u64, Act)> {
 fn each_finding_ends_a_run_at_its_own_limit_and_not_before() {
     const FIRST_LOOK_MS: u64 = 20_000;
     for limit in &LIMITS {
-        let seen = found(limit.signature, limit.root, limit.sure);
+        let seen = looked(limit.signature, limit.root, limit.sure);
         let ends = FIRST_LOOK_MS + limit.after.as_ms();
         let mut bench = process(Terminal::Null);
         assert_eq!(finds(&mut bench, ends - 1, &seen), [], "{} before its limit", limit.signature);
@@ -79,14 +62,14 @@ fn each_finding_ends_a_run_at_its_own_limit_and_not_before() {
 #[test]
 fn an_ask_that_somebody_can_answer_has_a_person_s_time() {
     let mut bench = process(Terminal::Tty);
-    let seen = found("question-open", true, Sure::Likely);
+    let seen = looked("question-open", true, Sure::Likely);
     assert_eq!(finds(&mut bench, PERSON.as_ms(), &seen), []);
     assert!(!finds(&mut bench, 100_000_000, &seen).is_empty());
 }
 
 #[test]
 fn what_is_found_counts_from_the_last_word_and_only_while_it_stands() {
-    let seen = found("never-ends", true, Sure::Likely);
+    let seen = looked("never-ends", true, Sure::Likely);
     let mut bench = process(Terminal::Null);
     for minute in 1..60 {
         assert_eq!(finds(&mut bench, minute * 240_000, &seen), [], "it speaks every four minutes");
@@ -95,7 +78,7 @@ fn what_is_found_counts_from_the_last_word_and_only_while_it_stands() {
     let mut bench = process(Terminal::Null);
     for minute in 1..60 {
         let other = if minute % 2 == 0 { "never-ends" } else { "tool-lost" };
-        assert_eq!(finds(&mut bench, minute * 240_000, &found(other, true, Sure::Likely)), [], "now this, now that");
+        assert_eq!(finds(&mut bench, minute * 240_000, &looked(other, true, Sure::Likely)), [], "now this, now that");
     }
     let waits = Seen::Looked(Box::new(Diagnosis { verdict: Verdict::Waiting, ..diagnosis(&seen) }));
     assert_eq!(finds(&mut process(Terminal::Null), QUIET.as_ms() - 1, &waits), [], "what waits is not hung");
@@ -127,7 +110,7 @@ fn a_ticker_is_no_news_and_a_counter_is() {
     }
     assert_eq!(quiet_until(&mut bench), 3_600_000 + QUIET.as_ms(), "the first tick was news");
     bench.out("tock 5\n");
-    assert_eq!(quiet_until(&mut bench), 4 * 3_600_000 + QUIET.as_ms());
+    assert_eq!(quiet_until(&mut bench), 4 * 3_600_000 + 20_000 + QUIET.as_ms(), "20 s later, after the look");
 }
 
 #[test]
@@ -222,7 +205,7 @@ fn a_retry_that_says_nothing_new_is_no_news() {
     }
     assert_eq!(quiet_until(&mut bench), 3_600_000 + QUIET.as_ms(), "the first was news");
     bench.out(&step(5, "The other half."));
-    assert_eq!(quiet_until(&mut bench), 4 * 3_600_000 + QUIET.as_ms());
+    assert_eq!(quiet_until(&mut bench), 4 * 3_600_000 + 20_000 + QUIET.as_ms(), "20 s later, after the look");
 }
 
 /// What a server answers for ever.
@@ -269,7 +252,7 @@ impl Stands {
         for (_, act) in timed {
             let more = match act {
                 Act::CountChildren => bench.see(Seen::Children(self.children)),
-                Act::Look => bench.see(found(self.looks, true, Sure::Likely)),
+                Act::Look => bench.see(looked(self.looks, true, Sure::Likely)),
                 Act::Request { id, path, .. } => {
                     let body = match path.as_str() {
                         "/session/status" if self.busy => json!({ "ses_1": { "type": "busy" } }),
@@ -299,7 +282,13 @@ fn a_finished_turn_is_taken_as_finished() {
 #[test]
 fn a_step_that_called_tools_is_no_finished_turn() {
     for finish in ["tool-calls", "unknown"] {
-        let step = Stands { busy: false, message: message(Some(finish), json!([])), asks: 0, children: Some(0), looks: "serves" };
+        let step = Stands {
+            busy: false,
+            message: message(Some(finish), json!([])),
+            asks: 0,
+            children: Some(0),
+            looks: "serves",
+        };
         assert_eq!(step.meets(STUCK.as_ms()), [], "{finish}");
         assert_eq!(step.meets(10_000_000), words(&[(EVERY + STUCK, "stopped: no-result")]));
     }
@@ -325,7 +314,8 @@ fn an_ask_is_neither_answered_nor_refused_nor_aborted() {
 
 #[test]
 fn a_server_whose_model_is_silent_is_ended_by_what_its_processes_show() {
-    let silent = Stands { busy: true, message: message(None, json!([])), asks: 0, children: Some(0), looks: "model-silent" };
+    let silent =
+        Stands { busy: true, message: message(None, json!([])), asks: 0, children: Some(0), looks: "model-silent" };
     let limit = LIMITS.iter().find(|limit| limit.signature == "model-silent").expect("a limit").after;
     let want = words(&[(EVERY + limit, "POST /session/ses_1/abort"), (EVERY + limit, "stopped: model-silent")]);
     assert_eq!(silent.meets(QUIET.as_ms()), want);
@@ -341,7 +331,7 @@ fn a_server_that_is_gone_is_said_to_be() {
             let more = match act {
                 Act::Request { id, .. } => bench.see(Seen::Failed { id, why: "refused".to_owned() }),
                 Act::CountChildren => bench.see(Seen::Children(None)),
-                Act::Look => bench.see(found("unknown", true, Sure::Guess)),
+                Act::Look => bench.see(looked("unknown", true, Sure::Guess)),
                 _ => Vec::new(),
             };
             settled.extend(deeds(&more.into_iter().map(|act| (at, act)).collect::<Vec<_>>()));

@@ -122,6 +122,7 @@ impl Play {
             Act::CountChildren => self.looks_at(Kind::Children),
             Act::FindPid => self.looks_at(Kind::Pid),
             Act::LookAtWorker => self.looks_at(Kind::Worker),
+            Act::Look => self.looks_at(Kind::Processes),
             act => without_times(&format!("{act:?}")),
         }
     }
@@ -223,7 +224,7 @@ impl Dice {
     /// Some letters of an alphabet: up to three of each kind, and a few others.
     fn few(&mut self, all: &[Letter]) -> Vec<Letter> {
         let mut letters = Vec::new();
-        let kinds = [Kind::Answer, Kind::Children, Kind::Pid, Kind::Worker].map(Some);
+        let kinds = [Kind::Answer, Kind::Children, Kind::Pid, Kind::Worker, Kind::Processes].map(Some);
         for (kind, most) in kinds.into_iter().map(|kind| (kind, 3)).chain([(None, FEW)]) {
             let fit: Vec<&Letter> = all.iter().filter(|letter| letter.kind() == kind).collect();
             let count = if fit.is_empty() { 0 } else { 1 + self.below(most) };
@@ -346,7 +347,6 @@ fn equal_states_inside_behave_alike() {
         "auto-answer@r3",
         "not-offered",
         "blind-timeout(timeout=3s)",
-        "guard-asks(run=1s, patience=4s)",
         "ledger@v0(silent=3s)",
         "ledger@v0(silent=9s, connect=120s)",
         "external-result(silent=9s, connect=3s)",

@@ -4,7 +4,9 @@
 
 use crate::companion::tests::fuzz::question;
 use crate::pawwork::REASONING;
+use crate::testing::looked;
 use crate::{Ask, Seen, Stream};
+use rehang_evidence::Sure;
 use rehang_scenario::Terminal;
 use serde_json::{Value, json};
 
@@ -37,6 +39,8 @@ pub enum Kind {
     Pid,
     /// The worker was looked at.
     Worker,
+    /// The agent's processes were looked at.
+    Processes,
 }
 
 impl Letter {
@@ -56,6 +60,7 @@ impl Letter {
             Letter::See(Seen::Children(_)) => Some(Kind::Children),
             Letter::See(Seen::Pid(_)) => Some(Kind::Pid),
             Letter::See(Seen::Worker(_)) => Some(Kind::Worker),
+            Letter::See(Seen::Looked(_)) => Some(Kind::Processes),
             Letter::See(_) | Letter::Wait(_) | Letter::Due => None,
         }
     }
@@ -123,9 +128,20 @@ pub fn inside() -> Vec<Letter> {
     letters
 }
 
+/// What looks at the agent's processes find.
+fn looks() -> [Seen; 4] {
+    [
+        looked("never-ends", true, Sure::Likely),
+        looked("never-ends", false, Sure::Likely),
+        looked("question-open", true, Sure::Certain),
+        looked("serves", true, Sure::Likely),
+    ]
+}
+
 /// A process and its streams; lines of Claude Code's among them.
 pub fn process() -> Vec<Letter> {
     let mut letters = see([started("", "go")]);
+    letters.extend(see(looks()));
     letters.extend(lines(&[
         r#"{"type":"result","is_error":false,"result":"done"}"#,
         r#"{"type":"result","is_error":true,"result":"no"}"#,
