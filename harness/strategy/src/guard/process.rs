@@ -300,12 +300,10 @@ impl Strategy for Process {
                 (self.written, self.moved) = (true, now);
                 self.standing.moved(now);
             }
-            Seen::Looked(_) => {
-                if self.running && self.ending.is_none() && self.exit.is_none() {
-                    self.standing.see(now, seen);
-                    if let Some((_, plan)) = self.plan(now, self.standing.due(now)).filter(|(at, _)| now >= *at) {
-                        self.carry_out(now, plan, acts);
-                    }
+            Seen::Looked(_) if self.running && self.ending.is_none() && self.exit.is_none() => {
+                self.standing.see(now, seen);
+                if let Some((_, plan)) = self.plan(now, self.standing.due(now)).filter(|(at, _)| now >= *at) {
+                    self.carry_out(now, plan, acts);
                 }
             }
             Seen::Exited(code) if self.running => self.exited(now, *code, acts),
