@@ -60,6 +60,19 @@ fn each_finding_ends_a_run_at_its_own_limit_and_not_before() {
 }
 
 #[test]
+fn the_page_names_each_limit() {
+    let page = include_str!("../../../../docs/guard.md");
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
+    assert_eq!(rows.len(), LIMITS.len());
+    for (row, limit) in rows.iter().zip(&LIMITS) {
+        let certain = if limit.sure == Sure::Certain { ", certain" } else { "" };
+        let of = if limit.root { "the agent" } else { "a process below it" };
+        let begin = format!("| `{}`{certain} | {of} | {} |", limit.signature, limit.after);
+        assert!(row.starts_with(&begin), "{row} does not begin with {begin}");
+    }
+}
+
+#[test]
 fn an_ask_that_somebody_can_answer_has_a_person_s_time() {
     let mut bench = process(Terminal::Tty);
     let seen = looked("question-open", true, Sure::Likely);
