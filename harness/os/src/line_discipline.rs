@@ -139,7 +139,7 @@ impl LineDiscipline {
 
     /// Types the first piece of a text. The kernel is given one piece at a time, and is done with it before it gets
     /// the next. A piece ends after [`PIECE`] bytes, where the read buffer is full, where much echo has come together,
-    /// and before a signal key that differs from one before it.
+    /// and before a signal key that differs from one before it or comes after echo that was written out.
     ///
     /// # Errors
     /// A key that is not modelled; what came before it in the text was typed by an earlier call, or is lost.
@@ -166,8 +166,9 @@ impl LineDiscipline {
                     break;
                 }
                 if let Some(signal) = signal {
-                    // what an earlier batch echoed is on its way to the master, and a flush might or might not find it
-                    if typed.taken > in_batch {
+                    // what was written out before, by an earlier batch or in this one, is on its way to the master, and a
+                    // flush might or might not find it
+                    if typed.taken > in_batch || self.output.len() > flushed.unwrap_or(before) {
                         more = false;
                         break;
                     }
