@@ -336,3 +336,22 @@ fn random_keys() {
     }
     assert!(unknown < SESSIONS / 20, "{unknown} of {SESSIONS} sessions have no prediction");
 }
+
+/// The kernel writes long echo out before a batch of input is over. Whether a signal key's flush still finds it depends on
+/// who of the kernel's workers comes first, so that key comes in a piece of its own.
+#[test]
+fn a_signal_key_after_long_echo_begins_a_piece() {
+    let mut line = LineDiscipline::new();
+    let mut rest = &[b'a'; 256][..];
+    while !rest.is_empty() {
+        let Ok(typed) = line.type_in(rest) else { panic!("keys that are modelled") };
+        rest = &rest[typed.taken..];
+    }
+    line.drain(usize::MAX);
+    // 256 characters are erased, by three bytes of echo each: so many are written out at once
+    let Ok(erased) = line.type_in(b"\x15\x1ab") else { panic!("keys that are modelled") };
+    assert_eq!((erased.taken, erased.echo.len()), (1, 768));
+    line.drain(usize::MAX);
+    let Ok(rest) = line.type_in(b"\x1ab") else { panic!("keys that are modelled") };
+    assert_eq!((rest.taken, rest.echo), (2, b"^Zb".to_vec()));
+}
