@@ -72,11 +72,8 @@ const MISSED: [(&str, &str, &str); 14] = [
 const NAMED_PERCENT: usize = 92;
 
 /// What may be certain in a healthy run, and why.
-const CERTAIN: [(&str, &str); 3] = [
-    ("question-open", "certain is what it waits for; that a person is about to answer cannot be seen"),
-    ("permission-open", "certain is what it waits for; that a person is about to answer cannot be seen"),
-    ("stray-holds-pipe", "certain is what it waits for; the agent's own limit on a command ends the wait"),
-];
+const CERTAIN: [(&str, &str); 1] =
+    [("stray-holds-pipe", "certain is what it waits for; the agent's own limit on a command ends the wait")];
 
 /// One cell in so many is played on both kernels.
 const SAMPLE: usize = 25;
