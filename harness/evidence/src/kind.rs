@@ -117,6 +117,15 @@ pub fn serves(process: &Process) -> bool {
         .any(|arg| ["serve", "web", "acp", "app-server", "mcp-server", "mcp"].contains(&arg.as_str()))
 }
 
+/// How an opencode was started: `serve`, `run`, `tui`.
+pub fn opencode_form(process: &Process) -> &'static str {
+    match serves(process) {
+        true => "serve",
+        false if process.args.iter().any(|arg| arg == "run") => "run",
+        false => "tui",
+    }
+}
+
 /// Whether a process looks like a helper that waits on its standard input for requests by design: a tool server of the
 /// Model Context Protocol, a language server.
 pub fn helper(process: &Process) -> bool {

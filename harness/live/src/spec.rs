@@ -69,7 +69,7 @@ pub struct CellSpec {
     pub client: Client,
     /// What is written to its stdin when it has started.
     pub says: Vec<String>,
-    /// Its stdin stays open behind a result: the scenario's people are the ones who write there and close it.
+    /// Its stdin stays open after a result: the scenario's people are the ones who write there and close it.
     pub held: bool,
     /// The words in front of a server's address.
     pub listening: String,

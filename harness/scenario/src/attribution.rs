@@ -43,7 +43,7 @@ pub struct Attribution {
     pub text: &'static str,
     /// What it says that the user did.
     pub deed: Deed,
-    /// Where it stands in a tool's result.
+    /// Where in a tool's result it is.
     pub place: Place,
     /// Who says it: the agent and its releases.
     pub dialect: &'static str,

@@ -3,8 +3,9 @@
 //! Invariant: a field that may not be read has its default, and where that could be taken for a value, another field says
 //! which it is.
 
-use super::{Descriptor, Pid};
+use super::{Descriptor, Object, Pid, Socket, SocketState};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// One process.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -67,6 +68,15 @@ impl Process {
     /// A descriptor by number.
     pub fn fd(&self, fd: i32) -> Option<&Descriptor> {
         self.fds.iter().find(|descriptor| descriptor.fd == fd)
+    }
+
+    /// The sockets on which it waits for connections, in the order of its descriptors.
+    pub fn listening<'a>(&self, sockets: &'a BTreeMap<u64, Socket>) -> impl Iterator<Item = &'a Socket> {
+        let socket = |fd: &Descriptor| match fd.what {
+            Object::Socket { inode } => sockets.get(&inode).filter(|socket| socket.state == SocketState::Listening),
+            _ => None,
+        };
+        self.fds.iter().filter_map(socket)
     }
 
     /// Processor time that all threads have used, in nanoseconds: exact where the kernel has schedstat.

@@ -7,7 +7,6 @@ use super::streams::Own;
 use super::table::{Process, State};
 use crate::kernel::{Party, Proc};
 use crate::lockstep::protocol::{Key, Waiting};
-use crate::os::{Disposition, Sig};
 use crate::tables::{At, Leader, Outsider, Row, Tables, Thing, Waits};
 
 impl LockstepKernel {
@@ -53,10 +52,6 @@ impl LockstepKernel {
             State::New => At::New,
             State::Waiting => At::Waits(waits(&process.wait)),
         };
-        let with = |what: Disposition| {
-            let all = process.dispositions.iter().filter(move |(_, disposition)| **disposition == what);
-            all.map(|(sig, _)| *sig).collect::<Vec<Sig>>()
-        };
         let session = self.sessions.get(&process.sid).filter(|session| !session.hung_up);
         Some(Row {
             proc,
@@ -71,8 +66,7 @@ impl LockstepKernel {
             at,
             stopped: process.stopped,
             retries: process.retries,
-            ignores: with(Disposition::Ignore),
-            catches: with(Disposition::Catch),
+            dispositions: &process.dispositions,
             pending: process.pending.clone(),
             used: process.used,
         })

@@ -5,7 +5,7 @@
 use super::process::{Desc, Process, State};
 use super::{FIRST_PORT, SimKernel};
 use crate::kernel::{Party, Proc};
-use crate::os::{Disposition, Fd, Sig, Wait};
+use crate::os::{Fd, Wait};
 use crate::tables::{At, Leader, Link, Outsider, Row, Tables, Thing, Waits};
 
 impl SimKernel {
@@ -53,10 +53,6 @@ impl SimKernel {
             State::New | State::Running => At::New,
             State::Waiting(wait) => At::Waits(waits(process, wait)),
         };
-        let with = |what: Disposition| {
-            let all = process.dispositions.iter().filter(move |(_, disposition)| **disposition == what);
-            all.map(|(sig, _)| *sig).collect::<Vec<Sig>>()
-        };
         Some(Row {
             proc: process.place(),
             argv: &process.argv,
@@ -70,8 +66,7 @@ impl SimKernel {
             at,
             stopped: process.stopped,
             retries: process.retries,
-            ignores: with(Disposition::Ignore),
-            catches: with(Disposition::Catch),
+            dispositions: &process.dispositions,
             pending: process.pending.clone(),
             used: process.used,
         })

@@ -13,7 +13,7 @@ mod names;
 mod snapshot;
 
 use crate::kernel::Proc;
-use crate::os::Sig;
+use crate::os::{Disposition, Sig};
 pub use names::{pid_of, proc_of};
 use rehang_evidence::data::Io;
 use rehang_scenario::VTime;
@@ -100,10 +100,8 @@ pub struct Row<'a> {
     pub stopped: Option<Sig>,
     /// Its own access to its terminal stopped it.
     pub retries: bool,
-    /// Signals that it ignores, that it catches, that wait for it.
-    pub ignores: Vec<Sig>,
-    /// Signals that it catches.
-    pub catches: Vec<Sig>,
+    /// What it does with signals; those that are not there have their default.
+    pub dispositions: &'a BTreeMap<Sig, Disposition>,
     /// Signals that wait for it.
     pub pending: Vec<Sig>,
     /// What it has used.

@@ -131,6 +131,6 @@ pub(super) fn name(argv: &[String]) -> String {
     name[..end.unwrap_or(0)].to_owned()
 }
 
-pub(super) fn set(signals: &[Sig]) -> u64 {
-    signals.iter().fold(0, |set, sig| set | 1 << (sig.number() - 1))
+pub(super) fn set<'a>(signals: impl IntoIterator<Item = &'a Sig>) -> u64 {
+    signals.into_iter().fold(0, |set, sig| set | 1 << (sig.number() - 1))
 }

@@ -9,6 +9,7 @@ use super::names::{
     proc_of, set, shares, socket_inode,
 };
 use super::{At, Leader, Outsider, Row, Tables, Thing};
+use crate::os::Disposition;
 use rehang_evidence::Snapshot;
 use rehang_evidence::data::{
     Call, Does, Family, Pid, Process, Reader, Signals, Socket, SocketState, State, Thread, TimeLimit, Watch,
@@ -98,6 +99,7 @@ impl Tables<'_> {
             Leader::Shell(_) => row.shell,
             Leader::Nobody => false,
         };
+        let with = |what| row.dispositions.iter().filter(move |(_, is)| **is == what).map(|(sig, _)| sig);
         let zombie = row.at == At::Zombie;
         let args: Vec<String> = row.argv.iter().take(MAX_ARGS).map(|arg| arg.chars().take(MAX_ARG).collect()).collect();
         let mut process = Process {
@@ -116,8 +118,8 @@ impl Tables<'_> {
             signals: Signals {
                 pending: set(&row.pending),
                 blocked: 0,
-                ignored: set(&row.ignores),
-                caught: set(&row.catches),
+                ignored: set(with(Disposition::Ignore)),
+                caught: set(with(Disposition::Catch)),
             },
             fds: row.fds.iter().map(|&(fd, thing)| descriptor(fd, thing)).collect(),
             fds_read: true,

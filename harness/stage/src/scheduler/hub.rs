@@ -354,7 +354,7 @@ impl<'w> Hub<'w> {
             model_listener,
             model,
             asks,
-            records: _, // not compared: evidence alone reads it
+            records: _, // not compared: a strategy that looks writes what they show (`Glance::canon`)
             faults: _,  // not compared: they never change; those that are still to strike are an actor's state
             worker_dead,
             material: _, // not compared: it decides which states are looked at, and nothing in the cell

@@ -167,7 +167,7 @@ impl Process {
     }
 
     /// What the state as it is leads to, and when.
-    fn plan(&self, now: VTime, found: Option<&'static Limit>) -> Option<(VTime, Plan)> {
+    fn plan(&self) -> Option<(VTime, Plan)> {
         if !self.running {
             return None;
         }
@@ -180,14 +180,16 @@ impl Process {
                 _ => (self.moved.max(self.read) + STEP, Plan::TakeAsOver),
             });
         }
-        let unwritten = self.terminal == Some(Terminal::Pipe) && !self.written && !self.closed_stdin;
-        Some(match found {
-            Some(limit) if unwritten && limit.signature == "stdin-open" && limit.root => (now, Plan::CloseStdin),
-            Some(limit) => (now, Plan::End(Why::Found(limit))),
-            None if self.result.is_some() => (self.moved + LINGER, Plan::End(Why::Lingers)),
-            None if unwritten && !self.said => (self.moved + MUTE, Plan::CloseStdin),
-            None => (self.moved + QUIET, Plan::End(Why::Idle)),
+        Some(match () {
+            () if self.result.is_some() => (self.moved + LINGER, Plan::End(Why::Lingers)),
+            () if self.is_unwritten() && !self.said => (self.moved + MUTE, Plan::CloseStdin),
+            () => (self.moved + QUIET, Plan::End(Why::Idle)),
         })
+    }
+
+    /// Whether its stdin is a pipe of ours that nobody has written to or closed.
+    fn is_unwritten(&self) -> bool {
+        self.terminal == Some(Terminal::Pipe) && !self.written && !self.closed_stdin
     }
 
     fn carry_out(&mut self, now: VTime, plan: Plan, acts: &mut Vec<Act>) {
@@ -302,13 +304,17 @@ impl Strategy for Process {
             }
             Seen::Looked(_) if self.running && self.ending.is_none() && self.exit.is_none() => {
                 self.standing.see(now, seen);
-                if let Some((_, plan)) = self.plan(now, self.standing.due(now)).filter(|(at, _)| now >= *at) {
-                    self.carry_out(now, plan, acts);
+                match self.standing.due(now) {
+                    Some(limit) if self.is_unwritten() && limit.root && limit.signature == "stdin-open" => {
+                        self.carry_out(now, Plan::CloseStdin, acts);
+                    }
+                    Some(limit) => self.carry_out(now, Plan::End(Why::Found(limit)), acts),
+                    None => {}
                 }
             }
             Seen::Exited(code) if self.running => self.exited(now, *code, acts),
             Seen::Tick => {
-                if let Some((_, plan)) = self.plan(now, None).filter(|(at, _)| now >= *at) {
+                if let Some((_, plan)) = self.plan().filter(|(at, _)| now >= *at) {
                     self.carry_out(now, plan, acts);
                 }
                 self.standing.tick(now, acts);
@@ -318,7 +324,7 @@ impl Strategy for Process {
     }
 
     fn deadline(&self) -> Option<VTime> {
-        let planned = self.plan(VTime::ZERO, None).map(|(at, _)| at);
+        let planned = self.plan().map(|(at, _)| at);
         [planned, self.standing.deadline()].into_iter().flatten().min()
     }
 

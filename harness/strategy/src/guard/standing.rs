@@ -1,7 +1,7 @@
 //! What looks at the agent's processes find, for how long that stands, and for how long it may.
 //!
 //! Invariants: one look proves nothing: a finding must be the same, of the same process, at every look for as long as its
-//! limit; a finding that has no limit here never ends a run. Each limit is above the longest healthy run that is on record
+//! limit; a finding that has no limit here, or that is a guess, never ends a run. Each limit is above the longest healthy run that is on record
 //! beside it.
 
 use crate::{Act, Seen};
@@ -11,9 +11,15 @@ use rehang_scenario::{Canon, Span, VTime};
 
 /// How long nothing must have moved before the first look.
 const FIRST: Span = Span::secs(20);
-/// From one look to the next, by how long the finding has stood: a look costs some milliseconds.
-const EVERY: [(Span, Span); 3] =
-    [(Span::mins(2), Span::secs(10)), (Span::mins(20), Span::secs(30)), (Span::hours(1_000), Span::mins(2))];
+
+/// From one look to the next, by how long nothing else was found: a look costs some milliseconds.
+fn every(unchanged: Span) -> Span {
+    match unchanged {
+        so_long if so_long < Span::mins(2) => Span::secs(10),
+        so_long if so_long < Span::mins(20) => Span::secs(30),
+        _ => Span::mins(2),
+    }
+}
 
 /// How long a finding may stand, and what is said of it.
 #[derive(Debug, PartialEq, Eq)]
@@ -31,11 +37,11 @@ pub struct Limit {
 }
 
 const fn of_agent(signature: &'static str, after: Span, why: &'static str) -> Limit {
-    Limit { signature, root: true, sure: Sure::Guess, after, why }
+    Limit { signature, root: true, sure: Sure::Likely, after, why }
 }
 
 const fn below(signature: &'static str, after: Span, why: &'static str) -> Limit {
-    Limit { signature, root: false, sure: Sure::Guess, after, why }
+    Limit { signature, root: false, sure: Sure::Likely, after, why }
 }
 
 /// An ask of an agent that nobody can answer: it has no terminal, no host and no server for it.
@@ -99,7 +105,7 @@ pub(super) struct Standing {
     /// When the next look is due; none while one is under way, or where nobody looks.
     next: Option<VTime>,
     found: Option<(&'static Limit, Pid)>,
-    /// Since when; none where nobody looks.
+    /// Since when; without a value while nobody looks.
     since: Option<VTime>,
 }
 
@@ -135,11 +141,10 @@ impl Standing {
             (self.found, self.since) = (found, Some(now));
         }
         let since = self.since.unwrap_or(now);
-        let stood = now.since(since);
-        let every = EVERY.iter().find(|(until, _)| stood < *until).map(|(_, every)| now + *every);
+        let next = now + every(now.since(since));
         // the last look is when the limit is over
         let limit = self.found.map(|(limit, _)| since + limit.after).filter(|at| *at > now);
-        self.next = every.into_iter().chain(limit).min();
+        self.next = Some(limit.map_or(next, |limit| limit.min(next)));
     }
 
     /// What has stood for its limit, and since when it has.

@@ -4,7 +4,7 @@
 
 use super::network::connections;
 use super::{On, Rules, Wait, end_it, left, same};
-use crate::data::{Agent, Ask, Object, Pid, Process, SocketState};
+use crate::data::{Agent, Ask, Object, Pid, Process};
 use crate::diagnosis::Sure;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
@@ -69,12 +69,8 @@ fn route(view: &View<'_>, process: &Process) -> Option<String> {
         }),
         _ => None,
     });
-    let mut sockets = process.fds.iter().filter_map(|fd| view.socket(fd));
-    let listens = || {
-        let socket = sockets.find(|socket| socket.state == SocketState::Listening)?;
-        Some(format!("somebody may still answer by way of {}", socket.local))
-    };
-    at_terminal.or_else(listens)
+    let mut listening = process.listening(&view.after.sockets);
+    at_terminal.or_else(|| Some(format!("somebody may still answer by way of {}", listening.next()?.local)))
 }
 
 /// A tool that was called, of which nothing runs, while the agent listens for an answer: its permission prompt, or its
@@ -247,11 +243,7 @@ pub fn idle(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Findin
     let pid = process.pid;
     let name = view.name(pid);
     let record = record(view, pid);
-    let ours = process.fds.iter().filter_map(|fd| view.socket(fd));
-    let port = ours
-        .filter(|socket| socket.state == SocketState::Listening && !socket.local.is_empty())
-        .map(|socket| &socket.local)
-        .next();
+    let port = process.listening(&view.after.sockets).map(|socket| &socket.local).find(|local| !local.is_empty());
     let busy = record.and_then(|record| record.busy).unwrap_or(0);
     if kind::serves(process) && busy == 0 {
         let at = port.map(|port| format!(" at {port}")).unwrap_or_default();

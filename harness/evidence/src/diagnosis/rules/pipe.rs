@@ -3,7 +3,7 @@
 //! Invariant: a wait for a live descendant is its wait; only a holder that has escaped makes a hostage of the reader.
 
 use super::{Rules, Wait, best, end_it, fd_name, is_stopped, reads_now, steady, waits_for};
-use crate::data::{Descriptor, End, Object, Pid, Process, SocketState, TimeLimit};
+use crate::data::{Descriptor, End, Object, Pid, Process, TimeLimit};
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 use crate::diagnosis::{Sure, Verdict};
@@ -156,8 +156,7 @@ pub fn write(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Des
         let because = "both are in a write without a time limit on a pipe that the other holds";
         return Some(Finding::hung(pid, "mutual-pipe", "C6", text).ends(ends).because(because).certain());
     }
-    let listens =
-        process.fds.iter().filter_map(|fd| view.socket(fd)).any(|socket| socket.state == SocketState::Listening);
+    let listens = process.listening(&view.after.sockets).next().is_some();
     let (signature, mechanism) = match fd.fd {
         2 => ("stderr-undrained", "C1"),
         _ if listens => ("stdout-undrained", "C2"),

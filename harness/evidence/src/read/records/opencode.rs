@@ -4,7 +4,7 @@
 //! Invariant: an ask is open only if the server lists it, or if the log holds its beginning and not its end.
 
 use super::{cut, http, seen, tail};
-use crate::data::{Agent, Ask, Object, Process, Socket, SocketState};
+use crate::data::{Agent, Ask, Object, Process, Socket};
 use crate::kind;
 use crate::read::net::within;
 use serde_json::Value;
@@ -19,22 +19,16 @@ const MAX_ASKS: usize = 16;
 
 /// Reads what opencode says.
 pub fn read(process: &Process, sockets: &BTreeMap<u64, Socket>, agent: &mut Agent) {
-    agent.form = match kind::serves(process) {
-        true => "serve",
-        false if process.args.iter().any(|arg| arg == "run") => "run",
-        false => "tui",
-    }
-    .to_owned();
-    let listening = process.fds.iter().find_map(|fd| match fd.what {
-        Object::Socket { inode } => sockets.get(&inode).filter(|socket| socket.state == SocketState::Listening),
-        _ => None,
-    });
-    let asked = listening.and_then(|socket| socket.local.parse::<SocketAddr>().ok()).is_some_and(|mut to| {
-        if to.ip().is_unspecified() {
-            to.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
-        }
-        server(process, to, agent)
-    });
+    agent.form = kind::opencode_form(process).to_owned();
+    let asked =
+        process.listening(sockets).next().and_then(|socket| socket.local.parse::<SocketAddr>().ok()).is_some_and(
+            |mut to| {
+                if to.ip().is_unspecified() {
+                    to.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
+                }
+                server(process, to, agent)
+            },
+        );
     if !asked {
         log(process, agent);
     }

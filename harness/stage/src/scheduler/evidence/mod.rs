@@ -1,7 +1,7 @@
 //! Evidence: what `rehang why` would say of the cell's processes, from a snapshot of the kernel's tables.
 //!
 //! The kernel shows what processes wait for; here come in what it cannot know: which of the scheduler's descriptors the
-//! wrapper, the client and the model hold, the command that a fake stands for, what the agents say of themselves
+//! wrapper, the client and the model hold, the command that a fake plays, what the agents say of themselves
 //! ([`records`]), and the connection to the model of an agent that plays its model itself.
 //!
 //! Invariant: taking evidence changes no trace: nothing is sent, nobody runs, and time that is played beyond a proof is
@@ -131,7 +131,7 @@ impl Hub<'_> {
     }
 }
 
-/// Shows the commands that fakes stand for, and agents as having been started before they were up.
+/// Shows the commands that fakes play, and agents as having been started before they were up.
 fn dress(snapshot: &mut Snapshot) {
     for process in snapshot.tree.values_mut().chain(snapshot.around.values_mut()) {
         if let Some(shown) = rehang_fakes::tool::shown(&process.args) {

@@ -5,7 +5,7 @@
 //!
 //! Invariant: made of facts alone, so that it is the same on every stage.
 
-use rehang_evidence::data::{Agent, Ask, Object, Process, Socket, SocketState};
+use rehang_evidence::data::{Agent, Ask, Process, Socket};
 use rehang_evidence::kind;
 use rehang_scenario::VTime;
 use rehang_trace::{AskKind, Fact};
@@ -136,17 +136,8 @@ impl Records {
         match kind.name {
             "claude" => self.transcript(&mut agent),
             "opencode" | "altimate" | "pawwork" => {
-                agent.form = match kind::serves(process) {
-                    true => "serve",
-                    false if process.args.iter().any(|arg| arg == "run") => "run",
-                    false => "tui",
-                }
-                .to_owned();
-                let listening = process.fds.iter().find_map(|fd| match fd.what {
-                    Object::Socket { inode } => sockets.get(&inode).filter(|s| s.state == SocketState::Listening),
-                    _ => None,
-                });
-                match listening {
+                agent.form = kind::opencode_form(process).to_owned();
+                match process.listening(sockets).next() {
                     Some(socket) => self.server(&socket.local, &mut agent),
                     None => self.log(&mut agent),
                 }
