@@ -105,6 +105,10 @@ fn main() -> ExitCode {
         let ends = |event: &Event| event.who == "agent.1.1" && matches!(event.what, What::Killed(_));
         cell.is(&cell.trace()?.events.iter().filter(|event| ends(event)).count().to_string(), "0")
     });
+    trial("a_terminal_that_was_hung_up_is_none", |s| {
+        let cell = s.cell("hung-up-before-the-first-look", NONE, "tty-background-nohup")?;
+        cell.at(4 * 60 * 60 * 1_000)
+    });
     trial("a_stopped_server_has_no_timers", |s| {
         let cell = s.cell("stopped-with-timers", "pending-ask", "null")?;
         cell.is(&cell.row.proof.clone().unwrap_or_default(), "lasso")?;

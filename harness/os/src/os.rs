@@ -193,6 +193,8 @@ pub enum Target {
 pub enum FdKind {
     Tty,
     Pipe,
+    /// A character device that is no terminal: `/dev/null`, or a terminal that was hung up, which `isatty` denies
+    /// (`hung_up_tty_ioctl` gives `EIO`).
     Null,
     Socket,
     /// Not open.
@@ -277,7 +279,7 @@ pub trait Os {
     fn write(&mut self, fd: Fd, bytes: &[u8]) -> Write;
     /// Closes a descriptor. One that is not open is no error.
     fn close(&mut self, fd: Fd);
-    /// What a descriptor is.
+    /// What a descriptor is now: a terminal is one until it is hung up.
     fn kind(&self, fd: Fd) -> FdKind;
     /// A new pipe: its read end and its write end. It holds 65,536 bytes.
     fn pipe(&mut self) -> (Fd, Fd);

@@ -109,7 +109,7 @@ impl Descriptor {
                 let writes = flags.contains(rustix::fs::OFlags::WRONLY);
                 (FdKind::Pipe, if writes { Key::PipeWrite(stat.st_ino) } else { Key::PipeRead(stat.st_ino) })
             }
-            FileType::CharacterDevice if rustix::termios::isatty(&fd) => {
+            FileType::CharacterDevice if is_terminal(fd.as_fd()) => {
                 (FdKind::Tty, Key::Tty(terminal_of(fd.as_fd()).unwrap_or(stat.st_rdev)))
             }
             FileType::Socket => (FdKind::Socket, Key::Other),
@@ -227,6 +227,12 @@ pub fn terminal_of(fd: BorrowedFd<'_>) -> Result<u64, rustix::io::Errno> {
         0 => Ok(u64::from(device)),
         _ => Err(rustix::io::Errno::from_raw_os_error(std::io::Error::last_os_error().raw_os_error().unwrap_or(0))),
     }
+}
+
+/// Whether a character device is a terminal, hung up or not: one that is hung up refuses every request with `EIO`, any
+/// other device this one with `ENOTTY`.
+fn is_terminal(fd: BorrowedFd<'_>) -> bool {
+    !matches!(rustix::termios::tcgetattr(fd), Err(error) if error != rustix::io::Errno::IO)
 }
 
 /// Sets a terminal to echo, whole lines and signals by key.

@@ -380,7 +380,11 @@ impl Os for RealOs {
     }
 
     fn kind(&self, fd: Fd) -> FdKind {
-        self.fds.get(&fd.0).map_or(FdKind::Closed, |d| d.kind)
+        match self.fds.get(&fd.0) {
+            None => FdKind::Closed,
+            Some(terminal) if terminal.kind == FdKind::Tty && !rustix::termios::isatty(terminal.fd()) => FdKind::Null,
+            Some(descriptor) => descriptor.kind,
+        }
     }
 
     fn pipe(&mut self) -> (Fd, Fd) {
@@ -407,7 +411,7 @@ impl Os for RealOs {
     }
 
     fn set_tty(&mut self, fd: Fd) -> Write {
-        if self.kind(fd) != FdKind::Tty {
+        if self.fds.get(&fd.0).is_none_or(|d| d.kind != FdKind::Tty) {
             return Write::Failed(Errno::NoTty);
         }
         if self.is_put_off(Stop::SetMode(fd.0), fd.0, Sig::Ttou) {

@@ -124,6 +124,7 @@ impl Os for View<'_> {
         match self.desc(fd) {
             None => FdKind::Closed,
             Some(Desc::Null) => FdKind::Null,
+            Some(Desc::Tty(tty)) if !self.kernel.ttys[tty].master => FdKind::Null,
             Some(Desc::Tty(_) | Desc::Master(_)) => FdKind::Tty,
             Some(Desc::PipeRead(_) | Desc::PipeWrite(_)) => FdKind::Pipe,
             Some(Desc::Listener(_) | Desc::Socket(..)) => FdKind::Socket,

@@ -6,7 +6,7 @@
 use super::Row;
 use super::real::{Tty, comes, read, write};
 use crate::kernel::{Change, Handle, Kernel, Launch, Proc};
-use crate::os::{Child, Disposition, Errno, Group, Os, Read, STDIN, STDOUT, Sig, Spawn, Stdio, Target, Write};
+use crate::os::{Child, Disposition, Errno, FdKind, Group, Os, Read, STDIN, STDOUT, Sig, Spawn, Stdio, Target, Write};
 use crate::sim::SimKernel;
 use crate::sim::os::View;
 use rehang_scenario::{Agent, Terminal, VTime, plan::Plan};
@@ -482,6 +482,35 @@ fn hung_up() -> (String, String) {
     (linux, taken(&mut kernel, agent))
 }
 
+/// What it says of its terminal, in words.
+fn of_terminal(is_one: bool) -> &'static str {
+    if is_one { "a terminal " } else { "no terminal " }
+}
+
+fn hung_up_is_none() -> (String, String) {
+    let linux = session(
+        |slave, says| {
+            // SAFETY: a number.
+            let asks = || of_terminal(unsafe { libc::isatty(slave) } == 1);
+            block(&[libc::SIGHUP, libc::SIGCONT]);
+            says.say(asks());
+            says.signal(next_of(&[libc::SIGHUP]));
+            says.say(asks());
+            0
+        },
+        of_terminal(true),
+        |master| drop(master.take()),
+    );
+    let (mut kernel, agent, tty) = agent(Terminal::Tty);
+    for sig in [Sig::Hup, Sig::Cont] {
+        os(&mut kernel, agent).on_signal(sig, Disposition::Catch);
+    }
+    let asks = |kernel: &mut SimKernel| of_terminal(os(kernel, agent).kind(STDIN) == FdKind::Tty);
+    assert_eq!(asks(&mut kernel), of_terminal(true));
+    kernel.close(tty.unwrap(), false).unwrap();
+    (linux, format!("HUP {}", asks(&mut kernel).trim_end()))
+}
+
 fn term_waits() -> (String, String) {
     let linux = alone(|_, says| {
         let pid = in_background(|| {
@@ -561,6 +590,7 @@ pub fn rows() -> Vec<Row> {
         ),
         row("a leader's end hangs up its foreground", "the session's leader ends", leader_dies()),
         row("a hang-up is the leader's", "the master is closed", hung_up()),
+        row("a terminal that was hung up is none", "isatty; the master is closed; isatty", hung_up_is_none()),
         row("caught signals are given by number, not by age", "TERM, then HUP, which are both caught", by_number()),
         row("TERM waits in a stopped process", "STOP, TERM and CONT to a process", term_waits()),
         row(
