@@ -139,6 +139,22 @@ fn the_table_and_the_grid() {
 }
 
 #[test]
+fn where_a_stack_has_no_seat_its_user_has_what_nobody_has() {
+    let mut board = Scoreboard::new();
+    let mut add = |strategy: &str, none: Cell, cell: Cell| {
+        let mut facts = facts(strategy);
+        "B2".clone_into(&mut facts.mechanism);
+        let none = verdict(&none.trace(), &facts);
+        board.add(&facts, &verdict(&cell.trace(), &facts), &none);
+    };
+    // three cells, of which one has a seat for it
+    [hung(), hung(), healthy()].into_iter().for_each(|cell| add("none", cell.clone(), cell));
+    add("idle@off", hung(), stopped(600_000));
+    let costs: Vec<(String, u64)> = board.costs().into_iter().map(|row| (row.strategy, row.cost_ms)).collect();
+    assert_eq!(costs, [("idle@off".to_owned(), 600_000 + MISSED_MS), ("none".to_owned(), 2 * MISSED_MS)]);
+}
+
+#[test]
 fn a_board_keeps_to_its_width() {
     let mut board = Scoreboard::new();
     for strategy in ["none", "auto-answer@r1(at=ask)+watcher@pr5", "auto-answer@r1(at=ask)+watcher@pr3"] {

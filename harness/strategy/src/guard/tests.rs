@@ -167,11 +167,13 @@ fn a_result_is_kept_and_what_lingers_behind_it_is_ended() {
 
 #[test]
 fn a_further_turn_is_no_lingering() {
-    let mut bench = process(Terminal::Pipe);
-    bench.out(RESULT);
-    bench.until(LINGER.as_ms() - 1);
-    bench.out("{\"type\":\"assistant\",\"message\":{\"content\":[]}}\n");
-    assert_eq!(deeds(&bench.until(LINGER.as_ms() * 3)), []);
+    for begins in ["assistant", "user"] {
+        let mut bench = process(Terminal::Pipe);
+        bench.out(RESULT);
+        bench.until(LINGER.as_ms() - 1);
+        bench.out(&format!("{{\"type\":\"{begins}\",\"message\":{{\"content\":[]}}}}\n"));
+        assert_eq!(deeds(&bench.until(LINGER.as_ms() * 3)), [], "{begins}");
+    }
 }
 
 #[test]
