@@ -3,8 +3,8 @@
 //! Invariant: every way out of the command is an exit code of [`crate::error::Code`].
 
 use crate::commands::{
-    agents, bench, bisect, check, drift, explore, import, list, measure, path, reproduce, run, select, show, supervise,
-    torture, tune, upstream, why, wrapper,
+    agents, bench, bisect, check, drift, explain, explore, import, list, measure, path, reproduce, run, select, show,
+    supervise, torture, tune, upstream, why, wrapper,
 };
 use crate::error::{Code, CommandError};
 use crate::place::Where;
@@ -79,6 +79,7 @@ enum Command {
     Agents(agents::Agents),
     Drift(drift::Drift),
     Why(why::Why),
+    Explain(explain::Explain),
     Supervise(supervise::Supervise),
     Wrapper(wrapper::Wrapper),
     /// Run the matrix again and again: one hash a cell.
@@ -107,10 +108,24 @@ enum Command {
     },
 }
 
+impl Command {
+    /// The cells that it is about.
+    fn select(&mut self) -> Option<&mut select::Select> {
+        Some(match self {
+            Command::Run(run) => &mut run.select,
+            Command::List(list) => &mut list.select,
+            Command::Show(show) => &mut show.select,
+            Command::Score { select, .. } => select,
+            Command::Determinism(determinism) => &mut determinism.select,
+            _ => return None,
+        })
+    }
+}
+
 /// The whole command: plays a fake or a worker where it was started as one, else does what the arguments say.
 pub fn main() -> ExitCode {
     crate::dispatch();
-    let mut face = fitted(Args::command(), terminal::width(terminal::REPORT).min(terminal::REPORT));
+    let mut face = fitted(grouped(Args::command()), terminal::width(terminal::REPORT).min(terminal::REPORT));
     let args = Args::from_arg_matches_mut(&mut face.get_matches_mut()).map_err(|error| error.format(&mut face));
     let command = match args.unwrap_or_else(|error| error.exit()).command {
         // its exit codes are its command's
@@ -126,6 +141,27 @@ pub fn main() -> ExitCode {
             ExitCode::from(error.code() as u8)
         }
     }
+}
+
+/// The commands by what they are for, as the help shows them.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Hung now", &["why", "supervise"]),
+    ("Test", &["run", "show", "list", "strategies", "score", "wrapper", "path"]),
+    ("Write", &["check", "import", "reproduce", "shrink", "export", "tune", "explore", "replay", "explain", "schema"]),
+    ("Releases", &["upstream", "bisect", "agents", "drift"]),
+    ("Shell", &["completions", "man", "help"]),
+];
+
+/// The command with its commands shown in groups.
+fn grouped(mut command: clap::Command) -> clap::Command {
+    command.build();
+    let about = |name: &str| command.find_subcommand(name).and_then(|c| c.get_about()).map(ToString::to_string);
+    let line = |name: &&str| format!("  {name:<12} {}\n", about(name).unwrap_or_default());
+    let group = |(title, names): &(&str, &[&str])| format!("{title}:\n{}", names.iter().map(line).collect::<String>());
+    let groups = GROUPS.iter().map(group).collect::<Vec<_>>().join("\n");
+    command.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}\nOptions:\n{{options}}{{after-help}}"
+    ))
 }
 
 /// The command with the examples of its help fit for `width` columns: where one is wider, what is said of each stands
@@ -163,7 +199,10 @@ fn man(dir: Option<&std::path::Path>, out: &mut dyn Write) -> Result<Code, Comma
     Ok(Code::Expected)
 }
 
-fn command(command: Command) -> Result<Code, CommandError> {
+fn command(mut command: Command) -> Result<Code, CommandError> {
+    if let Some(select) = command.select() {
+        select.take_paths()?;
+    }
     let mut out = anstream::stdout().lock();
     match command {
         Command::Run(run) => {
@@ -225,6 +264,7 @@ fn command(command: Command) -> Result<Code, CommandError> {
         Command::Determinism(determinism) => determinism.run(&mut out),
         Command::Bench(bench) => bench.run(&mut out),
         Command::Why(why) => why.run(&mut out),
+        Command::Explain(explain) => explain.run(&mut out),
         Command::Fuzz(fuzz) => fuzz.run(&mut out),
         Command::Torture(torture) => {
             drop(out);
@@ -249,6 +289,66 @@ mod tests {
             Ok(_) => panic!("{args:?} must be refused"),
             Err(error) => error.to_string(),
         }
+    }
+
+    /// The command lines of a page: lines of code, and code in a line, that begin with `rehang`.
+    fn command_lines(page: &str) -> Vec<&str> {
+        let (mut lines, mut fenced) = (Vec::new(), false);
+        for line in page.lines() {
+            fenced ^= line.starts_with("```");
+            if fenced || line.starts_with("    ") {
+                lines.push(line.trim_start());
+            } else {
+                lines.extend(line.split('`').skip(1).step_by(2));
+            }
+        }
+        lines.retain(|line| line.starts_with("rehang "));
+        lines
+    }
+
+    #[test]
+    fn every_command_of_the_readme_and_the_book_is_one() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let docs = std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+        let (mut wrong, mut count) = (Vec::new(), 0);
+        for path in docs.chain([root.join("README.md")]) {
+            let page = std::fs::read_to_string(&path).unwrap();
+            for line in command_lines(&page) {
+                let command = line.split(" > ").next().and_then(|line| line.split(" | ").next()).unwrap_or(line);
+                let words = shlex::split(command).unwrap_or_default();
+                // what stands for something cannot be read
+                let stands = |word: &String| word.contains('…') || word.chars().all(|c| c.is_ascii_uppercase());
+                if words.iter().any(stands) {
+                    continue;
+                }
+                count += 1;
+                let is_name = words.len() == 2;
+                if let Err(error) = Args::try_parse_from(&words)
+                    && error.use_stderr()
+                    && !(is_name && error.kind() == clap::error::ErrorKind::MissingRequiredArgument)
+                {
+                    let why = error.to_string();
+                    wrong.push(format!("{}: {line}: {}", path.display(), why.lines().next().unwrap_or_default()));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        assert!(count > 60, "only {count} commands were found");
+    }
+
+    #[test]
+    fn every_command_is_in_one_group() {
+        let mut command = Args::command();
+        command.build();
+        let shown = command.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name);
+        let mut shown: Vec<&str> = shown.collect();
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        shown.sort_unstable();
+        grouped.sort_unstable();
+        assert_eq!(shown, grouped);
+        let wide = grouped.iter().filter_map(|name| Some(command.find_subcommand(name)?.get_about()?.to_string()));
+        let wide: Vec<String> = wide.filter(|about| about.chars().count() > 86).collect();
+        assert_eq!(wide, [""; 0], "wider than a line of the help");
     }
 
     #[test]

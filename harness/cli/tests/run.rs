@@ -104,6 +104,39 @@ fn each_failure_has_its_reason_and_a_command_that_shows_it() {
     assert!(page.contains("data-reading=\" --scenarios 'my hang.toml'\""), "its commands read another file");
 }
 
+/// The first scenario of the README.
+fn of_the_readme() -> String {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
+    let code = readme.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
+    code.expect("the README has a scenario").to_owned()
+}
+
+#[test]
+fn the_readme_s_commands_do_what_it_says() {
+    let folder = folder(&[("my-hang.toml", &of_the_readme())]);
+    let runs = |args: &[&str]| {
+        let ran = rehang(folder.path(), args);
+        assert_eq!(ran.status.code(), Some(0), "{args:?}: {}{}", text(&ran.stdout), text(&ran.stderr));
+        text(&ran.stdout)
+    };
+    runs(&["check", "my-hang.toml"]);
+    runs(&["run", "my-hang.toml", "--strategy", "none"]);
+    runs(&["run", "my-hang.toml", "--accept"]);
+    // what was accepted is what every strategy does
+    assert!(std::fs::read_to_string(folder.path().join("my-hang.toml")).unwrap().contains("\"guard\""));
+    runs(&["run", "my-hang.toml"]);
+}
+
+#[test]
+fn a_file_and_a_folder_are_named_by_their_paths() {
+    let folder = folder(&[("one.toml", HEALTHY), ("two.toml", HEALTHY)]);
+    let cells = |word: &str| text(&rehang(folder.path(), &["list", word]).stdout).lines().count();
+    assert!(cells("one.toml") > 0 && cells("./") == 2 * cells("one.toml"), "{} {}", cells("one.toml"), cells("./"));
+    let missing = rehang(folder.path(), &["run", "three.toml"]);
+    let said = text(&missing.stderr);
+    assert!(missing.status.code() == Some(2) && said.starts_with("error: three.toml: No such file"), "{said}");
+}
+
 #[test]
 fn a_cell_that_is_not_there_is_named_with_what_there_is() {
     let folder = folder(&[("my-hang.toml", HANGS)]);
@@ -111,7 +144,7 @@ fn a_cell_that_is_not_there_is_named_with_what_there_is() {
     let own = show(&["--scenarios", "my-hang.toml", "other::none::null::1"]);
     let what = "no cell matches 'other::none::null::1'; `rehang list --scenarios my-hang.toml` names all there are, in 1 file (1 scenario)";
     assert!(own.contains(what) && !own.contains("of your own"), "{own}");
-    assert!(show(&["my-hang::none::null::1"]).contains("of a scenario file of your own, say `--scenarios FILE`"));
+    assert!(show(&["my-hang::none::null::1"]).contains("a scenario file of your own is named by its path"));
     let trace = rehang(
         folder.path(),
         &["show", "--stage", "sim", "--trace", "--scenarios", "my-hang.toml", "my-hang::none::null::1"],

@@ -11,7 +11,7 @@ use serde_json::json;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Names the agents, or the releases of one, with those that are installed.
+/// Name the agents, or the releases of one, with those that are installed.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
   rehang agents                       who there is

@@ -23,7 +23,9 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Finds the two adjacent releases between which a scenario's verdict changes, by binary search over the registry.
+/// Find the two releases between which a scenario's verdict changes.
+///
+/// They are adjacent, and found by binary search over the registry.
 ///
 /// Either of good and bad may be the older one. Each verdict is repeated until it is sure; a release whose runs differ is
 /// flaky and, as one that cannot run, is passed over.

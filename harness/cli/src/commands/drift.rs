@@ -54,7 +54,9 @@ const SCENARIOS: [&str; 8] = [
 /// People who act on an ask do so as soon as this: when they do is not compared. Those who act by the clock keep to it.
 const AFTER_MAX: Span = Span::secs(1);
 
-/// Runs releases and their fakes on the same scenarios and shows where they differ, event by event.
+/// Show where real releases and their fakes differ on the same scenarios.
+///
+/// They are compared event by event.
 ///
 /// Each release is recorded in its sandbox; its fake gets the same requests at the same points and the same words of the
 /// model. Ids, instants and folders are named; what else is not compared stands in the lists of `rehang-drift`, each entry with

@@ -35,7 +35,7 @@ const LINE_EVERY: Duration = Duration::from_secs(30);
   rehang explore --for 10m                  searches for ten minutes on all cores
   rehang explore --steps 2000 --seed 7      the same findings every time
   rehang explore --stage both --for 10m     plays what is new on real processes too
-  rehang run --scenarios rehang-findings    plays what was found, on real processes")]
+  rehang run rehang-findings/               plays what was found, on real processes")]
 pub struct Explore {
     /// How long: `30s`, `10m`.
     #[arg(long = "for", value_name = "SPAN", default_value = "1m", value_parser = crate::commands::span)]

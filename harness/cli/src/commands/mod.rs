@@ -8,6 +8,7 @@ pub mod bench;
 pub mod bisect;
 pub mod check;
 pub mod drift;
+pub mod explain;
 pub mod explore;
 pub mod import;
 pub mod list;

@@ -17,8 +17,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Prints a folder to put in front of PATH, in which `claude`, `opencode`, … play a scenario on the wall clock.
+/// Print a folder for PATH whose `claude`, `opencode`, … play a scenario.
 ///
+/// They play it on the wall clock, with real processes, pipes and terminals.
 /// For a test suite of one's own: a hanging agent as a fixture. The folder lies in rehang's cache, is the same for the
 /// same scenario, and may be removed at any time.
 #[derive(Debug, Clone, Args)]

@@ -222,7 +222,7 @@ impl Told<'_> {
         // what was taken away may have been what a strategy looks at
         list("what does something else where nothing was taken away".to_owned(), &others.iter().collect::<Vec<_>>())?;
         match path {
-            Some(path) => writeln!(out, "\nin CI: rehang run --scenarios {}", path.display()),
+            Some(path) => writeln!(out, "\nin CI: rehang run {}", path.display()),
             None => writeln!(out, "\n--keep puts it into scenarios/reported; then in CI: rehang run reported/"),
         }
     }

@@ -5,6 +5,8 @@
 use super::CommandError;
 use crate::shell::reading;
 use clap::Args;
+use rehang_os::linux::machine;
+use rehang_runner::corpus::default_folder;
 use rehang_runner::select::{SelectError, Selected, Selection};
 use rehang_scenario::text::{counted, or};
 use rehang_scenario::{Stage, Terminal};
@@ -13,7 +15,8 @@ use std::path::PathBuf;
 /// Which cells.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Select {
-    /// Words of cell names, or mechanisms (`F1`); a cell is taken if its name contains one of them. None: all.
+    /// Scenario files, words of cell names, or mechanisms (`F1`); a cell is taken if its name contains one of them. None:
+    /// all.
     #[arg(value_name = "FILTER")]
     pub filter: Vec<String>,
     /// Only these stacks (`idle@f54b32f`, `auto-answer@r3+watcher@pr5`); a name without a version means each.
@@ -46,6 +49,26 @@ fn shard(word: &str) -> Result<(usize, usize), String> {
 }
 
 impl Select {
+    /// Takes each filter that is a path as one: a file, or a folder that is none of the scenarios' own.
+    ///
+    /// # Errors
+    /// A word that can only be a path, and nothing is there.
+    pub fn take_paths(&mut self) -> Result<(), CommandError> {
+        let own = default_folder();
+        let is_filter = |word: &str| !word.starts_with(['.', '/']) && own.join(word).is_dir();
+        for word in std::mem::take(&mut self.filter) {
+            let path = PathBuf::from(&word);
+            match std::fs::metadata(&path) {
+                Ok(meta) if meta.is_file() || !is_filter(&word) => self.scenarios.push(path),
+                Err(error) if word.ends_with(".toml") => {
+                    return Err(CommandError::Usage(format!("{word}: {}", machine::open(&error))));
+                }
+                _ => self.filter.push(word),
+            }
+        }
+        Ok(())
+    }
+
     /// The paths of the scenario files.
     ///
     /// # Errors
@@ -82,7 +105,7 @@ impl Select {
         let filters = self.filter.iter().map(|word| format!(" '{word}'"));
         let words: String = filters.chain(self.strategy.iter().map(|stack| format!(" --strategy '{stack}'"))).collect();
         let own = match self.scenarios.is_empty() {
-            true => "; of a scenario file of your own, say `--scenarios FILE`",
+            true => "; a scenario file of your own is named by its path",
             false => "",
         };
         let all = format!(

@@ -27,7 +27,9 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Runs real releases from npm and PyPI against a scripted model, in a sandbox without a network, and says which hang.
+/// Run real releases against a scripted model, and say which hang.
+///
+/// They come from npm and PyPI, and run in a sandbox without a network.
 ///
 /// Words with an `@`, and agents' names, are releases (`opencode@1.2.27`, `claude@latest`, `codex@">=0.98, <0.120"`, `qwen`); the
 /// others are scenarios: a name of `scenarios/upstream`, or, with a slash, any of the corpus.

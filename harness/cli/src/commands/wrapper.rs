@@ -28,7 +28,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Test a wrapper of your own: the fakes stand on its PATH, and it is the strategy.
+/// Test a wrapper of your own: it is the strategy, and the fakes are on its PATH.
 ///
 /// CMD must start the agent that PATH names (`claude`, `opencode`, …) with a prompt, and end with 0 only if the agent's run
 /// was completed. It is run once with an agent that says hello, to see how it calls it; then once for every scenario that

@@ -1,0 +1,217 @@
+//! `rehang explain WORD`: what a word of rehang's output means.
+//!
+//! Invariant: says what the book says. An entry is a section of a page (`## Q1 question-no-answerer`) or a row of a table
+//! whose first cell is the word; a strategy is explained by its own entry.
+
+use super::{Code, CommandError};
+use clap::Args;
+use rehang_scenario::mechanism::MECHANISMS;
+use rehang_scenario::text::{did_you_mean, suggest};
+use std::io::Write;
+
+/// The pages whose entries are explained.
+const PAGES: [(&str, &str); 4] = [
+    ("mechanisms", include_str!("../../../../docs/mechanisms.md")),
+    ("results", include_str!("../../../../docs/verdicts.md")),
+    ("what guard finds", include_str!("../../../../docs/guard.md")),
+    ("words", include_str!("../../../../docs/glossary.md")),
+];
+
+/// Say what a word of rehang's output means.
+///
+/// A mechanism, an outcome, a proof, an invariant, a mark of the table, an exit code, a finding of `rehang
+/// why`, a strategy.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "Examples:
+  rehang explain Q1                       how a question without anybody to answer it hangs, and what ends it
+  rehang explain rejected-without-cause   what an invariant holds
+  rehang explain W                        a mark of the table
+  rehang explain                          all words there are")]
+pub struct Explain {
+    /// The word; all that there are where none is named.
+    #[arg(value_name = "WORD")]
+    pub word: Option<String>,
+}
+
+/// What a page says of some words.
+#[derive(Debug, PartialEq, Eq)]
+struct Entry<'a> {
+    words: Vec<&'a str>,
+    text: String,
+}
+
+impl Explain {
+    /// Prints.
+    ///
+    /// # Errors
+    /// No such word.
+    pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        let Some(word) = &self.word else {
+            all(out)?;
+            return Ok(Code::Expected);
+        };
+        // the first page that has it says the most
+        let of_pages = PAGES.iter().map(|(_, page)| entries(page).into_iter().filter_map(|entry| entry.of(word)));
+        let mut texts: Vec<String> =
+            of_pages.map(Iterator::collect).find(|texts: &Vec<_>| !texts.is_empty()).unwrap_or_default();
+        if let Some(mechanism) = MECHANISMS.iter().find(|m| is(m.id, word) || is(m.name, word)) {
+            let id = mechanism.id;
+            texts.push(format!(
+                "`rehang score {id}`: which strategy ends it today; `rehang list --files {id}`: its scenarios"
+            ));
+        }
+        let strategies = rehang_strategy::all();
+        let stacks = rehang_strategy::catalogue::named();
+        let named = stacks.iter().filter(|stack| is(stack.name, word));
+        texts.extend(named.map(|stack| format!("{}  [{}]\n    {}", stack.name, stack.members, stack.summary)));
+        let meant = strategies.iter().filter(|entry| is(entry.name, word) || is(entry.family(), word));
+        texts.extend(meant.map(|entry| entry.to_string().trim_end().to_owned()));
+        if !texts.is_empty() {
+            writeln!(out, "{}", texts.join("\n\n"))?;
+            return Ok(Code::Expected);
+        }
+        let pages: Vec<Entry<'_>> = PAGES.iter().flat_map(|(_, page)| entries(page)).collect();
+        let words = pages.iter().flat_map(|entry| entry.words.iter().copied());
+        let names = strategies.iter().flat_map(|entry| [entry.name, entry.family()]);
+        let names = names.chain(stacks.iter().map(|stack| stack.name));
+        let near = suggest(word, words.chain(names)).map(|near| format!("; {}", did_you_mean(near)));
+        let near = near.unwrap_or_else(|| "; `rehang explain` lists the words there are".to_owned());
+        Err(CommandError::Usage(format!("nothing is called '{word}'{near}")))
+    }
+}
+
+/// All words, by page.
+fn all(out: &mut dyn Write) -> std::io::Result<()> {
+    let strategies = rehang_strategy::all();
+    let names = ("strategies", strategies.iter().map(|entry| entry.name).collect::<Vec<_>>());
+    let pages = PAGES.iter().map(|(name, page)| {
+        let mut words: Vec<&str> = entries(page).into_iter().filter_map(|entry| entry.words.first().copied()).collect();
+        let mut seen = std::collections::BTreeSet::new();
+        words.retain(|word| seen.insert(*word));
+        (*name, words)
+    });
+    for (name, words) in pages.chain([names]) {
+        writeln!(out, "{name}:")?;
+        let mut line = String::new();
+        for word in words {
+            if line.len() + word.len() + 2 > 96 {
+                writeln!(out, " {line}")?;
+                line.clear();
+            }
+            line.push_str(&format!(" {word}"));
+        }
+        writeln!(out, " {line}\n")?;
+    }
+    Ok(())
+}
+
+fn is(name: &str, word: &str) -> bool {
+    name.eq_ignore_ascii_case(word)
+}
+
+impl Entry<'_> {
+    /// Its text, if it explains this word. The marks of the table differ by case.
+    fn of(self, word: &str) -> Option<String> {
+        let fits = |own: &&str| if own.chars().count() == 1 { *own == word } else { is(own, word) };
+        self.words.iter().any(fits).then_some(self.text)
+    }
+}
+
+/// The sections and rows of a page.
+fn entries(page: &str) -> Vec<Entry<'_>> {
+    let mut entries = Vec::new();
+    let mut head: Vec<&str> = Vec::new();
+    for section in page.split("\n## ").skip(1) {
+        let (title, text) = section.split_once('\n').unwrap_or((section, ""));
+        let words: Vec<&str> = title.split_whitespace().collect();
+        // a title of more words is a heading of the page
+        if words.len() <= 2 && !text.contains("\n|") {
+            entries.push(Entry { text: format!("{title}\n\n{}", plain(text)), words });
+        }
+        for line in text.lines() {
+            match cells(line) {
+                None => head.clear(),
+                Some(cells) if head.is_empty() => head = cells,
+                Some(cells) if cells.iter().all(|cell| cell.starts_with("---")) => {}
+                Some(cells) => entries.extend(row(&head, &cells)),
+            }
+        }
+    }
+    entries
+}
+
+/// The cells of a table's row.
+fn cells(line: &str) -> Option<Vec<&str>> {
+    let inner = line.strip_prefix('|')?.strip_suffix('|')?;
+    Some(inner.split(" | ").map(str::trim).collect())
+}
+
+/// What a row says of the word, or words, in its first cell.
+fn row<'a>(head: &[&str], cells: &[&'a str]) -> Option<Entry<'a>> {
+    let (first, rest) = cells.split_first()?;
+    let words: Vec<&str> = match first.strip_prefix('`').and_then(|code| code.split_once('`')) {
+        Some((code, _)) => vec![code],
+        None => first.split(", ").collect(),
+    };
+    let text = match rest {
+        [meaning] => format!("{}: {}", first.trim_matches('`'), plain(meaning)),
+        rest => {
+            let cells = head.iter().skip(1).zip(rest).map(|(head, cell)| format!("\n  {head}: {}", plain(cell)));
+            format!("{}{}", first.replace('`', ""), cells.collect::<String>())
+        }
+    };
+    Some(Entry { words, text })
+}
+
+/// Without the marks of bold type.
+fn plain(text: &str) -> String {
+    text.trim().replace("**", "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rehang_scenario::model::Invariant;
+
+    fn explained(word: &str) -> String {
+        let mut out = Vec::new();
+        match (Explain { word: Some(word.to_owned()) }).run(&mut out) {
+            Ok(_) => String::from_utf8(out).unwrap(),
+            Err(error) => format!("error: {error}"),
+        }
+    }
+
+    #[test]
+    fn every_word_of_a_result_is_explained() {
+        let mechanisms = MECHANISMS.iter().flat_map(|m| [m.id, m.name]);
+        let invariants = Invariant::ALL.iter().map(|invariant| invariant.name());
+        let outcomes = ["completed", "failed", "stopped", "hung", "undecided", "deadlock", "lasso"];
+        let marks = rehang_judge::score::Score::ALL.map(|score| score.mark().to_string());
+        let codes = [0, 1, 2, 3, 4, 5, 70].map(|code: u8| code.to_string());
+        let strategies = rehang_strategy::all();
+        let words = mechanisms.chain(invariants).chain(outcomes);
+        let words = words.chain(marks.iter().map(String::as_str)).chain(codes.iter().map(String::as_str));
+        for word in words.chain(strategies.iter().map(|entry| entry.name)) {
+            let text = explained(word);
+            assert!(text.len() > word.len() + 10 && !text.starts_with("error"), "{word}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_mark_is_not_another_s_letter() {
+        assert!(explained("W").contains("told wrongly") && !explained("W").contains("harmed"));
+        assert!(explained("s").starts_with("s: stopped"), "{}", explained("s"));
+    }
+
+    #[test]
+    fn a_row_names_its_columns() {
+        let text = explained("tool-lost");
+        assert!(text.starts_with("tool-lost\n  of: the agent\n  limit: 10m\n"), "{text}");
+    }
+
+    #[test]
+    fn a_word_that_is_none_has_a_nearest() {
+        assert_eq!(explained("deadlok"), "error: nothing is called 'deadlok'; did you mean `deadlock`?");
+        assert!(explained("zzzzzzzzzzzz").ends_with("`rehang explain` lists the words there are"));
+    }
+}
