@@ -116,7 +116,7 @@ pub enum Hang {
 
 /// Guesses. `hung` overrides what the log's end says.
 pub fn guess(story: &Story, hung: Option<bool>) -> Guess {
-    match story.kind {
+    match story.agent.kind {
         Kind::Program => program(story, hung),
         _ => match story.root() {
             Some(root) => agent(story, root, hung),
@@ -182,11 +182,11 @@ fn agent(story: &Story, root: &str, hung: Option<bool>) -> Guess {
 fn over(story: &Story, root: &str) -> Option<Guess> {
     let session = story.sessions.get(root)?;
     let likely = if story.sessions.len() > 1 { "F6" } else { "F2" };
-    if let Some(last) = &story.result {
-        if let Some(code) = story.exit.filter(|code| *code != 0 && last.ok) {
+    if let Some(last) = &story.ending.result {
+        if let Some(code) = story.ending.exit.filter(|code| *code != 0 && last.ok) {
             return Some(failed(story, root, &format!("it exited with {code} behind its result")));
         }
-        if last.aborted || story.stopped.is_some() && !last.ok {
+        if last.aborted || story.ending.stopped.is_some() && !last.ok {
             return Some(ended(End::Stopped, "F4", "somebody interrupted it, and its result says so"));
         }
         return Some(match last.ok {
@@ -194,21 +194,21 @@ fn over(story: &Story, root: &str) -> Option<Guess> {
             false => failed(story, root, &format!("its result says that it failed: {}", last.text)),
         });
     }
-    let transcript = story.form == Form::Transcript && story.kind == Kind::Claude;
+    let transcript = story.agent.form == Form::Transcript && story.agent.kind == Kind::Claude;
     if let Some(over) = transcript.then(|| transcript_over(story, session, root, likely)).flatten() {
         return Some(over);
     }
-    if story.kind != Kind::Opencode {
-        return Some(match story.exit? {
+    if story.agent.kind != Kind::Opencode {
+        return Some(match story.ending.exit? {
             0 => ended(End::Completed, likely, "it exited with 0"),
-            128.. if story.stopped.is_some() => ended(End::Stopped, "F4", "a signal ended it"),
+            128.. if story.ending.stopped.is_some() => ended(End::Stopped, "F4", "a signal ended it"),
             code => failed(story, root, &format!("it exited with {code}")),
         });
     }
     let answered = |call: &&Call| call.told.as_ref().is_some_and(|told| told.text.contains("rejected permission"));
     let rejected = calls(session).next_back().filter(answered).is_some();
     let at_rest = session.busy == Some(false);
-    let run_over = story.form == Form::Once
+    let run_over = story.agent.form == Form::Once
         && (matches!(session.finished.as_deref(), Some("stop" | "length" | "content-filter"))
             || rejected
             || session.failed.is_some());
@@ -217,8 +217,8 @@ fn over(story: &Story, root: &str) -> Option<Guess> {
     if !at_rest && !run_over && !refused {
         return None;
     }
-    let stopped = story.stopped.as_ref().is_some_and(|(_, of)| of.is_empty() || story.root_of(of) == root);
-    if story.post == Post::Unanswered && at_rest {
+    let stopped = story.ending.stopped.as_ref().is_some_and(|(_, of)| of.is_empty() || story.root_of(of) == root);
+    if story.client.post == Post::Unanswered && at_rest {
         let mut found = ended(End::Hung, "E6", "the session is idle and the prompt's request has no response");
         found.hang = Hang::Post { stopped };
         if stopped {
@@ -235,7 +235,7 @@ fn over(story: &Story, root: &str) -> Option<Guess> {
 
 /// The end of a transcript: none has a result or an exit code, and a turn ends with words behind which nothing is open.
 fn transcript_over(story: &Story, session: &Session, root: &str, likely: &'static str) -> Option<Guess> {
-    if story.stopped.is_some() {
+    if story.ending.stopped.is_some() {
         return Some(ended(End::Stopped, "F4", "somebody interrupted it, and nobody prompted it again"));
     }
     if let Some(why) = &session.failed {
@@ -259,8 +259,8 @@ fn transcript_over(story: &Story, session: &Session, root: &str, likely: &'stati
 fn hook(story: &Story, root: &str, tree: &[(&str, &Session)]) -> Option<Guess> {
     let (_, name, since) = story.hooks.back()?;
     let mut why = vec![format!("a hook began and nothing says that it is over: {name}")];
-    if story.timed && story.last > *since {
-        why.push(format!("the log goes on for {} behind it", duration(story.last - since)));
+    if story.clock.timed && story.clock.last > *since {
+        why.push(format!("the log goes on for {} behind it", duration(story.clock.last - since)));
     }
     let others = vec![("S3", "a hook that reads its stdin to the end waits where nobody closes it".to_owned())];
     let open = tree.iter().flat_map(|(_, session)| calls(session)).find(|call| call.told.is_none());
@@ -275,7 +275,7 @@ fn hook(story: &Story, root: &str, tree: &[(&str, &Session)]) -> Option<Guess> {
 fn failed(story: &Story, root: &str, why: &str) -> Guess {
     let cut = story.sessions.get(root).is_some_and(|session| session.cut_off > 0);
     let asked = |at: u64| story.asks.iter().any(|ask| ask.at <= at && ask.open_until(at));
-    if story.misfit.is_some_and(asked) {
+    if story.client.misfit.is_some_and(asked) {
         return ended(End::Failed, "P4", &format!("what it was sent is no message, and {why}"));
     }
     let mechanism = if cut { "M3" } else { "M4" };
@@ -309,18 +309,18 @@ fn ask(story: &Story, tree: &[(&str, &Session)]) -> Option<Guess> {
     let &first = open.first()?;
     let ask = &story.asks[first];
     let depth = story.depth(&ask.session);
-    let waited = story.last.saturating_sub(ask.at);
+    let waited = story.clock.last.saturating_sub(ask.at);
     let mut why = Vec::new();
     let mut others = Vec::new();
     let (mechanism, what) = match (&ask.asks, depth) {
         (Asks::Questions(_), 0) => ("Q1", "a question"),
         (Asks::Questions(_), _) => ("Q2", "a question of a subagent"),
-        (Asks::Permission { .. }, 0) if story.prompt_tool => ("P3", "a permission request to the host"),
+        (Asks::Permission { .. }, 0) if story.agent.prompt_tool => ("P3", "a permission request to the host"),
         (Asks::Permission { .. }, 0) => ("P1", "a permission"),
         (Asks::Permission { .. }, _) => ("P2", "a permission of a subagent"),
     };
     why.push(format!("{what} is open and nothing ended it"));
-    if story.timed && waited > 0 {
+    if story.clock.timed && waited > 0 {
         why.push(format!("the log goes on for {} behind it without progress", duration(waited)));
     }
     if depth > 0 {
@@ -357,8 +357,8 @@ fn call(story: &Story, tree: &[(&str, &Session)]) -> Option<Guess> {
                     .is_some_and(|s| s.busy == Some(false) || s.finished.as_deref() == Some("stop"))
             })
         })?;
-    let host = story.form == Form::Once && story.kind == Kind::Claude;
-    let screen = story.form == Form::Transcript && story.kind == Kind::Claude;
+    let host = story.agent.form == Form::Once && story.agent.kind == Kind::Claude;
+    let screen = story.agent.form == Form::Transcript && story.agent.kind == Kind::Claude;
     let id = call.id.clone();
     Some(match &call.does {
         Calls::Ask(_) => {
@@ -378,7 +378,7 @@ fn call(story: &Story, tree: &[(&str, &Session)]) -> Option<Guess> {
             if let Some(output) = call.output {
                 why.push(format!(
                     "its last output came {} before the log's end",
-                    duration(story.last.saturating_sub(output))
+                    duration(story.clock.last.saturating_sub(output))
                 ));
             }
             why.push("it is taken to have outlived the tool's own limit, since it was given up for hung".to_owned());
@@ -448,7 +448,7 @@ fn model(story: &Story, tree: &[(&str, &Session)]) -> Option<Guess> {
             Some(status) => format!("the model's server refused {}, lastly with {status}", counted(times, "time")),
             None => format!("the model was asked again {}", counted(times, "time")),
         }];
-        if story.kind == Kind::Claude {
+        if story.agent.kind == Kind::Claude {
             why.push("Claude Code gives up by itself behind ten tries: a silent model stands for it".to_owned());
         }
         let hang = Hang::Model { session: (*id).to_owned(), refuses: Some(status.unwrap_or(500)), cuts: false };
@@ -495,7 +495,7 @@ fn restart(story: &Story) -> Option<Guess> {
 fn stall(story: &Story, session: &str, sure: Sure, why: String) -> Guess {
     let mut others = vec![("M2", "keep-alives on the model's stream would not be in this log".to_owned())];
     let silent = story.sessions.get(session).is_none_or(|s| s.steps.is_empty() && s.before == 0);
-    if silent && story.form != Form::Server {
+    if silent && story.agent.form != Form::Server {
         others.push(("S1", "an agent that still reads its stdin says nothing either".to_owned()));
     }
     let hang = Hang::Model { session: session.to_owned(), refuses: None, cuts: false };
@@ -505,7 +505,7 @@ fn stall(story: &Story, session: &str, sure: Sure, why: String) -> Guess {
 fn no_turn(story: &Story, root: &str) -> Option<Guess> {
     let session = story.sessions.get(root)?;
     let none = session.steps.is_empty() && session.before == 0 && session.busy.is_none() && session.prompts == 0;
-    if !none || story.kind != Kind::Opencode || story.post == Post::Unknown {
+    if !none || story.agent.kind != Kind::Opencode || story.client.post == Post::Unknown {
         return None;
     }
     let why = vec!["the prompt was sent, and no event says that a turn began".to_owned()];
@@ -516,7 +516,7 @@ fn no_turn(story: &Story, root: &str) -> Option<Guess> {
 fn idle(story: &Story, root: &str) -> Option<Guess> {
     let session = story.sessions.get(root)?;
     session.finished.as_ref().filter(|reason| *reason != "tool-calls")?;
-    if story.kind == Kind::Claude {
+    if story.agent.kind == Kind::Claude {
         // no event says that it is idle: what comes behind the last response is its result
         let why = "the last response ended, and no result came behind it".to_owned();
         let mut found = stall(story, root, Sure::Perhaps, why);
@@ -537,10 +537,10 @@ fn repeated(story: &Story) -> Option<(usize, String)> {
 }
 
 fn program(story: &Story, hung: Option<bool>) -> Guess {
-    let text: Vec<&str> = story.printed.iter().rev().take(12).map(|line| line.text.as_str()).collect();
+    let text: Vec<&str> = story.output.lines.iter().rev().take(12).map(|line| line.text.as_str()).collect();
     let text: Vec<&str> = text.into_iter().rev().collect();
     let text = text.join("\n");
-    match (story.exit, hung) {
+    match (story.ending.exit, hung) {
         (Some(0), None | Some(false)) | (None, Some(false)) => return ended(End::Completed, "F8", "it exited with 0"),
         (Some(code), None | Some(false)) => return ended(End::Failed, "M4", &format!("it exited with {code}")),
         _ => {}
@@ -552,12 +552,12 @@ fn program(story: &Story, hung: Option<bool>) -> Guess {
     if let Some((mechanism, why)) = commands::prompt(&text) {
         return found(mechanism, Sure::Likely, why);
     }
-    let spinner = story.printed.back().is_some_and(|line| spin::turns(&line.text));
+    let spinner = story.output.lines.back().is_some_and(|line| spin::turns(&line.text));
     if spinner && ticking(story).is_some() {
         return found("B5", Sure::Likely, "a spinner turns, and nothing else happens");
     }
     // without an exit event a recording says nothing of its end; a prompt would have
-    if story.form == Form::Text && hung != Some(true) {
+    if story.agent.form == Form::Text && hung != Some(true) {
         let mut done = ended(End::Completed, "F8", "the recording ends, and its last words are no prompt");
         done.sure = Sure::Perhaps;
         return done;
@@ -573,7 +573,7 @@ fn program(story: &Story, hung: Option<bool>) -> Guess {
 
 /// The last line and its pace, where it came at least four times in a row at a pace, but for what only turns or counts time.
 pub fn ticking(story: &Story) -> Option<(String, u64)> {
-    let mut last = story.printed.iter().rev();
+    let mut last = story.output.lines.iter().rev();
     let line = last.next()?;
     let still = spin::still(&line.text);
     let same: Vec<u64> =

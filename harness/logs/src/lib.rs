@@ -181,7 +181,7 @@ fn text(
     }
     let guess = guess::guess(&story, options.hung);
     let mut mask = Mask::default();
-    story.hide(&mut mask);
+    story.output.hide(&mut mask);
     let draft = draft::draft(&story, &guess, &mut mask, options.turns.unwrap_or(limits::TURNS))
         .ok_or(ImportError::Undrafted)?;
     Ok(Imported { format, story, guess, draft, mask })

@@ -30,7 +30,7 @@ pub fn asks(story: &Story, mask: &mut Mask) -> Vec<String> {
             };
             let of = depth(story, &ask.session);
             let what = mask.shown(&what.replace('\n', " "), limits::SHOWN_CHARS);
-            format!("{what}{of}, open for {}", duration(story.last.saturating_sub(ask.at)))
+            format!("{what}{of}, open for {}", duration(story.clock.last.saturating_sub(ask.at)))
         })
         .collect()
 }
@@ -40,14 +40,18 @@ pub fn calls(story: &Story, mask: &mut Mask) -> Vec<String> {
     let root = story.root().unwrap_or_default();
     let mut found = Vec::new();
     for (id, session) in &story.sessions {
-        if story.root_of(id) != root || session.busy == Some(false) || story.result.is_some() {
+        if story.root_of(id) != root || session.busy == Some(false) || story.ending.result.is_some() {
             continue;
         }
         for step in &session.steps {
             let What::Called(call) = &step.what else { continue };
             if call.told.is_none() && found.len() < limits::LIST {
                 let what = mask.shown(&words(&call.does).replace('\n', " "), limits::SHOWN_CHARS);
-                found.push(format!("{what}{}, for {}", depth(story, id), duration(story.last.saturating_sub(step.at))));
+                found.push(format!(
+                    "{what}{}, for {}",
+                    depth(story, id),
+                    duration(story.clock.last.saturating_sub(step.at))
+                ));
             }
         }
     }

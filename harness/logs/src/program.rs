@@ -26,7 +26,7 @@ pub fn draft(story: &Story, guess: &Guess, mask: &mut Mask, turns: usize) -> Opt
     let all = lines(story, mask);
     let ticking = ticking(story).filter(|_| guess.end == End::Hung);
     let most = turns.max(1) * 2;
-    let mut left_out = story.printed_before;
+    let mut left_out = story.output.before;
     let keep = match &ticking {
         Some((line, _)) => {
             let still = spin::still(line);
@@ -89,7 +89,7 @@ pub fn draft(story: &Story, guess: &Guess, mask: &mut Mask, turns: usize) -> Opt
     }
     let terminal = match guess.mechanism {
         "S1" => Terminal::Pipe,
-        _ if story.form == Form::Once => Terminal::Null,
+        _ if story.agent.form == Form::Once => Terminal::Null,
         "B1" | "B2" | "B3" | "Q1" | "P1" | "T2" | "T3" => Terminal::Tty,
         _ => Terminal::Null,
     };
@@ -117,12 +117,12 @@ pub fn blocked(scenario: &Scenario) -> &'static str {
 
 /// What came out: lines of a program, or the words and commands of a Codex.
 fn lines(story: &Story, mask: &mut Mask) -> Vec<Line> {
-    let printed = story.printed.iter();
+    let printed = story.output.lines.iter();
     let mut all: Vec<Line> = printed
         .map(|l| Line { at: l.at, stderr: l.stderr, text: l.text.clone(), whole: l.whole })
         .filter(|l| !l.text.trim().is_empty())
         .collect();
-    if story.kind == Kind::Codex {
+    if story.agent.kind == Kind::Codex {
         for step in story.sessions.values().flat_map(|session| &session.steps) {
             let mut line = |at, text: String| all.push(Line { at, stderr: false, text, whole: true });
             match &step.what {
@@ -150,7 +150,7 @@ fn running(story: &Story) -> bool {
 }
 
 fn code(story: &Story, guess: &Guess) -> Option<u8> {
-    match (story.exit, guess.end) {
+    match (story.ending.exit, guess.end) {
         (Some(0) | None, End::Completed) => None,
         (Some(code), _) => Some(u8::try_from(code & 0xff).unwrap_or(1)),
         (None, End::Failed) => Some(1),

@@ -298,7 +298,7 @@ impl Report {
     fn new(imported: &mut Imported, tried: &Tried) -> Report {
         let (story, guess) = (&imported.story, &imported.guess);
         let mask = &mut imported.mask;
-        let begin = story.first.unwrap_or(0);
+        let begin = story.clock.first.unwrap_or(0);
         let mut unusable = Vec::new();
         for (why, trouble) in &story.took.unusable {
             let excerpt = mask.shown(&trouble.excerpt, 60);
@@ -319,12 +319,12 @@ impl Report {
             "taken": story.took.taken,
             "passed_over": story.took.passed_over,
             "unusable": unusable,
-            "release": story.release,
+            "release": story.agent.release,
             "sessions": story.sessions.len(),
-            "timed": story.timed,
-            "length_ms": story.length_ms(),
-            "progress_ended_ms": story.material.saturating_sub(begin),
-            "progress_ended_with": story.material_is,
+            "timed": story.clock.timed,
+            "length_ms": story.clock.length_ms(),
+            "progress_ended_ms": story.clock.material.saturating_sub(begin),
+            "progress_ended_with": story.clock.material_is,
             "end": guess.end,
             "mechanism": guess.mechanism,
             "sure": guess.sure,

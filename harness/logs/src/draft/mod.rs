@@ -63,7 +63,7 @@ fn model_fault(scenario: &mut Scenario, response: u32, after: u32, does: ModelDo
 
 /// Drafts the scenario of a story with at most `turns` turns.
 pub fn draft(story: &Story, guess: &Guess, mask: &mut Mask, turns: usize) -> Option<Draft> {
-    let mut draft = match (story.kind, story.root()) {
+    let mut draft = match (story.agent.kind, story.root()) {
         (Kind::Claude | Kind::Opencode, Some(root)) => {
             Drafter { story, guess, mask, root, asks: Vec::new(), left_out: 0 }.draft(turns)?
         }
@@ -140,7 +140,7 @@ fn last_call(turns: &[Turn]) -> Option<&Turn> {
 
 fn title(story: &Story, guess: &Guess, mask: &mut Mask) -> String {
     let mut short = |text: &str| mask.shown(&text.replace('\n', " "), 60);
-    let of = match story.kind {
+    let of = match story.agent.kind {
         Kind::Claude => "Claude Code",
         Kind::Opencode => "opencode",
         Kind::Codex => "Codex",
@@ -174,7 +174,8 @@ fn title(story: &Story, guess: &Guess, mask: &mut Mask) -> String {
         (Hang::Idle, _) => format!("{of} is done and never says that it is idle"),
         (Hang::Post { .. }, _) => format!("{of} is idle, and the prompt's request has no response"),
         (Hang::Program, _) => {
-            let last = story.printed.iter().rev().map(|l| l.text.trim()).find(|l| !l.is_empty()).unwrap_or("nothing");
+            let last =
+                story.output.lines.iter().rev().map(|l| l.text.trim()).find(|l| !l.is_empty()).unwrap_or("nothing");
             format!("{of} says no more behind: {}", short(last))
         }
         (Hang::None | Hang::Restart { .. }, End::Completed) => format!("{of} completes, as its log shows"),
@@ -189,13 +190,13 @@ fn about(story: &Story, guess: &Guess, left_out: u64, mask: &mut Mask) -> String
         text.push_str(&format!(" ({})", known.name));
     }
     text.push_str(&format!(": {}.", guess.why.join("; ")));
-    if story.timed && guess.end == End::Hung {
-        let until = story.material.saturating_sub(story.first.unwrap_or(story.material));
-        let silent = story.last.saturating_sub(story.material);
+    if story.clock.timed && guess.end == End::Hung {
+        let until = story.clock.material.saturating_sub(story.clock.first.unwrap_or(story.clock.material));
+        let silent = story.clock.last.saturating_sub(story.clock.material);
         text.push_str(&format!(
             " Progress ended {} after the log's begin, with {}",
             duration(until),
-            story.material_is
+            story.clock.material_is
         ));
         text.push_str(&if silent > 0 {
             format!("; the log goes on for {}.", duration(silent))

@@ -69,7 +69,7 @@ impl Claude {
             Some(kind) => kind,
             None => Self::kind_of_untyped(value),
         };
-        if sink.story.kind == Kind::Program
+        if sink.story.agent.kind == Kind::Program
             && matches!(kind, "assistant" | "user" | "result" | "system" | "stream_event")
         {
             sink.note(Note::Agent { kind: Kind::Claude, release: None, form: self.form() });
@@ -114,8 +114,8 @@ impl Claude {
 
     /// The log is over.
     pub fn end(&mut self, story: &mut Story) {
-        if self.hosted && story.form == Form::Once {
-            story.form = Form::Host;
+        if self.hosted && story.agent.form == Form::Once {
+            story.agent.form = Form::Host;
         }
         if std::mem::take(&mut self.command) {
             story.note(None, Note::Prompt { session: MAIN.to_owned(), by_client: true });
@@ -334,7 +334,7 @@ impl Claude {
             sink.note(Note::Denied { call: text(denial, "tool_use_id").to_owned() });
         }
         let error = text(value, "subtype") == "error_during_execution";
-        let aborted = error && (value["is_error"] != true || sink.story.stopped.is_some());
+        let aborted = error && (value["is_error"] != true || sink.story.ending.stopped.is_some());
         let ok = value["is_error"] != true && !text(value, "subtype").starts_with("error");
         let said = some(value, "result").unwrap_or_else(|| text(value, "subtype").to_owned());
         sink.note(Note::Result { ok, aborted, text: said });
