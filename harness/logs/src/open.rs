@@ -1,4 +1,4 @@
-//! What was open when progress ended: asks and running calls, subagents' included, in words.
+//! What was open when the log ended: asks, running calls, hooks and responses, subagents' included, in words.
 //!
 //! Invariant: masked, a line each.
 
@@ -30,7 +30,7 @@ pub fn asks(story: &Story, mask: &mut Mask) -> Vec<String> {
             };
             let of = depth(story, &ask.session);
             let what = mask.shown(&what.replace('\n', " "), limits::SHOWN_CHARS);
-            format!("{what}{of}, open for {}", duration(story.clock.last.saturating_sub(ask.at)))
+            format!("{what}{of}{}", since(story, "open ", ask.at))
         })
         .collect()
 }
@@ -56,6 +56,32 @@ pub fn calls(story: &Story, mask: &mut Mask) -> Vec<String> {
         }
     }
     found
+}
+
+/// All that was open: asks, calls, hooks, and responses that a model owed.
+pub fn all(story: &Story, mask: &mut Mask) -> Vec<String> {
+    let mut all: Vec<String> = asks(story, mask).into_iter().map(|ask| format!("asks: {ask}")).collect();
+    all.extend(calls(story, mask).into_iter().map(|call| format!("runs: {call}")));
+    for (_, name, at) in &story.hooks {
+        all.push(format!("hook: {}{}", mask.shown(name, limits::SHOWN_CHARS), since(story, "", *at)));
+    }
+    let root = story.root().unwrap_or_default();
+    for (id, session) in &story.sessions {
+        let owed = session.model.filter(|_| story.root_of(id) == root && story.ending.result.is_none());
+        if let Some(at) = owed.filter(|_| session.busy != Some(false)) {
+            all.push(format!("the model's response{}{}", depth(story, id), since(story, "", at)));
+        }
+    }
+    all.truncate(limits::LIST);
+    all
+}
+
+/// How long it had been open when the log ended; nothing if the log has no times, or ends there.
+fn since(story: &Story, word: &str, at: u64) -> String {
+    match story.clock.last.saturating_sub(at) {
+        ms if story.clock.timed && ms > 0 => format!(", {word}for {}", duration(ms)),
+        _ => String::new(),
+    }
 }
 
 fn depth(story: &Story, session: &str) -> String {

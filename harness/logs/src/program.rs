@@ -7,7 +7,7 @@ use crate::draft::{Draft, blank};
 use crate::guess::{End, Guess, Hang, ticking, words};
 use crate::limits;
 use crate::mask::Mask;
-use crate::note::{Calls, Form, Kind};
+use crate::note::{Calls, Form};
 use crate::spin;
 use crate::story::{Story, What};
 use rehang_scenario::turns::{Every, Step};
@@ -53,7 +53,7 @@ pub fn draft(story: &Story, guess: &Guess, mask: &mut Mask, turns: usize) -> Opt
         });
     }
     let stdin = matches!(guess.mechanism, "S1");
-    // what a command of Codex's waits for is its own, and it has no terminal
+    // what a command of an agent's waits for is its own, and it has no terminal
     let own = guess.hang == Hang::Program;
     let types = own && matches!(guess.mechanism, "B1" | "Q1" | "P1" | "T2" | "T3");
     let mut control = steps.clone();
@@ -115,14 +115,14 @@ pub fn blocked(scenario: &Scenario) -> &'static str {
     }
 }
 
-/// What came out: lines of a program, or the words and commands of a Codex.
+/// What came out: lines of a program, or the words and commands of an agent without a fake.
 fn lines(story: &Story, mask: &mut Mask) -> Vec<Line> {
     let printed = story.output.lines.iter();
     let mut all: Vec<Line> = printed
         .map(|l| Line { at: l.at, stderr: l.stderr, text: l.text.clone(), whole: l.whole })
         .filter(|l| !l.text.trim().is_empty())
         .collect();
-    if story.agent.kind == Kind::Codex {
+    if !story.agent.kind.is_program() {
         for step in story.sessions.values().flat_map(|session| &session.steps) {
             let mut line = |at, text: String| all.push(Line { at, stderr: false, text, whole: true });
             match &step.what {
@@ -152,6 +152,7 @@ fn running(story: &Story) -> bool {
 fn code(story: &Story, guess: &Guess) -> Option<u8> {
     match (story.ending.exit, guess.end) {
         (Some(0) | None, End::Completed) => None,
+        (Some(0), End::Failed | End::Stopped) => Some(1),
         (Some(code), _) => Some(u8::try_from(code & 0xff).unwrap_or(1)),
         (None, End::Failed) => Some(1),
         (None, _) => None,

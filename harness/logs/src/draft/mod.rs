@@ -14,6 +14,7 @@ use crate::mask::Mask;
 use crate::note::{Asks, Kind};
 use crate::program;
 use crate::story::Story;
+use crate::verdict::Verdict;
 use rehang_scenario::mechanism::mechanism;
 use rehang_scenario::text::duration;
 use rehang_scenario::turns::Turn;
@@ -140,14 +141,12 @@ fn last_call(turns: &[Turn]) -> Option<&Turn> {
 
 fn title(story: &Story, guess: &Guess, mask: &mut Mask) -> String {
     let mut short = |text: &str| mask.shown(&text.replace('\n', " "), 60);
-    let of = match story.agent.kind {
-        Kind::Claude => "Claude Code",
-        Kind::Opencode => "opencode",
-        Kind::Codex => "Codex",
-        Kind::Program => "A program",
+    let of = match story.agent.kind.name() {
+        "a program" => "A program",
+        name => name,
     };
     let call = |id: &str| story.find_call(id).map(|(_, call)| words(&call.does)).unwrap_or_default();
-    match (&guess.hang, guess.end) {
+    let said = match (&guess.hang, guess.end) {
         (Hang::Ask(at), _) => match &story.asks[*at].asks {
             Asks::Questions(questions) => {
                 format!("{of} asks and nobody answers: {}", short(questions.first().map_or("", |q| &q.question)))
@@ -176,33 +175,36 @@ fn title(story: &Story, guess: &Guess, mask: &mut Mask) -> String {
         (Hang::Program, _) => {
             let last =
                 story.output.lines.iter().rev().map(|l| l.text.trim()).find(|l| !l.is_empty()).unwrap_or("nothing");
-            format!("{of} says no more behind: {}", short(last))
+            format!("{of} says no more after: {}", short(last))
         }
         (Hang::None | Hang::Restart { .. }, End::Completed) => format!("{of} completes, as its log shows"),
         (Hang::Failed { .. }, _) | (Hang::None, End::Failed) => format!("{of} fails, as its log shows"),
         (Hang::None | Hang::Restart { .. }, _) => format!("{of} is stopped, as its log shows"),
-    }
+    };
+    if guess.verdict == Verdict::EndedOpen { format!("If it hung: {said}") } else { said }
 }
 
 fn about(story: &Story, guess: &Guess, left_out: u64, mask: &mut Mask) -> String {
-    let mut text = format!("Imported from a log. Taken for {}", guess.mechanism);
-    if let Some(known) = mechanism(guess.mechanism) {
-        text.push_str(&format!(" ({})", known.name));
-    }
-    text.push_str(&format!(": {}.", guess.why.join("; ")));
-    if story.clock.timed && guess.end == End::Hung {
-        let until = story.clock.material.saturating_sub(story.clock.first.unwrap_or(story.clock.material));
-        let silent = story.clock.last.saturating_sub(story.clock.material);
-        text.push_str(&format!(
-            " Progress ended {} after the log's begin, with {}",
-            duration(until),
-            story.clock.material_is
-        ));
-        text.push_str(&if silent > 0 {
-            format!("; the log goes on for {}.", duration(silent))
-        } else {
-            ".".to_owned()
+    let name = mechanism(guess.mechanism).map_or(String::new(), |known| format!(" ({})", known.name));
+    let mut text = format!("Imported from a log: {}, since {}.", guess.verdict.word(), guess.because.join("; "));
+    if guess.verdict.drafts_a_hang() {
+        let it = if guess.verdict == Verdict::Hung { "It" } else { "If it hung, it" };
+        let why = guess.why.join("; ");
+        text.push_str(&match (guess.named(), guess.verdict) {
+            (Some(id), Verdict::Hung) => format!(" {it} is taken for {id}{name}: {why}."),
+            (Some(id), _) => format!(" {it} would be {id}{name}: {why}."),
+            (None, Verdict::Hung) => {
+                format!(" Nothing in the log names a mechanism; this plays {}{name}: {why}.", guess.mechanism)
+            }
+            (None, _) => format!(
+                " Nothing in the log names a mechanism; if it hung, this plays {}{name}: {why}.",
+                guess.mechanism
+            ),
         });
+    }
+    if story.clock.timed && guess.verdict.drafts_a_hang() {
+        let (moved, is) = (duration(story.clock.moved_ms()), &story.clock.material_is);
+        text.push_str(&format!(" Progress ended {moved} after the log's begin, with {is}."));
     }
     for (id, why) in &guess.others {
         text.push_str(&format!(" Or {id}: {why}."));

@@ -19,6 +19,8 @@ pub struct Agent {
     pub prompt_tool: bool,
     /// The log says of some response why it ended: one without a reason has not ended.
     pub gives_reasons: bool,
+    /// Sessions that the log has one after the other; the last of them counts.
+    pub runs: u32,
     /// It did what only this fork does.
     pub(super) fork: Option<Fork>,
 }

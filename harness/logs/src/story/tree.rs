@@ -4,7 +4,7 @@
 
 use super::{Call, Story, What};
 use crate::limits;
-use crate::note::Calls;
+use crate::note::{Calls, Kind};
 
 impl Story {
     /// The root session that the log is of: one that began or was prompted in it, with an open ask if one has, else one
@@ -16,7 +16,11 @@ impl Story {
             .filter(|(_, session)| session.parent.as_ref().is_none_or(|parent| !self.sessions.contains_key(parent)));
         let open = |id: &str| self.asks.iter().any(|ask| ask.end.is_none() && self.root_of(&ask.session) == id);
         // of several sessions of one server, the one that is not done
-        roots.max_by_key(|(id, s)| (s.subject, open(id), s.busy == Some(true), s.heard)).map(|(id, _)| id.as_str())
+        // a file of several sessions is of the last one
+        let server = self.agent.kind == Kind::Opencode;
+        roots
+            .max_by_key(|(id, s)| (s.subject, server && open(id), server && s.busy == Some(true), s.heard))
+            .map(|(id, _)| id.as_str())
     }
 
     /// The root of a session's tree.
@@ -71,5 +75,10 @@ impl Story {
             _ => None,
         })?;
         Some((name, call))
+    }
+
+    /// The number of the last note of an agent's session; 0 if there is none.
+    pub fn heard(&self) -> u64 {
+        self.sessions.values().map(|session| session.heard.1).max().unwrap_or(0)
     }
 }
