@@ -39,6 +39,8 @@ pub struct Stated {
 
 /// The latest lines that are looked at: a wrapper says in a few how it ended. A choice.
 const LATEST: usize = 12;
+/// The most of a line that is looked at, in characters. A choice.
+const LINE_CHARS: usize = 500;
 /// Longer outputs are no one-line error. A choice.
 const SHORT_LINES: usize = 20;
 
@@ -74,19 +76,23 @@ pub fn is_kill(code: i64) -> bool {
 
 /// What a line states.
 pub fn of_line(line: &str) -> Option<Claim> {
-    let line: String = line.trim().chars().take(500).collect();
-    let low = line.to_lowercase();
+    let line: String = line.trim().chars().take(LINE_CHARS).collect();
+    let stamped = crate::read::time::stamped(&line).map(|(_, text)| text);
+    let wrapper = line.starts_with('[') || stamped.is_some() || line.starts_with("##[error]");
+    let low = stamped.unwrap_or(&line).to_lowercase();
     let has = |all: &[&str]| all.iter().any(|words| low.contains(words));
     let counted = low.bytes().any(|b| b.is_ascii_digit());
-    let wrapper = line.starts_with('[') || crate::read::time::stamped(&line).is_some() || low.starts_with("##[error]");
     let kills = has(&["kill", "terminat", "abort", "restart", "sigterm", "stopping", "giving up"]);
-    if has(&STILL) && counted && (kills || wrapper) || has(&["stall detected", "hang detected"]) && (kills || wrapper) {
+    let stands_still = has(&STILL) && counted || has(&["stall detected", "hang detected"]);
+    if stands_still && (kills || wrapper) || has(&["idle timeout", "inactivity timeout"]) && kills {
         return Some(Claim::Hung);
     }
-    if has(&CLOCKS) && (counted || kills) || low.starts_with("timeout: sending signal") {
+    if has(&CLOCKS) && counted && (kills || wrapper) || low.starts_with("timeout: sending signal") {
         return Some(Claim::WallClock);
     }
-    if low == "^c" || low.ends_with("^c") || has(&INTERRUPTS) {
+    // what a terminal echoes stands right behind what was printed
+    let echoed = low.strip_suffix("^c").is_some_and(|before| !before.ends_with(' '));
+    if echoed || has(&INTERRUPTS) {
         return Some(Claim::Interrupted);
     }
     if has(&LIMITS) {
@@ -111,7 +117,7 @@ pub fn of_line(line: &str) -> Option<Claim> {
 }
 
 /// What wrappers say of a run that does not move.
-const STILL: [&str; 15] = [
+const STILL: [&str; 13] = [
     "no output for",
     "no output in",
     "no progress for",
@@ -121,8 +127,6 @@ const STILL: [&str; 15] = [
     "no events for",
     "idle for",
     "inactive for",
-    "inactivity timeout",
-    "idle timeout",
     "stalled for",
     "silent for",
     "hung for",
@@ -150,8 +154,12 @@ const INTERRUPTS: [&str; 7] = [
     "cancelled by user",
     "the operation was canceled",
 ];
-const LIMITS: [&str; 8] = [
-    "usage limit",
+const LIMITS: [&str; 12] = [
+    "hit your usage limit",
+    "reached your usage limit",
+    "exceeded your usage limit",
+    "usage limit reached",
+    "usage limit exceeded",
     "hit your limit",
     "limit reached ∙",
     "credit balance is too low",
@@ -163,7 +171,7 @@ const LIMITS: [&str; 8] = [
 /// What copilot prints once it is over.
 const STATS: [&str; 4] = ["total usage est:", "total duration (wall):", "total session time:", "total code changes:"];
 const ERRORS: [&str; 9] =
-    ["error:", "error ", "fatal:", "panic:", "thread 'main' panicked", "api error", "invalid api key", "usage:", "✗ "];
+    ["error:", "[error]", "fatal:", "panic:", "thread 'main' panicked", "api error", "invalid api key", "usage:", "✗ "];
 const ERRORS_WITHIN: [&str; 4] =
     ["command not found", "please run /login", "not logged in", "no such file or directory"];
 
@@ -232,6 +240,9 @@ mod tests {
             ("bash: claude: command not found", Some(Claim::Error)),
             ("Total duration (wall): 18.2s", Some(Claim::Completed)),
             ("the server was idle for long", None),
+            ("2026-04-02T17:01:44.000Z ERROR codex_core: idle timeout waiting for SSE", None),
+            ("Press ^C", None),
+            ("working...^C", Some(Claim::Interrupted)),
             ("", None),
         ] {
             assert_eq!(of_line(line), is, "{line}");

@@ -217,7 +217,7 @@ pub fn detect(head: &[u8]) -> Option<Format> {
     {
         return Some(Format::OpencodeExport);
     }
-    if first.starts_with(b"[")
+    if is_list(head)
         && let Some(format) = of_elements(head)
     {
         return Some(format);
@@ -226,6 +226,12 @@ pub fn detect(head: &[u8]) -> Option<Format> {
         return Some(Format::Copilot);
     }
     Some(Format::Plain)
+}
+
+/// Whether it begins with a JSON list of objects: a wrapper's lines begin with a bracket too.
+pub fn is_list(head: &[u8]) -> bool {
+    let mut bytes = head.iter().copied().filter(|b| !b.is_ascii_whitespace());
+    bytes.next() == Some(b'[') && matches!(bytes.next(), None | Some(b'{' | b'[' | b']'))
 }
 
 /// The format of the first elements of a list.

@@ -158,9 +158,8 @@ fn text(
         return Err(ImportError::Scenario);
     }
     let skip = if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-    let first = head[skip..].iter().copied().find(|b| !b.is_ascii_whitespace());
     let document = format == Format::OpencodeExport
-        || first == Some(b'[') && !matches!(format, Format::Plain | Format::Asciicast | Format::Script);
+        || detect::is_list(&head[skip..]) && !matches!(format, Format::Plain | Format::Asciicast | Format::Script);
     let spread = !document
         && !matches!(format, Format::Plain | Format::Asciicast | Format::Script)
         && detect::spread(&head[skip..]);

@@ -12,6 +12,7 @@ pub use self::program::ticking;
 use crate::claims::{self, Claim};
 use crate::commands::Waits;
 use crate::limits;
+use crate::mask::Mask;
 use crate::note::Calls;
 use crate::read::BREAKS_OFF;
 use crate::story::{Call, Session, Story, What};
@@ -189,7 +190,7 @@ fn open_end(story: &Story, said: Said, found: &Guess) -> (Verdict, Vec<String>) 
             Verdict::Hung
         }
         (Some(stated), _) if stated.claim == Claim::Hung => {
-            because.push(format!("a line of the log says so: \"{}\"", stated.line));
+            because.push(format!("a line of the log says so: {}", quoted(&stated.line)));
             Verdict::Hung
         }
         _ if matches!(found.hang, Hang::Restart { .. }) => {
@@ -207,10 +208,10 @@ fn open_end(story: &Story, said: Said, found: &Guess) -> (Verdict, Vec<String>) 
     };
     match &stated {
         Some(stated) if stated.claim == Claim::WallClock => {
-            because.push(format!("a wall clock ended it: \"{}\"", stated.line));
+            because.push(format!("a wall clock ended it: {}", quoted(&stated.line)));
         }
         Some(stated) if stated.claim == Claim::Killed => {
-            because.push(format!("a signal ended it: \"{}\"", stated.line))
+            because.push(format!("a signal ended it: {}", quoted(&stated.line)))
         }
         _ => {}
     }
@@ -225,6 +226,14 @@ fn open_end(story: &Story, said: Said, found: &Guess) -> (Verdict, Vec<String>) 
     });
     (verdict, because)
 }
+
+/// A text of the log, masked by itself before it stands in a sentence: what surrounds a secret helps to know it.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", Mask::default().shown(text.trim(), QUOTED_CHARS).replace('\n', " "))
+}
+
+/// The most of a text that is quoted, in characters. A choice.
+const QUOTED_CHARS: usize = 200;
 
 /// A log that shows its end.
 fn ended(end: End, mechanism: &'static str, why: &str) -> Guess {
@@ -284,7 +293,7 @@ fn agent(story: &Story, root: &str, said: Said) -> Guess {
         return over;
     }
     if let Some(stated) = claims::stated(story).filter(|_| !said.is_hung()) {
-        let quoted = format!("a line of the log says so: \"{}\"", stated.line);
+        let quoted = format!("a line of the log says so: {}", quoted(&stated.line));
         match stated.claim {
             Claim::Completed | Claim::Exited(0) => return ended(End::Completed, "F2", &quoted),
             Claim::Limit | Claim::Error | Claim::Exited(_) => return over::failed(story, root, &quoted),
@@ -299,7 +308,7 @@ fn agent(story: &Story, root: &str, said: Said) -> Guess {
     }
     let repeated = repeated(story);
     if let Some((times, what)) = repeated.filter(|(times, _)| *times >= 10) {
-        found.others.push(("M7", format!("the latest {times} calls are all the same: {what}")));
+        found.others.push(("M7", format!("the latest {times} calls are all the same: {}", quoted(&what))));
     }
     found
 }

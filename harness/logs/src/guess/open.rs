@@ -3,7 +3,7 @@
 //! Invariant: what names a mechanism is in the log, and quoted; of sessions below each other the deepest counts, since
 //! those above wait for it.
 
-use super::{Guess, Hang, Sure, calls, found, words};
+use super::{Guess, Hang, Sure, calls, found, quoted, words};
 use crate::commands::{self, Waits};
 use crate::note::{Asks, Calls, Form, Kind, Reply};
 use crate::story::{Call, Post, Session, Story, What};
@@ -28,7 +28,9 @@ pub(super) fn open(story: &Story, root: &str) -> Guess {
     known.unwrap_or_else(|| {
         let task = tree.iter().flat_map(|(_, session)| calls(session)).find(|call| call.told.is_none());
         let why = match task {
-            Some(task) => format!("a subagent has no result, and its session is not in the log: {}", words(&task.does)),
+            Some(task) => {
+                format!("a subagent has no result, and its session is not in the log: {}", quoted(&words(&task.does)))
+            }
             None => "nothing came after the prompt".to_owned(),
         };
         let mut found = stall(story, root, Sure::Perhaps, why);
@@ -42,7 +44,7 @@ pub(super) fn open(story: &Story, root: &str) -> Guess {
 /// A hook of the user's that began and is not over: everything waits for it.
 fn hook(story: &Story, root: &str, tree: &[(&str, &Session)]) -> Option<Guess> {
     let (_, name, since) = story.hooks.back()?;
-    let mut why = vec![format!("a hook began and nothing says that it is over: {name}")];
+    let mut why = vec![format!("a hook began and nothing says that it is over: {}", quoted(name))];
     if story.clock.timed && story.clock.last > *since {
         why.push(format!("the log goes on for {} after it", duration(story.clock.last - since)));
     }
@@ -90,7 +92,7 @@ fn ask(story: &Story, tree: &[(&str, &Session)]) -> Option<Guess> {
     };
     why.push(match words_of(&ask.asks) {
         words if words.is_empty() => format!("{what} is open and nothing ended it"),
-        words => format!("{what} is open and nothing ended it: \"{words}\""),
+        words => format!("{what} is open and nothing ended it: {}", quoted(&words)),
     });
     if story.clock.timed && waited > 0 {
         why.push(format!("the log goes on for {} after it", duration(waited)));
@@ -135,7 +137,7 @@ fn call(story: &Story, tree: &[(&str, &Session)]) -> Option<Guess> {
     Some(match &call.does {
         Calls::Ask(_) => {
             let mechanism = if depth > 0 { "Q2" } else { "Q1" };
-            let why = vec![format!("the question tool was called and has no result: \"{}\"", words(&call.does))];
+            let why = vec![format!("the question tool was called and has no result: {}", quoted(&words(&call.does)))];
             let hang = Hang::Call { call: id, permission: false };
             found(mechanism, Sure::Yes, why, Vec::new(), hang)
         }
@@ -146,7 +148,7 @@ fn call(story: &Story, tree: &[(&str, &Session)]) -> Option<Guess> {
         }
         Calls::Bash { command, .. } => {
             let waits = commands::waits(command);
-            let mut why = vec![format!("a command has no result: \"{command}\""), waits.because().to_owned()];
+            let mut why = vec![format!("a command has no result: {}", quoted(command)), waits.because().to_owned()];
             if let Some(output) = call.output.filter(|_| story.clock.timed) {
                 why.push(format!(
                     "its last output came {} before the log's end",
@@ -191,7 +193,7 @@ fn call(story: &Story, tree: &[(&str, &Session)]) -> Option<Guess> {
                 }
                 _ => ("E4", Sure::Perhaps, "a tool that ends by itself has no result"),
             };
-            let text = format!("{text}: \"{}\"", words(&call.does));
+            let text = format!("{text}: {}", quoted(&words(&call.does)));
             let hang = if matches!(mechanism, "P1" | "P3" | "Q4") {
                 Hang::Call { call: id, permission: true }
             } else {

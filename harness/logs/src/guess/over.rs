@@ -2,7 +2,7 @@
 //!
 //! Invariant: a log without one is never over.
 
-use super::{End, Guess, Hang, Sure, calls, ended};
+use super::{End, Guess, Hang, Sure, calls, ended, quoted};
 use crate::claims;
 use crate::note::{Form, Kind};
 use crate::story::{Call, Post, Session, Story, What};
@@ -20,7 +20,7 @@ pub(super) fn over(story: &Story, root: &str) -> Option<Guess> {
         }
         return Some(match last.ok {
             true => ended(End::Completed, likely, "its result is there"),
-            false => failed(story, root, &format!("its result says that it failed: {}", last.text)),
+            false => failed(story, root, &format!("its result says that it failed: {}", quoted(&last.text))),
         });
     }
     let transcript = story.agent.form == Form::Transcript && story.agent.kind == Kind::Claude;
@@ -62,7 +62,7 @@ pub(super) fn over(story: &Story, root: &str) -> Option<Guess> {
     }
     Some(match (stopped, &session.failed) {
         (true, _) => ended(End::Stopped, "F4", "somebody stopped the session"),
-        (_, Some(why)) => failed(story, root, &format!("the session failed: {why}")),
+        (_, Some(why)) => failed(story, root, &format!("the session failed: {}", quoted(why))),
         _ => ended(End::Completed, likely, "the session is idle behind its last response"),
     })
 }
@@ -73,7 +73,7 @@ fn transcript_over(story: &Story, session: &Session, root: &str, likely: &'stati
         return Some(ended(End::Stopped, "F4", "somebody interrupted it, and nobody prompted it again"));
     }
     if let Some(why) = &session.failed {
-        return Some(failed(story, root, &format!("its last words are an error: {why}")));
+        return Some(failed(story, root, &format!("its last words are an error: {}", quoted(why))));
     }
     let tree = story.sessions.iter().filter(|(id, _)| story.root_of(id) == root);
     let open = tree.flat_map(|(_, session)| calls(session)).any(|call| call.told.is_none());

@@ -3,7 +3,7 @@
 //! Invariant: a mechanism is named only if the last words on the screen are a prompt, or something turns and nothing else
 //! happens.
 
-use super::{End, Guess, Hang, Sure, ended, found};
+use super::{End, Guess, Hang, Sure, ended, found, quoted};
 use crate::claims::{self, Claim};
 use crate::limits;
 use crate::spin;
@@ -24,14 +24,14 @@ pub(super) fn program(story: &Story, said: Said) -> Guess {
     let busy = text.to_lowercase().contains("esc to interrupt");
     if let Some(prompt) = prompt::at_end(&text).filter(|_| !busy) {
         let sure = if prompt.certain { Sure::Likely } else { Sure::Perhaps };
-        let why = format!("{}: \"{}\"", prompt.because, prompt.words);
+        let why = format!("{}: {}", prompt.because, quoted(prompt.words));
         return found(prompt.waits.mechanism(), sure, vec![why], Vec::new(), Hang::Program);
     }
     let ticks = ticking(story);
     let long = story.clock.silent_ms().is_some_and(|ms| ms >= limits::SILENT_MS);
     if let Some((line, _)) = ticks.filter(|_| long) {
         let what = if spin::turns(&line) { "a spinner turns" } else { "the same line comes again and again" };
-        let why = format!("{what}, and nothing else happens: \"{}\"", line.trim());
+        let why = format!("{what}, and nothing else happens: {}", quoted(&line));
         return found("B5", Sure::Likely, vec![why], Vec::new(), Hang::Program);
     }
     let mut silent =
@@ -52,7 +52,7 @@ fn over(story: &Story) -> Option<Guess> {
         _ => {}
     }
     if let Some(stated) = claims::stated(story) {
-        let quoted = format!("a line of the log says so: \"{}\"", stated.line);
+        let quoted = format!("a line of the log says so: {}", quoted(&stated.line));
         match stated.claim {
             Claim::Completed | Claim::Exited(0) => return Some(ended(End::Completed, "F8", &quoted)),
             Claim::Interrupted => return Some(ended(End::Stopped, "F4", &quoted)),
@@ -62,7 +62,7 @@ fn over(story: &Story) -> Option<Guess> {
     }
     claims::shell_is_back(story).then(|| {
         let last = story.output.latest().next().map_or("", |line| line.text.trim());
-        ended(End::Completed, "F8", &format!("what ran is over, since the shell's prompt is back: \"{last}\""))
+        ended(End::Completed, "F8", &format!("what ran is over, since the shell's prompt is back: {}", quoted(last)))
     })
 }
 

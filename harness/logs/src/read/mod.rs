@@ -16,6 +16,7 @@ use crate::lines::{Broken, Piece};
 use crate::note::{Kind, Note};
 use crate::story::Story;
 use crate::{Format, limits};
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 /// What is said of an element whose end is not in the log.
@@ -135,9 +136,10 @@ impl Reader {
 
 /// Reads a piece as JSON; text between the lines of a log is what something else printed.
 fn json_or_text(bytes: &[u8], sink: &mut Sink<'_>, then: impl FnOnce(Value, &mut Sink<'_>)) {
-    match std::str::from_utf8(bytes).ok().filter(|line| !line.trim_start().starts_with(['{', '['])) {
+    let is_list = bytes.starts_with(b"[") && !too_deep(bytes) && serde_json::from_slice::<IgnoredAny>(bytes).is_ok();
+    match std::str::from_utf8(bytes).ok().filter(|line| !line.trim_start().starts_with('{') && !is_list) {
         Some(line) if !line.trim().is_empty() => {
-            sink.at = time::stamped(line).map(|(at, _)| at).filter(|_| sink.story.clock.timed);
+            sink.at = time::stamped(line).map(|(at, _)| at);
             sink.take("text between the events");
             sink.note(Note::Prints { stderr: true, text: format!("{line}\n") });
         }

@@ -53,7 +53,12 @@ impl Story {
     pub fn note(&mut self, at: Option<u64>, note: Note) {
         self.clock.timed |= at.is_some();
         let at = at.map(|at| at.saturating_sub(*self.clock.origin.get_or_insert(at)));
-        let at = at.unwrap_or(self.clock.last).max(self.clock.last);
+        let dated = at.filter(|at| *at >= self.clock.last);
+        let at = dated.unwrap_or(self.clock.last);
+        if dated.is_some() && std::mem::take(&mut self.clock.undated) {
+            // silence is never counted from before what has no time
+            self.clock.material = at;
+        }
         self.clock.first.get_or_insert(at);
         self.clock.last = at;
         self.order += 1;
@@ -73,6 +78,7 @@ impl Story {
         });
         if let Some(word) = word {
             self.clock.material = at;
+            self.clock.undated = dated.is_none();
             self.clock.material_is = word.to_owned();
         }
         match note {

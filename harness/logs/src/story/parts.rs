@@ -68,6 +68,8 @@ pub struct Clock {
     pub material: u64,
     /// What that was.
     pub material_is: String,
+    /// The last progress has no time of its own, or one of another clock: it came before the next instant.
+    pub(super) undated: bool,
     /// The instant that all others are counted from.
     pub(super) origin: Option<u64>,
 }
