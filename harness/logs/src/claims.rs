@@ -69,6 +69,11 @@ pub fn stated(story: &Story) -> Option<Stated> {
     cause.or(follows)
 }
 
+/// Whether a line tells of an end that somebody else made, and is no output of what ended.
+pub fn is_epilogue(line: &str) -> bool {
+    matches!(of_line(line), Some(Claim::Hung | Claim::WallClock | Claim::Killed | Claim::Exited(_)))
+}
+
 /// Whether an exit code says that a signal or `timeout` ended the program.
 pub fn is_kill(code: i64) -> bool {
     matches!(code, 124 | 137 | 143) || code < 0

@@ -47,11 +47,7 @@ pub fn calls(story: &Story, mask: &mut Mask) -> Vec<String> {
             let What::Called(call) = &step.what else { continue };
             if call.told.is_none() && found.len() < limits::LIST {
                 let what = mask.shown(&words(&call.does).replace('\n', " "), limits::SHOWN_CHARS);
-                found.push(format!(
-                    "{what}{}, for {}",
-                    depth(story, id),
-                    duration(story.clock.last.saturating_sub(step.at))
-                ));
+                found.push(format!("{what}{}{}", depth(story, id), since(story, "", step.at)));
             }
         }
     }
@@ -67,7 +63,8 @@ pub fn all(story: &Story, mask: &mut Mask) -> Vec<String> {
     }
     let root = story.root().unwrap_or_default();
     for (id, session) in &story.sessions {
-        let owed = session.model.filter(|_| story.root_of(id) == root && story.ending.result.is_none());
+        let runs = session.steps.iter().any(|step| matches!(&step.what, What::Called(call) if call.told.is_none()));
+        let owed = session.model.filter(|_| story.root_of(id) == root && story.ending.result.is_none() && !runs);
         if let Some(at) = owed.filter(|_| session.busy != Some(false)) {
             all.push(format!("the model's response{}{}", depth(story, id), since(story, "", at)));
         }

@@ -3,6 +3,7 @@
 //!
 //! Invariant: what it waits for is its last step; without it, it exits.
 
+use crate::claims;
 use crate::draft::{Draft, blank};
 use crate::guess::{End, Guess, Hang, ticking, words};
 use crate::limits;
@@ -23,7 +24,10 @@ struct Line {
 
 /// Drafts.
 pub fn draft(story: &Story, guess: &Guess, mask: &mut Mask, turns: usize) -> Option<Draft> {
-    let all = lines(story, mask);
+    let mut all = lines(story, mask);
+    while guess.end == End::Hung && all.last().is_some_and(|line| claims::is_epilogue(&line.text)) {
+        all.pop();
+    }
     let ticking = ticking(story).filter(|_| guess.end == End::Hung);
     let most = turns.max(1) * 2;
     let mut left_out = story.output.before;

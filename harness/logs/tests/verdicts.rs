@@ -274,6 +274,16 @@ fn what_is_named_is_quoted() {
 }
 
 #[test]
+fn a_wrappers_lines_are_no_progress_of_what_it_runs() {
+    let wrapper = imported("wrapper", rehang_logs::fuzz::WRAPPER);
+    assert_eq!(wrapper.guess.silent_ms, Some(1_200_000));
+    assert!(!wrapper.toml().contains("{ print = \"[LOOP] No output"), "{}", wrapper.toml());
+    // it may have moved all the time: what it printed is not in the log
+    let clock = "[2026-04-02 17:01:43] starting the agent\n[2026-04-02 17:31:43] timed out after 30m, killing it\n";
+    assert_eq!(imported("clock", clock).guess.verdict, Verdict::EndedOpen);
+}
+
+#[test]
 fn text_that_is_nobodys_log_is_refused() {
     let line = r#"{"type":"session.idle","properties":{"sessionID":"ses_1"}}"#;
     let prose = "What a server says:\n".repeat(37);

@@ -8,6 +8,7 @@ mod arms;
 mod responses;
 
 use self::responses::count;
+use crate::claims;
 use crate::commands::Waits;
 use crate::guess::{End, Guess, Hang, words};
 use crate::mask::Mask;
@@ -173,8 +174,8 @@ fn title(story: &Story, guess: &Guess, mask: &mut Mask) -> String {
         (Hang::Idle, _) => format!("{of} is done and never says that it is idle"),
         (Hang::Post { .. }, _) => format!("{of} is idle, and the prompt's request has no response"),
         (Hang::Program, _) => {
-            let last =
-                story.output.lines.iter().rev().map(|l| l.text.trim()).find(|l| !l.is_empty()).unwrap_or("nothing");
+            let last = story.output.latest().map(|line| line.text.trim()).find(|line| !claims::is_epilogue(line));
+            let last = last.unwrap_or("nothing");
             format!("{of} says no more after: {}", short(last))
         }
         (Hang::None | Hang::Restart { .. }, End::Completed) => format!("{of} completes, as its log shows"),

@@ -197,7 +197,8 @@ fn open_end(story: &Story, said: Said, found: &Guess) -> (Verdict, Vec<String>) 
             because.push("the server that it asked was started anew, and knows nothing of the ask".to_owned());
             Verdict::Hung
         }
-        _ if clock.timed && silent >= limit => {
+        // somebody's line after a long silence says when it was ended, and no sign of life came between
+        _ if clock.timed && silent >= limit && stated.is_none() => {
             because.push(format!("its own clock goes on for {} without progress", duration(silent)));
             Verdict::Hung
         }

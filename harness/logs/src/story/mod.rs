@@ -15,6 +15,7 @@ pub use self::parts::{Agent, Client, Clock, Ending, Final, Post};
 pub use self::session::{Ask, Call, Session, Step, Told, What};
 
 use self::keep::{bounded, bounded_questions, cut, merged, push};
+use crate::claims;
 use crate::limits;
 use crate::note::{Asks, Calls, Fork, Kind, Note, Reply};
 use crate::report::Took;
@@ -68,7 +69,7 @@ impl Story {
                 let still = spin::still(text);
                 // dots of a test run are progress, a line again and again is not
                 let again = still == self.output.shown && (still != text.trim() || text.contains('\n'));
-                let moved = !still.is_empty() && !again;
+                let moved = !still.is_empty() && !again && !claims::is_epilogue(text);
                 if moved {
                     self.output.shown = kept(&still);
                 }
