@@ -5,7 +5,7 @@
 //! which are named; a capture of 20,000 events becomes five turns; no planted secret is in any output.
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use rehang::commands::import::{Import, import, tried};
+use rehang::commands::import::{EndArgs, Import, import, tried};
 use rehang_judge::Row;
 use rehang_logs::{LogForm, Options, export};
 use rehang_os::sim::SimKernel;
@@ -418,8 +418,7 @@ fn secrets() -> Result<(), Failed> {
                     out: Some(out(json)),
                     format: None,
                     turns: 40,
-                    hung: false,
-                    completed: false,
+                    end: EndArgs::default(),
                     typescript: None,
                     json,
                 };
@@ -455,7 +454,8 @@ fn formats() -> Result<(), Failed> {
         (RUN, "opencode-run", "completed"),
         (CODEX, "codex", "hung on child"),
         (CAST, "asciicast", "hung on stdin"),
-        (CAST_2, "asciicast", "completed"),
+        // it has no exit: that it is over would be a guess
+        (CAST_2, "asciicast", "hung on nothing"),
         (PLAIN, "plain", "hung on stdin"),
         ("Reading additional input from stdin...\n", "codex", "hung on stdin"),
     ] {

@@ -56,7 +56,7 @@ enum Command {
     Tune(tune::Tune),
     /// Search random scenarios and faults for what breaks an invariant.
     Explore(explore::Explore),
-    /// Make a scenario of a log: of Claude Code, opencode, Codex, an agent SDK, a terminal.
+    /// Say how a log ended, and make a scenario of it: of an agent, its SDK, a wrapper, a terminal.
     Import(import::Import),
     /// Write a trace as a log of its agent.
     Export(import::Export),

@@ -84,7 +84,7 @@ fn the_end_of_a_typescript_is_in_it() {
         );
         let said = rehang(&["import", "--json", &written(folder.path(), "typescript", text.as_bytes())]);
         let report: serde_json::Value = serde_json::from_str(&said.out).expect(&said.err);
-        assert_eq!((said.code, &report["end"]), (Some(0), &serde_json::json!(end)), "{report:#}");
+        assert_eq!((said.code, &report["verdict"]), (Some(0), &serde_json::json!(end)), "{report:#}");
         assert!(!report["scenario"].to_string().contains("Script"), "{}", report["scenario"]);
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Invariant: a guess, and said so: a command is never run, and its words decide nothing but the order of suspects.
 
+use rehang_scenario::prompt::{self, WaitsAt};
+
 /// What a command likely waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waits {
@@ -92,13 +94,13 @@ fn simple(part: &str) -> Waits {
     let sub = rest.iter().find(|w| !w.starts_with('-')).copied().unwrap_or_default();
     let any = |needles: &[&str]| needles.iter().any(|n| part.contains(n));
     match program {
-        "vi" | "vim" | "nvim" | "nano" | "emacs" | "visudo" => Waits::Editor,
+        _ if prompt::of_program(program) == WaitsAt::Editor => Waits::Editor,
+        _ if program == "man" || prompt::of_program(program) == WaitsAt::Pager => Waits::Pager,
         "crontab" if has(&["-e"]) => Waits::Editor,
         "git" if sub == "rebase" && has(&["-i", "--interactive"]) => Waits::Editor,
         "git" if sub == "commit" && !any(&["-m", "--message", "-F", "--no-edit", "--file", "-C"]) => Waits::Editor,
         "git" if sub == "add" && has(&["-p", "-i", "--patch"]) => Waits::Stdin,
         "git" if matches!(sub, "log" | "diff" | "show" | "branch") && !piped && !has(&["--no-pager"]) => Waits::Pager,
-        "less" | "more" | "man" | "most" => Waits::Pager,
         "sudo" if !has(&["-n", "--non-interactive", "-S"]) => Waits::Tty,
         "ssh" | "scp" | "sftp" | "su" | "passwd" | "ssh-keygen" | "gpg" | "kinit" => Waits::Tty,
         "npx" | "npm" | "pnpm" | "yarn" | "apt" | "apt-get" if has(&["-y", "--yes"]) => Waits::Builds,
@@ -161,59 +163,6 @@ fn simple(part: &str) -> Waits {
     }
 }
 
-/// What the last words on a screen wait for, where they are a prompt.
-pub fn prompt(text: &str) -> Option<(&'static str, &'static str)> {
-    let text = text.trim_end();
-    let last: String = {
-        let mut tail: Vec<char> = text.chars().rev().take(600).collect();
-        tail.reverse();
-        tail.into_iter().collect()
-    };
-    let low = last.to_lowercase();
-    let line = low.lines().next_back().unwrap_or_default().trim();
-    let has = |needles: &[&str]| needles.iter().any(|n| low.contains(n));
-    Some(match () {
-        () if line.ends_with('>') && line.contains("<asks the terminal") => {
-            ("T2", "the last it did is to ask the terminal something")
-        }
-        () if has(&["reading additional input from stdin", "reading prompt from stdin"]) => {
-            ("S1", "it says that it reads stdin")
-        }
-        () if has(&["trust the files", "trust this folder", "do you trust", "bypass permissions mode"]) => {
-            ("T3", "a first-run dialog is on the screen")
-        }
-        () if line.ends_with("(end)") || line == ":" || line.ends_with("lines 1-") => {
-            ("B3", "a pager is on the screen")
-        }
-        () if line.contains("continue connecting (yes/no") => ("B2", "ssh asks whether it knows the host"),
-        () if has(&["password", "passphrase", "passcode"]) && line.ends_with(':') => ("B2", "a password is asked for"),
-        () if has(&["do you want to proceed", "allow this", "permission", "approve"]) && has(&["yes", "(y"]) => {
-            ("P1", "a permission is asked for")
-        }
-        () if has(&["esc to interrupt", "thinking…", "thinking..."]) => ("M1", "a spinner is on the screen"),
-        () if ["(y/n)", "[y/n]", "(yes/no)", "(y)", "y/n", "[yes/no]"]
-            .iter()
-            .any(|p| low.ends_with(p) || line.ends_with(&format!("{p}:")) || line.ends_with(&format!("{p}?"))) =>
-        {
-            ("B1", "it asks yes or no")
-        }
-        () if low.lines().filter(|line| line.trim() == "~").count() >= 3 => ("B4", "an editor is on the screen"),
-        () if has(&["press h + enter", "press h to show", "waiting for file changes", "watching for file changes"]) => {
-            ("B5", "a server or a watcher is on the screen")
-        }
-        () if line.starts_with("press ") || line.ends_with("to continue") || line.ends_with("to continue...") => {
-            ("B1", "it wants a key")
-        }
-        () if has(&["number, or your own answer", "❯ 1.", "enter to select", "(esc to cancel)"]) => {
-            ("Q1", "a menu is on the screen")
-        }
-        () if line.ends_with('?') || line.ends_with("? ›") || line.ends_with("?:") => {
-            ("B1", "its last word is a question")
-        }
-        () => return None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,24 +193,6 @@ mod tests {
             ("", Waits::Unknown),
         ] {
             assert_eq!(waits(command), is, "{command}");
-        }
-    }
-
-    #[test]
-    fn prompts_are_known_by_the_last_words_on_the_screen() {
-        for (text, is) in [
-            ("Compiling\nOk to proceed? (y) ", Some("B1")),
-            ("root@host's password: ", Some("B2")),
-            ("building\n", None),
-            ("x<asks the terminal: what is it>", Some("T2")),
-            ("Do you want to proceed?\n❯ 1. Yes\n  2. No", Some("P1")),
-            ("Which database?", Some("B1")),
-            ("~\n~\n~\n\"COMMIT_EDITMSG\" 12L, 300B", Some("B4")),
-            (" PASS  Waiting for file changes...\npress h to show help, press q to quit", Some("B5")),
-            ("Press any key", Some("B1")),
-            ("Are you sure you want to continue connecting (yes/no/[fingerprint])? ", Some("B2")),
-        ] {
-            assert_eq!(prompt(text).map(|(id, _)| id), is, "{text}");
         }
     }
 }

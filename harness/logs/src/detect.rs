@@ -2,7 +2,8 @@
 //!
 //! Invariant: decided by the first [`PROBE_BYTES`] alone; what fits nothing is plain text, or is refused.
 
-use crate::read::{cast, codex};
+use crate::lines::Elements;
+use crate::read::{cast, codex, gemini, opencode, pi};
 use serde_json::Value;
 
 /// How much of a log is looked at.
@@ -31,13 +32,23 @@ pub enum Format {
     Asciicast,
     /// A timing file of `script`, with its typescript.
     Script,
+    /// `amp --execute --stream-json`.
+    Amp,
+    /// `gemini -p --output-format stream-json`.
+    Gemini,
+    /// `pi --mode json`.
+    Pi,
+    /// Rows of the table `event` of opencode's database, as JSON.
+    OpencodeRows,
+    /// What `copilot -p` prints.
+    Copilot,
     /// `timestamp<TAB>text`.
     Plain,
 }
 
 impl Format {
     /// All of them.
-    pub const ALL: [Format; 11] = [
+    pub const ALL: [Format; 16] = [
         Format::Claude,
         Format::ClaudeTranscript,
         Format::Sdk,
@@ -48,6 +59,11 @@ impl Format {
         Format::Recording,
         Format::Asciicast,
         Format::Script,
+        Format::Amp,
+        Format::Gemini,
+        Format::Pi,
+        Format::OpencodeRows,
+        Format::Copilot,
         Format::Plain,
     ];
 
@@ -64,6 +80,11 @@ impl Format {
             Format::Recording => "recording",
             Format::Asciicast => "asciicast",
             Format::Script => "script",
+            Format::Amp => "amp",
+            Format::Gemini => "gemini",
+            Format::Pi => "pi",
+            Format::OpencodeRows => "opencode-rows",
+            Format::Copilot => "copilot",
             Format::Plain => "plain",
         }
     }
@@ -86,32 +107,106 @@ impl Format {
             Format::Recording => "a recorded exchange",
             Format::Asciicast => "an asciicast",
             Format::Script => "a timing file of `script`",
+            Format::Amp => "Amp's stream-json output",
+            Format::Gemini => "Gemini CLI's stream-json output",
+            Format::Pi => "pi's events (`--mode json`)",
+            Format::OpencodeRows => "stored events of opencode",
+            Format::Copilot => "what `copilot -p` printed",
             Format::Plain => "lines of text",
         }
     }
 }
 
+/// What the whole lines at a log's begin say of its format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Votes {
+    each: [u32; Format::ALL.len()],
+    /// Lines that fit no format, of those that would have to.
+    others: u32,
+}
+
+/// How many lines vote. A choice.
+const VOTERS: usize = 400;
+
+impl Votes {
+    fn of(head: &[u8]) -> Votes {
+        let mut votes = Votes::default();
+        // the last line may be cut
+        let whole =
+            if head.len() >= PROBE_BYTES { memchr::memrchr(b'\n', head).unwrap_or(head.len()) } else { head.len() };
+        let lines = head[..whole].split(|b| *b == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+        for line in lines.take(VOTERS) {
+            match of_line(line) {
+                Some(format) => votes.each[format as usize] += 1,
+                None if is_logged(line) => {}
+                None => votes.others += 1,
+            }
+        }
+        votes
+    }
+
+    /// The format with the most votes; of two, the one that comes first.
+    fn best(&self) -> Option<Format> {
+        let best = (0..self.each.len()).rev().max_by_key(|&at| self.each[at]).filter(|&at| self.each[at] > 0);
+        best.map(|at| Format::ALL[at])
+    }
+
+    fn fit(&self) -> u32 {
+        self.each.iter().sum()
+    }
+
+    /// Whether at least a third of the lines fit: what else a program prints stands between them.
+    fn decide(&self) -> bool {
+        self.fit() * 3 >= self.fit() + self.others
+    }
+}
+
+/// A line that a logger wrote between an agent's: it has a time, or a level.
+fn is_logged(line: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(&line[..line.len().min(80)]);
+    let level = ["ERROR", "WARN", "INFO", "DEBUG", "TRACE"].iter().any(|level| text.trim_start().starts_with(level));
+    level || crate::read::time::stamped(&text).is_some()
+}
+
+/// A format that a log is nearly of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Nearly {
+    /// The format.
+    pub format: Format,
+    /// Lines that fit.
+    pub fit: u32,
+    /// Of so many.
+    pub of: u32,
+}
+
+impl std::fmt::Display for Nearly {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Nearly { format, fit, of } = self;
+        write!(f, "like {}, but {fit} of {of} lines {}", format.about(), if *fit == 1 { "fits" } else { "fit" })
+    }
+}
+
+/// The format that a log is nearly of: some of its lines fit, and too few.
+pub fn nearly(head: &[u8]) -> Option<Nearly> {
+    let votes = Votes::of(head);
+    let format = votes.best().filter(|format| *format != Format::Plain && !votes.decide())?;
+    Some(Nearly { format, fit: votes.fit(), of: votes.fit() + votes.others })
+}
+
 /// The format of a log that begins like this; none where it is no text.
 pub fn detect(head: &[u8]) -> Option<Format> {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
-    let mut lines = head.split(|b| *b == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
-    let first = lines.clone().next()?;
+    let first = head.split(|b| *b == b'\n').map(<[u8]>::trim_ascii).find(|line| !line.is_empty())?;
     if is_binary(head) {
         return None;
     }
-    let mut votes = [0_u32; Format::ALL.len()];
-    for line in lines.by_ref().take(50) {
-        if let Some(format) = of_line(line) {
-            votes[format as usize] += 1;
-            // a header decides
-            if format == Format::Asciicast && std::ptr::eq(line, first) {
-                return Some(format);
-            }
-        }
+    // a header decides
+    if of_line(first) == Some(Format::Asciicast) {
+        return Some(Format::Asciicast);
     }
-    let best = (0..votes.len()).rev().max_by_key(|&at| votes[at]).filter(|&at| votes[at] > 0);
-    if let Some(best) = best {
-        return Some(Format::ALL[best]);
+    let votes = Votes::of(head);
+    if let Some(best) = votes.best().filter(|_| votes.decide()) {
+        return Some(best);
     }
     if let Some(format) = spread(head).then(|| of_values(head)).flatten() {
         return Some(format);
@@ -122,10 +217,55 @@ pub fn detect(head: &[u8]) -> Option<Format> {
     {
         return Some(Format::OpencodeExport);
     }
-    if first.starts_with(b"[") && has(b"\"type\"") {
-        return Some(Format::Sdk);
+    if is_list(head)
+        && let Some(format) = of_elements(head)
+    {
+        return Some(format);
+    }
+    if is_copilots(head) {
+        return Some(Format::Copilot);
     }
     Some(Format::Plain)
+}
+
+/// Whether it begins with a JSON list of objects: a wrapper's lines begin with a bracket too.
+pub fn is_list(head: &[u8]) -> bool {
+    let mut bytes = head.iter().copied().filter(|b| !b.is_ascii_whitespace());
+    bytes.next() == Some(b'[') && matches!(bytes.next(), None | Some(b'{' | b'[' | b']'))
+}
+
+/// The format of the first elements of a list.
+fn of_elements(head: &[u8]) -> Option<Format> {
+    let mut elements = Elements::new(head);
+    let mut votes = [0_u32; Format::ALL.len()];
+    for _ in 0..VOTERS {
+        let Ok(Some(piece)) = elements.next_piece() else { break };
+        if piece.broken.is_some() || crate::read::too_deep(piece.bytes) {
+            continue;
+        }
+        let format = serde_json::from_slice::<Value>(piece.bytes).ok().and_then(|value| of_value(&value));
+        // a list of messages is a host's
+        match format.map(|format| if format == Format::Claude { Format::Sdk } else { format }) {
+            Some(format) => votes[format as usize] += 1,
+            None => {}
+        }
+    }
+    let best = (0..votes.len()).rev().max_by_key(|&at| votes[at]).filter(|&at| votes[at] > 0);
+    best.map(|at| Format::ALL[at])
+}
+
+/// Whether it is what `copilot -p` prints: its figures at the end, or lines of its tools.
+fn is_copilots(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    let figures = ["Total usage est:", "Total duration (wall):", "Total duration (API):", "Total session time:"];
+    let figures = text.lines().filter(|line| figures.iter().any(|words| line.trim_start().starts_with(words))).count();
+    let tool = |line: &str| {
+        let named = line.starts_with("● ") && line.trim_end().ends_with(')');
+        named || ["  │ ", "  └ ", "   $ ", "   ↪ "].iter().any(|mark| line.starts_with(mark)) || line.starts_with("✓ ")
+    };
+    let tools =
+        text.lines().filter(|line| tool(line.trim_start_matches(|c| ('\u{2800}'..='\u{28ff}').contains(&c)))).count();
+    figures >= 2 || tools >= 2
 }
 
 /// How a file that is compressed is unpacked, by its first bytes.
@@ -223,6 +363,15 @@ pub fn of_value(value: &Value) -> Option<Format> {
     if codex::is_rollout(value) {
         return Some(Format::Codex);
     }
+    if opencode::is_row(value) {
+        return Some(Format::OpencodeRows);
+    }
+    if gemini::is_event(value) {
+        return Some(Format::Gemini);
+    }
+    if value["session_id"].as_str().is_some_and(|id| id.starts_with("T-")) && has("type") {
+        return Some(Format::Amp);
+    }
     if has("messages") && has("info") {
         return Some(Format::OpencodeExport);
     }
@@ -234,6 +383,9 @@ pub fn of_value(value: &Value) -> Option<Format> {
     }
     if kind.starts_with("thread.") || kind.starts_with("turn.") || kind.starts_with("item.") {
         return Some(Format::Codex);
+    }
+    if pi::is_event(value) {
+        return Some(Format::Pi);
     }
     match kind {
         "user" | "assistant" | "system" | "summary" | "file-history-snapshot" | "queue-operation"

@@ -63,7 +63,12 @@ pub fn seeds(format: Format, recordings: &[Vec<u8>]) -> Vec<Vec<u8>> {
             line("0.1 5\n0.25 12\n1.5 3\nhello\nOk to proceed? (y) "),
             line("H 0.0 START x\nO 0.5 4\nI 1 1\nO 2 9\n"),
         ],
-        Format::Plain => vec![line(PLAIN)],
+        Format::Amp => vec![line(AMP)],
+        Format::Gemini => vec![line(GEMINI)],
+        Format::Pi => vec![line(PI)],
+        Format::OpencodeRows => vec![line(ROWS)],
+        Format::Copilot => vec![line(COPILOT)],
+        Format::Plain => vec![line(PLAIN), line(WRAPPER)],
     }
 }
 
@@ -137,6 +142,48 @@ pub const CAST_2: &str = r#"{"version":2,"width":80,"height":24}
 /// A small plain log.
 pub const PLAIN: &str =
     "2026-11-20T12:00:00Z\tstarting\n2026-11-20T12:00:01Z\tconnected\n2026-11-20T12:10:00Z\tOk to proceed? (y/n)\n";
+
+/// A small output of `amp --execute --stream-json`.
+pub const AMP: &str = r#"{"type":"system","subtype":"init","cwd":"/home/agent/x","session_id":"T-2775dc92","tools":["Bash"],"mcp_servers":[]}
+{"type":"user","message":{"role":"user","content":[{"type":"text","text":"go"}]},"parent_tool_use_id":null,"session_id":"T-2775dc92"}
+{"type":"assistant","message":{"type":"message","role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"cmd":"npm run dev"}}],"stop_reason":"tool_use"},"parent_tool_use_id":null,"session_id":"T-2775dc92"}
+"#;
+
+/// A small output of `gemini -p --output-format stream-json`.
+pub const GEMINI: &str = r#"{"type":"init","timestamp":"2026-11-20T12:00:00.000Z","session_id":"9c0e","model":"gemini-2.5-pro"}
+{"type":"message","timestamp":"2026-11-20T12:00:00.100Z","role":"user","content":"go"}
+{"type":"message","timestamp":"2026-11-20T12:00:02.000Z","role":"assistant","content":"I look ","delta":true}
+{"type":"message","timestamp":"2026-11-20T12:00:02.100Z","role":"assistant","content":"first.","delta":true}
+{"type":"tool_use","timestamp":"2026-11-20T12:00:03.000Z","tool_name":"run_shell_command","tool_id":"shell-1","parameters":{"command":"ls"}}
+{"type":"tool_result","timestamp":"2026-11-20T12:00:03.500Z","tool_id":"shell-1","status":"success","output":"a"}
+{"type":"message","timestamp":"2026-11-20T12:00:05.000Z","role":"assistant","content":"Done.","delta":true}
+{"type":"result","timestamp":"2026-11-20T12:00:05.100Z","status":"success","stats":{"total_tokens":10,"duration_ms":5000,"tool_calls":1}}
+"#;
+
+/// A small output of `pi --mode json`.
+pub const PI: &str = r#"{"type":"session","version":3,"id":"5e1f","timestamp":"2026-11-20T12:00:00.000Z","cwd":"/home/agent/x"}
+{"type":"agent_start"}
+{"type":"turn_start"}
+{"type":"message_start","message":{"role":"user","content":[{"type":"text","text":"go"}],"timestamp":1795176000000}}
+{"type":"message_end","message":{"role":"user","content":[{"type":"text","text":"go"}],"timestamp":1795176000000}}
+{"type":"message_start","message":{"role":"assistant","content":[],"timestamp":1795176001000}}
+{"type":"message_update","message":{"role":"assistant","content":[],"timestamp":1795176001000},"assistantMessageEvent":{"type":"text_delta","contentIndex":0,"delta":"I look."}}
+{"type":"message_end","message":{"role":"assistant","content":[{"type":"text","text":"I look."},{"type":"toolCall","id":"call_1","name":"bash","arguments":{"command":"npm run dev"}}],"stopReason":"toolUse","timestamp":1795176001000}}
+{"type":"tool_execution_start","toolCallId":"call_1","toolName":"bash","args":{"command":"npm run dev"}}
+"#;
+
+/// A small dump of opencode's table `event`.
+pub const ROWS: &str = r#"[{"id":"evt_1","aggregate_id":"ses_1","seq":0,"type":"session.created.1","data":"{\"sessionID\":\"ses_1\",\"info\":{\"id\":\"ses_1\",\"version\":\"1.4.3\",\"time\":{\"created\":1795177600000}}}"},
+{"id":"evt_2","aggregate_id":"ses_1","seq":1,"type":"message.updated.1","data":"{\"sessionID\":\"ses_1\",\"info\":{\"id\":\"msg_1\",\"sessionID\":\"ses_1\",\"role\":\"user\",\"time\":{\"created\":1795177600100}}}"},
+{"id":"evt_3","aggregate_id":"ses_1","seq":2,"type":"message.updated.1","data":"{\"sessionID\":\"ses_1\",\"info\":{\"id\":\"msg_2\",\"sessionID\":\"ses_1\",\"role\":\"assistant\",\"time\":{\"created\":1795177600200}}}"},
+{"id":"evt_4","aggregate_id":"ses_1","seq":3,"type":"message.part.updated.1","data":"{\"sessionID\":\"ses_1\",\"part\":{\"id\":\"prt_1\",\"sessionID\":\"ses_1\",\"messageID\":\"msg_2\",\"type\":\"tool\",\"callID\":\"call_1\",\"tool\":\"bash\",\"state\":{\"status\":\"running\",\"input\":{\"command\":\"tail -f x\"},\"time\":{\"start\":1795177603000}}},\"time\":1795177603000}"}]
+"#;
+
+/// A small output of `copilot -p`.
+pub const COPILOT: &str = "● Display the contents (shell)\n  │ cat x\n  └ 4 lines...\n\nThe file holds four lines.\n\nTotal usage est:       1 Premium request\nTotal duration (API):  16.2s\nTotal duration (wall): 18.2s\nTotal code changes:    0 lines added, 0 lines removed\n";
+
+/// A small log of a wrapper's.
+pub const WRAPPER: &str = "[2026-04-02 17:01:43] [LOOP] Starting iteration 3\n[2026-04-02 17:01:44] [AGENT] running npm test\n[2026-04-02 17:21:44] [LOOP] No output for 1200s, killing pid 41\n";
 
 #[cfg(test)]
 mod tests {

@@ -6,6 +6,7 @@
 //! Pure but for the reader that comes in as an argument. Invariants: memory is bounded whatever the log; nothing that is
 //! given out holds a secret that [`mask`] knows; no bytes whatever make it panic.
 
+pub mod claims;
 pub mod commands;
 pub mod detect;
 pub mod draft;
@@ -23,6 +24,7 @@ pub mod report;
 pub mod spin;
 pub mod story;
 pub mod utf16;
+pub mod verdict;
 
 pub use detect::Format;
 pub use draft::Draft;
@@ -31,8 +33,12 @@ pub use guess::{End, Guess, Sure};
 pub use mask::Mask;
 pub use report::Took;
 pub use story::Story;
+pub use verdict::{Said, Verdict};
 
+use claims::Claim;
+use detect::Nearly;
 use lines::{Elements, Lines};
+use note::Note;
 use rehang_scenario::to_toml;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
@@ -43,8 +49,8 @@ pub struct Options {
     pub format: Option<Format>,
     /// The most turns of the drafted scenario; [`limits::TURNS`] where nothing is said.
     pub turns: Option<usize>,
-    /// Whether it hung, whatever its end says.
-    pub hung: Option<bool>,
+    /// What the user says of its end.
+    pub said: Said,
     /// The typescript of a timing file of `script`.
     pub typescript: Vec<u8>,
 }
@@ -86,6 +92,15 @@ pub enum ImportError {
         "no log: it is a scenario already; `rehang run --scenarios FILE` plays it, `rehang reproduce FILE` makes it small"
     )]
     Scenario,
+    /// It is text, and nobody's log.
+    #[error(
+        "nobody's log: {}no line of it has a time, an agent's event or an exit code, and it ends with no prompt; `--format plain` takes it for a program's output all the same",
+        near.map(|near| format!("{near}; ")).unwrap_or_default()
+    )]
+    Nobodys {
+        /// What it is like.
+        near: Option<Nearly>,
+    },
     /// An internal error.
     #[error("no scenario could be drafted")]
     Undrafted,
@@ -143,12 +158,12 @@ fn text(
         return Err(ImportError::Scenario);
     }
     let skip = if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-    let first = head[skip..].iter().copied().find(|b| !b.is_ascii_whitespace());
     let document = format == Format::OpencodeExport
-        || first == Some(b'[') && !matches!(format, Format::Plain | Format::Asciicast | Format::Script);
+        || detect::is_list(&head[skip..]) && !matches!(format, Format::Plain | Format::Asciicast | Format::Script);
     let spread = !document
         && !matches!(format, Format::Plain | Format::Asciicast | Format::Script)
         && detect::spread(&head[skip..]);
+    let near = detect::nearly(&head[skip..]);
     let mut head = Cursor::new(head);
     head.set_position(skip as u64);
     let whole = head.chain(from);
@@ -179,12 +194,29 @@ fn text(
         );
         return Err(ImportError::Nothing { format: format.about(), why });
     }
-    let guess = guess::guess(&story, options.hung);
+    if options.format.is_none() && format == Format::Plain && is_nobodys(&story, near) {
+        return Err(ImportError::Nobodys { near });
+    }
+    let interrupted = claims::stated(&story).is_some_and(|stated| stated.claim == Claim::Interrupted);
+    if interrupted && !story.agent.kind.is_program() && story.ending.result.is_none() {
+        story.note(None, Note::Stop { session: String::new() });
+    }
+    let guess = guess::guess(&story, options.said);
     let mut mask = Mask::default();
-    story.hide(&mut mask);
+    story.output.hide(&mut mask);
     let draft = draft::draft(&story, &guess, &mut mask, options.turns.unwrap_or(limits::TURNS))
         .ok_or(ImportError::Undrafted)?;
     Ok(Imported { format, story, guess, draft, mask })
+}
+
+/// Whether a text is nobody's log: too few of its lines have a time, and nothing else in it is a log's.
+fn is_nobodys(story: &Story, near: Option<Nearly>) -> bool {
+    let lines = |kind: &str| story.took.taken.get(kind).copied().unwrap_or(0);
+    let (stamped, bare) = (lines("line"), lines("line without a timestamp"));
+    // a stack trace has no times
+    let timed = stamped > 0 && stamped * 5 >= bare;
+    let events = !story.agent.kind.is_program() && near.is_none();
+    !timed && !events && !claims::is_somebodys(story)
 }
 
 impl Imported {

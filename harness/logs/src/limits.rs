@@ -30,3 +30,11 @@ pub const STOP_TAKES_MS: u64 = 1_000;
 pub const GAP_MS: u64 = 100;
 /// The longest gap that is written down: 30 days. Beyond it two clocks were read.
 pub const GAP_MAX_MS: u64 = 30 * 24 * 3_600_000;
+/// From this silence on by the log's own clock, in milliseconds, a silent model is named: the limit of the diagnosis of a
+/// live process, since a stream that flows has no healthy pause of a minute.
+pub const SILENT_MS: u64 = 60_000;
+/// From this silence on by the log's own clock, in milliseconds, it hung: the longest limit that Claude Code's tools let a
+/// model set for a command.
+pub const GOES_ON_MS: u64 = 600_000;
+/// The longest that a user can say a process was alive: 30 days, in milliseconds.
+pub const ALIVE_MAX_MS: u64 = GAP_MAX_MS;

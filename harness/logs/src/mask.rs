@@ -355,7 +355,11 @@ mod tests {
             for log in [plain, cast] {
                 let imported = crate::import(
                     log.as_bytes(),
-                    &crate::Options { turns: Some(500), hung: Some(true), ..Default::default() },
+                    &crate::Options {
+                        turns: Some(500),
+                        said: crate::Said { hung: Some(true), ..Default::default() },
+                        ..Default::default()
+                    },
                     &mut |_| {},
                 );
                 let toml = imported.unwrap().toml();

@@ -16,6 +16,40 @@ pub enum Kind {
     Opencode,
     /// Codex.
     Codex,
+    /// Gemini CLI, or Qwen Code.
+    Gemini,
+    /// Amp.
+    Amp,
+    /// pi.
+    Pi,
+    /// Copilot CLI.
+    Copilot,
+}
+
+impl Kind {
+    /// Whether nothing but text is known of it.
+    pub fn is_program(self) -> bool {
+        matches!(self, Kind::Program | Kind::Copilot)
+    }
+
+    /// Whether a fake plays it; another's log becomes a program that prints the same.
+    pub fn has_fake(self) -> bool {
+        matches!(self, Kind::Claude | Kind::Opencode)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Program => "a program",
+            Kind::Claude => "Claude Code",
+            Kind::Opencode => "opencode",
+            Kind::Codex => "Codex",
+            Kind::Gemini => "Gemini CLI",
+            Kind::Amp => "Amp",
+            Kind::Pi => "pi",
+            Kind::Copilot => "Copilot CLI",
+        }
+    }
 }
 
 /// A fork of opencode.

@@ -1,4 +1,4 @@
-//! What was open when progress ended: asks and running calls, subagents' included, in words.
+//! What was open when the log ended: asks, running calls, hooks and responses, subagents' included, in words.
 //!
 //! Invariant: masked, a line each.
 
@@ -30,7 +30,7 @@ pub fn asks(story: &Story, mask: &mut Mask) -> Vec<String> {
             };
             let of = depth(story, &ask.session);
             let what = mask.shown(&what.replace('\n', " "), limits::SHOWN_CHARS);
-            format!("{what}{of}, open for {}", duration(story.last.saturating_sub(ask.at)))
+            format!("{what}{of}{}", since(story, "open ", ask.at))
         })
         .collect()
 }
@@ -40,18 +40,45 @@ pub fn calls(story: &Story, mask: &mut Mask) -> Vec<String> {
     let root = story.root().unwrap_or_default();
     let mut found = Vec::new();
     for (id, session) in &story.sessions {
-        if story.root_of(id) != root || session.busy == Some(false) || story.result.is_some() {
+        if story.root_of(id) != root || session.busy == Some(false) || story.ending.result.is_some() {
             continue;
         }
         for step in &session.steps {
             let What::Called(call) = &step.what else { continue };
             if call.told.is_none() && found.len() < limits::LIST {
                 let what = mask.shown(&words(&call.does).replace('\n', " "), limits::SHOWN_CHARS);
-                found.push(format!("{what}{}, for {}", depth(story, id), duration(story.last.saturating_sub(step.at))));
+                found.push(format!("{what}{}{}", depth(story, id), since(story, "", step.at)));
             }
         }
     }
     found
+}
+
+/// All that was open: asks, calls, hooks, and responses that a model owed.
+pub fn all(story: &Story, mask: &mut Mask) -> Vec<String> {
+    let mut all: Vec<String> = asks(story, mask).into_iter().map(|ask| format!("asks: {ask}")).collect();
+    all.extend(calls(story, mask).into_iter().map(|call| format!("runs: {call}")));
+    for (_, name, at) in &story.hooks {
+        all.push(format!("hook: {}{}", mask.shown(name, limits::SHOWN_CHARS), since(story, "", *at)));
+    }
+    let root = story.root().unwrap_or_default();
+    for (id, session) in &story.sessions {
+        let runs = session.steps.iter().any(|step| matches!(&step.what, What::Called(call) if call.told.is_none()));
+        let owed = session.model.filter(|_| story.root_of(id) == root && story.ending.result.is_none() && !runs);
+        if let Some(at) = owed.filter(|_| session.busy != Some(false)) {
+            all.push(format!("the model's response{}{}", depth(story, id), since(story, "", at)));
+        }
+    }
+    all.truncate(limits::LIST);
+    all
+}
+
+/// How long it had been open when the log ended; nothing if the log has no times, or ends there.
+fn since(story: &Story, word: &str, at: u64) -> String {
+    match story.clock.last.saturating_sub(at) {
+        ms if story.clock.timed && ms > 0 => format!(", {word}for {}", duration(ms)),
+        _ => String::new(),
+    }
 }
 
 fn depth(story: &Story, session: &str) -> String {

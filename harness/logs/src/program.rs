@@ -3,11 +3,12 @@
 //!
 //! Invariant: what it waits for is its last step; without it, it exits.
 
+use crate::claims;
 use crate::draft::{Draft, blank};
 use crate::guess::{End, Guess, Hang, ticking, words};
 use crate::limits;
 use crate::mask::Mask;
-use crate::note::{Calls, Form, Kind};
+use crate::note::{Calls, Form};
 use crate::spin;
 use crate::story::{Story, What};
 use rehang_scenario::turns::{Every, Step};
@@ -23,10 +24,13 @@ struct Line {
 
 /// Drafts.
 pub fn draft(story: &Story, guess: &Guess, mask: &mut Mask, turns: usize) -> Option<Draft> {
-    let all = lines(story, mask);
+    let mut all = lines(story, mask);
+    while guess.end == End::Hung && all.last().is_some_and(|line| claims::is_epilogue(&line.text)) {
+        all.pop();
+    }
     let ticking = ticking(story).filter(|_| guess.end == End::Hung);
     let most = turns.max(1) * 2;
-    let mut left_out = story.printed_before;
+    let mut left_out = story.output.before;
     let keep = match &ticking {
         Some((line, _)) => {
             let still = spin::still(line);
@@ -53,7 +57,7 @@ pub fn draft(story: &Story, guess: &Guess, mask: &mut Mask, turns: usize) -> Opt
         });
     }
     let stdin = matches!(guess.mechanism, "S1");
-    // what a command of Codex's waits for is its own, and it has no terminal
+    // what a command of an agent's waits for is its own, and it has no terminal
     let own = guess.hang == Hang::Program;
     let types = own && matches!(guess.mechanism, "B1" | "Q1" | "P1" | "T2" | "T3");
     let mut control = steps.clone();
@@ -89,7 +93,7 @@ pub fn draft(story: &Story, guess: &Guess, mask: &mut Mask, turns: usize) -> Opt
     }
     let terminal = match guess.mechanism {
         "S1" => Terminal::Pipe,
-        _ if story.form == Form::Once => Terminal::Null,
+        _ if story.agent.form == Form::Once => Terminal::Null,
         "B1" | "B2" | "B3" | "Q1" | "P1" | "T2" | "T3" => Terminal::Tty,
         _ => Terminal::Null,
     };
@@ -115,14 +119,14 @@ pub fn blocked(scenario: &Scenario) -> &'static str {
     }
 }
 
-/// What came out: lines of a program, or the words and commands of a Codex.
+/// What came out: lines of a program, or the words and commands of an agent without a fake.
 fn lines(story: &Story, mask: &mut Mask) -> Vec<Line> {
-    let printed = story.printed.iter();
+    let printed = story.output.lines.iter();
     let mut all: Vec<Line> = printed
         .map(|l| Line { at: l.at, stderr: l.stderr, text: l.text.clone(), whole: l.whole })
         .filter(|l| !l.text.trim().is_empty())
         .collect();
-    if story.kind == Kind::Codex {
+    if !story.agent.kind.is_program() {
         for step in story.sessions.values().flat_map(|session| &session.steps) {
             let mut line = |at, text: String| all.push(Line { at, stderr: false, text, whole: true });
             match &step.what {
@@ -150,8 +154,9 @@ fn running(story: &Story) -> bool {
 }
 
 fn code(story: &Story, guess: &Guess) -> Option<u8> {
-    match (story.exit, guess.end) {
+    match (story.ending.exit, guess.end) {
         (Some(0) | None, End::Completed) => None,
+        (Some(0), End::Failed | End::Stopped) => Some(1),
         (Some(code), _) => Some(u8::try_from(code & 0xff).unwrap_or(1)),
         (None, End::Failed) => Some(1),
         (None, _) => None,

@@ -22,6 +22,7 @@ pub mod plan;
 pub mod playable;
 pub mod policy;
 pub mod problem;
+pub mod prompt;
 pub mod sample;
 pub mod schema;
 pub mod text;

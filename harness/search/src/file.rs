@@ -6,6 +6,7 @@
 //! Invariant: a control arm completes. It differs from the scenario in one key wherever one is enough.
 
 use crate::case::{Case, NONE, any_end};
+use rehang_judge::score::{Score, classify};
 use rehang_judge::{Outcome, Verdict};
 use rehang_scenario::turns::{Step, Turn};
 use rehang_scenario::{
@@ -38,6 +39,8 @@ pub struct Did {
     pub outcome: Outcome,
     /// What it breaks.
     pub broken: Vec<Invariant>,
+    /// What the scoreboard makes of it.
+    pub score: Score,
     /// How long it takes in virtual time.
     pub took: Span,
 }
@@ -91,11 +94,11 @@ pub fn write(case: &Case, title: &str, about: Option<&str>) -> Result<Written, S
 /// An internal error; in a line.
 pub fn dids(case: &Case, healthy: Span) -> Result<Vec<Did>, String> {
     let none = case.play_as(NONE, healthy, None)?.verdict;
-    let mut all = vec![did(NONE, &none)];
+    let mut all = vec![did(NONE, &none, &none)];
     for stack in rehang_strategy::matrix(&case.scenario.agent) {
         if stack != NONE {
             let verdict = case.play_as(&stack, healthy, Some(&none))?.verdict;
-            all.push(did(&stack, &verdict));
+            all.push(did(&stack, &verdict, &none));
         }
     }
     Ok(all)
@@ -107,11 +110,12 @@ fn given_up(dids: &[Did]) -> BTreeSet<String> {
     dids.iter().filter(is).map(|did| did.stack.clone()).collect()
 }
 
-fn did(stack: &str, verdict: &Verdict) -> Did {
+fn did(stack: &str, verdict: &Verdict, none: &Verdict) -> Did {
     Did {
         stack: stack.to_owned(),
         outcome: verdict.outcome.clone(),
         broken: verdict.broken(),
+        score: classify(verdict, none),
         took: Span(verdict.virtual_ms()),
     }
 }

@@ -84,7 +84,7 @@ impl Finding {
     /// Makes its case small, and names its mechanism. The bound of a strategy starts from a healthy run, which a case alone does not know: where
     /// that is the point, it stays as it is.
     pub fn shrink(&mut self, key: &Key) {
-        let limits = Limits { plays: SHRINK_PLAYS };
+        let limits = Limits { plays: SHRINK_PLAYS, ..Limits::default() };
         let mut events = 0;
         let mut shows = |case: &Case| {
             let Some(shown) = (events < SHRINK_EVENTS).then(|| case.play().ok()).flatten() else { return false };

@@ -7,30 +7,39 @@ use super::{Code, CommandError};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rehang_judge::Row;
-use rehang_logs::{End, Format, Imported, LogForm, Options, limits};
+use rehang_logs::{End, Format, ImportError, Imported, LogForm, Options, Said, Verdict, limits};
 use rehang_os::sim::SimKernel;
 use rehang_runner::outputs;
 use rehang_runner::unit::{self, Unit, Wanted};
 use rehang_scenario::text::{counted_as, duration, one_of};
-use rehang_scenario::{Arm, Scenario, Stage, to_toml};
+use rehang_scenario::{Arm, Scenario, Span, Stage, to_toml};
 use rehang_trace::{Trace, ndjson};
 use serde_json::json;
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Makes a scenario of a log.
+/// Says how a log ended, and makes a scenario of it.
 ///
-/// Reads Claude Code's stream-json output and session transcripts, message logs of the agent SDKs, opencode's events, exports
-/// and `run --format json`, Codex's `--json` events, asciicasts, timing files of `script`, recorded exchanges, and lines of
-/// `timestamp<TAB>text`. Secrets and personal data are masked. Exit code 1: the scenario does not do what the log did.
+/// The verdict is one of: `completed`, `failed`, `ended-open` (no terminal event: killed, crashed or hung, the log cannot
+/// tell), `hung` (the log itself, its clock, a wrapper's line or you say so), `unreadable`. Of a log that ended open the
+/// scenario is the hang that it would be.
+///
+/// Reads Claude Code's stream-json output and session transcripts, message logs of the agent SDKs, opencode's events, exports,
+/// stored events and `run --format json`, Codex's `--json` events and rollouts, the JSON streams of Gemini CLI, Amp and pi, what
+/// `copilot -p` prints, asciicasts, timing files of `script`, recorded exchanges, wrappers' logs and other lines with a time in
+/// front. Secrets and personal data are masked. Exit code 1: the scenario does not do what the log did; 2: unreadable.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
-  rehang import hung.jsonl                               what happened, and the scenario
-  rehang import hung.jsonl --out hung.toml               the scenario into a file; then
-  rehang run --scenarios hung.toml --strategy none       it hangs
+  rehang import agent.jsonl                              how it ended, what was open, and a scenario
+  rehang import agent.jsonl --out agent.toml             the scenario into a file; then
+  rehang run --scenarios agent.toml --strategy none      it does the same
+  rehang import agent.jsonl --hung                       you saw it hang: the log merely stops
+  rehang import agent.jsonl --alive-after 20m            it was alive 20 minutes after its last line
+  rehang import agent.jsonl --json --out x.toml | jq -r .verdict
   rehang import session.json --turns 40                  more of what came before
   opencode export ses_123 | rehang import - --out x.toml
+  sqlite3 -json opencode.db 'select * from event' | rehang import -
   rehang import typescript.timing --typescript typescript
   script(1) writes both with: script --log-out typescript --log-timing typescript.timing")]
 pub struct Import {
@@ -40,24 +49,55 @@ pub struct Import {
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// The log's format, where it is not found out: claude, claude-transcript, sdk, opencode-events, opencode-export,
-    /// opencode-run, codex, recording, asciicast, script, plain.
+    /// opencode-run, codex, recording, asciicast, script, amp, gemini, pi, opencode-rows, copilot, plain.
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     pub format: Option<Format>,
     /// The most turns of the scenario; the oldest that the hang does not need go first.
     #[arg(long, value_name = "N", default_value_t = limits::TURNS)]
     pub turns: usize,
-    /// It hung, though the log's end looks like one.
+    /// What you know of its end.
+    #[command(flatten)]
+    pub end: EndArgs,
+    /// The typescript of a timing file of `script`; beside it by its name where nothing is said.
+    #[arg(long, value_name = "FILE")]
+    pub typescript: Option<PathBuf>,
+    /// One JSON object: format, verdict, silent_ms, mechanism, sure, open, because; the scenario and what was read are in it
+    /// too.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What a user knows of a log's end.
+#[derive(Debug, Clone, Default, Args)]
+pub struct EndArgs {
+    /// It hung, whatever the log's end looks like.
     #[arg(long, conflicts_with = "completed")]
     pub hung: bool,
     /// It completed, though the log shows no end.
     #[arg(long)]
     pub completed: bool,
-    /// The typescript of a timing file of `script`; beside it by its name where nothing is said.
-    #[arg(long, value_name = "FILE")]
-    pub typescript: Option<PathBuf>,
-    /// The report as one JSON object; the scenario is in it.
-    #[arg(long)]
-    pub json: bool,
+    /// The process was alive so long after the log's last line, and so it hung: 20m.
+    #[arg(long, value_name = "TIME", value_parser = alive, conflicts_with = "completed")]
+    pub alive_after: Option<Span>,
+}
+
+impl EndArgs {
+    /// What it says.
+    pub fn said(&self) -> Said {
+        Said {
+            hung: if self.hung { Some(true) } else { self.completed.then_some(false) },
+            alive_after_ms: self.alive_after.map(Span::as_ms),
+        }
+    }
+}
+
+fn alive(word: &str) -> Result<Span, String> {
+    let span = Span::parse(word).map_err(|e| e.to_string())?;
+    let most = Span::ms(limits::ALIVE_MAX_MS);
+    if span == Span::ZERO || span > most {
+        return Err(format!("from 1ms to {most}"));
+    }
+    Ok(span)
 }
 
 fn format(word: &str) -> Result<Format, String> {
@@ -89,11 +129,36 @@ impl Tried {
     }
 }
 
+/// Why a log gives no scenario.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// It cannot be opened, or the command's own words are wrong.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// It is nobody's log, or none that can be used.
+    #[error("{}: unreadable: {why}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What is missing.
+        why: ImportError,
+    },
+}
+
+impl From<LogError> for CommandError {
+    fn from(error: LogError) -> CommandError {
+        match error {
+            LogError::Command(error) => error,
+            unreadable @ LogError::Unreadable { .. } => CommandError::Usage(unreadable.to_string()),
+        }
+    }
+}
+
 /// Reads a log, with the typescript beside it where it is a timing file, and tries its scenario on sim; the rule for `none` names what the run was blocked on.
 ///
 /// # Errors
 /// A log that cannot be read or used.
-pub fn import(path: &Path, options: &Options) -> Result<(Imported, Tried), CommandError> {
+pub fn import(path: &Path, options: &Options) -> Result<(Imported, Tried), LogError> {
     let named = |e: &dyn std::fmt::Display| CommandError::Usage(format!("{}: {e}", path.display()));
     let (from, length): (Box<dyn Read>, u64) = if path == Path::new("-") {
         (Box::new(std::io::stdin()), 0)
@@ -101,7 +166,7 @@ pub fn import(path: &Path, options: &Options) -> Result<(Imported, Tried), Comma
         let file = File::open(path).map_err(|e| named(&e))?;
         let meta = file.metadata().map_err(|e| named(&e))?;
         if meta.is_dir() {
-            return Err(named(&"is a folder; name the log in it"));
+            return Err(named(&"is a folder; name the log in it").into());
         }
         (Box::new(file), meta.len())
     };
@@ -122,7 +187,10 @@ pub fn import(path: &Path, options: &Options) -> Result<(Imported, Tried), Comma
         }
     });
     bar.finish_and_clear();
-    let mut imported = imported.map_err(|e| named(&e))?;
+    let mut imported = imported.map_err(|why| match why {
+        ImportError::Io(error) => LogError::Command(named(&error)),
+        why => LogError::Unreadable { path: path.to_owned(), why },
+    })?;
     let tried = tried(&imported);
     if let Some(row) = tried.main.as_ref().filter(|row| row.outcome == "hung") {
         let blocked_on = row.blocked_on.clone().unwrap_or_default();
@@ -179,10 +247,18 @@ impl Import {
         let options = Options {
             format: self.format,
             turns: Some(self.turns.max(1)),
-            hung: if self.hung { Some(true) } else { self.completed.then_some(false) },
+            said: self.end.said(),
             typescript: self.typescript.as_deref().map(typescript).transpose()?.unwrap_or_default(),
         };
-        let (mut imported, tried) = import(&self.file, &options)?;
+        let (mut imported, tried) = match import(&self.file, &options) {
+            Err(LogError::Unreadable { path, why }) => {
+                if self.json {
+                    writeln!(out, "{}", unreadable(&why.to_string()))?;
+                }
+                return Err(LogError::Unreadable { path, why }.into());
+            }
+            read => read?,
+        };
         let toml = imported.toml();
         if let Some(path) = &self.out {
             outputs::write_new(path, &toml)?;
@@ -201,6 +277,15 @@ impl Import {
         }
         Ok(if tried.holds(imported.guess.end) { Code::Expected } else { Code::Unexpected })
     }
+}
+
+/// What is said of a log that cannot be read.
+fn unreadable(why: &str) -> serde_json::Value {
+    let none: Option<&str> = None;
+    json!({
+        "format": none, "verdict": Verdict::Unreadable, "silent_ms": none, "mechanism": none, "sure": none,
+        "open": [], "because": [rehang_logs::Mask::default().text(why)],
+    })
 }
 
 /// The typescript that lies beside a timing file of `script` by its name; none where it is no such file.
@@ -298,7 +383,6 @@ impl Report {
     fn new(imported: &mut Imported, tried: &Tried) -> Report {
         let (story, guess) = (&imported.story, &imported.guess);
         let mask = &mut imported.mask;
-        let begin = story.first.unwrap_or(0);
         let mut unusable = Vec::new();
         for (why, trouble) in &story.took.unusable {
             let excerpt = mask.shown(&trouble.excerpt, 60);
@@ -306,32 +390,46 @@ impl Report {
                 json!({"why": why, "count": trouble.count, "first_line": trouble.first_line, "excerpt": excerpt}),
             );
         }
-        let open: Vec<_> = rehang_logs::open::asks(story, mask);
-        let running: Vec<_> = rehang_logs::open::calls(story, mask);
+        let open: Vec<_> = rehang_logs::open::all(story, mask);
+        let mut shown = |texts: &[String]| -> Vec<String> {
+            texts.iter().map(|text| mask.shown(&text.replace('\n', " "), limits::SHOWN_CHARS)).collect()
+        };
+        let (because, why) = (shown(&guess.because), shown(&guess.why));
         let row = |row: &Option<Row>| {
             row.as_ref().map(|row| json!({"outcome": row.outcome, "blocked_on": row.blocked_on, "proof": row.proof, "virtual_ms": row.virtual_ms}))
         };
-        let others: Vec<_> = guess.others.iter().map(|(id, why)| json!({"mechanism": id, "why": why})).collect();
+        let drafts_a_hang = guess.verdict.drafts_a_hang();
+        let others = guess.others.iter().filter(|_| drafts_a_hang);
+        let others: Vec<_> = others.map(|(id, why)| json!({"mechanism": id, "why": why})).collect();
+        let named = guess.named();
+        let reasons =
+            named.map(|id| why.iter().map(|why| format!("{id}: {why}")).collect::<Vec<_>>()).unwrap_or_default();
         let mut object = json!({
             "format": imported.format.name(),
+            "verdict": guess.verdict,
+            "silent_ms": guess.silent_ms,
+            "mechanism": named,
+            "sure": named.map(|_| guess.sure),
+            "open": if drafts_a_hang { open } else { Vec::new() },
+            "because": because.iter().chain(&reasons).collect::<Vec<_>>(),
+            "shows": because,
+            "why": why,
+            "others": others,
+            "plays": guess.mechanism,
+            "does": guess.end,
             "pieces": story.took.pieces,
             "bytes": story.took.bytes,
             "taken": story.took.taken,
             "passed_over": story.took.passed_over,
             "unusable": unusable,
-            "release": story.release,
+            "agent": story.agent.kind.name(),
+            "release": story.agent.release,
             "sessions": story.sessions.len(),
-            "timed": story.timed,
-            "length_ms": story.length_ms(),
-            "progress_ended_ms": story.material.saturating_sub(begin),
-            "progress_ended_with": story.material_is,
-            "end": guess.end,
-            "mechanism": guess.mechanism,
-            "sure": guess.sure,
-            "why": guess.why,
-            "others": others,
-            "open_asks": open,
-            "running": running,
+            "runs": story.agent.runs,
+            "timed": story.clock.timed,
+            "length_ms": story.clock.timed.then(|| story.clock.length_ms()),
+            "progress_ended_ms": story.clock.timed.then(|| story.clock.moved_ms()),
+            "progress_ended_with": story.clock.material_is,
             "left_out_steps": imported.draft.left_out,
             "tried": {"main": row(&tried.main), "control": row(&tried.control), "fault": tried.fault},
             "does_the_same": tried.holds(guess.end),
@@ -373,40 +471,7 @@ impl Report {
                 trouble["count"], trouble["excerpt"]
             )?;
         }
-        let (end, mechanism) = (text("end"), text("mechanism"));
-        let name = rehang_scenario::mechanism::mechanism(mechanism).map_or("", |m| m.name);
-        let sure = match text("sure") {
-            "yes" => "the log says so",
-            "likely" => "likely",
-            _ => "perhaps",
-        };
-        writeln!(out, "{end}; {mechanism} {name} ({sure})")?;
-        for why in list("why") {
-            writeln!(out, "  since        {}", why.as_str().unwrap_or_default())?;
-        }
-        for other in list("others") {
-            writeln!(
-                out,
-                "  or           {}: {}",
-                other["mechanism"].as_str().unwrap_or_default(),
-                other["why"].as_str().unwrap_or_default()
-            )?;
-        }
-        let ms = |key: &str| duration(o[key].as_u64().unwrap_or(0));
-        if o["timed"] == true {
-            writeln!(
-                out,
-                "  progress     ended after {} of {}, with {}",
-                ms("progress_ended_ms"),
-                ms("length_ms"),
-                text("progress_ended_with")
-            )?;
-        }
-        for (key, word) in [("open_asks", "open ask"), ("running", "running")] {
-            for open in list(key) {
-                writeln!(out, "  {word:12} {}", open.as_str().unwrap_or_default())?;
-            }
-        }
+        self.print_verdict(out)?;
         if o["left_out_steps"] != 0 {
             writeln!(
                 out,
@@ -436,9 +501,64 @@ impl Report {
             writeln!(out, "{fault}")?;
         }
         if o["does_the_same"] != true {
-            writeln!(out, "NOT the same: the log {end}; --format, --turns, --hung or --completed may help")?;
+            let does = text("does");
+            writeln!(out, "NOT the same: it should have {does}; --format, --turns, --hung or --completed may help")?;
         }
         out.flush()
+    }
+
+    /// The verdict, and the mechanism if the log gives a reason for one.
+    fn print_verdict(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        let o = &self.object;
+        let text = |key: &str| o[key].as_str().unwrap_or_default();
+        let list = |key: &str| o[key].as_array().cloned().unwrap_or_default();
+        let each = |key: &str| list(key).into_iter().filter_map(|text| text.as_str().map(str::to_owned)).collect();
+        let verdict = text("verdict");
+        writeln!(out, "{verdict}")?;
+        let shows: Vec<String> = each("shows");
+        for why in shows {
+            writeln!(out, "  since        {why}")?;
+        }
+        let open: Vec<String> = each("open");
+        for open in open {
+            writeln!(out, "  open         {open}")?;
+        }
+        if o["runs"].as_u64().unwrap_or(0) > 1 {
+            writeln!(out, "  sessions     {} in this file; this is the last", o["runs"])?;
+        }
+        if o["timed"] == true {
+            let ms = |key: &str| duration(o[key].as_u64().unwrap_or(0));
+            let (moved, length, with) = (ms("progress_ended_ms"), ms("length_ms"), text("progress_ended_with"));
+            writeln!(out, "  progress     ended after {moved} of {length}, with {with}")?;
+        }
+        if !matches!(verdict, "ended-open" | "hung") {
+            return Ok(());
+        }
+        let it = if verdict == "hung" { "it is" } else { "if it hung, it is" };
+        let name = |id: &str| rehang_scenario::mechanism::mechanism(id).map_or("", |m| m.name);
+        match o["mechanism"].as_str() {
+            Some(id) => {
+                let sure = match text("sure") {
+                    "yes" => "the log says so",
+                    "likely" => "likely",
+                    _ => "perhaps",
+                };
+                writeln!(out, "{it} {id} {} ({sure})", name(id))?;
+            }
+            None => {
+                let plays = text("plays");
+                writeln!(out, "nothing in it names a mechanism; {it} played as {plays} {}", name(plays))?;
+            }
+        }
+        let why: Vec<String> = each("why");
+        for why in why {
+            writeln!(out, "  since        {why}")?;
+        }
+        for other in list("others") {
+            let text = |key: &str| other[key].as_str().unwrap_or_default().to_owned();
+            writeln!(out, "  or           {}: {}", text("mechanism"), text("why"))?;
+        }
+        Ok(())
     }
 }
 

@@ -3,6 +3,7 @@
 //! Invariant: what is printed was run. The small scenario was found on the simulated kernel and then played on real
 //! processes; where the two differ, that is said and the exit code is 70.
 
+use super::import::EndArgs;
 use super::select::Select;
 use super::{Code, CommandError};
 use crate::bars::run;
@@ -11,6 +12,8 @@ use anstyle::{AnsiColor, Style};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use rehang_judge::Outcome;
+use rehang_judge::score::Score;
+use rehang_logs::Verdict;
 use rehang_runner::binaries::workers;
 use rehang_runner::corpus::{self, default_folder};
 use rehang_runner::outputs;
@@ -35,6 +38,7 @@ const GOOD: Style = AnsiColor::Green.on_default().bold();
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
   rehang reproduce hung.jsonl                  a log of Claude Code, opencode, Codex, … (see `rehang import --help`)
+  rehang reproduce agent.jsonl --hung          you saw it hang; the log merely stops
   rehang reproduce 4711                        a process on this machine that hangs now
   rehang reproduce my-hang.toml                a scenario file
   rehang reproduce hung.jsonl --keep           and put it into scenarios/reported/
@@ -51,6 +55,9 @@ pub struct Reproduce {
     /// Writes a report with pictures of the small scenario under every strategy into this folder: `index.html`.
     #[arg(long, value_name = "DIR")]
     pub report: Option<PathBuf>,
+    /// What you know of a log's end.
+    #[command(flatten)]
+    pub end: EndArgs,
     /// What it must go on to show instead of its hang: `breaks:harm`, `stopped:idle`, … (see `rehang shrink --help`).
     #[arg(long, value_name = "PROPERTY")]
     pub shows: Option<Property>,
@@ -100,6 +107,8 @@ struct Origin {
     scenario: Scenario,
     title: String,
     about: String,
+    /// What the log shows of its end, if it was one.
+    verdict: Option<Verdict>,
 }
 
 impl Reproduce {
@@ -110,6 +119,9 @@ impl Reproduce {
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
         outputs::must_be_new(self.out.as_deref())?;
         let origin = self.origin()?;
+        if origin.verdict == Some(Verdict::EndedOpen) {
+            complain!("the log ended open: whether it hung it cannot tell; this is the hang that it would be");
+        }
         let case = seated(origin.scenario, &self.strategy)?;
         let shown = case.play().map_err(CommandError::Fault)?;
         let property = match &self.shows {
@@ -130,7 +142,7 @@ impl Reproduce {
             let is = shown.verdict().outcome.describe();
             return Err(CommandError::Usage(format!("it does not show `{property}` under {}: {is}", self.strategy)));
         }
-        let small = smaller(&case, &property);
+        let small = smaller(&case, &property, true);
         let about = Some(origin.about.as_str()).filter(|about| !about.is_empty());
         let written = write_file(&small.case, &origin.title, about).map_err(CommandError::Fault)?;
         let whole = dids(&case, Span::ZERO).map_err(CommandError::Fault)?;
@@ -139,8 +151,15 @@ impl Reproduce {
         let (file, _guard) = store(path.as_deref(), &written.text)?;
         let differs = on_real_processes(&file, self.report.as_deref())?;
         let path = path.as_deref();
-        let told =
-            Told { property: &property, small: &small, written: &written, others: &others, path, differs: &differs };
+        let told = Told {
+            property: &property,
+            small: &small,
+            written: &written,
+            others: &others,
+            path,
+            differs: &differs,
+            verdict: origin.verdict,
+        };
         if self.json { told.print_json(out) } else { told.print(out) }?;
         Ok(if differs.is_empty() { Code::Expected } else { Code::Fault })
     }
@@ -149,17 +168,19 @@ impl Reproduce {
         if let Ok(pid) = self.what.parse::<rehang_evidence::Pid>() {
             let text = super::why::drafted(pid)?;
             let (scenario, about) = first(text.as_bytes(), "the drafted scenario")?;
-            return Ok(Origin { title: scenario.title.clone(), scenario, about });
+            return Ok(Origin { title: scenario.title.clone(), scenario, about, verdict: None });
         }
         let path = Path::new(&self.what);
         if path.extension().is_some_and(|extension| extension == "toml") {
             let (scenario, about) = first_in(path)?;
-            return Ok(Origin { title: scenario.title.clone(), scenario, about });
+            return Ok(Origin { title: scenario.title.clone(), scenario, about, verdict: None });
         }
-        let (imported, _) = super::import::import(path, &rehang_logs::Options::default())?;
+        let options = rehang_logs::Options { said: self.end.said(), ..rehang_logs::Options::default() };
+        let (imported, _) = super::import::import(path, &options)?;
+        let verdict = Some(imported.guess.verdict);
         let scenario = imported.draft.scenario;
         let about = scenario.about.clone().unwrap_or_default();
-        Ok(Origin { title: scenario.title.clone(), about, scenario })
+        Ok(Origin { title: scenario.title.clone(), about, scenario, verdict })
     }
 
     /// Where the scenario goes; none: it is only printed.
@@ -188,11 +209,13 @@ struct Told<'a> {
     others: &'a [Did],
     path: Option<&'a Path>,
     differs: &'a [String],
+    /// What the log shows of its end, if it was one.
+    verdict: Option<Verdict>,
 }
 
 impl Told<'_> {
     fn print(&self, out: &mut dyn Write) -> std::io::Result<()> {
-        let Told { property, small, written, others, path, differs } = *self;
+        let Told { property, small, written, others, path, differs, verdict: _ } = *self;
         let none = written.stacks.first().map(|none| none.outcome.describe()).unwrap_or_default();
         writeln!(out, "{BOLD}under none: {none}{BOLD:#}, on sim and on real processes")?;
         for line in differs {
@@ -203,9 +226,12 @@ impl Told<'_> {
         let end = written.text.find("\n[[expect]]").unwrap_or(written.text.len());
         writeln!(out, "{}", written.text[..end].trim_end())?;
         let (ends, worse, leaves) = sorted(&written.stacks);
-        let line = |did: &&Did| match did.broken.is_empty() {
-            true => format!("{} ({}, after {})", did.stack, did.outcome.describe(), did.took),
-            false => format!("{} ({}; breaks {})", did.stack, did.outcome.describe(), names(&did.broken)),
+        let line = |did: &&Did| {
+            let (score, outcome) = (did.score.word(), did.outcome.describe());
+            match did.broken.is_empty() {
+                true => format!("{} ({score}: {outcome}, after {})", did.stack, did.took),
+                false => format!("{} ({score}: {outcome}; breaks {})", did.stack, names(&did.broken)),
+            }
         };
         let mut list = |title: String, dids: &[&Did]| -> std::io::Result<()> {
             if !dids.is_empty() {
@@ -228,10 +254,11 @@ impl Told<'_> {
     }
 
     fn print_json(&self, out: &mut dyn Write) -> std::io::Result<()> {
-        let Told { property, small, written, others, path, differs } = *self;
-        let stack = |did: &Did| json!({ "strategy": did.stack, "outcome": did.outcome.word(), "broken": names(&did.broken), "virtual_ms": did.took.as_ms() });
+        let Told { property, small, written, others, path, differs, verdict } = *self;
+        let stack = |did: &Did| json!({ "strategy": did.stack, "outcome": did.outcome.word(), "score": did.score.word(), "broken": names(&did.broken), "virtual_ms": did.took.as_ms() });
         let object = json!({
             "shows": property.to_string(),
+            "verdict": verdict,
             "strategy": small.case.stack,
             "minimal": small.minimal,
             "plays": small.plays,
@@ -261,7 +288,7 @@ impl Shrink {
             if !differs(&case) {
                 return Err(CommandError::Usage(format!("{name}: sim and lockstep give the same trace")));
             }
-            shrink(&case, Limits { plays: 500 }, &mut differs)
+            shrink(&case, Limits { plays: 500, ..Limits::default() }, &mut differs)
         } else {
             let shown = case.play().map_err(CommandError::Fault)?;
             let property = match &self.shows {
@@ -273,7 +300,7 @@ impl Shrink {
                 return Err(CommandError::Usage(format!("{name} does not show `{property}`: {is}")));
             }
             complain!("it shows {property} under {}", self.strategy);
-            smaller(&case, &property)
+            smaller(&case, &property, false)
         };
         let title = small.case.scenario.title.clone();
         let about = Some(about.as_str()).filter(|about| !about.is_empty());
@@ -327,10 +354,11 @@ fn first(bytes: &[u8], name: &str) -> Result<(Scenario, String), CommandError> {
     Ok((scenario, about))
 }
 
-fn smaller(case: &Case, property: &Property) -> Shrunk {
+/// Makes a case small. Of a log the commands keep their words.
+fn smaller(case: &Case, property: &Property, keeps_commands: bool) -> Shrunk {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     crate::terminal::tick(&bar, Duration::from_millis(200));
-    let small = shrink(case, Limits::default(), &mut |case| {
+    let small = shrink(case, Limits { keeps_commands, ..Limits::default() }, &mut |case| {
         bar.inc(1);
         bar.set_message(format!("making it small: {} tries", bar.position()));
         property.shown_by(case)
@@ -388,12 +416,11 @@ fn same(one: &Did, other: &Did) -> bool {
 }
 
 /// What ends a hang truthfully, what does harm or lies, and what leaves it, or has not ended it when it is given up;
-/// `none` aside.
+/// `none` aside. The scoreboard's own words decide, as in `rehang run`.
 fn sorted(stacks: &[Did]) -> (Vec<&Did>, Vec<&Did>, Vec<&Did>) {
-    let before = stacks.first().map(|none| none.broken.clone()).unwrap_or_default();
-    let others = stacks.iter().skip(1);
-    let (worse, rest): (Vec<&Did>, Vec<&Did>) = others.partition(|did| did.broken.iter().any(|i| !before.contains(i)));
-    let (leaves, ends) = rest.into_iter().partition(|did| did.outcome.is_hung() || did.outcome.is_undecided());
+    let (worse, rest): (Vec<&Did>, Vec<&Did>) =
+        stacks.iter().skip(1).partition(|did| matches!(did.score, Score::Wrongly | Score::Harmed));
+    let (ends, leaves) = rest.into_iter().partition(|did| matches!(did.score, Score::Resolved | Score::Stopped));
     (ends, worse, leaves)
 }
 

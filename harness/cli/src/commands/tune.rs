@@ -52,6 +52,8 @@ struct Sample {
     name: String,
     case: Case,
     none: rehang_judge::Verdict,
+    /// What the log shows of its end; none of a scenario file.
+    shown: Option<rehang_logs::Verdict>,
 }
 
 /// What a value did to all logs.
@@ -217,8 +219,23 @@ impl Tuned<'_> {
         each.filter(move |(_, did)| did.score == score).map(|(sample, _)| sample.name.as_str())
     }
 
+    /// Logs of healthy runs, without which no value can harm anything.
+    fn healthy(&self) -> usize {
+        let done = |sample: &&Sample| !sample.none.outcome.is_hung() && !sample.none.outcome.is_undecided();
+        self.samples.iter().filter(done).count()
+    }
+
+    /// Logs of which nobody knows whether they hung.
+    fn open(&self) -> usize {
+        self.samples.iter().filter(|sample| sample.shown == Some(rehang_logs::Verdict::EndedOpen)).count()
+    }
+
     /// In one line, what to take.
     fn summary(&self) -> String {
+        if self.healthy() == 0 {
+            return "no healthy log is among these: what a value would harm cannot be told; add logs of runs that completed"
+                .to_owned();
+        }
         let good: Vec<&str> = harmless(&self.rows).collect();
         match good.as_slice() {
             [] => "every value harms something in these logs".to_owned(),
@@ -272,9 +289,13 @@ impl Tuned<'_> {
         let (logs, hung, longest) = (self.samples.len(), self.hung(), self.longest());
         let Tune { param, strategy, .. } = self.tune;
         let undecided = self.samples.iter().filter(|sample| sample.none.outcome.is_undecided()).count();
-        let healthy = logs - hung - undecided;
+        let healthy = self.healthy();
         let undecided = if undecided > 0 { format!(", {undecided} are undecided") } else { String::new() };
         writeln!(out, "{hung} of {logs} logs hang, {healthy} are healthy{undecided}; {param} under {strategy}")?;
+        if self.open() > 0 {
+            let open = self.open();
+            writeln!(out, "{open} of these ended open: played as the hang that each would be")?;
+        }
         writeln!(out, "\n{:>12}  ended  missed  wrongly  harmed   median     longest", "value")?;
         for row in &self.rows {
             let time = |ms: Option<&u64>| ms.map_or("–".to_owned(), |ms| Span::ms(*ms).to_string());
@@ -314,10 +335,12 @@ impl Tuned<'_> {
             });
             writeln!(out, "{line}")?;
         }
-        let good: Vec<&str> = harmless(&self.rows).collect();
+        // without a healthy log nothing can be told of harm
+        let good: Option<Vec<&str>> = (self.healthy() > 0).then(|| harmless(&self.rows).collect());
         let Tune { param, strategy, .. } = self.tune;
         let summary = json!({ "summary": {
-            "strategy": strategy, "param": param, "logs": self.samples.len(), "hung": self.hung(), "harmless": good,
+            "strategy": strategy, "param": param, "logs": self.samples.len(), "hung": self.hung(), "healthy": self.healthy(), "ended_open": self.open(),
+            "harmless": good,
         } });
         writeln!(out, "{summary}")
     }
@@ -331,7 +354,7 @@ fn square(did: &Did) -> Square {
         Score::Harmed | Score::Wrongly => Colour::Bad,
         Score::Untouched => Colour::Plain,
     };
-    let took = did.took.map(|took| format!("{took} behind the last progress"));
+    let took = did.took.map(|took| format!("{took} after the last progress"));
     let detail = |name: &str, texts: Vec<String>| Detail { name: name.to_owned(), texts };
     let details = vec![
         detail("outcome", vec![did.outcome.clone()]),
@@ -361,6 +384,7 @@ fn usage(error: &dyn std::fmt::Display) -> CommandError {
 }
 
 fn sample(file: &std::path::Path, strategy: &str) -> Result<Sample, String> {
+    let mut shown = None;
     let scenario = match file.extension().is_some_and(|extension| extension == "toml") {
         true => super::reproduce::first_of(file).map_err(|e| e.to_string())?,
         false => {
@@ -374,6 +398,7 @@ fn sample(file: &std::path::Path, strategy: &str) -> Result<Sample, String> {
             if !tried.holds(imported.guess.end) {
                 return Err("its scenario does not do what the log did; `rehang import` says more".to_owned());
             }
+            shown = Some(imported.guess.verdict);
             imported.draft.scenario
         }
     };
@@ -381,7 +406,7 @@ fn sample(file: &std::path::Path, strategy: &str) -> Result<Sample, String> {
     seat.seat_in(&scenario.agent)?;
     let case = Case::of(scenario, "none");
     let none = case.play()?.none.verdict;
-    Ok(Sample { name: file.display().to_string(), case, none })
+    Ok(Sample { name: file.display().to_string(), case, none, shown })
 }
 
 fn row(value: &str, stack: &str, samples: &[Sample]) -> Result<Row, CommandError> {

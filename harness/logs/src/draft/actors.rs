@@ -17,7 +17,7 @@ use rehang_scenario::{
 
 impl Drafter<'_> {
     pub(super) fn via(&self) -> Via {
-        match (self.story.kind, self.interactive()) {
+        match (self.story.agent.kind, self.interactive()) {
             (_, true) => Via::Tty,
             (Kind::Claude, _) => Via::Stdin,
             _ => Via::Http,
@@ -27,7 +27,7 @@ impl Drafter<'_> {
     /// A session that somebody sat before, as far as the log shows.
     fn interactive(&self) -> bool {
         let waits = matches!(self.guess.hang, Hang::Ask(_) | Hang::Call { .. });
-        self.story.kind == Kind::Claude && self.story.form == Form::Transcript && waits
+        self.story.agent.kind == Kind::Claude && self.story.agent.form == Form::Transcript && waits
     }
 
     /// Who ended the asks that are kept, and who stopped it.
@@ -37,7 +37,7 @@ impl Drafter<'_> {
         let tree = self.asks.iter().any(|&at| self.story.depth(&self.story.asks[at].session) > 0);
         let sees = http.then_some(if tree { Sees::Tree } else { Sees::Events });
         let mut people = Vec::new();
-        if self.story.kind == Kind::Opencode && self.story.form == Form::Once {
+        if self.story.agent.kind == Kind::Opencode && self.story.agent.form == Form::Once {
             return people;
         }
         for (number, &at) in self.asks.clone().iter().enumerate() {
@@ -50,7 +50,7 @@ impl Drafter<'_> {
         }
         people.extend(self.breaks_off(via));
         let of_root = |session: &str| session.is_empty() || self.story.root_of(session) == self.root;
-        if let Some((at, _)) = self.story.stopped.as_ref().filter(|(_, session)| of_root(session)) {
+        if let Some((at, _)) = self.story.ending.stopped.as_ref().filter(|(_, session)| of_root(session)) {
             let open = self.asks.iter().position(|&ask| {
                 self.story.asks[ask].end.as_ref().is_none_or(|(end, how)| *end >= *at && *how == Reply::Withdrawn)
             });
@@ -63,7 +63,7 @@ impl Drafter<'_> {
                 }
                 None => {
                     let after =
-                        Span::ms(at.saturating_sub(self.story.first.unwrap_or(*at)).clamp(1, limits::GAP_MAX_MS));
+                        Span::ms(at.saturating_sub(self.story.clock.first.unwrap_or(*at)).clamp(1, limits::GAP_MAX_MS));
                     person(via, Some(Sees::Clock), 0, after, Does::Stop)
                 }
             };
@@ -75,7 +75,7 @@ impl Drafter<'_> {
     /// Whoever closed the agent's stdin, or sent what is no message, while something was asked.
     fn breaks_off(&self, via: Via) -> Option<Person> {
         let story = self.story;
-        let (at, does) = match (story.misfit, story.input_ended) {
+        let (at, does) = match (story.client.misfit, story.client.input_ended) {
             (Some(at), _) => (at, Does::Malformed(Malformed::Syntax)),
             (None, Some(at)) => (at, Does::HangUp),
             (None, None) => return None,
@@ -110,9 +110,9 @@ impl Drafter<'_> {
 
     pub(super) fn agent(&self) -> (Agent, Vec<Terminal>) {
         let story = self.story;
-        let release = |kind: &AgentKind| nearest(story.release.as_deref(), kind.releases, kind.default_release);
-        if story.kind == Kind::Claude {
-            let (mode, terminal) = match story.form {
+        let release = |kind: &AgentKind| nearest(story.agent.release.as_deref(), kind.releases, kind.default_release);
+        if story.agent.kind == Kind::Claude {
+            let (mode, terminal) = match story.agent.form {
                 _ if self.interactive() => (ClaudeMode::Interactive, Terminal::Tty),
                 Form::Host => (ClaudeMode::StreamJson, Terminal::Pipe),
                 // whoever interrupts a session before a terminal leaves it there: a host's interrupt ends it
@@ -125,10 +125,10 @@ impl Drafter<'_> {
             let release = release(&CLAUDE);
             return (Agent::Claude(Claude { release, mode }), vec![if tty { Terminal::Tty } else { terminal }]);
         }
-        let mode = if story.form == Form::Once { OpencodeMode::Run } else { OpencodeMode::Serve };
-        let events = story.post == Post::Events || self.guess.hang == Hang::Idle;
+        let mode = if story.agent.form == Form::Once { OpencodeMode::Run } else { OpencodeMode::Serve };
+        let events = story.client.post == Post::Events || self.guess.hang == Hang::Idle;
         let client = match events && mode == OpencodeMode::Serve {
-            true if story.resyncs => Client::Resync,
+            true if story.client.resyncs => Client::Resync,
             true => Client::Events,
             false => Client::Post,
         };
@@ -150,23 +150,23 @@ impl Drafter<'_> {
     /// Whether the agent waits for a program that answers its asks: without one it would have refused them itself.
     fn waits_for_host(&self) -> bool {
         let asks = match self.guess.hang {
-            Hang::Ask(_) => self.story.prompt_tool,
+            Hang::Ask(_) => self.story.agent.prompt_tool,
             Hang::Call { .. } => true,
             _ => false,
         };
-        asks && self.story.kind == Kind::Claude && self.story.form == Form::Once
+        asks && self.story.agent.kind == Kind::Claude && self.story.agent.form == Form::Once
     }
 
     pub(super) fn args(&self) -> Vec<String> {
         let story = self.story;
         let mut args = Vec::new();
-        if story.kind != Kind::Claude {
+        if story.agent.kind != Kind::Claude {
             return args;
         }
-        if story.prompt_tool && story.form == Form::Host || self.waits_for_host() {
+        if story.agent.prompt_tool && story.agent.form == Form::Host || self.waits_for_host() {
             args.extend(["--permission-prompt-tool".to_owned(), "stdio".to_owned()]);
         }
-        match story.mode.as_deref() {
+        match story.agent.mode.as_deref() {
             Some("bypassPermissions") => args.push("--dangerously-skip-permissions".to_owned()),
             Some(mode @ ("acceptEdits" | "plan" | "dontAsk")) => {
                 args.extend(["--permission-mode".to_owned(), mode.to_owned()]);

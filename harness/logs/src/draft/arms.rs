@@ -30,7 +30,7 @@ impl<'a> Drafter<'a> {
         let run = matches!(&scenario.agent, Agent::Opencode(o) if o.mode == OpencodeMode::Run);
         let via = self.via();
         match &self.guess.hang {
-            Hang::None if self.guess.end == End::Stopped && self.story.stopped_at_model => {
+            Hang::None if self.guess.end == End::Stopped && self.story.ending.stopped_at_model => {
                 let (response, after) = stalled(&scenario.turns, false);
                 let does = silence(&scenario.agent);
                 model_fault(scenario, response, after, does);
@@ -93,12 +93,12 @@ impl<'a> Drafter<'a> {
                 model_fault(scenario, 0, 0, ModelDoes::Truncate);
             }
             Hang::Model { session, refuses, .. } => {
-                if let Some(status) = refuses.filter(|_| self.story.kind != Kind::Claude) {
+                if let Some(status) = refuses.filter(|_| self.story.agent.kind != Kind::Claude) {
                     let status = status.clamp(400, 599);
                     model_fault(scenario, 0, 0, ModelDoes::Status(status));
                     return;
                 }
-                let claude = self.story.kind == Kind::Claude;
+                let claude = self.story.agent.kind == Kind::Claude;
                 let said = |step: &&crate::story::Step| !claude || !matches!(step.what, What::Ended(_));
                 let mut steps = self.story.sessions.get(session).into_iter().flat_map(|s| s.steps.iter().rev());
                 let partial = steps.find(said);

@@ -8,12 +8,14 @@ mod arms;
 mod responses;
 
 use self::responses::count;
+use crate::claims;
 use crate::commands::Waits;
 use crate::guess::{End, Guess, Hang, words};
 use crate::mask::Mask;
 use crate::note::{Asks, Kind};
 use crate::program;
 use crate::story::Story;
+use crate::verdict::Verdict;
 use rehang_scenario::mechanism::mechanism;
 use rehang_scenario::text::duration;
 use rehang_scenario::turns::Turn;
@@ -63,7 +65,7 @@ fn model_fault(scenario: &mut Scenario, response: u32, after: u32, does: ModelDo
 
 /// Drafts the scenario of a story with at most `turns` turns.
 pub fn draft(story: &Story, guess: &Guess, mask: &mut Mask, turns: usize) -> Option<Draft> {
-    let mut draft = match (story.kind, story.root()) {
+    let mut draft = match (story.agent.kind, story.root()) {
         (Kind::Claude | Kind::Opencode, Some(root)) => {
             Drafter { story, guess, mask, root, asks: Vec::new(), left_out: 0 }.draft(turns)?
         }
@@ -140,14 +142,12 @@ fn last_call(turns: &[Turn]) -> Option<&Turn> {
 
 fn title(story: &Story, guess: &Guess, mask: &mut Mask) -> String {
     let mut short = |text: &str| mask.shown(&text.replace('\n', " "), 60);
-    let of = match story.kind {
-        Kind::Claude => "Claude Code",
-        Kind::Opencode => "opencode",
-        Kind::Codex => "Codex",
-        Kind::Program => "A program",
+    let of = match story.agent.kind.name() {
+        "a program" => "A program",
+        name => name,
     };
     let call = |id: &str| story.find_call(id).map(|(_, call)| words(&call.does)).unwrap_or_default();
-    match (&guess.hang, guess.end) {
+    let said = match (&guess.hang, guess.end) {
         (Hang::Ask(at), _) => match &story.asks[*at].asks {
             Asks::Questions(questions) => {
                 format!("{of} asks and nobody answers: {}", short(questions.first().map_or("", |q| &q.question)))
@@ -174,34 +174,38 @@ fn title(story: &Story, guess: &Guess, mask: &mut Mask) -> String {
         (Hang::Idle, _) => format!("{of} is done and never says that it is idle"),
         (Hang::Post { .. }, _) => format!("{of} is idle, and the prompt's request has no response"),
         (Hang::Program, _) => {
-            let last = story.printed.iter().rev().map(|l| l.text.trim()).find(|l| !l.is_empty()).unwrap_or("nothing");
-            format!("{of} says no more behind: {}", short(last))
+            let last = story.output.latest().map(|line| line.text.trim()).find(|line| !claims::is_epilogue(line));
+            let last = last.unwrap_or("nothing");
+            format!("{of} says no more after: {}", short(last))
         }
         (Hang::None | Hang::Restart { .. }, End::Completed) => format!("{of} completes, as its log shows"),
         (Hang::Failed { .. }, _) | (Hang::None, End::Failed) => format!("{of} fails, as its log shows"),
         (Hang::None | Hang::Restart { .. }, _) => format!("{of} is stopped, as its log shows"),
-    }
+    };
+    if guess.verdict == Verdict::EndedOpen { format!("If it hung: {said}") } else { said }
 }
 
 fn about(story: &Story, guess: &Guess, left_out: u64, mask: &mut Mask) -> String {
-    let mut text = format!("Imported from a log. Taken for {}", guess.mechanism);
-    if let Some(known) = mechanism(guess.mechanism) {
-        text.push_str(&format!(" ({})", known.name));
-    }
-    text.push_str(&format!(": {}.", guess.why.join("; ")));
-    if story.timed && guess.end == End::Hung {
-        let until = story.material.saturating_sub(story.first.unwrap_or(story.material));
-        let silent = story.last.saturating_sub(story.material);
-        text.push_str(&format!(
-            " Progress ended {} after the log's begin, with {}",
-            duration(until),
-            story.material_is
-        ));
-        text.push_str(&if silent > 0 {
-            format!("; the log goes on for {}.", duration(silent))
-        } else {
-            ".".to_owned()
+    let name = mechanism(guess.mechanism).map_or(String::new(), |known| format!(" ({})", known.name));
+    let mut text = format!("Imported from a log: {}, since {}.", guess.verdict.word(), guess.because.join("; "));
+    if guess.verdict.drafts_a_hang() {
+        let it = if guess.verdict == Verdict::Hung { "It" } else { "If it hung, it" };
+        let why = guess.why.join("; ");
+        text.push_str(&match (guess.named(), guess.verdict) {
+            (Some(id), Verdict::Hung) => format!(" {it} is taken for {id}{name}: {why}."),
+            (Some(id), _) => format!(" {it} would be {id}{name}: {why}."),
+            (None, Verdict::Hung) => {
+                format!(" Nothing in the log names a mechanism; this plays {}{name}: {why}.", guess.mechanism)
+            }
+            (None, _) => format!(
+                " Nothing in the log names a mechanism; if it hung, this plays {}{name}: {why}.",
+                guess.mechanism
+            ),
         });
+    }
+    if story.clock.timed && guess.verdict.drafts_a_hang() {
+        let (moved, is) = (duration(story.clock.moved_ms()), &story.clock.material_is);
+        text.push_str(&format!(" Progress ended {moved} after the log's begin, with {is}."));
     }
     for (id, why) in &guess.others {
         text.push_str(&format!(" Or {id}: {why}."));

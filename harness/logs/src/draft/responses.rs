@@ -174,7 +174,7 @@ impl<'a> Drafter<'a> {
         match &call.does {
             // a release that has no such tool refuses it without asking anybody
             Calls::Ask(questions)
-                if self.story.kind == Kind::Opencode
+                if self.story.agent.kind == Kind::Opencode
                     && asked.is_none()
                     && call.told.as_ref().is_some_and(|told| told.error) =>
             {

@@ -272,7 +272,7 @@ mod tests {
                 for line in std::iter::once(header).chain(writes) {
                     cast.line(line.as_bytes(), &mut Sink { story: &mut story, line: 1, at: None });
                 }
-                let shown: String = story.printed.iter().map(|line| line.text.as_str()).collect();
+                let shown: String = story.output.lines.iter().map(|line| line.text.as_str()).collect();
                 assert_eq!(shown, "ab", "{whole:?} at {at}");
             }
         }

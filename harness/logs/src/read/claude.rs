@@ -1,6 +1,7 @@
-//! Claude Code: stream-json output and control protocol, session transcripts, message logs of the agent SDKs.
+//! Claude Code: stream-json output and control protocol, session transcripts, message logs of the agent SDKs. Amp's stream-json,
+//! which is like it.
 //!
-//! Invariant: the root session is called `main`, whatever ids it has had; a subagent's is its tool call's id. A log of
+//! Invariant: the first root session is called `main`, the next ones `main 2`, …; a subagent's is its tool call's id. A log of
 //! several sessions is of the last one.
 
 use super::time;
@@ -19,6 +20,10 @@ pub const MAIN: &str = "main";
 pub struct Claude {
     format: Format,
     prompted: bool,
+    /// The root that the latest lines are of.
+    root: String,
+    /// The latest sessions by their ids, and what their roots are called.
+    runs: VecDeque<(String, String)>,
     /// The latest calls.
     calls: VecDeque<Known>,
     /// The latest asks, with their questions.
@@ -46,6 +51,8 @@ impl Claude {
         Claude {
             format,
             prompted: false,
+            root: MAIN.to_owned(),
+            runs: VecDeque::new(),
             calls: VecDeque::new(),
             asks: VecDeque::new(),
             hosted: false,
@@ -69,10 +76,13 @@ impl Claude {
             Some(kind) => kind,
             None => Self::kind_of_untyped(value),
         };
-        if sink.story.kind == Kind::Program
+        if sink.story.agent.kind == Kind::Program
             && matches!(kind, "assistant" | "user" | "result" | "system" | "stream_event")
         {
-            sink.note(Note::Agent { kind: Kind::Claude, release: None, form: self.form() });
+            sink.note(Note::Agent { kind: self.kind(), release: None, form: self.form() });
+        }
+        if matches!(kind, "assistant" | "user" | "system" | "result") {
+            self.run_of(value, sink);
         }
         match kind {
             "system" => self.system(value, sink),
@@ -114,14 +124,33 @@ impl Claude {
 
     /// The log is over.
     pub fn end(&mut self, story: &mut Story) {
-        if self.hosted && story.form == Form::Once {
-            story.form = Form::Host;
+        if self.hosted && story.agent.form == Form::Once {
+            story.agent.form = Form::Host;
         }
         if std::mem::take(&mut self.command) {
-            story.note(None, Note::Prompt { session: MAIN.to_owned(), by_client: true });
+            story.note(None, Note::Prompt { session: self.root.clone(), by_client: true });
         }
         if let Some(why) = self.error.take() {
-            story.note(None, Note::Failed { session: MAIN.to_owned(), why, aborted: false });
+            story.note(None, Note::Failed { session: self.root.clone(), why, aborted: false });
+        }
+    }
+
+    /// Looks up the session that a message is of: a file may have several, one after the other or mixed.
+    fn run_of(&mut self, value: &Value, sink: &mut Sink<'_>) {
+        let id = some(value, "sessionId").or_else(|| some(value, "session_id"));
+        let Some(id) = id.filter(|_| value["isSidechain"] != true) else { return };
+        let known = self.runs.iter().find(|(of, _)| *of == id).map(|(_, root)| root.clone());
+        let root = known.unwrap_or_else(|| {
+            sink.story.agent.runs += 1;
+            let root =
+                if sink.story.agent.runs == 1 { MAIN.to_owned() } else { format!("{MAIN} {}", sink.story.agent.runs) };
+            bounded(&mut self.runs, (id, root.clone()));
+            (self.command, self.error) = (false, None);
+            root
+        });
+        if root != self.root {
+            self.root = root;
+            self.prompted = false;
         }
     }
 
@@ -152,16 +181,20 @@ impl Claude {
         if value["isSidechain"] == true {
             let id = some(value, "agentId").unwrap_or_else(|| "side".to_owned());
             let call = self.calls.iter().rev().find(|known| known.task).map(|known| known.id.clone());
-            sink.note(Note::Session { id: id.clone(), parent: Some(MAIN.to_owned()), call, created: false });
+            sink.note(Note::Session { id: id.clone(), parent: Some(self.root.clone()), call, created: false });
             return id;
         }
-        sink.note(Note::Session { id: MAIN.to_owned(), parent: None, call: None, created: true });
-        MAIN.to_owned()
+        sink.note(Note::Session { id: self.root.clone(), parent: None, call: None, created: true });
+        self.root.clone()
     }
 
     fn caller(&self, call: &str) -> String {
         let found = self.calls.iter().rev().find(|known| known.id == call);
-        found.map_or_else(|| MAIN.to_owned(), |known| known.session.clone())
+        found.map_or_else(|| self.root.clone(), |known| known.session.clone())
+    }
+
+    fn kind(&self) -> Kind {
+        if self.format == Format::Amp { Kind::Amp } else { Kind::Claude }
     }
 
     fn form(&self) -> Form {
@@ -178,8 +211,9 @@ impl Claude {
             "init" => {
                 sink.take("system/init");
                 // 1.0 does not say which it is
-                let release = some(data, "claude_code_version").or_else(|| Some("1.0.128".to_owned()));
-                sink.note(Note::Agent { kind: Kind::Claude, release, form: self.form() });
+                let old = || Some("1.0.128".to_owned()).filter(|_| self.format != Format::Amp);
+                let release = some(data, "claude_code_version").or_else(old);
+                sink.note(Note::Agent { kind: self.kind(), release, form: self.form() });
                 if let Some(mode) = some(data, "permissionMode") {
                     sink.note(Note::Mode(mode));
                 }
@@ -229,12 +263,12 @@ impl Claude {
         let session = self.session(value, sink);
         if self.format != Format::Claude {
             let release = some(value, "version");
-            sink.note(Note::Agent { kind: Kind::Claude, release, form: self.form() });
+            sink.note(Note::Agent { kind: self.kind(), release, form: self.form() });
         }
         if std::mem::take(&mut self.command) {
-            sink.note(Note::Prompt { session: MAIN.to_owned(), by_client: true });
+            sink.note(Note::Prompt { session: self.root.clone(), by_client: true });
         }
-        if session == MAIN {
+        if session == self.root {
             self.error = (value["isApiErrorMessage"] == true).then(|| flat(&message["content"]));
         }
         self.messages += 1;
@@ -266,6 +300,7 @@ impl Claude {
             }
         }
         let stop = text(message, "stop_reason");
+        sink.story.agent.gives_reasons |= !stop.is_empty();
         if matches!(stop, "end_turn" | "stop_sequence") && !synthetic && self.error.is_none() {
             sink.note(Note::Finish { session, message: id, reason: "stop".to_owned() });
         }
@@ -313,14 +348,14 @@ impl Claude {
             return sink.take("slash command");
         }
         let own = value["isSynthetic"] == true || value["isMeta"] == true || value["isCompactSummary"] == true;
-        if own || session != MAIN || to_agent == Some(false) {
+        if own || session != self.root || to_agent == Some(false) {
             return sink.pass("user, not typed by anybody");
         }
         sink.take("prompt");
         self.hosted |= to_agent == Some(true);
         if to_agent != Some(true) {
             let release = some(value, "version");
-            sink.note(Note::Agent { kind: Kind::Claude, release, form: self.form() });
+            sink.note(Note::Agent { kind: self.kind(), release, form: self.form() });
         }
         self.prompted = true;
         (self.command, self.error) = (false, None);
@@ -334,7 +369,7 @@ impl Claude {
             sink.note(Note::Denied { call: text(denial, "tool_use_id").to_owned() });
         }
         let error = text(value, "subtype") == "error_during_execution";
-        let aborted = error && (value["is_error"] != true || sink.story.stopped.is_some());
+        let aborted = error && (value["is_error"] != true || sink.story.ending.stopped.is_some());
         let ok = value["is_error"] != true && !text(value, "subtype").starts_with("error");
         let said = some(value, "result").unwrap_or_else(|| text(value, "subtype").to_owned());
         sink.note(Note::Result { ok, aborted, text: said });
@@ -353,7 +388,7 @@ impl Claude {
                 let of = (tool.to_owned(), on(&request["input"]));
                 let same = || self.calls.iter().rev().find(|known| known.of == of).map(|known| known.id.clone());
                 let call = some(request, "tool_use_id").or_else(same);
-                let session = call.as_deref().map_or_else(|| MAIN.to_owned(), |call| self.caller(call));
+                let session = call.as_deref().map_or_else(|| self.root.clone(), |call| self.caller(call));
                 let asks = if tool == "AskUserQuestion" {
                     let questions = questions(&request["input"]["questions"]);
                     let names = questions.iter().map(|q| q.question.clone()).collect();
@@ -454,7 +489,11 @@ pub fn permission(tool: &str) -> String {
 pub fn calls(tool: &str, input: &Value) -> Calls {
     match tool {
         "AskUserQuestion" => Calls::Ask(questions(&input["questions"])),
-        "Bash" => Calls::Bash { command: text(input, "command").to_owned(), timeout_ms: input["timeout"].as_u64() },
+        "Bash" => {
+            // Amp's has another word for it
+            let command = some(input, "command").or_else(|| some(input, "cmd")).unwrap_or_default();
+            Calls::Bash { command, timeout_ms: input["timeout"].as_u64() }
+        }
         "Task" | "Agent" => Calls::Task { description: text(input, "description").to_owned(), child: None },
         other => Calls::Tool { name: other.to_owned(), on: on(input) },
     }

@@ -5,15 +5,18 @@
 pub mod cast;
 pub mod claude;
 pub mod codex;
+pub mod gemini;
 pub mod opencode;
+pub mod pi;
 pub mod plain;
 pub mod recording;
 pub mod time;
 
 use crate::lines::{Broken, Piece};
-use crate::note::Note;
+use crate::note::{Kind, Note};
 use crate::story::Story;
 use crate::{Format, limits};
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 /// What is said of an element whose end is not in the log.
@@ -61,6 +64,10 @@ pub enum Reader {
     Opencode(Box<opencode::Opencode>),
     /// Codex.
     Codex(codex::Codex),
+    /// Gemini CLI.
+    Gemini(gemini::Gemini),
+    /// pi.
+    Pi(pi::Pi),
     /// Recordings of exchanges.
     Recording(Box<recording::Recording>),
     /// asciicast.
@@ -75,16 +82,19 @@ impl Reader {
     /// A reader of a format.
     pub fn of(format: Format) -> Reader {
         match format {
-            Format::Claude | Format::ClaudeTranscript | Format::Sdk => {
+            Format::Claude | Format::ClaudeTranscript | Format::Sdk | Format::Amp => {
                 Reader::Claude(Box::new(claude::Claude::new(format)))
             }
-            Format::OpencodeEvents | Format::OpencodeExport | Format::OpencodeRun => {
+            Format::OpencodeEvents | Format::OpencodeRows | Format::OpencodeExport | Format::OpencodeRun => {
                 Reader::Opencode(Box::new(opencode::Opencode::new(format)))
             }
             Format::Codex => Reader::Codex(codex::Codex::default()),
             Format::Recording => Reader::Recording(Box::default()),
             Format::Asciicast => Reader::Cast(cast::Cast::default()),
             Format::Script => Reader::Script(cast::Timing::default()),
+            Format::Gemini => Reader::Gemini(gemini::Gemini::default()),
+            Format::Pi => Reader::Pi(pi::Pi::default()),
+            Format::Copilot => Reader::Plain(Box::new(plain::Plain::of(Kind::Copilot))),
             Format::Plain => Reader::Plain(Box::default()),
         }
     }
@@ -100,9 +110,11 @@ impl Reader {
             None => {}
         }
         match self {
-            Reader::Claude(reader) => json(piece.bytes, sink, |value, sink| reader.message(&value, None, sink)),
+            Reader::Claude(reader) => json_or_text(piece.bytes, sink, |value, sink| reader.message(&value, None, sink)),
             Reader::Opencode(reader) => reader.piece(piece, sink),
             Reader::Codex(reader) => reader.line(piece.bytes, sink),
+            Reader::Gemini(reader) => json_or_text(piece.bytes, sink, |value, sink| reader.event(&value, sink)),
+            Reader::Pi(reader) => json_or_text(piece.bytes, sink, |value, sink| reader.event(&value, sink)),
             Reader::Recording(reader) => json(piece.bytes, sink, |value, sink| reader.exchange(&value, sink)),
             Reader::Cast(reader) => reader.line(piece.bytes, sink),
             Reader::Script(reader) => reader.line(piece.bytes, sink),
@@ -119,6 +131,19 @@ impl Reader {
             Reader::Script(reader) => reader.end(story),
             _ => {}
         }
+    }
+}
+
+/// Reads a piece as JSON; text between the lines of a log is what something else printed.
+fn json_or_text(bytes: &[u8], sink: &mut Sink<'_>, then: impl FnOnce(Value, &mut Sink<'_>)) {
+    let is_list = bytes.starts_with(b"[") && !too_deep(bytes) && serde_json::from_slice::<IgnoredAny>(bytes).is_ok();
+    match std::str::from_utf8(bytes).ok().filter(|line| !line.trim_start().starts_with('{') && !is_list) {
+        Some(line) if !line.trim().is_empty() => {
+            sink.at = time::stamped(line).map(|(at, _)| at);
+            sink.take("text between the events");
+            sink.note(Note::Prints { stderr: true, text: format!("{line}\n") });
+        }
+        _ => json(bytes, sink, then),
     }
 }
 
@@ -208,4 +233,9 @@ pub fn on(input: &Value) -> String {
     let named = TELLING.iter().find_map(|key| input[key].as_str());
     let first = || input.as_object().and_then(|map| map.values().find_map(Value::as_str));
     named.or_else(first).unwrap_or_default().to_owned()
+}
+
+/// A value as text, none where it is another thing or empty.
+pub fn flat_text(value: &Value) -> Option<String> {
+    value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
 }

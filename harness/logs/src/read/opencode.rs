@@ -80,6 +80,9 @@ impl Opencode {
 
     /// Takes an event, in whatever envelope.
     pub fn event(&mut self, value: &Value, sink: &mut Sink<'_>) {
+        if let Some(event) = of_row(value) {
+            return self.event(&event, sink);
+        }
         sink.at = sink.at.or_else(|| time::of_event(value));
         if !value["properties"].is_object() && value["part"].is_null() {
             let inner = ["payload", "ev", "event", "data", "message"].iter().map(|key| &value[key]);
@@ -96,7 +99,8 @@ impl Opencode {
         let p = &value["properties"];
         if !self.greeted {
             self.greeted = true;
-            sink.note(Note::Agent { kind: Kind::Opencode, release: None, form: Form::Server });
+            let form = if self.format == Format::OpencodeRows { Form::Transcript } else { Form::Server };
+            sink.note(Note::Agent { kind: Kind::Opencode, release: None, form });
         }
         // without a clock of the log's own, the events' own
         let own = [
@@ -249,7 +253,8 @@ impl Opencode {
     fn session(&mut self, info: &Value, created: bool, sink: &mut Sink<'_>) {
         let Some(id) = some(info, "id") else { return };
         if let Some(release) = some(info, "version") {
-            let form = if self.format == Format::OpencodeExport { Form::Transcript } else { Form::Server };
+            let stored = matches!(self.format, Format::OpencodeExport | Format::OpencodeRows);
+            let form = if stored { Form::Transcript } else { Form::Server };
             sink.note(Note::Agent { kind: Kind::Opencode, release: Some(release), form });
         }
         sink.note(Note::Session { id, parent: some(info, "parentID"), call: None, created });
@@ -267,8 +272,13 @@ impl Opencode {
             }
             return;
         }
-        if let Some(reason) = some(info, "finish") {
+        let finish = some(info, "finish");
+        let over = self.format == Format::OpencodeRows && is_over(info);
+        if let Some(reason) = finish {
             sink.note(Note::Finish { session: session.clone(), message: id, reason });
+        }
+        if over {
+            sink.note(Note::Busy { session: session.clone(), busy: false });
         }
         let error = &info["error"];
         if let Some(name) = some(error, "name") {
@@ -427,11 +437,36 @@ impl Opencode {
         }
         sink.at = instant(&info["time"]["completed"]).or(sink.at);
         self.message(info, sink);
-        let over = info["time"]["completed"].is_number() && !matches!(text(info, "finish"), "tool-calls" | "unknown");
-        if over {
+        if is_over(info) {
             sink.note(Note::Busy { session, busy: false });
         }
     }
+}
+
+/// Whether a message of the model's is the turn's last.
+fn is_over(info: &Value) -> bool {
+    info["time"]["completed"].is_number() && !matches!(text(info, "finish"), "tool-calls" | "unknown")
+}
+
+/// A row of the table `event`, as the event that it is: `{id, aggregate_id, seq, type, data}`, where the type has a version
+/// behind it and the data may be text.
+fn of_row(value: &Value) -> Option<Value> {
+    if !is_row(value) {
+        return None;
+    }
+    let kind = text(value, "type");
+    let kind = kind.rsplit_once('.').filter(|(_, n)| n.bytes().all(|b| b.is_ascii_digit())).map_or(kind, |(k, _)| k);
+    let data = match &value["data"] {
+        Value::String(data) if !super::too_deep(data.as_bytes()) => serde_json::from_str(data).unwrap_or_default(),
+        data => data.clone(),
+    };
+    Some(serde_json::json!({"type": kind, "properties": data}))
+}
+
+/// Whether it is a row of the table `event`.
+pub fn is_row(value: &Value) -> bool {
+    let of = value["aggregate_id"].is_string() || value["aggregateID"].is_string();
+    of && value["seq"].is_number() && value["type"].is_string() && !value["data"].is_null()
 }
 
 fn answers(list: &Value) -> Reply {

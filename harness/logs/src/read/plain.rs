@@ -5,7 +5,9 @@
 
 use super::claude::Claude;
 use super::codex::Codex;
+use super::gemini::Gemini;
 use super::opencode::Opencode;
+use super::pi::Pi;
 use super::{Sink, cast, time};
 use crate::Format;
 use crate::detect::of_value;
@@ -18,6 +20,10 @@ pub struct Plain {
     claude: Claude,
     opencode: Opencode,
     codex: Codex,
+    gemini: Gemini,
+    pi: Pi,
+    /// Who prints.
+    kind: Kind,
     greeted: bool,
     /// It begins as a typescript does.
     typescript: bool,
@@ -28,17 +34,25 @@ const PREFIX_BYTES: usize = 80;
 
 impl Default for Plain {
     fn default() -> Plain {
-        Plain {
-            claude: Claude::new(Format::Claude),
-            opencode: Opencode::new(Format::OpencodeEvents),
-            codex: Codex::default(),
-            greeted: false,
-            typescript: false,
-        }
+        Plain::of(Kind::Program)
     }
 }
 
 impl Plain {
+    /// A reader of what this one prints.
+    pub fn of(kind: Kind) -> Plain {
+        Plain {
+            claude: Claude::new(Format::Claude),
+            opencode: Opencode::new(Format::OpencodeEvents),
+            codex: Codex::default(),
+            gemini: Gemini::default(),
+            pi: Pi::default(),
+            kind,
+            greeted: false,
+            typescript: false,
+        }
+    }
+
     /// The log is over.
     pub fn end(&mut self, story: &mut Story) {
         self.claude.end(story);
@@ -64,17 +78,21 @@ impl Plain {
             && let Ok(value) = serde_json::from_str::<Value>(&text[begin..])
         {
             match of_value(&value) {
-                Some(Format::Claude | Format::ClaudeTranscript | Format::Sdk) => {
+                Some(Format::Claude | Format::ClaudeTranscript | Format::Sdk | Format::Amp) => {
                     return self.claude.message(&value, None, sink);
                 }
-                Some(Format::OpencodeEvents | Format::OpencodeRun) => return self.opencode.event(&value, sink),
+                Some(Format::Gemini) => return self.gemini.event(&value, sink),
+                Some(Format::Pi) => return self.pi.event(&value, sink),
+                Some(Format::OpencodeEvents | Format::OpencodeRows | Format::OpencodeRun) => {
+                    return self.opencode.event(&value, sink);
+                }
                 Some(Format::Codex) => return self.codex.event(&value, sink),
                 _ => {}
             }
         }
         if !self.greeted {
             self.greeted = true;
-            sink.note(Note::Agent { kind: Kind::Program, release: None, form: Form::Screen });
+            sink.note(Note::Agent { kind: self.kind, release: None, form: Form::Screen });
             if text.starts_with("Script started on ") {
                 self.typescript = true;
                 return sink.pass("header");

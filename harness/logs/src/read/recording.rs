@@ -7,6 +7,7 @@ use super::opencode::Opencode;
 use super::time::instant;
 use super::{Sink, text};
 use crate::Format;
+use crate::detect::of_value;
 use crate::note::{Form, Kind, Note};
 use crate::story::Story;
 use serde_json::Value;
@@ -15,6 +16,8 @@ use serde_json::Value;
 pub struct Recording {
     claude: Claude,
     opencode: Opencode,
+    /// The output of `opencode run`.
+    run: Opencode,
     /// A stream was seen twice (`sse:event`, `sse:global`): the first is taken.
     stream: String,
 }
@@ -24,6 +27,7 @@ impl Default for Recording {
         Recording {
             claude: Claude::new(Format::Claude),
             opencode: Opencode::new(Format::OpencodeEvents),
+            run: Opencode::new(Format::OpencodeRun),
             stream: String::new(),
         }
     }
@@ -83,6 +87,7 @@ impl Recording {
                 sink.note(Note::Text { session, message, part, text: said.clone(), delta: true });
                 sink.note(Note::Result { ok: true, aborted: false, text: said.clone() });
             }
+            ("OUT", Value::Object(_)) if of_value(msg) == Some(Format::OpencodeRun) => self.run.event(msg, sink),
             ("OUT" | "IN", Value::Object(_)) => self.claude.message(msg, Some(dir == "IN"), sink),
             ("ERR", _) => sink.pass("stderr"),
             ("EXIT", code) => {

@@ -74,7 +74,7 @@ impl Held {
         };
         let case = Case { scenario: self.order.scenario.clone(), stack: stack.clone() };
         let mut last = self.seen.clone();
-        let small = shrink(&case, Limits { plays: PLAYS }, &mut |case| match shows(case) {
+        let small = shrink(&case, Limits { plays: PLAYS, ..Limits::default() }, &mut |case| match shows(case) {
             Some(seen) => {
                 last = seen;
                 true

@@ -7,15 +7,13 @@ use crate::data::{Descriptor, Object, Process, TimeLimit};
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 use crate::kind;
+use rehang_scenario::prompt::{self, WaitsAt};
 
-const PAGERS: [&str; 5] = ["less", "more", "most", "bat", "pager"];
-const EDITORS: [&str; 12] =
-    ["vi", "vim", "vim.basic", "vim.tiny", "vim.nox", "nvim", "nano", "emacs", "pico", "joe", "micro", "hx"];
 const SHELLS: [&str; 6] = ["bash", "zsh", "fish", "sh", "dash", "ksh"];
 
 /// Whether a process is an editor.
 pub fn is_editor(process: &Process) -> bool {
-    EDITORS.contains(&process.comm.as_str())
+    prompt::of_program(&process.comm) == WaitsAt::Editor
 }
 
 /// A wait for a key.
@@ -50,13 +48,11 @@ pub fn read(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) ->
         return None;
     }
     // a loop over several descriptors with the terminal among them is a program with a screen of its own
-    let comm = process.comm.as_str();
-    let (signature, mechanism, does) = if PAGERS.contains(&comm) {
-        ("pager", "B3", "shows a page and waits for a key at")
-    } else if is_editor(process) {
-        ("editor", "B4", "is an editor and waits for keys at")
-    } else {
-        ("tty-read", "B2", "waits for a key at")
+    let waits = prompt::of_program(&process.comm);
+    let (signature, does) = match waits {
+        WaitsAt::Pager => ("pager", "shows a page and waits for a key at"),
+        WaitsAt::Editor => ("editor", "is an editor and waits for keys at"),
+        _ => ("tty-read", "waits for a key at"),
     };
     let ends = match signature {
         "pager" => {
@@ -70,7 +66,7 @@ pub fn read(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) ->
             end_it(view, pid)
         ),
     };
-    let finding = Finding::hung(pid, signature, mechanism, format!("{name} {does} {at}")).ends(ends);
+    let finding = Finding::hung(pid, signature, waits.mechanism(), format!("{name} {does} {at}")).ends(ends);
     let because = format!("{} on {path} in the terminal's foreground group {}", wait.call, process.tty_group);
     Some(match (steady(view, process, wait), left(wait.limit)) {
         (true, None) => finding.because(because).certain(),

@@ -1,0 +1,100 @@
+//! What `rehang import`, `reproduce` and `tune` print of logs.
+//!
+//! Invariant: one word says how a log ended, and no more than the log shows.
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The exit code, what came out, what was said beside it.
+fn rehang(args: &[&str]) -> (Option<i32>, String, String) {
+    let out = Command::new(env!("CARGO_BIN_EXE_rehang")).args(args).stdin(Stdio::null()).output().expect("rehang");
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    (out.status.code(), text(out.stdout), text(out.stderr))
+}
+
+fn written(folder: &Path, name: &str, text: &str) -> String {
+    let path = folder.join(name);
+    std::fs::write(&path, text).expect("a file");
+    path.to_string_lossy().into_owned()
+}
+
+/// A server of a task's that was still running when the log stopped.
+const SERVES: &str = r#"{"type":"thread.started","thread_id":"t"}
+{"type":"turn.started"}
+{"type":"item.started","item":{"id":"i","type":"command_execution","command":"bash -lc 'npm run dev'","status":"in_progress"}}
+"#;
+
+fn json(args: &[&str]) -> (Option<i32>, Value) {
+    let (code, out, err) = rehang(args);
+    (code, serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}")))
+}
+
+#[test]
+fn one_object_says_how_a_log_ended() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = written(folder.path(), "serves.jsonl", SERVES);
+    let (code, is) = json(&["import", &log, "--json"]);
+    assert_eq!(code, Some(0), "{is}");
+    assert_eq!(
+        (&is["format"], &is["verdict"], &is["silent_ms"]),
+        (&"codex".into(), &"ended-open".into(), &Value::Null)
+    );
+    assert_eq!((&is["mechanism"], &is["sure"]), (&"B5".into(), &"likely".into()));
+    assert!(is["open"].to_string().contains("npm run dev"), "{is}");
+    assert!(is["because"].to_string().contains("the log cannot tell"), "{is}");
+    assert!(is["because"].to_string().contains("the log has no times"), "{is}");
+    let (_, is) = json(&["import", &log, "--json", "--alive-after", "20m"]);
+    assert_eq!((&is["verdict"], &is["silent_ms"]), (&"hung".into(), &1_200_000.into()));
+    let (_, is) = json(&["import", &log, "--json", "--completed"]);
+    assert_eq!((&is["verdict"], &is["mechanism"]), (&"completed".into(), &Value::Null));
+}
+
+#[test]
+fn people_read_the_same() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = written(folder.path(), "serves.jsonl", SERVES);
+    let (code, out, err) = rehang(&["import", &log]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(err.contains("\nended-open\n") && err.contains("if it hung, it is B5"), "{err}");
+    assert!(!err.contains("0 ms") && out.contains("If it hung: Codex runs a command"), "{err}{out}");
+    let (_, _, err) = rehang(&["import", &log, "--hung"]);
+    assert!(err.contains("\nhung\n") && err.contains("you say that it hung"), "{err}");
+}
+
+#[test]
+fn text_that_is_nobodys_log_is_bad_input() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = written(folder.path(), "plan.md", "# A plan\n\n- first\n\nShall I go on?\n");
+    let (code, out, err) = rehang(&["import", &text]);
+    assert!(code == Some(2) && out.is_empty(), "{out}{err}");
+    assert!(err.contains("unreadable: nobody's log: no line of it has a time"), "{err}");
+    let (code, is) = json(&["import", &text, "--json"]);
+    assert_eq!((code, &is["verdict"], &is["format"]), (Some(2), &"unreadable".into(), &Value::Null));
+    let (code, out, _) = rehang(&["import", "nothing.log", "--json"]);
+    assert!(code == Some(2) && out.is_empty(), "a file that is not there is no log: {out}");
+}
+
+#[test]
+fn what_is_reproduced_keeps_its_commands_words_and_the_scoreboards() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let init = r#"{"type":"system","subtype":"init","session_id":"s","tools":["Bash"],"claude_code_version":"2.0.77"}"#;
+    let call = r#"{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"npm run dev"}}]},"session_id":"s"}"#;
+    let log = written(folder.path(), "claude.jsonl", &format!("{init}\n{call}\n"));
+    let (code, is) = json(&["reproduce", &log, "--hung", "--json"]);
+    assert_eq!((code, &is["verdict"]), (Some(0), &"hung".into()), "{is}");
+    assert!(is["scenario"].as_str().is_some_and(|text| text.contains("npm run dev")), "{is}");
+    let scores: Vec<&str> =
+        is["strategies"].as_array().expect("a list").iter().filter_map(|did| did["score"].as_str()).collect();
+    assert!(scores.contains(&"stopped") && scores.contains(&"MISSED"), "{scores:?}");
+}
+
+#[test]
+fn a_limit_is_not_fitted_to_hangs_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = written(folder.path(), "serves.jsonl", SERVES);
+    let (code, out, err) = rehang(&["tune", &log, "--strategy", "idle@f54b32f", "--param", "timeout=5m,10m"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.contains("no healthy log is among these") && !out.contains("harms nothing"), "{out}");
+    assert!(out.contains("1 of these ended open"), "{out}");
+}

@@ -1,0 +1,340 @@
+//! How a log ended, what was open, and the hang that it is or would be.
+//!
+//! Invariant: each guess names what in the log speaks for it, and what else it could be. A log without a terminal event is
+//! of a hang only if something says so: [`Verdict`].
+
+mod open;
+mod over;
+mod program;
+
+pub use self::program::ticking;
+
+use crate::claims::{self, Claim};
+use crate::commands::Waits;
+use crate::limits;
+use crate::mask::Mask;
+use crate::note::Calls;
+use crate::read::BREAKS_OFF;
+use crate::story::{Call, Session, Story, What};
+use crate::verdict::{Said, Verdict};
+use rehang_scenario::text::duration;
+use serde::Serialize;
+
+/// What the drafted scenario does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// The agent comes to its end.
+    Completed,
+    /// The agent says that it failed.
+    Failed,
+    /// Somebody stops it.
+    Stopped,
+    /// It hangs.
+    Hung,
+}
+
+/// How sure a guess is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sure {
+    /// The log says so.
+    Yes,
+    /// The log fits, and little else does.
+    Likely,
+    /// Other mechanisms leave the same log.
+    Perhaps,
+}
+
+/// What a log shows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Guess {
+    /// How it ended.
+    pub verdict: Verdict,
+    /// What shows that.
+    pub because: Vec<String>,
+    /// How long it was silent at its end, in milliseconds, by its own clock and by what the user says; none if neither
+    /// tells.
+    pub silent_ms: Option<u64>,
+    /// What the drafted scenario does: of a log that ended open, the hang that it would be.
+    pub end: End,
+    /// The mechanism of that scenario: of the catalogue, or the benign look-alike.
+    pub mechanism: &'static str,
+    /// Something in the log speaks for that mechanism: `why` quotes it.
+    pub is_named: bool,
+    /// How sure the mechanism is.
+    pub sure: Sure,
+    /// What speaks for the mechanism.
+    pub why: Vec<String>,
+    /// What else it could be, and why.
+    pub others: Vec<(&'static str, String)>,
+    /// What hangs.
+    pub hang: Hang,
+}
+
+impl Guess {
+    /// The mechanism that the log gives a reason for; none of a run that ended by itself.
+    pub fn named(&self) -> Option<&'static str> {
+        Some(self.mechanism).filter(|_| self.is_named && self.verdict.drafts_a_hang())
+    }
+}
+
+/// What hangs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Hang {
+    /// Nothing.
+    None,
+    /// An ask, by its place in the story.
+    Ask(usize),
+    /// A question tool's call without an ask of its own in the log, or a tool whose permission is asked on a screen.
+    Call {
+        /// The call.
+        call: String,
+        /// It is a permission.
+        permission: bool,
+    },
+    /// A command.
+    Bash {
+        /// The call.
+        call: String,
+        /// What it waits for.
+        waits: Waits,
+    },
+    /// A tool's result is lost.
+    Tool {
+        /// The call.
+        call: String,
+    },
+    /// The model's stream.
+    Model {
+        /// The session.
+        session: String,
+        /// It refuses with this status, again and again.
+        refuses: Option<u16>,
+        /// Its streams end without a finish reason, again and again.
+        cuts: bool,
+    },
+    /// The server was started anew, and an ask was lost with it.
+    Restart {
+        /// When, in milliseconds from the log's begin.
+        at: u64,
+    },
+    /// The idle event.
+    Idle,
+    /// The turn: it never began.
+    NoTurn,
+    /// The prompt's response. Whether a stop came before.
+    Post {
+        /// A stop came before.
+        stopped: bool,
+    },
+    /// Nothing; the model's server made it fail.
+    Failed {
+        /// Its streams were cut.
+        cut: bool,
+        /// It refused with this status.
+        status: Option<u16>,
+    },
+    /// A program.
+    Program,
+}
+
+/// Guesses. What the user says overrides what the log's end says.
+pub fn guess(story: &Story, said: Said) -> Guess {
+    let mut found = match story.root() {
+        _ if said.hung == Some(false) => ended(End::Completed, "F1", "you say that it completed (--completed)"),
+        Some(root) if !story.agent.kind.is_program() => agent(story, root, said),
+        _ => program::program(story, said),
+    };
+    if found.end == End::Hung && found.verdict == Verdict::EndedOpen {
+        (found.verdict, found.because) = open_end(story, said, &found);
+        let silent = story.clock.silent_ms().is_some_and(|ms| ms >= limits::SILENT_MS);
+        found.is_named |= matches!(found.hang, Hang::Model { .. } | Hang::Idle | Hang::NoTurn)
+            && found.sure != Sure::Perhaps
+            && (silent || found.verdict == Verdict::Hung);
+    }
+    let alive = said.alive_after_ms.filter(|_| found.verdict == Verdict::Hung);
+    found.silent_ms = match (story.clock.silent_ms(), alive) {
+        (silent, Some(ms)) => Some(silent.unwrap_or(0).saturating_add(ms)),
+        (silent, None) => silent,
+    };
+    if found.end == End::Stopped && !story.agent.kind.has_fake() {
+        found.end = End::Failed;
+    }
+    found
+}
+
+/// What is said of a log without a terminal event, and why.
+fn open_end(story: &Story, said: Said, found: &Guess) -> (Verdict, Vec<String>) {
+    let clock = &story.clock;
+    let stated = claims::stated(story);
+    let silent = clock.silent_ms().unwrap_or(0);
+    // a call's own limit, where the model set one
+    let limit = match &found.hang {
+        Hang::Bash { call, .. } => story.find_call(call).and_then(|(_, call)| match call.does {
+            Calls::Bash { timeout_ms, .. } => timeout_ms,
+            _ => None,
+        }),
+        _ => None,
+    };
+    let limit = limits::GOES_ON_MS.max(limit.unwrap_or(0));
+    let mut because = Vec::new();
+    let verdict = match (&stated, said.alive_after_ms) {
+        _ if said.hung == Some(true) => {
+            because.push("you say that it hung (--hung)".to_owned());
+            Verdict::Hung
+        }
+        (_, Some(ms)) => {
+            let after = duration(ms);
+            because.push(format!("you say that it was alive {after} after the log's last line (--alive-after)"));
+            Verdict::Hung
+        }
+        (Some(stated), _) if stated.claim == Claim::Hung => {
+            because.push(format!("a line of the log says so: {}", quoted(&stated.line)));
+            Verdict::Hung
+        }
+        _ if matches!(found.hang, Hang::Restart { .. }) => {
+            because.push("the server that it asked was started anew, and knows nothing of the ask".to_owned());
+            Verdict::Hung
+        }
+        // somebody's line after a long silence says when it was ended, and no sign of life came between
+        _ if clock.timed && silent >= limit && stated.is_none() => {
+            because.push(format!("its own clock goes on for {} without progress", duration(silent)));
+            Verdict::Hung
+        }
+        _ => {
+            because.push("no terminal event is in it: killed, crashed or hung, the log cannot tell".to_owned());
+            Verdict::EndedOpen
+        }
+    };
+    match &stated {
+        Some(stated) if stated.claim == Claim::WallClock => {
+            because.push(format!("a wall clock ended it: {}", quoted(&stated.line)));
+        }
+        Some(stated) if stated.claim == Claim::Killed => {
+            because.push(format!("a signal ended it: {}", quoted(&stated.line)))
+        }
+        _ => {}
+    }
+    if let Some(code) = story.ending.exit.filter(|code| claims::is_kill(*code)) {
+        because.push(format!("a signal ended it: exit code {code}"));
+    }
+    because.push(match clock.silent_ms() {
+        None => "the log has no times".to_owned(),
+        Some(0) if clock.material_is.is_empty() => "nothing in it is progress".to_owned(),
+        Some(0) => format!("its last line is progress: {}", clock.material_is),
+        Some(ms) => format!("silent for {} by its own clock, after {}", duration(ms), clock.material_is),
+    });
+    (verdict, because)
+}
+
+/// A text of the log, masked by itself before it stands in a sentence: what surrounds a secret helps to know it.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", Mask::default().shown(text.trim(), QUOTED_CHARS).replace('\n', " "))
+}
+
+/// The most of a text that is quoted, in characters. A choice.
+const QUOTED_CHARS: usize = 200;
+
+/// A log that shows its end.
+fn ended(end: End, mechanism: &'static str, why: &str) -> Guess {
+    let verdict = match end {
+        End::Completed => Verdict::Completed,
+        End::Failed | End::Stopped => Verdict::Failed,
+        End::Hung => Verdict::Hung,
+    };
+    Guess {
+        verdict,
+        because: vec![why.to_owned()],
+        silent_ms: None,
+        end,
+        mechanism,
+        is_named: false,
+        sure: Sure::Yes,
+        why: Vec::new(),
+        others: Vec::new(),
+        hang: Hang::None,
+    }
+}
+
+/// A log that ended open, or hung: which of them is decided from all of it.
+fn found(
+    mechanism: &'static str,
+    sure: Sure,
+    why: Vec<String>,
+    others: Vec<(&'static str, String)>,
+    hang: Hang,
+) -> Guess {
+    // silence alone is named only once there was some
+    let silence = matches!(mechanism, "M1" | "E3" | "E5");
+    Guess {
+        verdict: Verdict::EndedOpen,
+        because: Vec::new(),
+        silent_ms: None,
+        end: End::Hung,
+        mechanism,
+        is_named: sure != Sure::Perhaps && !silence,
+        sure,
+        why,
+        others,
+        hang,
+    }
+}
+
+fn agent(story: &Story, root: &str, said: Said) -> Guess {
+    let over = if said.is_hung() { None } else { over::over(story, root) };
+    if let Some(mut over) = over {
+        if let (End::Completed, Some(at)) = (over.end, story.restarted_at()) {
+            over.hang = Hang::Restart { at };
+        }
+        if over.end == End::Completed && story.took.unusable.contains_key(BREAKS_OFF) {
+            over.sure = Sure::Perhaps;
+            over.because.push("but the log breaks off in the middle of what came next".to_owned());
+        }
+        return over;
+    }
+    if let Some(stated) = claims::stated(story).filter(|_| !said.is_hung()) {
+        let quoted = format!("a line of the log says so: {}", quoted(&stated.line));
+        match stated.claim {
+            Claim::Completed | Claim::Exited(0) => return ended(End::Completed, "F2", &quoted),
+            Claim::Limit | Claim::Error | Claim::Exited(_) => return over::failed(story, root, &quoted),
+            Claim::Interrupted if story.ending.stopped.is_some() => return ended(End::Stopped, "F4", &quoted),
+            Claim::Interrupted | Claim::WallClock | Claim::Killed | Claim::Hung => {}
+        }
+    }
+    let mut found = open::open(story, root);
+    if story.ending.result.is_some() {
+        found.is_named = false;
+        found.others.insert(0, ("H1", "the result is in the log: the process may not have exited after it".to_owned()));
+    }
+    let repeated = repeated(story);
+    if let Some((times, what)) = repeated.filter(|(times, _)| *times >= 10) {
+        found.others.push(("M7", format!("the latest {times} calls are all the same: {}", quoted(&what))));
+    }
+    found
+}
+
+fn calls(session: &Session) -> impl DoubleEndedIterator<Item = &Call> {
+    session.steps.iter().filter_map(|step| match &step.what {
+        What::Called(call) => Some(call),
+        _ => None,
+    })
+}
+
+fn repeated(story: &Story) -> Option<(usize, String)> {
+    let root = story.root()?;
+    let session = story.sessions.get(root)?;
+    let last = calls(session).next_back()?;
+    let times = calls(session).rev().take_while(|call| call.does == last.does).count();
+    Some((times, words(&last.does)))
+}
+
+/// A call in a few words.
+pub fn words(does: &Calls) -> String {
+    match does {
+        Calls::Ask(questions) => questions.first().map_or_else(|| "a question".to_owned(), |q| q.question.clone()),
+        Calls::Bash { command, .. } => command.clone(),
+        Calls::Task { description, .. } => format!("task: {description}"),
+        Calls::Tool { name, on } => format!("{name} {on}").trim_end().to_owned(),
+    }
+}

@@ -1,0 +1,190 @@
+//! What waits for a key: by a program's name, and by the last words on its screen.
+//!
+//! Shared by what reads `/proc` and what reads logs, so that both give one prompt the same mechanism.
+//!
+//! Invariant: pure; a text is looked at from its end, and no more than [`TAIL_CHARS`] of it.
+
+/// What a prompt waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitsAt {
+    /// A line on its stdin.
+    Stdin,
+    /// The end of its stdin.
+    EndOfStdin,
+    /// A line typed at the terminal, whatever its stdin is.
+    Terminal,
+    /// A key in a pager.
+    Pager,
+    /// The end of an editor.
+    Editor,
+    /// The terminal's own answer.
+    Query,
+    /// Somebody to go through a dialog of a first run.
+    Dialog,
+    /// Somebody to give a permission.
+    Permission,
+    /// Somebody to choose from a menu.
+    Menu,
+    /// Nothing: it serves or watches.
+    Nothing,
+}
+
+impl WaitsAt {
+    /// The mechanism of the catalogue.
+    pub fn mechanism(self) -> &'static str {
+        match self {
+            WaitsAt::Stdin => "B1",
+            WaitsAt::EndOfStdin => "S1",
+            WaitsAt::Terminal => "B2",
+            WaitsAt::Pager => "B3",
+            WaitsAt::Editor => "B4",
+            WaitsAt::Query => "T2",
+            WaitsAt::Dialog => "T3",
+            WaitsAt::Permission => "P1",
+            WaitsAt::Menu => "Q1",
+            WaitsAt::Nothing => "B5",
+        }
+    }
+}
+
+const PAGERS: [&str; 5] = ["less", "more", "most", "bat", "pager"];
+const EDITORS: [&str; 13] =
+    ["vi", "vim", "vim.basic", "vim.tiny", "vim.nox", "nvim", "nano", "emacs", "pico", "joe", "micro", "hx", "visudo"];
+
+/// What a program of this name waits for at a terminal: a pager's key, an editor's end; any other's line.
+pub fn of_program(name: &str) -> WaitsAt {
+    match name {
+        name if PAGERS.contains(&name) => WaitsAt::Pager,
+        name if EDITORS.contains(&name) => WaitsAt::Editor,
+        _ => WaitsAt::Terminal,
+    }
+}
+
+/// A prompt at the end of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Prompt<'a> {
+    /// What it waits for.
+    pub waits: WaitsAt,
+    /// Why it is one, in words.
+    pub because: &'static str,
+    /// The words themselves.
+    pub words: &'a str,
+    /// Nothing but a prompt ends like this; else prose may too.
+    pub certain: bool,
+}
+
+/// How much of a text's end is looked at.
+pub const TAIL_CHARS: usize = 600;
+
+/// The prompt that a text ends with.
+pub fn at_end(text: &str) -> Option<Prompt<'_>> {
+    let text = text.trim_end();
+    let from = text.char_indices().rev().nth(TAIL_CHARS).map_or(0, |(at, _)| at);
+    let tail = &text[from..];
+    let words = tail.lines().next_back().unwrap_or_default().trim();
+    let low = tail.to_lowercase();
+    let line = words.to_lowercase();
+    let line = line.as_str();
+    let has = |needles: &[&str]| needles.iter().any(|needle| low.contains(needle));
+    let prompt = |waits, because| Some(Prompt { waits, because, words, certain: true });
+    // words elsewhere on the screen are quoted themselves
+    let within = |waits, because, needles: &[&str]| {
+        let found = tail.lines().rev().find(|l| needles.iter().any(|needle| l.to_lowercase().contains(needle)));
+        Some(Prompt { waits, because, words: found.unwrap_or(words).trim(), certain: true })
+    };
+    const STDIN: [&str; 2] = ["reading additional input from stdin", "reading prompt from stdin"];
+    const DIALOG: [&str; 4] = ["trust the files", "trust this folder", "do you trust", "bypass permissions mode"];
+    const SERVES: [&str; 4] =
+        ["press h + enter", "press h to show", "waiting for file changes", "watching for file changes"];
+    const MENU: [&str; 4] = ["number, or your own answer", "❯ 1.", "enter to select", "(esc to cancel)"];
+    const ALLOW: [&str; 4] = ["do you want to proceed", "allow this", "permission", "approve"];
+    match () {
+        () if line.ends_with('>') && line.contains("<asks the terminal") => {
+            prompt(WaitsAt::Query, "the last it did is to ask the terminal something")
+        }
+        () if has(&STDIN) => within(WaitsAt::EndOfStdin, "it says that it reads stdin", &STDIN),
+        () if has(&DIALOG) && !prose(tail) => within(WaitsAt::Dialog, "a first-run dialog is on the screen", &DIALOG),
+        () if line.ends_with("(end)") || line == ":" || line.starts_with("lines 1-") => {
+            prompt(WaitsAt::Pager, "a pager is on the screen")
+        }
+        () if line.contains("continue connecting (yes/no") => {
+            prompt(WaitsAt::Terminal, "ssh asks whether it knows the host")
+        }
+        () if asks_for_a_name(line) => prompt(WaitsAt::Terminal, "git asks for a user's name at the terminal"),
+        () if line.ends_with(':') && ["password", "passphrase", "passcode"].iter().any(|is| line.contains(is)) => {
+            prompt(WaitsAt::Terminal, "a password is asked for")
+        }
+        () if has(&ALLOW) && has(&["yes", "(y"]) && !prose(tail) => {
+            within(WaitsAt::Permission, "a permission is asked for", &ALLOW)
+        }
+        () if ["(y/n)", "[y/n]", "(yes/no)", "(y)", "y/n", "[yes/no]"]
+            .iter()
+            .any(|is| [is, &*format!("{is}:"), &*format!("{is}?")].iter().any(|end| line.ends_with(*end))) =>
+        {
+            prompt(WaitsAt::Stdin, "it asks yes or no")
+        }
+        () if low.lines().filter(|line| line.trim() == "~").count() >= 3 => {
+            prompt(WaitsAt::Editor, "an editor is on the screen")
+        }
+        () if has(&SERVES) => within(WaitsAt::Nothing, "a server or a watcher is on the screen", &SERVES),
+        () if (line.starts_with("press ") || line.ends_with("to continue") || line.ends_with("to continue..."))
+            && line.len() <= KEY_BYTES =>
+        {
+            prompt(WaitsAt::Stdin, "it wants a key")
+        }
+        () if has(&MENU) && !prose(tail) => within(WaitsAt::Menu, "a menu is on the screen", &MENU),
+        () if line.ends_with('?') || line.ends_with("? ›") || line.ends_with("?:") => {
+            Some(Prompt { waits: WaitsAt::Stdin, because: "its last word is a question", words, certain: false })
+        }
+        () => None,
+    }
+}
+
+/// The longest line that asks for a key, in bytes. A choice: longer ones are prose.
+const KEY_BYTES: usize = 60;
+
+/// Whether a text has the marks of prose: headings, fences, lists.
+pub fn prose(text: &str) -> bool {
+    text.lines().any(|line| {
+        ["# ", "## ", "### ", "```", "- ", "* ", "| ", "> "].iter().any(|mark| line.trim_start().starts_with(mark))
+    })
+}
+
+/// `Username for 'https://…':`, as git writes it to `/dev/tty`.
+fn asks_for_a_name(line: &str) -> bool {
+    line.ends_with(':') && (line.starts_with("username for ") || line == "username:" || line.ends_with(" login:"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prompts_are_known_by_the_last_words_on_the_screen() {
+        for (text, is) in [
+            ("Compiling\nOk to proceed? (y) ", Some("B1")),
+            ("root@host's password: ", Some("B2")),
+            ("Cloning into 'x'...\nUsername for 'https://github.com': ", Some("B2")),
+            ("box login: ", Some("B2")),
+            ("building\n", None),
+            ("x<asks the terminal: what is it>", Some("T2")),
+            ("Do you want to proceed?\n❯ 1. Yes\n  2. No", Some("P1")),
+            ("Which database?", Some("B1")),
+            ("~\n~\n~\n\"COMMIT_EDITMSG\" 12L, 300B", Some("B4")),
+            (" PASS  Waiting for file changes...\npress h to show help, press q to quit", Some("B5")),
+            ("Press any key", Some("B1")),
+            ("Are you sure you want to continue connecting (yes/no/[fingerprint])? ", Some("B2")),
+            ("# Permissions\n\nApprove? yes.", None),
+        ] {
+            assert_eq!(at_end(text).map(|prompt| prompt.waits.mechanism()), is, "{text}");
+        }
+        assert_eq!(at_end("a\nUsername for 'https://x': ").map(|p| p.words), Some("Username for 'https://x':"));
+        assert!(!at_end("Which database?").is_some_and(|prompt| prompt.certain));
+        assert!(at_end(&"é".repeat(5_000)).is_none());
+    }
+
+    #[test]
+    fn a_program_is_known_by_its_name() {
+        assert_eq!(["less", "vim", "git"].map(|name| of_program(name).mechanism()), ["B3", "B4", "B2"]);
+    }
+}
