@@ -15,5 +15,5 @@ mod read;
 
 pub use data::{Pid, Snapshot};
 pub use diagnosis::{Diagnosis, Evidence, Limits, Sure, Verdict, diagnose, whole_tree};
-pub use look::{Look, look, watch};
+pub use look::{Glance, Look, look, watch};
 pub use read::{Options, SnapshotError, find, take};
