@@ -1,7 +1,8 @@
 //! What decides: every detector and resolver, as a state machine without I/O.
 //!
 //! A strategy is told what is seen and says what it does: `on(now, seen) -> acts`, and when it wants to be
-//! told that time has passed: `deadline()`. The very same machine can run in production.
+//! told that time has passed: `deadline()`. The very same machine can run in production: [`ProcessHost`] is the entry for a
+//! program that runs an agent, `docs/library.md` the page about it, `examples/wrapper.rs` a wrapper to copy.
 //!
 //! Invariants: no clock, no process, no descriptor; the same sequence of observations gives the same acts;
 //! a strategy's defects are those of the version that it is named after.
@@ -390,6 +391,11 @@ pub enum Settled {
     /// It failed: the text.
     Failed(String),
 }
+
+/// The page's examples are compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/library.md")]
+struct LibraryPage;
 
 #[cfg(test)]
 mod laws;
