@@ -6,7 +6,7 @@ use super::{Wait, end_it, left, steady};
 use crate::data::{Descriptor, Object, Process, TimeLimit};
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
-use crate::kind;
+use crate::{kind, tools};
 
 const PAGERS: [&str; 5] = ["less", "more", "most", "bat", "pager"];
 const EDITORS: [&str; 12] =
@@ -58,6 +58,8 @@ pub fn read(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) ->
     } else {
         ("tty-read", "B2", "waits for a key at")
     };
+    let fails = tools::of(process).map(|tool| format!("next time, {}, so that it fails at once; now, ", tool.switch));
+    let fails = fails.unwrap_or_default();
     let ends = match signature {
         "pager" => {
             format!("the key q there; next time, set PAGER and GIT_PAGER to cat; from outside: {}", end_it(view, pid))
@@ -66,11 +68,12 @@ pub fn read(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) ->
             format!("an end of the editor there; next time, set GIT_EDITOR=true; from outside: {}", end_it(view, pid))
         }
         _ => format!(
-            "a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: {}",
+            "{fails}a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: {}",
             end_it(view, pid)
         ),
     };
-    let finding = Finding::hung(pid, signature, mechanism, format!("{name} {does} {at}")).ends(ends);
+    let asks = process.prompt.as_ref().map(|prompt| format!(", where it asks “{prompt}”")).unwrap_or_default();
+    let finding = Finding::hung(pid, signature, mechanism, format!("{name} {does} {at}{asks}")).ends(ends);
     let because = format!("{} on {path} in the terminal's foreground group {}", wait.call, process.tty_group);
     Some(match (steady(view, process, wait), left(wait.limit)) {
         (true, None) => finding.because(because).certain(),
