@@ -267,6 +267,9 @@ fn what_is_seen_planned_and_done_is_told() {
     let names: Vec<&str> =
         look["processes"].as_array().expect("a list").iter().filter_map(|one| one["name"].as_str()).collect();
     assert_eq!(names, ["sh", "cat"]);
+    let waits = look["waits"].as_array().expect("a list");
+    assert!(waits[0]["over"] == "child" && waits[1]["which"] == "its standard input", "{waits:#?}");
+    assert!(look["last_line"] == "" && look["closed_in"] == false, "{look:#}");
     let plan = all.iter().find(|event| event["by"] == "patience" && event["event"] == "plan").expect("a plan");
     let ms = |key: &str| plan[key].as_u64().expect("a time");
     assert!(plan["does"] == "end" && ms("at_ms").abs_diff(ms("since_ms") + 300) <= 1, "{plan:#}");
@@ -308,6 +311,7 @@ fn what_was_found_does_not_count_once_it_moves() {
     let cache = tempfile::tempdir().expect("a folder");
     let mut told = Told::of(cache.path(), &["--pace", "100"], "echo ready; read line; echo got $line; exec cat");
     let seen = told.until("look");
+    assert_eq!(seen.last().expect("a look")["last_line"], "ready");
     assert!(seen.iter().all(|event| event["event"] != "moved"), "{seen:#?}");
     let stdin = told.child.stdin.as_mut().expect("it is open");
     stdin.write_all(b"it\n").expect("somebody reads");

@@ -7,6 +7,7 @@
 
 use crate::timespec;
 use rehang_evidence::data::State;
+use rehang_evidence::diagnosis::graph::Edge;
 use rehang_evidence::diagnosis::{Sure, Verdict};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{Errno, FdFlags};
@@ -170,8 +171,14 @@ pub struct Finding {
     pub ends: String,
     /// Why that is so sure.
     pub because: String,
+    /// The last line that the command has written to its terminal or stdout, perhaps a prompt; empty where it wrote none.
+    pub last_line: String,
     /// The command and all below it, by id.
     pub processes: Vec<Member>,
+    /// Who waits for whom, from the command on.
+    pub waits: Vec<Edge>,
+    /// Whether nobody that is alive can wake the process that this is about.
+    pub closed_in: bool,
 }
 
 /// A process of the command's tree.

@@ -8,6 +8,7 @@ mod dry;
 pub mod events;
 mod evidence;
 mod host;
+mod last_line;
 mod look;
 mod start;
 mod tell;
@@ -16,6 +17,7 @@ use dry::Dry;
 use events::{Events, EventsTo};
 use evidence::Evidence;
 use host::SuperviseHost;
+use last_line::LastLine;
 use look::{Before, Looks};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal as Sig, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
@@ -142,6 +144,7 @@ pub fn supervise(order: Order) -> Result<Report, SuperviseError> {
     let steps = host.begin(run.terminal, run.outputs[1].is_none());
     let mut supervisor = Supervisor {
         told: Told::default(),
+        last_line: LastLine::default(),
         events,
         dry: order.dry_run.then(Dry::default),
         last_look: None,
@@ -233,6 +236,8 @@ struct Supervisor {
     glance: Option<Glance>,
     /// The last look of all.
     last_look: Option<Look>,
+    /// The last line of its terminal or stdout.
+    last_line: LastLine,
     events: Option<Events>,
     told: Told,
     /// What would have been done; none where it is done.
@@ -454,6 +459,9 @@ impl Supervisor {
             Ok(n) => {
                 let bytes = &bytes[..n];
                 self.evidence.output(at, bytes);
+                if at == 0 {
+                    self.last_line.add(bytes);
+                }
                 self.unsaid[at].extend_from_slice(bytes);
                 if let Some(looks) = &mut self.looks {
                     looks.moved();
@@ -592,6 +600,7 @@ impl Supervisor {
             "reason": meaning.what,
             "ended": ended,
             "left": left,
+            "last_line": self.last_line.text(),
             "policy": policy,
             "diagnosis": look.map(|look| serde_json::to_value(&look.diagnosis)).transpose()?,
             "snapshot": look.map(|look| serde_json::to_value(&look.after)).transpose()?,

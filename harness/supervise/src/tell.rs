@@ -6,7 +6,7 @@
 use super::events::{Event, Finding, Member};
 use super::{Below, Meaning, Report, Supervisor, called};
 use rehang_evidence::diagnosis::{Sure, Verdict};
-use rehang_evidence::{Look, Pid};
+use rehang_evidence::{Limits, Look, Pid, graph};
 use rehang_runner::tree;
 use rehang_strategy::Intended;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -14,7 +14,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 /// Who ends what has stood for `--patience`.
 pub const PATIENCE: &str = "patience";
 
-/// The most processes of one finding that are told.
+/// The most processes, and the most waits, of one finding that are told.
 const MAX_MEMBERS: usize = 64;
 
 /// What was told last.
@@ -73,6 +73,7 @@ impl Supervisor {
             name: process.comm.clone(),
             state: process.state,
         };
+        let graph = graph(&look.before, &look.after, &Limits::default());
         self.tell(&Event::Look(Finding {
             verdict: found.verdict,
             signature: found.signature.clone(),
@@ -84,6 +85,9 @@ impl Supervisor {
             sentence: found.sentence.clone(),
             ends: found.ends.clone(),
             because: found.because.clone(),
+            last_line: self.last_line.text(),
+            waits: graph.edges_from(self.run.pid).into_iter().take(MAX_MEMBERS).cloned().collect(),
+            closed_in: graph.is_closed_in(found.pid),
             processes: look.after.tree.values().take(MAX_MEMBERS).map(member).collect(),
         }));
     }

@@ -50,14 +50,14 @@ fn heap(process: &Process) -> Option<Vec<u8>> {
     Some(all)
 }
 
-/// The first text that begins so and goes on as a line does.
+/// The first text that begins so and goes on as a line does; the format that it was made from is none.
 fn found(heap: &[u8], begin: &[u8]) -> Option<String> {
     let mut at = 0;
     while let Some(offset) = heap[at..].windows(begin.len()).position(|window| window == begin) {
         let text = &heap[at + offset..];
         let end = text.iter().take(MAX_PROMPT).position(|byte| matches!(byte, 0 | b'\n' | b'\r'));
         let line = end.and_then(|end| std::str::from_utf8(&text[..end]).ok()).map(str::trim_end);
-        if let Some(line) = line.filter(|line| line.len() >= begin.len().min(line.len()) && !line.contains('%')) {
+        if let Some(line) = line.filter(|line| !line.contains("%s")) {
             return Some(super::process::visible(line));
         }
         at += offset + begin.len();

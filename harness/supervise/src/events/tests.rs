@@ -1,4 +1,5 @@
 use super::*;
+use rehang_evidence::diagnosis::graph::{Over, To};
 use serde_json::Value;
 
 const PAGE: &str = include_str!("../../../../docs/events.md");
@@ -25,6 +26,9 @@ fn samples() -> [(u64, Event); 6] {
             "node (4700) closes its end or writes to it; next time, starts it with </dev/null; from outside: kill 4711",
         ),
         because: text("read(0) has no time limit; node (4700) might still write"),
+        last_line: String::new(),
+        waits: vec![Edge { from: 4711, to: To::Process(4700), over: Over::Pipe, which: text("its standard input") }],
+        closed_in: false,
         processes: vec![Member { pid: 4711, ppid: 4710, name: text("claude"), state: State::Sleeping }],
     };
     let start = Event::Start {

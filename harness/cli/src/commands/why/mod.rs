@@ -245,8 +245,11 @@ impl Why {
     fn tell_graph(&self, look: &Look, out: &mut dyn Write) -> std::io::Result<()> {
         let graph = self.graph(look);
         let mut edges: Vec<&Edge> = look.after.roots.iter().flat_map(|root| graph.edges_from(*root)).collect();
-        // that threads wait for each other is in the evidence
-        edges.retain(|edge| edge.over != Over::Thread || edge.to != To::Process(edge.from));
+        // that threads wait for each other is in the evidence; what those around the tree do matters where it closes in
+        edges.retain(|edge| {
+            let threads = edge.over == Over::Thread && edge.to == To::Process(edge.from);
+            !threads && (look.after.tree.contains_key(&edge.from) || graph.is_closed_in(edge.from))
+        });
         for edge in edges.iter().take(MAX_EDGES) {
             writeln!(out, "  {}", graph.line(edge))?;
         }

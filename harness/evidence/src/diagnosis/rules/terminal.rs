@@ -58,18 +58,20 @@ pub fn read(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) ->
     } else {
         ("tty-read", "B2", "waits for a key at")
     };
-    let fails = tools::of(process).map(|tool| format!("next time, {}, so that it fails at once; now, ", tool.switch));
-    let fails = fails.unwrap_or_default();
-    let ends = match signature {
-        "pager" => {
-            format!("the key q there; next time, set PAGER and GIT_PAGER to cat; from outside: {}", end_it(view, pid))
+    let outside = end_it(view, pid);
+    let ends = match (signature, tools::of(process)) {
+        ("pager", _) => {
+            format!("the key q there; next time, set PAGER and GIT_PAGER to cat; from outside: {outside}")
         }
-        "editor" => {
-            format!("an end of the editor there; next time, set GIT_EDITOR=true; from outside: {}", end_it(view, pid))
+        ("editor", _) => {
+            format!("an end of the editor there; next time, set GIT_EDITOR=true; from outside: {outside}")
         }
+        (_, Some(tool)) => format!(
+            "an answer typed there; next time, {} makes it fail at once instead; from outside: {outside}",
+            tool.switch
+        ),
         _ => format!(
-            "{fails}a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: {}",
-            end_it(view, pid)
+            "a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: {outside}"
         ),
     };
     let asks = process.prompt.as_ref().map(|prompt| format!(", where it asks “{prompt}”")).unwrap_or_default();
