@@ -29,7 +29,7 @@ pub mod spec;
 pub mod stack;
 pub mod wall;
 
-pub use catalogue::{all, fits, named};
+pub use catalogue::{SeatError, all, fits, named};
 pub use entry::{Entry, Named, Param, Params, Seat, Wire};
 pub use host::{Acting, Host};
 pub use matrix::{matrix, stacks};
