@@ -53,5 +53,5 @@ const TOOLS: [Tool; 10] = [
 /// Which tool a process is.
 pub fn of(process: &Process) -> Option<&'static Tool> {
     let named = |name: &&str| process.comm == *name || (name.ends_with('-') && process.comm.starts_with(*name));
-    TOOLS.iter().find(|tool| tool.programs.iter().any(|name| named(&name)))
+    TOOLS.iter().find(|tool| tool.programs.iter().any(named))
 }

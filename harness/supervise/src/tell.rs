@@ -30,7 +30,8 @@ pub struct Told {
 struct Found {
     verdict: Verdict,
     signature: String,
-    pid: Pid,
+    /// None where nothing hangs: a build has another compiler at each look.
+    pid: Option<Pid>,
     sure: Sure,
 }
 
@@ -60,8 +61,12 @@ impl Supervisor {
             return;
         }
         let found = &look.diagnosis;
-        let key =
-            Found { verdict: found.verdict, signature: found.signature.clone(), pid: found.pid, sure: found.sure };
+        let key = Found {
+            verdict: found.verdict,
+            signature: found.signature.clone(),
+            pid: Some(found.pid).filter(|_| found.verdict == Verdict::Hung),
+            sure: found.sure,
+        };
         if self.told.finding.as_ref().is_some_and(|(last, _)| *last == key) {
             return;
         }
