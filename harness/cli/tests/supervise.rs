@@ -205,6 +205,161 @@ fn a_stack_that_sits_elsewhere_is_refused() {
     assert!(idle.code == Some(123) && idle.err.contains("idle"), "{}", idle.err);
 }
 
+/// A command under supervision whose events come out of a pipe.
+struct Told {
+    child: Child,
+    events: BufReader<std::io::PipeReader>,
+}
+
+impl Told {
+    /// With a stdin that the test holds. Descriptor 9 is the events'.
+    fn of(cache: &Path, args: &[&str], script: &str) -> Told {
+        use std::os::fd::AsRawFd;
+        use std::os::unix::process::CommandExt;
+        let (read, write) = std::io::pipe().expect("a pipe");
+        let all: Vec<&str> = args.iter().copied().chain(["--events", "fd:9"]).collect();
+        let mut command = supervise(cache, &all, &["sh", "-c", script]);
+        command.stdin(Stdio::piped());
+        let number = write.as_raw_fd();
+        // SAFETY: one system call between fork and exec; it does not allocate.
+        unsafe {
+            command.pre_exec(move || match libc::dup2(number, 9) {
+                9 => Ok(()),
+                _ => Err(std::io::Error::last_os_error()),
+            });
+        }
+        Told { child: command.spawn().expect("rehang"), events: BufReader::new(read) }
+    }
+
+    /// The events up to and with the first of this kind.
+    fn until(&mut self, kind: &str) -> Vec<serde_json::Value> {
+        let mut all: Vec<serde_json::Value> = Vec::new();
+        let mut line = String::new();
+        while all.last().is_none_or(|event| event["event"] != kind) {
+            line.clear();
+            assert!(self.events.read_line(&mut line).expect("text") > 0, "no {kind} in {all:#?}");
+            all.push(serde_json::from_str(&line).expect("JSON"));
+            assert_eq!(all[all.len() - 1]["v"], 1);
+        }
+        all
+    }
+
+    /// Writes a line to the command's stdin, and closes it.
+    fn answers(&mut self, line: &str) {
+        let mut stdin = self.child.stdin.take().expect("it is open");
+        stdin.write_all(line.as_bytes()).expect("somebody reads");
+    }
+}
+
+#[test]
+fn what_is_seen_planned_and_done_is_told() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let mut told = Told::of(cache.path(), &["--patience", "300ms", "--grace", "1s"], "cat; echo never");
+    let all = told.until("end");
+    let kinds: Vec<&str> = all.iter().map(|event| event["event"].as_str().expect("a kind")).collect();
+    let first = |kind: &str| {
+        let at = kinds.iter().position(|other| *other == kind);
+        at.unwrap_or_else(|| panic!("no {kind} in {kinds:?}"))
+    };
+    assert!(first("start") == 0 && first("look") < first("act") && first("act") < first("end"), "{kinds:?}");
+    let look = &all[first("look")];
+    assert_eq!((&look["signature"], &look["sure"]), (&"stdin-open".into(), &"likely".into()), "{look:#}");
+    let names: Vec<&str> =
+        look["processes"].as_array().expect("a list").iter().filter_map(|one| one["name"].as_str()).collect();
+    assert_eq!(names, ["sh", "cat"]);
+    let waits = look["waits"].as_array().expect("a list");
+    assert!(waits[0]["over"] == "child" && waits[1]["which"] == "its standard input", "{waits:#?}");
+    assert!(look["last_line"] == "" && look["closed_in"] == false, "{look:#}");
+    let plan = all.iter().find(|event| event["by"] == "patience" && event["event"] == "plan").expect("a plan");
+    let ms = |key: &str| plan[key].as_u64().expect("a time");
+    assert!(plan["does"] == "end" && ms("at_ms").abs_diff(ms("since_ms") + 300) <= 1, "{plan:#}");
+    let act = &all[first("act")];
+    assert!(act["done"] == true && act["constants"]["patience_ms"] == 300, "{act:#}");
+    assert!(act["ms"].as_u64() >= plan["at_ms"].as_u64(), "not before its time: {act:#} {plan:#}");
+    let last = all.last().expect("an end");
+    assert_eq!((&last["code"], &last["by"]), (&123.into(), &"patience".into()), "{last:#}");
+    assert_eq!(last["ended"].as_array().map(Vec::len), Some(2), "{last:#}");
+    let ended = end(told.child);
+    assert_eq!((ended.code, ended.out.as_str()), (Some(123), ""));
+}
+
+#[test]
+fn a_strategy_announces_its_limit_and_keeps_to_it() {
+    let cache = tempfile::tempdir().expect("a folder");
+    // five minutes of the strategy's clock are a second and a half
+    let mut told = Told::of(cache.path(), &["--pace", "200", "--grace", "1s"], "exec sleep infinity");
+    let all = told.until("end");
+    let at = |kind: &str| all.iter().position(|event| event["event"] == kind).expect(kind);
+    let act = &all[at("act")];
+    assert_eq!((&act["by"], &act["cause"]), (&"guard-process".into(), &"never-ends".into()), "{act:#}");
+    assert!(act["does"] == "signal" && act["signal"] == "TERM" && act["done"] == true, "{act:#}");
+    assert_eq!(act["constants"]["limit_ms"], 300_000, "{act:#}");
+    let plan = all[..at("act")].iter().rfind(|event| event["cause"] == "never-ends").expect("a plan");
+    let ms = |event: &serde_json::Value, key: &str| event[key].as_u64().expect("a time");
+    assert!(ms(plan, "at_ms").abs_diff(ms(plan, "since_ms") + 1_500) <= 1, "{plan:#}");
+    assert!(ms(act, "ms") >= ms(plan, "at_ms"), "not before its time: {act:#} {plan:#}");
+    let look = &all[..at("act")].iter().rfind(|event| event["event"] == "look").expect("a look");
+    assert!(look["closed_in"] == true && look["waits"][0]["to"] == "nobody", "{look:#}");
+    assert_eq!(end(told.child).code, Some(123));
+}
+
+#[test]
+fn a_dry_run_says_what_it_would_do_and_does_nothing() {
+    let cache = tempfile::tempdir().expect("a folder");
+    // whatever a strategy would do: a look that is believed, a signal
+    for (args, cause) in [(["--patience", "300ms"], "stdin-open"), (["--wall", "300ms"], "wall")] {
+        let args = [args[0], args[1], "--dry-run"];
+        let script =
+            "test -e /proc/self/fd/9 && echo inherited; trap 'echo told' TERM; read line; echo got $line; exit 4";
+        let mut told = Told::of(cache.path(), &args, script);
+        let act = told.until("act").pop().expect("an act");
+        assert_eq!((&act["done"], &act["cause"]), (&false.into(), &cause.into()), "{act:#}");
+        assert!(act["processes"][0].as_str().is_some_and(|name| name.starts_with("sh (")), "{act:#}");
+        told.answers("it\n");
+        let last = told.until("end").pop().expect("an end");
+        assert_eq!((&last["code"], &last["by"]), (&4.into(), &serde_json::Value::Null), "{last:#}");
+        let folder = PathBuf::from(last["evidence"].as_str().expect("a folder"));
+        assert!(why(&folder)["dry_run"] == true && why(&folder)["ended"] == serde_json::json!([]));
+        let ended = end(told.child);
+        assert_eq!((ended.code, ended.out.as_str()), (Some(4), "got it\n"), "{}", ended.err);
+        assert!(ended.err.contains("dry run: after") && ended.err.contains(&format!("[{cause}")), "{}", ended.err);
+    }
+}
+
+#[test]
+fn what_was_found_does_not_count_once_it_moves() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let mut told = Told::of(cache.path(), &["--pace", "100"], "echo ready; read line; echo got $line; exec cat");
+    let seen = told.until("look");
+    assert_eq!(seen.last().expect("a look")["last_line"], "ready");
+    assert!(seen.iter().all(|event| event["event"] != "moved"), "{seen:#?}");
+    let stdin = told.child.stdin.as_mut().expect("it is open");
+    stdin.write_all(b"it\n").expect("somebody reads");
+    told.until("moved");
+    drop(told.child.stdin.take());
+    let last = told.until("end").pop().expect("an end");
+    assert_eq!(last["code"], 0);
+    assert_eq!(end(told.child).out, "ready\ngot it\n");
+}
+
+#[test]
+fn nobody_has_to_read_the_events() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let mut told = Told::of(cache.path(), &[], "read line; echo got $line; exit 3");
+    drop(told.events);
+    told.child.stdin.take().expect("it is open").write_all(b"it\n").expect("somebody reads");
+    let ended = end(told.child);
+    assert_eq!((ended.code, ended.out.as_str(), ended.err.as_str()), (Some(3), "got it\n", ""));
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_the_users_error() {
+    for (place, remedy) in [("fd:1", "use 2 or"), ("fd:77", "fd:77"), ("/nowhere/at/all", "/nowhere/at/all")] {
+        let said = run(&["--events", place], &["true"]);
+        assert!(said.code == Some(2) && said.err.contains(remedy), "{place}: {}", said.err);
+    }
+}
+
 /// Somebody before a terminal on which `rehang supervise` runs.
 struct Person {
     master: std::fs::File,

@@ -2,7 +2,8 @@
 //!
 //! Two layers. [`take`] reads a tree from /proc, the kernel's socket tables and the agent's own records into a
 //! [`Snapshot`], which is plain data and holds no judgement. [`diagnose`] is a pure function of two snapshots: one
-//! sentence, what would end it, how sure that is, and the evidence.
+//! sentence, what would end it, how sure that is, and the evidence. [`look`] does both, [`Glance`] too, for a program with
+//! an event loop; [`graph`] gives the wait-for graph as data. `docs/library.md` has a few lines to begin with.
 //!
 //! Invariant: nothing here changes what it looks at. No tracing, no signal, no descriptor of the other side is opened;
 //! a server is asked by GET requests alone, and only where the caller allows it.
@@ -12,8 +13,10 @@ pub mod diagnosis;
 pub mod kind;
 mod look;
 mod read;
+mod tools;
 
 pub use data::{Pid, Snapshot};
+pub use diagnosis::graph::{Graph, graph};
 pub use diagnosis::{Diagnosis, Evidence, Limits, Sure, Verdict, diagnose, whole_tree};
-pub use look::{Look, look, watch};
+pub use look::{Glance, Look, look, watch};
 pub use read::{Options, SnapshotError, find, take};

@@ -1,12 +1,12 @@
 //! Looks twice, with a window between, and says what it means; again and again where asked.
 //!
-//! Invariant: the window is all that is ever waited for.
+//! Invariant: the window is all that is ever waited for; a [`Glance`] waits for nothing itself.
 
 use crate::data::{Pid, Snapshot};
 use crate::diagnosis::{Diagnosis, Limits, diagnose};
 use crate::read::{Options, SnapshotError, take};
 use std::ops::ControlFlow;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Two snapshots of process trees, and what they mean.
 #[derive(Debug, Clone)]
@@ -19,6 +19,16 @@ pub struct Look {
     pub diagnosis: Diagnosis,
 }
 
+impl Look {
+    /// What a first snapshot and a later one mean. Without a first one the later one is compared with itself, so that
+    /// nothing counts as changed.
+    pub fn of(before: Option<Snapshot>, after: Snapshot, limits: &Limits) -> Look {
+        let before = before.unwrap_or_else(|| after.clone());
+        let diagnosis = diagnose(&before, &after, limits);
+        Look { before, after, diagnosis }
+    }
+}
+
 /// Looks twice, `window` apart.
 ///
 /// # Errors
@@ -27,7 +37,7 @@ pub fn look(roots: &[Pid], options: &Options, limits: &Limits, window: Duration)
     // an agent is asked once, at the end
     let before = take(roots, &Options { ask: false })?;
     std::thread::sleep(window);
-    again(before, roots, options, limits)
+    Ok(Look::of(Some(before), take(roots, options)?, limits))
 }
 
 /// Looks every `window` until `see` has seen enough or the processes are gone.
@@ -44,11 +54,12 @@ pub fn watch(
     let mut before = take(roots, &Options { ask: false })?;
     loop {
         std::thread::sleep(window);
-        let look = match again(before, roots, options, limits) {
-            Ok(look) => look,
+        let after = match take(roots, options) {
+            Ok(after) => after,
             Err(SnapshotError::NoProcess(_)) => return Ok(()),
             Err(error) => return Err(error),
         };
+        let look = Look::of(Some(before), after, limits);
         if see(&look).is_break() {
             return Ok(());
         }
@@ -56,8 +67,51 @@ pub fn watch(
     }
 }
 
-fn again(before: Snapshot, roots: &[Pid], options: &Options, limits: &Limits) -> Result<Look, SnapshotError> {
-    let after = take(roots, options)?;
-    let diagnosis = diagnose(&before, &after, limits);
-    Ok(Look { before, after, diagnosis })
+/// A look for a caller with an event loop of its own: the first snapshot is taken at the start, the second at the end, and
+/// the caller does what it likes for the [`Glance::rest`] between.
+///
+/// It reads no records of agents and asks no server ([`Options::ask`] is off), and takes the default [`Limits`].
+#[derive(Debug)]
+pub struct Glance {
+    roots: Vec<Pid>,
+    before: Option<Snapshot>,
+    due: Instant,
+}
+
+impl Glance {
+    /// How far apart the two snapshots are, as on the stages.
+    pub const WINDOW: Duration = Duration::from_secs(1);
+
+    /// Takes the first snapshot of the trees below `roots`.
+    pub fn begin(roots: &[Pid]) -> Glance {
+        let before = take(roots, &Options::default()).ok();
+        Glance::after(roots, before, Glance::WINDOW)
+    }
+
+    /// With a first snapshot that is there already, if there is one; the second is due a `window` from now.
+    pub fn after(roots: &[Pid], before: Option<Snapshot>, window: Duration) -> Glance {
+        Glance { roots: roots.to_vec(), before, due: Instant::now() + window }
+    }
+
+    /// How long until the second snapshot is due.
+    pub fn rest(&self) -> Duration {
+        self.due.saturating_duration_since(Instant::now())
+    }
+
+    /// Takes the second snapshot. If the processes are gone, it is empty, and the diagnosis says that nothing is left.
+    pub fn end(mut self) -> Look {
+        self.take()
+    }
+
+    /// The same, and begins the next look with this second snapshot; its own is due a `window` from now.
+    pub fn end_and_go_on(&mut self, window: Duration) -> Look {
+        let look = self.take();
+        (self.before, self.due) = (Some(look.after.clone()), Instant::now() + window);
+        look
+    }
+
+    fn take(&mut self) -> Look {
+        let after = take(&self.roots, &Options::default()).unwrap_or_default();
+        Look::of(self.before.take(), after, &Limits::default())
+    }
 }

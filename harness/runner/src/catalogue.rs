@@ -67,7 +67,7 @@ impl Catalogue for Strategies {
 
     fn fits(&self, stack: &str, agent: &Agent) -> Result<(), String> {
         let stack = strategy::stack(stack).map_err(|e| e.to_string())?;
-        stack.seat_in(agent).map(drop)
+        stack.seat_in(agent).map(drop).map_err(|e| e.to_string())
     }
 
     fn matches(&self, pattern: &str, stack: &str) -> bool {

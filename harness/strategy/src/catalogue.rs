@@ -15,18 +15,35 @@ pub fn named() -> &'static [Named] {
     crate::guard::STACKS
 }
 
+/// Why a stack cannot play with an agent. The summary of what was left out counts by these words: the same reason has the
+/// same ones.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SeatError {
+    /// A strategy speaks none of the agent's wires.
+    #[error("it needs {needs}; this agent has {has}")]
+    Wires {
+        /// What the strategy speaks.
+        needs: String,
+        /// What the agent speaks.
+        has: String,
+    },
+    /// No member of a named stack has a seat there.
+    #[error("no member of it has a seat there")]
+    Nobody,
+}
+
 /// Whether a strategy has its seat with this agent.
 ///
 /// # Errors
-/// Why not, in words for the summary of what was left out; the same words for the same reason.
-pub fn fits(entry: &Entry, agent: &Agent) -> Result<(), String> {
+/// It speaks none of the agent's wires.
+pub fn fits(entry: &Entry, agent: &Agent) -> Result<(), SeatError> {
     let has = agent.wires();
     if entry.seat == Seat::Nowhere || entry.speaks.iter().any(|wire| has.contains(wire)) {
         return Ok(());
     }
-    let wants: Vec<&str> = entry.speaks.iter().map(|wire| wire.name()).collect();
+    let needs: Vec<&str> = entry.speaks.iter().map(|wire| wire.name()).collect();
     let has: Vec<&str> = has.iter().map(|wire| wire.name()).collect();
-    Err(format!("it needs {}; this agent has {}", wants.join(" or "), has.join(", ")))
+    Err(SeatError::Wires { needs: needs.join(" or "), has: has.join(", ") })
 }
 
 const FAMILIES: &[&[Entry]] = &[

@@ -1,7 +1,8 @@
 //! What decides: every detector and resolver, as a state machine without I/O.
 //!
 //! A strategy is told what is seen and says what it does: `on(now, seen) -> acts`, and when it wants to be
-//! told that time has passed: `deadline()`. The very same machine can run in production.
+//! told that time has passed: `deadline()`. The very same machine can run in production: [`ProcessHost`] is the entry for a
+//! program that runs an agent, `docs/library.md` the page about it, `examples/wrapper.rs` a wrapper to copy.
 //!
 //! Invariants: no clock, no process, no descriptor; the same sequence of observations gives the same acts;
 //! a strategy's defects are those of the version that it is named after.
@@ -23,20 +24,23 @@ pub mod none;
 pub mod not_offered;
 pub mod pawwork;
 pub mod pending_ask;
+pub mod process_host;
 pub mod spec;
 pub mod stack;
 pub mod wall;
 
-pub use catalogue::{all, fits, named};
+pub use catalogue::{SeatError, all, fits, named};
 pub use entry::{Entry, Named, Param, Params, Seat, Wire};
 pub use host::{Acting, Host};
 pub use matrix::{matrix, stacks};
+pub use process_host::{ProcessHost, StackError, Step};
+pub use rehang_scenario::{Policy, Span, Terminal, VTime};
 pub use spec::{Spec, SpecError};
 pub use stack::{Member, Stack, member, stack};
 
-use rehang_evidence::Diagnosis;
+use rehang_evidence::{Diagnosis, Pid};
+use rehang_scenario::Canon;
 use rehang_scenario::turns::Question;
-use rehang_scenario::{Canon, Policy, Span, Terminal, VTime};
 use serde_json::Value;
 
 /// A detector with a resolver.
@@ -50,6 +54,11 @@ pub trait Strategy {
     fn bound(&self, facts: &Facts) -> Option<Span>;
     /// Writes all of the state that a later observation can read.
     fn canon(&self, canon: &mut Canon);
+    /// What it will do to the run first, if nothing changes before then; `None` if it will do nothing, or is one of those
+    /// that announce nothing. For whoever runs it to tell; nothing may depend on it.
+    fn intent(&self) -> Option<Intent> {
+        None
+    }
     /// Whether it sends the prompt itself (the companion's `sendPrompt`); the baseline client then does not.
     fn sends_prompt(&self) -> bool {
         false
@@ -344,6 +353,34 @@ pub enum Act {
     Say(String),
 }
 
+/// What a strategy will do to a run, and when, if nothing changes before then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Intent {
+    /// What it will do.
+    pub does: Intended,
+    /// The cause, as its report will name it.
+    pub cause: String,
+    /// The same in words.
+    pub text: String,
+    /// The process that this is about; `None` where it is the run as a whole.
+    pub pid: Option<Pid>,
+    /// Since when the limit runs.
+    pub since: VTime,
+    /// When the limit is over.
+    pub at: VTime,
+}
+
+/// What a strategy intends to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Intended {
+    /// End the process and what is below it.
+    End,
+    /// Close its stdin.
+    CloseStdin,
+    /// Take the run as over, and end whoever still holds its streams.
+    TakeAsOver,
+}
+
 /// How a strategy holds the run to have ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settled {
@@ -354,6 +391,11 @@ pub enum Settled {
     /// It failed: the text.
     Failed(String),
 }
+
+/// The page's examples are compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/library.md")]
+struct LibraryPage;
 
 #[cfg(test)]
 mod laws;

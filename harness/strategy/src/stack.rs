@@ -2,7 +2,7 @@
 //!
 //! Invariant: the order of a stack is the order of writing, in both seats.
 
-use crate::catalogue::{self, fits};
+use crate::catalogue::{self, SeatError, fits};
 use crate::entry::{Entry, Seat};
 use crate::spec::{Spec, SpecError, Why, parse_stack};
 use crate::{Facts, Strategy};
@@ -62,10 +62,10 @@ impl Stack {
     ///
     /// # Errors
     /// Why it cannot play: a member, or every member of a named stack, has no seat there.
-    pub fn seat_in(mut self, agent: &Agent) -> Result<Stack, String> {
+    pub fn seat_in(mut self, agent: &Agent) -> Result<Stack, SeatError> {
         if self.named {
             self.members.retain(|member| fits(member.entry, agent).is_ok());
-            return if self.members.is_empty() { Err("no member of it has a seat there".to_owned()) } else { Ok(self) };
+            return if self.members.is_empty() { Err(SeatError::Nobody) } else { Ok(self) };
         }
         for member in &self.members {
             fits(member.entry, agent)?;

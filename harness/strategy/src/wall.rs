@@ -4,7 +4,7 @@
 //! agent's process is gone does not end the run: while somebody holds its pipe, its wrapper reads on.
 
 use crate::entry::Value;
-use crate::{Act, Entry, Facts, Param, Params, Seat, Seen, Settled, Strategy, Wire};
+use crate::{Act, Entry, Facts, Intended, Intent, Param, Params, Seat, Seen, Settled, Strategy, Wire};
 use rehang_scenario::{Canon, Policy, Span, VTime};
 
 /// The cap.
@@ -36,6 +36,12 @@ struct Wall {
     open: u8,
 }
 
+impl Wall {
+    fn text(&self) -> String {
+        format!("the run was not over after {}", self.cap)
+    }
+}
+
 impl Strategy for Wall {
     fn on(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
         match seen {
@@ -48,7 +54,7 @@ impl Strategy for Wall {
             Seen::Tick if self.due.is_some_and(|due| now >= due) => {
                 self.due = None;
                 acts.push(Act::Kill { sig: "KILL", group: true });
-                let text = format!("the run was not over after {}", self.cap);
+                let text = self.text();
                 let constants = [("cap_ms".to_owned(), self.cap.as_ms())].into();
                 acts.push(Act::Report(Policy {
                     detected: Some("wall".to_owned()),
@@ -72,6 +78,18 @@ impl Strategy for Wall {
 
     fn bound(&self, _: &Facts) -> Option<Span> {
         (self.cap > Span::ZERO).then_some(self.cap)
+    }
+
+    fn intent(&self) -> Option<Intent> {
+        let at = self.due?;
+        Some(Intent {
+            does: Intended::End,
+            cause: "wall".to_owned(),
+            text: self.text(),
+            pid: None,
+            since: VTime(at.0.saturating_sub(self.cap.as_ms())),
+            at,
+        })
     }
 
     /// It is `timeout` around whatever the caller does.

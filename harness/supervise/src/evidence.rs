@@ -6,14 +6,14 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// The most that is kept of each stream, in bytes. Behind it the output still reaches the caller.
+/// The most that is kept of each stream, in bytes. After that the output still reaches the caller.
 const KEPT_BYTES: u64 = 64 * 1_024 * 1_024;
 
 /// The folder of one run.
 pub struct Evidence {
     folder: PathBuf,
-    /// A folder that the user named stays.
-    named: bool,
+    /// Whether the folder stays: the user has named it, or something was kept in it.
+    stays: bool,
     logs: [(File, u64); 2],
 }
 
@@ -36,7 +36,7 @@ impl Evidence {
         })?;
         let log = |name: &str| Ok::<_, io::Error>((File::create(folder.join(name))?, 0));
         let logs = [log("stdout")?, log("stderr")?];
-        Ok(Evidence { folder, named: named.is_some(), logs })
+        Ok(Evidence { folder, stays: named.is_some(), logs })
     }
 
     /// Keeps output. What the disk does not take is lost, and the run goes on.
@@ -51,14 +51,15 @@ impl Evidence {
     ///
     /// # Errors
     /// A file that cannot be written.
-    pub fn keep(&self, why: &serde_json::Value) -> io::Result<&Path> {
+    pub fn keep(&mut self, why: &serde_json::Value) -> io::Result<&Path> {
+        self.stays = true;
         std::fs::write(self.folder.join("why.json"), format!("{why:#}\n"))?;
         Ok(&self.folder)
     }
 
     /// The run ended by itself.
     pub fn drop_it(self) {
-        if !self.named {
+        if !self.stays {
             for name in ["stdout", "stderr"] {
                 let _ = std::fs::remove_file(self.folder.join(name));
             }

@@ -4,29 +4,39 @@
 //! Invariants: what the command writes reaches the caller, in order, before anything is said about it; a run that ends by
 //! itself ends with its own code; what is ended is ended with all below it, wherever it has escaped to.
 
+mod dry;
+pub mod events;
 mod evidence;
 mod host;
+mod last_line;
 mod look;
 mod start;
+mod tell;
 
+use dry::Dry;
+use events::{Events, EventsTo};
 use evidence::Evidence;
-pub use host::StackError;
-use host::{Deed, SuperviseHost};
-use look::{Before, Glance, Looks};
+use host::SuperviseHost;
+use last_line::LastLine;
+use look::{Before, Looks};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal as Sig, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
+use rehang_evidence::{Glance, Look};
 use rehang_os::linux::machine;
 use rehang_runner::tree::{self, Below};
 use rehang_scenario::text::took;
-use rehang_strategy::{Seen, Settled, Stack, Stream};
+pub use rehang_strategy::StackError;
+use rehang_strategy::{Seen, Settled, Stack, Step, Stream};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 use serde_json::json;
 use start::{Raw, Running};
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+use tell::Told;
 
 /// The exit code where the wall clock ended the command (as `timeout` has it).
 pub const WALL: u8 = 124;
@@ -56,6 +66,10 @@ pub struct Order {
     pub grace: Duration,
     /// Where evidence is kept.
     pub evidence: Option<PathBuf>,
+    /// Where events are written.
+    pub events: Option<EventsTo>,
+    /// Only look, and say what would be done: the command is left to itself.
+    pub dry_run: bool,
 }
 
 /// How a supervised run ended.
@@ -63,7 +77,7 @@ pub struct Order {
 pub struct Report {
     /// The exit code.
     pub code: u8,
-    /// Why it was ended, in one line; none where it ended by itself.
+    /// Why it was ended, in one line; of a dry run, what would have been done. None where there was nothing to do.
     pub reason: Option<String>,
     /// Where its output and the evidence are kept.
     pub evidence: Option<PathBuf>,
@@ -88,6 +102,14 @@ pub enum SuperviseError {
     /// The machine does not give what it takes; with the remedy.
     #[error("{0}")]
     Machine(String),
+    /// The events cannot be written where they are to go.
+    #[error("--events {to}: {error}")]
+    Events {
+        /// Where they are to go.
+        to: EventsTo,
+        /// The kernel's word.
+        error: io::Error,
+    },
     /// A descriptor or a file of ours.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -98,11 +120,14 @@ pub enum SuperviseError {
 /// # Errors
 /// A stack that does not fit, a command that cannot be started, a folder that cannot be written.
 pub fn supervise(order: Order) -> Result<Report, SuperviseError> {
+    let names: Vec<String> = order.stacks.iter().map(|stack| stack.name.clone()).collect();
     let mut host = SuperviseHost::new(order.stacks, order.pace)?;
     // what escapes could not be found
     machine::has_proc().map_err(SuperviseError::Machine)?;
     tree::adopt()?;
     let (signals, mask) = Signals::block()?;
+    let events = order.events.map(|to| Events::open(&to).map_err(|error| SuperviseError::Events { to, error }));
+    let events = events.transpose()?;
     let evidence = Evidence::open(order.evidence.as_deref())?;
     let program = order.argv.first().cloned().unwrap_or_default();
     let run = match start::start(&order.argv, mask) {
@@ -116,8 +141,13 @@ pub fn supervise(order: Order) -> Result<Report, SuperviseError> {
         }
     };
     let raw = run.master.is_some().then(Raw::set).transpose()?;
-    let deeds = host.begin(run.terminal, run.outputs[1].is_none());
+    let steps = host.begin(run.terminal, run.outputs[1].is_none());
     let mut supervisor = Supervisor {
+        told: Told::default(),
+        last_line: LastLine::default(),
+        events,
+        dry: order.dry_run.then(Dry::default),
+        last_look: None,
         glance: None,
         looks: order.patience.map(|patience| Looks::at(run.pid, patience)),
         argv: order.argv,
@@ -126,14 +156,15 @@ pub fn supervise(order: Order) -> Result<Report, SuperviseError> {
         run,
         signals,
         evidence,
-        began: Instant::now(),
         exit: None,
         unsaid: [Vec::new(), Vec::new()],
         typed: Vec::new(),
         typing: true,
         grace: order.grace,
     };
-    supervisor.carry_out(&deeds);
+    supervisor.tell_start(names);
+    supervisor.carry_out(&steps);
+    supervisor.tell_plan();
     let end = supervisor.drive()?;
     let report = supervisor.conclude(end)?;
     // the terminal is itself again before a word is said
@@ -172,8 +203,26 @@ enum End {
     Itself,
     /// A strategy holds it to be over.
     Settled(String, Settled),
+    /// A strategy has begun to end it; of a dry run.
+    Begun,
     /// A look found a state that no healthy run stays in.
-    Found(String),
+    Found(Box<Look>),
+}
+
+/// What an end that is not the command's own means.
+struct Meaning {
+    code: u8,
+    /// Why, with the cause and whoever ended it.
+    what: String,
+    /// `stopped`, `completed` or `failed`.
+    settled: &'static str,
+    /// Whether the run is taken as over, and not ended.
+    over: bool,
+    by: String,
+    cause: String,
+    text: String,
+    constants: BTreeMap<String, u64>,
+    after_ms: u64,
 }
 
 struct Supervisor {
@@ -185,9 +234,16 @@ struct Supervisor {
     looks: Option<Looks>,
     /// A look that a strategy has asked for.
     glance: Option<Glance>,
+    /// The last look of all.
+    last_look: Option<Look>,
+    /// The last line of its terminal or stdout.
+    last_line: LastLine,
+    events: Option<Events>,
+    told: Told,
+    /// What would have been done; none where it is done.
+    dry: Option<Dry>,
     /// What the command did before the first signal.
     before: Option<Before>,
-    began: Instant,
     /// Its code, or -signal.
     exit: Option<i32>,
     /// Output that the caller has not taken yet.
@@ -202,8 +258,15 @@ struct Supervisor {
 impl Supervisor {
     fn drive(&mut self) -> io::Result<End> {
         loop {
-            if let Some((who, settled)) = self.host.settled.take() {
-                return Ok(End::Settled(who, settled));
+            if let Some((who, settled)) = self.host.settled().filter(|_| !self.is_spent()) {
+                let end = End::Settled(who.clone(), settled.clone());
+                if self.dry.is_none() {
+                    return Ok(end);
+                }
+                self.would_end(&end)?;
+            }
+            if self.dry.as_ref().is_some_and(|dry| dry.due) {
+                self.would_end(&End::Begun)?;
             }
             let said = self.unsaid.iter().all(Vec::is_empty);
             if self.exit.is_some() && self.run.outputs.iter().all(Option::is_none) && said {
@@ -215,41 +278,65 @@ impl Supervisor {
                 self.glance.as_ref().map(Glance::rest),
             ];
             self.pump(rests.into_iter().flatten().min())?;
-            let deeds = self.host.tick();
-            self.carry_out(&deeds);
+            let steps = self.host.tick();
+            if !steps.is_empty() {
+                self.carry_out(&steps);
+                self.tell_plan();
+            }
             if let Some(glance) = self.glance.take_if(|glance| glance.rest().is_zero()) {
-                let deeds = self.host.see(&Seen::Looked(Box::new(glance.end())));
-                self.carry_out(&deeds);
+                let look = glance.end();
+                self.tell_look(&look);
+                let steps = self.host.see(&Seen::Looked(Box::new(look.diagnosis.clone())));
+                self.last_look = Some(look);
+                self.carry_out(&steps);
+                self.tell_plan();
             }
             if self.exit.is_none()
-                && let Some(found) = self.looks.as_mut().and_then(Looks::look)
+                && let Some((look, believed)) = self.looks.as_mut().and_then(Looks::look)
             {
-                let reason = format!("{} [{}]", found.1.sentence, found.1.signature);
-                self.before = Some(Before::found(found));
-                return Ok(End::Found(reason));
+                self.tell_look(&look);
+                self.tell_plan();
+                self.last_look = Some(look.clone());
+                let end = End::Found(Box::new(look.clone()));
+                match believed {
+                    true if self.dry.is_none() => {
+                        self.before = Some(Before::found(look));
+                        return Ok(end);
+                    }
+                    true => self.would_end(&end)?,
+                    false => {}
+                }
             }
         }
     }
 
-    fn carry_out(&mut self, deeds: &[Deed]) {
-        for deed in deeds {
-            match *deed {
-                Deed::Signal(name, group) => {
-                    let signal = match name {
-                        "KILL" => Sig::SIGKILL,
-                        "INT" => Sig::SIGINT,
-                        _ => Sig::SIGTERM,
-                    };
-                    self.look_before();
-                    self.send(signal, group);
-                }
+    fn carry_out(&mut self, steps: &[Step]) {
+        for step in steps {
+            match *step {
+                Step::Signal { signal, group } => self.signal(signal, group),
                 // strategies that ask at once share one look
-                Deed::Look if self.glance.is_some() => {}
-                Deed::Look => self.glance = Some(Glance::begin(self.run.pid)),
+                Step::Look if self.glance.is_some() => {}
+                Step::Look => self.glance = Some(Glance::begin(&[self.run.pid])),
                 // stdin is the caller's, and nobody else can end it; that somebody waits for it is for a look to say
-                Deed::CloseStdin => {}
+                Step::CloseStdin => {}
             }
         }
+    }
+
+    /// Sends the signal that a strategy wants to be sent; a dry run sends none.
+    fn signal(&mut self, name: &'static str, group: bool) {
+        if let Some(dry) = &mut self.dry {
+            dry.due = true;
+            return;
+        }
+        let signal = match name {
+            "KILL" => Sig::SIGKILL,
+            "INT" => Sig::SIGINT,
+            _ => Sig::SIGTERM,
+        };
+        self.look_before();
+        self.tell_signal(name);
+        self.send(signal, group);
     }
 
     fn look_before(&mut self) {
@@ -296,10 +383,16 @@ impl Supervisor {
                 Ok(0) | Err(_) => self.typing = false,
                 Ok(n) => {
                     self.typed.extend_from_slice(&keys[..n]);
-                    let deeds = self.host.see(&Seen::Wrote(keys[..n].to_vec()));
-                    self.carry_out(&deeds);
+                    self.tell_moved();
+                    let steps = self.host.see(&Seen::Wrote(keys[..n].to_vec()));
+                    self.carry_out(&steps);
                 }
             }
+        }
+        if ready.events
+            && let Some(events) = &mut self.events
+        {
+            events.send();
         }
         if ready.typed
             && let Some(master) = &self.run.master
@@ -313,10 +406,7 @@ impl Supervisor {
     }
 
     fn wait(&self, rest: Option<Duration>) -> io::Result<Ready> {
-        let limit = rest.map(|rest| Timespec {
-            tv_sec: i64::try_from(rest.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: i64::from(rest.subsec_nanos()),
-        });
+        let limit = rest.map(timespec);
         let (stdin, stdout, stderr) = (rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr());
         let mut polled = vec![(What::Signals, PollFd::from_borrowed_fd(self.signals.0.as_fd(), PollFlags::IN))];
         for (at, ours) in [stdout, stderr].into_iter().enumerate() {
@@ -336,6 +426,9 @@ impl Supervisor {
                 false => polled.push((What::Typed, PollFd::from_borrowed_fd(master.as_fd(), PollFlags::OUT))),
             }
         }
+        if let Some(fd) = self.events.as_ref().and_then(Events::unsent) {
+            polled.push((What::Events, PollFd::from_borrowed_fd(fd, PollFlags::OUT)));
+        }
         let mut fds: Vec<PollFd<'_>> = polled.iter().map(|(_, fd)| fd.clone()).collect();
         match poll(&mut fds, limit.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
@@ -349,6 +442,7 @@ impl Supervisor {
                 What::Said(at) => ready.said[at] = true,
                 What::Output(at) => ready.output[at] = true,
                 What::Keys => ready.keys = true,
+                What::Events => ready.events = true,
                 What::Typed => ready.typed = true,
             }
         }
@@ -365,20 +459,24 @@ impl Supervisor {
             Ok(n) => {
                 let bytes = &bytes[..n];
                 self.evidence.output(at, bytes);
+                if at == 0 {
+                    self.last_line.add(bytes);
+                }
                 self.unsaid[at].extend_from_slice(bytes);
                 if let Some(looks) = &mut self.looks {
                     looks.moved();
                 }
-                let deeds = self.host.see(&Seen::Output(STREAMS[at], bytes.to_vec()));
-                self.carry_out(&deeds);
+                self.tell_moved();
+                let steps = self.host.see(&Seen::Output(STREAMS[at], bytes.to_vec()));
+                self.carry_out(&steps);
             }
         }
     }
 
     fn ended(&mut self, at: usize) {
         self.run.outputs[at] = None;
-        let deeds = self.host.see(&Seen::OutputEnd(STREAMS[at]));
-        self.carry_out(&deeds);
+        let steps = self.host.see(&Seen::OutputEnd(STREAMS[at]));
+        self.carry_out(&steps);
     }
 
     fn caught(&mut self, signal: Sig) {
@@ -387,8 +485,9 @@ impl Supervisor {
                 let own = tree::reap().into_iter().find(|(pid, _)| *pid == self.run.pid);
                 if let Some((_, end)) = own {
                     self.exit = Some(end);
-                    let deeds = self.host.see(&Seen::Exited(end));
-                    self.carry_out(&deeds);
+                    let steps = self.host.see(&Seen::Exited(end));
+                    self.carry_out(&steps);
+                    self.tell_plan();
                 }
             }
             Sig::SIGWINCH => {
@@ -402,53 +501,110 @@ impl Supervisor {
     }
 
     fn conclude(mut self, end: End) -> io::Result<Report> {
-        let after = took(self.began.elapsed());
-        let policy = self.host.report.take();
-        let (code, what, settled) = match &end {
-            End::Itself => {
-                self.evidence.drop_it();
-                let code = own_code(self.exit.unwrap_or_default());
-                return Ok(Report { code, reason: None, evidence: None, left: Vec::new() });
-            }
-            End::Found(reason) => (HUNG, reason.clone(), json!("stopped")),
-            End::Settled(who, Settled::Stopped(cause, text)) => {
-                let code = if cause == "wall" { WALL } else { HUNG };
-                (code, format!("{text} [{cause}, {who}]"), json!("stopped"))
-            }
-            End::Settled(who, settled) => {
-                let ok = matches!(settled, Settled::Completed(_));
-                let why = policy.as_ref().and_then(|(_, policy)| policy.text.clone());
-                let why = why.unwrap_or_else(|| "it is over".to_owned());
-                let cause = policy.as_ref().and_then(|(_, policy)| policy.detected.clone()).unwrap_or_default();
-                let code = self.exit.map_or(u8::from(!ok), own_code);
-                (code, format!("{why} [{cause}, {who}]"), json!(if ok { "completed" } else { "failed" }))
-            }
-        };
-        let over = matches!(&end, End::Settled(_, Settled::Completed(_) | Settled::Failed(_)));
+        if let End::Itself = end {
+            return Ok(self.conclude_by_itself());
+        }
+        let meaning = self.meaning(&end);
         self.look_before();
-        let Before { seen, there } = self.before.take().unwrap_or_default();
+        let Before { look, there } = self.before.take().unwrap_or_default();
         let all = tree::below();
-        // of a run that is over only those are ended that keep its streams open; others were left on purpose
-        let chosen = if over { tree::holders(&all, &self.run.files) } else { all.clone() };
+        let chosen = self.chosen(&all, meaning.over);
         let names: Vec<String> = named_once(&there, &all, &chosen).map(called).collect();
-        let left = self.end(over)?;
-        let why = json!({
-            "command": self.argv,
-            "after_ms": u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
-            "settled": settled,
-            "code": code,
-            "reason": what,
-            "ended": names,
-            "left": left.iter().map(called).collect::<Vec<_>>(),
-            "policy": policy.map(|(who, policy)| json!({ "strategy": who, "policy": policy })),
-            "diagnosis": seen.as_ref().map(|(_, diagnosis)| serde_json::to_value(diagnosis)).transpose()?,
-            "snapshot": seen.as_ref().map(|(snapshot, _)| serde_json::to_value(snapshot)).transpose()?,
-        });
+        self.tell_end_of(&meaning, &chosen);
+        let left: Vec<String> = self.end(meaning.over)?.iter().map(called).collect();
+        let why = self.why(&meaning, look.as_ref(), &names, &left)?;
         let evidence = self.evidence.keep(&why)?.to_owned();
         let who = if names.is_empty() { String::new() } else { format!("; ended {}", names.join(", ")) };
-        let verb = if over { "took as over" } else { "ended" };
-        let reason = Some(format!("{verb} after {after}: {what}{who}"));
-        Ok(Report { code, reason, evidence: Some(evidence), left: left.iter().map(called).collect() })
+        let verb = if meaning.over { "took as over" } else { "ended" };
+        let after = took(Duration::from_millis(meaning.after_ms));
+        let reason = Some(format!("{verb} after {after}: {}{who}", meaning.what));
+        let report = Report { code: meaning.code, reason, evidence: Some(evidence), left };
+        self.tell_end(Some(meaning.by), &report, names);
+        Ok(report)
+    }
+
+    /// The run ended by itself: nothing is kept, unless it is a dry run in which something would have been done.
+    fn conclude_by_itself(mut self) -> Report {
+        let code = own_code(self.exit.unwrap_or_default());
+        let (reason, evidence) = self.dry_report();
+        let report = Report { code, reason, evidence, left: Vec::new() };
+        self.tell_end(None, &report, Vec::new());
+        self.evidence.drop_it();
+        report
+    }
+
+    /// What an end that is not the command's own means.
+    fn meaning(&self, end: &End) -> Meaning {
+        let policy = self.host.report().map(|(_, policy)| policy);
+        let text = policy.and_then(|policy| policy.text.clone()).unwrap_or_else(|| "it is over".to_owned());
+        let constants = policy.map(|policy| policy.constants.clone()).unwrap_or_default();
+        let after_ms = self.host.elapsed_ms();
+        let of = |by: &str, cause: &str, text: &str, code, settled| Meaning {
+            code,
+            what: format!("{text} [{cause}, {by}]"),
+            settled,
+            over: settled != "stopped",
+            by: by.to_owned(),
+            cause: cause.to_owned(),
+            text: text.to_owned(),
+            constants: constants.clone(),
+            after_ms,
+        };
+        match end {
+            End::Itself => of("", "", "", own_code(self.exit.unwrap_or_default()), "completed"),
+            End::Found(look) => {
+                let (text, cause) = (look.diagnosis.sentence.clone(), look.diagnosis.signature.clone());
+                let patience_ms = self.looks.as_ref().map_or(0, Looks::patience_ms);
+                Meaning {
+                    what: format!("{text} [{cause}]"),
+                    constants: [("patience_ms".to_owned(), patience_ms)].into(),
+                    ..of(tell::PATIENCE, &cause, &text, HUNG, "stopped")
+                }
+            }
+            End::Begun => {
+                let (by, policy) = self.host.report().cloned().unwrap_or_default();
+                of(&by, &policy.detected.unwrap_or_default(), &text, HUNG, "stopped")
+            }
+            End::Settled(by, Settled::Stopped(cause, text)) => {
+                of(by, cause, text, if cause == "wall" { WALL } else { HUNG }, "stopped")
+            }
+            End::Settled(by, settled) => {
+                let ok = matches!(settled, Settled::Completed(_));
+                let cause = policy.and_then(|policy| policy.detected.clone()).unwrap_or_default();
+                let code = self.exit.map_or(u8::from(!ok), own_code);
+                of(by, &cause, &text, code, if ok { "completed" } else { "failed" })
+            }
+        }
+    }
+
+    /// Whom an end concerns: of a run that is over only those that keep its streams open; others were left on purpose.
+    fn chosen(&self, all: &[Below], over: bool) -> Vec<Below> {
+        if over { tree::holders(all, &self.run.files) } else { all.to_vec() }
+    }
+
+    /// What is kept of the reasons.
+    fn why(
+        &self,
+        meaning: &Meaning,
+        look: Option<&Look>,
+        ended: &[String],
+        left: &[String],
+    ) -> io::Result<serde_json::Value> {
+        let policy = self.host.report().map(|(who, policy)| json!({ "strategy": who, "policy": policy }));
+        Ok(json!({
+            "command": self.argv,
+            "after_ms": self.host.elapsed_ms(),
+            "dry_run": self.dry.is_some(),
+            "settled": meaning.settled,
+            "code": meaning.code,
+            "reason": meaning.what,
+            "ended": ended,
+            "left": left,
+            "last_line": self.last_line.text(),
+            "policy": policy,
+            "diagnosis": look.map(|look| serde_json::to_value(&look.diagnosis)).transpose()?,
+            "snapshot": look.map(|look| serde_json::to_value(&look.after)).transpose()?,
+        }))
     }
 
     /// Ends all below, or only those who hold its streams: TERM, after the grace KILL, until nobody is left. Who is left
@@ -488,6 +644,10 @@ impl Supervisor {
     }
 }
 
+fn timespec(rest: Duration) -> Timespec {
+    Timespec { tv_sec: i64::try_from(rest.as_secs()).unwrap_or(i64::MAX), tv_nsec: i64::from(rest.subsec_nanos()) }
+}
+
 const STREAMS: [Stream; 2] = [Stream::Stdout, Stream::Stderr];
 
 /// What a descriptor was polled for.
@@ -498,6 +658,7 @@ enum What {
     Output(usize),
     Keys,
     Typed,
+    Events,
 }
 
 #[derive(Default)]
@@ -507,6 +668,7 @@ struct Ready {
     output: [bool; 2],
     keys: bool,
     typed: bool,
+    events: bool,
 }
 
 /// Those who were `there` before the first signal and have ended since or are `chosen` now, parents before children; then

@@ -8,7 +8,7 @@
 
 use rehang_evidence::data::{End, Object};
 use rehang_evidence::diagnosis::{Sure, Verdict};
-use rehang_evidence::{Diagnosis, Limits, Options, Snapshot, diagnose, look, take};
+use rehang_evidence::{Diagnosis, Glance, Limits, Look, Options, Snapshot, look};
 use rehang_runner::tree::{self, Below};
 use std::time::{Duration, Instant};
 
@@ -18,19 +18,13 @@ const STDIN_OPEN: &str = "stdin-open";
 /// How long processes that are about to be ended are looked at: what computes uses many ticks of 10 ms in it.
 const WINDOW: Duration = Duration::from_millis(500);
 
-/// How far apart the two snapshots of a [`Glance`] are, as on the stages.
-const APART: Duration = Duration::from_secs(1);
-
-/// The processes as they were, and what that means.
-pub type Seen = (Snapshot, Diagnosis);
-
 /// Looks, and remembers.
 pub struct Looks {
     pid: i32,
     every: Duration,
     patience: Duration,
-    next: Instant,
-    before: Option<Snapshot>,
+    /// The look under way: its first snapshot is the second one of the look before.
+    glance: Glance,
     /// Who has waited for stdin, and since when.
     waits: Option<(i32, Instant)>,
     said: bool,
@@ -40,37 +34,45 @@ impl Looks {
     /// Looks at the tree below a process; believes what has stood for `patience`.
     pub fn at(pid: i32, patience: Duration) -> Looks {
         let every = (patience / 6).max(Duration::from_millis(20));
-        Looks { pid, every, patience, next: Instant::now() + every, before: None, waits: None, said: false }
+        Looks { pid, every, patience, glance: Glance::after(&[pid], None, every), waits: None, said: false }
     }
 
     /// How long until the next look.
     pub fn rest(&self) -> Duration {
-        self.next.saturating_duration_since(Instant::now())
+        self.glance.rest()
     }
 
     /// Something came out: it moves.
     pub fn moved(&mut self) {
-        (self.before, self.waits, self.said) = (None, None, true);
+        self.glance = Glance::after(&[self.pid], None, self.every);
+        (self.waits, self.said) = (None, true);
     }
 
-    /// Looks if it is time to; a hang that is believed.
-    pub fn look(&mut self) -> Option<Seen> {
-        let now = Instant::now();
-        if now < self.next {
+    /// Looks if it is time to; a hang that is found, and whether it has stood for long enough to be believed.
+    pub fn look(&mut self) -> Option<(Look, bool)> {
+        if !self.rest().is_zero() {
             return None;
         }
-        self.next = now + self.every;
-        let (snapshot, diagnosis) = self.take()?;
-        if !self.is_forgotten(&snapshot, &diagnosis) {
+        let now = Instant::now();
+        let look = self.glance.end_and_go_on(self.every);
+        let diagnosis = &look.diagnosis;
+        if !self.is_forgotten(&look.after, diagnosis) {
             self.waits = None;
             return None;
         }
-        let (pid, since) = *self.waits.get_or_insert((diagnosis.pid, now));
-        if pid != diagnosis.pid {
-            self.waits = Some((diagnosis.pid, now));
-            return None;
-        }
-        (now.duration_since(since) >= self.patience).then_some((snapshot, diagnosis))
+        let same = self.waits.filter(|(pid, _)| *pid == diagnosis.pid);
+        let (_, since) = *self.waits.insert(same.unwrap_or((diagnosis.pid, now)));
+        Some((look, now.duration_since(since) >= self.patience))
+    }
+
+    /// How long a hang must stand, in milliseconds.
+    pub fn patience_ms(&self) -> u64 {
+        u64::try_from(self.patience.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Since when a hang has been found, and when it is believed.
+    pub fn stands(&self) -> Option<(i32, Instant, Instant)> {
+        self.waits.map(|(pid, since)| (pid, since, since + self.patience))
     }
 
     /// Whether it waits for our caller's stdin, and nobody who holds the other end is going to write.
@@ -98,46 +100,13 @@ impl Looks {
         let above = tree::above();
         !self.said && !holders.is_empty() && holders.iter().all(|pid| above.contains(pid))
     }
-
-    /// What can be said of it now, beside the last look.
-    fn take(&mut self) -> Option<Seen> {
-        let snapshot = take(&[self.pid], &Options::default()).ok()?;
-        let before = self.before.replace(snapshot.clone());
-        let diagnosis = diagnose(before.as_ref().unwrap_or(&snapshot), &snapshot, &Limits::default());
-        Some((snapshot, diagnosis))
-    }
-}
-
-/// A look that a strategy has asked for: two snapshots, [`APART`] apart, and what they mean.
-pub struct Glance {
-    pid: i32,
-    before: Option<Snapshot>,
-    due: Instant,
-}
-
-impl Glance {
-    /// Takes the first snapshot.
-    pub fn begin(pid: i32) -> Glance {
-        Glance { pid, before: take(&[pid], &Options::default()).ok(), due: Instant::now() + APART }
-    }
-
-    /// How long until the second one.
-    pub fn rest(&self) -> Duration {
-        self.due.saturating_duration_since(Instant::now())
-    }
-
-    /// Takes the second snapshot; what both mean. A process that is gone has ended.
-    pub fn end(self) -> Diagnosis {
-        let after = take(&[self.pid], &Options::default()).unwrap_or_default();
-        diagnose(self.before.as_ref().unwrap_or(&after), &after, &Limits::default())
-    }
 }
 
 /// What is about to be ended, as it was before the first signal: of what is dead nobody can say why it hung.
 #[derive(Default)]
 pub struct Before {
     /// None where nobody was there any more.
-    pub seen: Option<Seen>,
+    pub look: Option<Look>,
     /// Who was there.
     pub there: Vec<Below>,
 }
@@ -148,11 +117,11 @@ impl Before {
         let there = tree::below();
         let pids: Vec<i32> = if exited { there.iter().map(|left| left.pid).collect() } else { vec![pid] };
         let look = look(&pids, &Options::default(), &Limits::default(), WINDOW);
-        Before { seen: look.ok().map(|look| (look.after, look.diagnosis)), there }
+        Before { look: look.ok(), there }
     }
 
-    /// What was found by [`Looks`] is not looked at again.
-    pub fn found(seen: Seen) -> Before {
-        Before { seen: Some(seen), there: tree::below() }
+    /// What was just looked at is not looked at again.
+    pub fn found(look: Look) -> Before {
+        Before { look: Some(look), there: tree::below() }
     }
 }

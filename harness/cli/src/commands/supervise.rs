@@ -5,6 +5,7 @@
 use super::CommandError;
 use clap::Args;
 use rehang_scenario::Span;
+use rehang_supervise::events::EventsTo;
 use rehang_supervise::{CANNOT_RUN, NOT_FOUND, Order, SuperviseError, supervise};
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ use std::time::Duration;
 #[command(after_help = "Examples:
   rehang supervise -- claude -p 'fix the tests'
   rehang supervise --wall 30m --evidence ./hang -- ./ci.sh
+  rehang supervise --dry-run --events hangs.ndjson -- claude -p 'fix the tests'
   rehang supervise --strategy 'idle@f54b32f(timeout=10m)' -- make")]
 pub struct Supervise {
     /// The stack; `rehang strategies` lists those that sit around a process.
@@ -44,6 +46,14 @@ pub struct Supervise {
     /// Where output and evidence are kept; without it, in rehang's cache, and only of what was ended.
     #[arg(long, value_name = "DIR")]
     pub evidence: Option<PathBuf>,
+    /// Write what is seen, planned and done as lines of JSON (docs/events.md): to a file, which is appended to, or to
+    /// descriptor N.
+    #[arg(long, value_name = "FILE|fd:N")]
+    pub events: Option<EventsTo>,
+    /// Look, and say what would be done and when, but do nothing: the command runs to its own end, and the exit code is its
+    /// own.
+    #[arg(long)]
+    pub dry_run: bool,
     /// Lets the strategy's clock run so many times as fast as the wall clock: for tests.
     #[arg(long, value_name = "N", default_value_t = 1, hide = true)]
     pub pace: u32,
@@ -83,6 +93,8 @@ impl Supervise {
             patience: looks.then(|| real(self.patience)),
             grace: real(self.grace),
             evidence: self.evidence.clone(),
+            events: self.events.clone(),
+            dry_run: self.dry_run,
         });
         match report {
             Ok(report) => {
@@ -102,6 +114,7 @@ impl Supervise {
             Err(SuperviseError::Stack(why)) => {
                 Err(CommandError::Usage(format!("--strategy '{}': {why}", self.strategy)))
             }
+            Err(error @ SuperviseError::Events { .. }) => Err(CommandError::Usage(error.to_string())),
             Err(error @ (SuperviseError::Machine(_) | SuperviseError::Io(_))) => {
                 complain!("rehang: {error}");
                 Ok(FAULT)

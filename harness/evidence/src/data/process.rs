@@ -62,6 +62,9 @@ pub struct Process {
     pub group_led: bool,
     /// Whether the leader of its session lives.
     pub session_led: bool,
+    /// What it asks at the terminal that it reads, where it is a tool whose prompts we know and its memory has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
 }
 
 impl Process {

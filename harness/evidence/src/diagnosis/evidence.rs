@@ -13,6 +13,9 @@ use std::collections::BTreeSet;
 /// The most waits of one process that are told.
 const MAX_WAITS: usize = 12;
 
+/// The most children of one process that have ended and are told beside the answer.
+const MAX_ZOMBIES: usize = 4;
+
 /// The roots with the way to `subject`, and whom the subject shares something with.
 pub fn tree(view: &View<'_>, subject: Pid) -> Vec<Evidence> {
     let mut wanted: BTreeSet<Pid> = view.ancestors(subject).collect();
@@ -34,10 +37,13 @@ fn branch(view: &View<'_>, pid: Pid, wanted: Option<&BTreeSet<Pid>>, depth: usiz
     let process = view.process(pid)?;
     let mut node = Evidence { text: head(view, process), below: details(view, process) };
     if depth < 64 {
-        let (mut told, mut left_out) = (Vec::new(), 0);
+        let (mut told, mut left_out, mut zombies) = (Vec::new(), 0, 0);
         for child in view.after.children(pid) {
+            // one that has ended is a line, and may be why
+            let ended = child.state == State::Zombie && zombies < MAX_ZOMBIES;
+            zombies += usize::from(ended);
             match wanted {
-                Some(wanted) if !wanted.contains(&child.pid) => left_out += 1,
+                Some(wanted) if !wanted.contains(&child.pid) && !ended => left_out += 1,
                 _ => told.extend(branch(view, child.pid, wanted, depth + 1)),
             }
         }
@@ -150,7 +156,11 @@ fn descriptor(view: &View<'_>, process: &Process, number: i32, reads: bool) -> S
     let name = fd_name(number).replace("its ", "");
     let Some(fd) = process.fd(number) else { return name };
     let others = view.other_end(process, fd, reads);
-    let others = |nobody: &str| if others.is_empty() { nobody.to_owned() } else { view.names(&others) };
+    let others = |nobody: &str| match others.is_empty() {
+        true if reads && view.writes_itself(process, fd) => "itself".to_owned(),
+        true => nobody.to_owned(),
+        false => view.names(&others),
+    };
     match &fd.what {
         Object::Pipe { inode } => format!("{name}, pipe {inode}, other end: {}", others("nobody in sight")),
         Object::Fifo { path, .. } => format!("{name}, FIFO {path}, other end: {}", others("nobody in sight")),

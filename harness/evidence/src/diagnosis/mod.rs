@@ -7,6 +7,7 @@
 
 mod evidence;
 mod finding;
+pub mod graph;
 mod rules;
 mod view;
 mod waits;

@@ -234,6 +234,16 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Whether a process could write itself what it reads here: a FIFO that it opened both ways, or both ends of a pipe.
+    pub fn writes_itself(&self, process: &Process, fd: &Descriptor) -> bool {
+        match &fd.what {
+            Object::Pipe { inode } | Object::Fifo { inode, .. } => {
+                self.after.holders(*inode, End::Write).any(|(other, _)| other.pid == process.pid)
+            }
+            _ => false,
+        }
+    }
+
     pub fn socket(&self, fd: &Descriptor) -> Option<&'a Socket> {
         match fd.what {
             Object::Socket { inode } => self.after.sockets.get(&inode),

@@ -12,6 +12,7 @@ mod memory;
 mod net;
 mod numbers;
 mod process;
+mod prompt;
 mod records;
 
 use crate::data::{Object, Pid, Reader, Snapshot, Socket};

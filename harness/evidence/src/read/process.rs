@@ -2,7 +2,7 @@
 //!
 //! Invariant: every file is read whole or counts as unreadable; a process that ends meanwhile gives `None`.
 
-use super::{call, fds, file};
+use super::{call, fds, file, prompt};
 use crate::data::{Io, Namespaces, Pid, Process, Reader, Signals, State, Thread};
 use std::collections::BTreeMap;
 use std::fs;
@@ -66,6 +66,7 @@ pub fn read(pid: Pid, all: &All, reader: &Reader) -> Option<Process> {
         process.session_led = lives(process.session, all);
         (process.fds, process.fds_read) = fds::read(pid);
         process.threads = threads(&process, reader);
+        process.prompt = prompt::read(&process);
     }
     Some(process)
 }

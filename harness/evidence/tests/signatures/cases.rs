@@ -19,6 +19,10 @@ pub fn all() -> Vec<Case> {
             s.start(command);
             s.keep(ours);
         }),
+        hung("stdin-is-a-fifo-of-its-own", "stdin-open", "S1", "which only it holds open itself", |s| {
+            let fifo = fifo(s, "queue");
+            plain(s, &["read-own-fifo", &fifo]);
+        }),
         hung("stdin-in-a-thread", "stdin-open", "S1", "standard input", |s| piped(s, &["read-stdin-in-thread"])),
         hung("stdin-epoll", "stdin-open", "S1", "standard input", |s| piped(s, &["epoll-stdin"])),
         hung("stdin-poll", "stdin-open", "S1", "standard input", |s| piped(s, &["poll-stdin"])),
@@ -42,6 +46,15 @@ pub fn all() -> Vec<Case> {
             tty(s, &["read-dev-tty"])
         }),
         hung("tty-read-of-a-tool", "tty-read", "B2", "waits for a key", |s| tty(s, &["wait-for", "read-dev-tty"])),
+        hung("git-asks-for-a-name", "tty-read", "B2", "“Username for 'https://example.com':”", |s| {
+            tty(s, &["wait-for", "named", "git-remote-http", "ask", "Username for 'https://example.com': "]);
+        }),
+        hung("git-has-a-switch", "tty-read", "B2", "GIT_TERMINAL_PROMPT=0", |s| {
+            tty(s, &["wait-for", "named", "git-remote-http", "ask", "Username for 'https://example.com': "]);
+        }),
+        hung("ssh-has-a-switch", "tty-read", "B2", "BatchMode=yes", |s| {
+            tty(s, &["wait-for", "named", "ssh", "ask", "Are you sure you want to continue connecting (yes/no)? "]);
+        }),
         hung("terminal-query", "tty-read", "B2", "its cursor", |s| tty(s, &["wait-for", "ask-terminal"])),
         hung("pager", "pager", "B3", "shows a page", |s| tty(s, &["wait-for", "named", "less", "read-dev-tty"])),
         hung("editor", "editor", "B4", "is an editor", |s| tty(s, &["wait-for", "named", "vim", "poll-stdin"])),
@@ -198,6 +211,9 @@ pub fn all() -> Vec<Case> {
             agent(s, "opencode", &["run"], &["loop-with-child", "watch-files"]);
         }),
         hung("never-ends-but-by-a-signal", "never-ends", "B5", "without an end", |s| plain(s, &["wait-for", "pause"])),
+        hung("reads-its-own-pipe-beside-a-zombie", "own-pipe", "", "nobody but itself", |s| {
+            plain(s, &["beside-a-zombie", "read-own-pipe"]);
+        }),
         hung("reads-its-own-pipe", "own-pipe", "", "nobody but itself", |s| plain(s, &["read-own-pipe"])),
         Case {
             limits: Limits { silent_ms: 50 },

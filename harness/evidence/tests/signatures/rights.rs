@@ -1,4 +1,4 @@
-//! A reader who may not see all: it names the right that it lacks, and how to get it, and calls nothing hung.
+//! A reader who may not see all, or is part of what it sees: it names the right that it lacks, and how to get it, and calls nothing hung.
 //!
 //! Invariant: the reader is a process of its own, and an ordinary user's wherever that can be had.
 
@@ -16,7 +16,8 @@ type Check = fn() -> Result<(), String>;
 
 /// The checks by name.
 pub fn all() -> impl Iterator<Item = (&'static str, Check)> {
-    let all: [(&str, Check); 5] = [
+    let all: [(&str, Check); 6] = [
+        ("whoever-looks-is-left-out", whoever_looks),
         ("rights-over-another-user", another_user),
         ("rights-over-one-that-hides", one_that_hides),
         ("rights-over-a-child", a_child),
@@ -24,6 +25,17 @@ pub fn all() -> impl Iterator<Item = (&'static str, Check)> {
         ("rights-over-whoever-holds-a-lock", whoever_holds_a_lock),
     ];
     all.into_iter()
+}
+
+/// A process that has started the look at itself.
+fn whoever_looks() -> Result<(), String> {
+    let stage = Stage::new()?;
+    let mut command = stage.player(&["wait-for", "look-at-whoever-starts-it"]);
+    let said = command.stdout(Stdio::piped()).stderr(Stdio::piped()).output().map_err(|error| error.to_string())?;
+    let error = || String::from_utf8_lossy(&said.stderr).into_owned();
+    let found: Value = serde_json::from_slice(&said.stdout).map_err(|_| error())?;
+    let right = found["verdict"] == "waiting" && found["signature"] == "this-look" && found["is_root"] == true;
+    if right { Ok(()) } else { Err(format!("expected that it waits for the look, got {found:#}")) }
 }
 
 /// An ordinary user looks at a process of root's. Where the tests do not run as root, there is nobody to look at.

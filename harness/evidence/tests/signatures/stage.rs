@@ -194,10 +194,59 @@ fn judge(case: &Case, look: &Look) -> Result<(), String> {
         && found.mechanism.as_deref() == case.mechanism
         && [&found.sentence, &found.ends].iter().any(|text| text.contains(case.says));
     if right {
-        return Ok(());
+        shows_who_has_ended(look)?;
+        return fits_the_graph(case, look);
     }
     let json = serde_json::to_string_pretty(found).unwrap_or_default();
     Err(format!("expected {:?} {} {:?} “{}”, got {json}", case.verdict, case.signature, case.mechanism, case.says))
+}
+
+/// A child of whoever is called hung that has ended is a line of the evidence.
+fn shows_who_has_ended(look: &Look) -> Result<(), String> {
+    fn texts(all: &[rehang_evidence::Evidence]) -> Vec<&str> {
+        all.iter().flat_map(|one| std::iter::once(one.text.as_str()).chain(texts(&one.below))).collect()
+    }
+    let told = texts(&look.diagnosis.evidence);
+    let ended = look.after.children(look.diagnosis.pid).filter(|child| child.state == State::Zombie);
+    let is_told = |pid: Pid| told.iter().any(|text| text.contains(&format!("({pid}) has ended, unreaped")));
+    match ended.map(|child| child.pid).find(|pid| !is_told(*pid)) {
+        Some(pid) => Err(format!("{pid} has ended and is not in {told:#?}")),
+        None => Ok(()),
+    }
+}
+
+/// Signatures of those whom nobody that is alive can wake.
+const CLOSED: [&str; 9] = [
+    "mutual-pipe",
+    "mutual-wait",
+    "own-pipe",
+    "fifo-open",
+    "thread-deadlock",
+    "unreaped",
+    "stopped",
+    "sigttin",
+    "sigttou",
+];
+
+/// Whoever works or waits for what will come is never closed in; whoever is deadlocked is.
+fn fits_the_graph(case: &Case, look: &Look) -> Result<(), String> {
+    // the snapshots of one that was awakened are no longer what was read; of a tool server and a client that reads from it
+    // alone nobody can wake either, as far as the kernel knows: that servers idle by design is what the rule knows
+    if case.awake || case.signature == "helper" {
+        return Ok(());
+    }
+    let graph = rehang_evidence::graph(&look.before, &look.after, &case.limits);
+    let found = &look.diagnosis;
+    let is_closed = graph.is_closed_in(found.pid);
+    let wrong = match case.verdict {
+        Verdict::Hung => CLOSED.contains(&case.signature) && !is_closed,
+        _ => is_closed || look.after.roots.iter().any(|root| graph.is_closed_in(*root)),
+    };
+    let lines: Vec<String> = graph.edges.iter().map(|edge| graph.line(edge)).collect();
+    match wrong {
+        true => Err(format!("closed in: {is_closed}; {:?} {lines:#?} {:#?}", graph.closed, graph.nodes)),
+        false => Ok(()),
+    }
 }
 
 /// No thread of the tree was on a processor, or on its way to one, at any moment of the window, and nobody came or went.

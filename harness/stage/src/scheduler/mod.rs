@@ -564,7 +564,7 @@ fn world_state(kernel: &mut dyn Kernel, now: VTime) -> Result<Vec<u8>, InternalE
 /// The stack's members: the specs of those inside, and those outside.
 fn parts(job: &Job<'_>) -> Result<(Vec<String>, Vec<Member>), RunError> {
     let stack = rehang_strategy::stack(job.stack).map_err(|e| RunError::Stack(e.to_string()))?;
-    Ok(stack.seat_in(&job.scenario.agent).map_err(RunError::Stack)?.split())
+    Ok(stack.seat_in(&job.scenario.agent).map_err(|e| RunError::Stack(e.to_string()))?.split())
 }
 
 /// The order of candidates: seeds 2k-1 and 2k are each other's reverse, so that two seeds give both orders of any tie.

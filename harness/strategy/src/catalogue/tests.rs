@@ -142,7 +142,7 @@ fn the_seats_follow_the_agents_wires() {
     }
     let pending = member("pending-ask").expect("a spec").entry;
     let reason = "it needs opencode's HTTP or Claude's stream-json both ways; this agent has a process";
-    assert_eq!(fits(pending, &Agent::program(Vec::new())), Err(reason.to_owned()));
+    assert_eq!(fits(pending, &Agent::program(Vec::new())).map_err(|e| e.to_string()), Err(reason.to_owned()));
 }
 
 #[test]

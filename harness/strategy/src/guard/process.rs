@@ -10,7 +10,7 @@ use super::standing::{Limit, Standing};
 use super::{QUIET, report};
 use crate::canon::option;
 use crate::lines::{Lines, text};
-use crate::{Act, Facts, Seen, Settled, Strategy, Stream};
+use crate::{Act, Facts, Intended, Intent, Seen, Settled, Strategy, Stream};
 use rehang_scenario::{Canon, Policy, Span, Terminal, VTime};
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -21,6 +21,9 @@ pub(super) const MUTE: Span = Span::secs(60);
 pub(super) const LINGER: Span = Span::secs(300);
 /// From each step of ending a process to the next.
 pub(super) const STEP: Span = Span::secs(30);
+const MUTE_TEXT: &str = "the agent says nothing, and its stdin is open though nobody writes to it";
+const HELD_TEXT: &str = "the process is over, and somebody else holds its pipe";
+const UNREAD_TEXT: &str = "the process is over, and nobody has read what it said for hours";
 /// How many lines a line must be unlike to be news.
 const RECENT: usize = 64;
 /// Where a line's hash begins (FNV-1a, 64 bits).
@@ -187,6 +190,33 @@ impl Process {
         })
     }
 
+    /// What a look has found, and what that leads to.
+    fn intent_of_finding(&self) -> Option<Intent> {
+        let (limit, pid, since, at) = self.standing.intent()?;
+        let does = if self.closes(limit) { Intended::CloseStdin } else { Intended::End };
+        let (cause, text) = (limit.signature.to_owned(), limit.why.to_owned());
+        Some(Intent { does, cause, text, pid: Some(pid), since, at })
+    }
+
+    fn intent_of_plan(&self) -> Option<Intent> {
+        let (at, plan) = self.plan()?;
+        let ending = self.ending.as_ref().map(|ending| ending.why);
+        let (does, cause, text, limit) = match plan {
+            Plan::CloseStdin => (Intended::CloseStdin, "stdin", MUTE_TEXT, MUTE),
+            Plan::TakeAsOver => (Intended::TakeAsOver, "pipe-held", HELD_TEXT, STEP),
+            Plan::LeaveUnread => (Intended::TakeAsOver, "unread", UNREAD_TEXT, QUIET),
+            Plan::End(why) => (Intended::End, why.cause(), why.text(), why.limit()),
+            Plan::GoOn => ending.map(|why| (Intended::End, why.cause(), why.text(), STEP))?,
+        };
+        let since = VTime(at.0.saturating_sub(limit.as_ms()));
+        Some(Intent { does, cause: cause.to_owned(), text: text.to_owned(), pid: None, since, at })
+    }
+
+    /// Whether this finding has the stdin closed first: it waits for one that nobody writes to.
+    fn closes(&self, limit: &Limit) -> bool {
+        self.is_unwritten() && limit.root && limit.signature == "stdin-open"
+    }
+
     /// Whether its stdin is a pipe of ours that nobody has written to or closed.
     fn is_unwritten(&self) -> bool {
         self.terminal == Some(Terminal::Pipe) && !self.written && !self.closed_stdin
@@ -197,10 +227,9 @@ impl Process {
             Plan::CloseStdin => {
                 self.closed_stdin = true;
                 self.standing.moved(now);
-                let text = "the agent says nothing, and its stdin is open though nobody writes to it";
                 acts.push(Act::Report(Policy {
                     cause: None,
-                    ..report("stdin", "close-stdin", text, ("mute_ms", MUTE))
+                    ..report("stdin", "close-stdin", MUTE_TEXT, ("mute_ms", MUTE))
                 }));
                 acts.push(Act::CloseStdin);
             }
@@ -212,16 +241,14 @@ impl Process {
             }
             Plan::GoOn => self.go_on(now, acts),
             Plan::LeaveUnread => {
-                let text = "the process is over, and nobody has read what it said for hours";
-                acts.push(Act::Report(report("unread", "end", text, ("limit_ms", QUIET))));
+                acts.push(Act::Report(report("unread", "end", UNREAD_TEXT, ("limit_ms", QUIET))));
                 self.running = false;
-                acts.push(Act::Settle(Settled::Failed(text.to_owned())));
+                acts.push(Act::Settle(Settled::Failed(UNREAD_TEXT.to_owned())));
             }
             Plan::TakeAsOver => {
-                let text = "the process is over, and somebody else holds its pipe";
                 acts.push(Act::Report(Policy {
                     cause: None,
-                    ..report("pipe-held", "take-as-over", text, ("drain_ms", STEP))
+                    ..report("pipe-held", "take-as-over", HELD_TEXT, ("drain_ms", STEP))
                 }));
                 self.settle(acts);
             }
@@ -305,9 +332,7 @@ impl Strategy for Process {
             Seen::Looked(_) if self.running && self.ending.is_none() && self.exit.is_none() => {
                 self.standing.see(now, seen);
                 match self.standing.due(now) {
-                    Some(limit) if self.is_unwritten() && limit.root && limit.signature == "stdin-open" => {
-                        self.carry_out(now, Plan::CloseStdin, acts);
-                    }
+                    Some(limit) if self.closes(limit) => self.carry_out(now, Plan::CloseStdin, acts),
                     Some(limit) => self.carry_out(now, Plan::End(Why::Found(limit)), acts),
                     None => {}
                 }
@@ -326,6 +351,11 @@ impl Strategy for Process {
     fn deadline(&self) -> Option<VTime> {
         let planned = self.plan().map(|(at, _)| at);
         [planned, self.standing.deadline()].into_iter().flatten().min()
+    }
+
+    fn intent(&self) -> Option<Intent> {
+        let all = [self.intent_of_finding(), self.intent_of_plan()];
+        all.into_iter().flatten().min_by_key(|intent| intent.at)
     }
 
     /// An agent that says something new for ever is not ended.

@@ -154,6 +154,12 @@ impl Standing {
             .filter(|limit| self.since.is_some_and(|since| now.since(since) >= limit.after))
     }
 
+    /// What stands, of which process, since when, and until when it may.
+    pub(super) fn intent(&self) -> Option<(&'static Limit, Pid, VTime, VTime)> {
+        let ((limit, pid), since) = (self.found?, self.since?);
+        Some((limit, pid, since, since + limit.after))
+    }
+
     pub(super) fn canon(&self, canon: &mut Canon) {
         let Self { next, found, since } = self;
         canon.deadline(*next).flag(since.is_some());

@@ -3,7 +3,7 @@ use super::process::{LINGER, MUTE, STEP};
 use super::server::{EVERY, SOON, STUCK};
 use super::standing::{LIMITS, PERSON};
 use crate::testing::{Bench, deeds, looked, report};
-use crate::{Act, Seen, Stream};
+use crate::{Act, Intended, Seen, Stream};
 use rehang_evidence::{Diagnosis, Sure, Verdict};
 use rehang_scenario::{Span, Terminal};
 use serde_json::{Value, json};
@@ -51,12 +51,35 @@ fn each_finding_ends_a_run_at_its_own_limit_and_not_before() {
         let ends = FIRST_LOOK_MS + limit.after.as_ms();
         let mut bench = process(Terminal::Null);
         assert_eq!(finds(&mut bench, ends - 1, &seen), [], "{} before its limit", limit.signature);
+        let intent = bench.strategy.intent().expect("it is announced");
+        let announced = (intent.does, intent.cause.as_str(), intent.since.0, intent.at.0, intent.pid);
+        assert_eq!(announced, (Intended::End, limit.signature, FIRST_LOOK_MS, ends, Some(100)));
         let acts = finds(&mut bench, 100_000_000, &seen);
         let (at, Act::Report(policy)) = &acts[0] else { panic!("{}: {acts:?}", limit.signature) };
         assert_eq!((*at, policy.cause.as_deref()), (ends, Some(limit.signature)));
         assert_eq!(policy.constants["limit_ms"], limit.after.as_ms());
         assert_eq!(deeds(&acts).last().map(|(_, deed)| deed.clone()), Some(format!("stopped: {}", limit.signature)));
     }
+}
+
+#[test]
+fn what_is_announced_is_what_is_done() {
+    let intent = |bench: &Bench| bench.strategy.intent().map(|intent| (intent.at.0, intent.does, intent.cause));
+    let expect = |at: Span, does, cause: &str| Some((at.as_ms(), does, cause.to_owned()));
+    let mut silent = process(Terminal::Pipe);
+    assert_eq!(intent(&silent), expect(MUTE, Intended::CloseStdin, "stdin"));
+    silent.out(RESULT);
+    assert_eq!(intent(&silent), expect(LINGER, Intended::End, "lingers"));
+    silent.until(LINGER.as_ms());
+    assert_eq!(intent(&silent), expect(LINGER + STEP, Intended::End, "lingers"), "the next step");
+    let mut held = process(Terminal::Null);
+    assert_eq!(intent(&held), expect(QUIET, Intended::End, "idle"));
+    held.see(Seen::Exited(0));
+    assert_eq!(intent(&held), expect(STEP, Intended::TakeAsOver, "pipe-held"));
+    held.until(STEP.as_ms());
+    assert_eq!(intent(&held), None);
+    let wall = Bench::started("wall(cap=30m)");
+    assert_eq!(intent(&wall), expect(Span::mins(30), Intended::End, "wall"));
 }
 
 #[test]

@@ -81,7 +81,7 @@ impl Http {
         if self.over || self.is_listing() {
             return None;
         }
-        let open = self.open.iter().filter(|open| !open.replied && self.is_ours(&open.session) == Some(true));
+        let open = self.open.iter().filter(|open| !open.replied && self.is_ours(&open.session));
         let due = open.map(|open| rule.due(open)).filter(|&due| due > self.round_was);
         due.chain(self.round_at).min()
     }
@@ -213,29 +213,33 @@ impl Http {
         }
     }
 
-    /// The first session on the way up that is not known yet.
-    fn unknown(&self, session: &str) -> Result<bool, String> {
+    /// Whose a session is: the way up from it leads to our root, to another, or to a session that is not known yet.
+    fn whose<'a>(&'a self, session: &'a str) -> Whose<'a> {
         let mut at = session;
         for _ in 0..DEPTH_MAX {
             if at == self.root {
-                return Ok(true);
+                return Whose::Ours;
             }
             match self.parents.iter().find(|(s, _)| s == at) {
-                None => return Err(at.to_owned()),
-                Some((_, parent)) if parent.is_empty() => return Ok(false),
+                None => return Whose::Unknown(at),
+                Some((_, parent)) if parent.is_empty() => return Whose::Others,
                 Some((_, parent)) => at = parent,
             }
         }
-        Ok(false)
+        Whose::Others
     }
 
-    fn is_ours(&self, session: &str) -> Option<bool> {
-        self.unknown(session).ok()
+    fn is_ours(&self, session: &str) -> bool {
+        self.whose(session) == Whose::Ours
     }
 
     /// Asks for parents that are not known: once a round, so that a session that cannot be had costs no more.
     fn look_up(&mut self, acts: &mut Vec<Act>) {
-        let unknown: Vec<String> = self.open.iter().filter_map(|open| self.unknown(&open.session).err()).collect();
+        let unknown = |open: &Open| match self.whose(&open.session) {
+            Whose::Unknown(session) => Some(session.to_owned()),
+            Whose::Ours | Whose::Others => None,
+        };
+        let unknown: Vec<String> = self.open.iter().filter_map(unknown).collect();
         for session in unknown {
             if !session.is_empty() && !self.looked_up.contains(&session) {
                 self.looked_up.push(session.clone());
@@ -247,9 +251,8 @@ impl Http {
     fn reply(&mut self, rule: &Rule, now: VTime, acts: &mut Vec<Act>) {
         let is_busy = |open: &Open| self.busy.as_ref().is_none_or(|busy| busy.contains(&open.session));
         let is_due = |open: &Open| !open.replied && now >= rule.due(open) && is_busy(open);
-        let due: Vec<usize> = (0..self.open.len())
-            .filter(|&i| is_due(&self.open[i]) && self.is_ours(&self.open[i].session) == Some(true))
-            .collect();
+        let due: Vec<usize> =
+            (0..self.open.len()).filter(|&i| is_due(&self.open[i]) && self.is_ours(&self.open[i].session)).collect();
         for i in due {
             let open = self.open[i].clone();
             let ruling = rule.rules(&open);
@@ -270,7 +273,7 @@ impl Http {
 
     /// Ends the run: what is asked first, since opencode goes on listing the asks of a session that was aborted.
     fn stop(&mut self, why: String, acts: &mut Vec<Act>) {
-        let ours = |open: &&Open| self.is_ours(&open.session) == Some(true);
+        let ours = |open: &&Open| self.is_ours(&open.session);
         for open in self.open.iter().filter(ours).cloned().collect::<Vec<_>>() {
             let (path, body) = refusal(&open, &why);
             self.send(Flight::Reply(open.id), "POST", path, body, acts);
@@ -313,4 +316,12 @@ fn refusal(open: &Open, why: &str) -> (String, Value) {
 /// The sessions that a status names as anything but idle.
 fn busy(status: &serde_json::Map<String, Value>) -> Vec<String> {
     status.iter().filter(|(_, s)| text(s, "type") != "idle").map(|(session, _)| session.clone()).collect()
+}
+/// Whose a session is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whose<'a> {
+    Ours,
+    Others,
+    /// As far as the way up is known: this one is not.
+    Unknown(&'a str),
 }

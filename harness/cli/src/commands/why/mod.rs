@@ -8,11 +8,12 @@ mod draft;
 use super::{Code, CommandError};
 use anstyle::{AnsiColor, Style};
 use clap::Args;
+use rehang_evidence::diagnosis::graph::{Edge, Graph, Over, To};
 use rehang_evidence::{Evidence, Limits, Look, Options, Pid, SnapshotError, Sure, Verdict};
 use rehang_os::linux::machine;
 use rehang_runner::outputs;
 use rehang_scenario::Span;
-use rehang_scenario::text::duration;
+use rehang_scenario::text::{counted_as, duration};
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -63,6 +64,9 @@ pub struct Why {
     #[arg(long, hide = true)]
     pub snapshots: bool,
 }
+
+/// The most waits that are told; JSON has all.
+const MAX_EDGES: usize = 12;
 
 /// The draft of a scenario that hangs as this process does, as TOML.
 ///
@@ -194,7 +198,9 @@ impl Why {
             if self.tree {
                 diagnosis.evidence = self.whole(look);
             }
-            writeln!(out, "{}", serde_json::to_string(&diagnosis).map_err(json)?)?;
+            let mut all = serde_json::to_value(&diagnosis).map_err(json)?;
+            all["graph"] = serde_json::to_value(self.graph(look)).map_err(json)?;
+            writeln!(out, "{all}")?;
             return Ok(());
         }
         let diagnosis = &look.diagnosis;
@@ -212,6 +218,7 @@ impl Why {
         writeln!(out, "  {sure}{because}")?;
         let mechanism = diagnosis.mechanism.as_ref().map(|id| format!(", mechanism {id}")).unwrap_or_default();
         writeln!(out, "  signature {}{mechanism}; looked for {}", diagnosis.signature, duration(diagnosis.window_ms))?;
+        self.tell_graph(look, out)?;
         writeln!(out)?;
         let whole;
         let evidence = if self.tree {
@@ -226,6 +233,34 @@ impl Why {
         }
         for lack in &diagnosis.lacks {
             writeln!(out, "not read: {} ({})", lack.what, lack.remedy)?;
+        }
+        Ok(())
+    }
+
+    fn graph(&self, look: &Look) -> Graph {
+        rehang_evidence::graph(&look.before, &look.after, &self.limits())
+    }
+
+    /// Who waits for whom, from those that were asked about on.
+    fn tell_graph(&self, look: &Look, out: &mut dyn Write) -> std::io::Result<()> {
+        let graph = self.graph(look);
+        let mut edges: Vec<&Edge> = look.after.roots.iter().flat_map(|root| graph.edges_from(*root)).collect();
+        // that threads wait for each other is in the evidence; what those around the tree do matters where it closes in
+        edges.retain(|edge| {
+            let threads = edge.over == Over::Thread && edge.to == To::Process(edge.from);
+            !threads && (look.after.tree.contains_key(&edge.from) || graph.is_closed_in(edge.from))
+        });
+        for edge in edges.iter().take(MAX_EDGES) {
+            writeln!(out, "  {}", graph.line(edge))?;
+        }
+        if edges.len() > MAX_EDGES {
+            writeln!(out, "  {} (--json has them)", counted_as(edges.len() - MAX_EDGES, "more wait", "more waits"))?;
+        }
+        let closed = graph.closed.iter().find(|pids| pids.contains(&look.diagnosis.pid));
+        if let Some(pids) = closed.filter(|_| look.diagnosis.verdict == Verdict::Hung) {
+            let names: Vec<&str> =
+                pids.iter().filter_map(|pid| graph.node(*pid)).map(|node| node.name.as_str()).collect();
+            writeln!(out, "  closed in: nobody that is alive can wake {}", names.join(", "))?;
         }
         Ok(())
     }

@@ -61,7 +61,7 @@ pub fn says(view: &View<'_>, process: &Process) -> Option<Finding> {
 }
 
 /// By which way somebody could still answer an ask, where there is one: a person may be on their way.
-fn route(view: &View<'_>, process: &Process) -> Option<String> {
+pub fn route(view: &View<'_>, process: &Process) -> Option<String> {
     let at_terminal = view.waits(process).into_iter().find_map(|wait| match wait.on {
         On::Input(fd) => process.fd(fd).and_then(|fd| match &fd.what {
             Object::Tty { path, .. } => Some(format!("somebody may still answer at the terminal {path}")),

@@ -13,18 +13,9 @@ use crate::kind;
 pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) -> Finding {
     let view = rules.view;
     let pid = process.pid;
-    let locks = &view.after.locks;
     let path = path_of(process, fd);
-    let file = match process.fd(fd).map(|fd| &fd.what) {
-        Some(Object::File { inode, .. }) => *inode,
-        _ => 0,
-    };
-    let ours = locks.iter().find(|lock| lock.waits && lock.pid == Some(pid) && (file == 0 || lock.inode == file));
-    let id = ours.map(|lock| lock.id);
-    let held = locks.iter().find(|lock| !lock.waits && (Some(lock.id) == id || (id.is_none() && lock.inode == file)));
-    let holder = held.and_then(|lock| holder(view, lock, pid));
     let name = view.name(pid);
-    let Some(holder) = holder else {
+    let Some(holder) = lock_holder(view, process, fd) else {
         let text = format!("{name} waits for the lock on {path}, which nobody in sight holds");
         let finding = Finding::hung(pid, "file-lock", "R2", text).ends("the holder lets it go");
         return finding.because(format!("{} has no time limit", wait.call));
@@ -54,6 +45,19 @@ pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) 
     let finding = finding.because(format!("/proc/locks names both{does}"));
     // a holder that hangs never lets go; one that sleeps or waits may
     if circle || (steady(view, process, wait) && why.verdict == Verdict::Hung) { finding.certain() } else { finding }
+}
+
+/// Who holds the lock that a process waits for on a descriptor.
+pub fn lock_holder(view: &View<'_>, process: &Process, fd: i32) -> Option<Pid> {
+    let (locks, pid) = (&view.after.locks, process.pid);
+    let file = match process.fd(fd).map(|fd| &fd.what) {
+        Some(Object::File { inode, .. }) => *inode,
+        _ => 0,
+    };
+    let ours = locks.iter().find(|lock| lock.waits && lock.pid == Some(pid) && (file == 0 || lock.inode == file));
+    let id = ours.map(|lock| lock.id);
+    let held = locks.iter().find(|lock| !lock.waits && (Some(lock.id) == id || (id.is_none() && lock.inode == file)));
+    held.and_then(|lock| holder(view, lock, pid))
 }
 
 /// What a holder does, or where it merely waits for those below it, what they do; the waiter left out.
@@ -103,7 +107,8 @@ fn holder(view: &View<'_>, lock: &Lock, waiter: Pid) -> Option<Pid> {
     view.after.processes().find(open).map(|process| process.pid)
 }
 
-fn path_of(process: &Process, fd: i32) -> String {
+/// The path of a descriptor's file.
+pub fn path_of(process: &Process, fd: i32) -> String {
     match process.fd(fd).map(|fd| &fd.what) {
         Some(Object::File { path, .. }) => path.clone(),
         _ => format!("descriptor {fd}"),

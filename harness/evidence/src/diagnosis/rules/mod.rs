@@ -4,13 +4,15 @@
 //! and the rule that walked there says so.
 
 mod agent;
-mod file;
+pub mod file;
 mod network;
 mod pipe;
-mod run;
+pub mod run;
 mod stdin;
 mod stop;
 mod terminal;
+
+pub use agent::route;
 
 use super::Verdict;
 use super::finding::{Finding, rank};
@@ -96,10 +98,15 @@ impl<'a> Rules<'_, 'a> {
         found.extend(agent::lingers(view, process, &all));
         found.extend(agent::mute_server(view, process));
         for child in view.living_children(process.pid) {
-            found.push(self.explain(child.pid));
+            found.push(match child.pid == view.after.reader.pid {
+                true => run::this_look(view, process, child.pid),
+                false => self.explain(child.pid),
+            });
         }
         let best = best(found);
+        // nobody is there to end a read of a pipe of its own; a child that it has forgotten is not why it waits
         if serves.is_none()
+            && run::only_its_own(view, process, &all).is_none()
             && best.as_ref().is_none_or(|best| stop::may_be_for_a_zombie(view, process, best))
             && let Some(zombie) = stop::unreaped(view, process, &all)
         {

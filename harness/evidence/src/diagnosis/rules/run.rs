@@ -3,7 +3,7 @@
 //! Invariant: work is called work; a loop is called one only where the kernel's counters show that nothing comes of it.
 
 use super::{On, Wait, end_it, left, steady};
-use crate::data::{Does, Object, Process, Signals, State, TimeLimit};
+use crate::data::{Does, Object, Pid, Process, Signals, State, TimeLimit};
 use crate::diagnosis::Sure;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
@@ -85,6 +85,13 @@ fn computes(view: &View<'_>, process: &Process) -> Finding {
     Finding { sure: Sure::Likely, ..finding }.because(because).ends("the end of what it computes")
 }
 
+/// A process that has started this very look, and waits for it.
+pub fn this_look(view: &View<'_>, process: &Process, reader: Pid) -> Finding {
+    let text = format!("{} waits for this very look, {}", view.name(process.pid), view.name(reader));
+    let finding = Finding::waiting(process.pid, "this-look", rank::CLOCK, text).ends("the end of this look");
+    Finding { sure: Sure::Certain, ..finding }.because("whoever looks was started below it, and is left out")
+}
+
 /// A wait for time alone.
 pub fn clock(view: &View<'_>, process: &Process, wait: &Wait) -> Finding {
     let pid = process.pid;
@@ -128,7 +135,7 @@ fn never_ends(view: &View<'_>, process: &Process) -> Finding {
 
 /// Whether a futex wait is for memory that other processes may share: FUTEX_PRIVATE_FLAG (128, linux/futex.h) is not set,
 /// and it is no pthread_join, which waits, without that flag, until a word is no longer the id of a thread.
-fn shares(process: &Process, wait: &Wait) -> bool {
+pub fn shares(process: &Process, wait: &Wait) -> bool {
     let thread = process.threads.iter().find(|thread| thread.tid == wait.tid);
     let call = thread.and_then(|thread| thread.call.as_ref()).filter(|call| call.does == Does::Futex);
     // in a pid namespace of its own a thread's id is another; the words of locks and semaphores are 0, 1 and 2
@@ -139,8 +146,14 @@ fn shares(process: &Process, wait: &Wait) -> bool {
     call.is_some_and(|call| call.args[1] & 128 == 0 && !joins(call.args[2]))
 }
 
+/// Whether a process handles a signal that may be what it waits for: handlers of faults are no sign of that.
+pub fn handles_signals(process: &Process) -> bool {
+    let faults = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGABRT];
+    (1..=64).any(|signal| Signals::has(process.signals.caught, signal) && !faults.contains(&signal))
+}
+
 /// A pipe that a process reads and whose other end it holds alone, while all its other threads wait for each other.
-fn only_its_own(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<i32> {
+pub fn only_its_own(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<i32> {
     let own = |wait: &Wait| match wait.on {
         On::Input(fd) if !wait.polled => process
             .fd(fd)
@@ -212,10 +225,7 @@ pub fn rest(view: &View<'_>, process: &Process, waits: &[Wait]) -> Finding {
         return finding.because("it holds the only other end, and none of its threads does anything else: whoever was to write has ended, or never began");
     }
     if waits.iter().any(|wait| wait.on == On::Signal) {
-        // handlers of faults are no sign of a wait for one
-        let faults = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGABRT];
-        let handled = (1..=64).any(|signal| Signals::has(process.signals.caught, signal) && !faults.contains(&signal));
-        if !handled && waits.len() == 1 {
+        if !handles_signals(process) && waits.len() == 1 {
             let text = format!("{name} sleeps without an end");
             let finding = Finding::hung(pid, "never-ends", "B5", text).ends(end_it(view, pid));
             return finding.because("it waits for a signal and handles none: only one that ends it could wake it");

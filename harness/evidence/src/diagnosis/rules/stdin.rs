@@ -40,6 +40,9 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
         let finding = Finding::waiting(process.pid, "stdin-limit", rank::CLOCK, text).ends("a line, or time");
         return Some(finding.because(format!("{} gave itself that limit, and has never reached it", wait.call)));
     }
+    if over.is_empty() && view.writes_itself(process, fd) {
+        return Some(its_own(view, process, wait, fd));
+    }
     // root sees all processes of its pid namespace, so that who is not in sight is outside of it, and no part of a pipeline
     if over.is_empty() && view.after.reader.uid != 0 {
         let text =
@@ -86,6 +89,21 @@ fn pipeline(rules: &mut Rules<'_, '_>, process: &Process, writers: &[Pid]) -> Fi
             Finding::waiting(process.pid, "pipeline", source.rank.clamp(rank::CLOCK, rank::WORKS), text)
                 .ends("the end of what it reads")
         }
+    }
+}
+
+/// Nobody but the reader itself holds it open, such as `cat <>fifo`: it never sees an end.
+fn its_own(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) -> Finding {
+    let (pid, name) = (process.pid, view.name(process.pid));
+    let text =
+        format!("{name} waits for its standard input, which only it holds open itself: it would never see an end");
+    let finding = Finding::hung(pid, "stdin-open", "S1", text);
+    let because = format!("{}, and nobody else has the other end", wait.call);
+    match &fd.what {
+        Object::Fifo { path, .. } => finding.because(format!("{because}; somebody might still open {path}")).ends(
+            format!("a line written to {path}; next time, opens it to read only; from outside: {}", end_it(view, pid)),
+        ),
+        _ => finding.because(because).ends(end_it(view, pid)),
     }
 }
 

@@ -6,7 +6,7 @@ use super::{Wait, end_it, left, steady};
 use crate::data::{Descriptor, Object, Process, TimeLimit};
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
-use crate::kind;
+use crate::{kind, tools};
 use rehang_scenario::prompt::{self, WaitsAt};
 
 const SHELLS: [&str; 6] = ["bash", "zsh", "fish", "sh", "dash", "ksh"];
@@ -54,19 +54,24 @@ pub fn read(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) ->
         WaitsAt::Editor => ("editor", "is an editor and waits for keys at"),
         _ => ("tty-read", "waits for a key at"),
     };
-    let ends = match signature {
-        "pager" => {
-            format!("the key q there; next time, set PAGER and GIT_PAGER to cat; from outside: {}", end_it(view, pid))
+    let outside = end_it(view, pid);
+    let ends = match (signature, tools::of(process)) {
+        ("pager", _) => {
+            format!("the key q there; next time, set PAGER and GIT_PAGER to cat; from outside: {outside}")
         }
-        "editor" => {
-            format!("an end of the editor there; next time, set GIT_EDITOR=true; from outside: {}", end_it(view, pid))
+        ("editor", _) => {
+            format!("an end of the editor there; next time, set GIT_EDITOR=true; from outside: {outside}")
         }
+        (_, Some(tool)) => format!(
+            "an answer typed there; next time, {} makes it fail at once instead; from outside: {outside}",
+            tool.switch
+        ),
         _ => format!(
-            "a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: {}",
-            end_it(view, pid)
+            "a line typed there, or the terminal's own answer where it was asked for one (its cursor, its colours: T2); started in a session of its own (setsid) with </dev/null it would fail at once instead; from outside: {outside}"
         ),
     };
-    let finding = Finding::hung(pid, signature, waits.mechanism(), format!("{name} {does} {at}")).ends(ends);
+    let asks = process.prompt.as_ref().map(|prompt| format!(", where it asks “{prompt}”")).unwrap_or_default();
+    let finding = Finding::hung(pid, signature, waits.mechanism(), format!("{name} {does} {at}{asks}")).ends(ends);
     let because = format!("{} on {path} in the terminal's foreground group {}", wait.call, process.tty_group);
     Some(match (steady(view, process, wait), left(wait.limit)) {
         (true, None) => finding.because(because).certain(),

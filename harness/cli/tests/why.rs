@@ -1,0 +1,81 @@
+//! `rehang why` on real processes: who waits for whom, and that whoever looks is left out.
+//!
+//! Invariant: a shell and its child take a moment to come to their waits; the look is repeated until they have, and what it
+//! then says is judged.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// A child that is ended with the test.
+struct Ours(Child);
+
+impl Drop for Ours {
+    fn drop(&mut self) {
+        let pid = nix::unistd::Pid::from_raw(self.0.id().cast_signed());
+        let _ = nix::sys::signal::killpg(pid, nix::sys::signal::Signal::SIGKILL);
+        let _ = self.0.wait();
+    }
+}
+
+fn shell(script: &str, folder: &Path) -> Ours {
+    use std::os::unix::process::CommandExt;
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).current_dir(folder).stdin(Stdio::null()).process_group(0);
+    Ours(command.spawn().expect("a shell"))
+}
+
+fn why(pid: u32, more: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rehang"));
+    command.args(["why", &pid.to_string(), "--window", "20ms"]).args(more);
+    String::from_utf8(command.output().expect("rehang").stdout).expect("text")
+}
+
+/// Looks until it finds this; the number of looks is only an abort.
+fn until(pid: u32, signature: &str) -> String {
+    let mut said = String::new();
+    for _ in 0..500 {
+        said = why(pid, &[]);
+        if said.contains(&format!("signature {signature}")) {
+            return said;
+        }
+    }
+    panic!("never {signature}: {said}")
+}
+
+#[test]
+fn who_waits_for_whom_is_told_below_the_finding() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shell = shell("mkfifo queue; cat queue; echo never", folder.path());
+    let said = until(shell.0.id(), "fifo-open");
+    let lines: Vec<&str> = said.lines().collect();
+    let sh = format!("sh ({})", shell.0.id());
+    let child = lines.iter().find(|line| line.starts_with(&format!("  {sh} → cat ("))).expect(&said);
+    assert!(child.ends_with(": child"), "{child}");
+    assert!(lines.iter().any(|line| line.contains("→ nobody: FIFO queue")), "{said}");
+    assert!(
+        lines.iter().any(|line| line.contains("closed in") && line.contains(&sh) && line.contains("cat (")),
+        "{said}"
+    );
+    let json: serde_json::Value = serde_json::from_str(&why(shell.0.id(), &["--json"])).expect("JSON");
+    let graph = &json["graph"];
+    assert_eq!(graph["closed"][0].as_array().map(Vec::len), Some(2), "{graph:#}");
+    assert_eq!(graph["edges"][1]["to"], "nobody", "{graph:#}");
+}
+
+#[test]
+fn a_wait_with_an_end_is_not_closed_in() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shell = shell("sleep 1000; echo later", folder.path());
+    let said = until(shell.0.id(), "sleep");
+    assert!(said.contains(": child") && said.contains("which sleeps for a time"), "{said}");
+    assert!(!said.contains("closed in"), "{said}");
+}
+
+#[test]
+fn whoever_looks_is_left_out() {
+    let script = "\"$REHANG\" why $$ --window 20ms; echo over";
+    let said = Command::new("sh").args(["-c", script]).env("REHANG", env!("CARGO_BIN_EXE_rehang")).output();
+    let said = String::from_utf8(said.expect("a shell").stdout).expect("text");
+    assert!(said.starts_with("WAITING") && said.contains("waits for this very look"), "{said}");
+    assert!(said.ends_with("over\n"), "{said}");
+}

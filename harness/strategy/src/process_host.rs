@@ -1,0 +1,141 @@
+//! The seat around one process: what any wrapper needs to run the strategies that sit outside, `guard` first of all.
+//!
+//! Tell it what is seen ([`ProcessHost::see`]) and that time has passed ([`ProcessHost::tick`]); carry out the [`Step`]s
+//! that it gives back. It has no clock and no process of its own: `now` is the caller's time since the start.
+//! `docs/library.md` has a wrapper that can be copied.
+//!
+//! Invariant: these are the state machines of the matrix, told in the order of the stack; the first to settle the run is
+//! believed, and after it nobody is told anything.
+
+use crate::host::{Acting, Host, started};
+use crate::{Act, Intent, Seat, Seen, Settled, Stack, Strategy, Wire};
+use rehang_scenario::{Policy, Terminal, VTime};
+
+/// Strategies around one process.
+pub struct ProcessHost {
+    /// Each in a host of its own, so that nobody is told anything after one has settled the run.
+    hosts: Vec<Host>,
+    report: Option<(String, Policy)>,
+    settled: Option<(String, Settled)>,
+    retired: bool,
+}
+
+/// Why a stack cannot play around a process.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StackError {
+    /// This member sits elsewhere.
+    #[error("{0} does not sit around a process; `rehang strategies` lists those that do as [outside: a process]")]
+    Elsewhere(String),
+    /// All members of this stack sit elsewhere.
+    #[error("no member of {0} sits around a process")]
+    Nobody(String),
+}
+
+/// What is to be done to the process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Send this signal (`TERM`, `KILL`, `INT`) to the process, or to its group.
+    Signal {
+        /// The signal, without `SIG`.
+        signal: &'static str,
+        /// The group instead of the process.
+        group: bool,
+    },
+    /// Close its stdin, where that is a pipe of the caller's own.
+    CloseStdin,
+    /// Look at its processes, for example with `rehang_evidence::Glance`; [`Seen::Looked`] is the answer.
+    Look,
+}
+
+impl ProcessHost {
+    /// The members of these stacks that sit around a process.
+    ///
+    /// # Errors
+    /// A member that sits elsewhere, in a stack without a name of its own; a stack of which no member sits here.
+    pub fn new(stacks: impl IntoIterator<Item = Stack>) -> Result<ProcessHost, StackError> {
+        let mut members = Vec::new();
+        for stack in stacks {
+            let (name, named, before) = (stack.name, stack.named, members.len());
+            for member in stack.members {
+                let entry = member.entry;
+                match entry.seat == Seat::Outside && entry.speaks.contains(&Wire::Process) {
+                    true => members.push(member),
+                    false if named || entry.seat == Seat::Nowhere => {}
+                    false => return Err(StackError::Elsewhere(member.spec.to_string())),
+                }
+            }
+            if members.len() == before && name != "none" {
+                return Err(StackError::Nobody(name));
+            }
+        }
+        let hosts = members.into_iter().map(|member| Host::new([member])).collect();
+        Ok(ProcessHost { hosts, report: None, settled: None, retired: false })
+    }
+
+    /// The process was started, with its standard streams connected like this. With `one_stream` its stderr is its stdout,
+    /// as on a terminal.
+    pub fn start(&mut self, now: VTime, terminal: Terminal, one_stream: bool) -> Vec<Step> {
+        started(terminal, "", one_stream).iter().flat_map(|seen| self.see(now, seen)).collect()
+    }
+
+    /// Something is seen: output, the end of a stream, what was written to stdin, the exit, the result of a look.
+    pub fn see(&mut self, now: VTime, seen: &Seen) -> Vec<Step> {
+        self.tell(|host| host.see(now, seen))
+    }
+
+    /// Tells the strategies whose deadline has come.
+    pub fn tick(&mut self, now: VTime) -> Vec<Step> {
+        self.tell(|host| host.tick(now))
+    }
+
+    /// When [`ProcessHost::tick`] is due; `None` if nobody waits for time to pass.
+    pub fn deadline(&self) -> Option<VTime> {
+        self.hosts.iter().filter(|_| !self.retired).filter_map(Host::deadline).min()
+    }
+
+    /// What will be done first if nothing changes, and by whom.
+    pub fn intent(&self) -> Option<(String, Intent)> {
+        let hosts = self.hosts.iter().filter(|_| !self.retired && self.settled.is_none());
+        let all = hosts.flat_map(|host| host.names().zip(host.strategies().map(Strategy::intent)));
+        let first = all.filter_map(|(by, intent)| Some((by, intent?))).min_by_key(|(_, intent)| intent.at)?;
+        Some((first.0.to_owned(), first.1))
+    }
+
+    /// What was reported last, and by whom.
+    pub fn report(&self) -> Option<&(String, Policy)> {
+        self.report.as_ref()
+    }
+
+    /// How the run has ended in the eyes of a strategy, and which; `None` while it goes on.
+    pub fn settled(&self) -> Option<&(String, Settled)> {
+        self.settled.as_ref()
+    }
+
+    /// From here on nobody is told anything, and nothing is due.
+    pub fn retire(&mut self) {
+        self.retired = true;
+    }
+
+    fn tell(&mut self, tell: impl Fn(&mut Host) -> Vec<Acting>) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for host in &mut self.hosts {
+            if self.settled.is_some() || self.retired {
+                break;
+            }
+            for Acting { by, act } in tell(host) {
+                match act {
+                    Act::Kill { sig, group } => steps.push(Step::Signal { signal: sig, group }),
+                    Act::CloseStdin => steps.push(Step::CloseStdin),
+                    Act::Look => steps.push(Step::Look),
+                    Act::Report(policy) => self.report = Some((by, policy)),
+                    Act::Settle(settled) => {
+                        self.settled.get_or_insert((by, settled));
+                    }
+                    // these are for strategies with another seat: a process has no ear for them
+                    _ => {}
+                }
+            }
+        }
+        steps
+    }
+}

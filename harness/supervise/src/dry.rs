@@ -1,0 +1,65 @@
+//! The dry run: what would have been done, and when, while the command is left to itself.
+//!
+//! Invariant: no signal is sent but those of the caller that are passed on. The first thing that would have ended the run is
+//! reported; after it nobody looks any more, for the rest of the run would not have been.
+
+use super::{End, Supervisor, called};
+use rehang_evidence::{Limits, Look, Options, take};
+use rehang_runner::tree;
+use rehang_scenario::text::took;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What a dry run has come to.
+#[derive(Default)]
+pub struct Dry {
+    /// A strategy has begun to end the run.
+    pub due: bool,
+    would: Option<Would>,
+}
+
+struct Would {
+    after_ms: u64,
+    /// What would have been done, and why.
+    what: String,
+    evidence: PathBuf,
+}
+
+impl Supervisor {
+    /// Whether what would have been done is known, and nobody looks any more.
+    pub(super) fn is_spent(&self) -> bool {
+        self.dry.as_ref().is_some_and(|dry| dry.would.is_some())
+    }
+
+    /// Keeps and tells what would be done now.
+    pub(super) fn would_end(&mut self, end: &End) -> io::Result<()> {
+        let meaning = self.meaning(end);
+        let chosen = self.chosen(&tree::below(), meaning.over);
+        self.tell_end_of(&meaning, &chosen);
+        let look = self.last_look.take().or_else(|| {
+            let now = take(&[self.run.pid], &Options::default()).ok()?;
+            Some(Look::of(None, now, &Limits::default()))
+        });
+        let why = self.why(&meaning, look.as_ref(), &[], &[])?;
+        let evidence = self.evidence.keep(&why)?.to_owned();
+        let names: Vec<String> = chosen.iter().map(called).collect();
+        let verb = if meaning.over { "taken as over" } else { "ended" };
+        let whom = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
+        let what = format!("{verb}{whom}: {}", meaning.what);
+        let would = Would { after_ms: meaning.after_ms, what, evidence };
+        self.dry = Some(Dry { due: false, would: Some(would) });
+        self.host.retire();
+        (self.looks, self.glance) = (None, None);
+        Ok(())
+    }
+
+    /// What is said at the end of a dry run, and where its evidence is; nothing where nothing would have been done.
+    pub(super) fn dry_report(&self) -> (Option<String>, Option<PathBuf>) {
+        let Some(would) = self.dry.as_ref().and_then(|dry| dry.would.as_ref()) else { return (None, None) };
+        let at = took(Duration::from_millis(would.after_ms));
+        let ended = took(Duration::from_millis(self.host.elapsed_ms()));
+        let text = format!("dry run: after {at} it would have been {}; it ended by itself after {ended}", would.what);
+        (Some(text), Some(would.evidence.clone()))
+    }
+}

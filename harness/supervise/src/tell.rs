@@ -1,0 +1,204 @@
+//! What is told of a supervised run while it goes on: the events.
+//!
+//! Invariants: what is told twice in a row is told once; output alone tells nothing, so that a command that speaks without
+//! end does not fill the stream.
+
+use super::events::{Event, Finding, Member};
+use super::{Below, Meaning, Report, Supervisor, called};
+use rehang_evidence::diagnosis::{Sure, Verdict};
+use rehang_evidence::{Limits, Look, Pid, graph};
+use rehang_runner::tree;
+use rehang_strategy::Intended;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// Who ends what has stood for `--patience`.
+pub const PATIENCE: &str = "patience";
+
+/// The most processes, and the most waits, of one finding that are told.
+const MAX_MEMBERS: usize = 64;
+
+/// What was told last.
+#[derive(Default)]
+pub struct Told {
+    /// The last finding, and when it was first found.
+    finding: Option<(Found, u64)>,
+    plan: Option<Event>,
+}
+
+/// What makes two findings the same.
+#[derive(PartialEq)]
+struct Found {
+    verdict: Verdict,
+    signature: String,
+    /// None where nothing hangs: a build has another compiler at each look.
+    pid: Option<Pid>,
+    sure: Sure,
+}
+
+impl Supervisor {
+    fn tell(&mut self, event: &Event) {
+        let ms = self.host.elapsed_ms();
+        if let Some(events) = &mut self.events {
+            events.add(ms, event);
+        }
+    }
+
+    /// The command was started.
+    pub(super) fn tell_start(&mut self, strategies: Vec<String>) {
+        let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.tell(&Event::Start {
+            argv: self.argv.clone(),
+            pid: self.run.pid,
+            strategies,
+            dry_run: self.dry.is_some(),
+            unix_ms: u64::try_from(unix.as_millis()).unwrap_or(u64::MAX),
+        });
+    }
+
+    /// A look was taken.
+    pub(super) fn tell_look(&mut self, look: &Look) {
+        if self.events.is_none() {
+            return;
+        }
+        let found = &look.diagnosis;
+        let key = Found {
+            verdict: found.verdict,
+            signature: found.signature.clone(),
+            pid: Some(found.pid).filter(|_| found.verdict == Verdict::Hung),
+            sure: found.sure,
+        };
+        if self.told.finding.as_ref().is_some_and(|(last, _)| *last == key) {
+            return;
+        }
+        let since_ms = self.host.elapsed_ms();
+        self.told.finding = Some((key, since_ms));
+        let member = |process: &rehang_evidence::data::Process| Member {
+            pid: process.pid,
+            ppid: process.ppid,
+            name: process.comm.clone(),
+            state: process.state,
+        };
+        let graph = graph(&look.before, &look.after, &Limits::default());
+        self.tell(&Event::Look(Finding {
+            verdict: found.verdict,
+            signature: found.signature.clone(),
+            mechanism: found.mechanism.clone(),
+            sure: found.sure,
+            pid: found.pid,
+            is_root: found.is_root,
+            since_ms,
+            sentence: found.sentence.clone(),
+            ends: found.ends.clone(),
+            because: found.because.clone(),
+            last_line: self.last_line.text(),
+            waits: graph.edges_from(self.run.pid).into_iter().take(MAX_MEMBERS).cloned().collect(),
+            closed_in: graph.is_closed_in(found.pid),
+            processes: look.after.tree.values().take(MAX_MEMBERS).map(member).collect(),
+        }));
+    }
+
+    /// What was found and planned may be another by now.
+    pub(super) fn tell_plan(&mut self) {
+        if self.events.is_none() {
+            return;
+        }
+        let plan = self.plan();
+        if plan != self.told.plan {
+            self.told.plan.clone_from(&plan);
+            if let Some(plan) = plan {
+                self.tell(&plan);
+            }
+        }
+    }
+
+    /// What will be done first. Nobody but the caller can close the command's stdin: that is no plan.
+    fn plan(&self) -> Option<Event> {
+        let of_strategies = self.host.intent().and_then(|(by, intent)| {
+            let does = match intent.does {
+                Intended::End => "end",
+                Intended::TakeAsOver => "take-as-over",
+                Intended::CloseStdin => return None,
+            };
+            let (since_ms, at_ms) = (self.host.wall_ms(intent.since), self.host.wall_ms(intent.at));
+            let (cause, text, pid) = (intent.cause, intent.text, intent.pid);
+            Some((at_ms, Event::Plan { by, does, cause, text, pid, since_ms, at_ms }))
+        });
+        let of_patience = self.looks.as_ref().and_then(|looks| looks.stands()).map(|(pid, since, at)| {
+            let (since_ms, at_ms) = (self.ms_of(since), self.ms_of(at));
+            let text = "it waits for its stdin, and nobody writes to it or closes it".to_owned();
+            let (by, cause) = (PATIENCE.to_owned(), "stdin-open".to_owned());
+            (at_ms, Event::Plan { by, does: "end", cause, text, pid: Some(pid), since_ms, at_ms })
+        });
+        let all = of_patience.into_iter().chain(of_strategies);
+        all.min_by_key(|(at_ms, _)| *at_ms).map(|(_, plan)| plan)
+    }
+
+    /// An instant in milliseconds since the start.
+    fn ms_of(&self, at: Instant) -> u64 {
+        let (now, elapsed_ms) = (Instant::now(), self.host.elapsed_ms());
+        let ms = |span: std::time::Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+        let ahead = ms(at.saturating_duration_since(now));
+        let ago = ms(now.saturating_duration_since(at));
+        elapsed_ms.saturating_add(ahead).saturating_sub(ago)
+    }
+
+    /// Something came out or was typed: what was found is of the past.
+    pub(super) fn tell_moved(&mut self) {
+        if self.told.finding.take().is_some() {
+            self.told.plan = None;
+            self.tell(&Event::Moved);
+        }
+    }
+
+    /// A signal is about to be sent to the command's group.
+    pub(super) fn tell_signal(&mut self, signal: &'static str) {
+        if self.events.is_none() {
+            return;
+        }
+        let (by, policy) = self.host.report().cloned().unwrap_or_default();
+        let act = Event::Act {
+            by,
+            does: "signal",
+            signal: Some(signal),
+            done: true,
+            cause: policy.detected.unwrap_or_default(),
+            text: policy.text.unwrap_or_default(),
+            constants: policy.constants,
+            processes: tree::below().iter().map(called).collect(),
+        };
+        self.tell(&act);
+    }
+
+    /// These are about to be ended; in a dry run they would be.
+    pub(super) fn tell_end_of(&mut self, meaning: &Meaning, chosen: &[Below]) {
+        let act = Event::Act {
+            by: meaning.by.clone(),
+            does: "end",
+            signal: None,
+            done: self.dry.is_none(),
+            cause: meaning.cause.clone(),
+            text: meaning.text.clone(),
+            constants: meaning.constants.clone(),
+            processes: chosen.iter().map(called).collect(),
+        };
+        if self.dry.is_some() || !chosen.is_empty() {
+            self.tell(&act);
+        }
+    }
+
+    /// The run is over.
+    pub(super) fn tell_end(&mut self, by: Option<String>, report: &Report, ended: Vec<String>) {
+        let Report { code, reason, evidence, left } = report;
+        self.tell(&Event::End {
+            code: *code,
+            by,
+            reason: reason.clone(),
+            ended,
+            left: left.clone(),
+            evidence: evidence.clone(),
+        });
+        if let Some(events) = &mut self.events {
+            events.flush();
+        }
+    }
+}
