@@ -12,6 +12,7 @@ use rehang_os::os::{Fd, Os, Read, Wait};
 use rehang_scenario::{Canon, Canonical, Fault, Span, VTime};
 use rehang_wire::{
     http::{CONTINUE, RequestReader, Target, chunk, response, streaming_head},
+    opencode::{Route, kind},
     sse,
 };
 
@@ -126,7 +127,7 @@ impl Server {
             let missed = due_by.since(beat_at).as_ms() / period;
             stream.beat_at = Some(beat_at + Span(period * (missed + 1)));
             if !stream.muted {
-                let beat = host.engine.server_event("server.heartbeat");
+                let beat = host.engine.server_event(kind::HEARTBEAT);
                 connection.say(None, &beat);
             }
         }
@@ -244,10 +245,9 @@ impl Server {
         }
         connection.last = !request.head.keep_alive();
         let target = Target::parse(&request.head.target);
-        let path = target.path();
+        let route = Route::parse(&request.head.method, &target);
         let now = os.now();
-        if request.head.method == "GET" && matches!(path.as_slice(), ["event"] | ["global", "event"]) {
-            let global = path.len() == 2;
+        if let Some(Route::Events { global }) = route {
             let beat_at = host.engine.release.heartbeat_ms.map(|ms| now + Span(ms));
             connection.last = false;
             connection.stream = Some(EventStream { global, muted: false, beat_at });
@@ -260,14 +260,14 @@ impl Server {
                         Some(Welcome::Connected(id)) => Some(id.as_str()),
                         _ => None,
                     };
-                    let hello = host.engine.server_event("server.connected");
+                    let hello = host.engine.server_event(kind::CONNECTED);
                     connection.say(id, &hello);
                 }
             }
             return true;
         }
-        self.detached |= path.last() == Some(&"prompt_async");
-        self.listed |= matches!(path.as_slice(), ["question" | "permission" | "blocker" | "external-result"]);
+        self.detached |= matches!(route, Some(Route::Prompt { waits: false, .. }));
+        self.listed |= matches!(route, Some(Route::Asks(_)));
         self.tickets += 1;
         connection.ticket = Some(self.tickets);
         host.engine.request(now, self.tickets, &request.head.method, &request.head.target, &request.body);
