@@ -12,126 +12,129 @@ use super::state::{Body, Model, ToolState};
 use rehang_scenario::{PostDoes, QueueFault, VTime};
 use rehang_trace::Cause;
 use rehang_wire::http::Target;
+use rehang_wire::opencode::{Ask, Prompted, ReplyRoute, Route, answers_of};
 use serde_json::Value;
 
 /// The most messages that a list shows where no limit is given.
 const MESSAGES_MAX: usize = 10_000;
 
-/// What `GET /doc` says: the routes that clients look for.
-const DOC: &str = "{\"openapi\":\"3.1.1\",\"info\":{\"title\":\"opencode\",\"version\":\"1.0.0\"},\"paths\":{\
-    \"/session\":{},\"/session/{sessionID}/message\":{},\"/session/{sessionID}/prompt_async\":{},\
-    \"/session/{sessionID}/abort\":{},\"/session/status\":{},\"/question\":{},\"/permission\":{},\"/event\":{}}}";
-
 impl Engine {
     /// A request. Its answer comes out under its ticket, now or later.
     pub fn request(&mut self, now: VTime, ticket: u32, method: &str, target: &str, body: &[u8]) {
+        self.asked(now, ticket, method, &Target::parse(target), body);
+    }
+
+    /// The same with a target that was taken apart.
+    pub(super) fn asked(&mut self, now: VTime, ticket: u32, method: &str, target: &Target, body: &[u8]) {
         self.now = now;
-        let target = Target::parse(target);
-        let path = target.path();
-        let prompt = method == "POST" && matches!(path.as_slice(), ["session", _, "message" | "prompt_async"]);
-        if !prompt && let Some(status) = self.request_faults.other(&format!("/{}", path.join("/"))) {
+        let route = Route::parse(method, target);
+        if !matches!(route, Some(Route::Prompt { .. }))
+            && let Some(status) = self.request_faults.other(&format!("/{}", target.path().join("/")))
+        {
             self.respond(ticket, status, String::new());
             return;
         }
         let body = if body.is_empty() { Some(Value::Null) } else { serde_json::from_slice(body).ok() };
-        match (method, path.as_slice()) {
-            ("GET", ["session"]) => self.list_sessions(ticket),
-            ("POST", ["session"]) => {
+        match route {
+            Some(Route::Sessions) => self.list_sessions(ticket),
+            Some(Route::MakeSession) => {
                 let title = body.as_ref().and_then(|b| b.get("title")).and_then(Value::as_str).unwrap_or("New session");
                 let title = title.to_owned();
                 match body {
                     None => self.bad(ticket, "Malformed JSON in request body"),
                     Some(_) => {
-                        let session = self.create_session(now, &title, &[]);
+                        let session = self.create_session_in(now, &title, &[], target.query("directory"));
                         let info = self.session_info(session);
                         self.respond(ticket, 200, info);
                     }
                 }
             }
-            ("GET", ["session", "status"]) => self.list_status(ticket),
-            ("GET", ["session", id]) => self.with_session(ticket, id, |engine, session| {
+            Some(Route::Status) => self.list_status(ticket),
+            Some(Route::Session(id)) => self.with_session(ticket, id, |engine, session| {
                 let info = engine.session_info(session);
                 engine.respond(ticket, 200, info);
             }),
-            ("GET", ["session", id, "children"]) => self.with_session(ticket, id, |engine, session| {
+            Some(Route::Children(id)) => self.with_session(ticket, id, |engine, session| {
                 let of = |at: &usize| engine.sessions[*at].parent == Some(session);
                 let children: Vec<String> =
                     (0..engine.sessions.len()).filter(of).map(|at| engine.session_info(at)).collect();
                 engine.respond(ticket, 200, format!("[{}]", children.join(",")));
             }),
-            ("GET", ["session", id, "message"]) => {
-                let limit = target.query("limit").and_then(|n| n.parse().ok()).unwrap_or(MESSAGES_MAX);
-                self.with_session(ticket, id, |engine, session| engine.list_messages(ticket, session, limit));
+            Some(Route::Messages { session, limit }) => {
+                let limit = limit.unwrap_or(MESSAGES_MAX);
+                self.with_session(ticket, session, |engine, session| engine.list_messages(ticket, session, limit));
             }
-            ("POST", ["session", id, route @ ("message" | "prompt_async")]) => {
-                let waits = *route == "message";
-                self.with_session(ticket, id, |engine, session| match body.as_ref().and_then(prompt_of) {
-                    Some((text, model)) => engine.prompted(ticket, session, &text, model, waits),
+            Some(Route::Prompt { session, waits }) => {
+                self.with_session(ticket, session, |engine, session| match body.as_ref().and_then(Prompted::of) {
+                    Some(prompted) => engine.prompted(ticket, session, prompted, waits),
                     None => engine.bad(ticket, "parts: expected an array of parts"),
                 });
             }
-            ("POST", ["session", id, "abort"]) => {
-                let soft = target.query("mode") == Some("soft") && self.release.flavour == Flavour::Pawwork;
+            Some(Route::Abort { session, soft }) => {
+                let soft = soft && self.release.flavour == Flavour::Pawwork;
                 if soft && self.external {
                     self.bad(ticket, "mode: soft is no longer supported");
                 } else {
-                    self.with_session(ticket, id, |engine, session| engine.abort(now, session, Some(ticket), soft));
+                    self.with_session(ticket, session, |engine, session| {
+                        engine.abort(now, session, Some(ticket), soft);
+                    });
                 }
             }
-            ("POST", ["session", id, "tool", "respond"]) if self.external => {
+            Some(Route::Respond(session)) if self.external => {
                 let body = body.unwrap_or(Value::Null);
                 let call = body.get("callID").and_then(Value::as_str).unwrap_or("").to_owned();
                 let dismiss = body.get("action").and_then(Value::as_str) == Some("dismiss");
-                let id = (*id).to_owned();
-                if !self.submit(ticket, &call, &id, dismiss, &body) {
+                if !self.submit(ticket, &call, session, dismiss, &body) {
                     self.not_found(ticket, &format!("No external result: {call}"));
                 }
             }
-            ("POST", ["session", _, "permissions", id]) => self.permission_reply(ticket, id, body, "response"),
-            // An instance a directory: another one has asks of its own, and here there is no other.
-            ("GET", ["question" | "permission" | "blocker" | "external-result"])
-                if target.query("directory").is_some_and(|of| of != render::DIRECTORY) =>
-            {
+            Some(Route::PermitIn { id, .. }) => self.permission_reply(ticket, id, body, ReplyRoute::Session),
+            // An instance a directory, with asks of its own.
+            Some(Route::Asks(_)) if target.query("directory").is_some_and(|of| !self.works_in(of)) => {
                 self.respond(ticket, 200, "[]".to_owned());
             }
-            ("POST", ["instance", "dispose"]) if self.release.flavour == Flavour::Pawwork => {
+            Some(Route::Asks(ask)) if self.lists(ask) => {
+                let list = match ask {
+                    Ask::Question => self.list_asks(true),
+                    Ask::Permission => self.list_asks(false),
+                    Ask::Blocker => self.list_blockers(),
+                    Ask::External => self.list_externals(),
+                };
+                self.respond(ticket, 200, list);
+            }
+            Some(Route::Dispose) if self.release.flavour == Flavour::Pawwork => {
                 self.dispose();
                 self.respond(ticket, 200, "true".to_owned());
             }
-            ("GET", ["question"]) if self.has_questions() => {
-                let list = self.list_asks(true);
-                self.respond(ticket, 200, list);
+            Some(Route::Answer(id)) if self.lists(Ask::Question) => self.question_reply(ticket, id, false, body),
+            Some(Route::Reject(id)) if self.lists(Ask::Question) => self.question_reply(ticket, id, true, body),
+            Some(Route::Permit(id)) if self.lists(Ask::Permission) => {
+                self.permission_reply(ticket, id, body, ReplyRoute::Own);
             }
-            ("POST", ["question", id, route @ ("reply" | "reject")]) if self.has_questions() => {
-                let (id, dismiss) = ((*id).to_owned(), *route == "reject");
-                self.question_reply(ticket, &id, dismiss, body);
-            }
-            ("GET", ["permission"]) if self.release.dialect > Dialect::V1_0 => {
-                let list = self.list_asks(false);
-                self.respond(ticket, 200, list);
-            }
-            ("POST", ["permission", id, "reply"]) if self.release.dialect > Dialect::V1_0 => {
-                self.permission_reply(ticket, id, body, "reply");
-            }
-            ("GET", ["blocker"]) if self.inside.has("ledger") => {
-                let list = self.list_blockers();
-                self.respond(ticket, 200, list);
-            }
-            ("GET", ["external-result"]) if self.external => {
-                let list = self.list_externals();
-                self.respond(ticket, 200, list);
-            }
-            ("GET", ["doc"]) => self.respond(ticket, 200, DOC.to_owned()),
+            Some(route) if self.knows(&route) => self.inform(ticket, route, target),
             _ => self.not_found(ticket, "no such route"),
         }
         self.act();
     }
 
-    fn has_questions(&self) -> bool {
-        self.release.question_tool && !self.external
+    /// Whether the server or a session of it is of this folder.
+    fn works_in(&self, directory: &str) -> bool {
+        self.directory == directory || self.sessions.iter().any(|session| session.directory == directory)
     }
 
-    fn prompted(&mut self, ticket: u32, session: usize, text: &str, model: Option<Model>, waits: bool) {
+    /// Whether this release has the routes of these asks.
+    pub(super) fn lists(&self, ask: Ask) -> bool {
+        match ask {
+            Ask::Question => self.release.question_tool && !self.external,
+            Ask::Permission => self.release.dialect > Dialect::V1_0,
+            Ask::Blocker => self.inside.has("ledger"),
+            Ask::External => self.external,
+        }
+    }
+
+    fn prompted(&mut self, ticket: u32, session: usize, prompted: Prompted, waits: bool) {
+        let text = prompted.text.as_str();
+        let model = prompted.model.map(|(provider, id)| Model { provider, id });
         if self.queue_fault() == Some(QueueFault::Refuses) {
             self.error_body(ticket, 503, "UnknownError", "the queue is full");
             return;
@@ -176,7 +179,7 @@ impl Engine {
             let reason = Some("dismissed");
             self.reject_question(id, reason, &By::user_with(Cause::Dismiss))
         } else {
-            match body.as_ref().and_then(|body| body.get("answers")).and_then(answers_of) {
+            match body.as_ref().and_then(answers_of) {
                 Some(answers) => self.reply_question(id, answers, &By::user()),
                 None => return self.bad(ticket, "answers: expected an array of arrays of strings"),
             }
@@ -184,8 +187,8 @@ impl Engine {
         self.replied(ticket, done, "Question", id);
     }
 
-    fn permission_reply(&mut self, ticket: u32, id: &str, body: Option<Value>, key: &str) {
-        let word = body.as_ref().and_then(|body| body.get(key)).and_then(Value::as_str);
+    fn permission_reply(&mut self, ticket: u32, id: &str, body: Option<Value>, via: ReplyRoute) {
+        let word = body.as_ref().and_then(|body| body.get(via.key())).and_then(Value::as_str);
         match word.and_then(Permit::parse) {
             Some(permit) => {
                 let done = self.reply_permission(id, permit, &By::user());
@@ -252,7 +255,7 @@ impl Engine {
         if !self.external {
             return;
         }
-        let now_ms = self.now.0;
+        let now_ms = self.now_ms();
         let (tools, session) = (&self.tools, &mut self.sessions[session]);
         for message in &mut session.messages {
             for part in &mut message.parts {
@@ -282,7 +285,7 @@ impl Engine {
         }
     }
 
-    fn not_found(&mut self, ticket: u32, text: &str) {
+    pub(super) fn not_found(&mut self, ticket: u32, text: &str) {
         self.error_body(ticket, 404, "NotFoundError", text);
     }
 
@@ -301,21 +304,4 @@ impl Engine {
         out.push_str("}}");
         self.respond(ticket, status, out);
     }
-}
-
-fn prompt_of(body: &Value) -> Option<(String, Option<Model>)> {
-    let parts = body.get("parts")?.as_array()?;
-    let texts: Vec<&str> = parts.iter().filter_map(|part| part.get("text")?.as_str()).collect();
-    let model = body.get("model").and_then(|model| {
-        let text = |key: &str| model.get(key).and_then(Value::as_str).map(str::to_owned);
-        Some(Model { provider: text("providerID")?, id: text("modelID")? })
-    });
-    Some((texts.join("\n"), model))
-}
-
-fn answers_of(answers: &Value) -> Option<Vec<Vec<String>>> {
-    let labels = |answer: &Value| {
-        answer.as_array()?.iter().map(|label| label.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
-    };
-    answers.as_array()?.iter().map(labels).collect()
 }

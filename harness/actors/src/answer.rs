@@ -5,6 +5,7 @@
 use crate::sight::Sight;
 use rehang_scenario::{Does, Malformed, turns::Question};
 use rehang_wire::claude;
+use rehang_wire::opencode::{Answers, PermissionReply, Permit, Prompt, ReplyRoute, Route};
 use serde_json::{Value, json};
 
 /// What somebody does, in the scenario's word.
@@ -28,35 +29,30 @@ pub fn word(does: &Does) -> &'static str {
     }
 }
 
-/// The body of opencode's prompt routes.
-pub fn prompt(text: &str) -> Value {
-    json!({ "parts": [{ "type": "text", "text": text }] })
-}
-
 /// The POST that somebody sends to opencode's server, its path and its body; none if there is nothing to say. `session`
 /// is the one that they look at.
 pub fn request(does: &Does, session: &str, sight: Option<&Sight>) -> Option<(String, Value)> {
-    let (path, body) = match (does, sight) {
-        (Does::Stop, _) => (format!("/session/{session}/abort"), Value::Null),
-        (Does::SoftStop, _) => (format!("/session/{session}/abort?mode=soft"), Value::Null),
-        (Does::Dispose, _) => ("/instance/dispose".to_owned(), Value::Null),
-        (Does::Prompt(text), _) => (format!("/session/{session}/prompt_async"), prompt(text)),
-        (does, Some(sight)) if !sight.extra.is_null() => {
-            (format!("/session/{}/tool/respond", sight.session), external(does, sight))
-        }
+    let (route, body) = match (does, sight) {
+        (Does::Stop, _) => (Route::Abort { session, soft: false }, Value::Null),
+        (Does::SoftStop, _) => (Route::Abort { session, soft: true }, Value::Null),
+        (Does::Dispose, _) => (Route::Dispose, Value::Null),
+        (Does::Prompt(text), _) => (Route::Prompt { session, waits: false }, Prompt::new(text).body()),
+        (does, Some(sight)) if !sight.extra.is_null() => (Route::Respond(&sight.session), external(does, sight)),
         (does, Some(sight)) if sight.is_question() => match answers(does, &sight.questions) {
-            Some(answers) => (format!("/question/{}/reply", sight.id), json!({ "answers": answers })),
-            None => (format!("/question/{}/reject", sight.id), Value::Null),
+            Some(answers) => (Route::Answer(&sight.id), Answers { answers }.body()),
+            None => (Route::Reject(&sight.id), Value::Null),
         },
-        (does, Some(sight)) if sight.legacy => {
-            (format!("/session/{}/permissions/{}", sight.session, sight.id), json!({ "response": permit(does) }))
+        (does, Some(Sight { id, session, via: ReplyRoute::Session, .. })) => {
+            (Route::PermitIn { session, id }, PermissionReply::Session { response: permit(does) }.body())
         }
-        (does, Some(sight)) => (format!("/permission/{}/reply", sight.id), json!({ "reply": permit(does) })),
+        (does, Some(Sight { id, via: ReplyRoute::Own, .. })) => {
+            (Route::Permit(id), PermissionReply::Own { reply: permit(does), message: None }.body())
+        }
         (_, None) => return None,
     };
     match does {
-        Does::Malformed(Malformed::Syntax) => Some((path, Value::String("{\"answers\":".to_owned()))),
-        _ => Some((path, body)),
+        Does::Malformed(Malformed::Syntax) => Some((route.to_string(), Value::String("{\"answers\":".to_owned()))),
+        _ => Some((route.to_string(), body)),
     }
 }
 
@@ -141,11 +137,11 @@ fn external(does: &Does, sight: &Sight) -> Value {
     body
 }
 
-fn permit(does: &Does) -> &'static str {
+fn permit(does: &Does) -> Permit {
     match does {
-        Does::Always => "always",
-        Does::Allow | Does::Answer(_) => "once",
-        _ => "reject",
+        Does::Always => Permit::Always,
+        Does::Allow | Does::Answer(_) => Permit::Once,
+        _ => Permit::Reject,
     }
 }
 

@@ -2,11 +2,11 @@
 //!
 //! Invariant: it does what a plain client does and no more: it waits for ever.
 
-use crate::answer::prompt;
 use crate::{Actor, Input, Output, PROMPT};
 use rehang_scenario::{Canon, Client, EventDoes, Fault, Span, VTime};
 use rehang_trace::{Json, RunEnd};
-use serde_json::{Value, json};
+use rehang_wire::opencode::{Ask, MakeSession, Prompt, Route, Status, kind};
+use serde_json::Value;
 
 /// How long after a cut that the scenario does not time a client opens the event stream again.
 const RECONNECT: Span = Span::secs(1);
@@ -83,14 +83,14 @@ impl SessionClient {
         SessionClient { session: session.to_owned(), ..self }
     }
 
-    fn request(&mut self, method: &'static str, path: String, body: Value, out: &mut Vec<Output>) -> u32 {
+    fn request(&mut self, (method, path): (&'static str, String), body: Value, out: &mut Vec<Output>) -> u32 {
         self.requests = self.requests.wrapping_add(1);
         out.push(Output::Request { id: self.requests, method, path, body });
         self.requests
     }
 
-    fn get(&mut self, path: &str, out: &mut Vec<Output>) -> u32 {
-        self.request("GET", path.to_owned(), Value::Null, out)
+    fn get(&mut self, route: Route<'_>, out: &mut Vec<Output>) -> u32 {
+        self.request(route.sent(), Value::Null, out)
     }
 
     /// It has its session.
@@ -103,17 +103,13 @@ impl SessionClient {
             self.state = State::HandedOver;
             return;
         }
-        let route = match self.kind {
-            Client::Post => "message",
-            Client::Events | Client::Resync => "prompt_async",
-        };
-        let path = format!("/session/{}/{route}", self.session);
-        self.state = State::Prompted(self.request("POST", path, prompt(PROMPT), out));
+        let route = Route::Prompt { session: &self.session, waits: self.kind == Client::Post };
+        self.state = State::Prompted(self.request(route.sent(), Prompt::new(PROMPT).body(), out));
     }
 
     fn fetch(&mut self, out: &mut Vec<Output>) {
-        let path = format!("/session/{}/message", self.session);
-        self.state = State::Fetches(self.get(&path, out));
+        let route = Route::Messages { session: &self.session, limit: None };
+        self.state = State::Fetches(self.request(route.sent(), Value::Null, out));
     }
 
     fn responded(&mut self, id: u32, status: u16, body: &Json, out: &mut Vec<Output>) {
@@ -133,8 +129,8 @@ impl SessionClient {
                 200..300 => {}
                 status => out.push(failed(format!("HTTP {status}"), body.text())),
             },
-            State::Asks(mine) if mine == id => match body[&self.session]["type"].as_str() {
-                Some("busy" | "retry") => self.state = State::Prompted(0),
+            State::Asks(mine) if mine == id => match Status::of(&body[&self.session]) {
+                Some(Status::Busy | Status::Retry) => self.state = State::Prompted(0),
                 _ => self.fetch(out),
             },
             State::Fetches(mine) if mine == id => out.push(end_of(&body.last())),
@@ -144,12 +140,12 @@ impl SessionClient {
 
     fn saw(&mut self, event: &Json, out: &mut Vec<Output>) {
         let kind = event.kind();
-        if !matches!(&*kind, "session.idle" | "session.status") {
+        if !matches!(&*kind, kind::SESSION_IDLE | kind::SESSION_STATUS) {
             return;
         }
         let properties = &event["properties"];
         let mine = properties["sessionID"].as_str() == Some(&self.session);
-        let idle = kind == "session.idle" || properties["status"]["type"] == "idle";
+        let idle = kind == kind::SESSION_IDLE || Status::of(&properties["status"]) == Some(Status::Idle);
         if mine && idle && matches!(self.state, State::Prompted(_)) && self.kind != Client::Post {
             self.fetch(out);
         }
@@ -165,8 +161,8 @@ impl Actor for SessionClient {
         match input {
             Input::Listening if self.state == State::Waits && !self.session.is_empty() => self.begin(out),
             Input::Listening if self.state == State::Waits => {
-                let body = json!({ "title": self.title });
-                self.state = State::Creates(self.request("POST", "/session".to_owned(), body, out));
+                let body = MakeSession { title: self.title.clone() }.body();
+                self.state = State::Creates(self.request(Route::MakeSession.sent(), body, out));
             }
             Input::Response { id, status, body } => self.responded(id, status, &body, out),
             Input::Failed { id, why } => {
@@ -181,9 +177,9 @@ impl Actor for SessionClient {
             Input::Opened { .. } if self.again => {
                 self.again = false;
                 if self.kind == Client::Resync && matches!(self.state, State::Prompted(_)) {
-                    let id = self.get("/session/status", out);
-                    self.get("/question", out);
-                    self.get("/permission", out);
+                    let id = self.get(Route::Status, out);
+                    self.get(Route::Asks(Ask::Question), out);
+                    self.get(Route::Asks(Ask::Permission), out);
                     self.state = State::Asks(id);
                 }
             }
@@ -260,6 +256,7 @@ fn failed(cause: String, text: &str) -> Output {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn client(kind: Client) -> SessionClient {
         let mut client = SessionClient::new(kind, "a title", Span::secs(1), true);

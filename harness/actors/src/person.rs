@@ -9,6 +9,7 @@ use crate::{Actor, Input, Output};
 use rehang_scenario::{Canon, Does, Person, Sees, Span, VTime, Via};
 use rehang_trace::Json;
 use rehang_wire::claude::{self, Lines};
+use rehang_wire::opencode::{Ask, Route, kind};
 use serde_json::Value;
 use std::collections::VecDeque;
 
@@ -104,12 +105,12 @@ impl Someone {
     }
 
     fn look(&mut self, out: &mut Vec<Output>) {
-        let paths: &[&str] = match self.sees {
-            Sees::Blocker => &["/blocker"],
-            _ => &["/question", "/permission"],
+        let lists: &[Ask] = match self.sees {
+            Sees::Blocker => &[Ask::Blocker],
+            _ => &[Ask::Question, Ask::Permission],
         };
-        for path in paths {
-            let path = self.person.directory.as_ref().map_or((*path).to_owned(), |of| format!("{path}?directory={of}"));
+        for list in lists {
+            let path = Route::Asks(*list).in_folder(self.person.directory.as_deref());
             self.request("GET", path, Value::Null, out);
             self.looks.push(self.requests);
         }
@@ -126,7 +127,7 @@ impl Someone {
 
     fn take_event(&mut self, now: VTime, event: &Json) {
         // Of a run that listens, nobody says which session is the first.
-        if self.session.is_empty() && event.kind() == "session.created" {
+        if self.session.is_empty() && event.kind() == kind::SESSION_CREATED {
             let made = &event["properties"]["info"];
             if made["parentID"].is_null() {
                 self.session = made["id"].as_str().unwrap_or_default().to_owned();

@@ -2,12 +2,10 @@
 //!
 //! Invariant: fields that a scenario does not know are passed over; whatever shape a body has, it is read as far as it goes.
 
-use rehang_scenario::{
-    Canon,
-    turns::{Choice, Question},
-};
+use rehang_scenario::{Canon, turns::Question};
 use rehang_trace::{AskKind, Json};
 use rehang_wire::claude::FromAgent;
+use rehang_wire::opencode::{self, ReplyRoute, kind};
 use serde_json::{Value, json};
 
 /// An ask as somebody sees it.
@@ -25,8 +23,8 @@ pub struct Sight {
     pub permission: String,
     /// What a reply must repeat: the input of a control request, or the message and the call of an external result.
     pub extra: Value,
-    /// A permission of opencode up to 1.0, whose only reply route is the session's.
-    pub legacy: bool,
+    /// By which route of opencode's a permission is answered.
+    pub via: ReplyRoute,
 }
 
 impl Sight {
@@ -39,28 +37,36 @@ impl Sight {
             questions: questions.to_vec(),
             permission: String::new(),
             extra: Value::Null,
-            legacy: false,
+            via: ReplyRoute::Own,
         }
     }
 
     /// A question of opencode's server.
     pub fn question(request: &Value) -> Sight {
+        let opencode::Question { id, session, questions } = opencode::Question::of(request);
         Sight {
-            id: text(&request["id"]),
+            id: id.to_owned(),
             kind: AskKind::Question,
-            session: text(&request["sessionID"]),
-            questions: questions(&request["questions"]),
+            session: session.to_owned(),
+            questions,
             permission: String::new(),
             extra: Value::Null,
-            legacy: false,
+            via: ReplyRoute::Own,
         }
     }
 
     /// A permission of opencode's server. Up to 1.0 it names a `type`, from 1.1 on a `permission`.
     pub fn permission(request: &Value) -> Sight {
-        let legacy = request["permission"].is_null();
-        let permission = text(&request[if legacy { "type" } else { "permission" }]);
-        Sight { kind: AskKind::Permission, questions: Vec::new(), permission, legacy, ..Sight::question(request) }
+        let opencode::Permission { id, session, permission, via } = opencode::Permission::of(request);
+        Sight {
+            id: id.to_owned(),
+            kind: AskKind::Permission,
+            session: session.to_owned(),
+            questions: Vec::new(),
+            permission: permission.to_owned(),
+            extra: Value::Null,
+            via,
+        }
     }
 
     /// An entry of the list of questions, of permissions, or of PawWork's blockers.
@@ -96,7 +102,7 @@ impl Sight {
             questions: serde_json::from_value(asked.clone()).unwrap_or_else(|_| questions(asked)),
             permission: String::new(),
             extra: input.clone(),
-            legacy: false,
+            via: ReplyRoute::Own,
         })
     }
 
@@ -113,7 +119,7 @@ impl Sight {
             questions: _,  // not compared: an id has one text for good
             permission: _, // not compared: an id has one text for good
             extra: _,      // not compared: an id has one text for good
-            legacy: _,     // not compared: an id has one text for good
+            via: _,        // not compared: an id has one text for good
         } = self;
         canon.text(id).num(*kind as u64).text(session);
     }
@@ -123,10 +129,10 @@ impl Sight {
 pub fn asked_by(event: &Json) -> Option<Sight> {
     let properties = || &event["properties"];
     match &*event.kind() {
-        "question.asked" => Some(Sight::question(properties())),
-        "permission.asked" | "permission.updated" => Some(Sight::permission(properties())),
-        "session.blocker.upserted" => Some(Sight::question(&properties()["request"])),
-        "message.part.updated" if event.text().contains("externalResultReady") => {
+        kind::QUESTION_ASKED => Some(Sight::question(properties())),
+        kind::PERMISSION_ASKED | kind::PERMISSION_UPDATED => Some(Sight::permission(properties())),
+        kind::BLOCKER_UPSERTED => Some(Sight::question(&properties()["request"])),
+        kind::PART_UPDATED if event.text().contains("externalResultReady") => {
             let part = &properties()["part"];
             let ready = part["state"]["metadata"]["externalResultReady"] == true;
             (ready && part["state"]["status"] == "running").then(|| Sight::external(part))
@@ -136,22 +142,7 @@ pub fn asked_by(event: &Json) -> Option<Sight> {
 }
 
 fn questions(value: &Value) -> Vec<Question> {
-    let options = |value: &Value| {
-        let choice = |o: &Value| Choice { label: text(&o["label"]), description: text(&o["description"]) };
-        list(value).iter().map(choice).collect()
-    };
-    let question = |q: &Value| Question {
-        question: text(&q["question"]),
-        header: text(&q["header"]),
-        options: options(&q["options"]),
-        multiple: q["multiple"] == true || q["multiSelect"] == true,
-        custom: q["custom"].as_bool(),
-    };
-    list(value).iter().map(question).collect()
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
+    value.as_array().into_iter().flatten().map(opencode::asked).collect()
 }
 
 fn text(value: &Value) -> String {
@@ -165,9 +156,9 @@ mod tests {
     #[test]
     fn a_permission_of_an_old_release_is_told_by_its_shape() {
         let old = Sight::permission(&json!({ "id": "per_1", "sessionID": "s", "type": "bash", "title": "ls" }));
-        assert!((old.legacy, old.permission.as_str()) == (true, "bash"), "{old:?}");
+        assert!((old.via, old.permission.as_str()) == (ReplyRoute::Session, "bash"), "{old:?}");
         let new = Sight::permission(&json!({ "id": "per_1", "sessionID": "s", "permission": "bash" }));
-        assert!((new.legacy, new.permission.as_str()) == (false, "bash"), "{new:?}");
+        assert!((new.via, new.permission.as_str()) == (ReplyRoute::Own, "bash"), "{new:?}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Invariant: a report says what was seen and how that is known. A hang is `observed` (nothing moved for a whole
 //! window) or met its `deadline`; neither is a proof, and [`Evidence`] never claims one.
 
+use rehang_wire::opencode::Shapes;
 use rehang_actors::Sight;
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +42,9 @@ pub struct Report {
     pub lines: Vec<Line>,
     /// Lines that were left out of `lines` above its limit.
     pub lines_left_out: u64,
+    /// What the server's `GET` routes answer, where they were asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub routes: Option<Shapes>,
 }
 
 /// How a cell ended.

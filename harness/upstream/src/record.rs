@@ -5,6 +5,7 @@
 use rehang_drift::mask::Mask;
 use rehang_live::{Report, Via, sandbox};
 use rehang_scenario::{Agent, Client, Wire};
+use rehang_wire::opencode::{Prompt, Route};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -56,9 +57,9 @@ fn with_the_prompt(lines: &mut Vec<Value>) {
         return;
     }
     let Some(session) = lines[made]["response"]["id"].as_str() else { return };
-    let body = json!({ "parts": [{ "type": "text", "text": rehang_actors::PROMPT }] });
-    let path = format!("/session/{session}/message");
-    let sent = json!({ "t": lines[made]["t"], "kind": "rest", "method": "POST", "path": path, "body": body,
+    let body = Prompt::new(rehang_actors::PROMPT).body();
+    let (method, path) = Route::Prompt { session, waits: true }.sent();
+    let sent = json!({ "t": lines[made]["t"], "kind": "rest", "method": method, "path": path, "body": body,
         "status": 0, "response": null });
     lines.insert(made + 1, sent);
 }
@@ -101,6 +102,7 @@ mod tests {
             links: Vec::new(),
             lines: lines.iter().map(line).collect(),
             lines_left_out: 0,
+            routes: None,
         }
     }
 

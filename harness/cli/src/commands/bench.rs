@@ -16,6 +16,7 @@ use rehang_scenario::{Scenario, Stage, Terminal};
 use rehang_stage::bare::{self, Bare};
 use rehang_stage::{Job, Proofs};
 use rehang_trace::{What, ndjson};
+use rehang_wire::opencode::Route;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
@@ -117,15 +118,18 @@ impl Bench {
         let plan = serde_json::to_string(&plan).map_err(|e| CommandError::Fault(e.to_string()))?;
         let env = [(rehang_scenario::plan::PLAN_ENV.to_owned(), plan)];
         let floor_of = Bare::new(&fakes, &rehang_fakes::opencode::argv(&scenario.agent, &[], "go"), &env)?;
-        let request = |method, path, body: &[u8]| {
+        let request = |route: Route<'_>, body: &[u8]| {
             let headers = [("connection", "close"), ("content-type", "application/json")];
-            rehang_wire::http::request(method, path, "localhost", &headers, body)
+            rehang_wire::http::request(route.method(), &route.to_string(), "localhost", &headers, body)
         };
         let first = [
-            request("POST", "/session", b"{\"title\":\"bench\"}"),
-            request("POST", "/session/ses_1/prompt_async", b"{\"parts\":[{\"type\":\"text\",\"text\":\"go\"}]}"),
+            request(Route::MakeSession, b"{\"title\":\"bench\"}"),
+            request(
+                Route::Prompt { session: "ses_1", waits: false },
+                b"{\"parts\":[{\"type\":\"text\",\"text\":\"go\"}]}",
+            ),
         ];
-        let poll = request("GET", "/session/ses_1/message?limit=1", b"");
+        let poll = request(Route::Messages { session: "ses_1", limit: Some(1) }, b"");
         let (mut cells, mut floors, mut trips) = (Vec::new(), Vec::new(), 0);
         for _ in 0..(self.rounds / 20).max(5) {
             let began = Instant::now();

@@ -3,6 +3,7 @@
 //! Invariant: a connection a call, so that nothing of one call is in another's way.
 
 use rehang_wire::http::{self, Piece, ResponseReader};
+use rehang_wire::opencode::EVENTS;
 use rehang_wire::sse::{Decoder, Event, Item};
 use std::collections::VecDeque;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -100,7 +101,7 @@ impl Events {
     pub async fn open(port: u16, last_id: Option<&str>) -> Result<Events, CallError> {
         let mut headers = vec![("connection", "close"), ("accept", "text/event-stream")];
         headers.extend(last_id.map(|id| ("last-event-id", id)));
-        let stream = open(port, "GET", "/event", &headers, b"").await?;
+        let stream = open(port, "GET", &EVENTS.to_string(), &headers, b"").await?;
         let (reader, decoder) = (ResponseReader::new(), Decoder::new());
         let mut events = Events { stream, reader, decoder, ready: VecDeque::new(), over: false };
         // the first event is `server.connected`: after it none is missed

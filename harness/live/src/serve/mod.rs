@@ -6,12 +6,14 @@
 mod http;
 mod players;
 mod proxy;
+mod routes;
 
 use crate::input::Input;
 use crate::report::{Ask, Via};
 use crate::sandbox::{SandboxError, step};
 use crate::spec::{CellSpec, PROXY_PORT};
 use rehang_trace::Json;
+use rehang_wire::opencode::{closed, kind};
 use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
 
@@ -49,6 +51,13 @@ impl Clients {
             if port != 0 {
                 observe(wire.clone(), port).await;
                 let settled = players::play(wire.clone(), began).await;
+                if wire.order.asks_routes {
+                    let told = match routes::ask(port).await {
+                        Ok(shapes) => Input::Routes(shapes),
+                        Err(error) => Input::Problem(format!("its routes: {error}")),
+                    };
+                    let _ = wire.tell.send(told).await;
+                }
                 let _ = wire.tell.send(Input::Settled(settled)).await;
             }
         });
@@ -91,7 +100,7 @@ async fn observe(wire: Wire, port: u16) {
 }
 
 fn is_life_sign(event: &Json) -> bool {
-    matches!(&*event.kind(), "server.heartbeat" | "server.connected" | "plugin.added" | "catalog.updated")
+    matches!(&*event.kind(), kind::HEARTBEAT | kind::CONNECTED | "plugin.added" | "catalog.updated")
 }
 
 /// What an event says of asks.
@@ -99,12 +108,5 @@ fn told_by(event: &Json) -> Option<Input> {
     if let Some(sight) = rehang_actors::asked_by(event) {
         return Some(Input::Asked(Ask::seen(&sight, "event", &sight.permission)));
     }
-    let properties = &event["properties"];
-    match &*event.kind() {
-        "question.replied" | "question.rejected" | "permission.replied" => {
-            let id = properties["requestID"].as_str().or_else(|| properties["permissionID"].as_str());
-            Some(Input::Closed(id.unwrap_or_default().to_owned()))
-        }
-        _ => None,
-    }
+    closed(&event.kind(), &event["properties"]).map(|id| Input::Closed(id.to_owned()))
 }

@@ -10,6 +10,7 @@ use rehang_actors::hub::{EventHub, Sent};
 use rehang_scenario::{Fault, PostDoes, Span, VTime};
 use rehang_wire::http as wire;
 use rehang_wire::http::{Piece, Request, RequestReader, ResponseReader};
+use rehang_wire::opencode::{EVENTS, Route};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -61,25 +62,23 @@ impl Proxy {
             }
         };
         let target = wire::Target::parse(&request.head.target);
-        let path = target.path();
-        if request.head.method == "GET" && path == ["event"] {
+        let route = Route::parse(&request.head.method, &target);
+        if route == Some(EVENTS) {
             return self.listen(client, port).await;
         }
-        let prompt =
-            request.head.method == "POST" && matches!(path.as_slice(), ["session", _, "message" | "prompt_async"]);
-        if !prompt {
-            let status = self.requests.borrow_mut().other(&format!("/{}", path.join("/")));
+        let Some(Route::Prompt { waits, .. }) = route else {
+            let status = self.requests.borrow_mut().other(&format!("/{}", target.path().join("/")));
             return match status {
                 None => forward(&mut client, port, &request).await,
                 Some(0) => None,
                 Some(status) => refuse(&mut client, status).await,
             };
-        }
+        };
         let fault = self.requests.borrow_mut().prompt();
         match fault {
             None => forward(&mut client, port, &request).await,
             Some(PostDoes::Status(status)) => refuse(&mut client, status).await,
-            Some(PostDoes::Ignored) if path.last() == Some(&"prompt_async") => {
+            Some(PostDoes::Ignored) if !waits => {
                 client.write_all(&wire::response(204, &[("connection", "close")], b"")).await.ok()?;
                 client.shutdown().await.ok()
             }
@@ -145,7 +144,7 @@ impl Proxy {
 
     async fn read_events(&self, port: u16) -> Option<()> {
         let headers = [("connection", "close"), ("accept", "text/event-stream")];
-        let mut server = http::open(port, "GET", "/event", &headers, b"").await.ok()?;
+        let mut server = http::open(port, "GET", &EVENTS.to_string(), &headers, b"").await.ok()?;
         let mut reader = ResponseReader::new();
         let mut buffer = vec![0; READ_BYTES];
         loop {

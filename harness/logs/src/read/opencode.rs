@@ -10,6 +10,8 @@ use crate::limits;
 use crate::lines::Piece;
 use crate::note::{Asks, Calls, Fork, Form, Kind, Note, Reply};
 use crate::story::Ask;
+use rehang_wire::http::Target;
+use rehang_wire::opencode::{Ask as Listed, ReplyRoute, Route, kind as event};
 use serde_json::Value;
 use std::collections::VecDeque;
 
@@ -182,41 +184,38 @@ impl Opencode {
         response: &Value,
         sink: &mut Sink<'_>,
     ) {
-        let (path, query) = path.split_once('?').unwrap_or((path, ""));
-        let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
-        match (method, parts.as_slice()) {
-            ("POST", ["session"]) => self.session(response, true, sink),
-            ("POST", ["session", id, way @ ("message" | "prompt_async")]) => {
-                let events = *way == "prompt_async";
-                sink.note(Note::Session { id: (*id).to_owned(), parent: None, call: None, created: true });
-                sink.note(Note::Post { answered: status.is_some_and(|s| s < 400), events });
+        let target = Target::parse(path);
+        let path = target.path();
+        let what = format!("{method} {}", path.get(2).or(path.first()).copied().unwrap_or_default());
+        let route = Route::parse(method, &target);
+        match route {
+            Some(Route::MakeSession) => self.session(response, true, sink),
+            Some(Route::Prompt { session: id, waits }) => {
+                sink.note(Note::Session { id: id.to_owned(), parent: None, call: None, created: true });
+                sink.note(Note::Post { answered: status.is_some_and(|s| s < 400), events: !waits });
                 if status.is_some_and(|s| s >= 400) {
                     let why = format!("the prompt got status {}", status.unwrap_or_default());
-                    sink.note(Note::Failed { session: (*id).to_owned(), why, aborted: false });
+                    sink.note(Note::Failed { session: id.to_owned(), why, aborted: false });
                 }
             }
             // PawWork's: a stop that does not stop where something is asked
-            ("POST", ["session", _, "abort"]) if query.contains("mode=soft") && *response == false => {
-                sink.note(Note::Fork(Fork::Pawwork));
+            Some(Route::Abort { soft: true, .. }) if *response == false => sink.note(Note::Fork(Fork::Pawwork)),
+            Some(Route::Abort { session, .. }) => sink.note(Note::Stop { session: session.to_owned() }),
+            Some(Route::Answer(id)) if body["answers"].is_array() && status.is_none_or(|s| s < 400) => {
+                sink.note(Note::AskEnded { id: id.to_owned(), how: answers(&body["answers"]) });
             }
-            ("POST", ["session", id, "abort"]) => sink.note(Note::Stop { session: (*id).to_owned() }),
-            ("POST", ["question", id, "reply"]) if body["answers"].is_array() && status.is_none_or(|s| s < 400) => {
-                sink.note(Note::AskEnded { id: (*id).to_owned(), how: answers(&body["answers"]) });
+            Some(Route::Answer(id) | Route::Reject(id) | Route::Permit(id)) if status == Some(404) => {
+                sink.note(Note::Unknown { id: id.to_owned() });
             }
-            ("POST", ["question" | "permission", id, _]) if status == Some(404) => {
-                sink.note(Note::Unknown { id: (*id).to_owned() });
+            Some(Route::Asks(Listed::Blocker)) => sink.note(Note::Fork(Fork::Pawwork)),
+            Some(Route::Reject(id)) => sink.note(Note::AskEnded { id: id.to_owned(), how: Reply::Dismissed }),
+            Some(Route::Permit(id)) => {
+                sink.note(Note::AskEnded { id: id.to_owned(), how: reply(text(body, ReplyRoute::Own.key())) });
             }
-            ("GET", ["blocker"]) => sink.note(Note::Fork(Fork::Pawwork)),
-            ("POST", ["question", id, "reject"]) => {
-                sink.note(Note::AskEnded { id: (*id).to_owned(), how: Reply::Dismissed })
+            Some(Route::PermitIn { id, .. }) => {
+                sink.note(Note::AskEnded { id: id.to_owned(), how: reply(text(body, ReplyRoute::Session.key())) });
             }
-            ("POST", ["permission", id, "reply"]) => {
-                sink.note(Note::AskEnded { id: (*id).to_owned(), how: reply(text(body, "reply")) });
-            }
-            ("POST", ["session", _, "permissions", id]) => {
-                sink.note(Note::AskEnded { id: (*id).to_owned(), how: reply(text(body, "response")) });
-            }
-            ("GET", ["session", "status"]) => {
+            Some(Route::Status) => {
                 sink.note(Note::Resyncs);
                 let busy = |id: &String| response[id.as_str()].is_object();
                 let idle: Vec<String> = sink.story.sessions.keys().filter(|id| !busy(id)).cloned().collect();
@@ -224,10 +223,11 @@ impl Opencode {
                     sink.note(Note::Busy { session, busy: false });
                 }
             }
-            ("GET", ["question" | "permission"]) => {
+            Some(Route::Asks(of @ (Listed::Question | Listed::Permission))) => {
+                let questions = of == Listed::Question;
                 let mut listed = Vec::new();
                 for ask in response.as_array().into_iter().flatten().take(limits::LIST) {
-                    let kind = if parts[0] == "question" { "question.asked" } else { "permission.asked" };
+                    let kind = if questions { event::QUESTION_ASKED } else { event::PERMISSION_ASKED };
                     listed.push(text(ask, "id"));
                     // what a list shows of a session that this log knows nothing of is another run's
                     if sink.story.sessions.contains_key(text(ask, "sessionID")) {
@@ -236,18 +236,16 @@ impl Opencode {
                 }
                 let question = |asks: &Asks| matches!(asks, Asks::Questions(_));
                 let missing = |ask: &&Ask| {
-                    ask.end.is_none()
-                        && question(&ask.asks) == (parts[0] == "question")
-                        && !listed.contains(&ask.id.as_str())
+                    ask.end.is_none() && question(&ask.asks) == questions && !listed.contains(&ask.id.as_str())
                 };
                 let missing: Vec<String> = sink.story.asks.iter().filter(missing).map(|ask| ask.id.clone()).collect();
-                for id in missing.into_iter().filter(|_| response.is_array() && !query.contains("directory=")) {
+                for id in missing.into_iter().filter(|_| response.is_array() && target.query("directory").is_none()) {
                     sink.note(Note::Unknown { id });
                 }
             }
-            _ => return sink.pass(&format!("{method} {}", if parts.len() > 2 { parts[2] } else { parts[0] })),
+            _ => return sink.pass(&what),
         }
-        sink.take(&format!("{method} {}", if parts.len() > 2 { parts[2] } else { parts[0] }));
+        sink.take(&what);
     }
 
     fn session(&mut self, info: &Value, created: bool, sink: &mut Sink<'_>) {

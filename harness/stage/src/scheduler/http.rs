@@ -15,6 +15,7 @@ use rehang_scenario::Span;
 use rehang_trace::{Json, What};
 use rehang_wire::{
     http::{Piece, ResponseReader, request},
+    opencode::EVENTS,
     sse, text,
 };
 use serde_json::Value;
@@ -62,13 +63,13 @@ impl Hub<'_> {
     /// Opens the event stream for the actor whose turn it is; whether the server takes the connection.
     pub fn listen_to_events(&mut self, who: &str) -> Result<bool, InternalError> {
         self.net.requests += 1;
-        let (id, path) = (self.net.requests, "/event".to_owned());
-        self.record(who, What::Request { id, method: "GET".to_owned(), path, body: Value::Null.into() });
+        let (id, (method, path)) = (self.net.requests, EVENTS.sent());
+        self.record(who, What::Request { id, method: method.to_owned(), path: path.clone(), body: Value::Null.into() });
         let mut headers = vec![("accept", "text/event-stream")];
         if let Some(id) = self.net.last_ids.get(&self.actor) {
             headers.push(("last-event-id", id));
         }
-        let bytes = request("GET", "/event", HOST, &headers, b"");
+        let bytes = request(method, &path, HOST, &headers, b"");
         self.open_connection(who, bytes, Kind::Events { decoder: sse::Decoder::new() })
     }
 

@@ -10,6 +10,7 @@ use super::{Rules, Version};
 use crate::canon::option;
 use crate::{Act, Facts, Seen, Settled, Strategy};
 use rehang_scenario::{Canon, Policy, Span, VTime};
+use rehang_wire::opencode::Route;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 
@@ -127,11 +128,11 @@ impl Companion {
             let why = format!("status is {}", job.status.word());
             return self.say(now, run, "skipped", &why, acts);
         }
-        let path = format!("/session/{session}/message?limit=1");
+        let (method, path) = Route::Messages { session, limit: Some(1) }.sent();
         let id = self.next_id;
         self.next_id = self.next_id.wrapping_add(2);
         self.now = Doing::Probes(run, id);
-        acts.push(Act::Request { id, method: "GET", path, body: Value::Null, timeout: Some(POLL_TIMEOUT) });
+        acts.push(Act::Request { id, method, path, body: Value::Null, timeout: Some(POLL_TIMEOUT) });
     }
 
     fn probed(&mut self, now: VTime, run: Run, status: u16, body: &Value, acts: &mut Vec<Act>) {
@@ -242,8 +243,8 @@ impl Companion {
             return acts.push(Act::Say(json!({"error": "no running task"}).to_string()));
         };
         if let Some(session) = &job.session {
-            let path = format!("/session/{session}/abort");
-            acts.push(Act::Request { id: self.next_id, method: "POST", path, body: Value::Null, timeout: None });
+            let (method, path) = Route::Abort { session, soft: false }.sent();
+            acts.push(Act::Request { id: self.next_id, method, path, body: Value::Null, timeout: None });
             self.next_id = self.next_id.wrapping_add(2);
         }
         let text = "Canceled by user";

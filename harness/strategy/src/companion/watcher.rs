@@ -9,7 +9,8 @@ use super::{Rules, Version};
 use crate::canon::option;
 use crate::{Act, Facts, Seen, Settled, Strategy};
 use rehang_scenario::{Canon, Policy, Span, VTime};
-use serde_json::{Value, json};
+use rehang_wire::opencode::{Prompt, Route};
+use serde_json::Value;
 
 /// Before the first poll, fixed (PR 3).
 pub const START_DELAY: Span = Span::secs(5);
@@ -102,9 +103,8 @@ impl SendPrompt {
         self.start = now;
         self.active = now;
         self.due = Some(now + self.rules.prompt_timeout);
-        let path = format!("/session/{session}/message");
-        let body = json!({"parts": [{"type": "text", "text": prompt}]});
-        let id = self.request("POST", path, body, self.rules.prompt_timeout, acts);
+        let route = Route::Prompt { session, waits: true };
+        let id = self.request(route.sent(), Prompt::new(prompt).body(), self.rules.prompt_timeout, acts);
         self.fetch = Fetch::Waits(id);
         if self.rules.watches {
             self.watch = Watch::Delays(now + START_DELAY);
@@ -124,7 +124,13 @@ impl SendPrompt {
         self.due = None;
     }
 
-    fn request(&mut self, method: &'static str, path: String, body: Value, limit: Span, acts: &mut Vec<Act>) -> u32 {
+    fn request(
+        &mut self,
+        (method, path): (&'static str, String),
+        body: Value,
+        limit: Span,
+        acts: &mut Vec<Act>,
+    ) -> u32 {
         let id = self.next_id;
         self.next_id = self.next_id.wrapping_add(self.step);
         acts.push(Act::Request { id, method, path, body, timeout: Some(limit) });
@@ -153,8 +159,8 @@ impl SendPrompt {
     }
 
     fn poll(&mut self, acts: &mut Vec<Act>) {
-        let path = format!("/session/{}/message?limit=1", self.session);
-        let id = self.request("GET", path, Value::Null, POLL_TIMEOUT, acts);
+        let route = Route::Messages { session: &self.session, limit: Some(1) };
+        let id = self.request(route.sent(), Value::Null, POLL_TIMEOUT, acts);
         self.watch = Watch::Polls(id);
     }
 

@@ -10,6 +10,7 @@ use crate::canon::option;
 use crate::lines::text;
 use crate::{Act, Facts, Seen, Settled, Strategy};
 use rehang_scenario::{Canon, Span, VTime};
+use rehang_wire::opencode::{Ask, Route};
 use serde_json::Value;
 
 /// How often the server is asked.
@@ -69,17 +70,17 @@ impl Server {
     fn round(&mut self, now: VTime, acts: &mut Vec<Act>) {
         self.next_round = Some(now + EVERY);
         self.found = Found::default();
-        let message = format!("/session/{}/message?limit=1", self.session);
-        self.send(Look::Status, "GET", "/session/status".to_owned(), acts);
-        self.send(Look::Message, "GET", message, acts);
-        self.send(Look::Questions, "GET", "/question".to_owned(), acts);
-        self.send(Look::Permissions, "GET", "/permission".to_owned(), acts);
+        let message = Route::Messages { session: &self.session, limit: Some(1) }.sent();
+        self.send(Look::Status, Route::Status.sent(), acts);
+        self.send(Look::Message, message, acts);
+        self.send(Look::Questions, Route::Asks(Ask::Question).sent(), acts);
+        self.send(Look::Permissions, Route::Asks(Ask::Permission).sent(), acts);
         (self.counting, self.looking) = (true, true);
         acts.push(Act::CountChildren);
         acts.push(Act::Look);
     }
 
-    fn send(&mut self, look: Look, method: &'static str, path: String, acts: &mut Vec<Act>) {
+    fn send(&mut self, look: Look, (method, path): (&'static str, String), acts: &mut Vec<Act>) {
         self.next_id = self.next_id.wrapping_add(1);
         self.flying.push((self.next_id, look));
         acts.push(Act::Request { id: self.next_id, method, path, body: Value::Null, timeout: Some(LIMIT) });
@@ -125,7 +126,7 @@ impl Server {
         acts.push(Act::Report(report(meaning.cause, "end", why, ("limit_ms", meaning.limit))));
         // an aborted ask stays listed, and the model is told that a user ended it: an open one is left to whoever comes
         if self.last.busy == Some(true) && meaning.cause != "asked" {
-            self.send(Look::Abort, "POST", format!("/session/{}/abort", self.session), acts);
+            self.send(Look::Abort, Route::Abort { session: &self.session, soft: false }.sent(), acts);
         }
         acts.push(Act::Settle(meaning.settled));
     }

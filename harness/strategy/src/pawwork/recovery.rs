@@ -5,6 +5,7 @@
 
 use crate::{Act, Facts, Seen, Strategy};
 use rehang_scenario::{Canon, Policy, Span, VTime};
+use rehang_wire::opencode::{Ask, Route, Status, kind};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -55,11 +56,13 @@ impl Recovery {
     fn event(&mut self, event: &Value) {
         let of = &event["properties"];
         match event["type"].as_str().unwrap_or_default() {
-            "session.status" if of["sessionID"] == *self.session => self.busy = of["status"]["type"] == "busy",
-            "session.idle" if of["sessionID"] == *self.session => self.busy = false,
-            "message.part.updated" => self.part(&of["part"]),
-            "question.asked" if of["sessionID"] == *self.session => self.know(of),
-            "question.replied" | "question.rejected" => {
+            kind::SESSION_STATUS if of["sessionID"] == *self.session => {
+                self.busy = Status::of(&of["status"]) == Some(Status::Busy);
+            }
+            kind::SESSION_IDLE if of["sessionID"] == *self.session => self.busy = false,
+            kind::PART_UPDATED => self.part(&of["part"]),
+            kind::QUESTION_ASKED if of["sessionID"] == *self.session => self.know(of),
+            kind::QUESTION_REPLIED | kind::QUESTION_REJECTED => {
                 if let Some(id) = of["requestID"].as_str() {
                     self.known.remove(id);
                 }
@@ -105,7 +108,7 @@ impl Recovery {
         unmatched <= nameless
     }
 
-    fn request(&mut self, method: &'static str, path: String, acts: &mut Vec<Act>) -> u32 {
+    fn request(&mut self, (method, path): (&'static str, String), acts: &mut Vec<Act>) -> u32 {
         self.next_id = self.next_id.wrapping_add(1);
         acts.push(Act::Request { id: self.next_id, method, path, body: Value::Null, timeout: None });
         self.next_id
@@ -142,8 +145,8 @@ impl Recovery {
             .into(),
             ..Policy::default()
         }));
-        let path = format!("/session/{}/abort", self.session);
-        let id = self.request("POST", path, acts);
+        let abort = Route::Abort { session: &self.session, soft: false }.sent();
+        let id = self.request(abort, acts);
         self.clock = Clock::Halts(id);
     }
 
@@ -176,7 +179,7 @@ impl Strategy for Recovery {
             (Seen::Tick, &Clock::Armed(at, retries)) if now >= at => {
                 self.clock = Clock::Fired;
                 if self.busy {
-                    let id = self.request("GET", "/question".to_owned(), acts);
+                    let id = self.request(Route::Asks(Ask::Question).sent(), acts);
                     self.clock = Clock::Lists(id, retries);
                 }
             }

@@ -10,7 +10,8 @@ use crate::canon::{option, texts};
 use crate::lines::text;
 use crate::{Act, Seen, Settled};
 use rehang_scenario::{Canon, Span, VTime};
-use serde_json::{Value, json};
+use rehang_wire::opencode::{Answers, Ask, PermissionReply, Permit, Route, kind};
+use serde_json::Value;
 
 /// The time limit of each request, as the opencode companion's GETs have it.
 const LIMIT: Span = Span::secs(10);
@@ -121,9 +122,9 @@ impl Http {
         self.round_was = now;
         self.busy = None;
         self.looked_up.clear();
-        self.send(Flight::Status, "GET", "/session/status".to_owned(), Value::Null, acts);
-        self.send(Flight::Questions, "GET", "/question".to_owned(), Value::Null, acts);
-        self.send(Flight::Permissions, "GET", "/permission".to_owned(), Value::Null, acts);
+        self.send(Flight::Status, Route::Status, Value::Null, acts);
+        self.send(Flight::Questions, Route::Asks(Ask::Question), Value::Null, acts);
+        self.send(Flight::Permissions, Route::Asks(Ask::Permission), Value::Null, acts);
     }
 
     fn is_listing(&self) -> bool {
@@ -191,14 +192,14 @@ impl Http {
     fn event(&mut self, now: VTime, event: &Value) {
         let properties = &event["properties"];
         match text(event, "type") {
-            "question.asked" => self.asked(now, properties, true),
+            kind::QUESTION_ASKED => self.asked(now, properties, true),
             // 1.0.185 has no `permission.asked`.
-            "permission.asked" | "permission.updated" => self.asked(now, properties, false),
-            "question.replied" | "question.rejected" | "permission.replied" => {
+            kind::PERMISSION_ASKED | kind::PERMISSION_UPDATED => self.asked(now, properties, false),
+            kind::QUESTION_REPLIED | kind::QUESTION_REJECTED | kind::PERMISSION_REPLIED => {
                 let ids = [text(properties, "requestID"), text(properties, "permissionID")];
                 self.open.retain(|open| !ids.contains(&open.id.as_str()));
             }
-            "session.created" | "session.updated" => {
+            kind::SESSION_CREATED | kind::SESSION_UPDATED => {
                 let info = &properties["info"];
                 self.know(text(info, "id"), text(info, "parentID"));
             }
@@ -243,7 +244,7 @@ impl Http {
         for session in unknown {
             if !session.is_empty() && !self.looked_up.contains(&session) {
                 self.looked_up.push(session.clone());
-                self.send(Flight::Session(session.clone()), "GET", format!("/session/{session}"), Value::Null, acts);
+                self.send(Flight::Session(session.clone()), Route::Session(&session), Value::Null, acts);
             }
         }
     }
@@ -261,13 +262,13 @@ impl Http {
                 continue;
             }
             acts.push(Act::Report(rule.report(&open, &ruling)));
-            let (path, body) = match ruling {
+            let (route, body) = match ruling {
                 Ruling::Leave => continue,
                 Ruling::Refuse(why) => refusal(&open, &why),
-                Ruling::Answer(answers) => (format!("/question/{}/reply", open.id), json!({ "answers": answers })),
+                Ruling::Answer(answers) => (Route::Answer(&open.id), Answers { answers }.body()),
                 Ruling::Stop(why) => return self.stop(why, acts),
             };
-            self.send(Flight::Reply(open.id), "POST", path, body, acts);
+            self.send(Flight::Reply(open.id.clone()), route, body, acts);
         }
     }
 
@@ -275,16 +276,18 @@ impl Http {
     fn stop(&mut self, why: String, acts: &mut Vec<Act>) {
         let ours = |open: &&Open| self.is_ours(&open.session);
         for open in self.open.iter().filter(ours).cloned().collect::<Vec<_>>() {
-            let (path, body) = refusal(&open, &why);
-            self.send(Flight::Reply(open.id), "POST", path, body, acts);
+            let (route, body) = refusal(&open, &why);
+            self.send(Flight::Reply(open.id.clone()), route, body, acts);
         }
-        let path = format!("/session/{}/abort", self.root);
-        self.send(Flight::Reply(String::new()), "POST", path, Value::Null, acts);
+        let root = self.root.clone();
+        let abort = Route::Abort { session: &root, soft: false };
+        self.send(Flight::Reply(String::new()), abort, Value::Null, acts);
         acts.push(Act::Settle(Settled::Stopped("asked".to_owned(), why)));
         self.over = true;
     }
 
-    fn send(&mut self, flight: Flight, method: &'static str, path: String, body: Value, acts: &mut Vec<Act>) {
+    fn send(&mut self, flight: Flight, route: Route<'_>, body: Value, acts: &mut Vec<Act>) {
+        let (method, path) = route.sent();
         let id = self.next_id;
         self.next_id = self.next_id.wrapping_add(1);
         self.flying.push((id, flight));
@@ -304,12 +307,15 @@ impl Flight {
     }
 }
 
-/// The request that refuses an ask: its path and body.
-fn refusal(open: &Open, why: &str) -> (String, Value) {
+/// The request that refuses an ask: its route and body.
+fn refusal<'a>(open: &'a Open, why: &str) -> (Route<'a>, Value) {
+    let Open { id, session, .. } = open;
     match (open.old, open.permission.is_empty()) {
-        (true, _) => (format!("/session/{}/permissions/{}", open.session, open.id), json!({ "response": "reject" })),
-        (false, false) => (format!("/permission/{}/reply", open.id), json!({ "reply": "reject", "message": why })),
-        (false, true) => (format!("/question/{}/reject", open.id), Value::Null),
+        (true, _) => (Route::PermitIn { session, id }, PermissionReply::Session { response: Permit::Reject }.body()),
+        (false, false) => {
+            (Route::Permit(id), PermissionReply::Own { reply: Permit::Reject, message: Some(why) }.body())
+        }
+        (false, true) => (Route::Reject(id), Value::Null),
     }
 }
 

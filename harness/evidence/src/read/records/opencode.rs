@@ -7,6 +7,7 @@ use super::{cut, http, seen, tail};
 use crate::data::{Agent, Ask, Object, Process, Socket};
 use crate::kind;
 use crate::read::net::within;
+use rehang_wire::opencode::{Answers, Ask as Asks, PermissionReply, Permit, Route, Status};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -36,45 +37,42 @@ pub fn read(process: &Process, sockets: &BTreeMap<u64, Socket>, agent: &mut Agen
 
 /// Asks the server; false: it does not answer as opencode does.
 fn server(process: &Process, to: SocketAddr, agent: &mut Agent) -> bool {
-    let ask = |path: &str| -> Option<Value> {
-        let (path, own) = (path.to_owned(), super::super::process::net_namespace(std::process::id() as i32));
+    let folder = process.cwd.as_deref().filter(|cwd| cwd.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'&'));
+    let ask = |route: Route<'_>| -> Option<Value> {
+        let (path, own) = (route.in_folder(folder), super::super::process::net_namespace(std::process::id() as i32));
         let get = move || http::get(to, &path);
         let answer = if own == process.namespaces.net { get() } else { within(process.pid, get).flatten() };
         let (status, body) = answer?;
         (status == 200).then(|| serde_json::from_slice(&body).ok()).flatten()
     };
-    let folder = process.cwd.as_deref().filter(|cwd| cwd.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'&'));
-    let query = folder.map(|cwd| format!("?directory={cwd}")).unwrap_or_default();
-    let Some(status) = ask(&format!("/session/status{query}")).filter(Value::is_object) else { return false };
-    agent.sources.push(format!("GET http://{to}/session/status"));
-    let busy = |one: &&(&String, &Value)| one.1["type"] != "idle";
+    let Some(status) = ask(Route::Status).filter(Value::is_object) else { return false };
+    agent.sources.push(format!("GET http://{to}{}", Route::Status));
+    let busy = |one: &&(&String, &Value)| Status::of(one.1) != Some(Status::Idle);
     let sessions: Vec<(&String, &Value)> = status.as_object().into_iter().flatten().collect();
     agent.busy = Some(sessions.iter().filter(busy).count());
     for (session, said) in sessions.iter().filter(busy).take(MAX_ASKS).filter(|(session, _)| plain(session)) {
-        if said["type"] == "retry" {
+        if Status::of(said) == Some(Status::Retry) {
             "retrying".clone_into(&mut agent.turn);
-        } else if let Some(Value::Array(last)) = ask(&format!("/session/{session}/message{}", with(&query, "limit=1")))
-        {
+        } else if let Some(Value::Array(last)) = ask(Route::Messages { session, limit: Some(1) }) {
             turn(&last, agent);
         }
     }
-    for (path, kind) in [("/question", "question"), ("/permission", "permission")] {
-        let Some(Value::Array(open)) = ask(&format!("{path}{query}")) else { continue };
-        agent.sources.push(format!("GET http://{to}{path}"));
-        agent.asks.extend(open.iter().take(MAX_ASKS).map(|one| listed(one, kind)));
+    for of in [Asks::Question, Asks::Permission] {
+        let Some(Value::Array(open)) = ask(Route::Asks(of)) else { continue };
+        agent.sources.push(format!("GET http://{to}{}", Route::Asks(of)));
+        agent.asks.extend(open.iter().take(MAX_ASKS).map(|one| listed(one, of.segment())));
     }
     for open in &mut agent.asks {
-        let session = plain(&open.session).then(|| ask(&format!("/session/{}{query}", open.session))).flatten();
+        let session = plain(&open.session).then(|| ask(Route::Session(&open.session))).flatten();
         open.nested = session.is_some_and(|session| session["parentID"].is_string());
     }
     if let Some(open) = agent.asks.first() {
-        let (what, body) = if open.kind == "question" {
-            ("question", r#"{"answers":[["…"]]}"#)
+        let (route, body) = if open.kind == Asks::Question.segment() {
+            (Route::Answer(&open.id), Answers { answers: vec![vec!["…".to_owned()]] }.body())
         } else {
-            ("permission", r#"{"reply":"once"}"#)
+            (Route::Permit(&open.id), PermissionReply::Own { reply: Permit::Once, message: None }.body())
         };
-        agent.answer =
-            format!("curl -d '{body}' -H 'content-type: application/json' http://{to}/{what}/{}/reply", open.id);
+        agent.answer = format!("curl -d '{body}' -H 'content-type: application/json' http://{to}{route}");
     }
     true
 }
@@ -82,10 +80,6 @@ fn server(process: &Process, to: SocketAddr, agent: &mut Agent) -> bool {
 /// Whether an id may stand in a path as it is.
 fn plain(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-}
-
-fn with(query: &str, more: &str) -> String {
-    if query.is_empty() { format!("?{more}") } else { format!("{query}&{more}") }
 }
 
 /// What the last message of a busy session says: tools that it calls running, and whether it is complete. Where several

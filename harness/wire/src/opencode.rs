@@ -1,1 +1,0 @@
-//! opencode's HTTP API and its events.
