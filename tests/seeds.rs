@@ -6,7 +6,8 @@ use rehang_judge::Row;
 use rehang_runner::kernel::kernel;
 use rehang_runner::select::Selection;
 use rehang_runner::unit::run;
-use rehang_scenario::Stage;
+use rehang_scenario::model::{Expect, Expected};
+use rehang_scenario::{Span, Stage};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -41,7 +42,7 @@ fn is_test(shown: &Shown) -> bool {
     shown.place.contains(".rs::")
 }
 
-/// How a row of the matrix is written in the table: `stopped idle; breaks harm, left-behind`.
+/// How a row of the matrix is written in the table: `stopped idle after 10m1s; breaks harm, left-behind`.
 fn plays(row: &Row) -> String {
     let detail = match row.outcome.as_str() {
         "stopped" => row.cause.as_deref(),
@@ -49,10 +50,28 @@ fn plays(row: &Row) -> String {
         _ => None,
     };
     let outcome = detail.map_or(row.outcome.clone(), |detail| format!("{} {detail}", row.outcome));
+    let outcome = match row.outcome.as_str() {
+        "stopped" | "failed" => format!("{outcome} after {}", Span(row.virtual_ms)),
+        _ => outcome,
+    };
     match row.broken.is_empty() {
         true => outcome,
         false => format!("{outcome}; breaks {}", row.broken.join(", ")),
     }
+}
+
+/// Writes what cells play into the last column.
+fn rewrite(rows: &[Shown], played: &BTreeMap<String, String>) {
+    let path = repository().join("scenarios/SEEDS.md");
+    let text = std::fs::read_to_string(&path).expect("the table can be read");
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for shown in rows {
+        let Some((line, plays)) = lines.get_mut(shown.line - 1).zip(played.get(&shown.place)) else { continue };
+        let head = line.rsplit(" | ").next().map_or(line.len(), str::len);
+        line.truncate(line.len() - head);
+        line.push_str(&format!("{plays} |"));
+    }
+    std::fs::write(path, lines.join("\n") + "\n").expect("the table can be written");
 }
 
 #[test]
@@ -76,6 +95,9 @@ fn every_cell_that_is_named_plays_as_it_is_said() {
         Some(_) => None,
     };
     let wrong: Vec<String> = rows.iter().filter_map(wrong).collect();
+    if !wrong.is_empty() && std::env::var_os("UPDATE_EXPECT").is_some() {
+        rewrite(&rows, &played);
+    }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
     assert!(rows.len() > 150, "the table has only {} rows with a cell", rows.len());
 }
@@ -89,4 +111,21 @@ fn every_test_that_is_named_is_there() {
         assert!(text.contains(&format!("fn {name}(")), "SEEDS.md:{}: {file} has no test `{name}`", shown.line);
         assert_eq!(shown.plays, "passes", "SEEDS.md:{}", shown.line);
     }
+}
+
+#[test]
+fn every_rule_of_an_end_says_within_what_time() {
+    let folder = repository().join("scenarios");
+    let paths = rehang_runner::corpus::paths(&folder).expect("the scenarios can be read");
+    let corpus = rehang_runner::corpus::Corpus::read(&paths);
+    let mut without = Vec::new();
+    // on the wall clock of a real release, times are its own
+    for family in corpus.families.iter().filter(|family| !family.name.starts_with("upstream/")) {
+        let ends = |rule: &&Expect| matches!(rule.outcome, Expected::Stopped(_) | Expected::Failed);
+        let rules = family.variants.iter().flat_map(|variant| &variant.scenario.expect).filter(ends);
+        if rules.clone().any(|rule| rule.within.is_none()) {
+            without.push(family.name.clone());
+        }
+    }
+    assert_eq!(without, [""; 0], "a rule that stops or fails a run has a `within`");
 }

@@ -92,7 +92,9 @@ impl Engine {
             paths.extend(ApiPart::ALL.map(path));
         }
         paths.sort();
-        let reads = |path: &String| !path.ends_with("prompt_async") && !path.ends_with("abort") && !path.contains("ermissionID");
+        let reads = |path: &String| {
+            !path.ends_with("prompt_async") && !path.ends_with("abort") && !path.contains("ermissionID")
+        };
         let one = |path: String| {
             let method = if reads(&path) { "get" } else { "post" };
             (path, json!({ method: {} }))
@@ -165,7 +167,8 @@ impl Engine {
             }),
             Info::ApiProviders => {
                 let api = json!({ "type": "aisdk", "package": "", "url": "" });
-                let one = json!({ "id": provider, "name": provider, "api": api, "request": { "headers": {}, "body": {} } });
+                let one =
+                    json!({ "id": provider, "name": provider, "api": api, "request": { "headers": {}, "body": {} } });
                 self.located(json!([one]))
             }
             Info::ApiCommands => {

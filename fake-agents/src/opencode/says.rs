@@ -53,7 +53,8 @@ impl Says {
                 Some(Says { out: String::new(), err, code: u8::from(release.fails_loudly) })
             }
             Command::Credentials => says(
-                "┌  Credentials \u{1b}[90m~/.local/share/opencode/auth.json\u{1b}[0m\n│\n└  0 credentials\n\n".to_owned(),
+                "┌  Credentials \u{1b}[90m~/.local/share/opencode/auth.json\u{1b}[0m\n│\n└  0 credentials\n\n"
+                    .to_owned(),
             ),
             Command::Sessions => {
                 let mut engine = Engine::new(release.clone(), Setup::default(), AgentHost::default());
@@ -133,8 +134,7 @@ mod tests {
     fn said(line: &str, stored: Option<Value>) -> (String, u8) {
         let args = parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
         let agent = OPENCODE.default_agent();
-        let plan =
-            Plan { agent, turns: Vec::new(), faults: Vec::new(), inside: Vec::new(), model_port: None, stored };
+        let plan = Plan { agent, turns: Vec::new(), faults: Vec::new(), inside: Vec::new(), model_port: None, stored };
         let says = Says::of(&Release::opencode("1.2.27").unwrap(), &plan, &args);
         says.map_or((String::new(), 255), |says| (says.out + &says.err, says.code))
     }

@@ -266,7 +266,9 @@ impl Server {
             connection.out.push(&streaming_head(200, EVENTS));
             let cursor = request.head.headers.get("last-event-id");
             match self.replay.as_mut().map(|replay| replay.welcome(now, cursor)) {
-                Some(Welcome::Missed(missed)) => missed.iter().for_each(|(id, json)| connection.say(Some(id), json, directory)),
+                Some(Welcome::Missed(missed)) => {
+                    missed.iter().for_each(|(id, json)| connection.say(Some(id), json, directory))
+                }
                 other => {
                     let id = match &other {
                         Some(Welcome::Connected(id)) => Some(id.as_str()),

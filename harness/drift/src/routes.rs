@@ -51,7 +51,9 @@ pub fn of_fake(version: &str) -> Option<Shapes> {
     let message = reply["info"]["id"].as_str()?.to_owned();
     let doc = asker.ask(Route::Doc, "")?;
     let mut shapes = Shapes::new();
-    for path in doc["paths"].as_object()?.iter().filter(|(_, methods)| methods.get("get").is_some()).map(|(path, _)| path) {
+    for path in
+        doc["paths"].as_object()?.iter().filter(|(_, methods)| methods.get("get").is_some()).map(|(path, _)| path)
+    {
         let Some(target) = target_of(path, &session, &message) else { continue };
         let target = Target::parse(&target);
         // Streams are the server's, and have no end.

@@ -2,8 +2,8 @@
 //!
 //! Invariant: it is data; whoever sends it does not know who looks at it.
 
-use rehang_wire::opencode::Shapes;
 use crate::report::{Ask, Exit, Outcome, Via};
+use rehang_wire::opencode::Shapes;
 
 /// Something that came in.
 #[derive(Debug)]

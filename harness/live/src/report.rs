@@ -3,8 +3,8 @@
 //! Invariant: a report says what was seen and how that is known. A hang is `observed` (nothing moved for a whole
 //! window) or met its `deadline`; neither is a proof, and [`Evidence`] never claims one.
 
-use rehang_wire::opencode::Shapes;
 use rehang_actors::Sight;
+use rehang_wire::opencode::Shapes;
 use serde::{Deserialize, Serialize};
 
 /// What came of a cell.

@@ -104,8 +104,7 @@ impl Drift {
         if filters.is_empty() {
             filters = words(&SCENARIOS);
         }
-        let scenarios =
-            if self.routes { vec![route_scenario()?] } else { plan::scenarios(&filters, &self.scenarios)? };
+        let scenarios = if self.routes { vec![route_scenario()?] } else { plan::scenarios(&filters, &self.scenarios)? };
         // before a registry is asked
         own_binary()?;
         let store = agents::store()?;

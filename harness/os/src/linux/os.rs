@@ -12,8 +12,8 @@ use crate::alone::journal::{self, Journal, PLACE_ENV};
 use crate::exec;
 use crate::lockstep::protocol::{Channel, Ended, Key, Moved, Place, Said, To, Told, TtyReads, hash};
 use crate::os::{
-    BACKLOG, Child, Disposition, Errno, Exit, Fd, FdKind, Group, Listen, Os, Programs, Read, SOCKET_WINDOW, Sig, Spawn, Stdio,
-    TTY_QUOTA, Target, Write, tty_takes,
+    BACKLOG, Child, Disposition, Errno, Exit, Fd, FdKind, Group, Listen, Os, Programs, Read, SOCKET_WINDOW, Sig, Spawn,
+    Stdio, TTY_QUOTA, Target, Write, tty_takes,
 };
 use rehang_scenario::{VTime, plan::PLAN_ENV};
 use rehang_trace::{Fact, What};

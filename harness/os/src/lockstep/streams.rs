@@ -192,9 +192,8 @@ impl LockstepKernel {
     }
 
     pub(super) fn listen_own(&mut self) -> Result<(Handle, u16), InternalError> {
-        let (fd, port) = crate::linux::listen(Listen { address: self.claim.address(), port: 0 }).map_err(|e| InternalError::Kernel {
-            what: "listening on loopback".into(),
-            why: machine::loopback(&e.into()),
+        let (fd, port) = crate::linux::listen(Listen { address: self.claim.address(), port: 0 }).map_err(|e| {
+            InternalError::Kernel { what: "listening on loopback".into(), why: machine::loopback(&e.into()) }
         })?;
         let key = Key::Listener(port);
         self.objects.hold(key);
