@@ -1,11 +1,11 @@
 //! The evidence of the corpus: what the diagnosis says of every proved hang and of healthy runs, and that both kernels show
 //! the same.
 //!
-//! Invariant: what the diagnosis does not name is listed here, by what the judge calls it and what the diagnosis says
+//! Invariants: in no healthy run the wait-for graph is closed; what the diagnosis does not name is listed here, by what the judge calls it and what the diagnosis says
 //! instead, with the reason; an exception that is new, or that occurs no more, fails.
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use rehang_evidence::{Diagnosis, Sure, Verdict};
+use rehang_evidence::{Diagnosis, Limits, Sure, Verdict};
 use rehang_judge::verdict::Outcome;
 use rehang_os::Kernel;
 use rehang_os::lockstep::LockstepKernel;
@@ -71,6 +71,10 @@ const MISSED: [(&str, &str, &str); 14] = [
 /// How many of a hundred hangs are named at least.
 const NAMED_PERCENT: usize = 92;
 
+/// Of how many of a hundred hangs the wait-for graph alone shows that nobody can wake the agent: of the others, somebody
+/// outside could, or a timer is left.
+const CLOSED_PERCENT: usize = 35;
+
 /// What may be certain in a healthy run, and why.
 const CERTAIN: [(&str, &str); 1] =
     [("stray-holds-pipe", "certain is what it waits for; the agent's own limit on a command ends the wait")];
@@ -129,9 +133,15 @@ fn sim() -> SimKernel {
     SimKernel::new(rehang_fakes::registry::program)
 }
 
+/// Whether the wait-for graph shows that nobody who is alive can wake what was looked at.
+fn is_closed_in(look: &Look) -> bool {
+    let graph = rehang_evidence::graph(&look.before, &look.after, &Limits::default());
+    look.after.roots.iter().any(|root| graph.is_closed_in(*root))
+}
+
 fn hangs() -> Result<(), Failed> {
     let units = corpus()?;
-    let (mut all, mut named) = (0, 0);
+    let (mut all, mut named, mut closed) = (0, 0, 0);
     let mut missed: BTreeMap<(String, String), (usize, String)> = BTreeMap::new();
     for cell in cells(&units) {
         let played = cell.play(&mut sim(), Stage::Sim, Looks::AtHang)?;
@@ -140,6 +150,7 @@ fn hangs() -> Result<(), Failed> {
             return Err(format!("{}: hung, and nobody looked", cell.wanted.id).into());
         };
         all += 1;
+        closed += usize::from(is_closed_in(look));
         let diagnosis = &look.diagnosis;
         let names = NAMES.iter().find(|(word, _)| word == blocked_on).map_or(&[][..], |(_, names)| names);
         if diagnosis.verdict == Verdict::Hung && names.contains(&diagnosis.signature.as_str()) {
@@ -150,7 +161,8 @@ fn hangs() -> Result<(), Failed> {
         let text = format!("{}: {}", cell.wanted.id, diagnosis.sentence);
         missed.entry(key).or_insert((0, text)).0 += 1;
     }
-    let mut text = format!("{all} hangs, {named} named; not named, by the judge's word and the signature:\n");
+    let mut text =
+        format!("{all} hangs, {closed} closed in, {named} named; not named, by the judge's word and the signature:\n");
     for ((word, signature), (count, first)) in &missed {
         let _ = writeln!(text, "{count:4} {word:12} {signature:20} {first}");
     }
@@ -168,6 +180,9 @@ fn hangs() -> Result<(), Failed> {
     if named * 100 < all * NAMED_PERCENT {
         return Err(format!("fewer than {NAMED_PERCENT} % are named\n{text}").into());
     }
+    if closed * 100 < all * CLOSED_PERCENT {
+        return Err(format!("in fewer than {CLOSED_PERCENT} % the graph is closed\n{text}").into());
+    }
     Ok(())
 }
 
@@ -179,6 +194,10 @@ fn healthy() -> Result<(), Failed> {
         // some control arms hang too, by another cause
         for look in played.looks.iter().filter(|look| !look.at_hang) {
             looks += 1;
+            if is_closed_in(look) {
+                let (id, at, found) = (&cell.wanted.id, look.at.0, &look.diagnosis.sentence);
+                return Err(format!("{id} at {at} ms: closed in, and goes on; {found}").into());
+            }
             let Diagnosis { verdict, sure, signature, sentence, .. } = &look.diagnosis;
             if *verdict != Verdict::Hung {
                 continue;

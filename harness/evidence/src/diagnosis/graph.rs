@@ -5,7 +5,7 @@
 //! Nothing but a signal from outside ends that.
 //!
 //! Invariants: what cannot be seen counts as outside, so that nobody is called closed in for want of rights; a closed
-//! component holds no process that is alive.
+//! component holds no process that is alive; a process outside of the tree that has an event loop counts as alive.
 
 use super::rules::{self, file, run};
 use super::view::View;
@@ -334,6 +334,10 @@ impl Found<'_, '_> {
         }
         for wait in &all {
             self.wait(wait, &all);
+        }
+        // what a caller's loop does besides is its own affair, and part of it cannot be seen
+        if !self.view.after.tree.contains_key(&self.process.pid) && all.iter().any(|wait| wait.polled) {
+            self.alive("has an event loop of its own");
         }
     }
 
