@@ -119,7 +119,7 @@ impl Engine {
         let (session, reply) = (self.runs[at].session, self.runs[at].reply);
         self.abort_tools(id);
         let Some(at) = self.run_at(id) else { return };
-        let now_ms = self.now.0;
+        let now_ms = self.now_ms();
         if self.release.abort != Abort::Settles {
             self.error_event(session, ABORTED, "Aborted");
         }

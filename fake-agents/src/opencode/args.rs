@@ -13,6 +13,14 @@ pub enum Command {
     Run,
     /// `serve`.
     Serve,
+    /// `models [PROVIDER]`.
+    Models,
+    /// `auth list`, `providers list`.
+    Credentials,
+    /// `session list`.
+    Sessions,
+    /// `--help`, or a command that wants another word.
+    Help,
     /// Neither: on a terminal.
     Interactive,
 }
@@ -30,6 +38,10 @@ pub struct Args {
     pub attach: Option<String>,
     /// `--port N` was given: `run` listens too, and says where on stderr.
     pub listens: bool,
+    /// The port of `--port`; 0 where none is given, or no number.
+    pub port: u16,
+    /// `--hostname`; empty where none is given.
+    pub hostname: String,
     /// `--as VERSION`.
     pub version: Option<String>,
     /// The prompt.
@@ -44,6 +56,8 @@ pub fn parse(args: &[String]) -> Args {
         auto: false,
         attach: None,
         listens: false,
+        port: 0,
+        hostname: String::new(),
         version: None,
         prompt: String::new(),
     };
@@ -68,17 +82,32 @@ pub fn parse(args: &[String]) -> Args {
             "--as" => parsed.version = value(),
             "--port" | "--hostname" | "--title" | "--model" | "-m" | "--agent" | "--session" | "-s" | "--prompt" => {
                 let given = value();
-                parsed.listens |= name == "--port";
-                if name == "--prompt" {
-                    parsed.prompt = given.unwrap_or_default();
+                match name {
+                    "--port" => {
+                        parsed.listens = true;
+                        parsed.port = given.and_then(|port| port.parse().ok()).unwrap_or(0);
+                    }
+                    "--hostname" => parsed.hostname = given.unwrap_or_default(),
+                    "--prompt" => parsed.prompt = given.unwrap_or_default(),
+                    _ => {}
                 }
             }
+            "--help" | "-h" => parsed.command = Command::Help,
             _ if name.starts_with('-') => {}
             "run" if !begun => parsed.command = Command::Run,
             "serve" if !begun => parsed.command = Command::Serve,
+            "models" if !begun => parsed.command = Command::Models,
+            "auth" | "providers" | "session" if !begun => {
+                let list = rest.next().is_some_and(|word| matches!(word, "list" | "ls"));
+                parsed.command = match name {
+                    _ if !list => Command::Help,
+                    "session" => Command::Sessions,
+                    _ => Command::Credentials,
+                };
+            }
             word => words.push(word),
         }
-        begun = true;
+        begun |= !name.starts_with('-');
     }
     if !words.is_empty() {
         parsed.prompt = words.join(" ");

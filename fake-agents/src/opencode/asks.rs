@@ -155,7 +155,7 @@ impl Engine {
             message: run.message,
             call: run.call.clone(),
             what,
-            asked_ms: self.now.0,
+            asked_ms: self.now_ms(),
         };
         let session = ask.session;
         let question = ask.is_question();

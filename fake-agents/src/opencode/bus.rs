@@ -62,7 +62,7 @@ impl Engine {
     }
 
     pub(super) fn touched(&mut self, session: usize) {
-        self.sessions[session].updated_ms = self.now.0;
+        self.sessions[session].updated_ms = self.now_ms();
         self.session_event("session.updated", session, About::Other);
     }
 
@@ -97,7 +97,7 @@ impl Engine {
             render::part(out, &it.id, &message.id, &message.parts[part]);
             if engine.release.dialect == Dialect::V1_18 {
                 out.push_str(",\"time\":");
-                number(out, engine.now.0);
+                number(out, engine.now_ms());
             }
         });
     }

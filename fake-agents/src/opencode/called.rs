@@ -6,7 +6,7 @@ use super::args::{Command, parse};
 use crate::registry::Called;
 use rehang_scenario::OpencodeMode;
 
-/// What these arguments ask of it; `None` if they only ask for a version.
+/// What these arguments ask of it; `None` if they start no agent.
 pub fn called(words: &[String]) -> Option<Called> {
     let args = parse(words);
     let mut kept = Vec::new();
@@ -17,7 +17,7 @@ pub fn called(words: &[String]) -> Option<Called> {
         kept.extend(["--port".to_owned(), "0".to_owned()]);
     }
     let mode = match args.command {
-        Command::Version => return None,
+        Command::Version | Command::Models | Command::Credentials | Command::Sessions | Command::Help => return None,
         Command::Run => OpencodeMode::Run,
         Command::Serve => OpencodeMode::Serve,
         Command::Interactive => OpencodeMode::Interactive,

@@ -171,6 +171,14 @@ pub struct Setup {
     pub question_registered: bool,
 }
 
+/// Where a session comes from.
+pub(super) enum Origin {
+    /// A client or the program made it, in this folder.
+    Root(String),
+    /// A `task` of this session made it.
+    Child(usize),
+}
+
 /// The engine.
 pub struct Engine {
     /// The release that it behaves as.
@@ -180,6 +188,10 @@ pub struct Engine {
     /// Whether somebody could answer an ask: a client with a reply route, or a person at the terminal.
     pub live: bool,
     pub(super) now: VTime,
+    /// The wall clock at [`VTime::ZERO`], in milliseconds since 1970: what bodies say of times counts from there.
+    pub(super) epoch_ms: u64,
+    /// The folder that its sessions are of.
+    pub directory: String,
     pub(super) sessions: Vec<Session>,
     pub(super) runs: Vec<Run>,
     pub(super) tools: Vec<ToolRun>,
@@ -218,6 +230,8 @@ impl Engine {
             wants_json: true,
             live: false,
             now: VTime::ZERO,
+            epoch_ms: 0,
+            directory: super::render::DIRECTORY.to_owned(),
             sessions: Vec::new(),
             runs: Vec::new(),
             tools: Vec::new(),
@@ -255,6 +269,24 @@ impl Engine {
     pub fn clock(&mut self, now: VTime) {
         self.now = now;
         self.act();
+    }
+
+    /// Where it is: the wall clock at [`VTime::ZERO`] in milliseconds since 1970, and its folder.
+    pub fn lives(&mut self, epoch_ms: u64, directory: Option<String>) {
+        self.epoch_ms = epoch_ms;
+        if let Some(directory) = directory {
+            self.directory = directory;
+        }
+    }
+
+    /// Now, in milliseconds since 1970.
+    pub fn now_ms(&self) -> u64 {
+        self.stamp(self.now)
+    }
+
+    /// An instant in milliseconds since 1970.
+    pub fn stamp(&self, at: VTime) -> u64 {
+        self.epoch_ms.saturating_add(at.0)
     }
 
     /// Whether [`Engine::take`] has something.
@@ -339,21 +371,37 @@ impl Engine {
 
     /// Makes a session. `denies` is what `run` denies in its root session.
     pub fn create_session(&mut self, now: VTime, title: &str, denies: &'static [&'static str]) -> usize {
+        self.create_session_in(now, title, denies, None)
+    }
+
+    /// The same in a folder that a client names; the server's own where it names none.
+    pub fn create_session_in(
+        &mut self,
+        now: VTime,
+        title: &str,
+        denies: &'static [&'static str],
+        directory: Option<&str>,
+    ) -> usize {
         self.now = now;
-        self.new_session(title.to_owned(), None, "build", denies, Vec::new(), String::new())
+        let directory = directory.unwrap_or(&self.directory).to_owned();
+        self.new_session(title.to_owned(), Origin::Root(directory), "build", denies, Vec::new(), String::new())
     }
 
     pub(super) fn new_session(
         &mut self,
         title: String,
-        parent: Option<usize>,
+        origin: Origin,
         agent: &'static str,
         denies: &'static [&'static str],
         script: Vec<Response>,
         path: String,
     ) -> usize {
+        let (parent, directory) = match origin {
+            Origin::Root(directory) => (None, directory),
+            Origin::Child(parent) => (Some(parent), self.sessions[parent].directory.clone()),
+        };
         self.next.session += 1;
-        let now_ms = self.now.0;
+        let now_ms = self.now_ms();
         let index = self.sessions.len();
         self.sessions.push(Session {
             id: format!("ses_{}", self.next.session),
@@ -371,6 +419,7 @@ impl Engine {
             cursor: 0,
             depth: parent.map_or(0, |parent| self.sessions[parent].depth + 1),
             path,
+            directory,
         });
         let parent = self.parent_id(index).to_owned();
         self.fact(Fact::Session { id: self.sessions[index].id.clone(), parent });
@@ -384,8 +433,9 @@ impl Engine {
     pub(super) fn new_message(&mut self, session: usize, role: Role) -> usize {
         self.next.message += 1;
         let id = format!("msg_{}", self.next.message);
+        let created_ms = self.now_ms();
         let messages = &mut self.sessions[session].messages;
-        messages.push(Message { id, created_ms: self.now.0, role, parts: Vec::new() });
+        messages.push(Message { id, created_ms, role, parts: Vec::new() });
         messages.len() - 1
     }
 
@@ -439,7 +489,9 @@ impl Engine {
             release: _, // not compared: it never changes
             wants_json,
             live,
-            now: _, // not compared: every input sets it before it is read
+            now: _,       // not compared: every input sets it before it is read
+            epoch_ms: _,  // not compared: it never changes
+            directory: _, // not compared: it never changes
             sessions,
             runs,
             tools,

@@ -103,6 +103,7 @@ impl Host {
     /// The agent begins. `one_shot`: there is no reply route of its own.
     pub fn boot(&mut self, os: &mut dyn Os, one_shot: bool) {
         self.env = os.envs();
+        self.engine.lives(os.epoch_ms(), os.cwd());
         let client = os.env("OPENCODE_CLIENT").unwrap_or_else(|| "cli".to_owned());
         let enabled = os.env("OPENCODE_ENABLE_QUESTION_TOOL").is_some_and(|v| v == "1" || v == "true");
         self.engine.question_registered(enabled || matches!(client.as_str(), "app" | "cli" | "desktop"));

@@ -21,10 +21,12 @@ mod children;
 pub mod engine;
 mod history;
 mod host;
+mod info;
 mod interactive;
 mod json;
 #[cfg(test)]
 mod laws;
+mod listen;
 mod models;
 mod places;
 pub mod release;
@@ -32,6 +34,7 @@ mod render;
 mod replay;
 mod routes;
 mod run;
+mod says;
 mod serve;
 mod server;
 pub mod state;
@@ -48,7 +51,7 @@ pub use called::called;
 pub use stored::STORE;
 pub use tools::{BashEnd, call_of};
 
-use rehang_os::os::{Next, Os, Program, STDERR, STDOUT, Write};
+use rehang_os::os::{Next, Os, Program, STDERR};
 use rehang_scenario::{
     AgentKind, Canon,
     agents::OPENCODE,
@@ -76,11 +79,13 @@ fn planned(args: Args, plan: &Plan) -> Result<Box<dyn Program>, String> {
     if let Some(version) = &args.version {
         release = release.with_version(version)?;
     }
+    if let Some(says) = says::Says::of(&release, plan, &args) {
+        return Ok(Box::new(says));
+    }
     Ok(match args.command {
-        Command::Version => Box::new(Says { text: format!("{}\n", release.version), code: 0 }),
         Command::Run => Box::new(run::Run::new(release, plan, args)?),
-        Command::Serve => Box::new(serve::Serve::new(release, plan)?),
-        Command::Interactive => Box::new(interactive::Interactive::new(release, plan, args)?),
+        Command::Serve => Box::new(serve::Serve::new(release, plan, args)?),
+        _ => Box::new(interactive::Interactive::new(release, plan, args)?),
     })
 }
 
@@ -127,29 +132,5 @@ impl Program for Unplanned {
         if let Some(program) = program {
             program.canon(canon);
         }
-    }
-}
-
-/// Prints a text and exits.
-struct Says {
-    text: String,
-    code: u8,
-}
-
-impl Program for Says {
-    fn resume(&mut self, os: &mut dyn Os) -> Next {
-        match os.write(STDOUT, self.text.as_bytes()) {
-            Write::Took(n) if n < self.text.len() => {
-                self.text.drain(..n);
-            }
-            Write::Later => {}
-            Write::Took(_) | Write::Failed(_) => return Next::Exit(self.code),
-        }
-        Next::Wait(rehang_os::os::Wait { write: vec![STDOUT], on: "stdout", ..Default::default() })
-    }
-
-    fn canon(&self, canon: &mut Canon) {
-        let Self { text, code } = self;
-        canon.text(text).num((*code).into());
     }
 }

@@ -4,6 +4,7 @@
 
 use rehang_scenario::agents::{ALTIMATE, PAWWORK};
 use rehang_scenario::{Agent, Span};
+use rehang_wire::opencode::Numbers;
 
 /// How a release writes its events and objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -97,6 +98,10 @@ pub struct Release {
     pub silence_max: Option<Span>,
     /// The period of heartbeats on an event stream, in milliseconds.
     pub heartbeat_ms: Option<u64>,
+    /// A command that fails exits with 1 (recorded of `models nosuch`: 0 in 1.2.27, 1 in 1.18.33).
+    pub fails_loudly: bool,
+    /// The version's numbers, which its routes go by; of a fork those of the release that it branched off from.
+    pub numbers: Numbers,
 }
 
 impl Release {
@@ -131,7 +136,7 @@ impl Release {
     /// A version that does not parse, or is older than 1.0.
     pub fn opencode(version: &str) -> Result<Release, String> {
         let mut numbers = version.split('.').map(str::parse::<u32>);
-        let (Some(Ok(major)), Some(Ok(minor))) = (numbers.next(), numbers.next()) else {
+        let (Some(Ok(major)), Some(Ok(minor)), patch) = (numbers.next(), numbers.next(), numbers.next()) else {
             return Err(format!("no opencode release: `{version}`"));
         };
         if major < 1 {
@@ -163,6 +168,8 @@ impl Release {
             retry_stops_tools: newest,
             silence_max: (at >= (1, 18)).then_some(SILENCE_MAX),
             heartbeat_ms: (dialect > Dialect::V1_0).then_some(HEARTBEAT_MS),
+            fails_loudly: newest,
+            numbers: (major, minor, patch.and_then(Result::ok).unwrap_or(0)),
         })
     }
 
@@ -198,6 +205,8 @@ impl Release {
             retry_stops_tools: false,
             silence_max: None,
             heartbeat_ms: Some(HEARTBEAT_MS),
+            fails_loudly: false,
+            numbers: (1, 2, 15),
         }
     }
 }

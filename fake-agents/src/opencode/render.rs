@@ -7,7 +7,7 @@ use super::release::{Dialect, Release};
 use super::state::{Body, Message, Model, Part, Role, Session, Tool, ToolState, Usage};
 use rehang_scenario::turns::Question;
 
-/// The folder that the agent says it works in.
+/// The folder that the agent says it works in on a stage, where processes have none.
 pub const DIRECTORY: &str = "/project";
 
 /// Appends a session's info. `parent` is its parent's id, or empty.
@@ -19,13 +19,13 @@ pub fn session(out: &mut String, release: &Release, session: &Session, parent: &
     }
     next_field(out, "version", &release.version);
     next_field(out, "projectID", "global");
-    next_field(out, "directory", DIRECTORY);
+    next_field(out, "directory", &session.directory);
     if !parent.is_empty() {
         next_field(out, "parentID", parent);
     }
     next_field(out, "title", &session.title);
     if release.dialect == Dialect::V1_18 {
-        next_field(out, "path", DIRECTORY);
+        next_field(out, "path", &session.directory);
         if session.parent.is_some() || session.model.is_some() {
             next_field(out, "agent", session.agent);
         }
@@ -100,7 +100,7 @@ pub fn info(out: &mut String, release: &Release, session: &Session, message: &Me
             next_field(out, "mode", session.agent);
             next_field(out, "agent", session.agent);
             out.push_str(",\"path\":{");
-            field(out, "cwd", DIRECTORY);
+            field(out, "cwd", &session.directory);
             out.push_str(",\"root\":\"/\"},\"cost\":0,\"tokens\":");
             usage(out, reply.usage);
             if let Some(finish) = reply.finish {

@@ -18,17 +18,16 @@ use serde_json::Value;
 /// The most messages that a list shows where no limit is given.
 const MESSAGES_MAX: usize = 10_000;
 
-/// What `GET /doc` says: the routes that clients look for.
-const DOC: &str = "{\"openapi\":\"3.1.1\",\"info\":{\"title\":\"opencode\",\"version\":\"1.0.0\"},\"paths\":{\
-    \"/session\":{},\"/session/{sessionID}/message\":{},\"/session/{sessionID}/prompt_async\":{},\
-    \"/session/{sessionID}/abort\":{},\"/session/status\":{},\"/question\":{},\"/permission\":{},\"/event\":{}}}";
-
 impl Engine {
     /// A request. Its answer comes out under its ticket, now or later.
     pub fn request(&mut self, now: VTime, ticket: u32, method: &str, target: &str, body: &[u8]) {
+        self.asked(now, ticket, method, &Target::parse(target), body);
+    }
+
+    /// The same with a target that was taken apart.
+    pub(super) fn asked(&mut self, now: VTime, ticket: u32, method: &str, target: &Target, body: &[u8]) {
         self.now = now;
-        let target = Target::parse(target);
-        let route = Route::parse(method, &target);
+        let route = Route::parse(method, target);
         if !matches!(route, Some(Route::Prompt { .. }))
             && let Some(status) = self.request_faults.other(&format!("/{}", target.path().join("/")))
         {
@@ -44,7 +43,7 @@ impl Engine {
                 match body {
                     None => self.bad(ticket, "Malformed JSON in request body"),
                     Some(_) => {
-                        let session = self.create_session(now, &title, &[]);
+                        let session = self.create_session_in(now, &title, &[], target.query("directory"));
                         let info = self.session_info(session);
                         self.respond(ticket, 200, info);
                     }
@@ -90,8 +89,8 @@ impl Engine {
                 }
             }
             Some(Route::PermitIn { id, .. }) => self.permission_reply(ticket, id, body, ReplyRoute::Session),
-            // An instance a directory: another one has asks of its own, and here there is no other.
-            Some(Route::Asks(_)) if target.query("directory").is_some_and(|of| of != render::DIRECTORY) => {
+            // An instance a directory, with asks of its own.
+            Some(Route::Asks(_)) if target.query("directory").is_some_and(|of| !self.works_in(of)) => {
                 self.respond(ticket, 200, "[]".to_owned());
             }
             Some(Route::Asks(ask)) if self.lists(ask) => {
@@ -112,14 +111,19 @@ impl Engine {
             Some(Route::Permit(id)) if self.lists(Ask::Permission) => {
                 self.permission_reply(ticket, id, body, ReplyRoute::Own);
             }
-            Some(Route::Doc) => self.respond(ticket, 200, DOC.to_owned()),
+            Some(route) if self.knows(&route) => self.inform(ticket, route, target),
             _ => self.not_found(ticket, "no such route"),
         }
         self.act();
     }
 
+    /// Whether the server or a session of it is of this folder.
+    fn works_in(&self, directory: &str) -> bool {
+        self.directory == directory || self.sessions.iter().any(|session| session.directory == directory)
+    }
+
     /// Whether this release has the routes of these asks.
-    fn lists(&self, ask: Ask) -> bool {
+    pub(super) fn lists(&self, ask: Ask) -> bool {
         match ask {
             Ask::Question => self.release.question_tool && !self.external,
             Ask::Permission => self.release.dialect > Dialect::V1_0,
@@ -251,7 +255,7 @@ impl Engine {
         if !self.external {
             return;
         }
-        let now_ms = self.now.0;
+        let now_ms = self.now_ms();
         let (tools, session) = (&self.tools, &mut self.sessions[session]);
         for message in &mut session.messages {
             for part in &mut message.parts {
@@ -281,7 +285,7 @@ impl Engine {
         }
     }
 
-    fn not_found(&mut self, ticket: u32, text: &str) {
+    pub(super) fn not_found(&mut self, ticket: u32, text: &str) {
         self.error_body(ticket, 404, "NotFoundError", text);
     }
 

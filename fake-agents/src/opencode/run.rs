@@ -8,6 +8,7 @@ use super::asks::{By, Permit};
 use super::engine::{About, Event, Out};
 use super::host::{Host, Outgoing};
 use super::json::{next_field, number};
+use super::listen::listen;
 use super::release::{Dialect, Release};
 use super::render;
 use super::server::Server;
@@ -86,10 +87,11 @@ impl Run {
             return;
         }
         if self.args.listens
-            && let Ok((listener, port)) = os.listen()
+            && let Ok(listening) = listen(os, &self.args, &self.host.engine.release)
         {
-            self.server = Some(Server::new(listener, &[], None));
-            self.host.say(&format!("opencode server listening on http://127.0.0.1:{port}"));
+            let directory = os.cwd().unwrap_or_else(|| render::DIRECTORY.to_owned());
+            self.server = Some(Server::new(listening.socket, &[], None, &directory));
+            self.host.say(&listening.line);
             self.state = State::Listens(text, os.now() + Span(LISTENS_MS));
             return;
         }
@@ -220,7 +222,7 @@ impl Run {
         line.push_str("{\"type\":\"");
         line.push_str(kind);
         line.push_str("\",\"timestamp\":");
-        number(&mut line, now.0);
+        number(&mut line, self.host.engine.stamp(now));
         next_field(&mut line, "sessionID", &self.host.engine.sessions()[self.root].id);
         line.push_str(data);
         line.push_str("}\n");

@@ -1,7 +1,9 @@
 //! `serve`: the engine behind a port, until somebody ends it.
 
+use super::args::Args;
 use super::engine::Out;
 use super::host::{Host, Outgoing};
+use super::listen::listen;
 use super::release::Release;
 use super::replay::Replay;
 use super::server::Server;
@@ -14,6 +16,7 @@ use rehang_trace::Fact;
 pub struct Serve {
     host: Host,
     plan: Plan,
+    args: Args,
     server: Option<Server>,
     out: Outgoing,
     /// A restart is planned: what the next server finds is noted whenever it changes.
@@ -26,11 +29,12 @@ impl Serve {
     ///
     /// # Errors
     /// A strategy that is not known.
-    pub fn new(release: Release, plan: &Plan) -> Result<Serve, String> {
+    pub fn new(release: Release, plan: &Plan, args: Args) -> Result<Serve, String> {
         let restart = |fault: &Fault| matches!(fault, Fault::Process(fault) if fault.does == ProcessDoes::Restart);
         Ok(Serve {
             host: Host::new(release, plan, false)?,
             plan: plan.clone(),
+            args,
             server: None,
             out: Outgoing::default(),
             restarts: plan.faults.iter().any(restart),
@@ -39,9 +43,12 @@ impl Serve {
     }
 
     fn begin(&mut self, os: &mut dyn Os) -> Result<(), Next> {
-        let Ok((listener, port)) = os.listen() else {
-            let _ = os.write(STDERR, b"Failed to start server\n");
-            return Err(Next::Exit(1));
+        let listening = match listen(os, &self.args, &self.host.engine.release) {
+            Ok(listening) => listening,
+            Err(text) => {
+                let _ = os.write(STDERR, text.as_bytes());
+                return Err(Next::Exit(1));
+            }
         };
         if let Some(stored) = &self.plan.stored {
             self.host.engine.restore(stored);
@@ -51,8 +58,9 @@ impl Serve {
         let engine = &self.host.engine;
         let replays = engine.external || engine.inside.has("ledger");
         let replay = replays.then(|| Replay::new(os.now()));
-        self.server = Some(Server::new(listener, &self.plan.faults, replay));
-        self.out.push(format!("opencode server listening on http://127.0.0.1:{port}\n").as_bytes());
+        self.server = Some(Server::new(listening.socket, &self.plan.faults, replay, &engine.directory));
+        self.out.push(listening.warning.as_bytes());
+        self.out.push(format!("{}\n", listening.line).as_bytes());
         Ok(())
     }
 }
@@ -106,6 +114,7 @@ impl Program for Serve {
         let Self {
             host,
             plan: _, // not compared: it never changes
+            args: _, // not compared: they never change
             server,
             out,
             restarts: _, // not compared: it never changes

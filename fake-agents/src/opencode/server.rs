@@ -6,16 +6,19 @@
 
 use super::engine::{Answer, Event};
 use super::host::{Host, Outgoing};
+use super::json::quoted;
 use super::replay::{Replay, Welcome};
 use rehang_actors::faults::{EventFaults, Passed};
 use rehang_os::os::{Fd, Os, Read, Wait};
 use rehang_scenario::{Canon, Canonical, Fault, Span, VTime};
 use rehang_wire::{
-    http::{CONTINUE, RequestReader, Target, chunk, response, streaming_head},
+    http::{CONTINUE, RequestReader, Target, chunk, percent_decode, response, streaming_head},
     opencode::{Route, kind},
     sse,
 };
 
+/// Names a client's folder (`x-opencode-directory` of `@opencode-ai/sdk`).
+const FOLDER: &str = "x-opencode-directory";
 const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
 const EVENTS: &[(&str, &str)] =
     &[("content-type", "text/event-stream"), ("cache-control", "no-cache"), ("x-accel-buffering", "no")];
@@ -35,6 +38,8 @@ pub struct Server {
     detached: bool,
     /// An event stream was closed: its client may come back and say what it has seen last.
     left: bool,
+    /// The folder that events are of, as `/global/event` says it.
+    directory: String,
 }
 
 struct Connection {
@@ -60,7 +65,7 @@ struct EventStream {
 
 impl Server {
     /// A server on this listener; with a store of events, where its release has one.
-    pub fn new(listener: Fd, faults: &[Fault], replay: Option<Replay>) -> Server {
+    pub fn new(listener: Fd, faults: &[Fault], replay: Option<Replay>, directory: &str) -> Server {
         Server {
             listener,
             connections: Vec::new(),
@@ -70,6 +75,7 @@ impl Server {
             listed: false,
             detached: false,
             left: false,
+            directory: directory.to_owned(),
         }
     }
 
@@ -128,7 +134,7 @@ impl Server {
             stream.beat_at = Some(beat_at + Span(period * (missed + 1)));
             if !stream.muted {
                 let beat = host.engine.server_event(kind::HEARTBEAT);
-                connection.say(None, &beat);
+                connection.say(None, &beat, &self.directory);
             }
         }
         self.flush(os);
@@ -195,6 +201,7 @@ impl Server {
             listed,
             detached,
             left,
+            directory: _, // not compared: it never changes
         } = self;
         faults.canon(canon);
         let muted = |connection: &Connection| connection.stream.as_ref().is_some_and(|stream| stream.muted);
@@ -244,24 +251,31 @@ impl Server {
             connection.out.push(CONTINUE);
         }
         connection.last = !request.head.keep_alive();
-        let target = Target::parse(&request.head.target);
+        let mut target = Target::parse(&request.head.target);
+        // A client names its folder in the query or in a header.
+        if let Some(folder) = request.head.headers.get(FOLDER).filter(|_| target.query("directory").is_none()) {
+            target.query.push(("directory".to_owned(), percent_decode(folder)));
+        }
         let route = Route::parse(&request.head.method, &target);
         let now = os.now();
         if let Some(Route::Events { global }) = route {
             let beat_at = host.engine.release.heartbeat_ms.map(|ms| now + Span(ms));
+            let directory = &self.directory;
             connection.last = false;
             connection.stream = Some(EventStream { global, muted: false, beat_at });
             connection.out.push(&streaming_head(200, EVENTS));
             let cursor = request.head.headers.get("last-event-id");
             match self.replay.as_mut().map(|replay| replay.welcome(now, cursor)) {
-                Some(Welcome::Missed(missed)) => missed.iter().for_each(|(id, json)| connection.say(Some(id), json)),
+                Some(Welcome::Missed(missed)) => {
+                    missed.iter().for_each(|(id, json)| connection.say(Some(id), json, directory))
+                }
                 other => {
                     let id = match &other {
                         Some(Welcome::Connected(id)) => Some(id.as_str()),
                         _ => None,
                     };
                     let hello = host.engine.server_event(kind::CONNECTED);
-                    connection.say(id, &hello);
+                    connection.say(id, &hello, directory);
                 }
             }
             return true;
@@ -270,14 +284,14 @@ impl Server {
         self.listed |= matches!(route, Some(Route::Asks(_)));
         self.tickets += 1;
         connection.ticket = Some(self.tickets);
-        host.engine.request(now, self.tickets, &request.head.method, &request.head.target, &request.body);
+        host.engine.asked(now, self.tickets, &request.head.method, &target, &request.body);
         true
     }
 
     fn send(&mut self, event: &Event) {
         for connection in &mut self.connections {
             if connection.stream.as_ref().is_some_and(|stream| !stream.muted) {
-                connection.say(event.id.as_deref(), &event.json);
+                connection.say(event.id.as_deref(), &event.json, &self.directory);
             }
         }
     }
@@ -315,10 +329,10 @@ impl Connection {
         }
     }
 
-    fn say(&mut self, id: Option<&str>, json: &str) {
+    fn say(&mut self, id: Option<&str>, json: &str, directory: &str) {
         let global = self.stream.as_ref().is_some_and(|stream| stream.global);
         let data = match global {
-            true => format!("{{\"directory\":\"{}\",\"payload\":{json}}}", super::render::DIRECTORY),
+            true => format!("{{\"directory\":{},\"payload\":{json}}}", quoted(directory)),
             false => json.to_owned(),
         };
         let event = sse::Event { id: id.map(str::to_owned), data, ..sse::Event::default() };

@@ -45,6 +45,8 @@ pub struct Session {
     pub path: String,
     /// How many subagents stand above it.
     pub depth: u32,
+    /// The folder that it works in.
+    pub directory: String,
 }
 
 /// Which model.
@@ -209,6 +211,7 @@ impl Session {
             cursor,
             path,
             depth,
+            directory: _, // not compared: an id has one for good
         } = self;
         canon.flag(parent.is_some()).num(parent.map_or(0, |parent| places.session(parent)));
         canon.text(title).text(agent).flag(*summarised).flag(model.is_some());

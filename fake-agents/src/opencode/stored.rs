@@ -32,6 +32,7 @@ impl Engine {
         self.restored = true;
         for session in stored.as_array().into_iter().flatten() {
             let text = |key: &str| session.pointer(key).and_then(Value::as_str).unwrap_or("").to_owned();
+            let time = |key: &str| session.pointer(key).and_then(Value::as_u64).unwrap_or(0);
             let id = text("/info/id");
             if id.is_empty() {
                 continue;
@@ -57,8 +58,8 @@ impl Engine {
                 parent,
                 title: text("/info/title"),
                 agent: if parent.is_some() { "general" } else { "build" },
-                created_ms: 0,
-                updated_ms: 0,
+                created_ms: time("/info/time/created"),
+                updated_ms: time("/info/time/updated"),
                 summarised: true,
                 model: None,
                 tokens: (0, 0),
@@ -68,6 +69,7 @@ impl Engine {
                 cursor: 0,
                 path: String::new(),
                 depth: u32::from(parent.is_some()),
+                directory: text("/info/directory"),
             });
         }
     }

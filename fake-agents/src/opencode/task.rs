@@ -3,7 +3,7 @@
 //! Invariants: what a subagent asks carries the child's session id; the parent's tool waits for the child's run, and
 //! for nothing else.
 
-use super::engine::{DEPTH_MAX, Engine};
+use super::engine::{DEPTH_MAX, Engine, Origin};
 use super::json::{field, next_field};
 use super::release::Dialect;
 use super::tools::{Kind, Outcome, ToolRun};
@@ -30,7 +30,7 @@ impl Engine {
         }
         let title = format!("{} (@general subagent)", task.description);
         let denies = if newest { CHILD_DENIES } else { CHILD_DENIES_OLD };
-        let child = self.new_session(title, Some(parent), "general", denies, responses(&task.turns), path);
+        let child = self.new_session(title, Origin::Child(parent), "general", denies, responses(&task.turns), path);
         if let Some(ToolRun { kind: Kind::Task { child: it, .. }, .. }) = self.tools.iter_mut().find(|t| t.id == id) {
             *it = Some(child);
         }

@@ -192,7 +192,7 @@ impl Engine {
             name: call.name.clone(),
             input: call.input.to_string(),
             state: ToolState::Pending,
-            start_ms: self.now.0,
+            start_ms: self.now_ms(),
             title: String::new(),
             metadata: String::new(),
         };
@@ -222,7 +222,7 @@ impl Engine {
 
     /// The part shows that the tool runs.
     pub(super) fn show_running(&mut self, id: u32) {
-        let now_ms = self.now.0;
+        let now_ms = self.now_ms();
         let Some((session, message, part, shown)) = self.shown(id) else { return };
         if shown.state == ToolState::Pending {
             shown.state = ToolState::Running;
@@ -266,7 +266,7 @@ impl Engine {
             return;
         }
         let live = self.run_at(run).is_some_and(|at| self.runs[at].live);
-        let now_ms = self.now.0;
+        let now_ms = self.now_ms();
         let says_so = self.release.errors_say_so;
         let says_whole = self.release.dialect > Dialect::V1_0;
         let keeps_metadata = match self.release.dialect {

@@ -323,7 +323,7 @@ impl Engine {
         let (session, user, reply, blocked) = (run.session, run.user, run.reply, run.blocked);
         let part = self.new_part(session, reply, Body::StepFinish { reason, usage });
         self.part_event(session, reply, part);
-        let now_ms = self.now.0;
+        let now_ms = self.now_ms();
         if let Some(Usage { input, output, .. }) = usage {
             let tokens = &mut self.sessions[session].tokens;
             *tokens = (tokens.0 + input, tokens.1 + output);
@@ -424,7 +424,7 @@ impl Engine {
         let Some(at) = self.run_at(id) else { return };
         let (session, reply) = (self.runs[at].session, self.runs[at].reply);
         self.abort_tools(id);
-        let now_ms = self.now.0;
+        let now_ms = self.now_ms();
         self.error_event(session, name, text);
         if let Some(said) = self.reply_mut(session, reply) {
             said.error = Some((name, text.to_owned()));
@@ -469,7 +469,7 @@ impl Engine {
     pub(super) fn end_text(&mut self, at: usize) {
         let (session, message) = (self.runs[at].session, self.runs[at].reply);
         let Some(part) = self.runs[at].text.take() else { return };
-        let now_ms = self.now.0;
+        let now_ms = self.now_ms();
         let trims = self.release.dialect < Dialect::V1_18;
         if let Body::Text { text, end_ms, .. } = &mut self.sessions[session].messages[message].parts[part].body {
             *end_ms = Some(now_ms);
@@ -563,7 +563,7 @@ impl Engine {
         let part = match self.runs[at].text {
             Some(part) => part,
             None => {
-                let body = Body::Text { text: String::new(), start_ms: self.now.0, end_ms: None };
+                let body = Body::Text { text: String::new(), start_ms: self.now_ms(), end_ms: None };
                 let part = self.new_part(session, message, body);
                 self.runs[at].text = Some(part);
                 // 1.0.185 shows a text with its first word.
@@ -603,7 +603,7 @@ impl Engine {
     }
 
     fn show_aborted(&mut self, session: usize, message: usize, part: usize) {
-        let (now_ms, interrupted) = (self.now.0, self.release.abort == Abort::Settles);
+        let (now_ms, interrupted) = (self.now_ms(), self.release.abort == Abort::Settles);
         let Body::Tool(shown) = &mut self.sessions[session].messages[message].parts[part].body else { return };
         if matches!(shown.state, ToolState::Error { .. }) {
             return;

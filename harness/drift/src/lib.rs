@@ -11,6 +11,7 @@
 pub mod claude;
 pub mod mask;
 pub mod opencode;
+pub mod routes;
 pub mod session;
 
 use serde_json::Value;

@@ -147,6 +147,14 @@ pub fn run_looking(cell: &Cell<'_>, look: &mut dyn FnMut(i32)) -> Result<Report,
     play(order, cell, &mut on)
 }
 
+/// As [`run`]; when its client is done, every `GET` route of the server's own list is asked, for [`Report::routes`].
+///
+/// # Errors
+/// Why it could not be run.
+pub fn run_asking(cell: &Cell<'_>) -> Result<Report, LiveError> {
+    play(CellSpec { asks_routes: true, ..plan::order(cell)? }, cell, &mut |_| {})
+}
+
 /// A moment of a cell's life.
 #[derive(Debug, Clone, Copy)]
 enum Moment {

@@ -3,6 +3,7 @@
 //! Invariant: it is data; whoever sends it does not know who looks at it.
 
 use crate::report::{Ask, Exit, Outcome, Via};
+use rehang_wire::opencode::Shapes;
 
 /// Something that came in.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub enum Input {
     Settled(Outcome),
     /// Somebody of the scenario ended it, by this act.
     Stops(&'static str),
+    /// The routes of the server, with the shapes of what it answers.
+    Routes(Shapes),
     /// What a client could not do.
     Problem(String),
 }

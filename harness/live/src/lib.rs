@@ -19,6 +19,6 @@ mod supervisor;
 mod verdict;
 mod watch;
 
-pub use cell::{LIVE_ARG, Played, cannot, deadline, played, run, run_looking, run_telling};
+pub use cell::{LIVE_ARG, Played, cannot, deadline, played, run, run_asking, run_looking, run_telling};
 pub use report::{Ask, Evidence, Exit, Line, Outcome, Process, Report, Requests, Thread, Via};
 pub use spec::{Cell, LiveError};

@@ -153,6 +153,7 @@ pub fn order(cell: &Cell<'_>) -> Result<CellSpec, LiveError> {
         sandbox,
         deadline_ms: u64::try_from(cell.deadline.as_millis()).unwrap_or(u64::MAX),
         looked_at: false,
+        asks_routes: false,
         scenario,
     })
 }

@@ -4,6 +4,7 @@
 //! window) or met its `deadline`; neither is a proof, and [`Evidence`] never claims one.
 
 use rehang_actors::Sight;
+use rehang_wire::opencode::Shapes;
 use serde::{Deserialize, Serialize};
 
 /// What came of a cell.
@@ -41,6 +42,9 @@ pub struct Report {
     pub lines: Vec<Line>,
     /// Lines that were left out of `lines` above its limit.
     pub lines_left_out: u64,
+    /// What the server's `GET` routes answer, where they were asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub routes: Option<Shapes>,
 }
 
 /// How a cell ended.

@@ -79,6 +79,8 @@ pub struct CellSpec {
     pub deadline_ms: u64,
     /// Where the agent hangs it is kept, and its model with it, until stdin ends.
     pub looked_at: bool,
+    /// When the client is done, every `GET` route of the server's own list is asked.
+    pub asks_routes: bool,
 }
 
 /// What the child process answers, a line of JSON each; the last is a report or an error.

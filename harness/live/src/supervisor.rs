@@ -15,6 +15,7 @@ use crate::watch::{Decision, Watch};
 use rehang_agents::Form;
 use rehang_model_server::Script;
 use rehang_scenario::{Fault, ProcessDoes, Terminal};
+use rehang_wire::opencode::Shapes;
 use std::fs::File;
 use std::io::{BufRead, Read, Write};
 use std::os::fd::OwnedFd;
@@ -106,6 +107,7 @@ async fn watch(
     let mut asks: Vec<Ask> = Vec::new();
     let mut problems: Vec<String> = Vec::new();
     let mut stopped: Option<&'static str> = None;
+    let mut routes: Option<Shapes> = None;
     let mut settled: Option<Settled> = None;
     let mut process_faults = process_faults(order);
     let mut every = tokio::time::interval(LOOK_EVERY);
@@ -142,6 +144,7 @@ async fn watch(
                 Input::Settled(outcome) => settled = Some(Settled { outcome, ms: watch.ms(), at: Instant::now() }),
                 Input::Stops(act) => stopped = Some(act),
                 Input::Problem(text) => problems.push(text),
+                Input::Routes(shapes) => routes = Some(shapes),
             },
             _ = every.tick() => {
                 if let Some(look) = Look::take(init) {
@@ -173,7 +176,7 @@ async fn watch(
         let ended = tokio::task::spawn_blocking(|| std::io::copy(&mut std::io::stdin(), &mut std::io::sink()));
         let _ = ended.await;
     }
-    Ok(report(order, watch, End { says, settled, stopped, asks, problems, links }))
+    Ok(report(order, watch, End { says, settled, stopped, asks, problems, links, routes }))
 }
 
 /// A client's end: how, and when.
@@ -192,6 +195,7 @@ struct End {
     asks: Vec<Ask>,
     problems: Vec<String>,
     links: Vec<String>,
+    routes: Option<Shapes>,
 }
 
 fn report(order: &CellSpec, watch: Watch, end: End) -> Report {
@@ -250,6 +254,7 @@ fn report(order: &CellSpec, watch: Watch, end: End) -> Report {
         links: end.links,
         lines,
         lines_left_out,
+        routes: end.routes,
     }
 }
 

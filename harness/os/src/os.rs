@@ -71,6 +71,7 @@ pub enum Errno {
     NoProcess,
     Refused,
     Reset,
+    InUse,
     TooBig,
 }
 
@@ -174,6 +175,15 @@ pub enum Exit {
     Signal(Sig),
 }
 
+/// Where a server is to listen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Listen {
+    /// The address of this machine.
+    pub address: std::net::Ipv4Addr,
+    /// The port; 0: a free one.
+    pub port: u16,
+}
+
 /// Whom a signal goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Target {
@@ -267,6 +277,18 @@ pub trait Os {
     fn envs(&self) -> Vec<(String, String)> {
         Vec::new()
     }
+    /// The wall clock at [`VTime::ZERO`], in milliseconds since 1970. The world of a stage begins in 1970.
+    fn epoch_ms(&self) -> u64 {
+        0
+    }
+    /// Whether the process runs on the wall clock, for somebody who is no scenario.
+    fn is_alone(&self) -> bool {
+        false
+    }
+    /// The folder that the process works in; `None` on a stage, whose processes have none.
+    fn cwd(&self) -> Option<String> {
+        None
+    }
     /// The process's own role, such as `agent.1`; `alone` where it runs without a scheduler.
     fn role(&self) -> &str;
 
@@ -292,6 +314,12 @@ pub trait Os {
 
     /// Listens on a free port of 127.0.0.1.
     fn listen(&mut self) -> Result<(Fd, u16), Errno>;
+    /// Listens where a command line says. A stage has its own ports, and gives a free one whatever is wished for: no
+    /// trace names one. `InUse` if somebody else listens there.
+    fn listen_at(&mut self, wish: Listen) -> Result<(Fd, u16), Errno> {
+        let _ = wish;
+        self.listen()
+    }
     /// Takes a connection that waits.
     fn accept(&mut self, fd: Fd) -> Option<Fd>;
     /// Connects to a port of 127.0.0.1.

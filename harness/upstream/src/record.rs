@@ -102,6 +102,7 @@ mod tests {
             links: Vec::new(),
             lines: lines.iter().map(line).collect(),
             lines_left_out: 0,
+            routes: None,
         }
     }
 

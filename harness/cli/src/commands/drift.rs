@@ -10,7 +10,7 @@ use indicatif::ProgressBar;
 use rehang_agents::{Installed, Recipe};
 use rehang_drift::claude::{self, Ends, Line};
 use rehang_drift::session::Setup;
-use rehang_drift::{Compared, opencode};
+use rehang_drift::{Compared, opencode, routes};
 use rehang_fakes::opencode::engine;
 use rehang_live::{Exit, Outcome, Played, Report};
 use rehang_model_server::{NOT_OFFERED, Script};
@@ -19,13 +19,14 @@ use rehang_scenario::text::counted;
 use rehang_scenario::turns::{Response, Turn};
 use rehang_scenario::{Agent, Does, Fault, Person, Scenario, Sees, Span, Terminal};
 use rehang_upstream::agents;
-use rehang_upstream::plan::{self, Cell};
+use rehang_upstream::plan::{self, Cell, Named};
 use rehang_upstream::record;
 use rehang_wire::model::ModelEvent;
 use rehang_wire::model::script::Chunk;
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The releases that the fakes play.
@@ -65,12 +66,16 @@ const AFTER_MAX: Span = Span::secs(1);
 #[command(after_help = "Examples:
   rehang drift                                  every release that a fake plays
   rehang drift opencode@1.18.33 --record fresh  one release; its recordings are kept
-  rehang drift claude@2.0.77 claude/ask-host    one scenario")]
+  rehang drift claude@2.0.77 claude/ask-host    one scenario
+  rehang drift --routes opencode@1.2.27         which GET routes answer, and with which keys")]
 pub struct Drift {
     /// Releases and scenarios; those that fakes play, and a choice of scenarios, where none is named.
     #[arg(value_name = "AGENT@VERSION|SCENARIO")]
     pub words: Vec<String>,
-    /// Keeps the recordings in DIR/AGENT-VERSION/SCENARIO-TERMINAL.jsonl.
+    /// Compares opencode's `GET` routes instead: which answer, and with which keys.
+    #[arg(long)]
+    pub routes: bool,
+    /// Keeps the recordings in DIR/AGENT-VERSION/SCENARIO-TERMINAL.jsonl, those of routes in DIR/VERSION.json.
     #[arg(long, value_name = "DIR")]
     pub record: Option<PathBuf>,
     /// What is printed on stdout.
@@ -91,12 +96,13 @@ impl Drift {
         let (mut specs, mut filters) = agents::specs(&all, &self.words, None)?;
         let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         if specs.is_empty() {
-            specs = agents::specs(&all, &words(&RELEASES), None)?.0;
+            let releases: &[&str] = if self.routes { &ROUTED } else { &RELEASES };
+            specs = agents::specs(&all, &words(releases), None)?.0;
         }
         if filters.is_empty() {
             filters = words(&SCENARIOS);
         }
-        let scenarios = plan::scenarios(&filters, &self.scenarios)?;
+        let scenarios = if self.routes { vec![route_scenario()?] } else { plan::scenarios(&filters, &self.scenarios)? };
         // before a registry is asked
         own_binary()?;
         let store = agents::store()?;
@@ -110,6 +116,7 @@ impl Drift {
                 Err(why) => Err(Why::Cannot(why.to_string())),
                 Ok(recipe) => match store.install(recipe, &Install::on(&bar)) {
                     Err(error) => return Err(CommandError::Usage(error.to_string())),
+                    Ok(installed) if self.routes => self.routes_of(cell, recipe, &installed),
                     Ok(installed) => self.cell(cell, recipe, &installed),
                 },
             };
@@ -120,17 +127,33 @@ impl Drift {
         totals.print(self.format, out)
     }
 
+    /// The routes of a release in its sandbox, and those of its fake.
+    fn routes_of(&self, cell: &Cell, recipe: &Recipe, installed: &Installed) -> Result<Compared, Why> {
+        let scenario = as_run(cell);
+        let version = &cell.key.version;
+        let fake = routes::of_fake(version).ok_or_else(|| Why::Cannot(format!("no fake plays {version}")))?;
+        let live = live(cell, &scenario, recipe, installed)?;
+        let report = rehang_live::run_asking(&live).map_err(|error| Why::Fault(error.to_string()))?;
+        let Some(shapes) = report.routes else {
+            return Err(Why::Fault(format!("its routes were not asked: {}", report.problems.join("; "))));
+        };
+        if let Some(folder) = &self.record {
+            let recorded = "`rehang drift --routes --record`: the release in rehang's sandbox, loopback alone, a fresh home, \
+                            one session with one answered prompt; shapes only";
+            let recording =
+                routes::Recording { release: version.clone(), recorded: recorded.to_owned(), routes: shapes.clone() };
+            let written = std::fs::create_dir_all(folder).and_then(|()| {
+                let text = serde_json::to_string_pretty(&recording)?;
+                std::fs::write(folder.join(format!("{version}.json")), text + "\n")
+            });
+            written.map_err(|e| Why::Fault(format!("the recording: {e}")))?;
+        }
+        Ok(routes::compare(&shapes, &fake))
+    }
+
     fn cell(&self, cell: &Cell, recipe: &Recipe, installed: &Installed) -> Result<Compared, Why> {
         let scenario = as_run(cell);
-        let live = rehang_live::Cell {
-            scenario: &scenario,
-            recipe,
-            installed,
-            terminal: cell.terminal,
-            deadline: rehang_live::deadline(&scenario).min(DEADLINE_MAX),
-            rehang: own_binary().map_err(|e| Why::Fault(e.to_string()))?,
-            fakes: fakes().map_err(|e| Why::Fault(e.to_string()))?,
-        };
+        let live = live(cell, &scenario, recipe, installed)?;
         let mut played = rehang_live::played(&live).map_err(|error| Why::Cannot(error.to_string()))?;
         with_heads(&mut played.turns);
         let report = rehang_live::run(&live).map_err(|error| Why::Fault(error.to_string()))?;
@@ -149,6 +172,47 @@ impl Drift {
             false => streams(&scenario, &played, cell.terminal, &report, &lines),
         }
     }
+}
+
+/// The releases whose routes are recorded in the repository.
+const ROUTED: [&str; 5] =
+    ["opencode@1.0.185", "opencode@1.2.15", "opencode@1.2.27", "opencode@1.3.2", "opencode@1.18.33"];
+
+/// One prompt, answered: the state in which routes are asked.
+fn route_scenario() -> Result<Named, CommandError> {
+    let text = format!(
+        r#"
+        title     = "One prompt, answered by a server"
+        mechanism = "F1"
+        agent     = {{ opencode = {{ as = "1.2.15", mode = "serve" }} }}
+        terminals = ["null"]
+        turns     = [{{ say = "{}" }}]
+        expect    = [{{ outcome = "completed" }}]
+        "#,
+        routes::SAYS
+    );
+    let family = rehang_scenario::load("routes", text.as_bytes()).into_result();
+    let family = family.map_err(|problems| CommandError::Fault(format!("{problems}")))?;
+    let variant = family.variants.into_iter().next();
+    let variant = variant.ok_or_else(|| CommandError::Fault("routes: no scenario".to_owned()))?;
+    Ok(Named { name: "routes".to_owned(), scenario: Arc::new(variant.scenario) })
+}
+
+fn live<'a>(
+    cell: &Cell,
+    scenario: &'a Scenario,
+    recipe: &'a Recipe,
+    installed: &'a Installed,
+) -> Result<rehang_live::Cell<'a>, Why> {
+    Ok(rehang_live::Cell {
+        scenario,
+        recipe,
+        installed,
+        terminal: cell.terminal,
+        deadline: rehang_live::deadline(scenario).min(DEADLINE_MAX),
+        rehang: own_binary().map_err(|e| Why::Fault(e.to_string()))?,
+        fakes: fakes().map_err(|e| Why::Fault(e.to_string()))?,
+    })
 }
 
 /// No recording takes longer from its first model request on: what comes later says nothing new.
@@ -359,8 +423,7 @@ mod tests {
     use super::*;
     use rehang_agents::{CannotRun, Version};
     use rehang_drift::Difference;
-    use rehang_upstream::plan::{Named, cells};
-    use std::sync::Arc;
+    use rehang_upstream::plan::cells;
 
     /// The cells of these releases and of a family of variants.
     fn of(releases: &[(&str, &str)], file: &str) -> Vec<Cell> {

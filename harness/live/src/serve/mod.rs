@@ -6,6 +6,7 @@
 mod http;
 mod players;
 mod proxy;
+mod routes;
 
 use crate::input::Input;
 use crate::report::{Ask, Via};
@@ -50,6 +51,13 @@ impl Clients {
             if port != 0 {
                 observe(wire.clone(), port).await;
                 let settled = players::play(wire.clone(), began).await;
+                if wire.order.asks_routes {
+                    let told = match routes::ask(port).await {
+                        Ok(shapes) => Input::Routes(shapes),
+                        Err(error) => Input::Problem(format!("its routes: {error}")),
+                    };
+                    let _ = wire.tell.send(told).await;
+                }
                 let _ = wire.tell.send(Input::Settled(settled)).await;
             }
         });

@@ -194,6 +194,7 @@ pub fn errno(error: rustix::io::Errno) -> Errno {
         E::SRCH | E::CHILD => Errno::NoProcess,
         E::CONNREFUSED => Errno::Refused,
         E::CONNRESET => Errno::Reset,
+        E::ADDRINUSE => Errno::InUse,
         E::TOOBIG => Errno::TooBig,
         _ => Errno::Io,
     }

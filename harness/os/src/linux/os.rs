@@ -12,8 +12,8 @@ use crate::alone::journal::{self, Journal, PLACE_ENV};
 use crate::exec;
 use crate::lockstep::protocol::{Channel, Ended, Key, Moved, Place, Said, To, Told, TtyReads, hash};
 use crate::os::{
-    BACKLOG, Child, Disposition, Errno, Exit, Fd, FdKind, Group, Os, Programs, Read, SOCKET_WINDOW, Sig, Spawn, Stdio,
-    TTY_QUOTA, Target, Write, tty_takes,
+    BACKLOG, Child, Disposition, Errno, Exit, Fd, FdKind, Group, Listen, Os, Programs, Read, SOCKET_WINDOW, Sig, Spawn,
+    Stdio, TTY_QUOTA, Target, Write, tty_takes,
 };
 use rehang_scenario::{VTime, plan::PLAN_ENV};
 use rehang_trace::{Fact, What};
@@ -54,6 +54,8 @@ pub(crate) struct RealOs {
     pub(crate) scheduler: Option<Scheduler>,
     pub(crate) now: VTime,
     began: Instant,
+    /// The wall clock at that instant, in milliseconds since 1970; 0 under a scheduler.
+    epoch_ms: u64,
     role: String,
     env: Vec<(String, String)>,
     pub(crate) fds: BTreeMap<u32, Descriptor>,
@@ -87,6 +89,7 @@ impl RealOs {
             scheduler,
             now: VTime::ZERO,
             began: Instant::now(),
+            epoch_ms: 0,
             role,
             env,
             fds: BTreeMap::new(),
@@ -117,6 +120,9 @@ impl RealOs {
     /// Without a scheduler: the pace of its clock, and where it writes down what happens.
     pub(crate) fn runs_alone(&mut self, speed: u32, journal: Option<Journal>) {
         (self.speed, self.journal) = (speed, journal);
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let ms = since.saturating_sub(self.began.elapsed()).as_millis();
+        self.epoch_ms = u64::try_from(ms).unwrap_or(0);
     }
 
     pub(crate) fn journal(&self) -> Option<&Journal> {
@@ -303,6 +309,19 @@ impl Os for RealOs {
         self.env.clone()
     }
 
+    fn epoch_ms(&self) -> u64 {
+        self.epoch_ms
+    }
+
+    fn is_alone(&self) -> bool {
+        self.scheduler.is_none()
+    }
+
+    fn cwd(&self) -> Option<String> {
+        let own = || std::env::current_dir().ok().map(|path| path.to_string_lossy().into_owned());
+        self.scheduler.is_none().then(own).flatten()
+    }
+
     fn role(&self) -> &str {
         &self.role
     }
@@ -427,7 +446,15 @@ impl Os for RealOs {
     }
 
     fn listen(&mut self) -> Result<(Fd, u16), Errno> {
-        let (socket, port) = listen(self.address()).map_err(|e| self.unmeant("listening", e, machine::loopback))?;
+        self.listen_at(Listen { address: Ipv4Addr::LOCALHOST, port: 0 })
+    }
+
+    fn listen_at(&mut self, wish: Listen) -> Result<(Fd, u16), Errno> {
+        let wish = match &self.scheduler {
+            Some(scheduler) => Listen { address: scheduler.address, port: 0 },
+            None => wish,
+        };
+        let (socket, port) = listen(wish).map_err(|e| self.unmeant("listening", e, machine::loopback))?;
         if self.scheduler.is_none()
             && let Err(why) = machine::has_loopback()
         {
@@ -604,16 +631,16 @@ impl Os for RealOs {
     }
 }
 
-/// A listening socket on a free port of an address of loopback, and the port.
+/// A listening socket, and its port.
 ///
 /// # Errors
 /// The kernel's.
-pub fn listen(address: Ipv4Addr) -> rustix::io::Result<(OwnedFd, u16)> {
+pub fn listen(wish: Listen) -> rustix::io::Result<(OwnedFd, u16)> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
     // a port whose old connections are still in TIME_WAIT is free to listen on
     rustix::net::sockopt::set_socket_reuseaddr(&socket, true)?;
-    rustix::net::bind(&socket, &SocketAddrV4::new(address, 0))?;
+    rustix::net::bind(&socket, &SocketAddrV4::new(wish.address, wish.port))?;
     rustix::net::listen(&socket, BACKLOG)?;
     let port = port_of(rustix::net::getsockname(&socket)?);
     Ok((socket, port))

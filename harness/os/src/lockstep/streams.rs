@@ -10,7 +10,7 @@ use super::tty::Master;
 use crate::kernel::{Handle, InternalError};
 use crate::linux::{descriptor, machine};
 use crate::lockstep::protocol::Key;
-use crate::os::{BACKLOG, Errno, FdKind, Read, Sig, Write};
+use crate::os::{BACKLOG, Errno, FdKind, Listen, Read, Sig, Write};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::set_socket_linger;
 use std::net::SocketAddrV4;
@@ -192,9 +192,8 @@ impl LockstepKernel {
     }
 
     pub(super) fn listen_own(&mut self) -> Result<(Handle, u16), InternalError> {
-        let (fd, port) = crate::linux::listen(self.claim.address()).map_err(|e| InternalError::Kernel {
-            what: "listening on loopback".into(),
-            why: machine::loopback(&e.into()),
+        let (fd, port) = crate::linux::listen(Listen { address: self.claim.address(), port: 0 }).map_err(|e| {
+            InternalError::Kernel { what: "listening on loopback".into(), why: machine::loopback(&e.into()) }
         })?;
         let key = Key::Listener(port);
         self.objects.hold(key);

@@ -19,4 +19,4 @@ pub use body::{
 pub use event::{closed, kind};
 pub use info::{ApiPart, Info, Numbers};
 pub use route::{Ask, EVENTS, Find, Route};
-pub use shape::Shape;
+pub use shape::{Shape, Shapes, target_of};

@@ -8,10 +8,23 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// Objects whose keys are names that somebody chose: providers and models.
-const NAMED: [&str; 4] = ["models", "default", "provider", "providers"];
+/// Objects whose keys are names that somebody chose: providers, models, keys of a keyboard, patterns of commands.
+const NAMED: [&str; 5] = ["models", "default", "provider", "keybinds", "bash"];
 /// The key that stands for all such names.
 const ANY_NAME: &str = "*";
+
+/// Routes as a `/doc` names them, each with the shape of what it answers with 200.
+pub type Shapes = BTreeMap<String, Shape>;
+
+/// The target that asks a route of a `/doc`, with these ids in its path; none where it wants another id.
+pub fn target_of(path: &str, session: &str, message: &str) -> Option<String> {
+    let filled = path.replace("{messageID}", message);
+    let filled = match filled.split_once("/session/{") {
+        Some((before, after)) => format!("{before}/session/{session}{}", after.split_once('}')?.1),
+        None => filled,
+    };
+    (!filled.contains(['{', '*'])).then_some(filled)
+}
 
 /// A shape.
 #[derive(Debug, Clone, PartialEq, Eq)]
