@@ -6,7 +6,7 @@
 use super::engine::Engine;
 use super::release::Dialect;
 use super::render;
-use super::state::Model;
+use super::state::{Model, Session};
 use rehang_wire::http::Target;
 use rehang_wire::opencode::{ApiPart, Ask, Find, Info, Route};
 use serde_json::{Value, json};
@@ -161,10 +161,13 @@ impl Engine {
             Info::ApiLocation => self.location(),
             Info::ApiActive => json!({ "data": {} }),
             Info::ApiSaved => json!({ "data": [] }),
-            Info::ApiSessions => json!({
-                "data": (0..self.sessions.len()).map(|at| self.api_session(at)).collect::<Value>(),
-                "cursor": { "previous": null, "next": null },
-            }),
+            Info::ApiSessions => {
+                let anchor = |of: Option<&Session>| of.map(|session| format!("anchor:{}", session.id));
+                json!({
+                    "data": (0..self.sessions.len()).map(|at| self.api_session(at)).collect::<Value>(),
+                    "cursor": { "previous": anchor(self.sessions.first()), "next": anchor(self.sessions.last()) },
+                })
+            }
             Info::ApiProviders => {
                 let api = json!({ "type": "aisdk", "package": "", "url": "" });
                 let one =
@@ -256,7 +259,10 @@ impl Engine {
             config[key] = value;
         }
         match self.release.dialect {
-            Dialect::V1_0 => config["keybinds"] = json!({ "leader": "ctrl+x" }),
+            Dialect::V1_0 => {
+                config["keybinds"] = json!({ "leader": "ctrl+x" });
+                config["permission"] = json!({ "bash": { "*": "allow" } });
+            }
             Dialect::V1_2 | Dialect::V1_18 => config["compaction"] = json!({ "prune": false }),
         }
         config
