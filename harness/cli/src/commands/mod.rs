@@ -9,6 +9,7 @@ pub mod bisect;
 pub mod check;
 pub mod drift;
 pub mod explore;
+pub mod export;
 pub mod import;
 pub mod list;
 pub mod measure;
