@@ -7,7 +7,7 @@
 use libtest_mimic::{Arguments, Failed, Trial};
 use rehang::commands::import::{EndArgs, Import, import, tried};
 use rehang_judge::Row;
-use rehang_logs::{LogForm, Options, export};
+use rehang_logs::{LogForm, Options, Verdict, export};
 use rehang_os::sim::SimKernel;
 use rehang_runner::pool::{Pool, Workers};
 use rehang_runner::select::Selection;
@@ -84,6 +84,11 @@ fn recordings(pool: &Pool, folder: &str) -> Result<(), Failed> {
         if sim != expected || !tried.holds(imported.guess.end) {
             wrong.push(format!("{name}: {sim}, and the recording shows {expected}\n{}", imported.toml()));
             continue;
+        }
+        // the server's own silence on a request that it is done with; all else merely stops, or ends
+        let hung = imported.guess.verdict == Verdict::Hung;
+        if hung != (expected == "hung on post") {
+            wrong.push(format!("{name}: {:?}, since {:?}", imported.guess.verdict, imported.guess.because));
         }
         let draft = &imported.draft;
         let unit = unit_of(&draft.scenario, draft.control.as_ref());

@@ -3,8 +3,8 @@
 //! Invariant: every way out of the command is an exit code of [`crate::error::Code`].
 
 use crate::commands::{
-    agents, bench, bisect, check, drift, explain, explore, import, list, measure, path, reproduce, run, select, show,
-    supervise, torture, tune, upstream, why, wrapper,
+    agents, bench, bisect, check, drift, explain, explore, export, import, list, measure, path, reproduce, run, select,
+    show, supervise, torture, tune, upstream, why, wrapper,
 };
 use crate::error::{Code, CommandError};
 use crate::place::Where;
@@ -59,7 +59,7 @@ enum Command {
     /// Say how a log ended, and make a scenario of it: of an agent, its SDK, a wrapper, a terminal.
     Import(import::Import),
     /// Write a trace as a log of its agent.
-    Export(import::Export),
+    Export(export::Export),
     /// Print the JSON Schema of scenario files.
     Schema,
     /// Print the scoreboard: which strategy ends which hang, and which does harm.

@@ -15,7 +15,8 @@ pub fn one(format: Format, data: &[u8]) -> bool {
     let half = data.len() / 2;
     let typescript = if format == Format::Script { data[half..].to_vec() } else { Vec::new() };
     let options = Options { format: Some(format), typescript, ..Options::default() };
-    let _ = crate::detect::detect(data);
+    // found out by itself it may be another's, or nobody's
+    let _ = import(data, &Options::default(), &mut |_| {});
     let Ok(imported) = import(data, &options, &mut |_| {}) else { return false };
     let story = &imported.story;
     assert!(story.sessions.len() <= crate::limits::SESSIONS && story.asks.len() <= crate::limits::ASKS);

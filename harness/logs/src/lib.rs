@@ -11,6 +11,7 @@ pub mod commands;
 pub mod detect;
 pub mod draft;
 pub mod export;
+pub mod format;
 pub mod fuzz;
 pub mod guess;
 pub mod limits;
@@ -26,9 +27,9 @@ pub mod story;
 pub mod utf16;
 pub mod verdict;
 
-pub use detect::Format;
 pub use draft::Draft;
 pub use export::{LogForm, export};
+pub use format::Format;
 pub use guess::{End, Guess, Sure};
 pub use mask::Mask;
 pub use report::Took;

@@ -10,6 +10,7 @@ pub mod check;
 pub mod drift;
 pub mod explain;
 pub mod explore;
+pub mod export;
 pub mod import;
 pub mod list;
 pub mod measure;

@@ -12,8 +12,9 @@ pub(super) fn over(story: &Story, root: &str) -> Option<Guess> {
     let session = story.sessions.get(root)?;
     let likely = if story.sessions.len() > 1 { "F6" } else { "F2" };
     if let Some(last) = &story.ending.result {
-        if let Some(code) = story.ending.exit.filter(|code| *code != 0 && last.ok) {
-            return Some(failed(story, root, &format!("it exited with {code} behind its result")));
+        // a signal after a good result ended a process that merely lived on
+        if let Some(code) = story.ending.exit.filter(|code| *code != 0 && !claims::is_kill(*code) && last.ok) {
+            return Some(failed(story, root, &format!("it exited with {code} after its result")));
         }
         if last.aborted || story.ending.stopped.is_some() && !last.ok {
             return Some(ended(End::Stopped, "F4", "somebody interrupted it, and its result says so"));
