@@ -56,7 +56,7 @@ enum Command {
     Tune(tune::Tune),
     /// Search random scenarios and faults for what breaks an invariant.
     Explore(explore::Explore),
-    /// Say how a log ended, and make a scenario of it: of an agent, its SDK, a wrapper, a terminal.
+    /// Say how the log of an agent or a wrapper ended, and make a scenario of it.
     Import(import::Import),
     /// Write a trace as a log of its agent.
     Export(export::Export),
