@@ -15,18 +15,20 @@ use crate::rng::Rng;
 use rehang_judge::timeline;
 use rehang_os::Kernel;
 use rehang_scenario::{Arm, Scenario, Span, Stage};
-use rehang_stage::{Job, Proofs, Setting, judged};
+use rehang_stage::{Job, Proofs, Setting, TEXT_MAX, judged};
 use rehang_trace::{Ended, Trace, What};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Steps of most cells: enough that repeating states are looked for within an instant.
 const STEPS: u64 = 4_000;
+/// Bytes of a cell's texts. A cell that fills the whole of what a cell may say takes half a minute in lockstep.
+const TEXT: usize = 16 << 20;
 /// Steps of a cell that is played patiently: enough that they are looked for across material events.
 const STEPS_PATIENT: u64 = 40_000;
 /// One scenario in so many is played patiently.
 const PATIENT_EVERY: usize = 8;
-/// A cell whose lasso is checked goes on for so many times the steps.
+/// A cell whose lasso is checked goes on for so many times the steps, and the texts that any cell may have.
 const PATIENCE: u64 = 10;
 /// Strategies that a scenario is played under beside `none`.
 const STACKS: usize = 2;
@@ -214,7 +216,7 @@ pub fn examine(order: &Order, kernels: &mut dyn FnMut(Stage) -> Result<Box<dyn K
         for stack in &order.stacks {
             for (proofs, run) in [(Proofs::Claimed, "first"), (Proofs::Replayed, "second")] {
                 answer.tally.runs += 1;
-                let trace = match play(kernel.as_mut(), order, stack, stage, proofs, order.steps_max) {
+                let trace = match play(kernel.as_mut(), order, stack, stage, proofs, (order.steps_max, TEXT)) {
                     Ok(trace) => trace,
                     Err(why) => {
                         answer.see(Breach::InternalError, stack, stage, why);
@@ -259,7 +261,8 @@ fn unproved(
     kernels: &mut dyn FnMut(Stage) -> Result<Box<dyn Kernel>, String>,
 ) -> Result<Trace, String> {
     let mut kernel = kernels(Stage::Sim)?;
-    play(kernel.as_mut(), order, stack, Stage::Sim, Proofs::Off, order.steps_max.saturating_mul(PATIENCE))
+    let limits = (order.steps_max.saturating_mul(PATIENCE), TEXT_MAX);
+    play(kernel.as_mut(), order, stack, Stage::Sim, Proofs::Off, limits)
 }
 
 fn play(
@@ -268,13 +271,13 @@ fn play(
     stack: &str,
     stage: Stage,
     proofs: Proofs,
-    steps_max: u64,
+    (steps_max, text_max): (u64, usize),
 ) -> Result<Trace, String> {
     let scenario = &order.scenario;
     let (Some(&terminal), Some(&seed)) = (scenario.terminals.first(), scenario.seeds.first()) else {
         return Err("an order needs a terminal and a seed".to_owned());
     };
-    let job = Job { steps_max, proofs, ..Job::new(scenario, stack, terminal, seed) };
+    let job = Job { steps_max, text_max, proofs, ..Job::new(scenario, stack, terminal, seed) };
     let setting = Setting { name: "torture", stage, arm: Arm::Main, healthy: Span::ZERO };
     judged(kernel, &job, &setting, None).map(|played| played.trace)
 }

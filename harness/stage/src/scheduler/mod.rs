@@ -43,8 +43,9 @@ const SPIN_STEPS: u32 = 2_000;
 const SPIN_SAMPLE: u32 = 17;
 /// Steps at one instant after which the cell is given up.
 const SPIN_MAX: u32 = 200_000;
-/// Texts of a trace, in bytes: a file that repeats a long text fills a machine's memory within its steps.
-const TEXT_MAX: usize = 128 << 20;
+/// Texts of a trace, in bytes, after which a cell is given up, unless a job says less: a file that repeats a long text
+/// fills a machine's memory within its steps.
+pub const TEXT_MAX: usize = 128 << 20;
 /// Instants of a cell among which repeating states are looked for although something material happens between them:
 /// an agent that begins the same answer again and again says something each time. What has not repeated by the end of
 /// them grows or counts, and costs no further comparison.
@@ -69,6 +70,8 @@ pub struct Job<'a> {
     pub begin: VTime,
     /// Steps after which it is given up with the end `horizon`: [`STEPS_MAX`], or less for a search.
     pub steps_max: u64,
+    /// Bytes of its texts after which it is given up: [`TEXT_MAX`], or less for a search.
+    pub text_max: usize,
     /// What is done about proofs.
     pub proofs: Proofs,
     /// When evidence is taken. It changes no trace.
@@ -79,7 +82,8 @@ impl<'a> Job<'a> {
     /// A cell from the beginning of virtual time, with the limits that all cells have.
     pub fn new(scenario: &'a Scenario, stack: &'a str, terminal: Terminal, seed: u64) -> Job<'a> {
         let (begin, proofs) = (VTime::ZERO, Proofs::default());
-        Job { scenario, stack, terminal, seed, begin, steps_max: STEPS_MAX, proofs, looks: Looks::Never }
+        let (steps_max, text_max) = (STEPS_MAX, TEXT_MAX);
+        Job { scenario, stack, terminal, seed, begin, steps_max, text_max, proofs, looks: Looks::Never }
     }
 }
 
@@ -275,7 +279,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
         if self.hub.run_over {
             self.begin_again()?;
         }
-        if self.hub.text_bytes > TEXT_MAX {
+        if self.hub.text_bytes > self.job.text_max {
             self.give_up(Horizon::Text)?;
             return Ok(Turn::GivenUp);
         }
