@@ -7,11 +7,17 @@ use super::{FIRST_PORT, SimKernel};
 use crate::kernel::{Party, Proc};
 use crate::os::{Fd, Wait};
 use crate::tables::{At, Leader, Link, Outsider, Row, Tables, Thing, Waits};
+use std::collections::BTreeSet;
 
 impl SimKernel {
     pub(super) fn tables(&self, parties: &[Party]) -> Tables<'_> {
         let foregrounds = self.ttys.iter().enumerate().map(|(at, tty)| (at as u64, self.leader(tty.foreground)));
-        let links = self.connections.iter().enumerate().map(|(at, connection)| {
+        // of all connections that there ever were, few are held
+        let of_processes = self.processes.iter().flat_map(|process| process.fds.values().copied());
+        let of_parties = parties.iter().flat_map(|party| &party.holds).filter_map(|&(handle, _)| self.desc(handle));
+        let held: BTreeSet<usize> = of_processes.chain(of_parties).filter_map(connection).collect();
+        let links = held.into_iter().map(|at| {
+            let connection = &self.connections[at];
             let [connected, accepted] = &connection.ends;
             let link = Link {
                 listener: u64::from(connection.port - FIRST_PORT),
@@ -77,6 +83,14 @@ impl SimKernel {
 fn waits(process: &Process, wait: &Wait) -> Waits {
     let numbers = |fds: &[Fd]| fds.iter().map(|fd| fd.0).filter(|fd| process.fds.contains_key(fd)).collect();
     Waits { read: numbers(&wait.read), write: numbers(&wait.write), until: wait.until, child: wait.child }
+}
+
+/// Which connection this is an end of.
+fn connection(desc: Desc) -> Option<usize> {
+    match desc {
+        Desc::Socket(at, _) => Some(at),
+        _ => None,
+    }
 }
 
 fn thing(desc: Desc) -> Thing {
