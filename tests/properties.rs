@@ -1,22 +1,24 @@
 //! Random scenarios: what must hold for every correct strategy holds for ours, on both stages.
 //!
 //! Invariants shown: a run ends or its hang is proved; a cell is a function of its inputs, wherever virtual time
-//! begins; our own strategies harm nothing and break nothing; lockstep gives the trace of sim. The seed is fixed
-//! (`PROPTEST_CASES` sets how many scenarios, `PROPTEST_RNG_SEED` others); what fails is shrunk, printed as a
-//! scenario file, and tried first from then on (`properties.regressions`).
+//! begins; guard harms nothing that ends within an hour, and breaks nothing; lockstep gives the trace of sim. The seed is
+//! fixed (`REHANG_CASES` sets how many scenarios, `REHANG_SEED` others). What fails is made small and printed as a
+//! scenario file; one that is put into the folder `properties` is tried first from then on.
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use proptest::prelude::*;
-use proptest::test_runner::{FileFailurePersistence, RngSeed, TestCaseError, TestError, TestRunner};
-use rehang_fakes::opencode::release::Release;
+use rehang_fakes::opencode::release::{Abort, Release};
 use rehang_judge::Row;
 use rehang_runner::kernel::kernel;
 use rehang_runner::pool::{Pool, Workers};
 use rehang_runner::unit::{Answer, CellAnswer, Unit, Wanted, run};
-use rehang_scenario::generate::scenario;
+use rehang_scenario::random::{Kind, Rng};
 use rehang_scenario::turns::Turn;
-use rehang_scenario::{Arm, Expect, Fault, ModelDoes, ModelFault, Scenario, Span, Stage, VTime, to_toml};
-use std::path::PathBuf;
+use rehang_scenario::{Arm, Expect, Fault, Scenario, Span, Stage, VTime, load, to_toml};
+use rehang_search::case::{Case, NONE};
+use rehang_search::limits::rng;
+use rehang_search::mutate::fresh;
+use rehang_search::{Limits, shrink};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Our own strategies.
@@ -25,21 +27,27 @@ const OURS: [&str; 2] = ["pending-ask", "guard"];
 const NONE_CASES: u32 = 150;
 /// Scenarios under our own strategies too, which may poll for hours of virtual time.
 const OUR_CASES: u32 = 40;
+/// Those of them that are played three times.
+const THRICE_CASES: u32 = 20;
 /// Scenarios of the comparison of both stages.
-const LOCKSTEP_CASES: u32 = 30;
-/// The least span between two keep-alives: hours of less are millions of steps.
-const KEEP_ALIVE: Span = Span::secs(10);
+const LOCKSTEP_CASES: u32 = 20;
+/// A run that comes to its end within this is a healthy one, whatever it waits for.
+const SOON: Span = Span::hours(1);
+/// The seed where none is set.
+const SEED: u64 = 2;
+/// How many smaller scenarios are tried of one that fails.
+const SMALLER: usize = 300;
 
-/// How long a failure is shrunk, in milliseconds: it bounds a red run, never a green one.
-const SHRINK_MS: u32 = 30_000;
+/// What a property says of a scenario: why it does not hold.
+type Holds = Result<(), String>;
 
 fn main() -> ExitCode {
     rehang::dispatch();
     let args = Arguments::from_args();
     let trials = vec![
         Trial::test("a_run_ends_or_its_hang_is_proved", || check(NONE_CASES, ends)),
-        Trial::test("a_cell_is_a_function_of_its_inputs", || check(OUR_CASES, is_determined)),
-        Trial::test("our_strategies_harm_nothing", || check(OUR_CASES, is_unharmed)),
+        Trial::test("a_cell_is_a_function_of_its_inputs", || check(THRICE_CASES, is_determined)),
+        Trial::test("guard_harms_nothing_that_ends_within_an_hour", || check(OUR_CASES, is_unharmed)),
         Trial::test("lockstep_gives_the_trace_of_sim", || {
             let exe = std::env::current_exe().map_err(|e| e.to_string())?;
             let fakes = PathBuf::from(env!("CARGO_BIN_EXE_rehang-test-fakes"));
@@ -51,96 +59,109 @@ fn main() -> ExitCode {
 }
 
 /// Whatever `none` plays completes, fails, is stopped, or is shown to hang.
-fn ends(scenario: &Scenario) -> Result<(), TestCaseError> {
+fn ends(scenario: &Scenario) -> Holds {
     let rows = rows(on_sim(&unit(scenario, &["none"]))?)?;
-    prop_assert!(rows[0].outcome != "undecided" || spins(scenario) || grows(scenario), "nothing is proved");
-    Ok(())
+    held(rows[0].outcome != "undecided" || grows(scenario), || "nothing is proved".to_owned())
 }
 
 /// Twice the same, in a kernel that has played before or not, and whenever virtual time begins.
-fn is_determined(scenario: &Scenario) -> Result<(), TestCaseError> {
+fn is_determined(scenario: &Scenario) -> Holds {
     let mut unit = unit(scenario, &stacks(scenario));
     let first = rows(on_sim(&unit)?)?;
     let again = rows(on_sim(&unit)?)?;
     unit.begin = VTime(12_345_678);
     let later = rows(on_sim(&unit)?)?;
     for ((a, b), c) in first.iter().zip(&again).zip(later) {
-        prop_assert_eq!(&a.trace_sha256, &b.trace_sha256, "{} differs from run to run", a.strategy);
+        held(a.trace_sha256 == b.trace_sha256, || format!("{} differs from run to run", a.strategy))?;
         // an agent prints the time of day, so the trace differs, and what it means does not
         let (wall_us, trace_sha256) = (a.wall_us, a.trace_sha256.clone());
-        prop_assert_eq!(a, &Row { wall_us, trace_sha256, ..c }, "{} depends on the begin", a.strategy);
+        let same = *a == Row { wall_us, trace_sha256, ..c };
+        held(same, || format!("{} depends on the begin", a.strategy))?;
     }
     Ok(())
 }
 
 /// What completes under `none` completes the same, and no invariant is broken that `none` does not break.
-fn is_unharmed(scenario: &Scenario) -> Result<(), TestCaseError> {
+fn is_unharmed(scenario: &Scenario) -> Holds {
     let rows = rows(on_sim(&unit(scenario, &stacks(scenario)))?)?;
-    let (none, ours) = rows.split_first().ok_or_else(|| TestCaseError::fail("no cell ran"))?;
-    for row in ours {
-        let unseen = ["hung", "undecided"].contains(&none.outcome.as_str()) && leaves(scenario);
-        // of all dialects only PawWork's `cancelled` has a word for what is refused by policy: pending-ask uses a user's
-        let spoken = |name: &String| row.strategy == "pending-ask" && name == "attributed-to-user";
-        let excused = |name: &String| none.broken.contains(name) || (name == "left-behind" && unseen) || spoken(name);
+    let (none, ours) = rows.split_first().ok_or("no cell ran")?;
+    let is_soon = none.virtual_ms <= SOON.as_ms();
+    // pending-ask answers at a time of its own, whoever is on the way: the scoreboard counts whom that harms
+    for row in ours.iter().filter(|row| row.strategy == "guard") {
+        let unseen = (["hung", "undecided"].contains(&none.outcome.as_str()) || !is_soon) && leaves(scenario);
+        // which of two is at work for hours, and which hangs, guard says by limits: the scoreboard counts whom they harm
+        let late = |name: &String| !is_soon && name == "harm";
+        let own = |name: &String| is_its_own(scenario, name) && (none.outcome != "completed" || !is_soon);
+        let excused =
+            |name: &String| none.broken.contains(name) || (name == "left-behind" && unseen) || late(name) || own(name);
         let broken: Vec<&String> = row.broken.iter().filter(|name| !excused(name)).collect();
-        prop_assert!(broken.is_empty(), "{} breaks {broken:?}; none: {}", row.strategy, none.outcome);
-        prop_assert!(none.outcome != "completed" || row.outcome == "completed", "{}: {}", row.strategy, row.outcome);
+        held(broken.is_empty(), || format!("{} breaks {broken:?}; none: {}", row.strategy, none.outcome))?;
+        let harmed = none.outcome == "completed" && row.outcome != "completed" && is_soon;
+        held(!harmed, || format!("{}: {}", row.strategy, row.outcome))?;
     }
     Ok(())
 }
 
+/// Whether the release breaks this by itself once it goes on: opencode's abort leaves what is asked, which is all that is
+/// left to do where nobody lists it; a `run` that rejects a request says that its user did.
+fn is_its_own(scenario: &Scenario, name: &str) -> bool {
+    Release::of(&scenario.agent).is_ok_and(|release| match name {
+        "ask-without-end" => release.abort != Abort::Rejects,
+        "attributed-to-user" => release.run_rejects_permissions,
+        _ => false,
+    })
+}
+
 /// The real kernel plays what the simulated one does, to the byte.
-fn is_the_same_on_both(pool: &Pool, scenario: &Scenario) -> Result<(), TestCaseError> {
+fn is_the_same_on_both(pool: &Pool, scenario: &Scenario) -> Holds {
     let mut unit = unit(scenario, &stacks(scenario));
     unit.stages = vec![Stage::Sim, Stage::Lockstep];
-    let answer: Answer = pool.submit(&unit).map_err(|e| TestCaseError::fail(e.to_string()))?;
+    let answer: Answer = pool.submit(&unit).map_err(|e| e.to_string())?;
     for cell in &answer.cells {
-        prop_assert!(cell.differs.is_none(), "{}: {}", cell.id, cell.differs.as_deref().unwrap_or_default());
+        held(cell.differs.is_none(), || format!("{}: {}", cell.id, cell.differs.as_deref().unwrap_or_default()))?;
     }
     rows(answer)?;
     Ok(())
 }
 
-/// Runs a property over random scenarios; a failure comes back shrunk, as a file.
-fn check(cases: u32, property: impl Fn(&Scenario) -> Result<(), TestCaseError>) -> Result<(), Failed> {
-    let default = ProptestConfig::default();
-    let config = ProptestConfig {
-        cases: if std::env::var_os("PROPTEST_CASES").is_some() { default.cases } else { cases },
-        rng_seed: match default.rng_seed {
-            RngSeed::Random => RngSeed::Fixed(2),
-            fixed @ RngSeed::Fixed(_) => fixed,
-        },
-        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/properties.regressions"
-        )))),
-        max_shrink_iters: 2_000,
-        max_shrink_time: SHRINK_MS,
-        ..default
-    };
-    let mut runner = TestRunner::new(config);
-    let found = runner.run(&scenario().prop_map(playable), |scenario| property(&scenario));
-    match found {
-        Ok(()) => Ok(()),
-        Err(TestError::Fail(why, scenario)) => Err(format!("{why}\n\n{}", to_toml(&scenario, None)).into()),
-        Err(error) => Err(error.to_string().into()),
-    }
+/// Whether this is so; else why it should be.
+fn held(is_so: bool, why: impl FnOnce() -> String) -> Holds {
+    if is_so { Ok(()) } else { Err(why()) }
 }
 
-/// One cell a stack: one terminal, one seed, on all stages, and a rule that the file can be run with.
-fn playable(mut scenario: Scenario) -> Scenario {
-    scenario.terminals.truncate(1);
-    scenario.seeds.truncate(1);
-    scenario.stages = None;
-    scenario.skip.clear();
-    scenario.survives.clear();
-    scenario.expect = vec![Expect::completes(Arm::Main)];
-    for fault in &mut scenario.faults {
-        if let Fault::Model(ModelFault { does: ModelDoes::KeepAlive(every), .. }) = fault {
-            *every = KEEP_ALIVE.max(*every);
+/// Tries a property on what failed before, then on random scenarios of each kind of agent; a failure comes back small, as
+/// a file.
+fn check(cases: u32, property: impl Fn(&Scenario) -> Holds) -> Result<(), Failed> {
+    let set = |name| std::env::var(name).ok().and_then(|number| number.parse::<u64>().ok());
+    let (cases, seed) = (set("REHANG_CASES").unwrap_or(cases.into()), set("REHANG_SEED").unwrap_or(SEED));
+    for case in failed_before()? {
+        property(&case.scenario).map_err(|why| format!("{why}\n\n{}", to_toml(&case.scenario, None)))?;
+    }
+    let kinds = Kind::all();
+    for (nth, kind) in (0..cases).zip(kinds.iter().cycle()) {
+        let source: Rng = rng(seed.wrapping_mul(cases) + nth);
+        let case = fresh(&mut if nth % 2 == 0 { source } else { source.of_anything() }, *kind);
+        if let Err(why) = property(&case.scenario) {
+            let limits = Limits { plays: SMALLER, ..Limits::default() };
+            let small = shrink(&case, limits, &mut |case| property(&case.scenario).is_err()).case;
+            let why = property(&small.scenario).err().unwrap_or(why);
+            return Err(format!("{why}\n\n{}", to_toml(&small.scenario, None)).into());
         }
     }
-    scenario
+    Ok(())
+}
+
+/// The scenarios of the folder `properties`, by their names.
+fn failed_before() -> Result<Vec<Case>, Failed> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("properties");
+    let mut files = std::fs::read_dir(&folder)?.map(|file| Ok(file?.path())).collect::<std::io::Result<Vec<_>>>()?;
+    files.sort();
+    let case = |file: &PathBuf| {
+        let name = file.display().to_string();
+        let family = load(&name, &std::fs::read(file)?).into_result().map_err(|problems| problems.to_string())?;
+        Ok(Case::of(family.variants[0].scenario.clone(), NONE))
+    };
+    files.iter().map(case).collect()
 }
 
 /// `none` and those of ours that have a seat in this agent.
@@ -159,15 +180,15 @@ fn unit(scenario: &Scenario, stacks: &[&str]) -> Unit {
     Unit::of("random", scenario, &[Stage::Sim], stacks.iter().map(cell).collect())
 }
 
-fn on_sim(unit: &Unit) -> Result<Answer, TestCaseError> {
+fn on_sim(unit: &Unit) -> Result<Answer, String> {
     Ok(run(unit, &mut |stage| kernel(stage, std::path::Path::new(""))))
 }
 
 /// The rows of an answer; a cell that rehang itself failed at is a finding.
-fn rows(answer: Answer) -> Result<Vec<Row>, TestCaseError> {
+fn rows(answer: Answer) -> Result<Vec<Row>, String> {
     let row = |cell: &'_ CellAnswer| match (&cell.row, &cell.fault) {
         (Some(_), None) => Ok(()),
-        (_, fault) => Err(TestCaseError::fail(format!("{}: {fault:?}", cell.id))),
+        (_, fault) => Err(format!("{}: {fault:?}", cell.id)),
     };
     answer.cells.iter().try_for_each(row)?;
     Ok(answer.cells.into_iter().filter_map(|cell| cell.row).collect())
@@ -189,12 +210,9 @@ fn is_cut(turn: &Turn) -> bool {
     matches!(turn, Turn::Compact(span) | Turn::Think(span) if *span >= Span::mins(5))
 }
 
-/// Whether a program of the scenario is left in the background by whoever ends well: where `none` comes to no end, nobody looks.
+/// Whether a program of the scenario is left by whoever ends well: in the background, or since it takes no signal in the time
+/// that its agent gives it. Where `none` comes to no end soon, nobody looks.
 fn leaves(scenario: &Scenario) -> bool {
-    serde_json::to_string(scenario).is_ok_and(|text| text.contains("\"background\"") || text.contains("\"setsid\""))
-}
-
-/// Whether a program of the scenario says of itself that it never comes to rest.
-fn spins(scenario: &Scenario) -> bool {
-    serde_json::to_string(scenario).is_ok_and(|text| text.contains("\"spin\""))
+    let text = serde_json::to_string(scenario).unwrap_or_default();
+    ["\"background\"", "\"setsid\"", "\"raise\"", "\"ignore\""].iter().any(|word| text.contains(word))
 }

@@ -6,7 +6,7 @@ use rehang_judge::Row;
 use rehang_runner::kernel::kernel;
 use rehang_runner::select::Selection;
 use rehang_runner::unit::run;
-use rehang_scenario::model::{Expect, Expected};
+use rehang_scenario::{Expect, Expected};
 use rehang_scenario::{Span, Stage};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

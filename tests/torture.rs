@@ -8,8 +8,8 @@ use rehang_runner::kernel::kernel;
 use rehang_runner::pool::{Pool, Workers};
 use rehang_scenario::{Stage, to_toml};
 use rehang_search::case::NONE;
-use rehang_search::rng::Rng;
-use rehang_search::torture::{Found, Order, examine, orders};
+use rehang_search::limits::rng;
+use rehang_search::torture::{Found, Order, counting, examine, orders};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -49,8 +49,8 @@ fn hostile() -> Result<(), Failed> {
 fn patience() -> Result<(), Failed> {
     let mut found = Found::default();
     for seed in 0..COUNTING {
-        let mut source = Rng::new(seed);
-        let scenario = source.counting().scenario;
+        let mut source = rng(seed);
+        let scenario = counting(&mut source).scenario;
         let matrix = rehang_strategy::matrix(&scenario.agent);
         let stacks = vec![NONE.to_owned(), source.pick(&matrix)];
         let order = Order { scenario, stacks, stages: vec![Stage::Sim], steps_max: STEPS };

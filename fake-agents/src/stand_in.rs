@@ -4,7 +4,7 @@
 //! of an outer fake does not reach into it.
 
 use rehang_os::alone::Setup;
-use rehang_scenario::{AgentKind, Fault, Scenario, agents, plan::Plan};
+use rehang_scenario::{AgentKind, Place, Scenario, agents, plan::Plan};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, OsStr};
@@ -53,15 +53,15 @@ impl StandIn {
     /// What of it a fake that runs alone cannot play, in words for a summary of what was left out.
     pub fn of(scenario: &Scenario) -> Result<StandIn, &'static str> {
         for fault in &scenario.faults {
-            match fault {
-                Fault::Model(_) => {
+            match fault.place() {
+                Place::Model => {
                     return Err("its fault is on the model's stream, and a fake that runs alone has no model server");
                 }
-                Fault::Process(_) => return Err("its fault strikes a process from outside, and a fake runs alone"),
-                Fault::Wrapper(_) | Fault::Worker(_) | Fault::Pgrep(_) => {
+                Place::Process => return Err("its fault strikes a process from outside, and a fake runs alone"),
+                Place::Wrapper | Place::Companion => {
                     return Err("its fault is the wrapper's, and the wrapper is the user's own");
                 }
-                Fault::Event(_) | Fault::Post(_) | Fault::Get(_) | Fault::Tool(_) | Fault::Queue(_) => {}
+                Place::Wire | Place::Agent => {}
             }
         }
         Ok(StandIn {

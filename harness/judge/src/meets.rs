@@ -4,10 +4,7 @@
 //! be exactly those of the rule; with `outcome = "as none"` and no `breaks` they must be those of `none`.
 
 use crate::verdict::{Outcome, Verdict, proof_word};
-use rehang_scenario::{
-    Policy, VTime,
-    model::{Expect, Expected, Invariant},
-};
+use rehang_scenario::{Expect, Expected, Invariant, Policy, VTime};
 use std::collections::BTreeMap;
 
 /// One thing that is not as expected.
@@ -215,7 +212,7 @@ mod tests {
     use crate::testing::*;
     use crate::{judge, verdict};
     use expect_test::expect;
-    use rehang_scenario::{Span, model::Proof};
+    use rehang_scenario::{Proof, Span};
     use rehang_trace::Ended;
 
     fn rule(outcome: Expected) -> Expect {

@@ -20,11 +20,7 @@ use crate::crosscheck::{Inconsistent, crosscheck};
 use crate::index::{At, Did, Index, Settlement, View};
 use crate::invariants::{self, Breach};
 use crate::transcript::Transcript;
-use rehang_scenario::{
-    Policy, Span, VTime,
-    model::{Invariant, Proof},
-    turns::Question,
-};
+use rehang_scenario::{Invariant, Policy, Proof, Span, VTime, turns::Question};
 use rehang_trace::{
     AskEnd, AskKind, Cause, Ended, RunEnd, Trace, What,
     role::{Actor, Role, actor},

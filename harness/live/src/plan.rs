@@ -8,7 +8,7 @@ use rehang_actors::PROMPT;
 use rehang_agents::{Feature, Form, Installed, Recipe, Start, Words};
 use rehang_fakes::tool;
 use rehang_scenario::turns::{Bash, Turn};
-use rehang_scenario::{Agent, Does, Fault, Scenario, Terminal, Via, Wire};
+use rehang_scenario::{Agent, Does, Fault, Place, Scenario, Terminal, Via, Wire};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -86,17 +86,15 @@ fn features(turns: &[Turn], nested: bool, needed: &mut Vec<Feature>) -> Result<(
 }
 
 fn fault_cannot(fault: &Fault, form: Form) -> Option<String> {
-    let inside =
-        |what: &str| Some(format!("the fault `{what}` is inside of the agent, and a real release is as it is"));
-    match fault {
-        Fault::Model(_) | Fault::Process(_) => None,
-        Fault::Event(_) | Fault::Post(_) | Fault::Get(_) if form == Form::Serve => None,
-        Fault::Event(_) | Fault::Post(_) | Fault::Get(_) => Some("only a server has clients on a wire".to_owned()),
-        Fault::Tool(_) => inside("tool"),
-        Fault::Queue(_) => inside("queue"),
-        Fault::Pgrep(_) | Fault::Worker(_) => Some("there is no companion here".to_owned()),
-        Fault::Wrapper(_) => Some("the live stage has no wrapper that could fail".to_owned()),
-    }
+    let cannot = match fault.place() {
+        Place::Model | Place::Process => return None,
+        Place::Wire if form == Form::Serve => return None,
+        Place::Wire => "only a server has clients on a wire",
+        Place::Agent => "a fault inside of the agent: a real release is as it is",
+        Place::Companion => "there is no companion here",
+        Place::Wrapper => "the live stage has no wrapper that could fail",
+    };
+    Some(cannot.to_owned())
 }
 
 fn person_cannot(via: Via, does: &Does, form: Form, terminal: Terminal) -> Option<String> {

@@ -5,8 +5,8 @@
 
 use crate::file::{Family, Variant};
 use crate::limits;
-use crate::model::{Agent, Arm, Expect, Scenario, Terminal};
 use crate::text::{suggest, unknown};
+use crate::{Agent, Arm, Expect, Scenario, Terminal};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;

@@ -4,11 +4,11 @@
 //! without a server); what merely never happened is a scenario.
 
 use crate::limits;
-use crate::model::{Agent, Does, Fault, ModelDoes, Scenario, Sees, Step, Terminal, ToolDoes, Via, WrapperFault};
 use crate::problem::{quoted, shown};
 use crate::text::{did_you_mean, suggest};
 use crate::time::Span;
 use crate::turns::{Nested, Turn, steps_json};
+use crate::{Agent, Does, Fault, ModelDoes, Scenario, Sees, Step, Terminal, ToolDoes, Via, WrapperFault};
 
 /// Signals that a step may name.
 pub const SIGNALS: [&str; 12] =
@@ -290,13 +290,11 @@ impl Look {
     }
 
     fn fault(&mut self, fault: &Fault, agent: &Agent, path: &str) {
-        let of_server =
-            matches!(fault, Fault::Event(_) | Fault::Post(_) | Fault::Get(_) | Fault::Queue(_) | Fault::Worker(_));
         let kind = agent.kind();
-        if of_server && !kind.has_server {
+        if fault.needs_server() && !kind.has_server {
             self.no(path.to_owned(), format!("{} has no server for this fault", kind.title), None);
         }
-        if matches!(fault, Fault::Model(_) | Fault::Tool(_)) && !kind.has_model {
+        if fault.needs_model() && !kind.has_model {
             self.no(path.to_owned(), "a plain program has no model and no tools for this fault", None);
         }
         if let Fault::Model(model) = fault

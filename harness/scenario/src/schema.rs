@@ -1,6 +1,6 @@
 //! The JSON Schema of a scenario file, for editors.
 
-use crate::model::{Expect, Scenario};
+use crate::{Expect, Scenario};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::{Deserialize, Serialize};

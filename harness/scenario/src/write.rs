@@ -3,8 +3,8 @@
 //! Invariant: what is written loads to the same scenario. Defaults are left out; they are read from the JSON
 //! Schema, so they cannot drift from the types.
 
-use crate::model::{Expect, Scenario};
 use crate::schema::{CONTROL_KEYS, schema};
+use crate::{Expect, Scenario};
 use serde_json::{Map, Value};
 use std::fmt::Write;
 use std::sync::LazyLock;

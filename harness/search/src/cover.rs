@@ -4,7 +4,7 @@
 //! that a reader understands.
 
 use crate::finding::cause;
-use crate::vocabulary::LIMITS;
+use crate::limits::LIMITS;
 use rehang_judge::{Outcome, Verdict};
 use rehang_scenario::{BLOCKED_ON, Invariant};
 use rehang_trace::{Actor, AskEnd, Cause, Ended, Fact, Trace, What, actor};

@@ -14,12 +14,13 @@
 use crate::case::{Case, NONE, Shown};
 use crate::cover;
 use crate::finding::{Finding, Key, cause};
-use crate::fresh::Kind;
 use crate::known::DEFECTS;
+use crate::limits::rng;
+use crate::mutate::{changed, fresh};
 use crate::observed::Observed;
 use crate::property::Property;
-use crate::rng::Rng;
 use rehang_judge::Verdict;
+use rehang_scenario::random::{Kind, Rng};
 use rehang_scenario::{Scenario, Span};
 use rehang_trace::{Fact, Trace, What};
 use std::collections::{BTreeMap, BTreeSet};
@@ -126,7 +127,7 @@ impl Explorer {
     /// A search from nothing.
     pub fn new(seed: u64) -> Explorer {
         Explorer {
-            source: Rng::new(seed),
+            source: rng(seed),
             corpus: BTreeMap::new(),
             shares: Kind::all().into_iter().map(|kind| (kind, Share::default())).collect(),
             new: Vec::new(),
@@ -147,9 +148,9 @@ impl Explorer {
         let (case, patient_every) = match self.take_up(kind) {
             Some((old, other)) if !self.source.one_in(FRESH_EVERY) => {
                 let every = if old.given_up { PATIENT_BEHIND } else { PATIENT_EVERY };
-                (self.source.changed(&old.scenario, &old.observed, &other), every)
+                (changed(&mut self.source, &old.scenario, &old.observed, &other), every)
             }
-            _ => (self.source.fresh(kind), PATIENT_EVERY),
+            _ => (fresh(&mut self.source, kind), PATIENT_EVERY),
         };
         self.shares.entry(kind).or_default().spend(NONE, EVENTS_STEP);
         let steps = if self.source.one_in(patient_every) { STEPS_PATIENT } else { STEPS };

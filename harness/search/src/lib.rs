@@ -10,20 +10,17 @@
 pub mod case;
 pub mod cover;
 pub mod explore;
-mod faults;
 pub mod file;
 pub mod finding;
-pub mod fresh;
 pub mod known;
+pub mod limits;
 pub mod mechanism;
 pub mod mutate;
 pub mod observed;
 pub mod property;
-pub mod rng;
 pub mod shrink;
 pub mod side_by_side;
 pub mod torture;
-mod vocabulary;
 
 pub use case::{Case, Shown};
 pub use explore::Explorer;

@@ -6,11 +6,10 @@
 //! Invariant: whatever comes out is a [`Case`] that is playable; the same random source gives the same scenarios.
 
 use crate::case::{Case, NONE};
-use crate::fresh::Kind;
-use crate::observed::Observed;
-use crate::rng::Rng;
-use crate::vocabulary::{EVENTS, PATHS, PERMISSIONS, ROLES, TOOLS};
+use crate::observed::{Observed, aimed, timed};
 use rehang_scenario::playable::is_playable;
+use rehang_scenario::random::vocabulary::{EVENTS, PATHS, PERMISSIONS, ROLES, TOOLS};
+use rehang_scenario::random::{Kind, Rng};
 use rehang_scenario::turns::{Task, Turn};
 use rehang_scenario::{Fault, ModelDoes, Person, Scenario, Sees, Span};
 use serde_json::Value;
@@ -28,175 +27,173 @@ const TRIES: usize = 20;
 /// The keys of what changes as data.
 const KEYS: [&str; 4] = ["turns", "faults", "people", "agent"];
 
-impl Rng {
-    /// A scenario that has never been seen, with an agent of this kind.
-    pub fn fresh(&mut self, kind: Kind) -> Case {
-        loop {
-            let scenario = self.scenario(kind);
-            if let Some(case) = tamed(scenario) {
-                return case;
-            }
+/// A scenario that has never been seen, with an agent of this kind.
+pub fn fresh(rng: &mut Rng, kind: Kind) -> Case {
+    loop {
+        let scenario = rng.scenario(kind);
+        if let Some(case) = tamed(scenario) {
+            return case;
         }
     }
+}
 
-    /// An old scenario with a few changes, aimed at what its runs met; what it takes over comes from the other.
-    pub fn changed(&mut self, old: &Scenario, observed: &Observed, other: &Scenario) -> Case {
-        for _ in 0..TRIES {
-            let mut scenario = old.clone();
-            for _ in 0..=self.below(CHANGES_MAX) {
-                scenario = self.change(&scenario, observed, other).unwrap_or(scenario);
-            }
-            if scenario != *old
-                && let Some(case) = tamed(scenario)
-            {
-                return case;
-            }
-        }
-        self.fresh(Kind::of(&old.agent))
-    }
-
-    fn change(&mut self, old: &Scenario, observed: &Observed, other: &Scenario) -> Option<Scenario> {
+/// An old scenario with a few changes, aimed at what its runs met; what it takes over comes from the other.
+pub fn changed(rng: &mut Rng, old: &Scenario, observed: &Observed, other: &Scenario) -> Case {
+    for _ in 0..TRIES {
         let mut scenario = old.clone();
-        match self.weighted(&[2, 4, 4, 1, 1, 1, 1, 1, 3, 8, 8]) {
-            0 => scenario.agent = self.agent(),
-            1 => scenario.people.push(match old.people.last().cloned().filter(|_| self.one_in(2)) {
-                Some(first) => self.tries_again(first, &old.agent, &old.turns),
-                None => self.somebody(old, observed),
-            }),
-            2 => {
-                let fault = self.trouble(old, observed);
-                let company = self.company(&fault);
-                scenario.faults.extend([Some(fault), company].into_iter().flatten());
-            }
-            3 => scenario.terminals = vec![self.terminal(&old.agent)],
-            4 => self.set_variable(&mut scenario),
-            5 if self.one_in(2) && !scenario.args.is_empty() => scenario.args.clear(),
-            5 => self.add_argument(&mut scenario),
-            6 => match self.below(3) {
-                0 => scenario.runs = 3 - scenario.runs.min(2),
-                1 => scenario.afterwards = Some(self.span()),
-                _ => scenario.seeds = vec![1 + self.below(3) as u64],
-            },
-            7 => {
-                let turns = std::mem::take(&mut scenario.turns);
-                scenario.turns = match self.below(2) {
-                    0 if !turns.is_empty() => vec![Turn::Task(Task { description: self.text(), turns })],
-                    _ => [turns.clone(), turns].concat(),
-                };
-            }
-            8 => self.take_over(&mut scenario, other),
-            9 => return self.change_list(old, observed),
-            _ => return self.change_value(old),
+        for _ in 0..=rng.below(CHANGES_MAX) {
+            scenario = change(rng, &scenario, observed, other).unwrap_or(scenario);
         }
-        Some(scenario)
-    }
-
-    /// Takes a part of another scenario over.
-    fn take_over(&mut self, scenario: &mut Scenario, other: &Scenario) {
-        match self.below(5) {
-            0 => scenario.turns.clone_from(&other.turns),
-            1 => scenario.faults.clone_from(&other.faults),
-            2 => scenario.people.clone_from(&other.people),
-            3 => scenario.env.clone_from(&other.env),
-            _ => {
-                scenario.agent.clone_from(&other.agent);
-                scenario.args.clone_from(&other.args);
-                scenario.terminals.clone_from(&other.terminals);
-            }
+        if scenario != *old
+            && let Some(case) = tamed(scenario)
+        {
+            return case;
         }
     }
+    fresh(rng, Kind::of(&old.agent))
+}
 
-    /// Changes a list of pieces somewhere: one more, one less, another, two swapped.
-    fn change_list(&mut self, old: &Scenario, observed: &Observed) -> Option<Scenario> {
-        let piece = |key: &str, value: &Value| value.is_array() && Piece::of(key).is_some();
-        self.change_data(old, &piece, |source, key, value| {
-            let (Some(piece), Value::Array(list)) = (Piece::of(key), value) else { return };
-            let len = list.len();
-            let (from, to) = (source.below(len), source.below(len + 1));
-            match source.below(5) {
-                0 if !list.is_empty() => drop(list.remove(from)),
-                1 if !list.is_empty() => list.insert(to, list[from].clone()),
-                2 if !list.is_empty() => list.swap(from, to.min(len - 1)),
-                3 if !list.is_empty() => list[from] = source.piece(piece, old, observed),
-                _ => list.insert(to, source.piece(piece, old, observed)),
-            }
-        })
-    }
-
-    /// A fault of what this scenario does; one in four of anything.
-    fn trouble(&mut self, of: &Scenario, observed: &Observed) -> Fault {
-        let nothing = Observed::default();
-        let observed = if self.one_in(4) { &nothing } else { observed };
-        self.aimed(observed, |source| source.fault(&of.agent, &of.turns))
-    }
-
-    /// Somebody who acts in this scenario.
-    fn somebody(&mut self, of: &Scenario, observed: &Observed) -> Person {
-        let person = self.person(&of.agent, &of.turns, &of.faults);
-        self.timed(observed, person)
-    }
-
-    /// Changes one value somewhere: a time, a word, a number, a flag. As often as not a time, since strategies differ
-    /// by little else.
-    fn change_value(&mut self, old: &Scenario) -> Option<Scenario> {
-        let any = |_: &str, value: &Value| !value.is_array() && !value.is_object();
-        let times = |_: &str, value: &Value| is_span(value);
-        let leaf: &dyn Fn(&str, &Value) -> bool = if self.one_in(2) { &times } else { &any };
-        self.change_data(old, leaf, |source, key, value| {
-            let span = is_span(value);
-            let word = |source: &mut Rng, all: &[&str]| Value::from(source.pick(all));
-            *value = match (key, &*value) {
-                _ if span => Value::from(source.span().to_string()),
-                ("timeout" | "retry-after", _) => Value::from(source.span().to_string()),
-                ("type", Value::String(old)) if old.contains('.') => word(source, &EVENTS),
-                ("path", _) => word(source, &PATHS),
-                ("role", _) => word(source, &ROLES),
-                ("asks" | "permission", _) => word(source, &PERMISSIONS),
-                ("tool", Value::String(_)) => word(source, &TOOLS),
-                ("as", _) => word(source, &releases()),
-                (_, Value::String(_)) => Value::from(source.text()),
-                (_, Value::Number(_)) => Value::from(source.pick(&[0, 1, 2, 3, 20, 65_537])),
-                (_, Value::Bool(flag)) => Value::from(!flag),
-                (_, other) => match other.is_null() {
-                    true => Value::from(source.one_in(2)),
-                    false => other.clone(),
-                },
+fn change(rng: &mut Rng, old: &Scenario, observed: &Observed, other: &Scenario) -> Option<Scenario> {
+    let mut scenario = old.clone();
+    match rng.weighted(&[2, 4, 4, 1, 1, 1, 1, 1, 3, 8, 8]) {
+        0 => scenario.agent = rng.agent(),
+        1 => scenario.people.push(match old.people.last().cloned().filter(|_| rng.one_in(2)) {
+            Some(first) => rng.tries_again(first, &old.agent, &old.turns),
+            None => somebody(rng, old, observed),
+        }),
+        2 => {
+            let fault = trouble(rng, old, observed);
+            let company = rng.company(&fault);
+            scenario.faults.extend([Some(fault), company].into_iter().flatten());
+        }
+        3 => scenario.terminals = vec![rng.terminal(&old.agent)],
+        4 => rng.set_variable(&mut scenario),
+        5 if rng.one_in(2) && !scenario.args.is_empty() => scenario.args.clear(),
+        5 => rng.add_argument(&mut scenario),
+        6 => match rng.below(3) {
+            0 => scenario.runs = 3 - scenario.runs.min(2),
+            1 => scenario.afterwards = Some(rng.span()),
+            _ => scenario.seeds = vec![1 + rng.below(3) as u64],
+        },
+        7 => {
+            let turns = std::mem::take(&mut scenario.turns);
+            scenario.turns = match rng.below(2) {
+                0 if !turns.is_empty() => vec![Turn::Task(Task { description: rng.text(), turns })],
+                _ => [turns.clone(), turns].concat(),
             };
-        })
-    }
-
-    /// Changes one value of those that are meant, chosen evenly.
-    fn change_data(
-        &mut self,
-        old: &Scenario,
-        meant: &dyn Fn(&str, &Value) -> bool,
-        alter: impl FnOnce(&mut Rng, &str, &mut Value),
-    ) -> Option<Scenario> {
-        let mut whole = serde_json::to_value(old).ok()?;
-        if KEYS.iter().map(|key| count(&whole[*key], key, &|_, _| true)).sum::<usize>() > VALUES_MAX {
-            return None;
         }
-        let mut place = self.below(KEYS.iter().map(|key| count(&whole[*key], key, meant)).sum());
-        let (key, value) =
-            KEYS.iter().zip(every(&mut whole, &KEYS)).find_map(|(key, value)| nth(value, key, meant, &mut place))?;
-        let key = key.to_owned();
-        alter(self, &key, value);
-        serde_json::from_value(whole).ok()
+        8 => take_over(rng, &mut scenario, other),
+        9 => return change_list(rng, old, observed),
+        _ => return change_value(rng, old),
     }
+    Some(scenario)
+}
 
-    fn piece(&mut self, piece: Piece, of: &Scenario, observed: &Observed) -> Value {
-        let value = match piece {
-            Piece::Turn => serde_json::to_value(self.turn(1)),
-            Piece::Call => serde_json::to_value(self.call()),
-            Piece::Step => serde_json::to_value(self.step(1)),
-            Piece::Question => serde_json::to_value(self.question()),
-            Piece::Choice => serde_json::to_value(self.choice()),
-            Piece::Fault => serde_json::to_value(self.trouble(of, observed)),
-            Piece::Person => serde_json::to_value(self.somebody(of, observed)),
-            Piece::Text => serde_json::to_value(self.text()),
-        };
-        value.unwrap_or_default()
+/// Takes a part of another scenario over.
+fn take_over(rng: &mut Rng, scenario: &mut Scenario, other: &Scenario) {
+    match rng.below(5) {
+        0 => scenario.turns.clone_from(&other.turns),
+        1 => scenario.faults.clone_from(&other.faults),
+        2 => scenario.people.clone_from(&other.people),
+        3 => scenario.env.clone_from(&other.env),
+        _ => {
+            scenario.agent.clone_from(&other.agent);
+            scenario.args.clone_from(&other.args);
+            scenario.terminals.clone_from(&other.terminals);
+        }
     }
+}
+
+/// Changes a list of pieces somewhere: one more, one less, another, two swapped.
+fn change_list(rng: &mut Rng, old: &Scenario, observed: &Observed) -> Option<Scenario> {
+    let piece = |key: &str, value: &Value| value.is_array() && Piece::of(key).is_some();
+    change_data(rng, old, &piece, |source, key, value| {
+        let (Some(piece), Value::Array(list)) = (Piece::of(key), value) else { return };
+        let len = list.len();
+        let (from, to) = (source.below(len), source.below(len + 1));
+        match source.below(5) {
+            0 if !list.is_empty() => drop(list.remove(from)),
+            1 if !list.is_empty() => list.insert(to, list[from].clone()),
+            2 if !list.is_empty() => list.swap(from, to.min(len - 1)),
+            3 if !list.is_empty() => list[from] = drawn(source, piece, old, observed),
+            _ => list.insert(to, drawn(source, piece, old, observed)),
+        }
+    })
+}
+
+/// A fault of what this scenario does; one in four of anything.
+fn trouble(rng: &mut Rng, of: &Scenario, observed: &Observed) -> Fault {
+    let nothing = Observed::default();
+    let observed = if rng.one_in(4) { &nothing } else { observed };
+    aimed(rng, observed, |source| source.fault(&of.agent, &of.turns))
+}
+
+/// Somebody who acts in this scenario.
+fn somebody(rng: &mut Rng, of: &Scenario, observed: &Observed) -> Person {
+    let person = rng.person(&of.agent, &of.turns, &of.faults);
+    timed(rng, observed, person)
+}
+
+/// Changes one value somewhere: a time, a word, a number, a flag. As often as not a time, since strategies differ
+/// by little else.
+fn change_value(rng: &mut Rng, old: &Scenario) -> Option<Scenario> {
+    let any = |_: &str, value: &Value| !value.is_array() && !value.is_object();
+    let times = |_: &str, value: &Value| is_span(value);
+    let leaf: &dyn Fn(&str, &Value) -> bool = if rng.one_in(2) { &times } else { &any };
+    change_data(rng, old, leaf, |source, key, value| {
+        let span = is_span(value);
+        let word = |source: &mut Rng, all: &[&str]| Value::from(source.pick(all));
+        *value = match (key, &*value) {
+            _ if span => Value::from(source.span().to_string()),
+            ("timeout" | "retry-after", _) => Value::from(source.span().to_string()),
+            ("type", Value::String(old)) if old.contains('.') => word(source, &EVENTS),
+            ("path", _) => word(source, &PATHS),
+            ("role", _) => word(source, &ROLES),
+            ("asks" | "permission", _) => word(source, &PERMISSIONS),
+            ("tool", Value::String(_)) => word(source, &TOOLS),
+            ("as", _) => word(source, &releases()),
+            (_, Value::String(_)) => Value::from(source.text()),
+            (_, Value::Number(_)) => Value::from(source.pick(&[0, 1, 2, 3, 20, 65_537])),
+            (_, Value::Bool(flag)) => Value::from(!flag),
+            (_, other) => match other.is_null() {
+                true => Value::from(source.one_in(2)),
+                false => other.clone(),
+            },
+        };
+    })
+}
+
+/// Changes one value of those that are meant, chosen evenly.
+fn change_data(
+    rng: &mut Rng,
+    old: &Scenario,
+    meant: &dyn Fn(&str, &Value) -> bool,
+    alter: impl FnOnce(&mut Rng, &str, &mut Value),
+) -> Option<Scenario> {
+    let mut whole = serde_json::to_value(old).ok()?;
+    if KEYS.iter().map(|key| count(&whole[*key], key, &|_, _| true)).sum::<usize>() > VALUES_MAX {
+        return None;
+    }
+    let mut place = rng.below(KEYS.iter().map(|key| count(&whole[*key], key, meant)).sum());
+    let (key, value) =
+        KEYS.iter().zip(every(&mut whole, &KEYS)).find_map(|(key, value)| nth(value, key, meant, &mut place))?;
+    let key = key.to_owned();
+    alter(rng, &key, value);
+    serde_json::from_value(whole).ok()
+}
+
+fn drawn(rng: &mut Rng, piece: Piece, of: &Scenario, observed: &Observed) -> Value {
+    let value = match piece {
+        Piece::Turn => serde_json::to_value(rng.turn(1)),
+        Piece::Call => serde_json::to_value(rng.call()),
+        Piece::Step => serde_json::to_value(rng.step(1)),
+        Piece::Question => serde_json::to_value(rng.question()),
+        Piece::Choice => serde_json::to_value(rng.choice()),
+        Piece::Fault => serde_json::to_value(trouble(rng, of, observed)),
+        Piece::Person => serde_json::to_value(somebody(rng, of, observed)),
+        Piece::Text => serde_json::to_value(rng.text()),
+    };
+    value.unwrap_or_default()
 }
 
 fn is_span(value: &Value) -> bool {
@@ -348,15 +345,16 @@ fn releases() -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::rng;
 
     #[test]
     fn the_same_seed_gives_the_same_scenarios() {
         let play = |seed| {
-            let mut source = Rng::new(seed);
-            let mut all = vec![source.fresh(Kind::OPENCODE_SERVER)];
+            let mut source = rng(seed);
+            let mut all = vec![fresh(&mut source, Kind::OPENCODE_SERVER)];
             for _ in 0..50 {
                 let old = all.last().unwrap().scenario.clone();
-                all.push(source.changed(&old, &Observed::default(), &all[0].scenario));
+                all.push(changed(&mut source, &old, &Observed::default(), &all[0].scenario));
             }
             all
         };

@@ -5,8 +5,8 @@
 //!
 //! Invariant: a function of the traces in their order; flat, however long they are.
 
-use crate::rng::Rng;
-use rehang_scenario::{Fault, Person, Sees, Span, Via, WorkerFault, WrapperFault};
+use rehang_scenario::random::Rng;
+use rehang_scenario::{Fault, Person, Sees, Span, Via};
 use rehang_trace::{Fact, Trace, What};
 use std::collections::BTreeSet;
 
@@ -68,65 +68,59 @@ impl Observed {
     }
 }
 
-impl Rng {
-    /// A fault that hits what was observed: one that is drawn, with names, counts and instants of the runs.
-    pub fn aimed(&mut self, observed: &Observed, mut draw: impl FnMut(&mut Rng) -> Fault) -> Fault {
-        let mut fault = draw(self);
-        if observed.is_empty() {
-            return fault;
-        }
-        for _ in 0..TRIES {
-            if observed.can_meet(&fault) {
-                break;
-            }
-            fault = draw(self);
-        }
-        match &mut fault {
-            Fault::Event(event) => self.name(&observed.events, &mut event.kind),
-            Fault::Get(get) => self.name(&observed.routes, &mut get.path),
-            Fault::Process(process) => {
-                self.name(&observed.roles, &mut process.role);
-                process.at = self.instant(observed);
-            }
-            Fault::Tool(tool) => tool.nth = self.count(observed.tools),
-            Fault::Model(model) => model.response = self.count(observed.responses),
-            Fault::Worker(WorkerFault::Dies(at) | WorkerFault::PidTaken(at))
-            | Fault::Wrapper(WrapperFault::Vanishes(at)) => *at = self.instant(observed),
-            _ => {}
-        }
-        fault
+/// A fault that hits what was observed: one that is drawn, with names, counts and instants of the runs.
+pub fn aimed(rng: &mut Rng, observed: &Observed, mut draw: impl FnMut(&mut Rng) -> Fault) -> Fault {
+    let mut fault = draw(rng);
+    if observed.is_empty() {
+        return fault;
     }
-
-    /// Somebody who acts while something happens, where they act by the clock.
-    pub fn timed(&mut self, observed: &Observed, mut person: Person) -> Person {
-        let by_clock = person.via == Via::Companion || matches!(person.sees, None | Some(Sees::Clock));
-        if by_clock && !observed.is_empty() {
-            person.after = self.instant(observed);
+    for _ in 0..TRIES {
+        if observed.can_meet(&fault) {
+            break;
         }
-        person
+        fault = draw(rng);
     }
-
-    fn name(&mut self, observed: &BTreeSet<String>, name: &mut String) {
-        let place = self.below(observed.len());
-        if let Some(other) = observed.iter().nth(place) {
-            other.clone_into(name);
-        }
+    match &mut fault {
+        Fault::Event(event) => name(rng, &observed.events, &mut event.kind),
+        Fault::Get(get) => name(rng, &observed.routes, &mut get.path),
+        Fault::Process(process) => name(rng, &observed.roles, &mut process.role),
+        Fault::Tool(tool) => tool.nth = count(rng, observed.tools),
+        Fault::Model(model) => model.response = count(rng, observed.responses),
+        _ => {}
     }
-
-    /// One of so many, counted from 1; now and then 0, which means each.
-    fn count(&mut self, most: u32) -> u32 {
-        if self.one_in(6) { 0 } else { 1 + self.below(most as usize) as u32 }
+    if let Some(at) = fault.instant_mut() {
+        *at = instant(rng, observed);
     }
+    fault
+}
 
-    /// An instant at which something happened, a little behind it, or any time.
-    fn instant(&mut self, observed: &Observed) -> Span {
-        let place = self.below(observed.instants.len());
-        match observed.instants.iter().nth(place) {
-            Some(at) if self.one_in(2) => {
-                Span(*at) + if self.one_in(2) { self.pick(&BEHIND) } else { self.near_a_limit() }
-            }
-            _ => self.span(),
-        }
+/// Somebody who acts while something happens, where they act by the clock.
+pub fn timed(rng: &mut Rng, observed: &Observed, mut person: Person) -> Person {
+    let by_clock = person.via == Via::Companion || matches!(person.sees, None | Some(Sees::Clock));
+    if by_clock && !observed.is_empty() {
+        person.after = instant(rng, observed);
+    }
+    person
+}
+
+fn name(rng: &mut Rng, observed: &BTreeSet<String>, name: &mut String) {
+    let place = rng.below(observed.len());
+    if let Some(other) = observed.iter().nth(place) {
+        other.clone_into(name);
+    }
+}
+
+/// One of so many, counted from 1; now and then 0, which means each.
+fn count(rng: &mut Rng, most: u32) -> u32 {
+    if rng.one_in(6) { 0 } else { 1 + rng.below(most as usize) as u32 }
+}
+
+/// An instant at which something happened, a little behind it, or any time.
+fn instant(rng: &mut Rng, observed: &Observed) -> Span {
+    let place = rng.below(observed.instants.len());
+    match observed.instants.iter().nth(place) {
+        Some(at) if rng.one_in(2) => Span(*at) + if rng.one_in(2) { rng.pick(&BEHIND) } else { rng.near_a_limit() },
+        _ => rng.span(),
     }
 }
 
@@ -148,6 +142,7 @@ fn route(path: &str) -> String {
 mod tests {
     use super::*;
     use crate::case::{Case, NONE};
+    use crate::limits::rng;
     use rehang_scenario::load;
 
     #[test]
@@ -169,11 +164,11 @@ outcome = { hung = "question" }
         under.take(&case.play_as("recovery@430", Span::ZERO, None).unwrap().trace);
         assert!(!none.routes.contains("/question") && under.routes.contains("/question"), "{none:?} {under:?}");
         assert_eq!((none.tools, none.responses), (1, 1));
-        let mut source = Rng::new(1);
+        let mut source = rng(1);
         let agent = &case.scenario.agent;
         let mut routes = BTreeSet::new();
         for _ in 0..400 {
-            match source.aimed(&under, |s| s.fault(agent, &[])) {
+            match aimed(&mut source, &under, |s| s.fault(agent, &[])) {
                 Fault::Get(get) => drop(routes.insert(get.path)),
                 Fault::Event(event) => assert!(under.events.contains(&event.kind), "{}", event.kind),
                 Fault::Tool(tool) => assert!(tool.nth <= 1),

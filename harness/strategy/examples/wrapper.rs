@@ -7,7 +7,7 @@
 //! processes that have left the group.
 
 use rehang_evidence::Glance;
-use rehang_strategy::{ProcessHost, Seen, Settled, Step, Stream, Terminal, VTime, stack};
+use rehang_strategy::{ProcessHost, Seen, Settled, Step, Stream, Terminal, VTime, Whom, stack};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
 use std::error::Error;
 use std::io::{Read, Write};
@@ -64,7 +64,7 @@ pub fn run(command: &mut Command, pace: u64) -> Result<Ended, Box<dyn Error>> {
         for step in steps.drain(..) {
             match step {
                 Step::Look => drop(glance.get_or_insert_with(|| Glance::begin(&[pid.as_raw_nonzero().get()]))),
-                Step::Signal { signal, group } if status.is_none() => send(pid, signal, group),
+                Step::Signal { signal, whom } if status.is_none() => send(pid, signal, whom),
                 // it has exited; its stdin is no pipe of ours
                 Step::Signal { .. } | Step::CloseStdin => {}
             }
@@ -113,12 +113,17 @@ fn forward(mut from: impl Read + Send + 'static, mut to: impl Write + Send + 'st
 /// What is seen; none for the exit.
 type Tell = Sender<Option<Seen>>;
 
-fn send(pid: Pid, signal: &str, group: bool) {
+/// Sends a signal. Of the agent's tree this finds its group; for processes in sessions of their own be a subreaper
+/// (prctl(2), `PR_SET_CHILD_SUBREAPER`) and go through `/proc`.
+fn send(pid: Pid, signal: &str, whom: Whom) {
     let signal = match signal {
         "KILL" => Signal::KILL,
         "INT" => Signal::INT,
         _ => Signal::TERM,
     };
     // it may have ended meanwhile
-    let _ = if group { kill_process_group(pid, signal) } else { kill_process(pid, signal) };
+    let _ = match whom {
+        Whom::Process => kill_process(pid, signal),
+        Whom::Group | Whom::Tree | Whom::Holders => kill_process_group(pid, signal),
+    };
 }

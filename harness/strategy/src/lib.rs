@@ -246,16 +246,29 @@ pub enum Then {
     Keep,
 }
 
+/// Who gets a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whom {
+    /// The agent's process.
+    Process,
+    /// Its process group.
+    Group,
+    /// It and all that it started, those in groups and sessions of their own and those whose parents have ended too.
+    Tree,
+    /// Those who hold its output open: of a run that is over all others were left on purpose.
+    Holders,
+}
+
 /// What a strategy does.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Act {
     // --- outside ---
-    /// Sends a signal (`TERM`, `KILL`, `INT`) to the agent's process, or to its whole group.
+    /// Sends a signal.
     Kill {
-        /// The signal, without `SIG`.
+        /// The signal (`TERM`, `KILL`, `INT`), without `SIG`.
         sig: &'static str,
-        /// The group instead of the process.
-        group: bool,
+        /// Who gets it.
+        whom: Whom,
     },
     /// Writes to the agent's stdin.
     Write(Vec<u8>),

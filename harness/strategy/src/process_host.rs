@@ -8,7 +8,7 @@
 //! believed, and after it nobody is told anything.
 
 use crate::host::{Acting, Host, started};
-use crate::{Act, Intent, Seat, Seen, Settled, Stack, Strategy, Wire};
+use crate::{Act, Intent, Seat, Seen, Settled, Stack, Strategy, Whom, Wire};
 use rehang_scenario::{Policy, Terminal, VTime};
 
 /// Strategies around one process.
@@ -34,12 +34,12 @@ pub enum StackError {
 /// What is to be done to the process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// Send this signal (`TERM`, `KILL`, `INT`) to the process, or to its group.
+    /// Send this signal.
     Signal {
-        /// The signal, without `SIG`.
+        /// The signal (`TERM`, `KILL`, `INT`), without `SIG`.
         signal: &'static str,
-        /// The group instead of the process.
-        group: bool,
+        /// Who gets it.
+        whom: Whom,
     },
     /// Close its stdin, where that is a pipe of the caller's own.
     CloseStdin,
@@ -124,7 +124,7 @@ impl ProcessHost {
             }
             for Acting { by, act } in tell(host) {
                 match act {
-                    Act::Kill { sig, group } => steps.push(Step::Signal { signal: sig, group }),
+                    Act::Kill { sig, whom } => steps.push(Step::Signal { signal: sig, whom }),
                     Act::CloseStdin => steps.push(Step::CloseStdin),
                     Act::Look => steps.push(Step::Look),
                     Act::Report(policy) => self.report = Some((by, policy)),

@@ -2,7 +2,7 @@
 //!
 //! Invariant: time never goes back, and a strategy that asks for one instant over and over is a failure, not a hang.
 
-use crate::{Act, Ask, Seen, Settled, Strategy, Stream, member};
+use crate::{Act, Ask, Seen, Settled, Strategy, Stream, Whom, member};
 use rehang_evidence::{Diagnosis, Sure, Verdict};
 use rehang_scenario::turns::{Choice, Question};
 use rehang_scenario::{Canon, Policy, VTime};
@@ -76,7 +76,12 @@ pub(crate) fn deeds(acts: &[(u64, Act)]) -> Vec<(u64, String)> {
 /// An act in a word.
 pub(crate) fn deed(act: &Act) -> Option<String> {
     Some(match act {
-        Act::Kill { sig, group } => format!("{sig}{}", if *group { " group" } else { "" }),
+        Act::Kill { sig, whom } => match whom {
+            Whom::Process => (*sig).to_owned(),
+            Whom::Group => format!("{sig} group"),
+            Whom::Tree => format!("{sig} tree"),
+            Whom::Holders => format!("{sig} holders"),
+        },
         Act::Settle(Settled::Completed(text)) => format!("completed: {text}"),
         Act::Settle(Settled::Stopped(cause, _)) => format!("stopped: {cause}"),
         Act::Settle(Settled::Failed(text)) => format!("failed: {text}"),

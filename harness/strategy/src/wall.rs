@@ -4,7 +4,7 @@
 //! agent's process is gone does not end the run: while somebody holds its pipe, its wrapper reads on.
 
 use crate::entry::Value;
-use crate::{Act, Entry, Facts, Intended, Intent, Param, Params, Seat, Seen, Settled, Strategy, Wire};
+use crate::{Act, Entry, Facts, Intended, Intent, Param, Params, Seat, Seen, Settled, Strategy, Whom, Wire};
 use rehang_scenario::{Canon, Policy, Span, VTime};
 
 /// The cap.
@@ -53,7 +53,7 @@ impl Strategy for Wall {
             }
             Seen::Tick if self.due.is_some_and(|due| now >= due) => {
                 self.due = None;
-                acts.push(Act::Kill { sig: "KILL", group: true });
+                acts.push(Act::Kill { sig: "KILL", whom: Whom::Group });
                 let text = self.text();
                 let constants = [("cap_ms".to_owned(), self.cap.as_ms())].into();
                 acts.push(Act::Report(Policy {

@@ -115,7 +115,7 @@ pub enum Event {
     Act {
         /// The strategy; `patience` for `--patience`.
         by: String,
-        /// `signal`: to the command's group; `end`: SIGTERM, after the grace SIGKILL, to all `processes`.
+        /// `signal`: to the command's group, or to all `processes`; `end`: SIGTERM, after the grace SIGKILL, to all `processes`.
         does: &'static str,
         /// The signal of a `signal`.
         #[serde(skip_serializing_if = "Option::is_none")]

@@ -26,7 +26,7 @@ use rehang_os::linux::machine;
 use rehang_runner::tree::{self, Below};
 use rehang_scenario::text::took;
 pub use rehang_strategy::StackError;
-use rehang_strategy::{Seen, Settled, Stack, Step, Stream};
+use rehang_strategy::{Seen, Settled, Stack, Step, Stream, Whom};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 use serde_json::json;
@@ -313,7 +313,9 @@ impl Supervisor {
     fn carry_out(&mut self, steps: &[Step]) {
         for step in steps {
             match *step {
-                Step::Signal { signal, group } => self.signal(signal, group),
+                // a run that is over is ended with what holds its streams, below
+                Step::Signal { whom: Whom::Holders, .. } => {}
+                Step::Signal { signal, whom } => self.signal(signal, whom),
                 // strategies that ask at once share one look
                 Step::Look if self.glance.is_some() => {}
                 Step::Look => self.glance = Some(Glance::begin(&[self.run.pid])),
@@ -324,19 +326,23 @@ impl Supervisor {
     }
 
     /// Sends the signal that a strategy wants to be sent; a dry run sends none.
-    fn signal(&mut self, name: &'static str, group: bool) {
+    fn signal(&mut self, name: &'static str, whom: Whom) {
         if let Some(dry) = &mut self.dry {
             dry.due = true;
             return;
         }
-        let signal = match name {
-            "KILL" => Sig::SIGKILL,
-            "INT" => Sig::SIGINT,
-            _ => Sig::SIGTERM,
+        let (signal, of_tree) = match name {
+            "KILL" => (Sig::SIGKILL, Signal::KILL),
+            "INT" => (Sig::SIGINT, Signal::INT),
+            _ => (Sig::SIGTERM, Signal::TERM),
         };
         self.look_before();
         self.tell_signal(name);
-        self.send(signal, group);
+        match whom {
+            Whom::Process => self.send(signal, false),
+            Whom::Group => self.send(signal, true),
+            Whom::Tree | Whom::Holders => tree::signal(&tree::below(), of_tree),
+        }
     }
 
     fn look_before(&mut self) {

@@ -171,7 +171,7 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rehang_scenario::model::Invariant;
+    use rehang_scenario::Invariant;
 
     fn explained(word: &str) -> String {
         let mut out = Vec::new();

@@ -8,7 +8,7 @@
 use super::Breach;
 use crate::crosscheck::listed_ids;
 use crate::index::{Ask, At, View};
-use rehang_scenario::model::Invariant;
+use rehang_scenario::Invariant;
 
 /// Checks it.
 pub fn check(view: &View<'_>) -> Vec<Breach> {

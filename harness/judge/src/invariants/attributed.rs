@@ -11,9 +11,9 @@
 use super::Breach;
 use crate::index::{Act, Ask, At, Did, End, Tool, View};
 use crate::verdict::{first_word, is_abort};
+use rehang_scenario::Invariant;
 use rehang_scenario::VTime;
 use rehang_scenario::attribution::{Attribution, Deed, Place, said_in, said_in_result};
-use rehang_scenario::model::Invariant;
 use rehang_trace::{
     AskEnd, Fact, What,
     role::{Actor, actor},

@@ -8,7 +8,7 @@
 use super::Breach;
 use crate::index::View;
 use crate::verdict::Outcome;
-use rehang_scenario::{Span, VTime, model::Invariant};
+use rehang_scenario::{Invariant, Span, VTime};
 
 /// Checks it.
 pub fn check(view: &View<'_>) -> Vec<Breach> {

@@ -7,7 +7,7 @@
 use super::Breach;
 use crate::index::{Did, View};
 use crate::verdict::{AskRow, Outcome};
-use rehang_scenario::model::Invariant;
+use rehang_scenario::Invariant;
 use rehang_trace::{
     AskEnd, Cause,
     role::{Actor, actor},

@@ -18,7 +18,7 @@
 
 use super::Breach;
 use crate::index::{At, View};
-use rehang_scenario::model::Invariant;
+use rehang_scenario::Invariant;
 
 /// Checks it.
 pub fn check(view: &View<'_>) -> Vec<Breach> {

@@ -15,8 +15,8 @@ pub mod unfinished;
 mod unsaid;
 
 use crate::index::{At, View};
+use rehang_scenario::Invariant;
 use rehang_scenario::VTime;
-use rehang_scenario::model::Invariant;
 
 /// A broken invariant.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use super::Breach;
 use crate::cell::same_strategy;
 use crate::index::{Act, Ask, Did, End, View, names};
 use crate::verdict::{first_word, is_abort};
-use rehang_scenario::{Policy, model::Invariant};
+use rehang_scenario::{Invariant, Policy};
 use rehang_trace::{
     AskEnd, Cause, RunEnd, What,
     role::{Actor, actor},

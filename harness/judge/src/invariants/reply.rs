@@ -9,8 +9,8 @@
 
 use super::Breach;
 use crate::index::{At, View};
+use rehang_scenario::Invariant;
 use rehang_scenario::attribution::ANSWERED as USER_ANSWERED;
-use rehang_scenario::model::Invariant;
 use rehang_trace::{
     AskEnd, Fact, What,
     role::{Actor, actor},

@@ -17,7 +17,7 @@
 use super::Breach;
 use crate::cell::same_strategy;
 use crate::index::{At, Settlement, View, names};
-use rehang_scenario::{Policy, Span, VTime, model::Invariant};
+use rehang_scenario::{Invariant, Policy, Span, VTime};
 use rehang_trace::{
     RunEnd, What,
     role::{Actor, Role, actor},

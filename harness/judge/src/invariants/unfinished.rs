@@ -10,7 +10,7 @@
 use super::Breach;
 use crate::index::{At, End, Session, Settlement, View};
 use crate::verdict::Outcome;
-use rehang_scenario::model::Invariant;
+use rehang_scenario::Invariant;
 use rehang_trace::{
     AskEnd, RunEnd,
     role::{Actor, actor},

@@ -33,7 +33,7 @@ pub use tally::{Times, Waits};
 
 use crate::cell::CellFacts;
 use crate::verdict::{Outcome, Verdict};
-use rehang_scenario::model::Invariant;
+use rehang_scenario::Invariant;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tally::{Beside, Tally};

@@ -5,8 +5,8 @@
 
 use super::{Answer, Breach, Order, Seen, Tally};
 use crate::case::{Case, any_end};
-use crate::fresh::Kind;
 use crate::shrink::{Limits, shrink};
+use rehang_scenario::random::Kind;
 use rehang_scenario::{Scenario, to_toml};
 use std::collections::BTreeMap;
 

@@ -7,10 +7,11 @@
 //! Invariant: what comes out is playable; a twist that is not is left out. Nothing here knows a defect.
 
 use crate::case::{Case, NONE};
-use crate::fresh::Kind;
-use crate::rng::Rng;
-use crate::vocabulary::{LIMITS, LINES, ROLES, STATUSES};
+use crate::limits::LIMITS;
+use crate::mutate::fresh;
 use rehang_scenario::playable::SIGNALS;
+use rehang_scenario::random::vocabulary::{LINES, ROLES, STATUSES};
+use rehang_scenario::random::{Kind, Rng};
 use rehang_scenario::turns::*;
 use rehang_scenario::*;
 
@@ -44,109 +45,107 @@ const ALL: [Twist; 13] =
 /// Those that have to do with counting: what is the same again but for a number.
 const COUNTING: [Twist; 7] = [counts, runs, nth, refuses, backs_off, late, crowd];
 
-impl Rng {
-    /// A scenario made to break something.
-    pub fn hostile(&mut self) -> Case {
-        self.twisted(&ALL)
-    }
+/// A scenario made to break something.
+pub fn hostile(rng: &mut Rng) -> Case {
+    twisted(rng, &ALL)
+}
 
-    /// A scenario in which something counts: runs, faults of the Nth event, people who come late, growing back-off.
-    pub fn counting(&mut self) -> Case {
-        self.twisted(&COUNTING)
-    }
+/// A scenario in which something counts: runs, faults of the Nth event, people who come late, growing back-off.
+pub fn counting(rng: &mut Rng) -> Case {
+    twisted(rng, &COUNTING)
+}
 
-    fn twisted(&mut self, twists: &[Twist]) -> Case {
-        // a program shows the kernel as it is, and a server has most of what can go wrong
-        let kinds = [&Kind::all()[..], &[Kind::PROGRAM, Kind::PROGRAM, Kind::OPENCODE_SERVER]].concat();
-        let kind = self.pick(&kinds);
-        let mut case = self.fresh(kind);
-        for _ in 0..=self.below(TWISTS) {
-            let twist = self.pick(twists);
-            let mut scenario = case.scenario.clone();
-            twist(self, &mut scenario);
-            scenario.title = "hostile".to_owned();
-            let changed = Case::of(scenario, NONE);
-            if changed.is_playable() {
-                case = changed;
-            }
+fn twisted(rng: &mut Rng, twists: &[Twist]) -> Case {
+    // a program shows the kernel as it is, and a server has most of what can go wrong
+    let kinds = [&Kind::all()[..], &[Kind::PROGRAM, Kind::PROGRAM, Kind::OPENCODE_SERVER]].concat();
+    let kind = rng.pick(&kinds);
+    let mut case = fresh(rng, kind);
+    for _ in 0..=rng.below(TWISTS) {
+        let twist = rng.pick(twists);
+        let mut scenario = case.scenario.clone();
+        twist(rng, &mut scenario);
+        scenario.title = "hostile".to_owned();
+        let changed = Case::of(scenario, NONE);
+        if changed.is_playable() {
+            case = changed;
         }
-        case
     }
+    case
+}
 
-    /// A limit of some strategy, or a tick beside it.
-    fn limit(&mut self) -> Span {
-        let place = self.below(LIMITS.len());
-        let ms = LIMITS[place].as_ms();
-        Span::ms(self.pick(&[ms.saturating_sub(1), ms, ms + 1]))
-    }
+/// A limit of some strategy, or a tick beside it.
+fn limit(rng: &mut Rng) -> Span {
+    let place = rng.below(LIMITS.len());
+    let ms = LIMITS[place].as_ms();
+    Span::ms(rng.pick(&[ms.saturating_sub(1), ms, ms + 1]))
+}
 
-    /// A text of one of the lengths, of one thing again and again.
-    fn long(&mut self) -> String {
-        let (filler, bytes) = (self.pick(&FILLERS), self.pick(&LENGTHS));
-        let text = filler.repeat(bytes / filler.len());
-        if self.one_in(3) { format!("{text}x") } else { text }
-    }
+/// A text of one of the lengths, of one thing again and again.
+fn long(rng: &mut Rng) -> String {
+    let (filler, bytes) = (rng.pick(&FILLERS), rng.pick(&LENGTHS));
+    let text = filler.repeat(bytes / filler.len());
+    if rng.one_in(3) { format!("{text}x") } else { text }
+}
 
-    /// What somebody types: words and control characters in any order, at times a long line before them.
-    fn keys(&mut self) -> String {
-        let mut typed = String::new();
-        for _ in 0..=self.below(5) {
-            match self.below(6) {
-                0 => typed.push('\n'),
-                1 => typed.push_str(self.pick(&["abc", "foo bar", "é", "\u{a0}", "1", "y"])),
-                2 if self.one_in(4) => typed.push_str(&self.long()),
-                3 => typed.push_str(self.pick(&LINES)),
-                // every control character, and DEL
-                _ => typed.push(char::from(self.pick(&[(0..32).collect::<Vec<u8>>(), vec![127]].concat()))),
-            }
+/// What somebody types: words and control characters in any order, at times a long line before them.
+fn keys(rng: &mut Rng) -> String {
+    let mut typed = String::new();
+    for _ in 0..=rng.below(5) {
+        match rng.below(6) {
+            0 => typed.push('\n'),
+            1 => typed.push_str(rng.pick(&["abc", "foo bar", "é", "\u{a0}", "1", "y"])),
+            2 if rng.one_in(4) => typed.push_str(&long(rng)),
+            3 => typed.push_str(rng.pick(&LINES)),
+            // every control character, and DEL
+            _ => typed.push(char::from(rng.pick(&[(0..32).collect::<Vec<u8>>(), vec![127]].concat()))),
         }
-        if self.one_in(2) {
-            typed.push('\n');
-        }
-        typed
     }
-
-    /// Somebody who acts by the clock.
-    fn by_the_clock(&mut self, via: Via, does: Does) -> Person {
-        let after = if self.one_in(3) { self.limit() } else { self.span() };
-        Person { via, sees: Some(Sees::Clock), directory: None, ask: 0, after, does }
+    if rng.one_in(2) {
+        typed.push('\n');
     }
+    typed
+}
 
-    /// A way that an agent has for whoever acts by the clock.
-    fn way(&mut self, agent: &Agent) -> Via {
-        self.pick(if agent.kind().has_server { &[Via::Http, Via::Tty] } else { &[Via::Tty, Via::Stdin] })
-    }
+/// Somebody who acts by the clock.
+fn by_the_clock(rng: &mut Rng, via: Via, does: Does) -> Person {
+    let after = if rng.one_in(3) { limit(rng) } else { rng.span() };
+    Person { via, sees: Some(Sees::Clock), directory: None, ask: 0, after, does }
+}
 
-    /// Adds a step to what some process of the scenario does.
-    fn adds(&mut self, scenario: &mut Scenario, step: Step) {
-        let steps = match scenario.agent.steps_mut() {
-            Some(steps) => steps,
-            None => {
-                let calls = scenario.turns.iter_mut().filter_map(|turn| match turn {
-                    Turn::Bash(bash) => Some(&mut bash.does),
-                    _ => None,
-                });
-                match calls.last() {
-                    Some(does) => does,
-                    None => {
-                        let tool = BashTool::default();
-                        let (command, asks, timeout) = ("make".to_owned(), None, self.maybe(&[Span::hours(10)]));
-                        scenario.turns.insert(0, Turn::Bash(Bash { command, asks, does: vec![step], timeout, tool }));
-                        return;
-                    }
+/// A way that an agent has for whoever acts by the clock.
+fn way(rng: &mut Rng, agent: &Agent) -> Via {
+    rng.pick(if agent.kind().has_server { &[Via::Http, Via::Tty] } else { &[Via::Tty, Via::Stdin] })
+}
+
+/// Adds a step to what some process of the scenario does.
+fn adds(rng: &mut Rng, scenario: &mut Scenario, step: Step) {
+    let steps = match scenario.agent.steps_mut() {
+        Some(steps) => steps,
+        None => {
+            let calls = scenario.turns.iter_mut().filter_map(|turn| match turn {
+                Turn::Bash(bash) => Some(&mut bash.does),
+                _ => None,
+            });
+            match calls.last() {
+                Some(does) => does,
+                None => {
+                    let tool = BashTool::default();
+                    let (command, asks, timeout) = ("make".to_owned(), None, rng.maybe(&[Span::hours(10)]));
+                    scenario.turns.insert(0, Turn::Bash(Bash { command, asks, does: vec![step], timeout, tool }));
+                    return;
                 }
             }
-        };
-        let place = self.below(steps.len() + 1);
-        steps.insert(place, step);
-    }
+        }
+    };
+    let place = rng.below(steps.len() + 1);
+    steps.insert(place, step);
 }
 
 /// Something takes as long as a strategy's limit, or a tick less or more.
 fn at_a_limit(source: &mut Rng, scenario: &mut Scenario) {
-    let limit = source.limit();
+    let limit = limit(source);
     match source.below(5) {
-        0 => source.adds(scenario, Step::Sleep(limit)),
+        0 => adds(source, scenario, Step::Sleep(limit)),
         1 => scenario.turns.push(Turn::Think(limit)),
         2 => scenario.people.iter_mut().for_each(|person| person.after = limit),
         3 => scenario.afterwards = Some(limit),
@@ -162,7 +161,7 @@ fn counts(source: &mut Rng, scenario: &mut Scenario) {
     let (every, times) = (source.pick(&PACES), source.pick(&COUNTS));
     let print = if source.one_in(2) { String::new() } else { source.text() };
     let stderr = source.one_in(3);
-    source.adds(scenario, Step::Every(Every { every, print, times, stderr }));
+    adds(source, scenario, Step::Every(Every { every, print, times, stderr }));
 }
 
 /// The caller runs it again and again.
@@ -178,36 +177,31 @@ fn nth(source: &mut Rng, scenario: &mut Scenario) {
     let (agent, turns) = (scenario.agent.clone(), scenario.turns.clone());
     let count = source.pick(&COUNTS);
     let mut fault = source.fault(&agent, &turns);
+    if let Some(counted) = fault.count_mut() {
+        *counted = count;
+    }
     match &mut fault {
-        Fault::Event(event) => {
-            event.nth = count;
-            if source.one_in(2) {
-                event.kind = "server.heartbeat".to_owned();
-            }
-        }
-        Fault::Get(get) => get.times = count,
-        Fault::Post(post) => post.nth = count,
-        Fault::Tool(tool) => tool.nth = count,
-        Fault::Model(model) => (model.response, model.after) = (count, source.pick(&[0, 1, 7])),
-        Fault::Process(_) | Fault::Queue(_) | Fault::Pgrep(_) | Fault::Wrapper(_) | Fault::Worker(_) => {}
+        Fault::Event(event) if source.one_in(2) => event.kind = "server.heartbeat".to_owned(),
+        Fault::Model(model) => model.after = source.pick(&[0, 1, 7]),
+        _ => {}
     }
     scenario.faults.push(fault);
 }
 
 /// Somebody or something says a lot.
 fn long_text(source: &mut Rng, scenario: &mut Scenario) {
-    let text = source.long();
+    let text = long(source);
     match source.below(9) {
         0 => scenario.turns.insert(0, Turn::Say(text)),
-        1 => source.adds(scenario, Step::Print(text)),
-        2 => source.adds(scenario, Step::Prompt(text)),
+        1 => adds(source, scenario, Step::Print(text)),
+        2 => adds(source, scenario, Step::Prompt(text)),
         3 => {
             let question = Question { question: text, ..source.question() };
             scenario.turns.insert(0, Turn::Ask(vec![question]));
         }
         4 => {
             let (tool, permission) = ("write".to_owned(), "edit".to_owned());
-            let permit = Permit { tool, permission, patterns: vec![text], output: source.long() };
+            let permit = Permit { tool, permission, patterns: vec![text], output: long(source) };
             scenario.turns.insert(0, Turn::Permit(permit));
         }
         5 => {
@@ -222,9 +216,9 @@ fn long_text(source: &mut Rng, scenario: &mut Scenario) {
         }
         6 => drop(scenario.env.insert("LANG".to_owned(), text)),
         7 => {
-            let via = source.way(&scenario.agent);
+            let via = way(source, &scenario.agent);
             let does = if source.one_in(2) { Does::Answer(vec![text]) } else { Does::Prompt(text) };
-            let person = source.by_the_clock(via, does);
+            let person = by_the_clock(source, via, does);
             let sees = if source.one_in(2) { None } else { Some(Sees::Clock) };
             scenario.people.push(Person { sees, ..person });
         }
@@ -237,29 +231,29 @@ fn typed(source: &mut Rng, scenario: &mut Scenario) {
     scenario.terminals =
         vec![source.pick(&[Terminal::Tty, Terminal::Tty, Terminal::TtyBackground, Terminal::CttyNull])];
     for _ in 0..=source.below(2) {
-        let does = Does::Type(source.keys());
-        let person = source.by_the_clock(Via::Tty, does);
+        let does = Does::Type(keys(source));
+        let person = by_the_clock(source, Via::Tty, does);
         scenario.people.push(person);
     }
     let reads = [Step::ReadStdin, Step::ReadStdinToEnd, Step::AskTty("? ".to_owned()), Step::SetTty];
     for _ in 0..source.below(3) {
         let step = source.pick(&reads);
-        source.adds(scenario, step);
+        adds(source, scenario, step);
     }
     if source.one_in(3) {
         let step = Step::Ignore(vec![source.pick(&["INT", "QUIT", "TSTP", "HUP", "TTIN"]).to_owned()]);
-        source.adds(scenario, step);
+        adds(source, scenario, step);
     }
 }
 
 /// Many people, who act at once, or not for long.
 fn crowd(source: &mut Rng, scenario: &mut Scenario) {
-    let via = source.way(&scenario.agent);
+    let via = way(source, &scenario.agent);
     let does = match via {
         Via::Http => source.pick(&[Does::Stop, Does::SoftStop, Does::Prompt("hi".to_owned()), Does::Dismiss]),
         _ => Does::Type(source.pick(&["y\n", "\u{3}", "", "\u{4}"]).to_owned()),
     };
-    let person = source.by_the_clock(via, does);
+    let person = by_the_clock(source, via, does);
     let person = if source.one_in(2) { person } else { Person { after: Span::hours(1), ..person } };
     let (crowd, apart) = (source.pick(&CROWDS), source.pick(&PACES));
     scenario.people = (0..crowd as u64)
@@ -272,7 +266,7 @@ fn stops(source: &mut Rng, scenario: &mut Scenario) {
     match source.below(4) {
         0 => {
             let step = Step::Raise(source.pick(&SIGNALS).to_owned());
-            source.adds(scenario, step);
+            adds(source, scenario, step);
         }
         1 => {
             let (role, at) = (source.pick(&ROLES).to_owned(), source.span());
@@ -281,9 +275,9 @@ fn stops(source: &mut Rng, scenario: &mut Scenario) {
             scenario.faults.extend([of(at, ProcessDoes::Freeze), of(later, ProcessDoes::Thaw)]);
         }
         2 => {
-            let via = source.way(&scenario.agent);
+            let via = way(source, &scenario.agent);
             let does = source.pick(&[Does::HangUp, Does::Stop]);
-            let person = source.by_the_clock(via, does);
+            let person = by_the_clock(source, via, does);
             scenario.people.push(person);
         }
         _ => {
@@ -297,7 +291,7 @@ fn stops(source: &mut Rng, scenario: &mut Scenario) {
                 setsid: source.one_in(2),
                 double_fork: source.one_in(2),
             };
-            source.adds(scenario, Step::Background(child));
+            adds(source, scenario, Step::Background(child));
         }
     }
 }
@@ -315,7 +309,7 @@ fn pipes(source: &mut Rng, scenario: &mut Scenario) {
     scenario.terminals = vec![source.pick(&terminals)];
     for _ in 0..=source.below(2) {
         let step = Step::Fill(Fill { bytes: source.pick(&FILLS), stderr: source.one_in(2) });
-        source.adds(scenario, step);
+        adds(source, scenario, step);
     }
     let wrapper = [WrapperFault::IgnoresStdout, WrapperFault::IgnoresStderr, WrapperFault::Vanishes(source.span())];
     if source.one_in(2) {
@@ -325,7 +319,7 @@ fn pipes(source: &mut Rng, scenario: &mut Scenario) {
 
 /// The model says a lot at once, over a connection.
 fn large_response(source: &mut Rng, scenario: &mut Scenario) {
-    let texts = source.some(1, 4, Rng::long);
+    let texts = source.some(1, 4, long);
     let permit = |text| {
         let (tool, permission) = ("write".to_owned(), "edit".to_owned());
         Turn::Permit(Permit { tool, permission, patterns: vec![text], output: String::new() })
@@ -360,7 +354,7 @@ fn backs_off(source: &mut Rng, scenario: &mut Scenario) {
         _ => ModelDoes::Status(source.pick(&STATUSES)),
     };
     let retry_after = match does {
-        ModelDoes::Status(_) if source.one_in(2) => Some(source.limit()),
+        ModelDoes::Status(_) if source.one_in(2) => Some(limit(source)),
         _ => None,
     };
     let responses = if source.one_in(2) { vec![0] } else { (1..=source.pick(&[2, 5, 20, 90])).collect() };
@@ -370,13 +364,13 @@ fn backs_off(source: &mut Rng, scenario: &mut Scenario) {
 
 /// Somebody comes when all seems to be over.
 fn late(source: &mut Rng, scenario: &mut Scenario) {
-    let via = source.way(&scenario.agent);
+    let via = way(source, &scenario.agent);
     let does = match via {
         Via::Http => source.pick(&[Does::Stop, Does::Prompt("more".to_owned()), Does::Allow, Does::Skip]),
         _ => Does::Type(source.pick(&["y\n", "1\n", "\u{4}", "\u{3}"]).to_owned()),
     };
     let hours = source.pick(&[1, 5, 12, 25, 47, 48, 49, 100]);
-    let person = Person { after: Span::hours(hours), ..source.by_the_clock(via, does) };
+    let person = Person { after: Span::hours(hours), ..by_the_clock(source, via, does) };
     let sees = if source.one_in(2) { None } else { Some(Sees::Clock) };
     scenario.people.push(Person { sees, ..person });
 }

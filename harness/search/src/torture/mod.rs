@@ -1,17 +1,18 @@
 //! Tries to break what rehang claims: one trace on both stages, every hang proved, no internal error.
 //!
-//! [`Rng::hostile`] draws scenarios that are made for that, [`examine`] plays one and says what does not hold, and
+//! [`hostile()`] draws scenarios that are made for that, [`examine`] plays one and says what does not hold, and
 //! [`Found`] makes the findings small and keeps each kind of them once.
 //!
 //! Invariants: the same order gives the same answer; a finding names a file that `rehang check` takes.
 
 mod found;
 mod hostile;
+pub use hostile::{counting, hostile};
 
 pub use found::{Found, Held};
 
 use crate::case::{Case, NONE};
-use crate::rng::Rng;
+use crate::limits::rng;
 use rehang_judge::timeline;
 use rehang_os::Kernel;
 use rehang_scenario::{Arm, Scenario, Span, Stage};
@@ -173,8 +174,8 @@ impl Answer {
 
 /// The orders of the `nth` hostile scenario of a seed: one for each of its terminals.
 pub fn orders(seed: u64, nth: u64, stages: &[Stage]) -> Vec<Order> {
-    let mut source = Rng::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ nth.wrapping_mul(0xd134_2543_de82_ef95));
-    let case = source.hostile();
+    let mut source = rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ nth.wrapping_mul(0xd134_2543_de82_ef95));
+    let case = hostile(&mut source);
     let matrix = rehang_strategy::matrix(&case.scenario.agent);
     let mut stacks = vec![NONE.to_owned()];
     for stack in source.some(STACKS, STACKS, |source| source.pick(&matrix)) {

@@ -279,6 +279,39 @@ impl<'w> Hub<'w> {
         self.kernel.kill(self.agent, group, sig)
     }
 
+    /// Sends a signal to the agent and to all that it started, one after the other, in the order of starts.
+    pub fn signal_tree(&mut self, who: &str, sig: Sig) -> Result<(), InternalError> {
+        let agent = self.kernel.role(self.agent).to_owned();
+        let is_of_it =
+            |role: &str| role.strip_prefix(&agent).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        let waits = self.kernel.waits();
+        let below =
+            waits.iter().filter(|(role, _)| is_of_it(role)).filter_map(|(role, _)| self.kernel.find(role)).collect();
+        self.signal_each(who, below, sig)
+    }
+
+    /// Sends a signal to whoever holds the agent's output open, one after the other, in the order of starts.
+    pub fn signal_holders(&mut self, who: &str, sig: Sig) -> Result<(), InternalError> {
+        let streams = [self.streams.stdout, self.streams.stderr, self.streams.tty];
+        let mut holders: Vec<Proc> =
+            streams.into_iter().flatten().flat_map(|handle| self.kernel.holders(handle)).collect();
+        holders.sort_unstable();
+        holders.dedup();
+        self.signal_each(who, holders, sig)
+    }
+
+    fn signal_each(&mut self, who: &str, all: Vec<Proc>, sig: Sig) -> Result<(), InternalError> {
+        for proc in all {
+            // one may have ended with another
+            if self.kernel.alive(proc) {
+                let to = self.kernel.role(proc).to_owned();
+                self.record(who, What::Signal { sig: sig.name().to_owned(), to });
+                self.kernel.kill(proc, false, sig)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Writes to the agent's stdin or terminal.
     pub fn write_stdin(&mut self, who: &str, bytes: &[u8]) -> Result<(), InternalError> {
         if self.streams.stdin.or(self.streams.tty).is_none() {

@@ -12,7 +12,7 @@ use rehang_os::{
     os::{Exit, Sig},
 };
 use rehang_scenario::{Canon, PgrepFault, Span, Terminal, VTime};
-use rehang_strategy::{Act, Acting, Host, Member, Seen, Settled, Strategy, host};
+use rehang_strategy::{Act, Acting, Host, Member, Seen, Settled, Strategy, Whom, host};
 use rehang_trace::{RunEnd, What};
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
@@ -73,9 +73,14 @@ impl WrapperHost {
 
     fn carry_out(&mut self, hub: &mut Hub<'_>, name: &str, act: Act) -> Result<Option<Seen>, InternalError> {
         match act {
-            Act::Kill { sig, group } => {
+            Act::Kill { sig, whom } => {
                 let sig = Sig::from_name(sig).unwrap_or(Sig::Kill);
-                hub.signal(name, group, sig)?;
+                match whom {
+                    Whom::Process => hub.signal(name, false, sig)?,
+                    Whom::Group => hub.signal(name, true, sig)?,
+                    Whom::Tree => hub.signal_tree(name, sig)?,
+                    Whom::Holders => hub.signal_holders(name, sig)?,
+                }
             }
             Act::Write(bytes) => hub.write_stdin(self.typist.as_deref().unwrap_or(name), &bytes)?,
             Act::CloseStdin => hub.close_stdin(name)?,

@@ -147,7 +147,7 @@ fn the_seats_follow_the_agents_wires() {
 
 #[test]
 fn a_program_speaks_what_it_prints() {
-    use rehang_scenario::model::Step;
+    use rehang_scenario::Step;
     let plays = |line: &str| {
         let stacks =
             matrix(&Agent::program(vec![Step::Sleep(rehang_scenario::Span::secs(1)), Step::Print(line.into())]));

@@ -10,7 +10,7 @@ use super::standing::{Limit, Standing};
 use super::{QUIET, report};
 use crate::canon::option;
 use crate::lines::{Lines, text};
-use crate::{Act, Facts, Intended, Intent, Seen, Settled, Strategy, Stream};
+use crate::{Act, Facts, Intended, Intent, Seen, Settled, Strategy, Stream, Whom};
 use rehang_scenario::{Canon, Policy, Span, Terminal, VTime};
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -250,6 +250,7 @@ impl Process {
                     cause: None,
                     ..report("pipe-held", "take-as-over", HELD_TEXT, ("drain_ms", STEP))
                 }));
+                acts.push(Act::Kill { sig: "TERM", whom: Whom::Holders });
                 self.settle(acts);
             }
         }
@@ -266,8 +267,8 @@ impl Process {
         }
         match ending.steps {
             0 => acts.push(Act::CloseStdin),
-            1 => acts.push(Act::Kill { sig: "TERM", group: true }),
-            2 => acts.push(Act::Kill { sig: "KILL", group: true }),
+            1 => acts.push(Act::Kill { sig: "TERM", whom: Whom::Tree }),
+            2 => acts.push(Act::Kill { sig: "KILL", whom: Whom::Tree }),
             _ => return self.settle(acts),
         }
         ending.steps += 1;
@@ -292,7 +293,11 @@ impl Process {
         self.moved = now;
         self.standing.over();
         match &self.ending {
-            Some(ending) if ending.steps > 1 => self.settle(acts),
+            // what it started has had the same time
+            Some(ending) if ending.steps > 1 => {
+                acts.push(Act::Kill { sig: "KILL", whom: Whom::Tree });
+                self.settle(acts);
+            }
             _ => {
                 self.ending = None;
                 self.running = self.open != [false, false];

@@ -9,7 +9,7 @@ mod pipe;
 use crate::canon::option;
 use crate::entry::Value;
 use crate::lines::text;
-use crate::{Act, Entry, Facts, Param, Params, Seat, Seen, Settled, Strategy, Stream, Wire};
+use crate::{Act, Entry, Facts, Param, Params, Seat, Seen, Settled, Strategy, Stream, Whom, Wire};
 use pipe::{Line, Pipe};
 use rehang_scenario::{Canon, Policy, Span, VTime};
 
@@ -230,7 +230,7 @@ impl Idle {
         acts.push(Act::Report(self.report(cause)));
         match self.grace {
             Some(grace) if grace.kill > Span::ZERO => {
-                acts.push(Act::Kill { sig: "TERM", group: true });
+                acts.push(Act::Kill { sig: "TERM", whom: Whom::Group });
                 self.phase = Phase::Termed(now + grace.kill, cause);
             }
             _ => self.kill_hard(now, cause, acts),
@@ -239,7 +239,8 @@ impl Idle {
     }
 
     fn kill_hard(&mut self, now: VTime, cause: Cause, acts: &mut Vec<Act>) {
-        acts.push(Act::Kill { sig: "KILL", group: self.grace.is_some() });
+        let whom = if self.grace.is_some() { Whom::Group } else { Whom::Process };
+        acts.push(Act::Kill { sig: "KILL", whom });
         self.phase = Phase::Killed(self.grace.map(|_| now + REAP), cause);
     }
 

@@ -5,7 +5,7 @@
 
 use super::{OPEN_MAX, Open, Rule, Ruling};
 use crate::lines::{Lines, blocks, text};
-use crate::{Act, Seen, Settled, Stream};
+use crate::{Act, Seen, Settled, Stream, Whom};
 use rehang_scenario::turns::{Choice, Question};
 use rehang_scenario::{Canon, VTime};
 use serde_json::{Map, Value, json};
@@ -106,7 +106,7 @@ impl Claude {
                     json!({ "behavior": "allow", "updatedInput": with_answers(request, &answers) })
                 }
                 Ruling::Stop(why) => {
-                    acts.push(Act::Kill { sig: "TERM", group: true });
+                    acts.push(Act::Kill { sig: "TERM", whom: Whom::Group });
                     acts.push(Act::Settle(Settled::Stopped("asked".to_owned(), why)));
                     continue;
                 }

@@ -3,11 +3,11 @@
 //! Invariant: a fault or a person is drawn for an agent that can have it and leans to what its model asks for; whether
 //! the two meet, and when, is left to chance.
 
-use crate::rng::Rng;
-use crate::vocabulary::*;
-use rehang_scenario::playable::COMPANION_COMMANDS;
-use rehang_scenario::turns::*;
-use rehang_scenario::*;
+use super::rng::Rng;
+use super::vocabulary::*;
+use crate::playable::COMPANION_COMMANDS;
+use crate::turns::*;
+use crate::*;
 
 impl Rng {
     /// Any fault that this agent can meet while its model does this.

@@ -1,13 +1,9 @@
-//! What a random scenario is made of: the words that a strategy or an agent looks for, and the times near a limit.
+//! What a random scenario is made of: the words that a strategy or an agent looks for.
 //!
-//! Invariant: this is the vocabulary of the format, of the agents and of the strategies' own constants. Which of
-//! them stand together is never said here: that is for a search to find.
+//! Invariant: this is the vocabulary of the format and of the agents. Which of them belong together is never said
+//! here: that is for a search to find.
 
-use rehang_scenario::Span;
-use rehang_strategy::{Params, all};
-use rehang_strategy::{companion, guard, idle, pawwork};
-use std::collections::BTreeSet;
-use std::sync::LazyLock;
+use crate::time::Span;
 
 /// Labels, questions, commands, what is said and printed: what a strategy matches, and innocent words that hold it.
 pub const TEXTS: [&str; 32] = [
@@ -130,33 +126,7 @@ pub const SHORT: [Span; 8] = [
     Span::secs(10),
     Span::secs(20),
 ];
-/// What lies between two limits: a tick, a wake-up, a poll, a minute, and the time that a heal or a look takes.
-const BEHIND: [Span; 5] = [Span::ms(1), Span::secs(1), Span::secs(5), Span::secs(30), Span::mins(1)];
+/// The agents' own limits: the time limit of opencode's bash tool, and when its POST is cut.
+pub const LIMITS: [Span; 2] = [Span::secs(120), Span::secs(300)];
 /// Beyond every limit of a seed system.
 pub const LONGEST: Span = Span::hours(6);
-
-/// The limits of all strategies, the least first.
-pub static LIMITS: LazyLock<Vec<Span>> = LazyLock::new(|| {
-    let mut limits: BTreeSet<u64> = all()
-        .iter()
-        .flat_map(|entry| Params::defaults(entry.params).spans.into_values())
-        .chain([companion::heal::STILL, companion::monitor::POLL, companion::watcher::STREAM_STALL])
-        .chain([companion::watcher::START_DELAY, companion::watcher::POLL_TIMEOUT])
-        .chain([pawwork::recovery::HEAL_DELAY, pawwork::clock::CONNECT_REASONING, pawwork::external::TOMBSTONE])
-        .chain([idle::SELECT, idle::REAP, guard::QUIET])
-        // The agents' own: the time limit of opencode's bash tool, and when its POST is cut.
-        .chain([Span::secs(120), Span::secs(300)])
-        .map(Span::as_ms)
-        .collect();
-    limits.remove(&0);
-    limits.into_iter().map(Span).filter(|span| *span <= LONGEST).collect()
-});
-
-/// The limits, a tick before each, and what lies a little behind it.
-pub static SPANS: LazyLock<Vec<Span>> = LazyLock::new(|| {
-    let near = |limit: &Span| {
-        let behind = BEHIND.map(|more| *limit + more);
-        [Span(limit.as_ms() - 1), *limit].into_iter().chain(behind)
-    };
-    LIMITS.iter().flat_map(near).filter(|span| *span <= LONGEST).collect()
-});

@@ -1,17 +1,15 @@
-//! Scenarios from nothing, and the pieces that they are made of.
-//!
-//! Every word of the format can be drawn. What is drawn together fits together: a person has a way that the agent
+//! Scenarios from nothing, and the pieces that they are made of. What is drawn together fits together: a person has a way that the agent
 //! has, answers what is asked, and acts at a time that some strategy's limit makes interesting. Which agent, fault,
 //! step and person meet is left to chance.
 //!
 //! Invariant: nothing here knows a defect.
 
-use crate::rng::Rng;
-use crate::vocabulary::*;
-use rehang_scenario::agents::{self, Settings};
-use rehang_scenario::playable::SIGNALS;
-use rehang_scenario::turns::*;
-use rehang_scenario::*;
+use super::rng::Rng;
+use super::vocabulary::*;
+use crate::agents::{self, Settings};
+use crate::playable::SIGNALS;
+use crate::turns::*;
+use crate::*;
 
 /// Agents that the same strategies have a seat in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -302,7 +300,11 @@ impl Rng {
         Step::Agent(Nested { agent: Box::new(agent), turns, args: Vec::new() })
     }
 
+    /// What a program prints: what a reader of its output looks for, and escape sequences.
     fn printed(&mut self) -> String {
+        if self.is_of_anything() && self.one_in(4) {
+            return self.some(0, 6, |s| s.pick(&['\r', '\x07', '\x08', '\x1b', '[', 'a'])).into_iter().collect();
+        }
         if self.one_in(4) { self.pick(&LINES).to_owned() } else { self.text() }
     }
 }
@@ -363,7 +365,7 @@ mod tests {
 
     #[test]
     fn every_word_of_the_format_is_drawn() {
-        let schema = rehang_scenario::schema();
+        let schema = crate::schema();
         let mut wanted = BTreeSet::new();
         let mut seen = BTreeSet::new();
         for key in ["agent", "turns", "faults", "people", "terminals"] {
