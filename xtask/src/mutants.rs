@@ -1,0 +1,188 @@
+//! Tests the tests: runs a seeded sample of cargo-mutants' mutants, each against its own crate's tests.
+//!
+//! Invariant: the working tree is not touched: mutants are built in a copy of what git tracks (with what is not committed
+//! yet). The same seed chooses the same mutants of the same sources. What is not to be mutated, and why, is in
+//! `.cargo/mutants.toml`.
+
+use crate::tools;
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+use xshell::{Shell, cmd};
+
+/// The crates whose tests are measured, in `harness`: what everything else relies on.
+const CRATES: [&str; 5] = ["trace", "judge", "scenario", "evidence", "strategy"];
+
+/// How many of a hundred mutants that compile a crate's own tests must catch.
+const WANTED_PERCENT: usize = 90;
+
+/// Says how to get it.
+const MISSING: &str = "cargo-mutants is not installed: cargo install --locked cargo-mutants";
+
+/// Runs `sample` mutants of each crate; 1 if one of them is below [`WANTED_PERCENT`], 2 if a sample could not be run.
+pub fn mutants(sh: &Shell, crates: &[String], sample: usize, seed: u64) -> xshell::Result<u8> {
+    if cmd!(sh, "cargo mutants --version").quiet().ignore_stdout().ignore_stderr().run().is_err() {
+        eprintln!("error: {MISSING}");
+        return Ok(2);
+    }
+    let crates: Vec<&str> = if crates.is_empty() { CRATES.into() } else { crates.iter().map(String::as_str).collect() };
+    if let Some(unknown) = crates.iter().find(|name| !tools::root().join("harness").join(name).is_dir()) {
+        eprintln!(
+            "error: there is no folder harness/{unknown}: name one of its folders, as in `cargo xtask mutants judge`"
+        );
+        return Ok(2);
+    }
+    let out = tools::root().join("target/mutants");
+    let copy = out.join("tree");
+    tools::fresh_copy(sh, &copy)?;
+    let _env = sh.push_env("CARGO_TARGET_DIR", out.join("target"));
+    let _inside = sh.push_dir(&copy);
+    let mut code = 0;
+    let mut lines = Vec::new();
+    for name in crates {
+        let package = format!("rehang-{name}");
+        let all = list(sh, &package)?;
+        let number = all.len();
+        let chosen = choose(all, sample, seed);
+        eprintln!("{name}: {} of {number} mutants, seed {seed}", chosen.len());
+        let found = run(sh, &package, &chosen, &out.join(name))?;
+        let Some(found) = found else {
+            eprintln!("error: the sample of {name} was not run to its end: what cargo-mutants says of it is above");
+            return Ok(2);
+        };
+        for (what, names) in [("MISSED ", &found.missed), ("TIMEOUT", &found.timeout)] {
+            names.iter().for_each(|name| println!("{what}  {name}"));
+        }
+        if !found.is_enough() {
+            code = 1;
+        }
+        lines.push(found.line(name));
+    }
+    lines.iter().for_each(|line| println!("{line}"));
+    Ok(code)
+}
+
+/// What became of a sample, by the names of its mutants: `FILE:LINE:COLUMN: WHAT IS CHANGED`.
+struct Found {
+    caught: Vec<String>,
+    missed: Vec<String>,
+    timeout: Vec<String>,
+    unviable: Vec<String>,
+}
+
+impl Found {
+    /// How many of them compile. One under which the tests run out of time is not caught.
+    fn viable(&self) -> usize {
+        self.caught.len() + self.missed.len() + self.timeout.len()
+    }
+
+    fn is_enough(&self) -> bool {
+        self.caught.len() * 100 >= self.viable() * WANTED_PERCENT
+    }
+
+    fn line(&self, name: &str) -> String {
+        let (caught, viable) = (self.caught.len(), self.viable());
+        let permille = (caught * 1000).checked_div(viable).unwrap_or(1000);
+        format!(
+            "{name:9} {}.{} % of {viable} caught ({caught} caught, {} missed, {} timed out, {} did not compile)",
+            permille / 10,
+            permille % 10,
+            self.missed.len(),
+            self.timeout.len(),
+            self.unviable.len()
+        )
+    }
+}
+
+/// The names of all mutants of a package, in cargo-mutants' order.
+fn list(sh: &Shell, package: &str) -> xshell::Result<Vec<String>> {
+    let text = cmd!(sh, "cargo mutants --list --json --package {package}").quiet().read()?;
+    let all: Vec<Value> = serde_json::from_str(&text).unwrap_or_default();
+    Ok(all.iter().filter_map(|mutant| mutant["name"].as_str().map(str::to_owned)).collect())
+}
+
+/// The first `sample` after a shuffle by `seed`.
+fn choose(mut all: Vec<String>, sample: usize, seed: u64) -> Vec<String> {
+    let mut state = seed;
+    for last in (1..all.len()).rev() {
+        let place = (number(&mut state) % (last as u64 + 1)) as usize;
+        all.swap(last, place);
+    }
+    all.truncate(sample);
+    all
+}
+
+/// The next number of splitmix64, as `rehang_scenario::fuzz::Seeded` has it.
+fn number(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Runs exactly these mutants, after the tests without any: a red tree catches everything. `None` if it was red, or if
+/// not all of them were run.
+fn run(sh: &Shell, package: &str, chosen: &[String], out: &Path) -> xshell::Result<Option<Found>> {
+    sh.create_dir(out)?;
+    let only = chosen.iter().flat_map(|name| ["--re".to_owned(), format!("^{}$", escaped(name))]);
+    let only: Vec<String> = only.collect();
+    let run = cmd!(sh, "cargo mutants --in-place --package {package} --output {out} {only...}").quiet();
+    // 0: all were caught; 2: some were missed; 3: some ran out of time
+    if !matches!(tools::code(Command::from(run).status()), 0 | 2 | 3) {
+        return Ok(None);
+    }
+    let of = |file: &str| -> xshell::Result<Vec<String>> {
+        let text = sh.read_file(out.join("mutants.out").join(file))?;
+        Ok(text.lines().map(str::to_owned).collect())
+    };
+    let found = Found {
+        caught: of("caught.txt")?,
+        missed: of("missed.txt")?,
+        timeout: of("timeout.txt")?,
+        unviable: of("unviable.txt")?,
+    };
+    Ok((found.viable() + found.unviable.len() == chosen.len()).then_some(found))
+}
+
+/// A text as a regular expression that matches it alone.
+fn escaped(text: &str) -> String {
+    let special = |c: char| if r"\.+*?()|[]{}^$#&-~".contains(c) { vec!['\\', c] } else { vec![c] };
+    text.chars().flat_map(special).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_chooses_the_same_again_and_each_mutant_once() {
+        let all = || (0..50).map(|n| n.to_string()).collect::<Vec<_>>();
+        assert_eq!(choose(all(), 20, 7), choose(all(), 20, 7));
+        assert_ne!(choose(all(), 20, 7), choose(all(), 20, 8));
+        let mut every = choose(all(), 100, 7);
+        every.sort_by_key(|n| n.parse::<u32>().ok());
+        assert_eq!(every, all());
+    }
+
+    #[test]
+    fn what_is_escaped_is_no_pattern() {
+        assert_eq!(
+            escaped("a/b.rs:7:3: replace + with - in <A as B>::c"),
+            r"a/b\.rs:7:3: replace \+ with \- in <A as B>::c"
+        );
+    }
+
+    #[test]
+    fn a_timeout_is_not_caught() {
+        let names = |n: usize| vec![String::new(); n];
+        let found = Found { caught: names(9), missed: names(0), timeout: names(2), unviable: names(5) };
+        assert!(!found.is_enough());
+        assert_eq!(
+            found.line("judge"),
+            "judge     81.8 % of 11 caught (9 caught, 0 missed, 2 timed out, 5 did not compile)"
+        );
+        let found = Found { timeout: names(1), ..found };
+        assert!(found.is_enough());
+    }
+}
