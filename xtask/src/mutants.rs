@@ -6,6 +6,7 @@
 
 use crate::tools;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use xshell::{Shell, cmd};
@@ -101,21 +102,26 @@ fn list(sh: &Shell, package: &str) -> xshell::Result<Vec<String>> {
     Ok(all.iter().filter_map(|mutant| mutant["name"].as_str().map(str::to_owned)).collect())
 }
 
-/// The first `sample` after a shuffle by `seed`.
-fn choose(mut all: Vec<String>, sample: usize, seed: u64) -> Vec<String> {
-    let mut state = seed;
-    for last in (1..all.len()).rev() {
-        let place = (number(&mut state) % (last as u64 + 1)) as usize;
-        all.swap(last, place);
+/// The first `sample` after a shuffle by `seed`. What a mutant is sorted by is drawn from its name without line and
+/// column, so that an edit elsewhere leaves it where it is.
+fn choose(all: Vec<String>, sample: usize, seed: u64) -> Vec<String> {
+    let mut like: BTreeMap<String, u64> = BTreeMap::new();
+    let mut keyed: Vec<(u64, String)> = Vec::new();
+    for name in all {
+        let mut parts = name.splitn(4, ':');
+        let (file, what) = (parts.next().unwrap_or_default(), parts.nth(2).unwrap_or_default());
+        let nth = like.entry(format!("{file}:{what}")).or_default();
+        *nth += 1;
+        let bytes = file.bytes().chain(what.bytes()).chain(nth.to_le_bytes());
+        keyed.push((bytes.fold(mixed(seed), |state, byte| mixed(state ^ u64::from(byte))), name));
     }
-    all.truncate(sample);
-    all
+    keyed.sort();
+    keyed.into_iter().take(sample).map(|(_, name)| name).collect()
 }
 
-/// The next number of splitmix64, as `rehang_scenario::fuzz::Seeded` has it.
-fn number(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
+/// What splitmix64 gives for this state, as `rehang_scenario::fuzz::Seeded` has it.
+fn mixed(state: u64) -> u64 {
+    let mut z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
@@ -157,12 +163,20 @@ mod tests {
 
     #[test]
     fn a_seed_chooses_the_same_again_and_each_mutant_once() {
-        let all = || (0..50).map(|n| n.to_string()).collect::<Vec<_>>();
-        assert_eq!(choose(all(), 20, 7), choose(all(), 20, 7));
-        assert_ne!(choose(all(), 20, 7), choose(all(), 20, 8));
-        let mut every = choose(all(), 100, 7);
-        every.sort_by_key(|n| n.parse::<u32>().ok());
-        assert_eq!(every, all());
+        let all = |line: u32| (0..50).map(|n| format!("a.rs:{}:9: replace {n} with 1", line + n)).collect::<Vec<_>>();
+        let chosen = |line, seed| -> Vec<String> {
+            let of = choose(all(line), 20, seed);
+            of.iter().map(|name| name.split_once(": ").unwrap_or_default().1.to_owned()).collect()
+        };
+        assert_eq!(chosen(1, 7), chosen(1, 7));
+        assert_eq!(chosen(1, 7), chosen(30, 7), "lines may move");
+        assert_ne!(chosen(1, 7), chosen(1, 8));
+        let mut every = choose(all(10), 100, 7);
+        every.sort();
+        assert_eq!(every, all(10));
+        // two of one name are two
+        let twice = ["a.rs:1:1: replace + with -", "a.rs:2:1: replace + with -"].map(str::to_owned).to_vec();
+        assert_eq!(choose(twice, 9, 7).len(), 2);
     }
 
     #[test]
