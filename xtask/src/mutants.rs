@@ -11,14 +11,23 @@ use std::path::Path;
 use std::process::Command;
 use xshell::{Shell, cmd};
 
-/// The crates whose tests are measured, in `harness`: what everything else relies on.
-const CRATES: [&str; 5] = ["trace", "judge", "scenario", "evidence", "strategy"];
+/// The crates whose tests are measured, in `harness`: what everything else relies on. With each, the arguments of
+/// `cargo test` for its quick tests; all of them are run where those catch nothing.
+const CRATES: [(&str, &[&str]); 5] = [
+    ("trace", ALL),
+    ("judge", ALL),
+    ("scenario", ALL),
+    // `tests/signatures` starts hundreds of processes
+    ("evidence", &["--lib"]),
+    // these laws take ten times as long as all other tests
+    ("strategy", &["--lib", "--", "--skip", "laws::alike"]),
+];
+
+/// All tests but those in the documentation, which are examples and take longest to build.
+const ALL: &[&str] = &["--tests"];
 
 /// How many of a hundred mutants that compile a crate's own tests must catch.
 const WANTED_PERCENT: usize = 90;
-
-/// Tests that take longer than all others of their crate together: they are run where those catch nothing.
-const SLOW: &str = "laws::alike";
 
 /// Says how to get it.
 const MISSING: &str = "cargo-mutants is not installed: cargo install --locked cargo-mutants";
@@ -29,7 +38,8 @@ pub fn mutants(sh: &Shell, crates: &[String], sample: usize, seed: u64) -> xshel
         eprintln!("error: {MISSING}");
         return Ok(2);
     }
-    let crates: Vec<&str> = if crates.is_empty() { CRATES.into() } else { crates.iter().map(String::as_str).collect() };
+    let names = CRATES.map(|(name, _)| name);
+    let crates: Vec<&str> = if crates.is_empty() { names.into() } else { crates.iter().map(String::as_str).collect() };
     if let Some(unknown) = crates.iter().find(|name| !tools::root().join("harness").join(name).is_dir()) {
         eprintln!(
             "error: there is no folder harness/{unknown}: name one of its folders, as in `cargo xtask mutants judge`"
@@ -48,12 +58,12 @@ pub fn mutants(sh: &Shell, crates: &[String], sample: usize, seed: u64) -> xshel
         let all = list(sh, &package)?;
         let chosen = choose(&all, sample, seed);
         eprintln!("{name}: {} of {} mutants, seed {seed}", chosen.len(), all.len());
-        let quick = run(sh, &package, &all, &chosen, &["--skip", SLOW], &out.join(name))?;
-        let found = match quick {
-            Some(mut found) if has_slow(sh, name) && !found.missed.is_empty() => {
+        let quick = CRATES.iter().find(|(of, _)| *of == name).map_or(ALL, |(_, quick)| quick);
+        let found = match run(sh, &package, &all, &chosen, quick, &out.join(name))? {
+            Some(mut found) if quick != ALL && !found.missed.is_empty() => {
                 let missed = std::mem::take(&mut found.missed);
-                let all_tests = run(sh, &package, &all, &missed, &[], &out.join(name).join("slow"))?;
-                all_tests.map(|rest| found.and(rest))
+                eprintln!("{name}: {} of them once more, with all tests", missed.len());
+                run(sh, &package, &all, &missed, ALL, &out.join(name).join("all"))?.map(|rest| found.and(rest))
             }
             found => found,
         };
@@ -114,12 +124,6 @@ impl Found {
     }
 }
 
-/// Whether a crate has slow tests.
-fn has_slow(sh: &Shell, name: &str) -> bool {
-    let path = format!("harness/{name}/src/{}.rs", SLOW.replace("::", "/"));
-    sh.path_exists(path)
-}
-
 /// The names of all mutants of a package, in cargo-mutants' order.
 fn list(sh: &Shell, package: &str) -> xshell::Result<Vec<String>> {
     let text = cmd!(sh, "cargo mutants --list --json --package {package}").quiet().read()?;
@@ -152,7 +156,7 @@ fn mixed(state: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Runs exactly these mutants of all, with arguments for the tests, after the tests without any: a red tree catches everything. `None` if it was red, or
+/// Runs exactly these mutants of all, with these arguments of `cargo test`, after the tests without any: a red tree catches everything. `None` if it was red, or
 /// if not all of them were run.
 ///
 /// cargo-mutants 27 does not apply `--re` to fields of structs. So it is told that all others were caught before.
@@ -168,8 +172,7 @@ fn run(
     let wanted: BTreeSet<&String> = chosen.iter().collect();
     let others: String = all.iter().filter(|name| !wanted.contains(name)).map(|name| format!("{name}\n")).collect();
     sh.write_file(out.join("mutants.out/caught.txt"), others)?;
-    // all tests but those in the documentation, which are examples and take longest to build
-    let run = cmd!(sh, "cargo mutants --in-place --iterate --package {package} --output {out} -- --tests -- {args...}");
+    let run = cmd!(sh, "cargo mutants --in-place --iterate --package {package} --output {out} -- {args...}");
     // 0: all were caught; 2: some were missed; 3: some ran out of time
     if !matches!(tools::code(Command::from(run.quiet()).status()), 0 | 2 | 3) {
         return Ok(None);
