@@ -1,10 +1,11 @@
-//! The repository's own commands: `cargo xtask scenarios`, `drift`, `bench`, `mutate`, `fuzz`, `torture`, `pictures`, `ci`.
+//! The repository's own commands: `cargo xtask scenarios`, `drift`, `bench`, `mutate`, `mutants`, `fuzz`, `torture`, `pictures`, `ci`.
 //!
 //! Invariant: light, so that it builds in seconds; whatever needs the house calls the `rehang` binary.
 
 mod chromium;
 mod ci;
 mod clients;
+mod mutants;
 mod mutate;
 mod pictures;
 mod tools;
@@ -51,6 +52,21 @@ enum Command {
     Mutate {
         /// Only patches whose names contain this.
         filter: Option<String>,
+    },
+    /// Tests the tests: a seeded sample of cargo-mutants' mutants of each crate; at least 90 % of those that compile must be
+    /// caught by the crate's own tests.
+    ///
+    /// Example: `cargo xtask mutants --seed 3 judge`
+    Mutants {
+        /// Folders of `harness`. Default: trace, judge, scenario, evidence and strategy.
+        #[arg(value_name = "CRATE")]
+        crates: Vec<String>,
+        /// How many mutants of each crate; all of a crate that has fewer.
+        #[arg(long, default_value_t = 100)]
+        sample: usize,
+        /// Which sample: the same seed chooses the same mutants of the same sources.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
     },
     /// Feeds random and mutated input to a parser: no panic, no hang.
     ///
@@ -159,6 +175,7 @@ fn run(args: &Args) -> xshell::Result<u8> {
         Command::Bench { rest } => tools::rehang(&sh, &["bench"], rest, true),
         Command::Drift { rest } => tools::rehang(&sh, &["drift"], rest, false),
         Command::Mutate { filter } => mutate::mutate(&sh, filter.as_deref()),
+        Command::Mutants { crates, sample, seed } => mutants::mutants(&sh, crates, *sample, *seed),
         Command::Fuzz { target, runs, seed } => {
             let (runs, seed) = (runs.to_string(), seed.to_string());
             tools::rehang(&sh, &["fuzz", target, "--runs", &runs, "--seed", &seed], &[], true)

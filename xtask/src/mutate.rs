@@ -37,7 +37,7 @@ pub fn mutate(sh: &Shell, filter: Option<&str>) -> xshell::Result<u8> {
     let texts = patches.iter().map(|patch| sh.read_file(patch)).collect::<Result<Vec<_>, _>>()?;
     let _env = sh.push_env("CARGO_TARGET_DIR", &target);
     // a test that is red without any patch would catch them all
-    fresh_copy(sh, &root, &copy)?;
+    tools::fresh_copy(sh, &copy)?;
     let tests: BTreeSet<Vec<&str>> = texts.iter().map(|text| test_of(text)).collect();
     for args in tests {
         let _inside = sh.push_dir(&copy);
@@ -48,7 +48,7 @@ pub fn mutate(sh: &Shell, filter: Option<&str>) -> xshell::Result<u8> {
         let test = test_of(text);
         let runs: u32 = header(text, "# runs:").and_then(|n| n.parse().ok()).unwrap_or(1);
         eprintln!("trying   {}", name(patch));
-        fresh_copy(sh, &root, &copy)?;
+        tools::fresh_copy(sh, &copy)?;
         let _inside = sh.push_dir(&copy);
         cmd!(sh, "git apply --whitespace=nowarn {patch}").quiet().run()?;
         // a patch that does not build proves nothing
@@ -79,36 +79,6 @@ fn header<'a>(text: &'a str, key: &str) -> Option<&'a str> {
 /// The arguments of `cargo test` that a patch must turn red.
 fn test_of(text: &str) -> Vec<&str> {
     header(text, "# test:").unwrap_or("--workspace").split_whitespace().collect()
-}
-
-/// A copy of all files that git tracks or would track, as they are in the working tree.
-fn fresh_copy(sh: &Shell, root: &Path, copy: &Path) -> xshell::Result<()> {
-    sh.create_dir(copy)?;
-    let _inside = sh.push_dir(root);
-    if !copy.join(".git").exists() {
-        cmd!(sh, "git init --quiet {copy}").quiet().run()?;
-    }
-    let files = cmd!(sh, "git ls-files --cached --others --exclude-standard").quiet().read()?;
-    let old = {
-        let _in = sh.push_dir(copy);
-        cmd!(sh, "git ls-files --others --exclude-standard").quiet().read()?
-    };
-    for file in old.lines().filter(|file| !root.join(file).is_file()) {
-        sh.remove_path(copy.join(file))?;
-    }
-    for file in files.lines() {
-        let (from, to) = (root.join(file), copy.join(file));
-        let Ok(bytes) = sh.read_binary_file(&from) else { continue };
-        // an unchanged file keeps its time, so that cargo builds only what the last patch or this one touches
-        if sh.read_binary_file(&to).is_ok_and(|there| there == bytes) {
-            continue;
-        }
-        sh.write_file(&to, bytes)?;
-        if sh.read_file(&from).is_ok_and(|text| text.starts_with("#!")) {
-            cmd!(sh, "chmod +x {to}").quiet().run()?;
-        }
-    }
-    Ok(())
 }
 
 fn name(path: &Path) -> String {

@@ -1,6 +1,7 @@
-//! What several commands need: the root of the repository, and the `rehang` binary, built together with its fakes.
+//! What several commands need: the root of the repository, a copy of it, and the `rehang` binary, built together with its
+//! fakes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use xshell::{Shell, cmd};
 
 /// The root of the repository.
@@ -42,4 +43,35 @@ pub fn target() -> PathBuf {
 pub fn code(status: std::io::Result<std::process::ExitStatus>) -> u8 {
     let code = status.ok().and_then(|status| status.code()).and_then(|code| u8::try_from(code).ok());
     code.unwrap_or(70)
+}
+
+/// A copy of all files that git tracks or would track, as they are in the working tree.
+pub fn fresh_copy(sh: &Shell, copy: &Path) -> xshell::Result<()> {
+    let root = &root();
+    sh.create_dir(copy)?;
+    let _inside = sh.push_dir(root);
+    if !copy.join(".git").exists() {
+        cmd!(sh, "git init --quiet {copy}").quiet().run()?;
+    }
+    let files = cmd!(sh, "git ls-files --cached --others --exclude-standard").quiet().read()?;
+    let old = {
+        let _in = sh.push_dir(copy);
+        cmd!(sh, "git ls-files --others --exclude-standard").quiet().read()?
+    };
+    for file in old.lines().filter(|file| !root.join(file).is_file()) {
+        sh.remove_path(copy.join(file))?;
+    }
+    for file in files.lines() {
+        let (from, to) = (root.join(file), copy.join(file));
+        let Ok(bytes) = sh.read_binary_file(&from) else { continue };
+        // an unchanged file keeps its time, so that cargo builds only what the last patch or this one touches
+        if sh.read_binary_file(&to).is_ok_and(|there| there == bytes) {
+            continue;
+        }
+        sh.write_file(&to, bytes)?;
+        if sh.read_file(&from).is_ok_and(|text| text.starts_with("#!")) {
+            cmd!(sh, "chmod +x {to}").quiet().run()?;
+        }
+    }
+    Ok(())
 }

@@ -153,3 +153,67 @@ pub fn stem(path: &str) -> &str {
     let file = file.strip_suffix(" (deleted)").unwrap_or(file);
     [".js", ".mjs", ".cjs", ".py"].iter().find_map(|end| file.strip_suffix(end)).unwrap_or(file)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn started(comm: &str, args: &[&str]) -> Process {
+        Process { comm: comm.into(), args: args.iter().map(|&arg| arg.to_owned()).collect(), ..Process::default() }
+    }
+
+    #[test]
+    fn an_agent_is_known_by_its_program_or_its_script() {
+        let name = |comm: &str, args: &[&str]| of(&started(comm, args)).map(|kind| kind.name);
+        assert_eq!(name("opencode", &["/usr/bin/opencode", "run"]), Some("opencode"));
+        assert_eq!(name("node", &["node", "/opt/bin/claude.js", "-p"]), Some("claude"));
+        assert_eq!(
+            name("node", &["node", "--no-warnings", "/x/node_modules/@openai/codex/bin/main.js"]),
+            Some("codex")
+        );
+        assert_eq!(name("MainThread", &["claude"]), Some("claude"));
+        // never by a word somewhere among the arguments
+        assert_eq!(name("grep", &["grep", "opencode"]), None);
+        assert_eq!(name("cat", &["cat", "/x/node_modules/@openai/codex/bin/main.js"]), None);
+        assert_eq!(name("node", &["node", "server.js", "claude"]), None);
+    }
+
+    #[test]
+    fn how_it_was_started_is_in_its_arguments() {
+        let claude = of(&started("claude", &["claude"])).unwrap();
+        let without = |args: &[&str]| headless(claude, &started("claude", args));
+        assert!(without(&["claude", "-p", "x"]) && without(&["claude", "--output-format=json"]));
+        assert!(!without(&["claude"]) && !without(&["-p"]) && !without(&["claude", "--printer"]));
+        let form = |args: &[&str]| opencode_form(&started("opencode", args));
+        assert_eq!(form(&["opencode", "serve"]), "serve");
+        assert_eq!(form(&["opencode", "--log", "x", "web"]), "serve");
+        assert_eq!(form(&["opencode", "run", "x"]), "run");
+        assert_eq!(form(&["opencode"]), "tui");
+        // a word of the prompt is no command
+        assert_eq!(form(&["opencode", "run", "a", "b", "c", "serve"]), "run");
+    }
+
+    #[test]
+    fn a_helper_is_known_by_a_whole_word() {
+        let is = |args: &[&str]| helper(&started("node", args));
+        assert!(is(&["node", "github-mcp-server.js"]) && is(&["node", "mcp"]) && is(&["rust", "--stdio"]));
+        assert!(is(&["typescript-language-server"]) && is(&["node", "/x/vscode-langserver/main.js"]));
+        assert!(!is(&["node", "mcpanel.js"]) && !is(&["helper"]) && !is(&["studio"]));
+    }
+
+    #[test]
+    fn a_stem_is_the_name_alone() {
+        let names =
+            ["/usr/bin/opencode", "claude.js", "x/a.mjs", "a.cjs", "b.py", "codex (deleted)", "claude   ", "a.rs", "/"];
+        let wanted = ["opencode", "claude", "a", "a", "b", "codex", "claude", "a.rs", "/"];
+        assert_eq!(names.map(stem), wanted);
+    }
+
+    #[test]
+    fn a_database_and_what_lies_beside_it() {
+        assert!(
+            ["a.db", "x/b.sqlite", "b.sqlite3-wal", "c.db-shm", "c.db3-journal"].map(is_database).iter().all(|is| *is)
+        );
+        assert!(!["a.dbx", "db", "a.log", "wal"].map(is_database).iter().any(|is| *is));
+    }
+}

@@ -114,7 +114,7 @@ pub fn waited(trace: &Trace, index: &Index<'_>, end: VTime) -> Span {
 mod tests {
     use super::*;
     use crate::testing::*;
-    use rehang_trace::{AskEnd, Cause};
+    use rehang_trace::{AskEnd, Cause, Fact};
 
     fn waits(cell: Cell, end: u64) -> u64 {
         let trace = cell.trace();
@@ -160,5 +160,30 @@ mod tests {
         let out = |cell: Cell, text: &str| cell.add("agent", What::Out { fd: 1, text: text.into() });
         let cell = out(out(Cell::new().spawn("agent").at(3_000), "a"), "a");
         assert_eq!(waits(cell, 10_000), 7_000);
+    }
+
+    #[test]
+    fn an_abort_that_is_refused_is_no_deed() {
+        let abort = |status, body: serde_json::Value| {
+            let cell = Cell::new().started().at(5).post("watcher@pr5", 1, "/session/ses_1/abort");
+            let trace = cell.respond("watcher@pr5", 1, status, body).trace();
+            deeds(&Index::of(&trace)).iter().map(|done| format!("{:?}", done.deed)).collect::<Vec<_>>()
+        };
+        assert_eq!(abort(200, true.into()), ["Aborted"]);
+        assert_eq!(abort(404, "no such session".into()), [""; 0]);
+        assert_eq!(abort(400, true.into()), [""; 0]);
+        assert_eq!(abort(200, false.into()), [""; 0], "a soft abort that finds a question stops nothing");
+    }
+
+    #[test]
+    fn what_a_strategy_does_inside_the_agent_is_its_deed() {
+        let acted = |act: &str| Fact::Acted { strategy: "guard".into(), act: act.into() };
+        let cell = Cell::new().started().fact(acted("abort-stream")).fact(acted("withhold")).fact(acted("re-arm"));
+        let cell = cell.preempt("auto-answer@r1", &["A"], "A", false).acts("person1", "stop");
+        let trace = cell.signal("person1", "TERM", "agent").signal("guard", "TERM", "agent").trace();
+        let deeds: Vec<_> =
+            deeds(&Index::of(&trace)).iter().map(|done| format!("{} {:?}", done.by, done.deed)).collect();
+        let preempted = "auto-answer@r1 Preempted(\"call_1\")";
+        assert_eq!(deeds, ["guard Aborted", "guard Withheld", preempted, "guard Signalled"]);
     }
 }

@@ -497,4 +497,14 @@ mod tests {
         assert_eq!(reply("person1", 200), "person1");
         assert_eq!(reply("pending-ask", 422), "user", "a refused reply ends nothing");
     }
+
+    #[test]
+    fn a_later_run_has_nothing_of_an_earlier_one() {
+        let over = What::RunOver { outcome: RunEnd::Failed, cause: String::new(), text: String::new() };
+        let cell = Cell::new().started().at(5).signal("guard", "TERM", "agent").add("wrapper", over);
+        let trace = cell.signal("guard", "TERM", "agent").trace();
+        let index = Index::of(&trace);
+        let last: Vec<bool> = index.acts.iter().map(|act| index.of_last_run(act.at)).collect();
+        assert_eq!(last, [false, true]);
+    }
 }

@@ -76,4 +76,30 @@ mod tests {
         assert_eq!(flow(&texts, " · ", 8), "r resol…\n· untou…\nm missed\n");
         assert_eq!(flow(&[], " · ", 8), "\n");
     }
+
+    #[test]
+    fn a_table_narrows_its_gaps_first_and_then_its_names() {
+        let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
+        let table = [row(["outside", "cells", "missed"]), row(["auto-answer@r1", "7", ""])];
+        // 14 + 5 + 6 columns of text, and two gaps
+        assert_eq!(aligned(&table, 29), "outside         cells  missed\nauto-answer@r1      7\n");
+        assert_eq!(aligned(&table, 28), "outside        cells missed\nauto-answer@r1     7\n");
+        assert_eq!(aligned(&table, 27), "outside        cells missed\nauto-answer@r1     7\n");
+        assert_eq!(
+            aligned(&table, 26),
+            "outside       cells missed\nauto-a…swer@r1     7\n".replace("a…swer", "a…wer")
+        );
+        // a name keeps 8 columns, whatever that costs
+        assert_eq!(aligned(&table, 5), "outside  cells missed\nauto…@r1     7\n");
+        assert_eq!(aligned(&[], 5), "");
+    }
+
+    #[test]
+    fn a_name_keeps_its_begin_and_its_end() {
+        let short = |width| shortened("watcher@pr5", width);
+        assert_eq!(
+            [12, 11, 10, 9, 2, 1].map(short),
+            ["watcher@pr5", "watcher@pr5", "watch…@pr5", "watc…@pr5", "w…", "…"]
+        );
+    }
 }

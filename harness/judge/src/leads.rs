@@ -255,4 +255,17 @@ mod tests {
             Cell::new().started().ask("que_1", "ses_1").end("que_1", AskEnd::Replied, Cause::Answer, "user", &["A"]);
         assert!(!leads(stopped(asked.spawn("agent.1"), "agent.1"), &[("agent", "model")]));
     }
+
+    #[test]
+    fn what_was_started_before_a_tool_is_not_its_child() {
+        let both = || Cell::new().started().spawn("agent.1").tool("call_1", "bash").spawn("agent.2");
+        assert!(!leads(stopped(both(), "agent.1"), &[("agent", "bash")]));
+        assert!(leads(stopped(both(), "agent.2"), &[("agent", "bash")]));
+    }
+
+    #[test]
+    fn a_daemon_that_is_on_its_way_is_waited_for() {
+        let daemon = || program(r#"[{"background":{"does":["hold"],"double_fork":true}}]"#).spawn("agent.1");
+        assert!(leads(stopped(daemon(), "agent.1"), &[("agent", "child")]));
+    }
 }

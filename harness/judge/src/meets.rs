@@ -386,4 +386,38 @@ mod tests {
         "#]]
         .assert_eq(&lines(hung(), &rule(claim("idle", 1))).replace("UnexpectedHang", "Outcome"));
     }
+
+    #[test]
+    fn a_claim_may_be_spread_over_the_reports_of_one_strategy() {
+        let of = |rule: &str, text: &str, label: &str| Policy {
+            rule: Some(rule.into()),
+            text: Some(text.into()),
+            answered: Some(vec![vec![label.into()]]),
+            ..Policy::default()
+        };
+        let cell = || {
+            let said = of("keyword: profile only", "no user was available to answer", "Profile only");
+            stopped().report("idle@off", said).report("guard", of("first", "", "A"))
+        };
+        let rule = |policy: Policy| Expect { policy: Some(policy), ..rule(Expected::Stopped("idle".into())) };
+        let both = Policy { cause: Some("idle".into()), ..of("keyword: profile only", "no user", "Profile only") };
+        expect![[r#"
+            Breaks: expected broken invariants: none; got: untrue-report (untrue-report: idle@off reports the answers [["Profile only"]], and gave none)
+        "#]].assert_eq(&lines(cell(), &rule(both.clone())));
+        expect![[r#"
+            Breaks: expected broken invariants: none; got: untrue-report (untrue-report: idle@off reports the answers [["Profile only"]], and gave none)
+            Policy: expected idle@off to report rule = "first", it reports "keyword: profile only"
+        "#]]
+        .assert_eq(&lines(cell(), &rule(Policy { rule: Some("first".into()), ..both.clone() })));
+        expect![[r#"
+            Breaks: expected broken invariants: none; got: untrue-report (untrue-report: idle@off reports the answers [["Profile only"]], and gave none)
+            Policy: expected idle@off to report text = "a user", it reports "no user was available to answer"
+        "#]]
+        .assert_eq(&lines(cell(), &rule(Policy { text: Some("a user".into()), ..both.clone() })));
+        expect![[r#"
+            Breaks: expected broken invariants: none; got: untrue-report (untrue-report: idle@off reports the answers [["Profile only"]], and gave none)
+            Policy: expected idle@off to report answered = [["A"]], it reports [["Profile only"]]
+        "#]]
+        .assert_eq(&lines(cell(), &rule(Policy { answered: Some(vec![vec!["A".into()]]), ..both })));
+    }
 }

@@ -391,6 +391,160 @@ mod tests {
         .assert_eq(&shown(polls));
     }
 
+    /// What a person reads of a trace: no kind of event is left out or shown as another.
+    #[test]
+    fn each_kind_of_event_has_its_words() {
+        let line = |what: What| rows(&Cell::new().add("agent", what).trace())[0].what.clone();
+        let fact = |fact: Fact| line(What::Fact(fact));
+        let session = || "ses_1".to_owned();
+        let answers = || vec![vec!["A".to_owned()]];
+        let preempted = |live| {
+            let (questions, text) = (vec![], String::new());
+            Fact::Preempted {
+                call: "call_1".into(),
+                by: "auto-answer@r1".into(),
+                questions,
+                answers: answers(),
+                text,
+                live,
+            }
+        };
+        let ended = |error| Fact::ToolEnded { call: "call_1".into(), error, text: "no".into() };
+        let settled = |cause: &str, text: &str| What::Settled {
+            outcome: rehang_trace::RunEnd::Stopped,
+            cause: cause.into(),
+            text: text.into(),
+        };
+        let over = |cause: &str| What::RunOver {
+            outcome: rehang_trace::RunEnd::Failed,
+            cause: cause.into(),
+            text: "lost".into(),
+        };
+        let policy = Policy {
+            detected: Some("no-tty".into()),
+            answered: Some(answers()),
+            constants: [("idle_ms".to_owned(), 5)].into(),
+            ..Policy::default()
+        };
+        let permission = Fact::Asked {
+            id: "per_1".into(),
+            kind: rehang_trace::AskKind::Permission,
+            session: session(),
+            questions: vec![],
+            permission: "bash".into(),
+        };
+        let waits = || vec![("agent".to_owned(), "stdin".to_owned())];
+        let out = |fd| line(What::Out { fd, text: "x".into() });
+        let lines = [
+            line(What::Spawn { parent: String::new(), argv: vec!["fake".into(), "-p".into()] }),
+            line(What::Exit(3)),
+            line(What::Killed("TERM".into())),
+            line(What::Stopped("TTIN".into())),
+            line(What::Continued),
+            line(What::Adopted),
+            line(What::Signal { sig: "INT".into(), to: "agent.1*".into() }),
+            [0, 1, 2, 3].map(out).join(", "),
+            line(What::OutEnd { fd: 1 }),
+            line(What::In { text: "y\r".into() }),
+            line(What::InEnd),
+            line(What::Request { id: 7, method: "POST".into(), path: "/a".into(), body: json!({"a": 1}).into() }),
+            line(What::Request { id: 7, method: "GET".into(), path: "/a".into(), body: Value::Null.into() }),
+            line(What::Response { id: 7, status: 404, body: json!("x").into() }),
+            line(What::RequestFailed { id: 7, why: "reset".into() }),
+            line(What::Sse(json!({"type": "session.idle", "properties": {"id": "ses_1"}}).into())),
+            line(What::Sse(json!({"type": "server.connected"}).into())),
+            line(What::SseEnd),
+            line(What::Looked { at: "children".into(), saw: json!(2) }),
+            line(What::Report(policy)),
+            line(What::Acts("stop".into())),
+            line(What::Fault("drop event 2".into())),
+            line(settled("idle", "lost")),
+            line(settled("", "")),
+            line(over("idle")),
+            line(over("")),
+            line(What::Ended(Ended::Settled)),
+            line(What::Ended(Ended::Lasso { waits: waits(), cycle_ms: 5_000 })),
+            line(What::Ended(Ended::Horizon { reason: Horizon::Steps, waits: waits() })),
+            line(What::Ended(Ended::Horizon { reason: Horizon::Steps, waits: vec![] })),
+            line(What::Left { what: "listener".into() }),
+            fact(Fact::Session { id: "ses_2".into(), parent: session() }),
+            fact(Fact::Busy { session: String::new(), busy: false }),
+            fact(Fact::ModelSaid { session: session(), text: String::new() }),
+            fact(ended(true)),
+            fact(ended(false)),
+            fact(permission),
+            fact(preempted(true)),
+            fact(preempted(false)),
+            fact(Fact::Result { ok: true, text: "Hi".into() }),
+            fact(Fact::Result { ok: false, text: "no".into() }),
+            fact(Fact::Policy {
+                strategy: "guard".into(),
+                policy: Policy { cause: Some("idle".into()), ..Policy::default() },
+            }),
+            fact(Fact::Acted { strategy: "guard".into(), act: "withhold".into() }),
+        ];
+        expect![[r#"
+            is started: fake -p
+            exits with 3
+            is ended by TERM
+            is stopped by TTIN
+            goes on
+            loses its parent
+            sends INT to agent.1*
+            screen "x", stdout "x", stderr "x", stream "x"
+            stdout ends
+            writes "y\r"
+            closes stdin
+            #7 POST /a {"a":1}
+            #7 GET /a
+            #7 → 404 "x"
+            #7 → reset
+            event session.idle {"id":"ses_1"}
+            event server.connected
+            event stream ends
+            looks at children: 2
+            reports detected "no-tty", answered [["A"]], idle_ms=5
+            acts: stop
+            fault: drop event 2
+            holds it to be stopped by idle "lost"
+            holds it to be stopped
+            holds this run to be failed by idle; another begins
+            holds this run to be failed; another begins
+            — end: settled
+            — end: lasso of 5s: agent on stdin
+            — end: undecided: it takes steps without end and no time passes (agent: stdin)
+            — end: undecided: it takes steps without end and no time passes
+            is left: listener
+            session ses_2 below ses_1
+            idle
+            model calls a tool [ses_1]
+            call_1 fails: "no"
+            call_1 ends: "no"
+            asks per_1: may I bash?
+            auto-answer@r1 pre-empts call_1 with [["A"]], somebody is there
+            auto-answer@r1 pre-empts call_1 with [["A"]]
+            result: "Hi"
+            result (error): "no"
+            guard reports cause "idle"
+            guard acts: withhold
+        "#]]
+        .assert_eq(&(lines.join("\n") + "\n"));
+    }
+
+    #[test]
+    fn what_a_terminal_would_obey_is_shown() {
+        assert_eq!(cut("a\r\n\t\x1b[2J\x07\u{202e}b", 80), "a\\r\\n\\t\\e[2J\\x07\u{fffd}b");
+        // East Asian characters and emoji take two columns, combining marks none
+        assert_eq!(["a", "日本", "e\u{301}", "👍", "\u{ff01}", "한"].map(columns), [1, 4, 1, 2, 2, 2]);
+        assert_eq!([6, 5, 4, 1, 0].map(|width| cut("日本語", width)), ["日本語", "日本…", "日…", "…", ""]);
+        assert_eq!([3, 2].map(|width| cut("abc", width)), ["abc", "a…"]);
+    }
+
+    #[test]
+    fn a_gap_of_a_second_is_marked() {
+        let gap = |ms| timeline(&Cell::new().says("a", "x").at(ms).says("a", "y").trace(), 80).contains('⋮');
+        assert_eq!([999, 1_000].map(gap), [false, true]);
+    }
     proptest! {
         #[test]
         fn no_line_is_wider_than_asked(trace in any_trace(), width in 0usize..140) {

@@ -436,6 +436,105 @@ mod tests {
         assert_eq!(times, (Some(Span(10_010)), Some(Span(10_000)), Some(Span(10_010))));
     }
 
+    #[test]
+    fn what_ended_regularly_was_not_stopped() {
+        let after = |finish: &str| {
+            let cell = Cell::new().started().at(5).signal("idle@off", "TERM", "agent*").step("Hi", finish);
+            cell.exit("agent", 0).settle("wrapper", "completed", "", "Hi")
+        };
+        expect!["completed"].assert_eq(&outcome(after("stop")));
+        expect!["stopped by killed"].assert_eq(&outcome(after("tool-calls")));
+    }
+
+    #[test]
+    fn a_signal_stops_if_it_can_end_the_agent() {
+        let signal = |who: &str, sig: &str, to: &str| {
+            let cell = Cell::new().started().at(5).signal(who, sig, to);
+            outcome(cell.exit("agent", 1).settle("wrapper", "failed", "exit 1", ""))
+        };
+        assert_eq!(
+            ["TERM", "KILL", "INT", "HUP", "QUIT"].map(|sig| signal("person1", sig, "agent")),
+            ["stopped by stop"; 5]
+        );
+        assert_eq!(["WINCH", "CONT", "STOP"].map(|sig| signal("person1", sig, "agent")), ["failed: exit 1"; 3]);
+        expect!["stopped by stop"].assert_eq(&signal("person1", "INT", "agent~2*"));
+        expect!["failed: exit 1"].assert_eq(&signal("idle@off", "TERM", "agent.1"));
+        expect!["failed: exit 1"].assert_eq(&signal("wrapper", "TERM", "agent"));
+    }
+
+    #[test]
+    fn an_act_is_named_by_its_first_word() {
+        let acts = |what: &str| {
+            let cell = Cell::new().started().at(5).acts("person1", what);
+            outcome(cell.settle("client", "completed", "", ""))
+        };
+        expect!["stopped by stop"].assert_eq(&acts("stop ses_1"));
+        expect!["stopped by hang-up"].assert_eq(&acts("hang-up"));
+        expect!["completed"].assert_eq(&acts("answer stop"));
+        assert_eq!(["", "Answer(stop)", "stop2", "hang-up now"].map(first_word), ["", "nswer", "stop", "hang-up"]);
+    }
+
+    #[test]
+    fn the_cause_is_that_of_the_strategy_that_stopped() {
+        let cell = |reports: fn(Cell) -> Cell| {
+            let cell = reports(Cell::new().started().at(5).signal("idle@off(timeout=5m)", "TERM", "agent"));
+            outcome(cell.killed("agent", "TERM").settle("wrapper", "failed", "TERM", ""))
+        };
+        expect!["stopped by killed"].assert_eq(&cell(|cell| cell));
+        expect!["stopped by idle"].assert_eq(&cell(|cell| {
+            let caused = |word: &str| Policy { cause: Some(word.into()), ..Policy::default() };
+            cell.report("watcher@pr5", caused("crash")).report("idle@off", caused("idle"))
+        }));
+    }
+
+    #[test]
+    fn a_reply_that_does_not_fit_its_questions_is_seen() {
+        let misfit = |question: Question, labels: &[&str]| {
+            super::misfit(&[question], &[labels.iter().map(|label| (*label).to_owned()).collect()])
+        };
+        let strict = || Question { custom: Some(false), ..question() };
+        assert!(!misfit(question(), &["A"]) && !misfit(question(), &["mine"]) && !misfit(question(), &[]));
+        assert!(misfit(question(), &["A", "B"]), "two answers to a single choice");
+        assert!(!misfit(Question { multiple: true, ..question() }, &["A", "B"]));
+        assert!(!misfit(strict(), &["B"]));
+        assert!(misfit(strict(), &["mine"]), "a label that is not offered");
+        assert!(super::misfit(&[question(), question()], &[vec!["A".into()]]), "a question without an answer");
+        assert!(!super::misfit(&[], &[vec!["once".into()]]), "a permission has no questions");
+        let asked = |end| {
+            let cell = Cell::new().started().ask("que_1", "ses_1");
+            verdict(&cell.end("que_1", end, Cause::Answer, "user", &["A", "B"]).trace(), &facts("x")).asks[0].misfit
+        };
+        assert_eq!([AskEnd::Replied, AskEnd::Rejected].map(asked), [true, false]);
+    }
+
+    #[test]
+    fn what_was_told_said_and_got_is_in_the_order_of_the_trace() {
+        let cell = Cell::new().started().tool("call_1", "bash").tool("call_2", "bash").tool_end("call_2", "second");
+        let cell = cell.preempt("auto-answer@r1", &["A"], "pre-empted", false).tool_end("call_1", "first");
+        let cell = cell.says("monitor@pr5", "running").says("wrapper", "no strategy's");
+        let cell = cell.request("person1", 1, "GET", "/question").respond("person1", 1, 200, true.into());
+        let cell = cell.post("person1", 2, "/a").respond("person1", 2, 204, true.into()).post("person2", 3, "/b");
+        let cell = cell.post("client", 4, "/c").respond("client", 4, 500, true.into());
+        let cell = cell.ask("que_1", "ses_1").end("que_1", AskEnd::Rejected, Cause::Dismiss, "user", &[]);
+        let verdict = verdict(&cell.ask("que_2", "ses_1").at(7).trace(), &facts("x"));
+        assert_eq!(verdict.told, ["second", "pre-empted", "first"]);
+        assert_eq!(verdict.said, ["running"]);
+        assert_eq!(verdict.gets, [204, 0], "of people's acts; 0 for one without a response");
+        assert_eq!(verdict.rejected, 1);
+        assert_eq!(verdict.gone, None, "the agent lives");
+    }
+
+    #[test]
+    fn an_outcome_in_a_few_words() {
+        let hung = Outcome::Hung { blocked_on: "question".into(), proof: Proof::Lasso };
+        expect!["hung on question (lasso)"].assert_eq(&hung.describe());
+        let failed = |reason: &str| Outcome::Failed { reason: reason.into() };
+        expect!["failed"].assert_eq(&failed("").describe());
+        expect!["undecided"].assert_eq(&Outcome::Undecided { why: String::new() }.describe());
+        let stopped = Outcome::Stopped { cause: "idle".into() };
+        let words = [Outcome::Completed, stopped, failed("x"), hung].map(|outcome| outcome.word());
+        assert_eq!(words, ["completed", "stopped", "failed", "hung"]);
+    }
     proptest! {
         #[test]
         fn no_trace_makes_it_panic(trace in any_trace()) {

@@ -67,12 +67,12 @@ impl Span {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (number, unit) = text.split_at(digits);
         let factor = match unit {
+            _ if digits == 0 => return Err(SpanError::NoNumber),
             "ms" => 1,
             "s" => 1_000,
             "m" => 60_000,
             "h" => 3_600_000,
-            "" if digits > 0 => return Err(SpanError::NoUnit { text: text.to_owned() }),
-            _ if digits == 0 => return Err(SpanError::NoNumber),
+            "" => return Err(SpanError::NoUnit { text: text.to_owned() }),
             _ => return Err(SpanError::Unit { unit: unit.to_owned() }),
         };
         let number: u64 = number.parse().map_err(|_| SpanError::TooLong)?;
@@ -153,5 +153,57 @@ impl Sub for Span {
     type Output = Span;
     fn sub(self, span: Span) -> Span {
         Span(self.0.saturating_sub(span.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_reads_back_as_it_is_written() {
+        let written = [
+            ("0ms", Span::ZERO),
+            ("250ms", Span::ms(250)),
+            ("2s", Span::secs(2)),
+            ("15m", Span::mins(15)),
+            ("4h", Span::hours(4)),
+            ("90s", Span::secs(90)),
+            ("1500ms", Span::ms(1_500)),
+            ("8784h", SPAN_MAX),
+        ];
+        for (text, span) in written {
+            assert_eq!(Span::parse(text), Ok(span));
+            assert_eq!(span.to_string(), text);
+            assert_eq!(VTime(span.0).to_string(), text);
+            assert_eq!(serde_json::to_value(span).unwrap(), text);
+            assert_eq!(serde_json::from_value::<Span>(text.into()).unwrap(), span);
+        }
+        // the largest unit that holds it exactly
+        assert_eq!(Span::parse("3600s").map(|span| span.to_string()).as_deref(), Ok("1h"));
+        assert_eq!([Span::secs(2), Span::mins(2), Span::hours(2)].map(Span::as_ms), [2_000, 120_000, 7_200_000]);
+    }
+
+    #[test]
+    fn what_is_no_span_says_what_to_write() {
+        let said = |text: &str| Span::parse(text).unwrap_err().to_string();
+        assert_eq!(said("90"), "a duration needs a unit: write `90s` or `90ms`");
+        for text in ["", "s", "-1s", "soon"] {
+            assert_eq!(said(text), "a duration is a whole number and a unit: `250ms`, `2s`, `15m`, `4h`", "{text}");
+        }
+        assert_eq!(said("1.5s"), "no unit of time: `.5s`; use ms, s, m or h after a whole number");
+        for text in ["8785h", "31622400001ms", "99999999999999999999s", "18446744073709551615h"] {
+            assert_eq!(said(text), "longer than 366 days", "{text}");
+        }
+    }
+
+    #[test]
+    fn time_neither_overflows_nor_runs_backwards() {
+        assert_eq!(VTime(7).since(VTime(5)), Span(2));
+        assert_eq!(VTime(5).since(VTime(7)), Span::ZERO);
+        assert_eq!(VTime(5) + Span(2), VTime(7));
+        assert_eq!(VTime(u64::MAX) + Span(2), VTime(u64::MAX));
+        assert_eq!((Span(5) + Span(2), Span(u64::MAX) + Span(2)), (Span(7), Span(u64::MAX)));
+        assert_eq!((Span(5) - Span(2), Span(2) - Span(5)), (Span(3), Span::ZERO));
     }
 }

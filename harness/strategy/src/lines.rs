@@ -52,3 +52,47 @@ pub fn blocks(message: &Value) -> &[Value] {
 pub fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_line_is_read_when_it_is_whole() {
+        let mut lines = Lines::default();
+        assert_eq!(lines.take(b"{\"a\":"), [Value::Null; 0]);
+        assert_eq!(lines.take(b"1}\n{\"b\":2}\n{"), [json!({"a": 1}), json!({"b": 2})]);
+        assert_eq!(lines.take(b"}\n"), [json!({})]);
+    }
+
+    #[test]
+    fn what_is_no_object_is_skipped_as_a_whole() {
+        let mut lines = Lines::default();
+        assert_eq!(lines.take(b"hello\n[1]\n7\n{\"a\":1}\n"), [json!({"a": 1})]);
+    }
+
+    #[test]
+    fn a_line_may_be_as_long_as_the_limit() {
+        let line = |bytes: usize| format!("{{}}{}\n", " ".repeat(bytes - 3));
+        let read = |first: &str, rest: &str| {
+            let mut lines = Lines::default();
+            let first = lines.take(first.as_bytes()).len();
+            let held = lines.part.len();
+            (first, held, lines.take(rest.as_bytes()).len())
+        };
+        assert_eq!(read(&line(LINE_MAX), "{}\n"), (1, 0, 1));
+        assert_eq!(read(&line(LINE_MAX + 1), "{}\n"), (0, 0, 1), "the next line is read again");
+        // in pieces: what follows a part that was too long belongs to it
+        let part = " ".repeat(LINE_MAX);
+        assert_eq!(read(&part, "{}\n{}\n"), (0, LINE_MAX, 1));
+    }
+
+    #[test]
+    fn what_a_message_does_not_have_is_empty() {
+        let message = json!({"type": "user", "message": {"content": [{"type": "text"}]}});
+        assert_eq!((text(&message, "type"), text(&message, "message"), text(&message, "id")), ("user", "", ""));
+        assert_eq!(blocks(&message), [json!({"type": "text"})]);
+        assert!(blocks(&json!({"message": {"content": "text"}})).is_empty());
+    }
+}

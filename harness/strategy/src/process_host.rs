@@ -139,3 +139,81 @@ impl ProcessHost {
         steps
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Stream, stack};
+    use rehang_scenario::Span;
+
+    fn host(stacks: &[&str]) -> Result<ProcessHost, StackError> {
+        ProcessHost::new(stacks.iter().map(|text| stack(text).expect("a stack")))
+    }
+
+    fn started(stacks: &[&str]) -> ProcessHost {
+        let mut host = host(stacks).expect("they sit here");
+        assert_eq!(host.start(VTime::ZERO, Terminal::Null, false), []);
+        host
+    }
+
+    fn stopped(host: &ProcessHost) -> Option<(&str, &str)> {
+        let (by, settled) = host.settled()?;
+        let Settled::Stopped(cause, _) = settled else { panic!("{settled:?}") };
+        Some((by, cause))
+    }
+
+    #[test]
+    fn who_sits_elsewhere_is_told_so() {
+        let said = |stacks: &[&str]| host(stacks).err().map(|error| error.to_string());
+        assert_eq!(said(&["none"]), None);
+        assert_eq!(said(&["idle@off+wall"]), None);
+        assert!(
+            said(&["auto-answer@r1"])
+                .is_some_and(|said| said.starts_with("auto-answer@r1 does not sit around a process"))
+        );
+        // of a stack with a name of its own, the members that sit here play
+        let guard = host(&["guard"]).expect("a part of it sits here");
+        assert_eq!(guard.hosts.iter().flat_map(Host::names).collect::<Vec<_>>(), ["guard-process"]);
+    }
+
+    #[test]
+    fn the_first_deadline_is_due_and_the_first_to_settle_is_believed() {
+        let mut host = started(&["wall(cap=10s)", "wall(cap=20s)"]);
+        assert_eq!(host.deadline(), Some(VTime(10_000)));
+        assert_eq!(
+            host.intent().map(|(by, intent)| (by, intent.at)),
+            Some(("wall(cap=10s)".to_owned(), VTime(10_000)))
+        );
+        assert_eq!(host.tick(VTime(9_999)), []);
+        assert_eq!(stopped(&host), None);
+        assert!(host.tick(VTime(10_000)).iter().any(|step| matches!(step, Step::Signal { .. })));
+        assert_eq!(
+            host.report().map(|(by, policy)| (by.as_str(), policy.cause.as_deref())),
+            Some(("wall(cap=10s)", Some("wall")))
+        );
+        host.see(VTime(10_001), &Seen::Exited(-15));
+        assert_eq!(stopped(&host), Some(("wall(cap=10s)", "wall")));
+        // after it nobody is told anything
+        assert_eq!(host.tick(VTime(20_000)), []);
+        assert_eq!(stopped(&host), Some(("wall(cap=10s)", "wall")));
+        assert!(host.intent().is_none());
+    }
+
+    #[test]
+    fn who_is_retired_does_nothing_more() {
+        let mut host = started(&["wall(cap=10s)"]);
+        host.retire();
+        assert_eq!(host.deadline(), None);
+        assert!(host.intent().is_none());
+        assert_eq!(host.tick(VTime(10_000)), []);
+        assert_eq!(stopped(&host), None);
+    }
+
+    #[test]
+    fn output_reaches_those_that_read_it() {
+        let mut host = started(&["idle@f54b32f(timeout=10s)"]);
+        host.see(VTime(5_500), &Seen::Output(Stream::Stdout, b"x\n".to_vec()));
+        host.tick(VTime(5_500));
+        assert_eq!(host.deadline(), Some(VTime(5_500) + Span::secs(11)), "idle again, and looked at once a second");
+    }
+}

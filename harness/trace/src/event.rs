@@ -444,3 +444,83 @@ pub enum Cause {
     /// The silence of a model's stream, or a clock.
     Silence,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::question;
+    use expect_test::expect;
+    use serde_json::json;
+
+    #[test]
+    fn an_end_has_one_word_wherever_it_is_written() {
+        for end in RunEnd::ALL {
+            assert_eq!(serde_json::to_value(end).unwrap(), json!(end.word()));
+            assert_eq!(end.to_string(), end.word());
+        }
+    }
+
+    #[test]
+    fn a_person_is_told_what_ran_out() {
+        let said = [Horizon::Time, Horizon::Steps, Horizon::Text, Horizon::Deadline].map(Horizon::why).join("\n");
+        expect![[r#"
+            virtual time ran out
+            it takes steps without end and no time passes
+            what it says fills more than 128 MiB
+            the wrapper was still there at the deadline"#]]
+        .assert_eq(&said);
+    }
+
+    /// A cell is given up by this sum, so each text that a scenario can make large is in it.
+    #[test]
+    fn each_text_that_a_scenario_can_make_large_is_counted() {
+        let long = || "x".repeat(1000);
+        let body = || Json::from(json!(long()));
+        let (session, call, by) = (String::new, String::new, String::new);
+        let settled = What::Settled { outcome: RunEnd::Completed, cause: String::new(), text: long() };
+        let preempted =
+            Fact::Preempted { call: call(), by: by(), questions: vec![], answers: vec![], text: long(), live: false };
+        let large = [
+            What::Out { fd: 1, text: long() },
+            What::In { text: long() },
+            What::Says(long()),
+            settled,
+            What::Request { id: 1, method: "GET".into(), path: format!("/{}", long()), body: Json::from(Value::Null) },
+            What::Request { id: 1, method: "POST".into(), path: "/".into(), body: body() },
+            What::Response { id: 1, status: 200, body: body() },
+            What::Sse(body()),
+            What::Spawn { parent: String::new(), argv: vec!["fake".into(), long()] },
+            What::Fact(Fact::ModelSaid { session: session(), text: long() }),
+            What::Fact(Fact::ToolEnded { call: call(), error: false, text: long() }),
+            What::Fact(preempted),
+            What::Fact(Fact::Result { ok: true, text: long() }),
+        ];
+        // quotes of a JSON string, the path's slash and a body `null`, a slash and quotes, a name
+        assert_eq!(
+            large.map(|what| what.text_bytes()),
+            [1000, 1000, 1000, 1000, 1005, 1003, 1002, 1002, 1004, 1000, 1000, 1000, 1000]
+        );
+        assert_eq!(What::Continued.text_bytes(), 0);
+    }
+
+    /// What is no progress may repeat for ever: a hang's clock does not begin again with it.
+    #[test]
+    fn what_a_retry_repeats_is_no_progress() {
+        let done = |finish: &str| Fact::ModelDone { session: "ses_1".into(), finish: finish.into() }.is_material();
+        assert_eq!(["stop", "tool-calls"].map(done), [true; 2]);
+        assert_eq!(["error", "aborted", "unknown", "none"].map(done), [false; 4]);
+        let session = || "ses_1".to_owned();
+        assert!(!Fact::ModelAsked { session: session(), response: 1 }.is_material());
+        assert!(!Fact::Busy { session: session(), busy: true }.is_material());
+        assert!(!Fact::Acted { strategy: "guard".into(), act: "re-arm".into() }.is_material());
+        assert!(Fact::ModelSaid { session: session(), text: String::new() }.is_material());
+        let asked = Fact::Asked {
+            id: "que_1".into(),
+            kind: AskKind::Question,
+            session: session(),
+            questions: vec![question()],
+            permission: String::new(),
+        };
+        assert!(asked.is_material());
+    }
+}

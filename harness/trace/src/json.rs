@@ -159,4 +159,20 @@ mod tests {
         assert_eq!(Json::of_text(r#"{"id":"evt_1","type":"a\nb","type":"c"}"#).kind(), "a\nb");
         assert_eq!(Json::of_text(r#"{"id":"evt_1"}"#).kind(), "");
     }
+
+    #[test]
+    fn a_value_can_be_kept_whether_or_not_somebody_looked_into_it() {
+        let json = Json::of_text(r#"{"id":"que_1"}"#);
+        assert_eq!(json.clone_value(), json!({ "id": "que_1" }));
+        assert_eq!(json["id"], "que_1");
+        assert_eq!(json.clone_value(), json!({ "id": "que_1" }));
+    }
+
+    #[test]
+    fn it_is_shown_and_compared_by_its_text() {
+        let json = Json::of_text(r#"{"a": 1}"#);
+        assert_eq!(format!("{json} {json:?}"), r#"{"a": 1} {"a": 1}"#);
+        assert_eq!(json, Json::of_text(r#"{"a": 1}"#));
+        assert_ne!(json, Json::of_text(r#"{"a":1}"#));
+    }
 }

@@ -95,7 +95,11 @@ pub fn write(header: &Header, trace: &Trace, out: &mut impl Write) -> io::Result
 ///
 /// # Errors
 /// With the number of the line, from 1: see [`ReadError`].
-pub fn read(mut from: impl BufRead) -> Result<(Header, Trace), ReadError> {
+pub fn read(from: impl BufRead) -> Result<(Header, Trace), ReadError> {
+    read_within(from, TOTAL_MAX_BYTES, EVENTS_MAX)
+}
+
+fn read_within(mut from: impl BufRead, max_bytes: usize, max_events: usize) -> Result<(Header, Trace), ReadError> {
     let mut line = Vec::new();
     let mut total_bytes = 0;
     let mut header = None;
@@ -113,7 +117,7 @@ pub fn read(mut from: impl BufRead) -> Result<(Header, Trace), ReadError> {
         if line.len() > LINE_MAX_BYTES {
             return Err(ReadError::LongLine { line: number });
         }
-        if total_bytes > TOTAL_MAX_BYTES {
+        if total_bytes > max_bytes {
             return Err(ReadError::TooBig { line: number });
         }
         if number == 1 {
@@ -122,7 +126,7 @@ pub fn read(mut from: impl BufRead) -> Result<(Header, Trace), ReadError> {
                 return Err(ReadError::Version { found: read.rehang_trace });
             }
             header = Some(read);
-        } else if events.len() == EVENTS_MAX {
+        } else if events.len() == max_events {
             return Err(ReadError::TooMany { line: number });
         } else {
             events.push(decode(&line, number)?);
@@ -211,6 +215,7 @@ mod tests {
     use expect_test::expect;
     use proptest::prelude::*;
     use rehang_scenario::VTime;
+    use std::io::BufReader;
 
     fn header() -> Header {
         Header {
@@ -277,6 +282,39 @@ mod tests {
             "[".repeat(500)
         );
         expect!["line 2, column 175: recursion limit exceeded"].assert_eq(&said(&deep));
+    }
+
+    #[test]
+    fn a_line_may_be_as_long_as_the_limit_and_no_more_of_it_is_read() {
+        let of = |bytes: usize| {
+            let header = format!("{{\"rehang_trace\":1}}{}\n", " ".repeat(bytes - "{\"rehang_trace\":1}".len()));
+            read(BufReader::new(header.as_bytes().chain(&b"{\"t\":0,\"who\":\"agent\",\"what\":\"continued\"}"[..])))
+        };
+        assert_eq!(of(LINE_MAX_BYTES).unwrap().1.events.len(), 1);
+        assert!(matches!(of(LINE_MAX_BYTES + 1), Err(ReadError::LongLine { line: 1 })));
+        // whoever reads on meets the error
+        let endless = io::repeat(b' ').take(LINE_MAX_BYTES as u64 + 2).chain(Broken);
+        assert!(matches!(read(BufReader::new(endless)), Err(ReadError::LongLine { line: 1 })));
+        assert!(matches!(read(BufReader::new(Broken)), Err(ReadError::Io { line: 1, .. })));
+    }
+
+    /// What can only fail.
+    struct Broken;
+
+    impl Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::Error::other("broken"))
+        }
+    }
+
+    #[test]
+    fn a_trace_may_be_as_big_as_the_limits() {
+        let all = bytes(&short());
+        assert!(read_within(all.as_slice(), all.len(), 2).is_ok());
+        assert!(matches!(read_within(all.as_slice(), all.len() - 1, 2), Err(ReadError::TooBig { line: 3 })));
+        assert!(matches!(read_within(all.as_slice(), all.len(), 1), Err(ReadError::TooMany { line: 3 })));
+        expect!["line 3: more than 268435456 bytes in all"].assert_eq(&ReadError::TooBig { line: 3 }.to_string());
+        expect!["line 3: more than 1000000 events"].assert_eq(&ReadError::TooMany { line: 3 }.to_string());
     }
 
     proptest! {

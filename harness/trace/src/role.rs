@@ -110,5 +110,6 @@ mod tests {
         let kinds = ["agent", "agent.1.2", "person1", "persona@v1", "wrapper", "idle@off", "worker"].map(actor);
         use Actor::*;
         assert_eq!(kinds, [Process, Process, Person, Strategy, Wrapper, Strategy, Other]);
+        assert_eq!(["client", "model", "user", SCHEDULER].map(actor), [Client, Model, Person, Other]);
     }
 }

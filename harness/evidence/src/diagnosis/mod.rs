@@ -9,6 +9,8 @@ mod evidence;
 mod finding;
 pub mod graph;
 mod rules;
+#[cfg(test)]
+mod tests;
 mod view;
 mod waits;
 

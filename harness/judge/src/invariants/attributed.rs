@@ -293,4 +293,30 @@ mod tests {
         let printed = |text: &str| Cell::new().started().at(7).tool("call_1", "bash").tool_end("call_1", text);
         says(printed(&format!("$ grep\n{QUESTION_DISMISSED}")), expect![""]);
     }
+
+    #[test]
+    fn a_refusal_that_the_server_did_not_take_is_none() {
+        let posted = |status| {
+            let cell = asked().post("person1", 1, "/question/que_1/reject").respond("person1", 1, status, json!(true));
+            said(check, dismissed(cell.at(501), "user"), &facts("x"))
+        };
+        assert_eq!(posted(200), "");
+        assert!(posted(404).contains("no person did while `que_1` was open"), "{}", posted(404));
+    }
+
+    #[test]
+    fn what_a_person_types_counts_where_nothing_says_what_they_did() {
+        let typed = |cell: Cell| cell.add("person1", What::In { text: "\u{1b}".into() });
+        says(dismissed(typed(asked()), "user"), expect![""]);
+        assert_ne!(said(check, dismissed(typed(asked().acts("person1", "answer A")), "user"), &facts("x")), "");
+        // whoever ends the agent or its input refuses what it asks, and answers nothing
+        says(dismissed(asked().signal("person1", "INT", "agent"), "user"), expect![""]);
+        says(dismissed(asked().add("person1", What::InEnd), "user"), expect![""]);
+        let answered =
+            asked().signal("person1", "INT", "agent").end("que_1", AskEnd::Replied, Cause::Answer, "user", &["A"]);
+        assert_ne!(
+            said(check, answered.tool_end("call_1", &format!("{ANSWERED}: A. {ANSWERS_IN_MIND}")), &facts("x")),
+            ""
+        );
+    }
 }

@@ -364,4 +364,13 @@ mod tests {
         "#]],
         );
     }
+
+    #[test]
+    fn who_ends_the_agent_shuts_down() {
+        let by = |cell: Cell| said(check, rejected(cell, Cause::Shutdown, "shutdown"), &facts("x"));
+        assert_eq!(by(asked().signal("wrapper", "TERM", "agent")), "");
+        assert_ne!(by(asked().acts("person1", "stop")), "", "a person's act is no signal");
+        let late = rejected(asked(), Cause::Shutdown, "shutdown").at(5_001).signal("wrapper", "TERM", "agent");
+        assert_ne!(said(check, late, &facts("x")), "", "too late");
+    }
 }

@@ -181,7 +181,7 @@ mod tests {
     use super::*;
     use crate::testing::*;
     use expect_test::{Expect, expect};
-    use rehang_trace::Cause;
+    use rehang_trace::{AskKind, Cause, Fact};
     use serde_json::json;
 
     fn says(cell: Cell, want: Expect) {
@@ -317,5 +317,35 @@ mod tests {
             500ms double-or-invented-reply: pending-ask answers `que_1` of agent itself, before the person who would have
         "#]].assert_eq(&by("pending-ask"));
         expect![""].assert_eq(&by("user"));
+    }
+
+    #[test]
+    fn an_answer_founds_a_result_of_its_own_agent_and_session_alone() {
+        let of = |who: &'static str, cell: Cell, fact: Fact| cell.add(who, What::Fact(fact));
+        let answered = |who: &'static str, session: &str| {
+            let (id, kind, permission) = ("que_2".to_owned(), AskKind::Question, String::new());
+            let asked = Fact::Asked { id, kind, session: session.into(), questions: vec![question()], permission };
+            let (end, cause, answers) = (AskEnd::Replied, Cause::Answer, vec![vec!["A".to_owned()]]);
+            let ended = Fact::AskEnded { id: "que_2".into(), end, cause, by: "user".into(), answers };
+            let cell = Cell::new().started().tool("call_1", "question").at(500);
+            said(check, of(who, of(who, cell, asked), ended).tool_end("call_1", TOLD), &facts("x"))
+        };
+        assert_eq!(answered("agent", "ses_1"), "");
+        for (who, session) in [("agent.1", "ses_1"), ("agent", "ses_2")] {
+            assert!(answered(who, session).contains("an answer that nobody gave"), "{who} {session}");
+        }
+    }
+
+    #[test]
+    fn who_pre_empted_the_call_is_named() {
+        let cell = Cell::new().started().preempt("auto-answer@r1", &["A"], "Auto-answered: A", false);
+        let both = cell.tool("call_1", "question").tool("call_2", "question").at(5);
+        says(
+            both.tool_end("call_1", TOLD).tool_end("call_2", TOLD),
+            expect![[r#"
+                5ms double-or-invented-reply: agent passes auto-answer@r1's answer off as the user's (call `call_1`)
+                5ms double-or-invented-reply: agent passes an answer that nobody gave off as the user's (call `call_2`)
+            "#]],
+        );
     }
 }

@@ -192,4 +192,18 @@ mod tests {
         "#]],
         );
     }
+
+    #[test]
+    fn a_subagent_s_refusal_does_not_end_its_parent_s_turn() {
+        use rehang_trace::{AskEnd, Cause, Fact};
+        let cell = |session: &str| {
+            let cell = Cell::new().started().session("ses_2", "ses_1");
+            let cell = cell.fact(Fact::ModelAsked { session: "ses_1".into(), response: 1 }).ask("que_1", session);
+            let cell = cell.end("que_1", AskEnd::Rejected, Cause::Dismiss, "user", &[]).at(5_400);
+            let done = Fact::ModelDone { session: "ses_1".into(), finish: "tool-calls".into() };
+            said(check, completes(cell.fact(done).busy("ses_1", false)), &facts("x"))
+        };
+        assert_eq!(cell("ses_1"), "");
+        assert!(cell("ses_2").contains("the last step of ses_1 ended with tool-calls"));
+    }
 }

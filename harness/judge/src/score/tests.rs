@@ -189,6 +189,48 @@ fn a_board_keeps_to_its_width() {
 }
 
 #[test]
+fn a_score_has_one_word_and_a_mark_of_its_own() {
+    for score in Score::ALL {
+        assert_eq!(serde_json::to_value(score).unwrap(), score.word().to_lowercase());
+    }
+    // in capitals what a strategy has to answer for
+    let loud: Vec<&str> = Score::ALL.map(Score::word).into_iter().filter(|word| word.to_uppercase() == *word).collect();
+    assert_eq!(loud, ["MISSED", "WRONGLY", "HARMED"]);
+    assert_eq!(String::from_iter(Score::ALL.map(Score::mark)), "·rs?mWH");
+}
+#[test]
+fn costs_are_in_blocks_as_wide_as_asked() {
+    let mut board = Scoreboard::new();
+    for (layer, ms) in [("question", 600_000), ("process", 60_001), ("stream", 0)] {
+        for strategy in ["none", "auto-answer@r1(at=ask)+watcher@pr5"] {
+            let mut facts = facts(strategy);
+            (facts.mechanism, facts.scenario) = ("B2".to_owned(), format!("{layer}/a"));
+            let none = verdict(&hung().trace(), &facts);
+            let cell = if strategy == "none" { hung() } else { stopped(ms) };
+            board.add(&facts, &verdict(&cell.trace(), &facts), &none);
+        }
+    }
+    expect![[r#"
+        cost in minutes                     sum process question stream
+        auto-answer@r1(at=ask)+watcher@pr5   12       2       10      0
+        none                               1080     360      360    360
+    "#]].assert_eq(&board.cost_table(200));
+    expect![[r#"
+        cost i…inutes  sum process question
+        auto-a…er@pr5   12       2       10
+        none          1080     360      360
+        cost i…inutes stream
+        auto-a…er@pr5      0
+        none             360
+    "#]].assert_eq(&board.cost_table(40));
+    for width in [40, 41, 42, 43, 44, 50, 60] {
+        let shown = board.cost_table(width);
+        assert!(shown.lines().all(|line| line.chars().count() <= width), "{shown}");
+        assert!(["sum", "question", "process", "stream"].iter().all(|head| shown.contains(head)), "{shown}");
+    }
+}
+
+#[test]
 fn two_halves_make_a_whole() {
     let count = |cells: &[u64]| {
         let mut board = Scoreboard::new();

@@ -1,6 +1,7 @@
 use super::*;
 use crate::playable::is_playable;
 use crate::{Loaded, load};
+use expect_test::expect;
 use serde_json::Value;
 
 fn file(agent: &str) -> String {
@@ -99,4 +100,115 @@ fn what_is_chosen_is_what_an_agent_says_of_itself() {
             assert_eq!(other.mode(), Some(mode));
         }
     }
+}
+
+/// What of each agent the fakes, the reports and the importers rely on.
+#[test]
+fn what_is_known_of_each_agent() {
+    use std::fmt::Write as _;
+    let mut all = String::new();
+    for kind in ALL {
+        let does = [(kind.has_model, "model"), (kind.has_server, "server"), (kind.has_front_end, "front end")];
+        let does: Vec<&str> = does.into_iter().filter(|(has, _)| *has).map(|(_, what)| what).collect();
+        let AgentKind { word, title, short, default_release, flag, .. } = *kind;
+        let programs = kind.programs.join(" ");
+        let _ = writeln!(all, "{word}: {title}, {short}; {programs}; {default_release} {flag:?}; {does:?}");
+        for mode in kind.modes {
+            let wires: Vec<&str> = mode.wires.iter().map(|wire| wire.name()).collect();
+            let _ = writeln!(all, "  {} ({:?}): {}; {}", mode.word, mode.form, mode.title, wires.join(", "));
+        }
+        kind.args.iter().for_each(|args| {
+            let _ = writeln!(all, "  {}", args.join(" "));
+        });
+    }
+    expect![[r#"
+        claude: Claude Code, claude; fake-claude claude; 2.0.77 None; ["model"]
+          print (Run): claude -p; a process, the inside of a Claude Code
+          json (Run): claude -p with messages out; a process, the inside of a Claude Code
+          stream-json (Stdin): claude with messages both ways; a process, Claude's stream-json both ways, the inside of a Claude Code
+          interactive (Interactive): claude on a terminal; a process, the inside of a Claude Code
+          --permission-prompt-tool stdio
+          --permission-prompt-tool stdio
+          --dangerously-skip-permissions
+          --allowedTools Bash
+          --disallowedTools Bash
+          --disallowedTools AskUserQuestion
+          --permission-mode plan
+          --permission-mode dontAsk
+          --permission-mode acceptEdits
+        opencode: opencode, opencode; fake-opencode opencode; 1.2.15 None; ["model", "server"]
+          run (Run): run; a process, the inside of an opencode
+          serve (Serve): serve; opencode's HTTP, the inside of an opencode
+          interactive (Interactive): an interactive session; a process, the inside of an opencode
+          --auto
+          --dangerously-skip-permissions
+          --port 0
+          --yolo
+        altimate: altimate-code, altimate-code; fake-altimate altimate; 0.8.10 Some("attach"); ["model", "server"]
+          run (Run): run; a process, the inside of an opencode
+          serve (Serve): serve; opencode's HTTP, the inside of an opencode
+          interactive (Interactive): an interactive session; a process, the inside of an opencode
+          --auto
+          --dangerously-skip-permissions
+          --port 0
+          --yolo
+        pawwork: PawWork, PawWork; fake-pawwork pawwork; 1.0.0 Some("reasoning"); ["model", "server", "front end"]
+          serve (Serve): serve; opencode's HTTP, PawWork's HTTP, the inside of an opencode
+          --auto
+          --dangerously-skip-permissions
+          --port 0
+          --yolo
+        program: a plain program, a plain program; fake-tool;  None; []
+    "#]].assert_eq(&all);
+}
+
+#[test]
+fn what_depends_on_the_release_or_on_the_mode() {
+    let of = |agent: &str| loaded(agent).family.unwrap().variants[0].scenario.agent.clone();
+    let releases = |kind: &AgentKind, what: fn(&Agent) -> bool| -> Vec<&str> {
+        let agent = |release: &str| of(&format!("{{ {} = {{ as = \"{release}\" }} }}", kind.word));
+        kind.releases.iter().copied().filter(|release| what(&agent(release))).collect()
+    };
+    assert_eq!(releases(&OPENCODE, Agent::has_legacy_replies), ["1.0.185"]);
+    assert_eq!(releases(&OPENCODE, Agent::gives_silence_up), ["1.18.33"]);
+    assert_eq!(releases(&CLAUDE, Agent::gives_silence_up), CLAUDE.releases);
+    assert!(releases(&CLAUDE, Agent::has_legacy_replies).is_empty());
+    for (agent, serves, driven, reasons) in [
+        ("{ claude = {} }", false, false, false),
+        ("{ claude = { mode = \"stream-json\" } }", false, true, false),
+        ("{ opencode = { mode = \"serve\" } }", true, false, false),
+        ("{ pawwork = {} }", true, false, false),
+        ("{ pawwork = { reasoning = true } }", true, false, true),
+        ("{ program = [] }", false, false, false),
+    ] {
+        let agent = of(agent);
+        assert_eq!((agent.serves(), agent.is_driven(), agent.is_reasoning()), (serves, driven, reasons), "{agent:?}");
+    }
+    let mut agent = of("{ opencode = {} }");
+    agent.set_release("1.3.2");
+    assert_eq!(agent.release(), Some("1.3.2"));
+    let mut agent = of("{ claude = {} }");
+    agent.set_release("1.0.128");
+    assert_eq!(agent.release(), Some("1.0.128"));
+}
+
+#[test]
+fn a_program_that_prints_messages_speaks_them() {
+    let wires = |steps: &str| {
+        let agent = loaded(&format!("{{ program = [{steps}] }}")).family.unwrap().variants[0].scenario.agent.clone();
+        assert!(agent.steps().is_some());
+        agent.wires()
+    };
+    assert_eq!(wires("{ print = \"hello\" }"), [Wire::Process]);
+    assert_eq!(wires("{ print = '{\"type\":\"system\"}' }"), [Wire::Process, Wire::ClaudeStream]);
+}
+
+#[test]
+fn agents_are_in_the_order_of_the_list() {
+    let mut kinds = [&PROGRAM, &OPENCODE, &CLAUDE];
+    kinds.sort();
+    assert_eq!(kinds, [&CLAUDE, &OPENCODE, &PROGRAM]);
+    assert_eq!(format!("{kinds:?}"), "[claude, opencode, program]");
+    let spoken_to = [Form::Run, Form::Stdin, Form::Serve, Form::Interactive].map(Form::is_spoken_to);
+    assert_eq!(spoken_to, [false, true, true, false]);
 }
