@@ -5,6 +5,8 @@
 //!
 //! Invariants: one turn of the root at a time, further prompts wait; a tool call has exactly one result; no instant is
 //! kept but deadlines.
+//!
+//! `asks`, `calls` and `stream` are its methods by what they are about: four files of one state machine, which know each other.
 
 use super::args::{Args, Mode};
 use super::calls::{Call, tool_call};

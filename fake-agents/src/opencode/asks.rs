@@ -93,7 +93,7 @@ impl Ask {
     }
 
     /// Writes the state. Its id goes in as it is: a reply that comes later names it.
-    pub(super) fn canon(&self, places: &Places<'_>, canon: &mut Canon) {
+    pub(super) fn canon(&self, places: &Places, canon: &mut Canon) {
         let Self {
             id,
             session,

@@ -4,10 +4,12 @@
 //! ([`super::tools`]), time ([`Engine::tick`]). What comes out, in order, is [`Out`]: events, effects, responses
 //! and facts. Invariant: the same inputs give the same outputs; a reply to an ask happens in the order "out of the
 //! pending map, event, waiting tool", as upstream's `question/index.ts` has it.
+//!
+//! `asks`, `tools` and `turn` are its methods by what they are about: four files of one state machine, which know each other.
 
 use super::asks::Ask;
 use super::history;
-use super::places::Places;
+use super::places::{Mark, Places};
 use super::release::{Dialect, Release};
 use super::state::{Body, Message, Part, Reply, Role, Session};
 use super::tools::ToolRun;
@@ -21,6 +23,7 @@ use rehang_scenario::{
 use rehang_strategy::Acting;
 use rehang_strategy::Seen;
 use rehang_trace::Fact;
+use std::collections::BTreeMap;
 use std::collections::VecDeque;
 
 /// How deep subagents nest at most.
@@ -483,6 +486,37 @@ impl Engine {
         self.external
     }
 
+    fn places(&self) -> Places {
+        let goes_on = |at: usize, session: &Session| {
+            session.parent.is_none()
+                || self.runs.iter().any(|run| run.session == at)
+                || self.tools.iter().any(|tool| tool.session == at || tool.child() == Some(at))
+                || self.asks.iter().any(|ask| ask.session == at)
+        };
+        let sessions = self.sessions.iter().enumerate().filter(|(at, session)| goes_on(*at, session));
+        let mut marks: BTreeMap<_, Vec<Mark>> = BTreeMap::new();
+        let mut mark = |session, message, part, mark| marks.entry((session, message, part)).or_default().push(mark);
+        for (run, place) in self.runs.iter().zip(1..) {
+            mark(run.session, run.user, None, Mark::Answers(place));
+            mark(run.session, run.reply, None, Mark::Writes(place));
+            if run.text.is_some() {
+                mark(run.session, run.reply, run.text, Mark::Grows(place));
+            }
+        }
+        for (tool, place) in self.tools.iter().zip(1..) {
+            mark(tool.session, tool.message, Some(tool.part), Mark::Shows(place));
+        }
+        Places {
+            sessions: sessions.map(|(at, _)| at).collect(),
+            marks,
+            runs: self.runs.iter().map(|run| run.id).collect(),
+            tools: self.tools.iter().map(|tool| tool.id).collect(),
+            last_tool_fault: self.tool_faults.iter().map(|(nth, _)| *nth).max().unwrap_or(0),
+            looks_calls_up: self.looks_calls_up(),
+            messages_read: self.read,
+        }
+    }
+
     /// Writes all of the state that a later input can read.
     pub fn canon(&self, canon: &mut Canon) {
         let Self {
@@ -530,7 +564,7 @@ impl Engine {
             tool: _,     // not compared: it only names tools and runs, which are told apart by their place
             response: _, // not compared: it only numbers facts
         } = next;
-        let places = Places::new(self);
+        let places = self.places();
         let (of_now, over): (Vec<usize>, Vec<usize>) = (0..sessions.len()).partition(|&at| places.session(at) > 0);
         canon.list(&of_now, |canon, &at| sessions[at].canon(at, &places, canon));
         // Subagents' sessions that are over are still listed, and each retry of a step adds some.

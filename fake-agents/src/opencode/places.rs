@@ -4,8 +4,6 @@
 //! two states that differ in numbers alone have the same places and marks, and two that differ in who points at what have
 //! not.
 
-use super::engine::Engine;
-use super::state::Session;
 use rehang_scenario::Canon;
 use std::collections::BTreeMap;
 
@@ -37,54 +35,37 @@ impl Mark {
 }
 
 /// The places in one state of an engine.
-pub(super) struct Places<'e> {
-    engine: &'e Engine,
+pub(super) struct Places {
     /// The sessions that matter: the roots, and those in which something goes on.
-    sessions: Vec<usize>,
+    pub sessions: Vec<usize>,
     /// By session, message and part.
-    marks: BTreeMap<(usize, usize, Option<usize>), Vec<Mark>>,
-    last_tool_fault: u32,
+    pub marks: BTreeMap<(usize, usize, Option<usize>), Vec<Mark>>,
+    /// The runs that have not ended, by their ids.
+    pub runs: Vec<u32>,
+    /// The tools that have not ended, by their ids.
+    pub tools: Vec<u32>,
+    /// The greatest number of a tool call that a fault names; 0 where none does.
+    pub last_tool_fault: u32,
+    /// Whether calls are looked up by their ids.
+    pub looks_calls_up: bool,
+    /// Whether somebody has asked for messages, and may look at their times.
+    pub messages_read: bool,
 }
 
-impl<'e> Places<'e> {
-    pub(super) fn new(engine: &'e Engine) -> Places<'e> {
-        let goes_on = |at: usize, session: &Session| {
-            session.parent.is_none()
-                || engine.runs.iter().any(|run| run.session == at)
-                || engine.tools.iter().any(|tool| tool.session == at || tool.child() == Some(at))
-                || engine.asks.iter().any(|ask| ask.session == at)
-        };
-        let sessions = engine.sessions.iter().enumerate().filter(|(at, session)| goes_on(*at, session));
-        let sessions = sessions.map(|(at, _)| at).collect();
-        let mut marks: BTreeMap<_, Vec<Mark>> = BTreeMap::new();
-        let mut mark = |session, message, part, mark| marks.entry((session, message, part)).or_default().push(mark);
-        for (run, place) in engine.runs.iter().zip(1..) {
-            mark(run.session, run.user, None, Mark::Answers(place));
-            mark(run.session, run.reply, None, Mark::Writes(place));
-            if run.text.is_some() {
-                mark(run.session, run.reply, run.text, Mark::Grows(place));
-            }
-        }
-        for (tool, place) in engine.tools.iter().zip(1..) {
-            mark(tool.session, tool.message, Some(tool.part), Mark::Shows(place));
-        }
-        let last_tool_fault = engine.tool_faults.iter().map(|(nth, _)| *nth).max().unwrap_or(0);
-        Places { engine, sessions, marks, last_tool_fault }
-    }
-
+impl Places {
     /// Of a session among those that matter, from 1; 0: nothing goes on in it.
     pub(super) fn session(&self, at: usize) -> u64 {
-        self.sessions.iter().position(|&one| one == at).map_or(0, |place| place as u64 + 1)
+        place(&self.sessions, &at)
     }
 
     /// Of a run among those that have not ended, from 1; 0: it has.
     pub(super) fn run(&self, id: u32) -> u64 {
-        self.engine.run_at(id).map_or(0, |place| place as u64 + 1)
+        place(&self.runs, &id)
     }
 
     /// Of a tool among those that have not ended, from 1; 0: it has.
     pub(super) fn tool(&self, id: u32) -> u64 {
-        self.engine.place_of_tool(id)
+        place(&self.tools, &id)
     }
 
     /// Who points at a message, or at a part of it.
@@ -99,13 +80,12 @@ impl<'e> Places<'e> {
 
     /// Writes the id of a call where calls are looked up by it. Elsewhere it only names the call.
     pub(super) fn call(&self, canon: &mut Canon, id: &str) {
-        if self.engine.looks_calls_up() {
+        if self.looks_calls_up {
             canon.text(id);
         }
     }
+}
 
-    /// Whether somebody has asked for messages, and may look at their times.
-    pub(super) fn messages_read(&self) -> bool {
-        self.engine.read
-    }
+fn place<T: PartialEq>(all: &[T], one: &T) -> u64 {
+    all.iter().position(|other| other == one).map_or(0, |place| place as u64 + 1)
 }

@@ -194,7 +194,7 @@ impl Session {
     /// Writes all of it, since whoever asks for it gets all of it, under the place of its parent. Ids and instants are not
     /// compared: an id names and is told apart by where it is, and the only instants that anybody looks at are those of
     /// the newest message, where messages are asked for at all.
-    pub(super) fn canon(&self, at: usize, places: &Places<'_>, canon: &mut Canon) {
+    pub(super) fn canon(&self, at: usize, places: &Places, canon: &mut Canon) {
         let Self {
             id: _, // not compared: sessions are never removed, so the place says which it is
             parent,
@@ -226,7 +226,7 @@ impl Session {
         });
         let whole: Vec<_> = whole.collect();
         history::write(canon, whole);
-        if let Some(newest) = messages.last().filter(|_| places.messages_read()) {
+        if let Some(newest) = messages.last().filter(|_| places.messages_read) {
             canon.age(VTime(newest.created_ms), LOOKED_AT);
             if let Role::Assistant(reply) = &newest.role
                 && let Some(completed_ms) = reply.completed_ms
@@ -269,7 +269,7 @@ impl Message {
     }
 
     /// Writes it. `marks` says who points at it, or at one of its parts.
-    fn canon(&self, marks: &dyn Fn(Option<usize>) -> Vec<Mark>, places: &Places<'_>, canon: &mut Canon) {
+    fn canon(&self, marks: &dyn Fn(Option<usize>) -> Vec<Mark>, places: &Places, canon: &mut Canon) {
         let Self {
             id: _,         // not compared: it only names the message, and nobody looks one up by it
             created_ms: _, // not compared: see the session, which writes that of the newest
@@ -305,7 +305,7 @@ impl Message {
 }
 
 impl Body {
-    fn canon(&self, places: &Places<'_>, canon: &mut Canon) {
+    fn canon(&self, places: &Places, canon: &mut Canon) {
         match self {
             Body::Prompt(text) => drop(canon.num(0).text(text)),
             Body::Text {
@@ -321,7 +321,7 @@ impl Body {
 }
 
 impl Tool {
-    fn canon(&self, places: &Places<'_>, canon: &mut Canon) {
+    fn canon(&self, places: &Places, canon: &mut Canon) {
         let Self {
             call,
             name,

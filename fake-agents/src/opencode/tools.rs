@@ -86,7 +86,7 @@ impl ToolRun {
     }
 
     /// Writes the state. Runs and sessions go by these places; the part that shows it is marked where it is.
-    pub(super) fn canon(&self, places: &Places<'_>, canon: &mut Canon) {
+    pub(super) fn canon(&self, places: &Places, canon: &mut Canon) {
         let Self {
             id: _, // not compared: it only names the tool; who names it is written by its place
             call,

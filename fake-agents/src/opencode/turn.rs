@@ -75,7 +75,7 @@ impl Run {
     }
 
     /// Writes the state. What it points at goes by these places; messages and parts are marked where they are.
-    pub(super) fn canon(&self, places: &Places<'_>, canon: &mut Canon) {
+    pub(super) fn canon(&self, places: &Places, canon: &mut Canon) {
         let Self {
             id: _, // not compared: it only names the run; who names it is written by its place
             session,

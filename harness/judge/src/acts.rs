@@ -3,11 +3,10 @@
 //! Invariant: no word of a strategy's is read here. Who ended an ask is [`Index::ended_by`]'s to say.
 
 use crate::index::{Act, At, Did, Index};
-use crate::verdict::{ends_agent, is_abort};
 use rehang_scenario::{Span, VTime};
 use rehang_trace::{
     Trace, What,
-    role::{Actor, actor},
+    role::{Actor, Role, actor},
 };
 use std::collections::BTreeSet;
 
@@ -108,6 +107,39 @@ pub fn waited(trace: &Trace, index: &Index<'_>, end: VTime) -> Span {
         since = now;
     }
     Span(waited + end.since(since).as_ms())
+}
+
+/// Whether an act of a strategy or a person is meant to end the agent or its turn.
+pub(crate) fn ends_agent(index: &Index<'_>, act: &Act<'_>) -> bool {
+    let strategy = actor(act.who) == Actor::Strategy;
+    let person = actor(act.who) == Actor::Person;
+    match act.what {
+        Did::Signal(sig, to) => {
+            (strategy || person)
+                && matches!(sig, "TERM" | "KILL" | "INT" | "HUP" | "QUIT")
+                && Role::of(to.trim_end_matches('*')).is_some_and(Role::is_agent)
+        }
+        Did::Request(id) => {
+            let request = &index.requests[&id];
+            // A soft abort that finds an open question answers `false` and stops nothing.
+            let refused = request.response.is_some_and(|(_, status, body)| status >= 400 || *body == false);
+            (strategy || person) && is_abort(request.path) && !refused
+        }
+        Did::Acts(what) => person && matches!(first_word(what), "stop" | "hang-up"),
+        _ => false,
+    }
+}
+
+/// Whether a request's path is that of a session's abort.
+pub(crate) fn is_abort(path: &str) -> bool {
+    path.split('?').next().is_some_and(|path| path.ends_with("/abort"))
+}
+
+/// The first word in kebab-case: the act's name, however its arguments are written behind it.
+pub(crate) fn first_word(text: &str) -> &str {
+    let start = text.find(|c: char| c.is_ascii_lowercase()).unwrap_or(text.len());
+    let word = &text[start..];
+    &word[..word.find(|c: char| !(c.is_ascii_lowercase() || c == '-')).unwrap_or(word.len())]
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@
 //! stdout: what it asks a host for is a stated ask, and what it takes back has ended. Ids come again in the next run,
 //! which may begin in the same instant: what fits one ask of an id fits.
 
-use crate::index::{Ask, End, View};
+use crate::index::{Ask, End};
+use crate::view::View;
 use rehang_scenario::VTime;
 use rehang_trace::{AskEnd, What, role::same_agent};
 use serde_json::Value;

@@ -3,8 +3,6 @@
 //! Invariant: nothing is judged here. Places in the trace (`at`) are kept beside instants, since many
 //! things happen in one tick and their order counts.
 
-use crate::cell::CellFacts;
-use crate::verdict::Verdict;
 use rehang_scenario::{Policy, VTime, turns::Question};
 use rehang_trace::{
     AskEnd, AskKind, Cause, Ended, Fact, RunEnd, Trace, What,
@@ -12,21 +10,6 @@ use rehang_trace::{
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
-
-/// All that an invariant looks at.
-#[derive(Debug, Clone, Copy)]
-pub struct View<'a> {
-    /// The trace.
-    pub trace: &'a Trace,
-    /// What is known of the cell beside it.
-    pub facts: &'a CellFacts,
-    /// The trace by name.
-    pub index: &'a Index<'a>,
-    /// Its verdict, without breaches.
-    pub verdict: &'a Verdict,
-    /// The verdict of the same cell under `none`; none where this is that cell.
-    pub baseline: Option<&'a Verdict>,
-}
 
 /// Where something stands in the trace: its place and its instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -14,6 +14,7 @@ pub mod cell;
 pub mod crosscheck;
 pub mod index;
 pub mod invariants;
+pub mod judge;
 pub mod layout;
 pub mod leads;
 pub mod meets;
@@ -22,17 +23,19 @@ pub mod score;
 pub mod timeline;
 pub mod transcript;
 pub mod verdict;
+pub mod view;
 
 #[cfg(test)]
 mod testing;
 
 pub use cell::CellFacts;
 pub use crosscheck::{Inconsistent, crosscheck};
-pub use index::{Index, View};
-pub use invariants::Breach;
+pub use index::Index;
+pub use judge::{judge, verdict};
 pub use meets::{Mismatch, What as MismatchIn, meets};
 pub use row::Row;
 pub use score::{Score, Scoreboard, classify};
 pub use timeline::timeline;
 pub use transcript::Transcript;
-pub use verdict::{Outcome, Verdict, judge, verdict};
+pub use verdict::{Breach, Outcome, Verdict};
+pub use view::View;

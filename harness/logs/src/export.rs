@@ -6,7 +6,7 @@
 
 mod server;
 
-use self::server::Server;
+use self::server::{Server, argv};
 use crate::read::cast;
 use rehang_trace::{Event, Trace, What};
 use serde_json::{Value, json};
@@ -80,14 +80,6 @@ pub fn export(trace: &Trace, form: LogForm, out: &mut impl Write) -> io::Result<
         LogForm::Plain => plain(trace, out)?,
     }
     out.flush()
-}
-
-fn argv(trace: &Trace) -> &[String] {
-    let spawn = trace.events.iter().find_map(|event| match &event.what {
-        What::Spawn { argv, .. } if event.who == "agent" => Some(argv.as_slice()),
-        _ => None,
-    });
-    spawn.unwrap_or_default()
 }
 
 fn seconds(event: &Event) -> f64 {

@@ -19,10 +19,10 @@ pub mod lines;
 pub mod mask;
 pub mod note;
 pub mod open;
-pub mod program;
 pub mod read;
 pub mod report;
 pub mod spin;
+pub mod stated;
 pub mod story;
 pub mod utf16;
 pub mod verdict;
@@ -198,7 +198,7 @@ fn text(
     if options.format.is_none() && format == Format::Plain && is_nobodys(&story, near) {
         return Err(ImportError::Nobodys { near });
     }
-    let interrupted = claims::stated(&story).is_some_and(|stated| stated.claim == Claim::Interrupted);
+    let interrupted = stated::stated(&story).is_some_and(|stated| stated.claim == Claim::Interrupted);
     if interrupted && !story.agent.kind.is_program() && story.ending.result.is_none() {
         story.note(None, Note::Stop { session: String::new() });
     }
@@ -217,7 +217,7 @@ fn is_nobodys(story: &Story, near: Option<Nearly>) -> bool {
     // a stack trace has no times
     let timed = stamped > 0 && stamped * 5 >= bare;
     let events = !story.agent.kind.is_program() && near.is_none();
-    !timed && !events && !claims::is_somebodys(story)
+    !timed && !events && !stated::is_somebodys(story)
 }
 
 impl Imported {

@@ -5,9 +5,10 @@
 //! for 1.2.15 and 1.18.33): that is a breach, which the scenario then expects. A list counts as late where it
 //! was requested after the end, so that a response under way is none.
 
-use super::Breach;
 use crate::crosscheck::listed_ids;
-use crate::index::{Ask, At, View};
+use crate::index::{Ask, At};
+use crate::verdict::Breach;
+use crate::view::View;
 use rehang_scenario::Invariant;
 
 /// Checks it.

@@ -8,9 +8,10 @@
 //! dismissed. Any other text (output, events, responses, what strategies say) counts only where no tool's result says the
 //! same, since it would repeat it.
 
-use super::Breach;
-use crate::index::{Act, Ask, At, Did, End, Tool, View};
-use crate::verdict::{first_word, is_abort};
+use crate::acts::{first_word, is_abort};
+use crate::index::{Act, Ask, At, Did, End, Tool};
+use crate::verdict::Breach;
+use crate::view::View;
 use rehang_scenario::Invariant;
 use rehang_scenario::VTime;
 use rehang_scenario::attribution::{Attribution, Deed, Place, said_in, said_in_result};

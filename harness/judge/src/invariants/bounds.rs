@@ -5,9 +5,9 @@
 //! Nobody knows when something ends that is undecided: it is out of a bound only if that was over before it was given
 //! up.
 
-use super::Breach;
-use crate::index::View;
+use crate::verdict::Breach;
 use crate::verdict::Outcome;
+use crate::view::View;
 use rehang_scenario::{Invariant, Span, VTime};
 
 /// Checks it.

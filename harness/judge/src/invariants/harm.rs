@@ -4,9 +4,10 @@
 //! have answered, and that a strategy answered before them, is another transcript, and so harm. A transcript that
 //! holds a reply that did not fit is no measure for one in which the same person's reply fits.
 
-use super::Breach;
-use crate::index::{Did, View};
+use crate::index::Did;
+use crate::verdict::Breach;
 use crate::verdict::{AskRow, Outcome};
+use crate::view::View;
 use rehang_scenario::Invariant;
 use rehang_trace::{
     AskEnd, Cause,

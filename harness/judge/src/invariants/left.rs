@@ -16,8 +16,9 @@
 //!
 //! A request that a strategy still waits for at the end is none: the connection ends with the server that is shut down.
 
-use super::Breach;
-use crate::index::{At, View};
+use crate::index::At;
+use crate::verdict::Breach;
+use crate::view::View;
 use rehang_scenario::Invariant;
 
 /// Checks it.

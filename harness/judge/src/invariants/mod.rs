@@ -14,26 +14,9 @@ pub mod report;
 pub mod unfinished;
 mod unsaid;
 
-use crate::index::{At, View};
+use crate::verdict::Breach;
+use crate::view::View;
 use rehang_scenario::Invariant;
-use rehang_scenario::VTime;
-
-/// A broken invariant.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Breach {
-    /// Which.
-    pub invariant: Invariant,
-    /// When.
-    pub at: VTime,
-    /// One sentence: who, which ask, what cause.
-    pub why: String,
-}
-
-impl Breach {
-    pub(crate) fn new(invariant: Invariant, at: At, why: String) -> Breach {
-        Breach { invariant, at: at.t, why }
-    }
-}
 
 /// The check of an invariant.
 pub fn check_of(invariant: Invariant) -> fn(&View<'_>) -> Vec<Breach> {

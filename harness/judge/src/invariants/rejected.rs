@@ -9,10 +9,11 @@
 //! not: Astro-Han/pawwork#756). Where the wire names a reason, it must be
 //! the stated cause.
 
-use super::Breach;
+use crate::acts::{first_word, is_abort};
 use crate::cell::same_strategy;
-use crate::index::{Act, Ask, Did, End, View, names};
-use crate::verdict::{first_word, is_abort};
+use crate::index::{Act, Ask, Did, End, names};
+use crate::verdict::Breach;
+use crate::view::View;
 use rehang_scenario::{Invariant, Policy};
 use rehang_trace::{
     AskEnd, Cause, RunEnd, What,

@@ -7,8 +7,9 @@
 //! "User has answered your questions" by the user's answer alone; where a strategy gave it, or nobody did
 //! (anthropics/claude-code#10400), it is invented.
 
-use super::Breach;
-use crate::index::{At, View};
+use crate::index::At;
+use crate::verdict::Breach;
+use crate::view::View;
 use rehang_scenario::Invariant;
 use rehang_scenario::attribution::ANSWERED as USER_ANSWERED;
 use rehang_trace::{

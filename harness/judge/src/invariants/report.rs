@@ -14,9 +14,10 @@
 //!    [`MONITOR_SLACK`] after its end, another end than the one that was settled, a completed job without a result;
 //!  - what is not said: whoever acts owes a report (`unsaid`).
 
-use super::Breach;
 use crate::cell::same_strategy;
-use crate::index::{At, Settlement, View, names};
+use crate::index::{At, Settlement, names};
+use crate::verdict::Breach;
+use crate::view::View;
 use rehang_scenario::{Invariant, Policy, Span, VTime};
 use rehang_trace::{
     RunEnd, What,
@@ -156,7 +157,7 @@ fn cause(view: &View<'_>, settled: &Settlement<'_>) -> Option<String> {
     }
     let agent = view.index.processes.get("agent")?;
     let (ended, signal) = agent.ended.filter(|(ended, _)| *ended < at)?;
-    let touched = view.index.acts.iter().any(|act| act.at < ended && crate::verdict::ends_agent(view.index, act));
+    let touched = view.index.acts.iter().any(|act| act.at < ended && crate::acts::ends_agent(view.index, act));
     (signal.is_none() && !touched)
         .then(|| format!("{who} says it stopped the run by {}, and the agent had ended by itself", settled.cause))
 }

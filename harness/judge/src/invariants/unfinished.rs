@@ -7,9 +7,10 @@
 //! within one instant, who is told first is chance. The result is whole where what the settler has holds the agent's own result, as it is or
 //! as a JSON string; carriage returns and white space around it do not count.
 
-use super::Breach;
-use crate::index::{At, End, Session, Settlement, View};
+use crate::index::{At, End, Session, Settlement};
+use crate::verdict::Breach;
 use crate::verdict::Outcome;
+use crate::view::View;
 use rehang_scenario::Invariant;
 use rehang_trace::{
     AskEnd, RunEnd,

@@ -8,7 +8,8 @@
 
 use crate::acts::{self, Deed, Done};
 use crate::cell::same_strategy;
-use crate::index::{At, View};
+use crate::index::At;
+use crate::view::View;
 use rehang_scenario::{Policy, VTime};
 use rehang_trace::{
     RunEnd, What,

@@ -214,7 +214,8 @@ fn costs_are_in_blocks_as_wide_as_asked() {
         cost in minutes                     sum process question stream
         auto-answer@r1(at=ask)+watcher@pr5   12       2       10      0
         none                               1080     360      360    360
-    "#]].assert_eq(&board.cost_table(200));
+    "#]]
+    .assert_eq(&board.cost_table(200));
     expect![[r#"
         cost i…inutes  sum process question
         auto-a…er@pr5   12       2       10
@@ -222,7 +223,8 @@ fn costs_are_in_blocks_as_wide_as_asked() {
         cost i…inutes stream
         auto-a…er@pr5      0
         none             360
-    "#]].assert_eq(&board.cost_table(40));
+    "#]]
+    .assert_eq(&board.cost_table(40));
     for width in [40, 41, 42, 43, 44, 50, 60] {
         let shown = board.cost_table(width);
         assert!(shown.lines().all(|line| line.chars().count() <= width), "{shown}");

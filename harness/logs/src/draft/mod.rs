@@ -5,6 +5,7 @@
 
 mod actors;
 mod arms;
+mod program;
 mod responses;
 
 use self::responses::count;
@@ -13,7 +14,6 @@ use crate::commands::Waits;
 use crate::guess::{End, Guess, Hang, words};
 use crate::mask::Mask;
 use crate::note::{Asks, Kind};
-use crate::program;
 use crate::story::Story;
 use crate::verdict::Verdict;
 use rehang_scenario::mechanism::mechanism;

@@ -2,7 +2,6 @@
 //!
 //! Invariant: asks and calls, tasks and sessions are put together in the order in which they came.
 
-use super::argv;
 use rehang_trace::{AskEnd, AskKind, Event, Fact, Trace, What, role::Role};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -246,4 +245,13 @@ impl Server {
             _ => json!({}),
         }
     }
+}
+
+/// What the agent was started with.
+pub(super) fn argv(trace: &Trace) -> &[String] {
+    let spawn = trace.events.iter().find_map(|event| match &event.what {
+        What::Spawn { argv, .. } if event.who == "agent" => Some(argv.as_slice()),
+        _ => None,
+    });
+    spawn.unwrap_or_default()
 }

@@ -15,6 +15,7 @@ use crate::limits;
 use crate::mask::Mask;
 use crate::note::Calls;
 use crate::read::BREAKS_OFF;
+use crate::stated;
 use crate::story::{Call, Session, Story, What};
 use crate::verdict::{Said, Verdict};
 use rehang_scenario::text::duration;
@@ -167,7 +168,7 @@ pub fn guess(story: &Story, said: Said) -> Guess {
 /// What is said of a log without a terminal event, and why.
 fn open_end(story: &Story, said: Said, found: &Guess) -> (Verdict, Vec<String>) {
     let clock = &story.clock;
-    let stated = claims::stated(story);
+    let stated = stated::stated(story);
     let silent = clock.silent_ms().unwrap_or(0);
     // a call's own limit, where the model set one
     let limit = match &found.hang {
@@ -293,7 +294,7 @@ fn agent(story: &Story, root: &str, said: Said) -> Guess {
         }
         return over;
     }
-    if let Some(stated) = claims::stated(story).filter(|_| !said.is_hung()) {
+    if let Some(stated) = stated::stated(story).filter(|_| !said.is_hung()) {
         let quoted = format!("a line of the log says so: {}", quoted(&stated.line));
         match stated.claim {
             Claim::Completed | Claim::Exited(0) => return ended(End::Completed, "F2", &quoted),

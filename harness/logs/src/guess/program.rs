@@ -7,6 +7,7 @@ use super::{End, Guess, Hang, Sure, ended, found, quoted};
 use crate::claims::{self, Claim};
 use crate::limits;
 use crate::spin;
+use crate::stated;
 use crate::story::Story;
 use crate::verdict::Said;
 use rehang_scenario::prompt;
@@ -51,7 +52,7 @@ fn over(story: &Story) -> Option<Guess> {
         }
         _ => {}
     }
-    if let Some(stated) = claims::stated(story) {
+    if let Some(stated) = stated::stated(story) {
         let quoted = format!("a line of the log says so: {}", quoted(&stated.line));
         match stated.claim {
             Claim::Completed | Claim::Exited(0) => return Some(ended(End::Completed, "F8", &quoted)),
@@ -60,7 +61,7 @@ fn over(story: &Story) -> Option<Guess> {
             Claim::WallClock | Claim::Killed | Claim::Hung => return None,
         }
     }
-    claims::shell_is_back(story).then(|| {
+    stated::shell_is_back(story).then(|| {
         let last = story.output.latest().next().map_or("", |line| line.text.trim());
         ended(End::Completed, "F8", &format!("what ran is over, since the shell's prompt is back: {}", quoted(last)))
     })

@@ -2,7 +2,7 @@
 //!
 //! Invariant: nothing that leaves here is longer than [`limits`] allows, and no secret is kept in half.
 
-use super::{Session, Step};
+use super::session::{Session, Step};
 use crate::limits;
 use crate::note::Calls;
 

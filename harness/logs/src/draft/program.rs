@@ -1,10 +1,10 @@
-//! A scenario for a program that stands where an agent would: it prints what was printed, at the same pace, and waits for
+//! A scenario for a program in an agent's place: it prints what was printed, at the same pace, and waits for
 //! the same.
 //!
 //! Invariant: what it waits for is its last step; without it, it exits.
 
+use super::{Draft, blank};
 use crate::claims;
-use crate::draft::{Draft, blank};
 use crate::guess::{End, Guess, Hang, ticking, words};
 use crate::limits;
 use crate::mask::Mask;

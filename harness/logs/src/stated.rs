@@ -1,0 +1,81 @@
+//! What a log's latest lines state of its end.
+//!
+//! Invariant: a claim is a line of the log, and is quoted. Only the latest lines are looked at, and of an agent with events
+//! only those that came after its last event.
+
+use crate::claims::{Claim, of_line};
+use crate::note::Kind;
+use crate::story::Story;
+use rehang_scenario::prompt;
+
+/// A claim and its line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stated {
+    /// What is stated.
+    pub claim: Claim,
+    /// The line.
+    pub line: String,
+}
+
+/// The latest lines that are looked at: a wrapper says in a few how it ended. A choice.
+const LATEST: usize = 12;
+/// Longer outputs are no one-line error. A choice.
+const SHORT_LINES: usize = 20;
+
+/// What the latest lines state, the cause before what followed from it.
+pub fn stated(story: &Story) -> Option<Stated> {
+    let after = story.heard();
+    let short = story.output.before == 0 && story.output.latest().count() <= SHORT_LINES;
+    let latest = story.output.latest().filter(|line| line.order > after).take(LATEST);
+    let (mut cause, mut follows) = (None, None);
+    for (place, line) in latest.enumerate() {
+        let Some(claim) = of_line(&line.text) else { continue };
+        let found = Stated { claim, line: line.text.trim().to_owned() };
+        match claim {
+            Claim::Completed | Claim::Exited(0) if cause.is_none() && follows.is_none() => return Some(found),
+            // what came before a good end is another run's
+            Claim::Completed | Claim::Exited(0) => break,
+            Claim::Limit => return Some(found),
+            Claim::Hung | Claim::WallClock | Claim::Interrupted => cause = cause.or(Some(found)),
+            Claim::Killed | Claim::Exited(_) => follows = follows.or(Some(found)),
+            Claim::Error if place == 0 && short && story.agent.kind == Kind::Program => {
+                follows = follows.or(Some(found));
+            }
+            Claim::Error => {}
+        }
+    }
+    cause.or(follows)
+}
+
+/// Whether a shell's own prompt is back at the end of what was printed: what it ran is over.
+pub fn shell_is_back(story: &Story) -> bool {
+    let Some(last) = story.output.latest().next() else { return false };
+    let line = last.text.trim();
+    if matches!(line, "exit" | "logout") {
+        return true;
+    }
+    let sign = line.chars().next_back().unwrap_or(' ');
+    if !matches!(sign, '$' | '#' | '%' | '❯' | '➜') || line.len() > PROMPT_BYTES {
+        return line.starts_with("➜ ") && line.contains("git:(") && line.len() <= PROMPT_BYTES;
+    }
+    // the same prompt with a command behind it came before
+    let typed = |text: &str| text.trim_start().strip_prefix(line).is_some_and(|rest| !rest.trim().is_empty());
+    let before = story.output.lines.iter().any(|printed| typed(&printed.text));
+    before || line.chars().count() == 1 || line.contains('@')
+}
+
+/// The longest prompt of a shell. A choice.
+const PROMPT_BYTES: usize = 120;
+
+/// Whether a text without times is somebody's log all the same: it exits, states its end, or ends with a prompt.
+pub fn is_somebodys(story: &Story) -> bool {
+    let text: Vec<&str> = story.output.lines.iter().rev().take(LATEST).map(|line| line.text.as_str()).collect();
+    let text: String = text.into_iter().rev().map(|line| format!("{line}\n")).collect();
+    if story.ending.exit.is_some() {
+        return true;
+    }
+    if story.output.lines.iter().any(|line| prompt::prose(&line.text)) {
+        return false;
+    }
+    stated(story).is_some() || prompt::at_end(&text).is_some_and(|prompt| prompt.certain)
+}
