@@ -22,7 +22,7 @@ impl Engine {
         self.out.push(Out::Respond(Answer { ticket, status, body, cut_at: None }));
     }
 
-    /// Publishes an event; `properties` appends what stands between the braces.
+    /// Publishes an event; `properties` appends what is between the braces.
     pub(super) fn publish(
         &mut self,
         kind: &'static str,

@@ -242,7 +242,7 @@ impl Style {
     }
 }
 
-/// What stands between the elements of a list. The editor takes a comment behind an element's comma for the begin of the
+/// What separates the elements of a list. The editor takes a comment behind an element's comma for the begin of the
 /// next element; here it goes with its own.
 struct Layout {
     /// For each element what is above it, and what is behind it on its line.

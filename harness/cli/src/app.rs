@@ -316,7 +316,7 @@ mod tests {
             for line in command_lines(&page) {
                 let command = line.split(" > ").next().and_then(|line| line.split(" | ").next()).unwrap_or(line);
                 let words = shlex::split(command).unwrap_or_default();
-                // what stands for something cannot be read
+                // a placeholder cannot be read
                 let stands = |word: &String| word.contains('…') || word.chars().all(|c| c.is_ascii_uppercase());
                 if words.iter().any(stands) {
                     continue;

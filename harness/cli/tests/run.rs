@@ -144,7 +144,7 @@ fn a_cell_that_is_not_there_is_named_with_what_there_is() {
     let own = show(&["--scenarios", "my-hang.toml", "other::none::null::1"]);
     let what = "no cell matches 'other::none::null::1'; `rehang list --scenarios my-hang.toml` names all there are, in 1 file (1 scenario)";
     assert!(own.contains(what) && !own.contains("of your own"), "{own}");
-    assert!(show(&["my-hang::none::null::1"]).contains("a scenario file of your own is named by its path"));
+    assert!(show(&["my-hang::none::null::1"]).contains("of a scenario file of your own, say `--scenarios FILE`"));
     let trace = rehang(
         folder.path(),
         &["show", "--stage", "sim", "--trace", "--scenarios", "my-hang.toml", "my-hang::none::null::1"],

@@ -123,7 +123,7 @@ struct Names {
 }
 
 impl Pair {
-    /// A fake of this release; none where no fake plays it.
+    /// A fake of this release; `None` if no fake plays it.
     pub fn new(version: &str, setup: Setup) -> Option<Pair> {
         Some(Pair {
             engine: Engine::new(Release::opencode(version).ok()?, setup, AgentHost::default()),

@@ -42,7 +42,7 @@ pub struct Recording {
     pub routes: Shapes,
 }
 
-/// What the fake of this release answers; none where no fake plays it.
+/// What the fake of this release answers; `None` if no fake plays it.
 pub fn of_fake(version: &str) -> Option<Shapes> {
     let setup = Setup { turns: vec![Turn::Say(SAYS.to_owned())], ..Setup::default() };
     let mut asker = Asker {

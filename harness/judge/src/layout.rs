@@ -29,10 +29,10 @@ pub fn flow(texts: &[String], between: &str, width: usize) -> String {
 /// The first column left, the others right, in lines of at most `width` columns: two blanks between columns, else one,
 /// else names are cut.
 pub(crate) fn aligned(table: &[Vec<String>], width: usize) -> String {
-    let columns = table.first().map_or(0, Vec::len);
-    let widest = |n: usize| table.iter().map(|row| row[n].chars().count()).max().unwrap_or(0);
-    let mut widths: Vec<usize> = (0..columns).map(widest).collect();
-    let gap = if widths.iter().sum::<usize>() + 2 * columns.saturating_sub(1) <= width { 2 } else { 1 };
+    let len = table.first().map_or(0, Vec::len);
+    let widest = |n: usize| table.iter().map(|row| columns(&row[n])).max().unwrap_or(0);
+    let mut widths: Vec<usize> = (0..len).map(widest).collect();
+    let gap = if widths.iter().sum::<usize>() + 2 * len.saturating_sub(1) <= width { 2 } else { 1 };
     let others: usize = widths.iter().skip(1).map(|width| width + gap).sum();
     if let Some(first) = widths.first_mut() {
         *first = (*first).min(width.saturating_sub(others)).max(NAME_MIN.min(*first));
@@ -40,10 +40,11 @@ pub(crate) fn aligned(table: &[Vec<String>], width: usize) -> String {
     let mut out = String::new();
     for row in table {
         for (n, cell) in row.iter().enumerate() {
-            let width = widths[n];
+            let cell = if n == 0 { &shortened(cell, widths[0]) } else { cell };
+            let blanks = widths[n].saturating_sub(columns(cell));
             let _ = match n {
-                0 => write!(out, "{:width$}", shortened(cell, width)),
-                _ => write!(out, "{:gap$}{cell:>width$}", ""),
+                0 => write!(out, "{cell}{:blanks$}", ""),
+                _ => write!(out, "{:1$}{cell}", "", gap + blanks),
             };
         }
         out.truncate(out.trim_end().len());
@@ -52,7 +53,8 @@ pub(crate) fn aligned(table: &[Vec<String>], width: usize) -> String {
     out
 }
 
-/// A name in at most `width` columns: of a stack, both its begin and its end tell it from others.
+/// A name in at most `width` columns: of a stack, both its begin and its end tell it from others. Names are of narrow
+/// characters.
 pub(crate) fn shortened(name: &str, width: usize) -> String {
     let count = name.chars().count();
     if count <= width {

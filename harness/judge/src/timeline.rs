@@ -7,6 +7,7 @@ use rehang_scenario::{Policy, VTime, problem::hidden};
 use rehang_trace::{Ended, Event, Fact, Horizon, Trace, What};
 use serde_json::Value;
 use std::fmt::Write as _;
+use unicode_width::UnicodeWidthStr;
 
 /// The narrowest timeline: time, a name and a few words.
 pub const WIDTH_MIN: usize = 40;
@@ -132,22 +133,9 @@ struct Line {
     event: Option<usize>,
 }
 
-/// The columns of a text: wide characters (East Asian, emoji) count two, combining marks none.
+/// The columns of a text on a terminal: wide characters count two, combining marks none (Unicode Standard Annex 11).
 pub(crate) fn columns(text: &str) -> usize {
-    text.chars()
-        .map(|c| match c as u32 {
-            0x300..=0x36f | 0xfe00..=0xfe0f => 0,
-            0x1100..=0x115f
-            | 0x2e80..=0xa4cf
-            | 0xac00..=0xd7a3
-            | 0xf900..=0xfaff
-            | 0xfe30..=0xfe6f
-            | 0xff00..=0xff60
-            | 0x1f300..=0x1faff
-            | 0x20000..=0x3fffd => 2,
-            _ => 1,
-        })
-        .sum()
+    text.width()
 }
 
 fn pad(text: &str, width: usize) -> String {

@@ -3,6 +3,7 @@
 //! Invariant: two texts that differ in numbers, ids, times and control sequences alone are the same, so that what
 //! repeats itself for ever is never taken for progress.
 
+use rehang_scenario::text::without_controls;
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -56,34 +57,6 @@ fn plain_text(text: &str) -> String {
     out
 }
 
-/// A text as a reader of the screen has it: no escape sequence, no control character but the line's end.
-pub fn without_controls(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\u{1b}' => match chars.next() {
-                Some('[') => while chars.next().is_some_and(|c| !('@'..='~').contains(&c)) {},
-                Some(']' | 'P' | '_' | '^') => {
-                    while let Some(c) = chars.next() {
-                        if c == '\u{7}' || (c == '\u{1b}' && chars.next_if_eq(&'\\').is_some()) {
-                            break;
-                        }
-                    }
-                }
-                Some('(' | ')' | '#' | '%') => {
-                    chars.next();
-                }
-                _ => {}
-            },
-            '\n' | '\t' => out.push(c),
-            c if c.is_control() => {}
-            c => out.push(c),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,10 +76,5 @@ mod tests {
         ] {
             assert_eq!(all.is_new(text), new, "{text}");
         }
-    }
-
-    #[test]
-    fn control_sequences_are_no_text() {
-        assert_eq!(without_controls("\u{1b}]0;title\u{7}a\u{1b}[31mb\u{1b}[0m\r\nc\u{1b}(B"), "ab\nc");
     }
 }

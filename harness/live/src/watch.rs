@@ -6,7 +6,7 @@
 //! behind an error), only the deadline decides.
 
 use crate::input::Stream;
-use crate::novelty::{Novelty, without_controls};
+use crate::novelty::Novelty;
 use crate::pending::{Owed, Pending};
 use crate::processes::{Command, Look};
 use crate::record::{Lines, Record};
@@ -15,6 +15,7 @@ use crate::spec::CellSpec;
 use rehang_agents::Means;
 use rehang_model_server::{Event, Happened, Kind, Ledger, State};
 use rehang_scenario::Terminal;
+use rehang_scenario::text::without_controls;
 use rehang_scenario::turns::Turn;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

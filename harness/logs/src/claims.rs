@@ -52,7 +52,7 @@ pub fn of_line(line: &str) -> Option<Claim> {
     if has(&CLOCKS) && counted && (kills || wrapper) || low.starts_with("timeout: sending signal") {
         return Some(Claim::WallClock);
     }
-    // what a terminal echoes stands right behind what was printed
+    // what a terminal echoes comes right after what was printed
     let echoed = low.strip_suffix("^c").is_some_and(|before| !before.ends_with(' '));
     if echoed || has(&INTERRUPTS) {
         return Some(Claim::Interrupted);

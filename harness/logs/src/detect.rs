@@ -48,7 +48,7 @@ impl Votes {
         self.each.iter().sum()
     }
 
-    /// Whether at least a third of the lines fit: what else a program prints stands between them.
+    /// Whether at least a third of the lines fit: a program prints other lines between them.
     fn decide(&self) -> bool {
         self.fit() * 3 >= self.fit() + self.others
     }
@@ -213,7 +213,7 @@ pub fn spread(head: &[u8]) -> bool {
     head.trim_ascii_start().split(|b| *b == b'\n').next().is_some_and(|line| line.trim_ascii() == b"{")
 }
 
-/// The format of the first values of those that stand one behind the other.
+/// The format of the first values of those that follow one another.
 fn of_values(head: &[u8]) -> Option<Format> {
     let values = serde_json::Deserializer::from_slice(head).into_iter::<Value>();
     values.take(5).map_while(Result::ok).find_map(|value| of_value(&value))

@@ -86,7 +86,7 @@ pub struct Elements<R> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Outside,
-    /// Between values that stand one behind the other.
+    /// Between values that follow one another.
     Values,
     /// In the outermost object, before a key.
     Keys,

@@ -10,7 +10,7 @@ use rehang_scenario::file::Family;
 use rehang_scenario::mechanism::MECHANISMS;
 use rehang_scenario::text::{suggest, suggest_part};
 
-/// What stands between the parts of a cell's name.
+/// What separates the parts of a cell's name.
 const BETWEEN: &str = "::";
 
 /// The filter that was meant by one that matches nothing of these files; `None` if nothing is near.

@@ -124,6 +124,35 @@ pub fn took(time: Duration) -> String {
     duration(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
 
+/// A text as a reader of the screen has it: without escape sequences (ECMA-48) and control characters; the ends of its lines
+/// and tabs stay.
+pub fn without_controls(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\u{1b}' => match chars.next() {
+                Some('[') => while chars.next().is_some_and(|c| !('@'..='~').contains(&c)) {},
+                Some(']' | 'P' | '_' | '^') => {
+                    while let Some(c) = chars.next() {
+                        if c == '\u{7}' || (c == '\u{1b}' && chars.next_if_eq(&'\\').is_some()) {
+                            break;
+                        }
+                    }
+                }
+                Some('(' | ')' | '#' | '%') => {
+                    chars.next();
+                }
+                _ => {}
+            },
+            '\n' | '\t' => out.push(c),
+            c if c.is_control() => {}
+            c => out.push(c),
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,5 +228,10 @@ mod tests {
         let said = all.map(duration);
         let wanted = ["0ms", "999ms", "1s", "1s", "1.2s", "59.9s", "1m", "1m30s", "1h", "4h1m", "24h", "2d", "7d12h"];
         assert_eq!(said, wanted);
+    }
+
+    #[test]
+    fn control_sequences_are_no_text() {
+        assert_eq!(without_controls("\u{1b}]0;title\u{7}a\u{1b}[31mb\u{1b}[0m\r\nc\u{1b}(B"), "ab\nc");
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Invariant: bounded, and without the sequences by which a terminal is painted.
 
+use rehang_scenario::text::without_controls;
+
 /// How much of the output is kept, in bytes.
 const KEPT: usize = 2_048;
 /// The most characters of a line that are told.
@@ -21,34 +23,11 @@ impl LastLine {
 
     /// The last line that has anything in it; empty where there is none.
     pub fn text(&self) -> String {
-        let text = plain(&String::from_utf8_lossy(&self.0));
-        let mut lines = text.rsplit(['\n', '\r']).map(str::trim);
+        let text = String::from_utf8_lossy(&self.0);
+        let mut lines = text.rsplit(['\n', '\r']).map(|line| without_controls(line).trim().to_owned());
         let last = lines.find(|line| !line.is_empty()).unwrap_or_default();
         last.chars().take(MAX_CHARS).collect()
     }
-}
-
-/// Without control sequences (ECMA-48: ESC `[`, parameters, a final byte; ESC `]` up to BEL or ESC `\`; ESC and one more) and
-/// other control characters.
-fn plain(text: &str) -> String {
-    let (mut kept, mut chars) = (String::new(), text.chars());
-    while let Some(c) = chars.next() {
-        match c {
-            '\x1b' => match chars.next() {
-                Some('[') => drop(chars.find(|c| ('@'..='~').contains(c))),
-                Some(']') => {
-                    let mut before = ' ';
-                    let ends = |c: &char| *c == '\x07' || (std::mem::replace(&mut before, *c) == '\x1b' && *c == '\\');
-                    let _ = chars.find(ends);
-                }
-                _ => {}
-            },
-            '\n' | '\r' => kept.push(c),
-            c if c.is_control() => {}
-            c => kept.push(c),
-        }
-    }
-    kept
 }
 
 #[cfg(test)]

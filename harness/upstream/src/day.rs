@@ -1,6 +1,7 @@
 //! The day on which something was seen.
 //!
-//! Invariant: UTC, as `YYYY-MM-DD`; the only clock that a row shows.
+//! Invariant: UTC, as `YYYY-MM-DD`; the only clock that a row shows. These ten lines of a published algorithm are all that is
+//! needed of a calendar, here and (backwards) in the logs; a crate for dates would be more to build than either.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -65,7 +65,7 @@ impl Export {
     }
 }
 
-/// The first trace of a file that holds several one behind the other.
+/// The first trace of a file that holds several.
 fn first_trace(mut from: impl BufRead) -> Result<(ndjson::Header, Trace), ndjson::ReadError> {
     let mut text = Vec::new();
     let mut line = Vec::new();

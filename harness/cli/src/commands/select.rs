@@ -12,9 +12,6 @@ use rehang_scenario::text::{counted, or};
 use rehang_scenario::{Stage, Terminal};
 use std::path::PathBuf;
 
-/// How somebody names a file that is not among the scenarios.
-pub(super) const NAMED_BY_PATH: &str = "a scenario file of your own is named by its path";
-
 /// Which cells.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Select {
@@ -108,8 +105,8 @@ impl Select {
         let filters = self.filter.iter().map(|word| format!(" '{word}'"));
         let words: String = filters.chain(self.strategy.iter().map(|stack| format!(" --strategy '{stack}'"))).collect();
         let own = match self.scenarios.is_empty() {
-            true => format!("; {NAMED_BY_PATH}"),
-            false => String::new(),
+            true => "; of a scenario file of your own, say `--scenarios FILE`",
+            false => "",
         };
         let all = format!(
             "`rehang list{}` names all there are, in {} ({}){own}",

@@ -4,7 +4,7 @@
 //! the cell that the trace's header names and compares every event.
 
 use super::run::code;
-use super::select::{NAMED_BY_PATH, Select};
+use super::select::Select;
 use super::{Code, CommandError};
 use crate::place::Where;
 use crate::terminal::{self, fold};
@@ -140,12 +140,7 @@ impl Replay {
         let stage = if header.stage == "sim" { Where::Sim } else { Where::Lockstep };
         let select =
             Select { filter: vec![id.clone()], exact: true, scenarios: self.scenarios.clone(), ..Select::default() };
-        // here a path is a trace's
-        let own = "of a scenario file of your own, say `--scenarios FILE`";
-        let mut selected = select.select(stage.stages()).map_err(|error| match error {
-            CommandError::Usage(why) => CommandError::Usage(why.replace(NAMED_BY_PATH, own)),
-            error => error,
-        })?;
+        let mut selected = select.select(stage.stages())?;
         for unit in &mut selected.units {
             unit.keep_traces = true;
         }

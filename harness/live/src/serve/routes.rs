@@ -13,7 +13,7 @@ use tokio::io::AsyncReadExt;
 /// As long as an answer is waited for: `/tui/control/next` has none until somebody is at a screen.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Asks them all. The first session and the last message of it stand for the ids.
+/// Asks them all. Where a path takes ids, they are those of the first session and its last message.
 pub async fn ask(port: u16) -> Result<Shapes, CallError> {
     let doc = get(port, "/doc").await?;
     let sessions = get(port, "/session").await?;
@@ -39,7 +39,7 @@ async fn get(port: u16, target: &str) -> Result<Value, CallError> {
     serde_json::from_str(&body).map_err(|_| CallError::Broken(None))
 }
 
-/// The JSON that a route answers with 200; none where it answers otherwise, or with events.
+/// The JSON that a route answers with 200; `None` for another status, and for events.
 async fn body(port: u16, target: &str) -> Result<Option<Value>, CallError> {
     let headers = [("connection", "close"), ("accept", "*/*")];
     let mut stream = open(port, "GET", target, &headers, b"").await?;

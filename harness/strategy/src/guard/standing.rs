@@ -1,8 +1,8 @@
 //! What looks at the agent's processes find, for how long that stands, and for how long it may.
 //!
 //! Invariants: one look proves nothing: a finding must be the same, of the same process, at every look for as long as its
-//! limit; a finding that has no limit here, or that is a guess, never ends a run. Each limit is above the longest healthy run that is on record
-//! beside it.
+//! limit; a finding that has no limit here, or that is a guess, never ends a run. Each limit is above the longest healthy
+//! run that is on record beside it.
 
 use crate::{Act, Seen};
 use rehang_evidence::diagnosis::{Sure, Verdict};

@@ -281,7 +281,7 @@ impl Import {
     }
 }
 
-/// The typescript that lies beside a timing file of `script` by its name; none where it is no such file.
+/// The typescript that belongs to a timing file of `script`, by its name; `None` for any other file.
 pub fn typescript_beside(log: &Path, format: Option<Format>) -> Option<PathBuf> {
     let timing = format == Some(Format::Script)
         || log.extension().is_some_and(|e| ["timing", "tm", "time"].iter().any(|t| e == *t));
