@@ -158,7 +158,7 @@ fn round_trip() -> Result<(), Failed> {
                 Ok(imported) => tried(&imported).main.as_ref().map_or_else(|| "not tried".to_owned(), outcome),
                 Err(error) => error.to_string(),
             };
-            let on = row.blocked_on.as_deref().unwrap_or_default();
+            let on = row.blocked_on.map_or("", |on| on.word());
             if log.is_empty() {
                 silent += 1;
                 continue;

@@ -46,7 +46,7 @@ fn is_test(shown: &Shown) -> bool {
 fn plays(row: &Row) -> String {
     let detail = match row.outcome.as_str() {
         "stopped" => row.cause.as_deref(),
-        "hung" => row.blocked_on.as_deref(),
+        "hung" => row.blocked_on.map(|on| on.word()),
         _ => None,
     };
     let outcome = detail.map_or(row.outcome.clone(), |detail| format!("{} {detail}", row.outcome));

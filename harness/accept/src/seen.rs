@@ -4,7 +4,7 @@
 //! run takes.
 
 use rehang_judge::{Breach, Mismatch, Outcome, Transcript, Verdict, meets};
-use rehang_scenario::{Expect, Expected, Invariant, Policy, Proof, VTime};
+use rehang_scenario::{BlockedOn, Expect, Expected, Invariant, Policy, Proof, VTime};
 use serde::{Deserialize, Serialize};
 
 /// What came of one cell on one stage.
@@ -47,7 +47,7 @@ pub enum Ended {
     /// It failed, for this reason.
     Failed(String),
     /// It hangs on this, and this proves it.
-    Hung(String, Proof),
+    Hung(BlockedOn, Proof),
     /// Given up, and why.
     Undecided(String),
 }
@@ -102,7 +102,7 @@ impl End {
             Outcome::Completed => Ended::Completed,
             Outcome::Stopped { cause } => Ended::Stopped(cause.clone()),
             Outcome::Failed { reason } => Ended::Failed(reason.clone()),
-            Outcome::Hung { blocked_on, proof } => Ended::Hung(blocked_on.clone(), *proof),
+            Outcome::Hung { blocked_on, proof } => Ended::Hung(*blocked_on, *proof),
             Outcome::Undecided { why } => Ended::Undecided(why.clone()),
         };
         End { outcome, broken: verdict.broken() }
@@ -126,7 +126,7 @@ impl Ended {
             Ended::Completed => Expected::Completed,
             Ended::Stopped(cause) => Expected::Stopped(cause.clone()),
             Ended::Failed(_) => Expected::Failed,
-            Ended::Hung(on, _) => Expected::Hung(on.clone()),
+            Ended::Hung(on, _) => Expected::Hung(on.word().to_owned()),
             Ended::Undecided(_) => Expected::Undecided,
         }
     }

@@ -3,7 +3,7 @@
 use crate::{End, Ended, Plan, Ran, Result, Seen};
 use expect_test::{Expect, expect};
 use rehang_scenario::cells::{Catalogue, Named, Unknown, cells};
-use rehang_scenario::{Agent, CellId, Family, Invariant, Policy, Proof, VTime, load};
+use rehang_scenario::{Agent, BlockedOn, CellId, Family, Invariant, Policy, Proof, VTime, load};
 
 /// `none`, three strategies, and one with two placements.
 struct Few;
@@ -51,7 +51,7 @@ fn family(text: &str) -> Family {
 }
 
 fn hung() -> Seen {
-    let hung = End { outcome: Ended::Hung("question".into(), Proof::Deadlock), broken: Vec::new() };
+    let hung = End { outcome: Ended::Hung(BlockedOn::Question, Proof::Deadlock), broken: Vec::new() };
     Seen {
         end: hung.clone(),
         none: hung,

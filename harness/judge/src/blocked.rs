@@ -24,13 +24,14 @@
 use crate::cell::CellFacts;
 use crate::index::Index;
 use crate::leads::{self, is_below};
+use rehang_scenario::BlockedOn;
 use rehang_trace::{
     AskKind, Ended,
     role::{Actor, actor, same_agent},
 };
 
 /// What a cell that nobody settled is blocked on.
-pub fn blocked_on(index: &Index<'_>, facts: &CellFacts) -> String {
+pub fn blocked_on(index: &Index<'_>, facts: &CellFacts) -> BlockedOn {
     let waits = waits(index);
     let label = |role: &str| waits.iter().find(|(who, _)| *who == role).map(|&(_, on)| plain(on));
     let rules: [&dyn Fn() -> Option<&'static str>; 11] = [
@@ -47,13 +48,10 @@ pub fn blocked_on(index: &Index<'_>, facts: &CellFacts) -> String {
         &|| spins(index).then_some("spin"),
     ];
     if let Some(word) = rules.iter().find_map(|rule| rule()) {
-        return word.to_owned();
+        return BlockedOn::of(word).unwrap_or(BlockedOn::Unknown);
     }
-    label("agent")
-        .or_else(|| waits.first().map(|&(_, on)| plain(on)))
-        .filter(|on| !on.is_empty())
-        .unwrap_or("unknown")
-        .to_owned()
+    let said = label("agent").or_else(|| waits.first().map(|&(_, on)| plain(on)));
+    said.and_then(BlockedOn::of).unwrap_or(BlockedOn::Unknown)
 }
 
 /// Whether a tool is over by itself: no person's, no subagent's.
@@ -161,7 +159,7 @@ mod tests {
 
     fn on(cell: Cell, waits: &[(&str, &str)]) -> String {
         let trace = cell.deadlock(waits).trace();
-        blocked_on(&Index::of(&trace), &facts("none"))
+        blocked_on(&Index::of(&trace), &facts("none")).word().to_owned()
     }
 
     #[test]
@@ -227,13 +225,14 @@ mod tests {
         let runs = || up().spawn("agent.1");
         assert_eq!(on(runs(), &[("agent", "child"), ("agent.1", "stdin")]), "stdin");
         assert_eq!(on(runs(), &[("agent", "child"), ("agent.1", "nothing")]), "child");
-        assert_eq!(on(up(), &[("agent", "queue")]), "queue");
+        assert_eq!(on(up(), &[("agent", "nothing")]), "nothing");
+        assert_eq!(on(up(), &[("agent", "queue")]), "unknown", "no word of a file");
         assert_eq!(on(up(), &[]), "unknown");
         let cycle = |cycle_ms| {
             let waits = vec![("agent".to_owned(), "timer".to_owned())];
             let trace = up().add("", What::Ended(Ended::Lasso { waits, cycle_ms })).trace();
             blocked_on(&Index::of(&trace), &facts("none"))
         };
-        assert_eq!((cycle(0), cycle(1)), ("spin".to_owned(), "timer".to_owned()));
+        assert_eq!((cycle(0), cycle(1)), (BlockedOn::Spin, BlockedOn::Timer));
     }
 }

@@ -188,7 +188,7 @@ mod tests {
     use crate::testing::*;
     use expect_test::expect;
     use proptest::prelude::*;
-    use rehang_scenario::{Policy, Span};
+    use rehang_scenario::{BlockedOn, Policy, Span};
     use rehang_trace::Cause;
 
     fn outcome(cell: Cell) -> String {
@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn an_outcome_in_a_few_words() {
-        let hung = Outcome::Hung { blocked_on: "question".into(), proof: Proof::Lasso };
+        let hung = Outcome::Hung { blocked_on: BlockedOn::Question, proof: Proof::Lasso };
         expect!["hung on question (lasso)"].assert_eq(&hung.describe());
         let failed = |reason: &str| Outcome::Failed { reason: reason.into() };
         expect!["failed"].assert_eq(&failed("").describe());

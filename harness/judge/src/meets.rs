@@ -114,7 +114,7 @@ fn outcome(verdict: &Verdict, baseline: Option<&Verdict>, expected: &Expected) -
         Expected::Completed => (*is == Outcome::Completed, "completed".to_owned(), false),
         Expected::Failed => (matches!(is, Outcome::Failed { .. }), "failed".to_owned(), false),
         Expected::Hung(on) => {
-            (matches!(is, Outcome::Hung { blocked_on, .. } if blocked_on == on), format!("hung on {on}"), true)
+            (matches!(is, Outcome::Hung { blocked_on, .. } if blocked_on.word() == on), format!("hung on {on}"), true)
         }
         Expected::Undecided => (is.is_undecided(), "undecided".to_owned(), false),
         Expected::Stopped(by) => {

@@ -5,7 +5,7 @@
 
 use crate::cell::CellFacts;
 use crate::verdict::{Outcome, Verdict, proof_word};
-use rehang_scenario::Policy;
+use rehang_scenario::{BlockedOn, Policy};
 use serde::{Deserialize, Serialize};
 
 /// One cell.
@@ -26,7 +26,7 @@ pub struct Row {
     /// The cause of a stop, the reason of a failure, what ran out where it is undecided.
     pub cause: Option<String>,
     /// What a hang is blocked on.
-    pub blocked_on: Option<String>,
+    pub blocked_on: Option<BlockedOn>,
     /// The proof of a hang: `deadlock` or `lasso`.
     pub proof: Option<String>,
     /// What the strategies reported, merged: of two that claim the same thing the later one stands.
@@ -55,9 +55,7 @@ impl Row {
             Outcome::Completed => (None, None, None),
             Outcome::Stopped { cause } => (Some(cause.clone()), None, None),
             Outcome::Failed { reason } | Outcome::Undecided { why: reason } => (Some(reason.clone()), None, None),
-            Outcome::Hung { blocked_on, proof } => {
-                (None, Some(blocked_on.clone()), Some(proof_word(*proof).to_owned()))
-            }
+            Outcome::Hung { blocked_on, proof } => (None, Some(*blocked_on), Some(proof_word(*proof).to_owned())),
         };
         Row {
             scenario: facts.scenario.clone(),

@@ -4,7 +4,7 @@
 
 use crate::index::At;
 use crate::transcript::Transcript;
-use rehang_scenario::{Invariant, Policy, Proof, Span, VTime};
+use rehang_scenario::{BlockedOn, Invariant, Policy, Proof, Span, VTime};
 use rehang_trace::{AskEnd, AskKind, Cause};
 
 /// What a trace means.
@@ -61,7 +61,7 @@ pub enum Outcome {
     /// It hangs.
     Hung {
         /// On what: see [`crate::blocked`].
-        blocked_on: String,
+        blocked_on: BlockedOn,
         /// How that is proved.
         proof: Proof,
     },

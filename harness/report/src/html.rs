@@ -10,7 +10,7 @@ use crate::cell::{CellPage, plain};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use rehang_judge::score::ScoreRow;
 use rehang_scenario::mechanism::mechanism;
-use rehang_scenario::text;
+use rehang_scenario::{BlockedOn, text};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -86,7 +86,7 @@ fn entry(cell: &CellPage) -> Entry<'_> {
         terminal: &row.terminal,
         control: cell.control,
         outcome: &row.outcome,
-        why: row.cause.as_deref().or(row.blocked_on.as_deref()),
+        why: row.cause.as_deref().or(row.blocked_on.map(BlockedOn::word)),
         broken: &row.broken,
         wrong: cell.mismatches.first().map(String::as_str),
         virtual_ms: row.virtual_ms,

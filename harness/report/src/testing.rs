@@ -46,7 +46,7 @@ pub fn page(complaint: &str) -> CellPage {
         seed: 1,
         outcome: "hung".to_owned(),
         cause: None,
-        blocked_on: Some("permission".to_owned()),
+        blocked_on: Some(rehang_scenario::BlockedOn::Permission),
         proof: Some("deadlock".to_owned()),
         policy: None,
         rejected: 0,

@@ -152,12 +152,12 @@ fn hangs() -> Result<(), Failed> {
         all += 1;
         closed += usize::from(is_closed_in(look));
         let diagnosis = &look.diagnosis;
-        let names = NAMES.iter().find(|(word, _)| word == blocked_on).map_or(&[][..], |(_, names)| names);
+        let names = NAMES.iter().find(|(word, _)| *word == blocked_on.word()).map_or(&[][..], |(_, names)| names);
         if diagnosis.verdict == Verdict::Hung && names.contains(&diagnosis.signature.as_str()) {
             named += 1;
             continue;
         }
-        let key = (blocked_on.clone(), diagnosis.signature.clone());
+        let key = (blocked_on.word().to_owned(), diagnosis.signature.clone());
         let text = format!("{}: {}", cell.wanted.id, diagnosis.sentence);
         missed.entry(key).or_insert((0, text)).0 += 1;
     }

@@ -10,7 +10,7 @@ use crate::mechanism::{MECHANISMS, mechanism};
 use crate::playable::impossible;
 use crate::problem::{Problem, Problems, Sink, quoted, shown};
 use crate::text::{counted, did_you_mean, suggest};
-use crate::{Arm, BLOCKED_ON, Expect, Expected, Via};
+use crate::{Arm, BlockedOn, Expect, Expected, Via};
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -131,13 +131,13 @@ fn lists(variant: &Variant, catalogue: &dyn Catalogue, sink: &mut Sink) {
 /// What a rule asks for and nothing can be.
 fn contradiction(variant: &Variant, i: usize, rule: &Expect, sink: &mut Sink) {
     if let Expected::Hung(on) = &rule.outcome
-        && !BLOCKED_ON.contains(&on.as_str())
+        && BlockedOn::of(on).is_none()
     {
         let span = variant.span_of(&format!("expect.{i}.outcome.hung"));
         let problem = Problem::new(span, format!("no hang is on `{}`", shown(on)));
-        sink.push(match suggest(on, BLOCKED_ON) {
+        sink.push(match suggest(on, BlockedOn::ALL.map(BlockedOn::word)) {
             Some(meant) => problem.label(did_you_mean(meant)),
-            None => problem.help(format!("a hang is on one of {}", quoted(BLOCKED_ON))),
+            None => problem.help(format!("a hang is on one of {}", quoted(BlockedOn::ALL.map(BlockedOn::word)))),
         });
     }
     if let (Some(within), Some(not_before)) = (rule.within, rule.not_before)

@@ -7,6 +7,7 @@ use crate::policy::Policy;
 use crate::time::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// What must come out of the cells that it names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -85,30 +86,115 @@ pub enum Arm {
     Control,
 }
 
-/// All that a hang can be on: the words of the judge (`rehang_judge::blocked` says when it is which), and what the
+/// What a hang is on. [`rehang_judge::blocked`](../../rehang_judge/blocked/index.html) says when it is which; the last are what
 /// agents say of themselves where none of its rules holds.
-pub const BLOCKED_ON: [&str; 20] = [
-    "stopped",
-    "spin",
-    "exit",
-    "question",
-    "permission",
-    "stdin",
-    "tty",
-    "pipe",
-    "bash",
-    "model",
-    "tool",
-    "worker",
-    "post",
-    "event",
-    "child",
-    "nothing",
-    "timer",
-    "client",
-    "message",
-    "unknown",
-];
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BlockedOn {
+    /// A process that is stopped by a signal.
+    Stopped,
+    /// Nothing: it takes steps without time passing.
+    Spin,
+    /// Its own exit, after its result.
+    Exit,
+    /// A question that is open.
+    Question,
+    /// A permission that is asked for.
+    Permission,
+    /// The end of its stdin, or more of it.
+    Stdin,
+    /// Somebody at a terminal.
+    Tty,
+    /// A pipe that is full, or that somebody else holds open.
+    Pipe,
+    /// The command of a bash tool.
+    Bash,
+    /// A response of the model.
+    Model,
+    /// Another tool.
+    Tool,
+    /// The companion's worker.
+    Worker,
+    /// The response to a client's prompt.
+    Post,
+    /// An event that a client waits for.
+    Event,
+    /// A process that it started.
+    Child,
+    /// Nothing at all: it says so itself.
+    Nothing,
+    /// A time of its own.
+    Timer,
+    /// A client of its server.
+    Client,
+    /// A message of its host.
+    Message,
+    /// None of these.
+    Unknown,
+}
+
+impl BlockedOn {
+    /// All of them, those first that the judge looks for first.
+    pub const ALL: [BlockedOn; 20] = [
+        BlockedOn::Stopped,
+        BlockedOn::Spin,
+        BlockedOn::Exit,
+        BlockedOn::Question,
+        BlockedOn::Permission,
+        BlockedOn::Stdin,
+        BlockedOn::Tty,
+        BlockedOn::Pipe,
+        BlockedOn::Bash,
+        BlockedOn::Model,
+        BlockedOn::Tool,
+        BlockedOn::Worker,
+        BlockedOn::Post,
+        BlockedOn::Event,
+        BlockedOn::Child,
+        BlockedOn::Nothing,
+        BlockedOn::Timer,
+        BlockedOn::Client,
+        BlockedOn::Message,
+        BlockedOn::Unknown,
+    ];
+
+    /// The word of files, rows and reports.
+    pub const fn word(self) -> &'static str {
+        match self {
+            BlockedOn::Stopped => "stopped",
+            BlockedOn::Spin => "spin",
+            BlockedOn::Exit => "exit",
+            BlockedOn::Question => "question",
+            BlockedOn::Permission => "permission",
+            BlockedOn::Stdin => "stdin",
+            BlockedOn::Tty => "tty",
+            BlockedOn::Pipe => "pipe",
+            BlockedOn::Bash => "bash",
+            BlockedOn::Model => "model",
+            BlockedOn::Tool => "tool",
+            BlockedOn::Worker => "worker",
+            BlockedOn::Post => "post",
+            BlockedOn::Event => "event",
+            BlockedOn::Child => "child",
+            BlockedOn::Nothing => "nothing",
+            BlockedOn::Timer => "timer",
+            BlockedOn::Client => "client",
+            BlockedOn::Message => "message",
+            BlockedOn::Unknown => "unknown",
+        }
+    }
+
+    /// What a word means; `None` for any other.
+    pub fn of(word: &str) -> Option<BlockedOn> {
+        BlockedOn::ALL.into_iter().find(|on| on.word() == word)
+    }
+}
+
+impl fmt::Display for BlockedOn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
 
 /// An outcome, as a file expects it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -118,7 +204,7 @@ pub enum Expected {
     Completed,
     /// The agent said that it failed.
     Failed,
-    /// It hangs: on what, a word of [`BLOCKED_ON`] (`question`, `permission`, `stdin`, `bash`, `model`, `event`, …).
+    /// It hangs: on what, a word of [`BlockedOn`] (`question`, `permission`, `stdin`, `bash`, `model`, `event`, …).
     Hung(String),
     /// A strategy or a person ended it: the cause (`idle`, `wall`, `bash-stuck`, …).
     Stopped(String),

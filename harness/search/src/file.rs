@@ -128,7 +128,7 @@ fn rules(dids: impl Iterator<Item = Did>, arm: Arm) -> Vec<Expect> {
             Outcome::Completed => Expected::Completed,
             Outcome::Failed { .. } => Expected::Failed,
             Outcome::Stopped { cause } => Expected::Stopped(cause.clone()),
-            Outcome::Hung { blocked_on, .. } => Expected::Hung(blocked_on.clone()),
+            Outcome::Hung { blocked_on, .. } => Expected::Hung(blocked_on.word().to_owned()),
             Outcome::Undecided { .. } => Expected::Undecided,
         };
         let proof = match &did.outcome {

@@ -156,7 +156,7 @@ impl Look<'_> {
     }
 
     fn hung_on(&self, what: &str) -> bool {
-        matches!(&self.verdict().outcome, Outcome::Hung { blocked_on, .. } if blocked_on == what)
+        matches!(&self.verdict().outcome, Outcome::Hung { blocked_on, .. } if blocked_on.word() == what)
     }
 
     fn stopped_by(&self, what: &str) -> bool {

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 pub fn of(scenario: &Scenario, verdict: &Verdict, trace: &Trace) -> &'static str {
     let look = Look { scenario, trace };
     match &verdict.outcome {
-        Outcome::Hung { blocked_on, .. } => look.hung(blocked_on),
+        Outcome::Hung { blocked_on, .. } => look.hung(blocked_on.word()),
         Outcome::Failed { .. } => look.fails(),
         Outcome::Completed | Outcome::Stopped { .. } | Outcome::Undecided { .. } => look.lives(),
     }

@@ -5,8 +5,8 @@
 
 use crate::case::{Case, Shown};
 use rehang_judge::{Outcome, Verdict};
-use rehang_scenario::Invariant;
 use rehang_scenario::text::{or, suggest};
+use rehang_scenario::{BlockedOn, Invariant};
 use std::fmt;
 use std::str::FromStr;
 
@@ -14,7 +14,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Property {
     /// It hangs: `hangs`, or on this: `hangs:question`. What is undecided does not.
-    Hangs(Option<String>),
+    Hangs(Option<BlockedOn>),
     /// It ends so: `completed`, `failed`, `stopped`, or with this cause: `stopped:idle`.
     Ends(String, Option<String>),
     /// It breaks an invariant that `none` does not break here: `breaks:harm`.
@@ -33,7 +33,7 @@ impl Property {
     pub fn holds(&self, shown: &Shown) -> bool {
         let verdict = shown.verdict();
         match self {
-            Property::Hangs(on) => hangs(verdict, on.as_deref()),
+            Property::Hangs(on) => hangs(verdict, *on),
             Property::Ends(word, cause) => {
                 verdict.outcome.word() == word
                     && match (&verdict.outcome, cause) {
@@ -62,16 +62,16 @@ impl Property {
             return Property::Breaks(invariant);
         }
         match &shown.verdict().outcome {
-            Outcome::Hung { blocked_on, .. } => Property::Hangs(Some(blocked_on.clone())),
+            Outcome::Hung { blocked_on, .. } => Property::Hangs(Some(*blocked_on)),
             Outcome::Stopped { cause } => Property::Ends("stopped".to_owned(), Some(cause.clone())),
             other => Property::Ends(other.word().to_owned(), None),
         }
     }
 }
 
-fn hangs(verdict: &Verdict, on: Option<&str>) -> bool {
+fn hangs(verdict: &Verdict, on: Option<BlockedOn>) -> bool {
     match &verdict.outcome {
-        Outcome::Hung { blocked_on, .. } => on.is_none_or(|on| on == blocked_on),
+        Outcome::Hung { blocked_on, .. } => on.is_none_or(|on| on == *blocked_on),
         _ => false,
     }
 }
@@ -108,7 +108,11 @@ impl NoProperty {
                 let invariant = suggest(rest.unwrap_or_default(), Invariant::ALL.map(Invariant::name));
                 invariant.map(|name| format!("breaks:{name}"))
             }
-            (Some(word @ ("hangs" | "stopped")), Some(rest)) if !rest.is_empty() => Some(format!("{word}:{rest}")),
+            (Some("hangs"), Some(rest)) => {
+                let on = suggest(rest, BlockedOn::ALL.map(BlockedOn::word));
+                on.map(|on| format!("hangs:{on}"))
+            }
+            (Some("stopped"), Some(rest)) if !rest.is_empty() => Some(format!("stopped:{rest}")),
             (word, _) => word.map(str::to_owned),
         };
         NoProperty { text: text.to_owned(), near: near.filter(|near| near != text) }
@@ -120,8 +124,9 @@ const WORDS: [&str; 6] = ["hangs", "completed", "failed", "stopped", "rescued", 
 
 fn all() -> String {
     let names = Invariant::ALL.map(Invariant::name).join(", ");
+    let on = BlockedOn::ALL.map(BlockedOn::word).join(", ");
     format!(
-        "write hangs, hangs:WHAT, completed, failed, stopped, stopped:CAUSE, rescued, or breaks:INVARIANT with one of {names}"
+        "write hangs, hangs:WHAT with one of {on}, completed, failed, stopped, stopped:CAUSE, rescued, or breaks:INVARIANT with one of {names}"
     )
 }
 
@@ -136,7 +141,10 @@ impl FromStr for Property {
         };
         let invariant = |name: &str| Invariant::ALL.into_iter().find(|i| i.name() == name);
         match (word, rest) {
-            ("hangs", on) => Ok(Property::Hangs(on)),
+            ("hangs", None) => Ok(Property::Hangs(None)),
+            ("hangs", Some(on)) => {
+                BlockedOn::of(&on).map(|on| Property::Hangs(Some(on))).ok_or_else(|| NoProperty::of(text))
+            }
             ("rescued", None) => Ok(Property::Rescued),
             ("completed" | "failed", None) => Ok(Property::Ends(word.to_owned(), None)),
             ("stopped", cause) => Ok(Property::Ends(word.to_owned(), cause)),
@@ -155,7 +163,7 @@ mod tests {
         for text in ["hangs", "hangs:question", "completed", "stopped:idle", "breaks:harm", "rescued"] {
             assert_eq!(text.parse::<Property>().unwrap().to_string(), text);
         }
-        for text in ["", "hung", "breaks", "breaks:nothing", "completed:x", "hangs:"] {
+        for text in ["", "hung", "breaks", "breaks:nothing", "completed:x", "hangs:", "hangs:xyzzy"] {
             assert!(text.parse::<Property>().is_err(), "{text}");
         }
     }
@@ -168,6 +176,7 @@ mod tests {
             ("hnags:question", "hangs:question"),
             ("breaks:hamr", "breaks:harm"),
             ("braks:harm", "breaks:harm"),
+            ("hangs:questoin", "hangs:question"),
             ("rescue", "rescued"),
         ];
         for (text, meant) in slips {

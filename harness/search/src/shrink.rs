@@ -283,6 +283,7 @@ mod tests {
     use super::*;
     use crate::property::Property;
     use expect_test::expect;
+    use rehang_scenario::BlockedOn;
     use rehang_scenario::load;
 
     fn case(text: &str, stack: &str) -> Case {
@@ -316,7 +317,7 @@ outcome = { hung = "question" }
     #[test]
     fn what_is_not_needed_goes() {
         let noisy = case(NOISY, "none");
-        let hangs = Property::Hangs(Some("question".to_owned()));
+        let hangs = Property::Hangs(Some(BlockedOn::Question));
         let small = shrink(&noisy, Limits::default(), &mut |case| hangs.shown_by(case));
         assert!(small.minimal);
         assert!(hangs.shown_by(&small.case));
@@ -337,7 +338,7 @@ outcome = { hung = "question" }
 
     #[test]
     fn the_same_strategies_have_a_seat() {
-        let hangs = Property::Hangs(Some("question".to_owned()));
+        let hangs = Property::Hangs(Some(BlockedOn::Question));
         let modes = ["run", "serve"].map(|mode| NOISY.replace("\"run\"", &format!("\"{mode}\"")));
         let program = r#"
 title = "a program that speaks as Claude does"
@@ -348,7 +349,7 @@ terminals = ["null"]
 [[expect]]
 outcome = { hung = "nothing" }
 "#;
-        let nothing = Property::Hangs(Some("nothing".to_owned()));
+        let nothing = Property::Hangs(Some(BlockedOn::Nothing));
         for (text, shows) in [(&modes[0], &hangs), (&modes[1], &hangs), (&program.to_owned(), &nothing)] {
             let whole = case(text, "none");
             let small = shrink(&whole, Limits::default(), &mut |case| shows.shown_by(case));

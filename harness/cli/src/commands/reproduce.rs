@@ -127,7 +127,7 @@ impl Reproduce {
         let property = match &self.shows {
             Some(property) => property.clone(),
             None => match &shown.verdict().outcome {
-                Outcome::Hung { blocked_on, .. } => Property::Hangs(Some(blocked_on.clone())),
+                Outcome::Hung { blocked_on, .. } => Property::Hangs(Some(*blocked_on)),
                 other => {
                     writeln!(out, "it does not hang: {}", other.describe())?;
                     writeln!(

@@ -90,7 +90,7 @@ fn shown(cell: &CellAnswer, width: usize) -> String {
     out.push('\n');
     let words = [
         row.cause.as_deref().map(|cause| format!("; cause {cause}")),
-        row.blocked_on.as_deref().map(|on| format!("; blocked on {on}")),
+        row.blocked_on.map(|on| format!("; blocked on {on}")),
         row.proof.as_deref().map(|proof| format!("; proved by {proof}")),
         (!row.broken.is_empty()).then(|| format!("; breaks {}", row.broken.join(", "))),
     ];

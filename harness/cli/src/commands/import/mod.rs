@@ -15,7 +15,7 @@ use rehang_os::sim::SimKernel;
 use rehang_runner::outputs;
 use rehang_runner::unit::{self, Unit, Wanted};
 use rehang_scenario::text::one_of;
-use rehang_scenario::{Arm, Scenario, Span, Stage, to_toml};
+use rehang_scenario::{Arm, BlockedOn, Scenario, Span, Stage, to_toml};
 use serde_json::json;
 use std::fs::File;
 use std::io::{BufReader, IsTerminal, Read, Write};
@@ -195,8 +195,8 @@ pub fn import(path: &Path, options: &Options) -> Result<(Imported, Tried), LogEr
     })?;
     let tried = tried(&imported);
     if let Some(row) = tried.main.as_ref().filter(|row| row.outcome == "hung") {
-        let blocked_on = row.blocked_on.clone().unwrap_or_default();
-        let rules = rehang_logs::draft::expect(&imported.guess, &imported.draft.scenario, &blocked_on);
+        let blocked_on = row.blocked_on.map_or("", BlockedOn::word);
+        let rules = rehang_logs::draft::expect(&imported.guess, &imported.draft.scenario, blocked_on);
         imported.draft.scenario.expect.clone_from(&rules);
         if let Some(control) = &mut imported.draft.control {
             control.expect = rules;
