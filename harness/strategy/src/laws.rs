@@ -27,6 +27,29 @@ proptest! {
             prop_assert_eq!(&canon, &canon_later, "{}: the state knows what time it is", spec);
         }
     }
+
+    /// A host ticks whoever is due; one that ticks all of them at each wake-up ends nothing early.
+    #[test]
+    fn a_tick_that_comes_too_early_changes_nothing(steps in steps()) {
+        for spec in specs() {
+            let mut bench = Bench::of(&spec);
+            for step in &steps {
+                let waits = if let Step::Wait(ms) = step { *ms } else { 0 };
+                for part in [waits / 2, waits - waits / 2] {
+                    bench.until(bench.now.0 + part);
+                    let (before, due) = (bench.canon(), bench.strategy.deadline());
+                    if due.is_none_or(|at| at > bench.now) {
+                        let acts = bench.see(Seen::Tick);
+                        prop_assert_eq!(&acts, &[], "{} acts at {}, and is due at {:?}", spec, bench.now, due);
+                        prop_assert_eq!(&bench.canon(), &before, "{}", spec);
+                    }
+                }
+                if let Step::See(seen) = step {
+                    bench.see((**seen).clone());
+                }
+            }
+        }
+    }
 }
 
 /// The strategies, and again with settings short enough to matter. The companion's and PawWork's tell or compare the

@@ -473,6 +473,8 @@ impl Found<'_, '_> {
         }
         match wait.limit {
             TimeLimit::GivenMs(ms) | TimeLimit::LeftMs(ms) if ms < run::NO_END_MS => self.alive("has a timer"),
+            // it may have one
+            TimeLimit::Unknown => self.add(To::Outside("what may not be read".to_owned()), Over::Thread, ""),
             _ => self.add(To::Process(process.pid), Over::Thread, ""),
         }
         let only_threads = all.iter().all(|wait| wait.on == On::Futex);

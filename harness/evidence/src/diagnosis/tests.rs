@@ -746,8 +746,7 @@ fn what_may_not_be_read_is_not_guessed() {
     Look::of(vec![hidden]).says(expect![[r#"
         Waiting timer - (Likely): sudo (11) waits inside itself, with a time limit
         ends: a timer of its own
-          sudo (11) → itself: thread
-          closed in: [[11]]
+          sudo (11) → what may not be read: thread
           - sudo (11) sleeps, 0 % of a core, 1m old: sudo
             - futex_wait_queue waits for another thread (inferred from the kernel's function)
     "#]]);

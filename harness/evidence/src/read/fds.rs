@@ -164,3 +164,70 @@ fn timer(info: &str) -> Option<u64> {
     let (seconds, nanos): (u64, u64) = (seconds.trim().parse().ok()?, nanos.trim().parse().ok()?);
     (seconds > 0 || nanos > 0).then(|| seconds.saturating_mul(1000) + nanos.div_ceil(1_000_000))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::{AsRawFd, OwnedFd};
+
+    /// A descriptor of this very process.
+    fn own(fd: &impl AsRawFd) -> Descriptor {
+        descriptor(std::process::id() as Pid, fd.as_raw_fd()).unwrap()
+    }
+
+    #[test]
+    fn the_ends_of_a_pipe_have_one_inode_and_a_mode_each() {
+        let (reader, writer) = rustix::pipe::pipe().unwrap();
+        let (reader, writer) = (own(&reader), own(&writer));
+        assert!(matches!(reader.what, Object::Pipe { inode } if inode > 0), "{reader:?}");
+        assert_eq!(reader.what, writer.what);
+        assert_eq!((reader.mode, writer.mode), (Mode::Read, Mode::Write));
+    }
+
+    #[test]
+    fn files_and_what_is_none() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let meta = file.as_file().metadata().unwrap();
+        let Object::File { path, inode, device, offset } = own(file.as_file()).what else { panic!("a file") };
+        assert_eq!((path.as_str(), inode, offset), (file.path().to_str().unwrap(), meta.ino(), 0));
+        assert_eq!(device, (libc::major(meta.dev()), libc::minor(meta.dev())));
+        assert_eq!(own(&fs::File::open("/dev/null").unwrap()).what, Object::Null);
+        assert!(matches!(own(&fs::File::open("/dev/zero").unwrap()).what, Object::Other { .. }));
+        assert!(matches!(own(&fs::File::open("/").unwrap()).what, Object::Other { .. }));
+    }
+
+    #[test]
+    fn what_the_kernel_tells_of_a_descriptor() {
+        let event: OwnedFd = rustix::event::eventfd(26, rustix::event::EventfdFlags::empty()).unwrap();
+        assert_eq!(own(&event).what, Object::Event { count: 26 });
+        let info = "pos:\t7\nflags:\t02000002\neventfd-count:               1a\n";
+        assert_eq!([number(info, "pos:"), number(info, "eventfd-count:"), number(info, "none:")], [7, 26, 0]);
+        assert_eq!(field(info, "flags:"), Some("02000002"));
+        let watch = |fd, input, output| Watch { fd, input, output };
+        let lines = "tfd:        7 events:       19 data: 7\ntfd:       12 events: 4 data: c\ntfd: x\ntfd: 13 events: 2010 data: 0\n";
+        assert_eq!(watches(lines), [watch(7, true, false), watch(12, false, true), watch(13, true, false)]);
+        let timer = |value: &str| super::timer(&format!("clockid: 0\nit_value: {value}\n"));
+        assert_eq!(timer("(5, 431)"), Some(5_001));
+        assert_eq!(
+            [timer("(0, 1000000)"), timer("(2, 0)"), timer("(0, 0)"), timer("?")],
+            [Some(1), Some(2_000), None, None]
+        );
+    }
+
+    #[test]
+    fn numbers_of_devices() {
+        let device = |major: u64, minor: u64| u32::try_from(libc::makedev(major as u32, minor as u32)).unwrap();
+        let pty = |major, minor| pty_of(device(major, minor));
+        assert_eq!(
+            [pty(135, 0), pty(136, 3), pty(137, 1), pty(143, 0), pty(144, 0)],
+            [None, Some(3), Some(257), Some(1_792), None]
+        );
+        let terminals = [3, 4, 5, 135, 136, 143, 144, 188, 204, 229].map(|major| is_terminal(device(major, 1).into()));
+        assert_eq!(terminals, [false, true, true, false, true, true, false, true, true, true]);
+        assert_eq!(inode_of("pipe:[12]", "pipe:["), Some(12));
+        assert_eq!(
+            [inode_of("socket:[12]", "pipe:["), inode_of("pipe:[x]", "pipe:["), inode_of("pipe:[1", "pipe:[")],
+            [None; 3]
+        );
+    }
+}

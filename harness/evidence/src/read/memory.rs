@@ -58,3 +58,44 @@ fn read(pid: Pid, at: u64, into: &mut [u8]) -> Option<usize> {
     let mut local = [IoSliceMut::new(into)];
     nix::sys::uio::process_vm_readv(nix::unistd::Pid::from_raw(pid), &mut local, &[remote]).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own() -> Pid {
+        std::process::id() as Pid
+    }
+
+    fn address<T: ?Sized>(of: &T) -> u64 {
+        std::ptr::from_ref(of).cast::<u8>() as u64
+    }
+
+    #[test]
+    fn times_are_rounded_up_and_none_is_negative() {
+        let of = |pair: [i64; 2]| (timespec_ms(own(), address(&pair)), timeval_ms(own(), address(&pair)));
+        assert_eq!(of([2, 0]), (Some(2_000), Some(2_000)));
+        assert_eq!(of([0, 1]), (Some(1), Some(1)));
+        assert_eq!(of([1, 1_000_000]), (Some(1_001), Some(2_000)));
+        assert_eq!(of([-1, -5]), (Some(0), Some(0)));
+        assert_eq!(of([i64::MAX, 0]), (Some(u64::MAX), Some(u64::MAX)));
+    }
+
+    #[test]
+    fn a_text_ends_with_a_zero_and_may_lie_over_the_end_of_a_page() {
+        let mut all = vec![b'x'; 3 * 4_096];
+        let page = 4_096 - (address(all.as_slice()) % 4_096) as usize;
+        all[page + 20] = 0;
+        assert_eq!(text(own(), address(&all[page - 10])).map(|text| text.len()), Some(30));
+        assert_eq!(text(own(), address(&all[page])).map(|text| text.len()), Some(20));
+        assert_eq!(text(own(), address(&all[page + 21])), None, "none within 4,096 bytes");
+        assert_eq!(text(own(), 0), None);
+    }
+
+    #[test]
+    fn what_is_not_there_is_none() {
+        assert_eq!((bytes(own(), 0, 8), bytes(own(), 8, 8), bytes(own(), address(&1_u8), 0)), (None, None, None));
+        assert_eq!(array::<4>(own(), address(&[1_u8, 2, 3, 4])), Some([1, 2, 3, 4]));
+        assert_eq!(bytes(own(), address(vec![7_u8; 70_000].as_slice()), 70_000).map(|all| all.len()), Some(65_536));
+    }
+}

@@ -83,3 +83,25 @@ fn match_tcp_peers(all: &mut BTreeMap<u64, Socket>) {
         socket.peer = by_address.get(&other).copied().filter(|inode| *inode != 0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_two_ends_of_a_connection_know_each_other() {
+        let socket = |inode, local: &str, remote: &str| {
+            let (local, remote) = (local.to_owned(), remote.to_owned());
+            (inode, Socket { inode, family: Family::Tcp, local, remote, ..Socket::default() })
+        };
+        let mut all = BTreeMap::from([
+            socket(1, "127.0.0.1:4096", "127.0.0.1:50000"),
+            socket(2, "127.0.0.1:50000", "127.0.0.1:4096"),
+            socket(3, "127.0.0.1:4096", ""),
+            socket(4, "10.0.0.2:50001", "93.184.216.34:443"),
+        ]);
+        match_tcp_peers(&mut all);
+        let peers: Vec<Option<u64>> = all.values().map(|socket| socket.peer).collect();
+        assert_eq!(peers, [Some(2), Some(1), None, None]);
+    }
+}

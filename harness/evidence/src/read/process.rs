@@ -258,3 +258,43 @@ fn namespace(pid: Pid, kind: &str) -> u64 {
     let link = link(&format!("/proc/{pid}/ns/{kind}")).unwrap_or_default();
     fds::inode_of(&link, &format!("{kind}:[")).unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_play_tricks_with_a_terminal() {
+        assert_eq!(visible("a\u{1b}[2J\u{202e}b\u{200b}\u{feff}"), "a\u{fffd}[2J\u{fffd}b\u{fffd}\u{fffd}");
+        assert_eq!(visible("café — ok"), "café — ok");
+    }
+
+    #[test]
+    fn this_very_process_is_read_as_it_is() {
+        let own = std::process::id() as Pid;
+        let all = all().unwrap();
+        let reader = Reader { ticks_per_s: 100, ..Reader::default() };
+        let process = read(own, &all, &reader).unwrap();
+        assert_eq!((process.pid, process.ns_pid > 0, process.tracer), (own, true, 0));
+        assert_eq!(process.ppid, std::os::unix::process::parent_id() as Pid);
+        assert_eq!(process.uid, rustix::process::geteuid().as_raw());
+        assert_eq!(process.pgrp, rustix::process::getpgrp().as_raw_pid());
+        assert_eq!(process.session, rustix::process::getsid(None).unwrap().as_raw_pid());
+        let exe = std::env::current_exe().unwrap();
+        assert_eq!(
+            (process.exe.as_deref(), process.cwd.as_deref()),
+            (exe.to_str(), std::env::current_dir().unwrap().to_str())
+        );
+        assert_eq!(process.args, std::env::args().collect::<Vec<_>>());
+        assert!(process.fds_read && process.fd(1).is_some());
+        assert_eq!(process.namespaces.net, net_namespace(own));
+        assert!(process.namespaces.pid > 0 && process.namespaces.net > 0);
+        assert!(process.io.is_some_and(|io| io.reads > 0 && io.read_bytes > io.reads));
+        // the first thread is the process's own; this one runs
+        assert_eq!(process.threads[0].tid, own);
+        assert!(process.threads.iter().any(|thread| thread.state == State::Running && thread.call.is_none()));
+        assert!(is_called(own, exe.file_name().unwrap().to_str().unwrap()) && !is_called(own, "no-such-name"));
+        assert!(lives(own, &all) && lives(0, &all) && !lives(Pid::MAX, &all));
+        assert!(read(Pid::MAX, &all, &reader).is_none());
+    }
+}

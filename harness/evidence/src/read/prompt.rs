@@ -64,3 +64,18 @@ fn found(heap: &[u8], begin: &[u8]) -> Option<String> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use super::found;
+
+    #[test]
+    fn a_prompt_is_a_whole_line_and_no_format() {
+        let ask = |heap: &[u8]| found(heap, b"Password for ");
+        assert_eq!(ask(b"\0Password for '%s': \0xx\0Password for 'me': \0").as_deref(), Some("Password for 'me':"));
+        assert_eq!(ask(b"Password for a\nPassword for b\n").as_deref(), Some("Password for a"));
+        assert_eq!(ask(b"Password for \xff\0"), None);
+        assert_eq!(ask(b"Password for a line without an end"), None);
+        assert_eq!(ask(b"Username: \0"), None);
+    }
+}

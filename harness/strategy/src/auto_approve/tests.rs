@@ -123,3 +123,19 @@ fn v2_still_sends_the_answer_to_a_denied_question() {
     let prompt = Seen::Typed(b"{\"type\":\"user\",\"message\":{\"content\":\"go on\"}}\n".to_vec());
     assert_eq!(writes(&bench.see(prompt)).len(), 1);
 }
+
+#[test]
+fn so_many_calls_are_kept_and_no_more() {
+    let call = |n: usize| {
+        format!(
+            "{{\"type\":\"assistant\",\"message\":{{\"content\":[{{\"type\":\"tool_use\",\"id\":\"toolu_{n}\",\"name\":\"Bash\"}}]}}}}\n"
+        )
+    };
+    let answer = |n: usize| denial(&format!("toolu_{n}"), "");
+    let mut bench = Bench::started("auto-approve@v2");
+    (1..=super::CALLS_MAX + 1).for_each(|n| drop(bench.out(&call(n))));
+    let mut typed = |n: usize| bench.see(Seen::Typed(answer(n).into_bytes()));
+    assert_eq!(typed(super::CALLS_MAX), [Act::Write(answer(super::CALLS_MAX).into_bytes())]);
+    let stale = format!("tool_use_id toolu_{} not found in conversation (stale or invalid)", super::CALLS_MAX + 1);
+    assert_eq!(typed(super::CALLS_MAX + 1), [Act::Say(stale)]);
+}

@@ -17,7 +17,10 @@ fn a_pending_question_is_silence() {
     let acts = bench.until(605_000);
     assert_eq!(deeds(&acts), [(605_000, "abort ses_1 fail=false asks=true".to_owned())]);
     let acts: Vec<Act> = acts.into_iter().map(|(_, act)| act).collect();
-    assert_eq!(report(&acts).constants["stream_timeout_ms"], 600_000);
+    let policy = report(&acts);
+    assert_eq!(policy.constants["stream_timeout_ms"], 600_000);
+    assert_eq!(policy.text.as_deref(), Some("no event on the model's stream for 10m"));
+    assert_eq!((policy.detected.as_deref(), policy.cause.as_deref()), (Some("silent-stream"), Some("silent-stream")));
     assert_eq!(bench.strategy.deadline(), None, "once");
 }
 

@@ -162,3 +162,32 @@ fn the_bound_is_the_wall_and_what_follows_it() {
     assert_eq!(bound("idle@grace"), Some(Span::secs(3_601 + 300 + 30 + 10)));
     assert_eq!(bound("idle@off(wall=0ms)"), None);
 }
+
+#[test]
+fn a_second_start_does_not_begin_the_clocks_anew() {
+    let mut bench = Bench::started("idle@f54b32f");
+    bench.until(500_000);
+    bench.see(Seen::Started { session: String::new(), prompt: "go".to_owned() });
+    assert_eq!(deeds_until(&mut bench, 601_000), words(&[(601_000, "KILL")]));
+}
+
+#[test]
+fn a_tick_that_comes_too_early_ends_nothing() {
+    let mut bench = Bench::started("idle@grace");
+    bench.out(RESULT);
+    let mut deeds = Vec::new();
+    for second in 1..=400 {
+        deeds.extend(deeds_until(&mut bench, second * 1_000));
+        if bench.strategy.deadline().is_some_and(|at| at > bench.now) {
+            assert_eq!(bench.see(Seen::Tick), [], "at {}", bench.now);
+        }
+    }
+    assert_eq!(deeds, words(&[(300_000, "TERM group"), (330_000, "KILL group"), (340_000, "stopped: lingers")]));
+}
+
+#[test]
+fn a_line_of_stderr_is_no_result() {
+    let mut bench = Bench::started("idle@grace");
+    assert_eq!(bench.see(Seen::Output(Stream::Stderr, RESULT.into())), []);
+    assert_eq!(bench.strategy.deadline(), Some(VTime(3_601_000)), "the wall alone: it still reads");
+}

@@ -205,3 +205,115 @@ fn attributes(body: &[u8], from: usize) -> impl Iterator<Item = (u16, &[u8])> {
 fn word(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..at + 4).and_then(|four| four.try_into().ok()).map_or(0, u32::from_ne_bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+        let length = u16::try_from(4 + value.len()).unwrap();
+        let mut bytes = [length.to_ne_bytes(), kind.to_ne_bytes()].concat();
+        bytes.extend(value);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes
+    }
+
+    fn put(body: &mut [u8], at: usize, bytes: &[u8]) {
+        body[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+
+    #[test]
+    fn a_tcp_connection_with_its_clocks() {
+        let mut body = vec![0_u8; 72];
+        (body[0], body[1]) = (libc::AF_INET as u8, 1);
+        put(&mut body, 4, &8080_u16.to_be_bytes());
+        put(&mut body, 6, &443_u16.to_be_bytes());
+        put(&mut body, 8, &[127, 0, 0, 1]);
+        put(&mut body, 24, &[93, 184, 216, 34]);
+        put(&mut body, 56, &7_u32.to_ne_bytes());
+        put(&mut body, 60, &5_u32.to_ne_bytes());
+        put(&mut body, 68, &4711_u32.to_ne_bytes());
+        let mut info = vec![0_u8; 160];
+        info[2] = 3;
+        put(&mut info, 44, &60_u32.to_ne_bytes());
+        put(&mut info, 52, &61_u32.to_ne_bytes());
+        put(&mut info, 120, &900_u64.to_ne_bytes());
+        put(&mut info, 128, &901_u64.to_ne_bytes());
+        put(&mut info, 152, &12_u32.to_ne_bytes());
+        let whole = [body.clone(), attribute(9, b"x"), attribute(2, &info)].concat();
+        let socket = inet(&whole, Family::Tcp).unwrap();
+        let traffic = Traffic {
+            since_sent_ms: 60,
+            since_received_ms: 61,
+            retransmits: 3,
+            sent_bytes: 900,
+            received_bytes: 901,
+            received_pieces: 12,
+        };
+        let wanted = Socket {
+            inode: 4711,
+            family: Family::Tcp,
+            state: SocketState::Established,
+            local: "127.0.0.1:8080".into(),
+            remote: "93.184.216.34:443".into(),
+            peer: None,
+            unread: 7,
+            unsent: 5,
+            traffic: Some(traffic),
+        };
+        assert_eq!(socket, wanted);
+        // one that listens, over IPv6, on a kernel that tells no more
+        (body[0], body[1]) = (libc::AF_INET6 as u8, 10);
+        put(&mut body, 6, &[0, 0]);
+        put(&mut body, 8, &[0; 40]);
+        put(&mut body, 23, &[1]);
+        let socket = inet(&body, Family::Tcp).unwrap();
+        assert_eq!((socket.local.as_str(), socket.remote.as_str(), socket.traffic), ("[::1]:8080", "", None));
+        assert_eq!(socket.state, SocketState::Listening);
+        assert_eq!(inet(&body, Family::Udp).unwrap().state, SocketState::Unconnected);
+        assert_eq!(inet(&body[..71], Family::Tcp), None);
+        let short = [body, attribute(2, &info[..56])].concat();
+        assert_eq!(inet(&short, Family::Tcp).unwrap().traffic.map(|traffic| traffic.since_received_ms), Some(61));
+    }
+
+    #[test]
+    fn a_unix_socket_with_its_peer() {
+        let socket = |state: u8, attributes: &[Vec<u8>]| {
+            let mut body = vec![0_u8; 16];
+            body[2] = state;
+            put(&mut body, 4, &99_u32.to_ne_bytes());
+            unix(&[body, attributes.concat()].concat()).unwrap()
+        };
+        let queues = attribute(4, &[7_u32.to_ne_bytes(), 5_u32.to_ne_bytes()].concat());
+        let connected = socket(1, &[attribute(0, b"/run/x\0"), attribute(2, &98_u32.to_ne_bytes()), queues.clone()]);
+        assert_eq!((connected.inode, connected.local.as_str(), connected.peer), (99, "/run/x", Some(98)));
+        assert_eq!((connected.state, connected.unread, connected.unsent), (SocketState::Established, 7, 5));
+        // what a listening one has there is the length of its queue
+        let listens = socket(10, &[attribute(0, b"\0name"), attribute(2, &[0; 4]), queues]);
+        assert_eq!((listens.state, listens.local.as_str()), (SocketState::Listening, "@name"));
+        assert_eq!((listens.peer, listens.unread, listens.unsent), (None, 7, 0));
+        assert_eq!(socket(7, &[attribute(2, &[1, 0]), attribute(4, &[1; 7])]).peer, None, "cut short");
+        assert_eq!(unix(&[0; 15]), None);
+    }
+
+    #[test]
+    fn states_have_their_numbers() {
+        use SocketState::{CloseWait, Closing, Connecting, Established, Listening, Unconnected};
+        let states: Vec<SocketState> = (1..=12).map(tcp_state).collect();
+        let wanted = [
+            Established,
+            Connecting,
+            Connecting,
+            Closing,
+            Closing,
+            Closing,
+            Unconnected,
+            CloseWait,
+            Closing,
+            Listening,
+            Closing,
+            Connecting,
+        ];
+        assert_eq!(states, wanted);
+    }
+}

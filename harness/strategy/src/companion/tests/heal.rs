@@ -27,7 +27,10 @@ fn a_dead_worker_fails_its_job_after_a_minute_of_stillness() {
     let text = "task-worker exited without completion; session last updated 60s ago";
     assert_eq!(story.action(61_000), ("healed-failed".to_owned(), text.to_owned()));
     assert_eq!(story.stopped(), (61_000, "worker-dead".to_owned(), text.to_owned()));
-    assert_eq!(story.report().constants["still_ms"], 60_000);
+    let report = story.report();
+    assert_eq!(report.constants["still_ms"], 60_000);
+    assert_eq!((report.text.as_deref(), report.cause.as_deref()), (Some(text), Some("worker-dead")));
+    assert_eq!(report.rule.as_deref(), Some("healed-failed"));
 }
 
 /// 2.5 a, RAN: partial text becomes the result, though the worker lives.
@@ -113,4 +116,20 @@ fn its_worker_can_be_the_watcher() {
     assert_eq!(story.stopped().0, 15_000);
     let plain = play("heal@pr3", World { messages: bash_from(0), ..World::default() }, H4);
     assert_eq!(plain.stopped().1, "prompt-timeout");
+}
+
+/// A command that comes while another one asks the server waits for it.
+#[test]
+fn commands_are_carried_out_one_after_the_other() {
+    let commands = vec![(9_000, "heal"), (9_000, "status"), (9_000, "result")];
+    let story = play("heal@pr3", World { messages: bash_from(0), commands, ..World::default() }, 10_000);
+    let said: Vec<String> = story.says().into_iter().filter(|(at, _)| *at == 9_000).map(|(_, text)| text).collect();
+    assert_eq!(said.len(), 3, "{said:?}");
+    assert!(said[0].contains("actions") && said[1].contains("\"status\":\"running\""), "{said:?}");
+}
+
+#[test]
+fn a_command_that_there_is_not_is_named() {
+    let story = play("heal@pr3", World { commands: vec![(9_000, "undo")], ..World::default() }, 10_000);
+    assert!(story.says().contains(&(9_000, "unknown command: undo".to_owned())), "{:?}", story.says());
 }
