@@ -8,7 +8,7 @@ use rehang_actors::PROMPT;
 use rehang_agents::{Feature, Form, Installed, Recipe, Start, Words};
 use rehang_fakes::tool;
 use rehang_scenario::turns::{Bash, Turn};
-use rehang_scenario::{Agent, Does, Fault, Scenario, Terminal, Via, Wire};
+use rehang_scenario::{Agent, Does, Fault, ModelDoes, ProcessDoes, Scenario, Terminal, Via, Wire};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -89,6 +89,10 @@ fn fault_cannot(fault: &Fault, form: Form) -> Option<String> {
     let inside =
         |what: &str| Some(format!("the fault `{what}` is inside of the agent, and a real release is as it is"));
     match fault {
+        Fault::Process(process) if process.does == ProcessDoes::Mute => {
+            Some("no real release's event loop can be stuck from outside".to_owned())
+        }
+        Fault::Model(model) if model.does == ModelDoes::Repeats => inside("repeats"),
         Fault::Model(_) | Fault::Process(_) => None,
         Fault::Event(_) | Fault::Post(_) | Fault::Get(_) if form == Form::Serve => None,
         Fault::Event(_) | Fault::Post(_) | Fault::Get(_) => Some("only a server has clients on a wire".to_owned()),

@@ -176,6 +176,7 @@ fn step() -> impl Strategy<Value = Step> {
         result.prop_map(|(text, bytes, cut)| Step::Result(Final { text, bytes, cut })),
         vec(signal().prop_filter("nobody can ignore it", ignorable), 0..2).prop_map(Step::Ignore),
         signal().prop_map(Step::Raise),
+        option::of(span()).prop_map(|within| Step::Listen(Listen { within })),
         select(plain),
         nested,
     ];
@@ -193,8 +194,17 @@ fn step() -> impl Strategy<Value = Step> {
             })
         })
     };
+    let stream = || option::of(select(vec![StartStream::Pipe, StartStream::Inherit, StartStream::Null]));
+    let start = |steps: BoxedStrategy<Vec<Step>>| {
+        let streams = (stream(), stream(), stream());
+        (text(), steps, streams, any::<bool>(), any::<bool>()).prop_map(
+            |(name, does, (stdin, stdout, stderr), missing, unreaped)| {
+                Step::Start(Start { name, does, stdin, stdout, stderr, missing, unreaped })
+            },
+        )
+    };
     let below = vec(leaf.clone(), 0..3).boxed();
-    prop_oneof![6 => leaf, 1 => background(below.clone()), 1 => below.prop_map(Step::Run)]
+    prop_oneof![12 => leaf, 2 => background(below.clone()), 2 => below.clone().prop_map(Step::Run), 1 => start(below)]
 }
 
 /// Any fault that this agent can meet.
