@@ -57,6 +57,8 @@ pub struct Config {
     pub turns: Vec<Turn>,
     /// What becomes of tool calls, by their number.
     pub tool_faults: Vec<(u32, ToolDoes)>,
+    /// The scripted response, from 0, that the model says again for ever.
+    pub repeats: Option<usize>,
 }
 
 /// What the world around is to do.
@@ -350,6 +352,7 @@ impl Engine {
             answerer,
             turns: _,       // not compared: they never change
             tool_faults: _, // not compared: they never change; the calls are counted
+            repeats: _,     // not compared: it never changes
         } = config;
         inside.canon(canon);
         writer.canon(canon);
@@ -484,8 +487,16 @@ impl Engine {
             self.note_interrupted(texts::INTERRUPTED_TOOL);
             return self.end_turn(now, None, None);
         }
-        self.convs[i].nth += 1;
+        self.next_response(conv);
         self.ask_model(now, conv);
+    }
+
+    /// The scripted model goes on to its next response, unless it repeats this one for ever.
+    pub(super) fn next_response(&mut self, conv: Conv) {
+        let talk = &mut self.convs[conv.0];
+        if talk.parent.is_some() || self.config.repeats != Some(talk.nth) {
+            talk.nth += 1;
+        }
     }
 
     /// The turn ends without a result's text, after this note.

@@ -90,6 +90,7 @@ fn asked() -> Engine {
         answerer: Answerer::Host,
         turns: turns(permit),
         tool_faults: Vec::new(),
+        repeats: None,
     };
     let mut engine = Engine::new(config, AgentHost::default());
     let now = VTime::ZERO;
@@ -132,6 +133,7 @@ fn who_answers_and_what_is_still_to_be_done_are_compared() {
             answerer: Answerer::Nobody,
             turns: Vec::new(),
             tool_faults: Vec::new(),
+            repeats: None,
         };
         Engine::new(config, AgentHost::default())
     };

@@ -84,7 +84,8 @@ impl Fake {
         };
         let tool_faults: Vec<(u32, ToolDoes)> = faults.iter().filter_map(tool).collect();
         let answerer = if args.asks_host { Answerer::Host } else { Answerer::Nobody };
-        let config = Config { release, args: args.clone(), answerer, turns, tool_faults };
+        let repeats = rehang_wire::model::script::repeats(&faults);
+        let config = Config { release, args: args.clone(), answerer, turns, tool_faults, repeats };
         Fake {
             print: args.print,
             phase: Phase::New,

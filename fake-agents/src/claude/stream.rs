@@ -234,9 +234,9 @@ impl Engine {
             talk.phase = Phase::Tools;
             return self.begin_calls(now, conv, calls);
         }
-        talk.nth += 1;
-        let text = talk.now.last_text.clone();
-        match talk.parent {
+        let (text, parent) = (talk.now.last_text.clone(), talk.parent.is_some());
+        self.next_response(conv);
+        match parent.then_some(()) {
             Some(_) => self.subagent_ended(now, conv, &text, false),
             None => self.end_turn(now, Some(&text), None),
         }

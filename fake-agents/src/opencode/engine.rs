@@ -212,6 +212,8 @@ pub struct Engine {
     pub(super) acts: VecDeque<Acting>,
     pub(super) setup: Setup,
     pub(super) tool_faults: Vec<(u32, rehang_scenario::ToolDoes)>,
+    /// The scripted response of the root session, from 0, that the model says again for ever.
+    pub(super) repeats: Option<usize>,
     /// The plan's faults of requests.
     pub(super) request_faults: RequestFaults,
     /// Somebody has asked for a session's messages, and may look at their times. Where nobody has, a cycle holds no such
@@ -248,6 +250,7 @@ impl Engine {
             withheld: None,
             acts: VecDeque::new(),
             tool_faults: setup.faults.iter().filter_map(tool_fault).collect(),
+            repeats: rehang_wire::model::script::repeats(&setup.faults),
             request_faults: RequestFaults::new(&setup.faults),
             read: false,
             restored: false,
@@ -541,6 +544,7 @@ impl Engine {
             acts,
             setup,
             tool_faults: _, // not compared: they never change; the calls are counted
+            repeats: _,     // not compared: it never changes
             request_faults,
             read,
             restored,

@@ -9,7 +9,7 @@ use super::replay::Replay;
 use super::server::Server;
 use super::stored::STORE;
 use rehang_os::os::{Next, Os, Program, STDERR, STDOUT, Wait};
-use rehang_scenario::{Canon, Fault, ProcessDoes, plan::Plan};
+use rehang_scenario::{Canon, Fault, ProcessDoes, VTime, plan::Plan};
 use rehang_trace::Fact;
 
 /// The program.
@@ -19,6 +19,8 @@ pub struct Serve {
     args: Args,
     server: Option<Server>,
     out: Outgoing,
+    /// From then on the event loop is stuck.
+    mute_at: Option<VTime>,
     /// A restart is planned: what the next server finds is noted whenever it changes.
     restarts: bool,
     noted: String,
@@ -31,12 +33,17 @@ impl Serve {
     /// A strategy that is not known.
     pub fn new(release: Release, plan: &Plan, args: Args) -> Result<Serve, String> {
         let restart = |fault: &Fault| matches!(fault, Fault::Process(fault) if fault.does == ProcessDoes::Restart);
+        let mute = |fault: &Fault| match fault {
+            Fault::Process(fault) if fault.does == ProcessDoes::Mute => Some(VTime::ZERO + fault.at),
+            _ => None,
+        };
         Ok(Serve {
             host: Host::new(release, plan, false)?,
             plan: plan.clone(),
             args,
             server: None,
             out: Outgoing::default(),
+            mute_at: plan.faults.iter().filter_map(mute).min(),
             restarts: plan.faults.iter().any(restart),
             noted: String::new(),
         })
@@ -67,6 +74,9 @@ impl Serve {
 
 impl Program for Serve {
     fn resume(&mut self, os: &mut dyn Os) -> Next {
+        if self.mute_at.is_some_and(|at| os.now() >= at) {
+            return Next::Wait(Wait { on: "nothing", ..Wait::default() });
+        }
         if self.server.is_none()
             && let Err(exit) = self.begin(os)
         {
@@ -107,6 +117,7 @@ impl Program for Serve {
         if wait.on.is_empty() {
             wait.on = "client";
         }
+        wait.until = [wait.until, self.mute_at].into_iter().flatten().min();
         Next::Wait(wait)
     }
 
@@ -117,12 +128,14 @@ impl Program for Serve {
             args: _, // not compared: they never change
             server,
             out,
+            mute_at,
             restarts: _, // not compared: it never changes
             noted: _,    // not compared: it is the engine's sessions, which are written
         } = self;
         host.canon(canon);
         out.canon(canon);
-        canon.flag(server.is_some());
+        let mute_at = mute_at.filter(|at| *at > canon.now());
+        canon.flag(server.is_some()).deadline(mute_at);
         if let Some(server) = server {
             server.canon(|ticket| host.engine.place_of_ticket(ticket), canon);
         }

@@ -544,6 +544,7 @@ impl Engine {
 
     fn advance(&mut self, session: usize) {
         match self.sessions[session].parent {
+            None if self.repeats == Some(self.cursor) => {}
             None => self.cursor += 1,
             Some(_) => self.sessions[session].cursor += 1,
         }

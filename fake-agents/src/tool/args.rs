@@ -3,7 +3,7 @@
 //! Invariant: [`argv`] and [`parse`] are each other's inverse, and the command that is shown is never read.
 
 use rehang_os::os::Sig;
-use rehang_scenario::turns::{Step, steps_json};
+use rehang_scenario::turns::{Step, steps_json, unmet};
 
 /// The longest list of steps, in bytes of JSON: the kernel takes no longer argument.
 pub const PLAYS_MAX_BYTES: usize = rehang_scenario::limits::STEPS_BYTES;
@@ -32,6 +32,14 @@ STEPS is a JSON list, in the words of a scenario file (`does` of a `bash` turn):
   {\"background\": {\"name\": \"dev-server\", \"does\": STEPS, \"stdout\": true, \"stderr\": true,
                   \"piped\": false, \"setsid\": false, \"double-fork\": false}}   leaves a process behind
   {\"run\": STEPS}                       starts a process and waits for it
+  {\"start\": {\"name\": \"mcp-server\", \"does\": STEPS, \"stdin\": \"pipe\", \"stdout\": \"pipe\", \"stderr\": \"inherit\",
+            \"missing\": false, \"unreaped\": false}}   starts a process with pipes to it, and goes on
+  {\"send\": {\"to\": \"mcp-server\", \"line\": \"…\"}}   a line to its stdin
+  {\"receive\": {\"from\": \"mcp-server\", \"within\": \"30s\"}}   a line of its stdout
+  {\"hang-up\": \"mcp-server\"}            closes the pipe to its stdin
+  {\"await\": {\"of\": \"mcp-server\", \"within\": \"30s\"}}   waits until it is over
+  {\"end\": \"mcp-server\"}                SIGTERM, and waits until it is over
+  {\"listen\": {\"within\": \"5m\"}}         waits for a connection on a free port
   {\"agent\": {\"agent\": …, \"turns\": […]}}   runs a fake agent and waits for it
   \"setsid\"                             goes into a session of its own
   \"hold\"                               waits for ever
@@ -109,6 +117,13 @@ pub(super) fn checked(steps: Vec<Step>) -> Result<Vec<Step>, String> {
             }
             _ => {}
         }
+    }
+    if let Some(unmet) = unmet(&steps).first() {
+        return Err(format!(
+            "step {}: no process called `{}` can do that, or it has one already",
+            unmet.at + 1,
+            unmet.name
+        ));
     }
     Ok(steps)
 }

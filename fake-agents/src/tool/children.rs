@@ -75,7 +75,7 @@ fn foreground(os: &dyn Os, argv: Vec<String>) -> Spawn {
     }
 }
 
-fn inherited(os: &dyn Os, fd: Fd) -> Stdio {
+pub(super) fn inherited(os: &dyn Os, fd: Fd) -> Stdio {
     if os.kind(fd) == FdKind::Closed { Stdio::Closed } else { Stdio::Fd(fd) }
 }
 

@@ -9,6 +9,10 @@ use std::collections::BTreeMap;
 
 /// The descriptor that `open_tty` gives.
 pub(super) const TTY: Fd = Fd(3);
+/// The descriptor that `listen` gives.
+pub(super) const LISTENER: Fd = Fd(4);
+/// The descriptor that `accept` gives.
+pub(super) const CONNECTION: Fd = Fd(5);
 
 pub(super) struct Double {
     pub(super) now: VTime,
@@ -32,6 +36,10 @@ pub(super) struct Double {
     pub(super) reaped: Vec<Child>,
     pub(super) ignored: Vec<Sig>,
     pub(super) raised: Vec<Sig>,
+    /// Signals to children.
+    pub(super) sent: Vec<(Child, Sig)>,
+    /// Somebody connects to whoever listens.
+    pub(super) connects: bool,
     pub(super) sessions: u32,
     pub(super) pipes: u32,
     pub(super) closed: Vec<Fd>,
@@ -58,6 +66,8 @@ impl Double {
             reaped: Vec::new(),
             ignored: Vec::new(),
             raised: Vec::new(),
+            sent: Vec::new(),
+            connects: false,
             sessions: 0,
             pipes: 0,
             closed: Vec::new(),
@@ -171,11 +181,11 @@ impl Os for Double {
     }
 
     fn listen(&mut self) -> Result<(Fd, u16), Errno> {
-        Err(Errno::NotPermitted)
+        Ok((LISTENER, 4_096))
     }
 
     fn accept(&mut self, _fd: Fd) -> Option<Fd> {
-        None
+        std::mem::take(&mut self.connects).then_some(CONNECTION)
     }
 
     fn connect(&mut self, _port: u16) -> Result<Fd, Errno> {
@@ -195,8 +205,11 @@ impl Os for Double {
     }
 
     fn kill(&mut self, target: Target, sig: Sig) -> Result<(), Errno> {
-        assert_eq!(target, Target::Itself);
-        self.raised.push(sig);
+        match target {
+            Target::Itself => self.raised.push(sig),
+            Target::Child(child) => self.sent.push((child, sig)),
+            other => panic!("no step signals {other:?}"),
+        }
         Ok(())
     }
 

@@ -9,6 +9,7 @@
 mod args;
 mod children;
 mod play;
+mod started;
 
 pub use args::{HELP, PLAYS_MAX_BYTES, argv, shown};
 
@@ -22,6 +23,8 @@ pub const EXIT_PIPE: u8 = 141;
 pub const EXIT_FAILED: u8 = 1;
 /// The exit code of a command that cannot be started, as a shell reports it.
 pub const EXIT_NOT_STARTED: u8 = 126;
+/// The exit code of a wait that was given up, as timeout(1) reports it.
+pub const EXIT_TIMED_OUT: u8 = 124;
 
 /// The program for this command line.
 ///
@@ -42,5 +45,7 @@ pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>,
 
 #[cfg(test)]
 mod double;
+#[cfg(test)]
+mod started_tests;
 #[cfg(test)]
 mod tests;

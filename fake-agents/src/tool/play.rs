@@ -3,14 +3,14 @@
 //! Invariant: between two resumes the state is the step, how far it is, and the children that still run; what a
 //! step of no end repeats is the same state again.
 
-use super::{EXIT_FAILED, EXIT_NOT_STARTED, EXIT_PIPE, children};
+use super::{EXIT_FAILED, EXIT_NOT_STARTED, EXIT_PIPE, EXIT_TIMED_OUT, children, started};
 use rehang_os::os::{
     Child, Disposition, Errno, Exit, Fd, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Target, Wait,
     Write,
 };
 use rehang_scenario::{
     Canon, VTime,
-    turns::{Final, Step},
+    turns::{Await, Final, Listen, Receive, Step},
 };
 use rehang_trace::Fact;
 use serde_json::json;
@@ -34,6 +34,8 @@ pub(super) struct Tool {
     left: Vec<Child>,
     /// Those of them whose streams are pipes to this one.
     piped: Vec<Child>,
+    /// What was started with pipes to it.
+    started: started::All,
     /// Strategies that a nested agent has inside.
     inside: Vec<String>,
 }
@@ -63,6 +65,20 @@ enum Phase {
         child: Child,
         counts: bool,
     },
+    /// A line of what was started is read, until then.
+    Receiving {
+        fd: Fd,
+        until: Option<VTime>,
+    },
+    /// The end of what the current step names is waited for, until then.
+    Awaiting {
+        until: Option<VTime>,
+    },
+    /// Somebody is to connect, until then.
+    Listening {
+        fd: Fd,
+        until: Option<VTime>,
+    },
     /// Nothing is left to do but this.
     Over(u8),
 }
@@ -87,7 +103,8 @@ enum Flow {
 
 impl Tool {
     pub(super) fn new(steps: Vec<Step>, inside: Vec<String>) -> Tool {
-        Tool { steps, at: 0, phase: Phase::Begin, status: 0, left: Vec::new(), piped: Vec::new(), inside }
+        let (left, piped, started) = (Vec::new(), Vec::new(), started::All::default());
+        Tool { steps, at: 0, phase: Phase::Begin, status: 0, left, piped, started, inside }
     }
 
     fn advance(&mut self, os: &mut dyn Os) -> Flow {
@@ -113,6 +130,9 @@ impl Tool {
                 Some(exit) if counts => self.done(code(exit)),
                 Some(_) => self.done(0),
             },
+            Phase::Receiving { fd, until } => self.receive(os, fd, until),
+            Phase::Awaiting { until } => self.await_end(os, until),
+            Phase::Listening { fd, until } => self.listen(os, fd, until),
             Phase::Over(code) => Flow::Rest(Next::Exit(code)),
         }
     }
@@ -179,6 +199,42 @@ impl Tool {
                 Err(errno) => self.not_started(errno),
             },
             Step::Run(steps) => self.command(children::run(os, steps)),
+            Step::Start(start) => match self.started.start(os, start) {
+                Ok(()) => self.done(0),
+                Err(errno) => self.not_started(errno),
+            },
+            Step::Send(line) => match self.started.stdin(&line.to) {
+                Some(fd) => self.say(fd, format!("{}\n", line.line), Then::NextStep),
+                // it was hung up before
+                None => self.done(EXIT_FAILED),
+            },
+            Step::Receive(Receive { from, within }) => match self.started.stdout(from) {
+                Some(fd) => {
+                    self.phase = Phase::Receiving { fd, until: within.map(|within| os.now() + within) };
+                    Flow::On
+                }
+                None => self.done(EXIT_FAILED),
+            },
+            Step::HangUp(name) => {
+                self.started.hang_up(os, name);
+                self.done(0)
+            }
+            Step::Await(Await { within, .. }) => {
+                self.phase = Phase::Awaiting { until: within.map(|within| os.now() + within) };
+                Flow::On
+            }
+            Step::End(name) => {
+                self.started.end(os, name);
+                self.phase = Phase::Awaiting { until: None };
+                Flow::On
+            }
+            Step::Listen(Listen { within }) => match os.listen() {
+                Ok((fd, _)) => {
+                    self.phase = Phase::Listening { fd, until: within.map(|within| os.now() + within) };
+                    Flow::On
+                }
+                Err(_) => self.over(EXIT_FAILED),
+            },
             Step::Agent(nested) => self.command(children::agent(os, nested, &self.inside)),
             Step::Setsid => match os.setsid() {
                 Ok(()) => self.done(0),
@@ -301,6 +357,55 @@ impl Tool {
         self.done(0)
     }
 
+    /// A line is read byte by byte, so that the rest belongs to the next step.
+    fn receive(&mut self, os: &mut dyn Os, fd: Fd, until: Option<VTime>) -> Flow {
+        loop {
+            match os.read(fd, 1) {
+                Read::Data(bytes) if !bytes.contains(&b'\n') => {}
+                Read::Later if until.is_some_and(|until| os.now() >= until) => return self.done(EXIT_TIMED_OUT),
+                Read::Later => {
+                    self.phase = Phase::Receiving { fd, until };
+                    return rest(Wait { read: vec![fd], until, on: "child", ..Wait::default() });
+                }
+                Read::Data(_) => return self.done(0),
+                Read::Eof | Read::Failed(_) => return self.done(EXIT_FAILED),
+            }
+        }
+    }
+
+    fn await_end(&mut self, os: &mut dyn Os, until: Option<VTime>) -> Flow {
+        let name = match self.steps.get(self.at) {
+            Some(Step::Await(Await { of: name, .. }) | Step::End(name)) => name,
+            _ => return self.done(EXIT_FAILED),
+        };
+        if self.started.is_over(name) {
+            return self.done(0);
+        }
+        if until.is_some_and(|until| os.now() >= until) {
+            return self.done(EXIT_TIMED_OUT);
+        }
+        // of one that nobody reaps, or that never began, no end can be told
+        let child = self.started.can_end(name);
+        self.phase = Phase::Awaiting { until };
+        rest(Wait { until, child, on: "child", ..Wait::default() })
+    }
+
+    fn listen(&mut self, os: &mut dyn Os, fd: Fd, until: Option<VTime>) -> Flow {
+        let status = match os.accept(fd) {
+            Some(connection) => {
+                os.close(connection);
+                0
+            }
+            None if until.is_some_and(|until| os.now() >= until) => EXIT_TIMED_OUT,
+            None => {
+                self.phase = Phase::Listening { fd, until };
+                return rest(Wait { read: vec![fd], until, on: "client", ..Wait::default() });
+            }
+        };
+        os.close(fd);
+        self.done(status)
+    }
+
     fn set_tty(&mut self, os: &mut dyn Os, fd: Fd) -> Flow {
         match os.set_tty(fd) {
             Write::Later => {
@@ -351,10 +456,15 @@ impl Program for Tool {
         self.left.retain(|child| os.try_wait(*child).is_none());
         self.piped.retain(|child| self.left.contains(child));
         loop {
+            // What was started in this resume may be over in it too: it is ended by a step.
+            self.started.reap(os);
             if let Flow::Rest(next) = self.advance(os) {
                 return match next {
                     // A shell reaps what it left whenever it ends; a zombie would count as a child.
-                    Next::Wait(wait) => Next::Wait(Wait { child: wait.child || !self.left.is_empty(), ..wait }),
+                    Next::Wait(wait) => {
+                        let child = wait.child || !self.left.is_empty() || self.started.any_lives();
+                        Next::Wait(Wait { child, ..wait })
+                    }
                     exit => exit,
                 };
             }
@@ -369,8 +479,10 @@ impl Program for Tool {
             status,
             left,
             piped,
+            started,
             inside: _, // not compared: they never change
         } = self;
+        started.canon(canon);
         canon.num(*at as u64).num((*status).into());
         canon.list(left, |canon, child| {
             canon.num(child.0.into()).flag(piped.contains(child));
@@ -389,6 +501,9 @@ impl Program for Tool {
             Phase::SettingTty(fd) => canon.num(4).num(fd.0.into()),
             Phase::Running { child, counts } => canon.num(5).num(child.0.into()).flag(*counts),
             Phase::Over(code) => canon.num(6).num((*code).into()),
+            Phase::Receiving { fd, until } => canon.num(7).num(fd.0.into()).deadline(*until),
+            Phase::Awaiting { until } => canon.num(8).deadline(*until),
+            Phase::Listening { fd, until } => canon.num(9).num(fd.0.into()).deadline(*until),
         };
     }
 }

@@ -250,7 +250,7 @@ fn mechanisms(score: &Scoreboard, width: usize) -> String {
     let names: Vec<String> = known.map(|m| format!("{} {}", m.id, m.name)).collect();
     let healthy = shown.iter().any(|id| id.strip_prefix('F').is_some_and(|n| n.parse::<u32>().is_ok()));
     let notes =
-        [(healthy, "F1–F10 are healthy runs that look hung"), (shown.contains(CONTROL), "ctl: the control arms")];
+        [(healthy, "F1–F12 are healthy runs that look hung"), (shown.contains(CONTROL), "ctl: the control arms")];
     let notes: Vec<String> = notes.iter().filter(|(holds, _)| *holds).map(|(_, note)| (*note).to_owned()).collect();
     let lines = [flow(&names, "  ", width), flow(&notes, " · ", width)].concat();
     lines.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")

@@ -565,8 +565,14 @@ impl Does {
         let words: Vec<String> = HOST.split(' ').map(str::to_owned).collect();
         let Parsed::Run(args) = parse(&words) else { panic!("the line is refused") };
         let turns = vec![Turn::Ask(vec![color()]), say("end")];
-        let config =
-            Config { release: Release::V2_0_77, args, answerer: Answerer::Host, turns, tool_faults: Vec::new() };
+        let config = Config {
+            release: Release::V2_0_77,
+            args,
+            answerer: Answerer::Host,
+            turns,
+            tool_faults: Vec::new(),
+            repeats: None,
+        };
         let mut engine = Engine::new(config, AgentHost::with("tester", Box::new(Does(act))));
         let now = VTime::ZERO;
         engine.prompt(now, vec![json!({"type": "text", "text": "go"})]);

@@ -13,7 +13,7 @@
 //! | `bash` | another running bash tool; or one that has ended, and its result is not taken up |
 //! | `stdin`, `tty`, `pipe` | the agent itself waits for it; or it waits for a child, and what that one started does |
 //! | `pipe` | the agent is over, and its wrapper still waits for the end of its output: a process that it left holds the pipe, or nobody reads it |
-//! | `model` | a request to the model has no end, or it failed and a busy session is about to ask again |
+//! | `model` | a request to the model has no end, or it failed and a busy session is about to ask again; not if the agent's event loop is stuck |
 //! | `tool` | another tool runs that neither asks nor starts an agent |
 //! | `worker` | somebody waits for the companion's worker |
 //! | `post` | a client's prompt has no response, though the server is idle or its last step ended regularly |
@@ -42,7 +42,10 @@ pub fn blocked_on(index: &Index<'_>, facts: &CellFacts) -> BlockedOn {
         &|| label("agent").filter(|on| matches!(*on, "stdin" | "tty" | "pipe")).and_then(known),
         &|| label("agent").filter(|on| *on == "child").and_then(|_| below("agent", &waits)),
         &|| held(index, label("wrapper")),
-        &|| (index.alive("agent") && index.sessions.iter().any(|s| asks_model(s, index))).then_some("model"),
+        &|| {
+            (reads_model(index, label("agent")) && index.sessions.iter().any(|s| asks_model(s, index)))
+                .then_some("model")
+        },
         &|| index.running_tools().any(|tool| is_plain(tool.tool)).then_some("tool"),
         &|| client(index, &waits),
         &|| spins(index).then_some("spin"),
@@ -133,6 +136,11 @@ fn held(index: &Index<'_>, wrapper: Option<&str>) -> Option<&'static str> {
     (wrapper.is_some() && index.processes.contains_key("agent") && !index.alive("agent")).then_some("pipe")
 }
 
+/// Whether the agent would read what its model says: one whose event loop is stuck waits for nothing.
+fn reads_model(index: &Index<'_>, agent: Option<&str>) -> bool {
+    index.alive("agent") && agent != Some("nothing")
+}
+
 fn asks_model(session: &crate::index::Session<'_>, index: &Index<'_>) -> bool {
     let busy = session.busy.last().is_some_and(|&(_, busy)| busy);
     let asks = |step: &Option<&str>| step.is_none_or(|finish| finish == "error" && busy);
@@ -212,7 +220,9 @@ mod tests {
         assert_eq!(on(up(), &[("agent", "stdin"), ("wrapper", "output")]), "stdin");
         assert_eq!(on(up(), &[("agent", "stderr"), ("wrapper", "output")]), "pipe");
         let asked = rehang_trace::Fact::ModelAsked { session: "ses_1".into(), response: 1 };
-        assert_eq!(on(up().fact(asked), &[("agent", "model")]), "model");
+        assert_eq!(on(up().fact(asked.clone()), &[("agent", "model")]), "model");
+        let mute = up().fact(asked).post("client", 1, "/session/ses_1/message");
+        assert_eq!(on(mute, &[("agent", "nothing"), ("client", "post")]), "post", "its event loop is stuck");
         assert_eq!(on(up().result("Hi"), &[("agent", "client")]), "exit");
         assert_eq!(on(up().result("Hi"), &[("agent", "stdout")]), "pipe");
         let post = up().post("client", 1, "/session/ses_1/message");

@@ -104,13 +104,20 @@ impl<'a> Leads<'a> {
         let plays = self.index.processes.get(role).and_then(|process| plays(process.argv)).unwrap_or_default();
         let starts: Vec<&Step> = plays.iter().filter(|step| starts(step)).collect();
         match starts.get(children.len() - 1) {
-            Some(Step::Background(step)) if !step.double_fork => {
-                let piped = |step: &Step| matches!(step, Step::Background(step) if step.piped);
-                let awaited = children.iter().zip(&starts).filter(|(child, step)| piped(step) && self.lives(child));
-                awaited.map(|(child, _)| *child).collect()
-            }
+            Some(Step::Start(_)) => self.piped(children, &starts),
+            Some(Step::Background(step)) if !step.double_fork => self.piped(children, &starts),
             _ => vec![last],
         }
+    }
+
+    /// Those of these children that their parent has pipes to, and that live.
+    fn piped(&self, children: &[&'a str], starts: &[&Step]) -> Vec<&'a str> {
+        let piped = |step: &Step| match step {
+            Step::Background(step) => step.piped,
+            step => matches!(step, Step::Start(_)),
+        };
+        let piped = children.iter().zip(starts).filter(|(child, step)| piped(step) && self.lives(child));
+        piped.map(|(child, _)| *child).collect()
     }
 }
 
@@ -121,7 +128,10 @@ fn plays(argv: &[String]) -> Option<Vec<Step>> {
 }
 
 fn starts(step: &Step) -> bool {
-    matches!(step, Step::Background(_) | Step::Run(_) | Step::Agent(_))
+    match step {
+        Step::Start(start) => !start.missing,
+        step => matches!(step, Step::Background(_) | Step::Run(_) | Step::Agent(_)),
+    }
 }
 
 /// Whether a role is that of a descendant.

@@ -8,7 +8,7 @@ use rehang_actors::PROMPT;
 use rehang_agents::{Feature, Form, Installed, Recipe, Start, Words};
 use rehang_fakes::tool;
 use rehang_scenario::turns::{Bash, Turn};
-use rehang_scenario::{Agent, Does, Fault, Place, Scenario, Terminal, Via, Wire};
+use rehang_scenario::{Agent, Does, Fault, ModelDoes, Place, ProcessDoes, Scenario, Terminal, Via, Wire};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -86,7 +86,11 @@ fn features(turns: &[Turn], nested: bool, needed: &mut Vec<Feature>) -> Result<(
 }
 
 fn fault_cannot(fault: &Fault, form: Form) -> Option<String> {
+    let stuck = matches!(fault, Fault::Process(process) if process.does == ProcessDoes::Mute);
+    let repeats = matches!(fault, Fault::Model(model) if model.does == ModelDoes::Repeats);
     let cannot = match fault.place() {
+        _ if stuck => "no real release's event loop can be stuck from outside",
+        _ if repeats => "a fault inside of the agent: a real release is as it is",
         Place::Model | Place::Process => return None,
         Place::Wire if form == Form::Serve => return None,
         Place::Wire => "only a server has clients on a wire",

@@ -332,6 +332,8 @@ fn play(faults: &mut Vec<(u64, ProcessDoes)>, watch: &Watch) {
             ProcessDoes::Crash | ProcessDoes::Restart => Signal::SIGKILL,
             ProcessDoes::Freeze => Signal::SIGSTOP,
             ProcessDoes::Thaw => Signal::SIGCONT,
+            // no plan of a real release has it
+            ProcessDoes::Mute => return false,
         };
         if let Some(agent) = watch.looks().0.and_then(|look| look.agent()) {
             let _ = kill(nix::unistd::Pid::from_raw(agent), signal);

@@ -84,7 +84,7 @@ fn mechanism_known(id: &str, span: Range<usize>, sink: &mut Sink) {
     let problem = Problem::new(span, format!("unknown mechanism `{}`", shown(id)));
     sink.push(match meant {
         Some(m) => problem.label(format!("did you mean `{}`, {}?", m.id, m.name)),
-        None => problem.help("the hang catalogue has Q1–Q5, P1–P4, S1–S3, B1–B13, C1–C6, T1–T6, E1–E7, M1–M8, X1–X6, R1–R2, H1–H5; F1–F10 are healthy runs"),
+        None => problem.help("the hang catalogue has Q1–Q5, P1–P4, S1–S3, B1–B13, C1–C7, T1–T7, E1–E9, M1–M10, X1–X8, R1–R2, H1–H7; F1–F12 are healthy runs"),
     });
 }
 

@@ -167,6 +167,9 @@ pub enum ModelDoes {
     Status(#[schemars(range(min = 100, max = 599))] u16),
     /// Every chunk takes so long.
     Slow(Span),
+    /// The model says this response of the agent's own session again to each later request, for ever. `response` counts the
+    /// responses of the file's `turns` here.
+    Repeats,
 }
 
 /// A fault of the prompt's POST.
@@ -233,6 +236,8 @@ pub enum ProcessDoes {
     Thaw,
     /// Crash, and a new server at the same address that knows the stored sessions.
     Restart,
+    /// A server's event loop is stuck: it lives and listens, and takes, answers and says nothing more.
+    Mute,
 }
 
 /// A fault of a tool.

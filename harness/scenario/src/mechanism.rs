@@ -5,7 +5,7 @@
 /// A mechanism of the hang catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Mechanism {
-    /// `Q1`, `B6`, …; `F1`–`F10` are healthy runs that look like a hang.
+    /// `Q1`, `B6`, …; `F1`–`F12` are healthy runs that look like a hang.
     pub id: &'static str,
     /// A short name.
     pub name: &'static str,
@@ -42,7 +42,7 @@ pub fn mechanism(id: &str) -> Option<&'static Mechanism> {
 }
 
 /// All mechanisms, in the catalogue's order.
-pub const MECHANISMS: [Mechanism; 75] = [
+pub const MECHANISMS: [Mechanism; 87] = [
     Mechanism { id: "Q1", name: "question-no-answerer" },
     Mechanism { id: "Q2", name: "question-nested" },
     Mechanism { id: "Q3", name: "concurrent-asks-lost" },
@@ -74,12 +74,14 @@ pub const MECHANISMS: [Mechanism; 75] = [
     Mechanism { id: "C4", name: "exit-missed" },
     Mechanism { id: "C5", name: "spawn-error-no-exit-event" },
     Mechanism { id: "C6", name: "consumer-stops-reading" },
+    Mechanism { id: "C7", name: "stdout-mute" },
     Mechanism { id: "T1", name: "stopped-by-sigttin-or-sigttou" },
     Mechanism { id: "T2", name: "terminal-query-unanswered" },
     Mechanism { id: "T3", name: "first-run-or-trust-dialog" },
     Mechanism { id: "T4", name: "submit-swallowed" },
     Mechanism { id: "T5", name: "raw-mode-lost-after-cont" },
     Mechanism { id: "T6", name: "pty-master-not-read" },
+    Mechanism { id: "T7", name: "spinner-masked-stall" },
     Mechanism { id: "E1", name: "terminal-event-lost-on-reconnect" },
     Mechanism { id: "E2", name: "half-open-stream" },
     Mechanism { id: "E3", name: "never-idle" },
@@ -87,6 +89,8 @@ pub const MECHANISMS: [Mechanism; 75] = [
     Mechanism { id: "E5", name: "prompt-accepted-no-turn" },
     Mechanism { id: "E6", name: "blocking-post" },
     Mechanism { id: "E7", name: "premature-idle" },
+    Mechanism { id: "E8", name: "server-mute" },
+    Mechanism { id: "E9", name: "task-no-timeout" },
     Mechanism { id: "M1", name: "stream-stall" },
     Mechanism { id: "M2", name: "keepalive-masked-stall" },
     Mechanism { id: "M3", name: "truncated-finish" },
@@ -95,12 +99,16 @@ pub const MECHANISMS: [Mechanism; 75] = [
     Mechanism { id: "M6", name: "compaction-loop" },
     Mechanism { id: "M7", name: "repeat-tool-livelock" },
     Mechanism { id: "M8", name: "silent-gap-after-result" },
+    Mechanism { id: "M9", name: "stale-socket" },
+    Mechanism { id: "M10", name: "limit-over-not-resumed" },
     Mechanism { id: "X1", name: "mcp-init-never" },
     Mechanism { id: "X2", name: "mcp-call-never-returns" },
     Mechanism { id: "X3", name: "mcp-elicitation-headless" },
     Mechanism { id: "X4", name: "browser-wait" },
     Mechanism { id: "X5", name: "hook-blocks" },
     Mechanism { id: "X6", name: "startup-network" },
+    Mechanism { id: "X7", name: "hook-backpressure" },
+    Mechanism { id: "X8", name: "fs-blocked" },
     Mechanism { id: "R1", name: "sqlite-lock" },
     Mechanism { id: "R2", name: "file-lock" },
     Mechanism { id: "H1", name: "no-exit-after-result" },
@@ -108,6 +116,8 @@ pub const MECHANISMS: [Mechanism; 75] = [
     Mechanism { id: "H3", name: "leaked-children" },
     Mechanism { id: "H4", name: "signal-ignored" },
     Mechanism { id: "H5", name: "lost-wakeup" },
+    Mechanism { id: "H6", name: "cpu-spin" },
+    Mechanism { id: "H7", name: "awaits-next-input" },
     Mechanism { id: "F1", name: "long-silent-build" },
     Mechanism { id: "F2", name: "network-bound-model-wait" },
     Mechanism { id: "F3", name: "slow-thinking" },
@@ -118,6 +128,8 @@ pub const MECHANISMS: [Mechanism; 75] = [
     Mechanism { id: "F8", name: "output-at-the-end" },
     Mechanism { id: "F9", name: "comment-heartbeats" },
     Mechanism { id: "F10", name: "survivors-on-purpose" },
+    Mechanism { id: "F11", name: "between-connect-retries" },
+    Mechanism { id: "F12", name: "batched-json" },
 ];
 
 #[cfg(test)]
@@ -127,8 +139,8 @@ mod tests {
     #[test]
     fn each_group_is_numbered_without_a_gap() {
         let groups =
-            [("Q", 5), ("P", 4), ("S", 3), ("B", 13), ("C", 6), ("T", 6), ("E", 7), ("M", 8), ("X", 6), ("R", 2)];
-        for (group, last) in groups.into_iter().chain([("H", 5), ("F", 10)]) {
+            [("Q", 5), ("P", 4), ("S", 3), ("B", 13), ("C", 7), ("T", 7), ("E", 9), ("M", 10), ("X", 8), ("R", 2)];
+        for (group, last) in groups.into_iter().chain([("H", 7), ("F", 12)]) {
             let ids: Vec<&str> = MECHANISMS.iter().map(|m| m.id).filter(|id| id.starts_with(group)).collect();
             assert_eq!(ids, (1..=last).map(|n| format!("{group}{n}")).collect::<Vec<_>>());
         }

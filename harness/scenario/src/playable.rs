@@ -7,8 +7,8 @@ use crate::limits;
 use crate::problem::{quoted, shown};
 use crate::text::{did_you_mean, suggest};
 use crate::time::Span;
-use crate::turns::{Nested, Turn, steps_json};
-use crate::{Agent, Does, Fault, ModelDoes, Scenario, Sees, Step, Terminal, ToolDoes, Via, WrapperFault};
+use crate::turns::{Lacks, Nested, Turn, Unmet, steps_json, unmet};
+use crate::{Agent, Does, Fault, ModelDoes, ProcessDoes, Scenario, Sees, Step, Terminal, ToolDoes, Via, WrapperFault};
 
 /// Signals that a step may name.
 pub const SIGNALS: [&str; 12] =
@@ -252,6 +252,21 @@ impl Look {
     }
 
     fn steps(&mut self, steps: &[Step], path: &str) {
+        for Unmet { at, key, name, lacks } in unmet(steps) {
+            let name = shown(name);
+            let (message, help) = match lacks {
+                Lacks::Start => (
+                    format!("nothing called `{name}` was started before this step"),
+                    "`{ start = { name = \"…\", does = […] } }` comes before it in the same list",
+                ),
+                Lacks::Pipe => (
+                    format!("there is no pipe to `{name}` for this step"),
+                    "leave its `stdin`, `stdout` or `missing` out: a pipe is what a started process has by itself",
+                ),
+                Lacks::Name => (format!("something called `{name}` was started before"), "give each its own name"),
+            };
+            self.no(format!("{path}.{at}.{key}"), message, Some(help));
+        }
         for (i, step) in steps.iter().enumerate() {
             let path = format!("{path}.{i}");
             match step {
@@ -275,6 +290,11 @@ impl Look {
                     }
                 }
                 Step::Run(steps) => self.process(steps, &format!("{path}.run")),
+                Step::Start(start) => {
+                    self.left_behind += 1;
+                    self.shown(&start.name, &format!("{path}.start.name"), "name");
+                    self.process(&start.does, &format!("{path}.start.does"));
+                }
                 Step::Agent(nested) => {
                     let before = self.too_long;
                     self.agent(&nested.agent, &format!("{path}.agent.agent"));
@@ -294,6 +314,12 @@ impl Look {
         if fault.needs_server() && !kind.has_server {
             self.no(path.to_owned(), format!("{} has no server for this fault", kind.title), None);
         }
+        let mute =
+            matches!(fault, Fault::Process(process) if process.does == ProcessDoes::Mute && process.role == "agent");
+        if matches!(fault, Fault::Process(process) if process.does == ProcessDoes::Mute) && !(mute && agent.serves()) {
+            let help = "`agent = { opencode = { mode = \"serve\" } }`, and no other `role` than `agent`";
+            self.no(format!("{path}.process.does"), "only a server's event loop can be stuck", Some(help));
+        }
         if fault.needs_model() && !kind.has_model {
             self.no(path.to_owned(), "a plain program has no model and no tools for this fault", None);
         }
@@ -302,6 +328,13 @@ impl Look {
         {
             let help = "give them a pace: `keep-alive = \"15s\"`";
             self.no(format!("{path}.model.does"), "keep-alives without any time between them", Some(help));
+        }
+        if let Fault::Model(model) = fault
+            && model.does == ModelDoes::Repeats
+            && (model.response == 0 || model.after > 0)
+        {
+            let help = "name the response of `turns` that comes again: `response = 1`, without `after`";
+            self.no(format!("{path}.model.does"), "one response is repeated, and all of it", Some(help));
         }
         let lags = matches!(fault, Fault::Tool(tool) if matches!(tool.does, ToolDoes::Lags(_)));
         if lags && kind.has_model && !kind.has_server {

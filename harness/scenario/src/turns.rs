@@ -194,6 +194,20 @@ pub enum Step {
     Background(Background),
     /// Starts a process and waits for it, as a shell does for a command.
     Run(Vec<Step>),
+    /// Starts a process with pipes to it, and goes on: a hook, a tool server, a language server.
+    Start(Start),
+    /// Writes a line to the stdin of a process that `start` has started.
+    Send(Send),
+    /// Reads a line of its stdout.
+    Receive(Receive),
+    /// Closes the pipe to its stdin: it reads the end.
+    HangUp(String),
+    /// Waits until it is over.
+    Await(Await),
+    /// Ends it by SIGTERM, and waits until it is over.
+    End(String),
+    /// Listens on a free port of this machine and waits until somebody connects, as a log-in waits for its browser.
+    Listen(Listen),
     /// Is itself an agent: an agent run by another agent's bash tool.
     Agent(Nested),
     /// Goes into a session of its own.
@@ -279,6 +293,153 @@ pub struct Background {
     /// It escapes by a double fork: its parent is gone at once.
     #[serde(default)]
     pub double_fork: bool,
+}
+
+/// A process with pipes to whoever starts it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Start {
+    /// What it is called (`mcp-server`): further steps and `survives` may name it, and a process list shows it.
+    pub name: String,
+    /// What it does.
+    #[serde(default)]
+    pub does: Vec<Step>,
+    /// Its stdin: a pipe where nothing is said.
+    #[serde(default)]
+    pub stdin: Option<StartStream>,
+    /// Its stdout: a pipe where nothing is said. Nobody reads it but by `receive`.
+    #[serde(default)]
+    pub stdout: Option<StartStream>,
+    /// Its stderr: the parent's own where nothing is said.
+    #[serde(default)]
+    pub stderr: Option<StartStream>,
+    /// There is no such program: nothing is started, and no exit ever comes (Node's `error` without `exit`).
+    #[serde(default)]
+    pub missing: bool,
+    /// The parent never learns of its exit: nobody reaps it, and it stays a zombie.
+    #[serde(default)]
+    pub unreaped: bool,
+}
+
+impl Start {
+    /// Whether its stdin is a pipe that its parent writes to.
+    pub fn hears(&self) -> bool {
+        !self.missing && self.stdin.unwrap_or(StartStream::Pipe) == StartStream::Pipe
+    }
+
+    /// Whether its stdout is a pipe that its parent can read.
+    pub fn speaks(&self) -> bool {
+        !self.missing && self.stdout.unwrap_or(StartStream::Pipe) == StartStream::Pipe
+    }
+}
+
+/// What a started process has as one of its streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StartStream {
+    /// A pipe to its parent.
+    Pipe,
+    /// The parent's own.
+    Inherit,
+    /// `/dev/null`.
+    Null,
+}
+
+/// A line for a started process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Send {
+    /// Its name.
+    pub to: String,
+    /// The line.
+    #[schemars(extend("x-marks" = "printed"))]
+    pub line: String,
+}
+
+/// A line of a started process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Receive {
+    /// Its name.
+    pub from: String,
+    /// Goes on without it after so long; waits for ever where nothing is said. The end of its stdout ends the wait too.
+    #[serde(default)]
+    pub within: Option<Span>,
+}
+
+/// The end of a started process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Await {
+    /// Its name.
+    pub of: String,
+    /// Goes on without it after so long; waits for ever where nothing is said.
+    #[serde(default)]
+    pub within: Option<Span>,
+}
+
+/// A wait for somebody who connects.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Listen {
+    /// Goes on without anybody after so long; waits for ever where nothing is said.
+    #[serde(default)]
+    pub within: Option<Span>,
+}
+
+/// A step that names a process which it cannot have to do with, as no `start` before it gives one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unmet<'a> {
+    /// The step's place in its list.
+    pub at: usize,
+    /// The key that holds the name, below the step: `send.to`.
+    pub key: &'static str,
+    /// The name.
+    pub name: &'a str,
+    /// What is missing.
+    pub lacks: Lacks,
+}
+
+/// Why a step has no process to do with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lacks {
+    /// Nothing of that name was started before it.
+    Start,
+    /// Its stream is no pipe.
+    Pipe,
+    /// Another one of that name was started before it.
+    Name,
+}
+
+/// The steps of a list whose process was not started before them in the same list, or has no pipe for them.
+pub fn unmet(steps: &[Step]) -> Vec<Unmet<'_>> {
+    let mut started: Vec<&Start> = Vec::new();
+    let mut all = Vec::new();
+    for (at, step) in steps.iter().enumerate() {
+        let of = |name: &str| started.iter().copied().find(|start| start.name == name);
+        let (key, name, lacks) = match step {
+            Step::Start(start) => {
+                let twice = of(&start.name).map(|_| Lacks::Name);
+                started.push(start);
+                ("start.name", &start.name, twice)
+            }
+            Step::Send(Send { to, .. }) => ("send.to", to, pipe(of(to), Start::hears)),
+            Step::HangUp(name) => ("hang-up", name, pipe(of(name), Start::hears)),
+            Step::Receive(Receive { from, .. }) => ("receive.from", from, pipe(of(from), Start::speaks)),
+            Step::Await(Await { of: name, .. }) => ("await.of", name, pipe(of(name), |_| true)),
+            Step::End(name) => ("end", name, pipe(of(name), |_| true)),
+            _ => continue,
+        };
+        all.extend(lacks.map(|lacks| Unmet { at, key, name, lacks }));
+    }
+    all
+}
+
+fn pipe(start: Option<&Start>, has: fn(&Start) -> bool) -> Option<Lacks> {
+    match start {
+        None => Some(Lacks::Start),
+        Some(start) => (!has(start)).then_some(Lacks::Pipe),
+    }
 }
 
 impl Background {

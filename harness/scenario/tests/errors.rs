@@ -52,7 +52,7 @@ breaks = ["harm", "Unfinished"]
         2 | mechanism = "Q99"
           |             ^^^^^
           |
-          = help: the hang catalogue has Q1–Q5, P1–P4, S1–S3, B1–B13, C1–C6, T1–T6, E1–E7, M1–M8, X1–X6, R1–R2, H1–H5; F1–F10 are healthy runs
+          = help: the hang catalogue has Q1–Q5, P1–P4, S1–S3, B1–B13, C1–C7, T1–T7, E1–E9, M1–M10, X1–X8, R1–R2, H1–H7; F1–F12 are healthy runs
 
         error: unknown key `mod` in `agent.opencode`
          --> q/x.toml:3:39
@@ -185,6 +185,72 @@ fn signals_that_nobody_can_ignore() {
           |                                                                ^^^^^^
           |
           = help: leave it out (signal(7))
+
+    "#]],
+    );
+}
+
+#[test]
+fn a_step_whose_process_was_not_started_before_it() {
+    let head = "title = \"T\"\nmechanism = \"X1\"\nterminals = [\"null\"]\n";
+    let steps = r#"agent = { program = [
+  { send = { to = "server", line = "ping" } },
+  { start = { name = "server", stdin = "null", does = [{ receive = { from = "server" } }] } },
+  { send = { to = "server", line = "ping" } },
+  { start = { name = "server" } },
+  { end = "sever" },
+] }
+faults = [{ process = { at = "1s", does = "mute" } }]"#;
+    says(
+        &format!("{head}{steps}\n{TAIL}"),
+        expect![[r#"
+        error: nothing called `server` was started before this step
+         --> q/x.toml:5:19
+          |
+        5 |   { send = { to = "server", line = "ping" } },
+          |                   ^^^^^^^^
+          |
+          = help: `{ start = { name = "…", does = […] } }` comes before it in the same list
+
+        error: nothing called `server` was started before this step
+         --> q/x.toml:6:77
+          |
+        6 |   { start = { name = "server", stdin = "null", does = [{ receive = { from = "server" } }] } },
+          |                                                                             ^^^^^^^^
+          |
+          = help: `{ start = { name = "…", does = […] } }` comes before it in the same list
+
+        error: there is no pipe to `server` for this step
+         --> q/x.toml:7:19
+          |
+        7 |   { send = { to = "server", line = "ping" } },
+          |                   ^^^^^^^^
+          |
+          = help: leave its `stdin`, `stdout` or `missing` out: a pipe is what a started process has by itself
+
+        error: something called `server` was started before
+         --> q/x.toml:8:22
+          |
+        8 |   { start = { name = "server" } },
+          |                      ^^^^^^^^
+          |
+          = help: give each its own name
+
+        error: nothing called `sever` was started before this step
+         --> q/x.toml:9:11
+          |
+        9 |   { end = "sever" },
+          |           ^^^^^^^
+          |
+          = help: `{ start = { name = "…", does = […] } }` comes before it in the same list
+
+        error: only a server's event loop can be stuck
+          --> q/x.toml:11:43
+           |
+        11 | faults = [{ process = { at = "1s", does = "mute" } }]
+           |                                           ^^^^^^
+           |
+           = help: `agent = { opencode = { mode = "serve" } }`, and no other `role` than `agent`
 
     "#]],
     );

@@ -40,7 +40,7 @@ impl Look<'_> {
             "stdin" => "S1",
             "tty" if self.has_bash() => "B2",
             "tty" => "T2",
-            "stopped" if self.fault(|f| matches!(f, Fault::Process(p) if p.does == ProcessDoes::Freeze)) => "H5",
+            "stopped" if self.fault(|f| matches!(f, Fault::Process(p) if p.does == ProcessDoes::Freeze)) => "E8",
             "stopped" => "T1",
             "pipe" if self.fault(|f| matches!(f, Fault::Wrapper(_))) => "C6",
             "pipe" if self.word("background") => "B6",
@@ -62,7 +62,7 @@ impl Look<'_> {
         let gone = |f: &Fault| matches!(f, Fault::Process(_));
         match () {
             () if self.fault(cut) => "E6",
-            () if self.fault(gone) => "C4",
+            () if self.fault(gone) => "M4",
             () => "M4",
         }
     }

@@ -19,6 +19,9 @@ pub struct List {
     /// Scenarios with their titles instead of cells.
     #[arg(long)]
     pub files: bool,
+    /// The ways to hang instead of cells: how many files and scenarios, hangs that are proved, and control arms each has.
+    #[arg(long, conflicts_with = "files")]
+    pub mechanisms: bool,
 }
 
 impl List {
@@ -30,6 +33,13 @@ impl List {
         let selected = self.select.select(&[Stage::Sim, Stage::Lockstep])?;
         for problem in &selected.problems {
             complain!("{problem}");
+        }
+        let code = if selected.problems.is_empty() { Code::Expected } else { Code::Usage };
+        if self.mechanisms {
+            for line in super::mechanisms::table(&selected.units) {
+                writeln!(out, "{line}")?;
+            }
+            return Ok(code);
         }
         let mut lines: Vec<String> = match self.files {
             true => {
@@ -45,7 +55,7 @@ impl List {
         for line in lines {
             writeln!(out, "{line}")?;
         }
-        Ok(if selected.problems.is_empty() { Code::Expected } else { Code::Usage })
+        Ok(code)
     }
 }
 

@@ -14,6 +14,7 @@ pub mod export;
 pub mod import;
 pub mod list;
 pub mod measure;
+mod mechanisms;
 pub mod path;
 pub mod reproduce;
 pub mod run;

@@ -90,6 +90,9 @@ pub fn all() -> Vec<Case> {
         }),
         hung("mutual-pipe", "mutual-pipe", "C6", "wait for each other", |s| plain(s, &["mutual-pipe"])),
         hung("mutual-wait", "mutual-wait", "C6", "wait for each other", |s| plain(s, &["mutual-wait"])),
+        hung("tool-server-owes-an-answer", "mutual-wait", "X2", "waits for an answer of its tool server", |s| {
+            plain(s, &["read-output-of", "stdin", "args", "mcp-server", "read-stdin"])
+        }),
         hung("fifo-open", "fifo-open", "B12", "nobody opens it to write", |s| {
             let fifo = fifo(s, "queue");
             plain(s, &["open-fifo", &fifo]);
@@ -240,7 +243,7 @@ pub fn all() -> Vec<Case> {
         benign("slow-reader", Waiting, "slow-reader", |s| plain(s, &["read-slowly", "fill-stdout"])),
         benign("timer", Waiting, "timer", |s| plain(s, &["timer"])),
         benign("tool-server-idles", Waiting, "helper", |s| {
-            plain(s, &["read-output-of", "stdin", "args", "mcp-server", "read-stdin"])
+            plain(s, &["loop-with-child", "args", "mcp-server", "read-stdin"])
         }),
         benign("any-server-idles", Waiting, "serves", |s| plain(s, &["wait-for", "listen"])),
         benign("server-that-listens-to-its-input-too", Waiting, "serves", |s| piped(s, &["listen"])),

@@ -17,6 +17,9 @@ impl Rng {
         let (model, server) = (usize::from(kind.has_model), usize::from(kind.has_server));
         let weights = [4, 1, 2 - server, 4 * model, 5 * model, 4 * server, 4 * server, 3 * server, server, 3 * server];
         match self.weighted(&weights) {
+            0 if server > 0 && self.one_in(8) => {
+                Fault::Process(ProcessFault { role: "agent".to_owned(), at: self.span(), does: ProcessDoes::Mute })
+            }
             0 => Fault::Process(ProcessFault {
                 role: self.pick(&ROLES).to_owned(),
                 at: self.span(),
@@ -80,6 +83,10 @@ impl Rng {
     }
 
     fn model_fault(&mut self, response: u32) -> ModelFault {
+        if self.one_in(12) {
+            let response = 1 + self.below(2) as u32;
+            return ModelFault { response, after: 0, does: ModelDoes::Repeats, retry_after: None };
+        }
         let does = match self.below(8) {
             0 => ModelDoes::Stall,
             1 => ModelDoes::Pause(self.span()),

@@ -242,7 +242,7 @@ impl Rng {
     /// Any step; processes and agents so many levels below it.
     pub fn step(&mut self, depth: usize) -> Step {
         let deep = usize::from(depth > 0);
-        match self.weighted(&[4, 1, 2, 5, 3, 1, 2, 2, 2, 2, 1, 1, 1, 1, 3, 2, 3, 3 * deep, deep, deep]) {
+        match self.weighted(&[4, 1, 2, 5, 3, 1, 2, 2, 2, 2, 1, 1, 1, 1, 3, 2, 3, 3 * deep, deep, deep, 1, 2 * deep]) {
             0 => Step::Print(self.printed()),
             1 => Step::Warn(self.printed()),
             2 => Step::Prompt(self.printed()),
@@ -279,8 +279,44 @@ impl Rng {
                 double_fork: self.one_in(3),
             }),
             18 => Step::Run(self.some(1, 3, |s| s.step(depth - 1))),
-            _ => self.nested(),
+            19 => self.nested(),
+            20 => Step::Listen(Listen { within: self.within() }),
+            _ => Step::Run(self.conversation(depth - 1)),
         }
+    }
+
+    /// A process with pipes, as a tool server is, and what its parent has to do with it.
+    fn conversation(&mut self, depth: usize) -> Vec<Step> {
+        let streams =
+            [StartStream::Pipe, StartStream::Pipe, StartStream::Pipe, StartStream::Inherit, StartStream::Null];
+        let start = Start {
+            name: "mcp-server".to_owned(),
+            does: self.some(0, 3, |s| s.step(depth)),
+            stdin: self.maybe(&streams),
+            stdout: self.maybe(&streams),
+            stderr: self.maybe(&streams),
+            missing: self.one_in(8),
+            unreaped: self.one_in(4),
+        };
+        let (hears, speaks, name) = (start.hears(), start.speaks(), start.name.clone());
+        let mut steps = vec![Step::Start(start)];
+        for _ in 0..self.below(5) {
+            let name = name.clone();
+            steps.push(match self.below(5) {
+                0 if hears => Step::Send(Send { to: name, line: self.printed() }),
+                1 if speaks => Step::Receive(Receive { from: name, within: self.within() }),
+                2 if hears => Step::HangUp(name),
+                3 => Step::Await(Await { of: name, within: self.within() }),
+                4 => Step::End(name),
+                _ => self.step(0),
+            });
+        }
+        steps
+    }
+
+    /// A limit of a wait, or none.
+    fn within(&mut self) -> Option<Span> {
+        self.one_in(2).then(|| self.span())
     }
 
     /// An agent below an agent; its own children are no agents.

@@ -71,6 +71,7 @@ fn strike(hub: &mut Hub<'_>, name: &str, role: &str, does: ProcessDoes) -> Resul
         ProcessDoes::Freeze => "freezes",
         ProcessDoes::Thaw => "thaws",
         ProcessDoes::Restart => "restarts",
+        ProcessDoes::Mute => "goes mute",
     };
     hub.record(name, What::Fault(format!("{role} {word}")));
     match does {
@@ -82,5 +83,7 @@ fn strike(hub: &mut Hub<'_>, name: &str, role: &str, does: ProcessDoes) -> Resul
             hub.drain()?;
             hub.relaunch()
         }
+        // the persona knows when from its plan
+        ProcessDoes::Mute => Ok(()),
     }
 }

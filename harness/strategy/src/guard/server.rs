@@ -52,6 +52,8 @@ enum Look {
 struct Found {
     reached: bool,
     busy: Option<bool>,
+    /// The sessions that are busy, all of the server.
+    at_work: Vec<String>,
     message: Option<Value>,
     asks: usize,
     children: Option<u32>,
@@ -95,6 +97,10 @@ impl Server {
             Look::Status => {
                 let kind = body.map(|all| text(&all[&self.session], "type"));
                 self.found.busy = kind.map(|kind| !kind.is_empty() && kind != "idle");
+                let all = body.and_then(Value::as_object).into_iter().flatten();
+                let at_work = all.filter(|(_, status)| text(status, "type") != "idle");
+                self.found.at_work = at_work.map(|(id, _)| id.clone()).collect();
+                self.found.at_work.sort();
             }
             Look::Message => self.found.message = body.and_then(Value::as_array).and_then(|all| all.last()).cloned(),
             Look::Questions | Look::Permissions => {
@@ -162,6 +168,9 @@ fn meaning(found: &Found) -> Option<Meaning> {
         (true, None) if bash_runs(message) && found.children == Some(0) => {
             stopped("bash-stuck", STUCK, "a bash tool is running, and the server has no child")
         }
+        (true, None) if only_lost_tasks(message, &found.at_work) => {
+            stopped("task-lost", STUCK, "a task is running, and its own session is idle")
+        }
         (true, None) => match found.stands {
             Some(limit) => stopped(limit.signature, limit.after, limit.why),
             None => stopped("idle", QUIET, "nothing has changed for hours"),
@@ -180,6 +189,17 @@ fn is_final(message: &Value) -> bool {
 fn bash_runs(message: Option<&Value>) -> bool {
     let parts = message.and_then(|m| m["parts"].as_array()).map_or(&[][..], Vec::as_slice);
     parts.iter().any(|part| text(part, "tool") == "bash" && text(&part["state"], "status") == "running")
+}
+
+/// Whether all that runs is subagents whose sessions are not at work.
+fn only_lost_tasks(message: Option<&Value>, at_work: &[String]) -> bool {
+    let parts = message.and_then(|m| m["parts"].as_array()).map_or(&[][..], Vec::as_slice);
+    let mut running = parts.iter().filter(|part| text(&part["state"], "status") == "running").peekable();
+    let is_lost = |part: &Value| {
+        let session = text(&part["state"]["metadata"], "sessionId");
+        text(part, "tool") == "task" && !session.is_empty() && !at_work.iter().any(|id| id == session)
+    };
+    running.peek().is_some() && running.all(is_lost)
 }
 
 fn words(message: &Value) -> String {
@@ -248,10 +268,13 @@ impl Strategy for Server {
 
 impl Found {
     fn canon(&self, canon: &mut Canon) {
-        let Self { reached, busy, message, asks, children, stands } = self;
+        let Self { reached, busy, at_work, message, asks, children, stands } = self;
         canon.flag(*reached).num(*asks as u64);
         option(canon, *busy, |canon, busy| {
             canon.flag(busy);
+        });
+        canon.list(at_work, |canon, id| {
+            canon.text(id);
         });
         option(canon, message.as_ref(), |canon, message| {
             canon.text(&message.to_string());

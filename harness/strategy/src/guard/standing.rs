@@ -44,6 +44,11 @@ const fn below(signature: &'static str, after: Span, why: &'static str) -> Limit
     Limit { signature, root: false, sure: Sure::Likely, after, why }
 }
 
+/// Nothing that is alive can end it, and the evidence says so itself.
+const fn closed_below(signature: &'static str, why: &'static str) -> Limit {
+    Limit { signature, root: false, sure: Sure::Certain, after: CLOSED, why }
+}
+
 /// An ask of an agent that nobody can answer: it has no terminal, no host and no server for it.
 const fn unanswerable(signature: &'static str, why: &'static str) -> Limit {
     Limit { signature, root: true, sure: Sure::Certain, after: CLOSED, why }
@@ -66,7 +71,7 @@ const OF_A_TOOL: Span = Span::mins(65);
 pub const PERSON: Span = Span::mins(60);
 
 /// The findings that end a run; of several that fit the first counts.
-pub const LIMITS: [Limit; 30] = [
+pub const LIMITS: [Limit; 34] = [
     unanswerable("question-open", "the agent asks, and it runs where nobody can answer"),
     unanswerable("permission-open", "the agent asks for a permission, and it runs where nobody can answer"),
     of_agent("question-open", PERSON, "the agent asks, and nobody has answered for an hour"),
@@ -74,6 +79,7 @@ pub const LIMITS: [Limit; 30] = [
     of_agent("stdin-open", CLOSED, "the agent waits for its stdin, and nobody writes to it or closes it"),
     of_agent("stdout-undrained", CLOSED, "the agent's stdout is full, and nobody reads it"),
     of_agent("stderr-undrained", CLOSED, "the agent's stderr is full, and nobody reads it"),
+    of_agent("tty-unread", CLOSED, "the agent's terminal is full, and nobody reads it"),
     of_agent("mutual-pipe", CLOSED, "two processes wait for each other's pipe"),
     of_agent("mutual-wait", CLOSED, "two processes wait for each other"),
     of_agent("own-pipe", CLOSED, "the agent waits for a pipe that only it can write to"),
@@ -89,6 +95,18 @@ pub const LIMITS: [Limit; 30] = [
     of_agent("model-silent", SILENT, "the model has sent nothing for half an hour"),
     of_agent("peer-silent", SILENT, "the agent's peer has sent nothing for half an hour"),
     of_agent("stopped", STOPPED, "the agent is stopped, and nobody continues it"),
+    closed_below(
+        "stdout-undrained",
+        "a process below the agent has a full stdout, and who should read it waits for it",
+    ),
+    closed_below(
+        "stderr-undrained",
+        "a process below the agent has a full stderr, and who should read it waits for it",
+    ),
+    closed_below(
+        "stdin-open",
+        "a process below the agent waits for its stdin, and whoever holds it waits for that process",
+    ),
     below("mutual-pipe", CLOSED, "two processes below the agent wait for each other's pipe"),
     below("mutual-wait", CLOSED, "two processes below the agent wait for each other"),
     below("stray-holds-pipe", HELD, "a tool is over, and a process that outlived it holds its pipe"),

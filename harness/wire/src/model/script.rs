@@ -74,6 +74,14 @@ pub fn chunks(
     all
 }
 
+/// The response of the agent's own session, from 0, that its model says again for ever, if it does: the persona stays at it.
+pub fn repeats(faults: &[Fault]) -> Option<usize> {
+    faults.iter().find_map(|fault| match fault {
+        Fault::Model(fault) if fault.does == ModelDoes::Repeats => usize::try_from(fault.response).ok()?.checked_sub(1),
+        _ => None,
+    })
+}
+
 /// Deals the model's faults out to its responses, which are numbered from 1 as they begin, over all sessions.
 #[derive(Debug, Clone)]
 pub struct ModelScript {
@@ -160,7 +168,7 @@ impl Stream {
             rest.retain(|chunk| !matches!(chunk, Chunk::Event(ModelEvent::Finish(_))));
         }
         let retry_after = faults.iter().find_map(|f| f.retry_after);
-        let strike = |f: &&ModelFault| !matches!(f.does, ModelDoes::Slow(_) | ModelDoes::NoFinish);
+        let strike = |f: &&ModelFault| !matches!(f.does, ModelDoes::Slow(_) | ModelDoes::NoFinish | ModelDoes::Repeats);
         let faults = faults.iter().filter(strike).map(|f| (f.after, f.does)).collect();
         Stream { rest, out: 0, faults, slow, slept: false, state: State::Asked(start), retry_after }
     }
@@ -244,7 +252,9 @@ impl Stream {
                     items.push(Item::Reset);
                     State::Over
                 }
-                ModelDoes::Status(_) | ModelDoes::Slow(_) | ModelDoes::NoFinish => State::Flows(at),
+                ModelDoes::Status(_) | ModelDoes::Slow(_) | ModelDoes::NoFinish | ModelDoes::Repeats => {
+                    State::Flows(at)
+                }
             };
             return;
         }
@@ -302,6 +312,7 @@ impl Canonical for Stream {
                 ModelDoes::Reset => (5, 0),
                 ModelDoes::Status(status) => (6, u64::from(*status)),
                 ModelDoes::Slow(span) => (7, span.as_ms()),
+                ModelDoes::Repeats => (8, 0),
             };
             // Faults compare with what is still to come out, not with what has.
             canon.num(after.wrapping_sub(*out).into()).num(kind).num(detail);

@@ -27,6 +27,9 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
     if !beside.is_empty() {
         return Some(pipeline(rules, process, &beside));
     }
+    if let Some(finding) = unasked(view, process, wait, &writers) {
+        return Some(finding);
+    }
     if kind::helper(process) {
         let text = format!("{} waits for requests of {}", view.name(process.pid), view.names(&over));
         return Some(Finding::waiting(process.pid, "helper", rank::SERVES, text).ends("a request"));
@@ -51,6 +54,26 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
         return Some(Finding { signature: "stdin-open", ..finding }.ends("a line, or the end of its input"));
     }
     Some(open(view, process, wait, &nearest_first(&over, &above)))
+}
+
+/// A tool server that waits for a request, while the only one who could send it waits for its answer: a call was taken and
+/// not answered, or the server has asked back and the other one reads on for its result. Of both, no thread waits for
+/// anything else, and none has a limit: an agent that polls its servers' pipes may send a request at any time.
+fn unasked(view: &View<'_>, process: &Process, wait: &Wait, writers: &[Pid]) -> Option<Finding> {
+    let [writer] = writers else { return None };
+    let each_other = waits_for(view, *writer, process.pid).1 && waits_for(view, process.pid, *writer).1;
+    if !(kind::helper(process) && each_other && steady(view, process, wait)) {
+        return None;
+    }
+    let both = [Some(process), view.process(*writer)];
+    if both.into_iter().flatten().flat_map(|one| view.waits(one)).any(|wait| left(wait.limit).is_some()) {
+        return None;
+    }
+    let (name, other) = (view.name(process.pid), view.name(*writer));
+    let text = format!("{other} waits for an answer of its tool server, {name}, and {name} waits for a request");
+    let ends = format!("{}; next time, a limit on calls", end_it(view, process.pid));
+    let because = "both are in a read without a time limit on a pipe that only the other one writes to";
+    Some(Finding::hung(process.pid, "mutual-wait", "X2", text).ends(ends).because(because).certain())
 }
 
 /// The limit of a poll of standard input alone that is longer than the process has lived: it is no loop's, such as

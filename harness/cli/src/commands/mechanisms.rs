@@ -1,0 +1,82 @@
+//! `rehang list --mechanisms`: what the corpus has of each way to hang.
+//!
+//! Invariant: a hang counts if its proof was made here and now, by playing the scenario without a strategy on the simulated
+//! kernel; a scenario that runs only in lockstep is counted as a scenario, and its hang is not.
+
+use rehang_judge::verdict::Outcome;
+use rehang_os::sim::SimKernel;
+use rehang_runner::unit::Unit;
+use rehang_scenario::mechanism::{MECHANISMS, Mechanism};
+use rehang_scenario::{Arm, Span, Stage};
+use rehang_stage::{Job, Setting, judged};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Why a mechanism has no proved hang, where that is not a gap: `rehang explain` tells more of each.
+const NO_HANG: [(&str, &str); 5] = [
+    ("Q5", "nothing blocks: the run ends with a question"),
+    ("C3", "nothing blocks: the result is cut, and the exit code is 0"),
+    ("E7", "the opposite of a hang: a run that goes on is taken for over"),
+    ("H3", "nothing blocks: each run leaves a process behind"),
+    ("F", "a healthy run"),
+];
+
+/// What there is of one mechanism.
+#[derive(Debug, Default)]
+struct Has {
+    files: BTreeSet<String>,
+    scenarios: BTreeSet<String>,
+    hangs: BTreeSet<String>,
+    controls: BTreeSet<String>,
+}
+
+/// The lines of the table, and then its sums.
+pub fn table(units: &[Unit]) -> Vec<String> {
+    let mut all: BTreeMap<&str, Has> = BTreeMap::new();
+    for unit in units {
+        let has = all.entry(unit.main.mechanism.as_str()).or_default();
+        has.files.insert(unit.name.split('[').next().unwrap_or_default().to_owned());
+        has.scenarios.insert(unit.name.clone());
+        if unit.control.is_some() {
+            has.controls.insert(unit.name.clone());
+        }
+        if !has.hangs.contains(&unit.name) && hangs(unit) {
+            has.hangs.insert(unit.name.clone());
+        }
+    }
+    let mut lines = vec![row("", "mechanism", ["files", "scenarios", "hangs", "controls"], "")];
+    lines.extend(MECHANISMS.iter().map(|mechanism| line(mechanism, all.get(mechanism.id))));
+    let sum = |of: fn(&Has) -> usize| all.values().map(of).sum::<usize>().to_string();
+    let sums = [sum(|h| h.files.len()), sum(|h| h.scenarios.len()), sum(|h| h.hangs.len()), sum(|h| h.controls.len())];
+    lines.push(row("", "all", sums.each_ref().map(String::as_str), ""));
+    lines
+}
+
+fn line(mechanism: &Mechanism, has: Option<&Has>) -> String {
+    let why = NO_HANG.iter().find(|(id, _)| *id == mechanism.id || (*id == "F" && mechanism.benign()));
+    let note = match (has, why) {
+        (None, _) => "no scenario",
+        (Some(has), Some((_, why))) if has.hangs.is_empty() => why,
+        (Some(has), None) if has.hangs.is_empty() => "no proved hang",
+        _ => "",
+    };
+    let none = Has::default();
+    let has = has.unwrap_or(&none);
+    let counts = [has.files.len(), has.scenarios.len(), has.hangs.len(), has.controls.len()].map(|n| n.to_string());
+    row(mechanism.id, mechanism.name, counts.each_ref().map(String::as_str), note)
+}
+
+fn row(id: &str, name: &str, [files, scenarios, hangs, controls]: [&str; 4], note: &str) -> String {
+    let line = format!("{id:<4} {name:<32} {files:>5} {scenarios:>9} {hangs:>6} {controls:>8}  {note}");
+    line.trim_end().to_owned()
+}
+
+/// Whether this unit's scenario is proved to hang where nobody does anything about it.
+fn hangs(unit: &Unit) -> bool {
+    let plays = unit.stages.contains(&Stage::Sim) && unit.cells.iter().any(|cell| cell.strategy == "none");
+    let job = Job::new(&unit.main, "none", unit.terminal, unit.seed);
+    let setting = Setting { name: &unit.name, stage: Stage::Sim, arm: Arm::Main, healthy: Span::ZERO };
+    let mut kernel = SimKernel::new(rehang_fakes::registry::program);
+    plays
+        && judged(&mut kernel, &job, &setting, None)
+            .is_ok_and(|played| matches!(played.verdict.outcome, Outcome::Hung { .. }))
+}
