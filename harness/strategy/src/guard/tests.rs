@@ -131,8 +131,7 @@ fn a_build_that_is_silent_for_hours_is_left_alone() {
         let mut bench = process(terminal);
         bench.out("building\n");
         assert_eq!(deeds(&bench.until(QUIET.as_ms() - 1)), []);
-        let want =
-            words(&[(QUIET, "TERM group"), (QUIET + STEP, "KILL group"), (QUIET + STEP + STEP, "stopped: idle")]);
+        let want = words(&[(QUIET, "TERM tree"), (QUIET + STEP, "KILL tree"), (QUIET + STEP + STEP, "stopped: idle")]);
         assert_eq!(deeds(&bench.until(100_000_000)), want);
     }
 }
@@ -171,21 +170,23 @@ fn a_result_is_kept_and_what_lingers_behind_it_is_ended() {
     let l = LINGER;
     let want = [
         (l, "close stdin"),
-        (l + STEP, "TERM group"),
-        (l + STEP + STEP, "KILL group"),
+        (l + STEP, "TERM tree"),
+        (l + STEP + STEP, "KILL tree"),
         (l + STEP + STEP + STEP, "completed: done"),
     ];
     assert_eq!(deeds(&bench.until(100_000_000)), words(&want));
     let mut null = process(Terminal::Null);
     null.out(RESULT);
-    assert_eq!(deeds(&null.until(LINGER.as_ms())), words(&[(LINGER, "TERM group")]), "there is no stdin to close");
+    assert_eq!(deeds(&null.until(LINGER.as_ms())), words(&[(LINGER, "TERM tree")]), "there is no stdin to close");
     let mut tty = process(Terminal::Tty);
     tty.out(RESULT);
     let acts = tty.until(LINGER.as_ms());
-    assert_eq!(deeds(&acts), words(&[(LINGER, "TERM group")]), "a terminal is not hung up");
+    assert_eq!(deeds(&acts), words(&[(LINGER, "TERM tree")]), "a terminal is not hung up");
     assert_eq!(report(&acts.into_iter().map(|(_, act)| act).collect::<Vec<_>>()).cause.as_deref(), Some("lingers"));
     let ends = tty.see(Seen::Exited(-15));
-    assert!(matches!(&ends[..], [Act::Settle(crate::Settled::Completed(text))] if text == "done"));
+    assert!(
+        matches!(&ends[..], [Act::Kill { sig: "KILL", whom: crate::Whom::Tree }, Act::Settle(crate::Settled::Completed(text))] if text == "done")
+    );
 }
 
 #[test]
@@ -205,7 +206,10 @@ fn a_pipe_that_somebody_else_holds_does_not_keep_the_run() {
     bench.out("all done\n");
     bench.until(1_000);
     assert_eq!(bench.see(Seen::Exited(0)), []);
-    assert_eq!(deeds(&bench.until(100_000)), words(&[(Span::secs(31), "completed: all done\n")]));
+    assert_eq!(
+        deeds(&bench.until(100_000)),
+        words(&[(Span::secs(31), "TERM holders"), (Span::secs(31), "completed: all done\n")])
+    );
     let mut whole = process(Terminal::Null);
     whole.see(Seen::Exited(0));
     whole.see(Seen::OutputEnd(Stream::Stdout));
@@ -228,7 +232,10 @@ fn what_nobody_has_read_is_not_taken_for_whole() {
         slow.out("the same line\n");
     }
     let text = "completed: ".to_owned() + &"the same line\n".repeat(100);
-    assert_eq!(deeds(&slow.until(1_000_000)), words(&[(Span::secs(130), text.as_str())]));
+    assert_eq!(
+        deeds(&slow.until(1_000_000)),
+        words(&[(Span::secs(130), "TERM holders"), (Span::secs(130), text.as_str())])
+    );
 }
 
 #[test]
