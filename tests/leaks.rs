@@ -7,7 +7,7 @@
 use libtest_mimic::{Arguments, Failed, Trial};
 use rehang_fakes::{registry, stand_in};
 use rehang_os::{
-    Fakes,
+    CannotStart, Fakes,
     os::{Next, Os, Program},
 };
 use rehang_scenario::{Canon, plan::Plan};
@@ -252,7 +252,7 @@ fn about(pid: Pid) -> String {
 }
 
 /// The fakes, and one that waits at the gate.
-fn programs(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>, String> {
+fn programs(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>, CannotStart> {
     let plays = |what: &str| argv.iter().any(|arg| arg.starts_with(&format!("[{{\"print\":\"{what}")));
     match (plays("at the gate"), plays("through the gate")) {
         (true, _) => Ok(Box::new(Gate { holds: true })),

@@ -54,7 +54,7 @@ fn patience() -> Result<(), Failed> {
         let matrix = rehang_strategy::matrix(&scenario.agent);
         let stacks = vec![NONE.to_owned(), source.pick(&matrix)];
         let order = Order { scenario, stacks, stages: vec![Stage::Sim], steps_max: STEPS };
-        let mut kernels = |stage| kernel(stage, Path::new("")).map_err(|error| error.to_string());
+        let mut kernels = |stage| kernel(stage, Path::new(""));
         found.take(seed, &order, examine(&order, &mut kernels));
     }
     if found.tally.lassos < LASSOS {

@@ -5,7 +5,7 @@
 
 use rehang_scenario::Agent;
 use rehang_scenario::plan::{PLAN_ENV, Plan};
-use rehang_strategy::{Act, Acting, Host, Strategy, stack};
+use rehang_strategy::{Act, Acting, Host, SpecError, Strategy, stack};
 use rehang_trace::Fact;
 use std::ops::{Deref, DerefMut};
 
@@ -20,9 +20,8 @@ impl AgentHost {
     ///
     /// # Errors
     /// A spec that does not parse or that the catalogue does not know.
-    pub fn new(specs: &[String]) -> Result<AgentHost, String> {
-        let members = specs.iter().map(|spec| stack::member(spec).map_err(|error| error.to_string()));
-        let members = members.collect::<Result<Vec<_>, String>>()?;
+    pub fn new(specs: &[String]) -> Result<AgentHost, SpecError> {
+        let members = specs.iter().map(|spec| stack::member(spec)).collect::<Result<Vec<_>, SpecError>>()?;
         Ok(AgentHost { host: Host::new(members) })
     }
 

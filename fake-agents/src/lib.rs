@@ -9,11 +9,13 @@ mod bench;
 pub mod claude;
 pub mod opencode;
 pub mod registry;
+pub mod release;
 pub mod silence;
 pub mod stand_in;
 pub mod tool;
 
 pub use registry::{dispatch, program};
+pub use release::ReleaseError;
 
 /// One thing that a fake does as a release does it, and how that is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

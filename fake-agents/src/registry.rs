@@ -2,8 +2,8 @@
 //!
 //! Invariant: each agent that a file can name has exactly one persona here, and each of its names starts it.
 
-use crate::{Behaviour, claude, opencode, stand_in, tool};
-use rehang_os::{Fakes, Program, Programs};
+use crate::{Behaviour, ReleaseError, claude, opencode, stand_in, tool};
+use rehang_os::{CannotStart, Fakes, Program, Programs};
 use rehang_scenario::plan::Plan;
 use rehang_scenario::{Agent, AgentKind, Mode, agents};
 use std::sync::LazyLock;
@@ -15,7 +15,7 @@ pub struct Persona {
     pub kind: &'static AgentKind,
     program: Programs,
     argv: fn(&Agent, &[String], &str) -> Vec<String>,
-    plays: fn(&Agent) -> Result<(), String>,
+    plays: fn(&Agent) -> Result<(), ReleaseError>,
     called: fn(&[String]) -> Option<Called>,
     behaviours: fn() -> Vec<Behaviour>,
 }
@@ -66,8 +66,8 @@ impl Persona {
     /// Whether it plays the release that this agent names.
     ///
     /// # Errors
-    /// A text for the user that lists the releases, or says what is wrong with this one.
-    pub fn plays(&self, agent: &Agent) -> Result<(), String> {
+    /// It does not: lists the releases, or says what is wrong with this one.
+    pub fn plays(&self, agent: &Agent) -> Result<(), ReleaseError> {
         (self.plays)(agent)
     }
 
@@ -118,10 +118,10 @@ pub const BUILD_ARG: &str = "--build";
 /// The program that `argv[0]` names.
 ///
 /// # Errors
-/// A text for the user: an unknown program, or arguments that do not fit.
-pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>, String> {
+/// An unknown program, or arguments that do not fit.
+pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>, CannotStart> {
     let name = rehang_os::os::program_name(argv);
-    let persona = named(name).ok_or_else(|| format!("no fake is called `{name}`"))?;
+    let persona = named(name).ok_or_else(|| CannotStart::new(format!("no fake is called `{name}`")))?;
     (persona.program)(argv, plan)
 }
 
@@ -144,7 +144,7 @@ mod tests {
         unique.dedup();
         assert_eq!(unique.len(), names().len());
         for name in names() {
-            let error = program(&[(*name).to_owned()], None).err().unwrap_or_default();
+            let error = program(&[(*name).to_owned()], None).err().map(|error| error.to_string()).unwrap_or_default();
             assert!(!error.contains("no fake is called"), "{name}: {error}");
         }
         assert!(program(&["ls".to_owned()], None).is_err());

@@ -5,6 +5,7 @@
 //! trap, kept.
 
 use super::release::Release;
+use crate::ReleaseError;
 use rehang_scenario::agents::CLAUDE;
 use rehang_scenario::{Agent, ClaudeMode};
 
@@ -90,8 +91,38 @@ pub enum Parsed {
     Print(String),
     /// It prints the version of the release that was named before.
     Version(Option<String>),
-    /// It prints this to stderr and exits with 1.
-    Refuse(String),
+    /// It says this on stderr and exits with 1.
+    Refuse(Refusal),
+}
+
+/// Why a command line is refused: the real one's words, with the end of the line.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Nothing comes after an option that takes a value.
+    #[error("error: option '{0} <value>' argument missing\n")]
+    NoValue(String),
+    /// An option has a value that is none of its choices.
+    #[error("error: option '{option}' argument '{given}' is invalid. Allowed choices are {allowed}.\n")]
+    Choice {
+        /// The option, with the name of its value.
+        option: &'static str,
+        /// What was given.
+        given: String,
+        /// The choices.
+        allowed: &'static str,
+    },
+    /// Permissions are to go to a tool that nobody serves.
+    #[error("Error: MCP tool {0} (passed via --permission-prompt-tool) not found. Available MCP tools: none\n")]
+    NoTool(String),
+    /// An option that it does not know.
+    #[error("error: unknown option '{0}'\n")]
+    Unknown(String),
+    /// Messages out, and not all of them.
+    #[error("Error: When using --print, --output-format=stream-json requires --verbose\n")]
+    NotVerbose,
+    /// Messages in, and none out.
+    #[error("Error: --input-format=stream-json requires output-format=stream-json.\n")]
+    NoMessagesOut,
 }
 
 /// Options that take one word and change nothing here.
@@ -147,8 +178,7 @@ pub fn parse(words: &[String]) -> Parsed {
             Some(value) => Ok(value),
             None => {
                 i += 1;
-                let missing = || format!("error: option '{name} <value>' argument missing\n");
-                words.get(i - 1).cloned().ok_or_else(missing)
+                words.get(i - 1).cloned().ok_or_else(|| Refusal::NoValue(name.to_owned()))
             }
         };
         let done = match name {
@@ -158,28 +188,24 @@ pub fn parse(words: &[String]) -> Parsed {
             "-v" | "--version" => return Parsed::Version(args.release),
             "-h" | "--help" => return Parsed::Print(HELP.to_owned()),
             "--as" => one().map(|version| args.release = Some(version)),
-            "--output-format" => one().and_then(|v| format(&v).map(|f| args.output = f)),
+            "--output-format" => one().and_then(|v| format(v).map(|f| args.output = f)),
             "--input-format" => one().and_then(|v| match v.as_str() {
                 "text" => Ok(()),
                 "stream-json" => set(&mut args.messages_in),
-                _ => Err(choice("--input-format <format>", &v, "text, stream-json")),
+                _ => Err(choice("--input-format <format>", v, "text, stream-json")),
             }),
             "--permission-mode" => one().and_then(|v| match Mode::parse(&v) {
                 Some(mode) => {
                     args.mode = mode;
                     Ok(())
                 }
-                None => Err(choice(
-                    "--permission-mode <mode>",
-                    &v,
-                    "acceptEdits, bypassPermissions, default, dontAsk, plan",
-                )),
+                None => {
+                    Err(choice("--permission-mode <mode>", v, "acceptEdits, bypassPermissions, default, dontAsk, plan"))
+                }
             }),
             "--permission-prompt-tool" => one().and_then(|v| match v.as_str() {
                 "stdio" => set(&mut args.asks_host),
-                _ => Err(format!(
-                    "Error: MCP tool {v} (passed via --permission-prompt-tool) not found. Available MCP tools: none\n"
-                )),
+                _ => Err(Refusal::NoTool(v)),
             }),
             "--allowedTools" | "--allowed-tools" => {
                 many(&mut i, words, inline, &mut args.allowed);
@@ -195,7 +221,7 @@ pub fn parse(words: &[String]) -> Parsed {
                 Ok(())
             }
             _ if NO_WORD.contains(&name) => Ok(()),
-            _ => Err(format!("error: unknown option '{name}'\n")),
+            _ => Err(Refusal::Unknown(name.to_owned())),
         };
         if let Err(refusal) = done {
             return Parsed::Refuse(refusal);
@@ -205,12 +231,10 @@ pub fn parse(words: &[String]) -> Parsed {
         args.mode = Mode::Bypass;
     }
     if args.print && args.output == Format::StreamJson && !args.verbose {
-        return Parsed::Refuse(
-            "Error: When using --print, --output-format=stream-json requires --verbose\n".to_owned(),
-        );
+        return Parsed::Refuse(Refusal::NotVerbose);
     }
     if args.messages_in && args.output != Format::StreamJson {
-        return Parsed::Refuse("Error: --input-format=stream-json requires output-format=stream-json.\n".to_owned());
+        return Parsed::Refuse(Refusal::NoMessagesOut);
     }
     Parsed::Run(args)
 }
@@ -236,18 +260,18 @@ pub fn argv(agent: &Agent, args: &[String], prompt: &str) -> Vec<String> {
 /// The release that a command line or a plan names: `--as` first.
 ///
 /// # Errors
-/// A text that lists the versions that are played.
-pub fn release(args: &Args, planned: Option<&str>) -> Result<Release, String> {
+/// None of the versions that are played.
+pub fn release(args: &Args, planned: Option<&str>) -> Result<Release, ReleaseError> {
     Release::parse(args.release.as_deref().or(planned).unwrap_or(CLAUDE.default_release))
 }
 
-fn set(flag: &mut bool) -> Result<(), String> {
+fn set(flag: &mut bool) -> Result<(), Refusal> {
     *flag = true;
     Ok(())
 }
 
-fn format(name: &str) -> Result<Format, String> {
-    match name {
+fn format(name: String) -> Result<Format, Refusal> {
+    match name.as_str() {
         "text" => Ok(Format::Text),
         "json" => Ok(Format::Json),
         "stream-json" => Ok(Format::StreamJson),
@@ -255,8 +279,8 @@ fn format(name: &str) -> Result<Format, String> {
     }
 }
 
-fn choice(option: &str, given: &str, allowed: &str) -> String {
-    format!("error: option '{option}' argument '{given}' is invalid. Allowed choices are {allowed}.\n")
+fn choice(option: &'static str, given: String, allowed: &'static str) -> Refusal {
+    Refusal::Choice { option, given, allowed }
 }
 
 /// The words of an option that takes many: to the next option; each may list several, by comma or space.

@@ -25,30 +25,31 @@ mod stream;
 mod texts;
 mod writer;
 
-pub use args::{Args, Format, Mode, Parsed, argv, parse};
+pub use args::{Args, Format, Mode, Parsed, Refusal, argv, parse};
 pub use behaviours::{Behaviour, Known, behaviours, known_behaviours};
 pub use called::called;
 pub use calls::{BashEnd, tool_call};
 pub use engine::{Answerer, Config, Conv, Effect, Engine};
 pub use release::Release;
 
+use crate::ReleaseError;
 use crate::agent_host::AgentHost;
-use rehang_os::os::{Next, Os, Program, STDERR, STDOUT, Wait, Write};
+use rehang_os::os::{CannotStart, Next, Os, Program, STDERR, STDOUT, Wait, Write};
 use rehang_scenario::{Agent, Canon, plan::Plan, turns::Turn};
 
 /// Whether this persona plays the release that an agent names.
 ///
 /// # Errors
-/// A text that lists the releases that it plays.
-pub fn plays(agent: &Agent) -> Result<(), String> {
+/// None of the releases that it plays.
+pub fn plays(agent: &Agent) -> Result<(), ReleaseError> {
     Release::parse(agent.release().unwrap_or_default()).map(drop)
 }
 
 /// The program for this command line. Without a plan it says hello.
 ///
 /// # Errors
-/// A text for the user: a release that is not played, a strategy that is not known.
-pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>, String> {
+/// A release that is not played, a strategy that is not known.
+pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>, CannotStart> {
     let planned = plan.and_then(|plan| match &plan.agent {
         Agent::Claude(claude) => Some(claude.release.as_str()),
         _ => None,
@@ -56,7 +57,7 @@ pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>,
     let args = match parse(argv.get(1..).unwrap_or_default()) {
         Parsed::Run(args) => args,
         Parsed::Print(text) => return Ok(Box::new(Says { text, fd_err: false, code: 0 })),
-        Parsed::Refuse(text) => return Ok(Box::new(Says { text, fd_err: true, code: 1 })),
+        Parsed::Refuse(why) => return Ok(Box::new(Says { text: why.to_string(), fd_err: true, code: 1 })),
         Parsed::Version(named) => {
             let release = args::release(&Args { release: named, ..Args::default() }, planned)?;
             let text = format!("{} (Claude Code)\n", release.version());
@@ -70,7 +71,7 @@ pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>,
         release,
         turns: plan.map_or_else(hello, |plan| plan.turns.clone()),
         faults: plan.map_or_else(Vec::new, |plan| plan.faults.clone()),
-        inside: AgentHost::new(plan.map_or(&[], |plan| &plan.inside))?,
+        inside: AgentHost::new(plan.map_or(&[], |plan| &plan.inside)).map_err(CannotStart::new)?,
         model_port: plan.and_then(|plan| plan.model_port),
     })))
 }

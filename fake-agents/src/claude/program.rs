@@ -9,7 +9,7 @@ use super::calls::BashEnd;
 use super::engine::{Answerer, Config, Effect, Engine};
 use super::models::{Came, Models};
 use super::release::Release;
-use super::screen::{Choice, PROMPT, Screen};
+use super::screen::{Choice, PROMPT, Screen, Typed};
 use super::texts;
 use crate::agent_host::AgentHost;
 use rehang_os::os::{Disposition, Fd, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Wait, Write};
@@ -297,10 +297,10 @@ impl Fake {
         let now = os.now();
         if self.screen.asks() {
             match self.screen.typed(line) {
-                Ok((ask, Choice::Answer(answers))) => self.engine.answer(now, &ask, &answers),
-                Ok((ask, Choice::Permit(always))) => self.engine.permit(now, &ask, always),
-                Ok((ask, Choice::TurnDown)) => self.engine.turn_down(now, &ask),
-                Err(again) => self.out.push(&again),
+                Typed::Decides(ask, Choice::Answer(answers)) => self.engine.answer(now, &ask, &answers),
+                Typed::Decides(ask, Choice::Permit(always)) => self.engine.permit(now, &ask, always),
+                Typed::Decides(ask, Choice::TurnDown) => self.engine.turn_down(now, &ask),
+                Typed::Draws(again) => self.out.push(&again),
             }
         } else if !line.trim().is_empty() {
             self.engine.prompt(now, vec![json!({"type": "text", "text": line})]);

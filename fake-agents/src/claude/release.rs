@@ -3,6 +3,7 @@
 //! Invariant: every difference between releases is decided here or in `texts`; the engine asks, it does not compare
 //! versions. Values are as recorded (tests/golden/claude-*), unless [`super::behaviours`] marks them `read`.
 
+use crate::ReleaseError;
 use rehang_scenario::Span;
 
 /// A release of Claude Code.
@@ -23,11 +24,12 @@ impl Release {
     /// The release of this version.
     ///
     /// # Errors
-    /// A text that lists the versions that are played.
-    pub fn parse(version: &str) -> Result<Release, String> {
-        Release::ALL.into_iter().find(|r| r.version() == version).ok_or_else(|| {
-            let known: Vec<_> = Release::ALL.into_iter().map(Release::version).collect();
-            format!("fake-claude does not play {version}; it plays {}", known.join(", "))
+    /// None of the versions that are played.
+    pub fn parse(version: &str) -> Result<Release, ReleaseError> {
+        Release::ALL.into_iter().find(|r| r.version() == version).ok_or_else(|| ReleaseError::Unknown {
+            fake: "fake-claude",
+            version: version.to_owned(),
+            plays: Release::ALL.into_iter().map(Release::version).collect(),
         })
     }
 

@@ -18,6 +18,15 @@ pub enum Choice {
     TurnDown,
 }
 
+/// What a typed line comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Typed {
+    /// It decides this ask.
+    Decides(String, Choice),
+    /// It does not, or not yet: this is drawn.
+    Draws(String),
+}
+
 /// The state of the screen.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Screen {
@@ -88,12 +97,12 @@ impl Screen {
         self.menus.front().map_or_else(String::new, Menu::draw)
     }
 
-    /// A line was typed into the open menu: the ask and the decision, or what to draw instead.
-    pub fn typed(&mut self, line: &str) -> Result<(String, Choice), String> {
-        let Some(menu) = self.menus.front_mut() else { return Err(String::new()) };
+    /// A line was typed into the open menu.
+    pub fn typed(&mut self, line: &str) -> Typed {
+        let Some(menu) = self.menus.front_mut() else { return Typed::Draws(String::new()) };
         match menu.typed(line.trim_end_matches(['\r', '\n'])) {
-            Some(choice) => Ok((menu.id.clone(), choice)),
-            None => Err(menu.draw()),
+            Some(choice) => Typed::Decides(menu.id.clone(), choice),
+            None => Typed::Draws(menu.draw()),
         }
     }
 }

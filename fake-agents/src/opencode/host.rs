@@ -10,7 +10,7 @@ use super::engine::{Effect, Engine, Out, Setup};
 use super::models::Models;
 use super::release::{Flavour, Release};
 use crate::agent_host::AgentHost;
-use rehang_os::os::{FdKind, Os, STDERR, STDIN, Wait, Write};
+use rehang_os::os::{CannotStart, FdKind, Os, STDERR, STDIN, Wait, Write};
 use rehang_scenario::{
     Canon, Span, VTime,
     plan::{PLAN_ENV, Plan},
@@ -84,9 +84,9 @@ impl Host {
     ///
     /// # Errors
     /// A strategy that is not known.
-    pub fn new(release: Release, plan: &Plan, run: bool) -> Result<Host, String> {
+    pub fn new(release: Release, plan: &Plan, run: bool) -> Result<Host, CannotStart> {
         let setup = Setup { turns: plan.turns.clone(), faults: plan.faults.clone(), run, question_registered: true };
-        let inside = AgentHost::new(&plan.inside)?;
+        let inside = AgentHost::new(&plan.inside).map_err(CannotStart::new)?;
         Ok(Host {
             children: Children::default(),
             models: Models::new(&plan.faults, plan.model_port, release.silence_max),

@@ -10,7 +10,7 @@ use super::engine::{About, Event, Out};
 use super::host::{Host, Outgoing};
 use super::release::Release;
 use super::state::{Body, ToolState};
-use rehang_os::os::{Disposition, FdKind, Next, Os, Program, Read, STDIN, STDOUT, Sig, Wait, Write};
+use rehang_os::os::{CannotStart, Disposition, FdKind, Next, Os, Program, Read, STDIN, STDOUT, Sig, Wait, Write};
 use rehang_scenario::{Canon, plan::Plan, turns::Question};
 use rehang_trace::Cause;
 use std::collections::VecDeque;
@@ -44,7 +44,7 @@ impl Interactive {
     ///
     /// # Errors
     /// A strategy that is not known.
-    pub fn new(release: Release, plan: &Plan, args: Args) -> Result<Interactive, String> {
+    pub fn new(release: Release, plan: &Plan, args: Args) -> Result<Interactive, CannotStart> {
         let mut host = Host::new(release, plan, false)?;
         host.engine.wants_json = false;
         Ok(Interactive {

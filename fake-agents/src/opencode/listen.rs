@@ -4,7 +4,7 @@
 
 use super::args::Args;
 use super::release::{Dialect, Release};
-use rehang_os::os::{Fd, Listen, Os};
+use rehang_os::os::{CannotStart, Fd, Listen, Os};
 use std::net::Ipv4Addr;
 
 /// The port that is tried first where none is wished for (`server.ts`: 4096, else a free one).
@@ -26,7 +26,7 @@ pub(super) struct Listening {
 ///
 /// # Errors
 /// What the release says on stderr before it exits with 1.
-pub(super) fn listen(os: &mut dyn Os, args: &Args, release: &Release) -> Result<Listening, String> {
+pub(super) fn listen(os: &mut dyn Os, args: &Args, release: &Release) -> Result<Listening, CannotStart> {
     let host = if args.hostname.is_empty() { "127.0.0.1" } else { &args.hostname };
     let address = match host {
         "localhost" => Some(Ipv4Addr::LOCALHOST),
@@ -34,11 +34,11 @@ pub(super) fn listen(os: &mut dyn Os, args: &Args, release: &Release) -> Result<
     };
     let failed = |port: u16| {
         let header = "\u{1b}[91m\u{1b}[1mError: \u{1b}[0mUnexpected error\n\n";
-        match release.dialect {
+        CannotStart::new(match release.dialect {
             Dialect::V1_0 => format!("{header}error: Failed to start server. Is port {port} in use?\n"),
             Dialect::V1_2 => format!("{header}Failed to start server on port {port}\n"),
             Dialect::V1_18 => format!("{header}ServeError\n"),
-        }
+        })
     };
     let address = address.ok_or_else(|| failed(args.port))?;
     let first = if args.port == 0 { FIRST_PORT } else { args.port };

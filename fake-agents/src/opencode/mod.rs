@@ -51,7 +51,7 @@ pub use called::called;
 pub use stored::STORE;
 pub use tools::{BashEnd, call_of};
 
-use rehang_os::os::{Next, Os, Program, STDERR};
+use rehang_os::os::{CannotStart, Next, Os, Program, STDERR};
 use rehang_scenario::{
     AgentKind, Canon,
     agents::OPENCODE,
@@ -64,8 +64,8 @@ use release::Release;
 /// it says hello.
 ///
 /// # Errors
-/// A text for the user: a release that is not played, a strategy that is not known.
-pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>, String> {
+/// A release that is not played, a strategy that is not known.
+pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>, CannotStart> {
     let args = args::parse(argv.get(1..).unwrap_or_default());
     let name = rehang_os::os::program_name(argv);
     match plan {
@@ -74,7 +74,7 @@ pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>,
     }
 }
 
-fn planned(args: Args, plan: &Plan) -> Result<Box<dyn Program>, String> {
+fn planned(args: Args, plan: &Plan) -> Result<Box<dyn Program>, CannotStart> {
     let mut release = Release::of(&plan.agent)?;
     if let Some(version) = &args.version {
         release = release.with_version(version)?;
@@ -97,9 +97,9 @@ struct Unplanned {
 }
 
 impl Unplanned {
-    fn plan(&self, os: &dyn Os) -> Result<Plan, String> {
+    fn plan(&self, os: &dyn Os) -> Result<Plan, CannotStart> {
         if let Some(text) = os.env(PLAN_ENV) {
-            return serde_json::from_str(&text).map_err(|error| format!("{PLAN_ENV}: {error}"));
+            return serde_json::from_str(&text).map_err(|error| CannotStart::new(format!("{PLAN_ENV}: {error}")));
         }
         let kind = AgentKind::of_program(&self.name).unwrap_or(&OPENCODE);
         let agent = kind.default_agent();
@@ -113,8 +113,8 @@ impl Program for Unplanned {
         if let Some(args) = self.args.take() {
             match self.plan(os).and_then(|plan| planned(args, &plan)) {
                 Ok(program) => self.program = Some(program),
-                Err(text) => {
-                    let _ = os.write(STDERR, format!("{text}\n").as_bytes());
+                Err(why) => {
+                    let _ = os.write(STDERR, format!("{why}\n").as_bytes());
                     return Next::Exit(1);
                 }
             }

@@ -2,6 +2,7 @@
 //!
 //! Invariant: a release's behaviour is a function of its name alone.
 
+use crate::ReleaseError;
 use rehang_scenario::agents::{ALTIMATE, PAWWORK};
 use rehang_scenario::{Agent, Span};
 use rehang_wire::opencode::Numbers;
@@ -109,12 +110,12 @@ impl Release {
     ///
     /// # Errors
     /// Not an agent of this family, or a version that does not parse.
-    pub fn of(agent: &Agent) -> Result<Release, String> {
+    pub fn of(agent: &Agent) -> Result<Release, ReleaseError> {
         match agent {
             Agent::Opencode(opencode) => Release::opencode(&opencode.release),
             Agent::Altimate(_) => Ok(Release::altimate(ALTIMATE.default_release)),
             Agent::Pawwork(_) => Ok(Release::pawwork(PAWWORK.default_release)),
-            _ => Err("fake-opencode plays opencode and its forks alone".to_owned()),
+            _ => Err(ReleaseError::Family),
         }
     }
 
@@ -122,7 +123,7 @@ impl Release {
     ///
     /// # Errors
     /// A version that does not parse.
-    pub fn with_version(&self, version: &str) -> Result<Release, String> {
+    pub fn with_version(&self, version: &str) -> Result<Release, ReleaseError> {
         match self.flavour {
             Flavour::Opencode => Release::opencode(version),
             Flavour::Altimate => Ok(Release::altimate(version)),
@@ -134,13 +135,13 @@ impl Release {
     ///
     /// # Errors
     /// A version that does not parse, or is older than 1.0.
-    pub fn opencode(version: &str) -> Result<Release, String> {
+    pub fn opencode(version: &str) -> Result<Release, ReleaseError> {
         let mut numbers = version.split('.').map(str::parse::<u32>);
         let (Some(Ok(major)), Some(Ok(minor)), patch) = (numbers.next(), numbers.next(), numbers.next()) else {
-            return Err(format!("no opencode release: `{version}`"));
+            return Err(ReleaseError::NoVersion(version.to_owned()));
         };
         if major < 1 {
-            return Err(format!("no opencode release from 1.0 on: `{version}`"));
+            return Err(ReleaseError::TooOld(version.to_owned()));
         }
         let at = (major, minor);
         let dialect = match at {

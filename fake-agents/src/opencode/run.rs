@@ -15,7 +15,7 @@ use super::server::Server;
 use super::state::{Body, ToolState};
 use super::stdin::Stdin;
 use rehang_actors::faults::{EventFaults, Passed};
-use rehang_os::os::{Next, Os, Program, STDOUT, Wait};
+use rehang_os::os::{CannotStart, Next, Os, Program, STDOUT, Wait};
 use rehang_scenario::{Canon, Span, VTime, plan::Plan};
 use rehang_trace::Cause;
 
@@ -53,7 +53,7 @@ impl Run {
     ///
     /// # Errors
     /// A strategy that is not known.
-    pub fn new(release: Release, plan: &Plan, args: Args) -> Result<Run, String> {
+    pub fn new(release: Release, plan: &Plan, args: Args) -> Result<Run, CannotStart> {
         let mut host = Host::new(release, plan, true)?;
         host.engine.wants_json = false;
         Ok(Run {

@@ -8,7 +8,7 @@ use super::release::Release;
 use super::replay::Replay;
 use super::server::Server;
 use super::stored::STORE;
-use rehang_os::os::{Next, Os, Program, STDERR, STDOUT, Wait};
+use rehang_os::os::{CannotStart, Next, Os, Program, STDERR, STDOUT, Wait};
 use rehang_scenario::{Canon, Fault, ProcessDoes, VTime, plan::Plan};
 use rehang_trace::Fact;
 
@@ -31,7 +31,7 @@ impl Serve {
     ///
     /// # Errors
     /// A strategy that is not known.
-    pub fn new(release: Release, plan: &Plan, args: Args) -> Result<Serve, String> {
+    pub fn new(release: Release, plan: &Plan, args: Args) -> Result<Serve, CannotStart> {
         let restart = |fault: &Fault| matches!(fault, Fault::Process(fault) if fault.does == ProcessDoes::Restart);
         let mute = |fault: &Fault| match fault {
             Fault::Process(fault) if fault.does == ProcessDoes::Mute => Some(VTime::ZERO + fault.at),
@@ -52,8 +52,8 @@ impl Serve {
     fn begin(&mut self, os: &mut dyn Os) -> Result<(), Next> {
         let listening = match listen(os, &self.args, &self.host.engine.release) {
             Ok(listening) => listening,
-            Err(text) => {
-                let _ = os.write(STDERR, text.as_bytes());
+            Err(why) => {
+                let _ = os.write(STDERR, why.to_string().as_bytes());
                 return Err(Next::Exit(1));
             }
         };

@@ -2,7 +2,7 @@
 //!
 //! Invariant: [`argv`] and [`parse`] are each other's inverse, and the command that is shown is never read.
 
-use rehang_os::os::Sig;
+use rehang_os::os::{CannotStart, Sig};
 use rehang_scenario::turns::{Step, steps_json, unmet};
 
 /// The longest list of steps, in bytes of JSON: the kernel takes no longer argument.
@@ -80,50 +80,53 @@ pub fn shown(argv: &[String]) -> Option<&str> {
 }
 
 /// Reads a command line without the program's name.
-pub(super) fn parse(words: &[String]) -> Result<Parsed, String> {
+pub(super) fn parse(words: &[String]) -> Result<Parsed, CannotStart> {
     let words: Vec<&str> = words.iter().map(String::as_str).take_while(|word| *word != "--").collect();
     match words.as_slice() {
         [] => Ok(Parsed::Nothing),
         ["--help" | "-h"] => Ok(Parsed::Help),
         ["--plays", plays] => {
             if plays.len() > PLAYS_MAX_BYTES {
-                return Err(format!("steps longer than {PLAYS_MAX_BYTES} bytes"));
+                return Err(CannotStart::new(format!("steps longer than {PLAYS_MAX_BYTES} bytes")));
             }
-            let steps = serde_json::from_str(plays).map_err(|e| format!("no list of steps: {e}"))?;
+            let steps = serde_json::from_str(plays).map_err(|e| CannotStart::new(format!("no list of steps: {e}")))?;
             Ok(Parsed::Play(checked(steps)?))
         }
-        ["--plays"] => Err("--plays needs a JSON list of steps".to_owned()),
+        ["--plays"] => Err(CannotStart::new("--plays needs a JSON list of steps")),
         ["--plays", _, word, ..] | [word, ..] => {
-            Err(format!("unknown argument `{word}`; what is shown stands behind `--`"))
+            Err(CannotStart::new(format!("unknown argument `{word}`; what is shown stands behind `--`")))
         }
     }
 }
 
 /// The steps, where each signal that they name exists and can be had.
-pub(super) fn checked(steps: Vec<Step>) -> Result<Vec<Step>, String> {
+pub(super) fn checked(steps: Vec<Step>) -> Result<Vec<Step>, CannotStart> {
+    let unknown = |name: &str| CannotStart::new(format!("no signal is called `{name}`"));
     for step in &steps {
         match step {
             Step::Ignore(names) => {
                 for name in names {
                     match Sig::from_name(name) {
-                        Some(Sig::Kill | Sig::Stop) => return Err(format!("nobody can ignore {name}")),
+                        Some(Sig::Kill | Sig::Stop) => {
+                            return Err(CannotStart::new(format!("nobody can ignore {name}")));
+                        }
                         Some(_) => {}
-                        None => return Err(format!("no signal is called `{name}`")),
+                        None => return Err(unknown(name)),
                     }
                 }
             }
             Step::Raise(name) if Sig::from_name(name).is_none() => {
-                return Err(format!("no signal is called `{name}`"));
+                return Err(unknown(name));
             }
             _ => {}
         }
     }
     if let Some(unmet) = unmet(&steps).first() {
-        return Err(format!(
+        return Err(CannotStart::new(format!(
             "step {}: no process called `{}` can do that, or it has one already",
             unmet.at + 1,
             unmet.name
-        ));
+        )));
     }
     Ok(steps)
 }

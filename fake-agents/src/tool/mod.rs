@@ -13,7 +13,7 @@ mod started;
 
 pub use args::{HELP, PLAYS_MAX_BYTES, argv, shown};
 
-use rehang_os::os::Program;
+use rehang_os::os::{CannotStart, Program};
 use rehang_scenario::{plan::Plan, turns::Step};
 
 /// The exit code of one whose reader is gone: 128 + SIGPIPE, as a shell reports it. It is an exit and no signal,
@@ -29,14 +29,14 @@ pub const EXIT_TIMED_OUT: u8 = 124;
 /// The program for this command line.
 ///
 /// # Errors
-/// A text for the user: arguments that do not fit.
-pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>, String> {
+/// Arguments that do not fit.
+pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>, CannotStart> {
     let steps = match args::parse(argv.get(1..).unwrap_or_default())? {
         args::Parsed::Play(steps) => steps,
         args::Parsed::Help => vec![Step::Prompt(HELP.to_owned())],
         args::Parsed::Nothing => match plan.and_then(|plan| plan.agent.steps()) {
             Some(steps) => args::checked(steps.to_vec())?,
-            None => return Err("nothing to play; try --help".to_owned()),
+            None => return Err(CannotStart::new("nothing to play; try --help")),
         },
     };
     let inside = plan.map(|plan| plan.inside.clone()).unwrap_or_default();

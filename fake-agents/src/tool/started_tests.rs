@@ -145,7 +145,7 @@ fn somebody_connects_or_the_wait_is_given_up() {
 fn a_step_without_its_process_is_refused() {
     let refused = |steps: Value| {
         let steps: Vec<Step> = serde_json::from_value(steps).unwrap();
-        program(&argv(&steps, ""), None).err().unwrap_or_default()
+        program(&argv(&steps, ""), None).err().map_or_else(String::new, |why| why.to_string())
     };
     let send = json!({"send": {"to": "mcp-server", "line": ""}});
     assert!(refused(json!([send])).contains("step 1: no process called `mcp-server`"));

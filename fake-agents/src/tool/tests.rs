@@ -351,7 +351,7 @@ fn step_names() -> Vec<String> {
 fn a_command_line_that_does_not_fit_is_refused() {
     let refused = |words: &[&str]| {
         let argv: Vec<String> = ["fake-tool"].iter().chain(words).map(|w| (*w).to_owned()).collect();
-        program(&argv, None).err().unwrap_or_else(|| panic!("{words:?} was taken"))
+        program(&argv, None).err().unwrap_or_else(|| panic!("{words:?} was taken")).to_string()
     };
     assert!(refused(&[]).contains("nothing to play"));
     assert!(refused(&["--", "--plays", "[]"]).contains("nothing to play"));

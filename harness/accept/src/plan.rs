@@ -125,7 +125,7 @@ impl<'a> Plan<'a> {
                         }
                     }
                 }
-                Err(why) => plan.refuse(id, why),
+                Err(why) => plan.refuse(id, why.to_string()),
             }
         }
         plan.seeds(&assigned, &by_cell, &mut targets);
@@ -274,17 +274,40 @@ impl<'a> Plan<'a> {
     }
 }
 
+/// Why what was seen of a cell is not accepted.
+#[derive(Debug, thiserror::Error)]
+enum Refusal {
+    /// An internal error, in a line.
+    #[error("internal error: {0}")]
+    Internal(String),
+    /// Its traces differ between two stages: where.
+    #[error("its stages differ: {0}")]
+    TracesDiffer(String),
+    /// What was seen differs between two stages.
+    #[error("its stages differ")]
+    StagesDiffer,
+    /// It breaks [`Invariant::RejectedWithoutCause`], which nobody expects yet.
+    #[error("an ask is rejected without a cause: if that is right, say `breaks = [\"{}\"]` by hand", Invariant::RejectedWithoutCause.name())]
+    Spurious,
+    /// What nobody acts on is not decided: why.
+    #[error("under `none` nothing is proved: {0}")]
+    Undecided(String),
+    /// A control arm that is none.
+    #[error("the control arm does not complete where nobody acts: its change is not the right one")]
+    Control,
+}
+
 /// The one thing that was seen on all stages; none where the cell is as expected.
-fn one<'r>(results: &[&'r Result]) -> std::result::Result<Option<&'r Seen>, String> {
+fn one<'r>(results: &[&'r Result]) -> std::result::Result<Option<&'r Seen>, Refusal> {
     let mut seen: Option<&Seen> = None;
     for result in results {
         match result {
-            Result::Fault(fault) => return Err(format!("internal error: {fault}")),
-            Result::Differs(at) => return Err(format!("its stages differ: {at}")),
+            Result::Fault(fault) => return Err(Refusal::Internal(fault.clone())),
+            Result::Differs(at) => return Err(Refusal::TracesDiffer(at.clone())),
             Result::Expected => {}
             Result::Seen(this) => {
                 if seen.is_some_and(|other| other != &**this) {
-                    return Err("its stages differ".to_owned());
+                    return Err(Refusal::StagesDiffer);
                 }
                 seen = Some(this);
             }
@@ -299,22 +322,21 @@ fn acceptable(
     seen: Option<&Seen>,
     old: Option<&Expect>,
     rejects: &dyn Fn(&str) -> bool,
-) -> std::result::Result<(), String> {
+) -> std::result::Result<(), Refusal> {
     let Some(seen) = seen else { return Ok(()) };
     let spurious = Invariant::RejectedWithoutCause;
     let was_expected = old.is_some_and(|old| old.breaks.contains(&spurious));
     if seen.end.broken.contains(&spurious) && !was_expected && !rejects(&id.strategy) {
-        let what = "an ask is rejected without a cause";
-        return Err(format!("{what}: if that is right, say `breaks = [\"{}\"]` by hand", spurious.name()));
+        return Err(Refusal::Spurious);
     }
     if id.strategy != "none" {
         return Ok(());
     }
     if let Ended::Undecided(why) = &seen.end.outcome {
-        return Err(format!("under `none` nothing is proved: {why}"));
+        return Err(Refusal::Undecided(why.clone()));
     }
     if id.arm == Arm::Control && seen.end.outcome != Ended::Completed {
-        return Err("the control arm does not complete where nobody acts: its change is not the right one".to_owned());
+        return Err(Refusal::Control);
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::{End, Ended, Plan, Ran, Result, Seen};
 use expect_test::{Expect, expect};
-use rehang_scenario::cells::{Catalogue, Named, Unknown, cells};
+use rehang_scenario::cells::{Catalogue, DoesNotFit, Named, Unknown, cells};
 use rehang_scenario::{Agent, BlockedOn, CellId, Family, Invariant, Policy, Proof, VTime, load};
 
 /// `none`, three strategies, and one with two placements.
@@ -23,7 +23,7 @@ impl Catalogue for Few {
         STACKS.map(str::to_owned).to_vec()
     }
 
-    fn fits(&self, _: &str, _: &Agent) -> std::result::Result<(), String> {
+    fn fits(&self, _: &str, _: &Agent) -> std::result::Result<(), DoesNotFit> {
         Ok(())
     }
 

@@ -7,6 +7,7 @@ use rehang_runner::binaries::BinaryError;
 use rehang_runner::kernel::KernelError;
 use rehang_runner::outputs::OutputError;
 use rehang_runner::pool::PoolError;
+use rehang_search::CaseError;
 use rehang_upstream::error::UpstreamError;
 use rehang_wrapper::WrapperError;
 
@@ -66,6 +67,12 @@ impl From<BinaryError> for CommandError {
 
 impl From<KernelError> for CommandError {
     fn from(error: KernelError) -> CommandError {
+        CommandError::Fault(error.to_string())
+    }
+}
+
+impl From<CaseError> for CommandError {
+    fn from(error: CaseError) -> CommandError {
         CommandError::Fault(error.to_string())
     }
 }

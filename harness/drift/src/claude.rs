@@ -97,7 +97,7 @@ pub fn compare(setup: Setup, lines: &[Line], ends: &Ends) -> Compared {
             return compared;
         }
         if let Err(why) = run.write(&line.message) {
-            compared.differ("the host's answer", line.message.clone(), why);
+            compared.differ("the host's answer", line.message.clone(), why.to_string());
             return compared;
         }
     }
@@ -112,6 +112,11 @@ pub fn compare(setup: Setup, lines: &[Line], ends: &Ends) -> Compared {
     compared
 }
 
+/// The host answers, and there is no request to answer.
+#[derive(Debug, thiserror::Error)]
+#[error("the fake has asked for nothing yet")]
+struct NothingAsked;
+
 struct Run {
     session: Session,
     /// How many of the fake's requests were answered.
@@ -119,7 +124,7 @@ struct Run {
 }
 
 impl Run {
-    fn write(&mut self, message: &Value) -> Result<(), String> {
+    fn write(&mut self, message: &Value) -> Result<(), NothingAsked> {
         if message == "<close>" {
             self.session.close();
             return Ok(());
@@ -128,7 +133,7 @@ impl Run {
         if message["type"] == "control_response" {
             // The fake's requests have ids of its own.
             let mut requests = self.session.messages().into_iter().filter(|m| m["type"] == "control_request");
-            let request = requests.nth(self.answered).ok_or("the fake has asked for nothing yet")?;
+            let request = requests.nth(self.answered).ok_or(NothingAsked)?;
             message["response"]["request_id"] = request["request_id"].clone();
             self.answered += 1;
         }

@@ -50,21 +50,52 @@ pub fn crosscheck(view: &View<'_>) -> Result<(), Inconsistent> {
             What::Response { id, status: 200, body } => listed(view, *id, event.t, body),
             _ => Ok(()),
         };
-        checked.map_err(|why| Inconsistent { at: event.t, why: format!("{} {why}", event.who) })?;
+        checked.map_err(|misfit| Inconsistent { at: event.t, why: format!("{} {misfit}", event.who) })?;
     }
     Ok(())
 }
 
-fn sse(view: &View<'_>, t: VTime, value: &Value) -> Result<(), String> {
+/// How what somebody sees, lists or asks does not fit what was stated: the rest of a sentence about them.
+#[derive(Debug, thiserror::Error)]
+enum Misfit {
+    /// It names no ask.
+    #[error("{does} without an id")]
+    NoId {
+        /// What they do.
+        does: String,
+    },
+    /// No process stated such an ask by then.
+    #[error("{does} `{id}`, which no process stated")]
+    Unstated {
+        /// What they do with it.
+        does: String,
+        /// The ask.
+        id: String,
+    },
+    /// No process stated an ask by then that is in a list.
+    #[error("finds `{0}` in a list, which no process stated")]
+    Listed(String),
+    /// It has not ended so.
+    #[error("{does} `{id}`, which by its process is {so_far}")]
+    Otherwise {
+        /// What they do with it.
+        does: String,
+        /// The ask.
+        id: String,
+        /// How it is stated to be, in a word.
+        so_far: String,
+    },
+}
+
+fn sse(view: &View<'_>, t: VTime, value: &Value) -> Result<(), Misfit> {
     let Some(kind) = value.get("type").and_then(Value::as_str) else { return Ok(()) };
     let text = |key: &str| value.pointer(&format!("/properties/{key}")).and_then(Value::as_str);
+    let no_id = || Misfit::NoId { does: format!("sees {kind}") };
+    let unstated = |id: &str| Misfit::Unstated { does: format!("sees {kind} for"), id: id.to_owned() };
     let ends: &[AskEnd] = match kind {
         "question.asked" | "permission.asked" | "permission.updated" => {
-            let id = text("id").ok_or_else(|| format!("sees {kind} without an id"))?;
-            return stated(view, id, t)
-                .next()
-                .map(drop)
-                .ok_or_else(|| format!("sees {kind} for `{id}`, which no process stated"));
+            let id = text("id").ok_or_else(no_id)?;
+            return stated(view, id, t).next().map(drop).ok_or_else(|| unstated(id));
         }
         "question.replied" => &[AskEnd::Replied, AskEnd::Skipped],
         "question.rejected" => &[AskEnd::Rejected],
@@ -72,19 +103,19 @@ fn sse(view: &View<'_>, t: VTime, value: &Value) -> Result<(), String> {
         "permission.replied" => &[AskEnd::Replied, AskEnd::Skipped],
         _ => return Ok(()),
     };
-    let id = text("requestID").or(text("permissionID")).ok_or_else(|| format!("sees {kind} without an id"))?;
+    let id = text("requestID").or(text("permissionID")).ok_or_else(no_id)?;
     let fits = |ask: &Ask<'_>| ask.ends.iter().any(|end| end.at.t <= t && ends.contains(&end.end));
     let mut asks = stated(view, id, t).peekable();
-    let last = *asks.peek().ok_or_else(|| format!("sees {kind} for `{id}`, which no process stated"))?;
+    let last = *asks.peek().ok_or_else(|| unstated(id))?;
     match asks.any(fits) {
         true => Ok(()),
-        false => Err(format!("sees {kind} for `{id}`, which by its process is {}", so_far(last))),
+        false => Err(Misfit::Otherwise { does: format!("sees {kind} for"), id: id.to_owned(), so_far: so_far(last) }),
     }
 }
 
-fn listed(view: &View<'_>, request: u32, t: VTime, body: &Value) -> Result<(), String> {
+fn listed(view: &View<'_>, request: u32, t: VTime, body: &Value) -> Result<(), Misfit> {
     for id in listed_ids(view, request, body) {
-        stated(view, id, t).next().ok_or_else(|| format!("finds `{id}` in a list, which no process stated"))?;
+        stated(view, id, t).next().ok_or_else(|| Misfit::Listed(id.to_owned()))?;
     }
     Ok(())
 }
@@ -107,21 +138,21 @@ fn speaks_control(view: &View<'_>, who: &str) -> bool {
 }
 
 /// What a host was asked, or is asked no longer.
-fn control(view: &View<'_>, t: VTime, message: &Value) -> Result<(), String> {
+fn control(view: &View<'_>, t: VTime, message: &Value) -> Result<(), Misfit> {
     let text = |at: &str| message.pointer(at).and_then(Value::as_str);
     let asks = text("/type") == Some("control_request") && text("/request/subtype") == Some("can_use_tool");
     let cancels = text("/type") == Some("control_cancel_request");
     if !asks && !cancels {
         return Ok(());
     }
-    let says = if asks { "asks by can_use_tool" } else { "takes back" };
-    let id = text("/request_id").ok_or_else(|| format!("{says} without an id"))?;
+    let does = || String::from(if asks { "asks by can_use_tool" } else { "takes back" });
+    let id = text("/request_id").ok_or_else(|| Misfit::NoId { does: does() })?;
     let gone = |end: &End<'_>| end.at.t <= t && matches!(end.end, AskEnd::Rejected | AskEnd::Dropped);
     let mut stated = stated(view, id, t).peekable();
-    let last = *stated.peek().ok_or_else(|| format!("{says} `{id}`, which no process stated"))?;
+    let last = *stated.peek().ok_or_else(|| Misfit::Unstated { does: does(), id: id.to_owned() })?;
     match asks || stated.any(|ask| ask.ends.iter().any(gone)) {
         true => Ok(()),
-        false => Err(format!("{says} `{id}`, which by its process is {}", so_far(last))),
+        false => Err(Misfit::Otherwise { does: does(), id: id.to_owned(), so_far: so_far(last) }),
     }
 }
 
@@ -136,8 +167,8 @@ impl<'a> Lines<'a> {
         &mut self,
         who: &'a str,
         text: &str,
-        mut check: impl FnMut(&Value) -> Result<(), String>,
-    ) -> Result<(), String> {
+        mut check: impl FnMut(&Value) -> Result<(), Misfit>,
+    ) -> Result<(), Misfit> {
         let begun = self.begun.entry(who).or_default();
         for piece in text.split_inclusive('\n') {
             if begun.len() <= LINE_MAX_BYTES {

@@ -22,7 +22,7 @@ pub fn cannot(scenario: &Scenario, recipe: &Recipe, terminal: Terminal) -> Optio
     }
     let form = match form(&scenario.agent, &scenario.args) {
         Ok(form) => form,
-        Err(why) => return Some(why),
+        Err(why) => return Some(why.to_string()),
     };
     let mut needed = vec![match form {
         Form::Run => Feature::Run,
@@ -31,7 +31,7 @@ pub fn cannot(scenario: &Scenario, recipe: &Recipe, terminal: Terminal) -> Optio
         Form::Interactive => Feature::Interactive,
     }];
     if let Err(why) = features(&scenario.turns, false, &mut needed) {
-        return Some(why);
+        return Some(why.to_string());
     }
     let lacks = needed.into_iter().find_map(|feature| recipe.cannot(feature).map(str::to_owned));
     let unplayed = || scenario.faults.iter().find_map(|fault| fault_cannot(fault, form));
@@ -42,6 +42,20 @@ pub fn cannot(scenario: &Scenario, recipe: &Recipe, terminal: Terminal) -> Optio
     lacks.or_else(unplayed).or_else(unable)
 }
 
+/// Why no real release plays a scenario's agent or turns.
+#[derive(Debug, thiserror::Error)]
+enum Unplayed {
+    /// Nobody releases it.
+    #[error("a plain program has no release")]
+    Program,
+    /// A permission for no command, of this tool.
+    #[error("no real release is told how to play `permit` of the tool `{0}`")]
+    Permit(String),
+    /// Nobody can have it compacted.
+    #[error("a real release compacts when it likes")]
+    Compact,
+}
+
 /// Whether the scenario's people hold the agent's stdin, and no host does.
 fn is_held(agent: &Agent, args: &[String]) -> bool {
     let streams = args.windows(2).any(|pair| pair == ["--input-format", "stream-json"]);
@@ -49,15 +63,15 @@ fn is_held(agent: &Agent, args: &[String]) -> bool {
 }
 
 /// How an agent of a scenario is started.
-fn form(agent: &Agent, args: &[String]) -> Result<Form, String> {
+fn form(agent: &Agent, args: &[String]) -> Result<Form, Unplayed> {
     match agent.form() {
-        _ if !agent.kind().has_model => Err("a plain program has no release".to_owned()),
+        _ if !agent.kind().has_model => Err(Unplayed::Program),
         Form::Run if is_held(agent, args) => Ok(Form::Stdin),
         form => Ok(form),
     }
 }
 
-fn features(turns: &[Turn], nested: bool, needed: &mut Vec<Feature>) -> Result<(), String> {
+fn features(turns: &[Turn], nested: bool, needed: &mut Vec<Feature>) -> Result<(), Unplayed> {
     for turn in turns {
         match turn {
             Turn::Ask(_) => needed.push(Feature::Question),
@@ -75,10 +89,8 @@ fn features(turns: &[Turn], nested: bool, needed: &mut Vec<Feature>) -> Result<(
                 needed.push(Feature::Together);
                 features(calls, nested, needed)?;
             }
-            Turn::Permit(permit) => {
-                return Err(format!("no real release is told how to play `permit` of the tool `{}`", permit.tool));
-            }
-            Turn::Compact(_) => return Err("a real release compacts when it likes".to_owned()),
+            Turn::Permit(permit) => return Err(Unplayed::Permit(permit.tool.clone())),
+            Turn::Compact(_) => return Err(Unplayed::Compact),
             Turn::Say(_) | Turn::Think(_) | Turn::Finish(_) => {}
         }
     }
@@ -125,7 +137,7 @@ pub fn order(cell: &Cell<'_>) -> Result<CellSpec, LiveError> {
     if let Some(why) = cannot(scenario, recipe, terminal) {
         return Err(LiveError::Cannot(why));
     }
-    let form = form(&scenario.agent, &scenario.args).map_err(LiveError::Cannot)?;
+    let form = form(&scenario.agent, &scenario.args).map_err(|why| LiveError::Cannot(why.to_string()))?;
     let start = recipe.forms.get(&form).cloned().unwrap_or_default();
     let mut scenario = scenario.clone();
     let mut calls = Calls::default();

@@ -20,4 +20,4 @@ pub mod tables;
 
 pub use dispatch::{Fakes, dispatch};
 pub use kernel::{InternalError, Kernel};
-pub use os::{Os, Program, Programs};
+pub use os::{CannotStart, Os, Program, Programs};

@@ -376,8 +376,20 @@ pub fn program_name(argv: &[String]) -> &str {
 /// What finds the program for a command line.
 ///
 /// # Errors
-/// A text for the user: an unknown program, or arguments that do not fit.
-pub type Programs = fn(&[String], Option<&Plan>) -> Result<Box<dyn Program>, String>;
+/// An unknown program, or arguments that do not fit.
+pub type Programs = fn(&[String], Option<&Plan>) -> Result<Box<dyn Program>, CannotStart>;
+
+/// Why a program does not start: what it says on its own stderr before it exits.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct CannotStart(String);
+
+impl CannotStart {
+    /// With this text, or that of another error.
+    pub fn new(why: impl ToString) -> CannotStart {
+        CannotStart(why.to_string())
+    }
+}
 
 /// A persona or another fake: a state machine over an [`Os`].
 pub trait Program {

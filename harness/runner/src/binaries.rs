@@ -4,7 +4,7 @@
 
 use crate::pool::Workers;
 use rehang_fakes::registry::{BUILD, BUILD_ARG};
-use rehang_os::linux::machine;
+use rehang_os::linux::machine::{self, Missing};
 use std::io;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -13,8 +13,8 @@ use std::process::{Command, Stdio};
 #[derive(Debug, thiserror::Error)]
 pub enum BinaryError {
     /// The machine does not give what it takes; with the remedy.
-    #[error("{0}")]
-    Machine(String),
+    #[error(transparent)]
+    Machine(#[from] Missing),
     /// The kernel does not say where this binary is.
     #[error("rehang does not find itself: {0}")]
     Own(io::Error),
@@ -25,7 +25,7 @@ pub enum BinaryError {
 /// # Errors
 /// It cannot be found: `/proc` is not mounted.
 pub fn own_binary() -> Result<PathBuf, BinaryError> {
-    machine::has_proc().map_err(BinaryError::Machine)?;
+    machine::has_proc()?;
     std::env::current_exe().map_err(BinaryError::Own)
 }
 
@@ -36,7 +36,7 @@ pub fn own_binary() -> Result<PathBuf, BinaryError> {
 /// This binary cannot be found.
 pub fn fakes() -> Result<PathBuf, BinaryError> {
     // whoever plays needs it
-    machine::has_proc().map_err(BinaryError::Machine)?;
+    machine::has_proc()?;
     if let Some(path) = std::env::var_os("REHANG_FAKES") {
         return Ok(path.into());
     }

@@ -3,7 +3,7 @@
 //! Invariant: the matrix of an agent is the strategy crate's; only what a user names is added.
 
 use rehang_scenario::Agent;
-use rehang_scenario::cells::{Catalogue, Named, Unknown};
+use rehang_scenario::cells::{Catalogue, DoesNotFit, Named, Unknown};
 use rehang_scenario::text::did_you_mean;
 use rehang_strategy as strategy;
 use rehang_strategy::spec::{SpecError, Why};
@@ -65,9 +65,9 @@ impl Catalogue for Strategies {
         stacks
     }
 
-    fn fits(&self, stack: &str, agent: &Agent) -> Result<(), String> {
-        let stack = strategy::stack(stack).map_err(|e| e.to_string())?;
-        stack.seat_in(agent).map(drop).map_err(|e| e.to_string())
+    fn fits(&self, stack: &str, agent: &Agent) -> Result<(), DoesNotFit> {
+        let stack = strategy::stack(stack).map_err(DoesNotFit::new)?;
+        stack.seat_in(agent).map(drop).map_err(DoesNotFit::new)
     }
 
     fn matches(&self, pattern: &str, stack: &str) -> bool {

@@ -11,7 +11,7 @@ use rehang_judge::{CellFacts, Row, Verdict, timeline};
 use rehang_os::Kernel;
 use rehang_scenario::cells::{Cell, CellId};
 use rehang_scenario::{Arm, Expect, Scenario, Span, Stage, Terminal, VTime};
-use rehang_stage::{Job, Proofs, STEPS_MAX, Setting, judged};
+use rehang_stage::{Job, JudgedError, Proofs, STEPS_MAX, Setting, judged};
 use rehang_trace::{Trace, ndjson};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -203,14 +203,6 @@ struct Ran {
     wall_us: u64,
 }
 
-/// Why a cell has no verdict.
-#[derive(Debug, thiserror::Error)]
-enum CellError {
-    /// It could not be played, or its trace could not be judged.
-    #[error("{0}")]
-    Judged(String),
-}
-
 impl Runner<'_> {
     fn arm(&mut self, arm: Arm, first: &mut BTreeMap<String, (Trace, String)>, answer: &mut Answer) {
         let wanted: Vec<&Wanted> = self.unit.cells.iter().filter(|wanted| wanted.arm == arm).collect();
@@ -249,13 +241,13 @@ impl Runner<'_> {
         }
     }
 
-    fn cell(&mut self, scenario: &Scenario, stack: &str, arm: Arm, none: Option<&Verdict>) -> Result<Ran, CellError> {
+    fn cell(&mut self, scenario: &Scenario, stack: &str, arm: Arm, none: Option<&Verdict>) -> Result<Ran, JudgedError> {
         let (terminal, seed, begin) = (self.unit.terminal, self.unit.seed, self.unit.begin);
         let proofs = if self.unit.paranoid { Proofs::Replayed } else { Proofs::default() };
         let job = Job { begin, proofs, steps_max: self.unit.steps_max, ..Job::new(scenario, stack, terminal, seed) };
         let setting = Setting { name: &self.unit.name, stage: self.stage, arm, healthy: self.healthy };
         let began = Instant::now();
-        let played = judged(self.kernel, &job, &setting, none).map_err(CellError::Judged)?;
+        let played = judged(self.kernel, &job, &setting, none)?;
         let wall_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
         Ok(Ran { trace: played.trace, verdict: played.verdict, facts: played.facts, wall_us })
     }

@@ -27,7 +27,7 @@ pub trait Catalogue {
     ///
     /// # Errors
     /// Says why not, in words that the summary counts by.
-    fn fits(&self, stack: &str, agent: &Agent) -> Result<(), String>;
+    fn fits(&self, stack: &str, agent: &Agent) -> Result<(), DoesNotFit>;
 
     /// Whether a stack is meant by a pattern. A name without a version means every version of it.
     fn matches(&self, pattern: &str, stack: &str) -> bool;
@@ -49,6 +49,18 @@ pub struct Unknown {
     pub message: String,
     /// What may have been meant, or what there is instead: for under the caret.
     pub label: Option<String>,
+}
+
+/// Why a stack cannot run on an agent, in a lower-case fragment: the catalogue's own words.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct DoesNotFit(String);
+
+impl DoesNotFit {
+    /// With these words, or those of the catalogue's own error.
+    pub fn new(why: impl ToString) -> DoesNotFit {
+        DoesNotFit(why.to_string())
+    }
 }
 
 /// A cell's name: `question/row-diff[blank]::auto-answer@r1::null::1`, and `::control` in the control arm.

@@ -324,7 +324,7 @@ impl Usage {
             }
             let used = matrix.stacks.iter().any(|stack| catalogue.matches(pattern, stack));
             let label = match catalogue.fits(pattern, &matrix.scenario.agent) {
-                Err(why) if !used => why,
+                Err(why) if !used => why.to_string(),
                 _ => "not in this file's matrix".to_owned(),
             };
             let message = format!("no cell of this file runs `{}`", shown(pattern));

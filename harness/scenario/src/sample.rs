@@ -3,7 +3,7 @@
 //! Invariant: nothing outside tests and fuzzing judges a file by it.
 
 use crate::agents::Wire;
-use crate::cells::{Catalogue, Named, Unknown};
+use crate::cells::{Catalogue, DoesNotFit, Named, Unknown};
 use crate::model::Agent;
 use crate::problem::shown;
 use crate::text::{did_you_mean, suggest};
@@ -48,14 +48,16 @@ impl Catalogue for Sample {
         ALL.iter().filter(|name| self.fits(name, agent).is_ok()).map(|&name| name.to_owned()).collect()
     }
 
-    fn fits(&self, stack: &str, agent: &Agent) -> Result<(), String> {
+    fn fits(&self, stack: &str, agent: &Agent) -> Result<(), DoesNotFit> {
         let claude = agent.wires().contains(&Wire::InClaude);
         let server = agent.kind().has_server;
         for part in stack.split('+').map(bare) {
             match part.split('@').next() {
-                Some("auto-approve") if !claude => return Err("it speaks Claude Code's stream-json only".to_owned()),
+                Some("auto-approve") if !claude => {
+                    return Err(DoesNotFit::new("it speaks Claude Code's stream-json only"));
+                }
                 Some("watcher" | "auto-answer" | "blind-timeout") if !server => {
-                    return Err("it needs an opencode server".to_owned());
+                    return Err(DoesNotFit::new("it needs an opencode server"));
                 }
                 _ => {}
             }

@@ -6,7 +6,7 @@
 use rehang_judge::Verdict;
 use rehang_os::sim::SimKernel;
 use rehang_scenario::{Arm, Expect, Scenario, Span, Stage, load, to_toml};
-use rehang_stage::{Job, Played, Proofs, Setting, judged};
+use rehang_stage::{Job, JudgedError, Played, Proofs, Setting, judged};
 
 /// Steps of a cell of a search: most have a hundred; what takes more is a matter for a whole matrix.
 const STEPS_MAX: u64 = 20_000;
@@ -30,6 +30,17 @@ pub struct Shown {
     pub none: Played,
     /// Under the stack; none where that is `none`.
     pub under: Option<Played>,
+}
+
+/// Why a case has no verdict.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CaseError {
+    /// Its scenario has no terminal, or no seed.
+    #[error("a case needs a terminal and a seed")]
+    NoCell,
+    /// A stack without a seat in this agent, or an internal error.
+    #[error(transparent)]
+    Judged(#[from] JudgedError),
 }
 
 impl Case {
@@ -60,8 +71,8 @@ impl Case {
     /// Plays it on the simulated kernel.
     ///
     /// # Errors
-    /// A stack without a seat in this agent, or an internal error; in a line.
-    pub fn play(&self) -> Result<Shown, String> {
+    /// A stack without a seat in this agent, or an internal error.
+    pub fn play(&self) -> Result<Shown, CaseError> {
         let none = self.play_as(NONE, Span::ZERO, None)?;
         let under = match self.stack.as_str() {
             NONE => None,
@@ -74,7 +85,7 @@ impl Case {
     ///
     /// # Errors
     /// As [`Case::play`].
-    pub fn play_as(&self, stack: &str, healthy: Span, none: Option<&Verdict>) -> Result<Played, String> {
+    pub fn play_as(&self, stack: &str, healthy: Span, none: Option<&Verdict>) -> Result<Played, CaseError> {
         self.play_within(stack, healthy, none, STEPS_MAX)
     }
 
@@ -88,13 +99,13 @@ impl Case {
         healthy: Span,
         none: Option<&Verdict>,
         steps_max: u64,
-    ) -> Result<Played, String> {
+    ) -> Result<Played, CaseError> {
         let (Some(&terminal), Some(&seed)) = (self.scenario.terminals.first(), self.scenario.seeds.first()) else {
-            return Err("a case needs a terminal and a seed".to_owned());
+            return Err(CaseError::NoCell);
         };
         let job = Job { steps_max, proofs: Proofs::Replayed, ..Job::new(&self.scenario, stack, terminal, seed) };
         let setting = Setting { name: "case", stage: Stage::Sim, arm: Arm::Main, healthy };
-        judged(&mut SimKernel::new(rehang_fakes::program), &job, &setting, none)
+        Ok(judged(&mut SimKernel::new(rehang_fakes::program), &job, &setting, none)?)
     }
 }
 

@@ -199,7 +199,7 @@ impl Explorer {
         let none = match case.play_within(NONE, Span::ZERO, None, steps) {
             Ok(none) => none,
             Err(fault) => {
-                self.faults.entry(fault).or_insert(case);
+                self.faults.entry(fault.to_string()).or_insert(case);
                 return;
             }
         };
@@ -228,7 +228,7 @@ impl Explorer {
             let played = match case.play_within(&stack, healthy, Some(&shown.none.verdict), steps) {
                 Ok(played) => played,
                 Err(fault) => {
-                    self.faults.entry(fault).or_insert_with(|| Case { stack, ..case.clone() });
+                    self.faults.entry(fault.to_string()).or_insert_with(|| Case { stack, ..case.clone() });
                     continue;
                 }
             };

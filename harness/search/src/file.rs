@@ -5,7 +5,7 @@
 //!
 //! Invariant: a control arm completes. It differs from the scenario in one key wherever one is enough.
 
-use crate::case::{Case, NONE, any_end};
+use crate::case::{Case, CaseError, NONE, any_end};
 use rehang_judge::score::{Score, classify};
 use rehang_judge::{Outcome, Verdict};
 use rehang_scenario::turns::{Step, Turn};
@@ -48,8 +48,8 @@ pub struct Did {
 /// Writes a case as a file.
 ///
 /// # Errors
-/// An internal error; in a line.
-pub fn write(case: &Case, title: &str, about: Option<&str>) -> Result<Written, String> {
+/// An internal error.
+pub fn write(case: &Case, title: &str, about: Option<&str>) -> Result<Written, CaseError> {
     let mut case = Case::of(case.scenario.clone(), &case.stack);
     case.scenario.title = title.to_owned();
     case.scenario.about = about.map(str::to_owned);
@@ -91,8 +91,8 @@ pub fn write(case: &Case, title: &str, about: Option<&str>) -> Result<Written, S
 /// What every stack does that has a seat here, `none` first.
 ///
 /// # Errors
-/// An internal error; in a line.
-pub fn dids(case: &Case, healthy: Span) -> Result<Vec<Did>, String> {
+/// An internal error.
+pub fn dids(case: &Case, healthy: Span) -> Result<Vec<Did>, CaseError> {
     let none = case.play_as(NONE, healthy, None)?.verdict;
     let mut all = vec![did(NONE, &none, &none)];
     for stack in rehang_strategy::matrix(&case.scenario.agent) {

@@ -22,7 +22,7 @@ pub mod shrink;
 pub mod side_by_side;
 pub mod torture;
 
-pub use case::{Case, Shown};
+pub use case::{Case, CaseError, Shown};
 pub use explore::Explorer;
 pub use finding::Finding;
 pub use property::Property;

@@ -3,7 +3,7 @@
 //! Invariant: the facts are a function of scenario, stack and setting; nothing of them comes from the run.
 
 use crate::{Job, Look, RunError, run};
-use rehang_judge::{CellFacts, Verdict, judge};
+use rehang_judge::{CellFacts, Inconsistent, Verdict, judge};
 use rehang_os::kernel::Kernel;
 use rehang_scenario::{Agent, Arm, Scenario, Span, Stage, Via, turns::Turn};
 use rehang_strategy::Facts;
@@ -36,22 +36,30 @@ pub struct Played {
     pub looks: Vec<Look>,
 }
 
+/// Why a cell has no verdict.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JudgedError {
+    /// It could not run.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// Its trace contradicts itself.
+    #[error(transparent)]
+    Trace(#[from] Inconsistent),
+}
+
 /// Runs a cell and judges it beside `none`, the verdict of the baseline.
 ///
 /// # Errors
-/// A stack that cannot be made, an internal error, or a trace that contradicts itself; in a line.
+/// A stack that cannot be made, an internal error, or a trace that contradicts itself.
 pub fn judged(
     kernel: &mut dyn Kernel,
     job: &Job<'_>,
     setting: &Setting<'_>,
     none: Option<&Verdict>,
-) -> Result<Played, String> {
-    let record = run(kernel, job).map_err(|error| match error {
-        RunError::Internal(fault) => fault.to_string(),
-        RunError::Stack(why) => why,
-    })?;
+) -> Result<Played, JudgedError> {
+    let record = run(kernel, job)?;
     let facts = facts(job, setting);
-    let verdict = judge(&record.trace, &facts, none).map_err(|inconsistent| inconsistent.to_string())?;
+    let verdict = judge(&record.trace, &facts, none)?;
     Ok(Played { trace: record.trace, verdict, facts, looks: record.looks })
 }
 

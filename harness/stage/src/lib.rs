@@ -8,5 +8,5 @@ pub mod scheduler;
 pub mod threads;
 pub mod worker;
 
-pub use judged::{Played, Setting, judged};
+pub use judged::{JudgedError, Played, Setting, judged};
 pub use scheduler::{Job, Look, Looks, Proofs, Record, RunError, STEPS_MAX, TEXT_MAX, run};

@@ -123,7 +123,7 @@ pub fn supervise(order: Order) -> Result<Report, SuperviseError> {
     let names: Vec<String> = order.stacks.iter().map(|stack| stack.name.clone()).collect();
     let mut host = SuperviseHost::new(order.stacks, order.pace)?;
     // what escapes could not be found
-    machine::has_proc().map_err(SuperviseError::Machine)?;
+    machine::has_proc().map_err(|missing| SuperviseError::Machine(missing.to_string()))?;
     tree::adopt()?;
     let (signals, mask) = Signals::block()?;
     let events = order.events.map(|to| Events::open(&to).map_err(|error| SuperviseError::Events { to, error }));

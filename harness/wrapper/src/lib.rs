@@ -289,7 +289,7 @@ impl Wrapper {
         met.terminals = vec![agents];
         let job = job(&met, agents);
         let setting = Setting { name, stage: Stage::Sim, arm, healthy: Span::ZERO };
-        let baseline = judged(kernel, &job, &setting, None).map_err(Unfit::Baseline)?.verdict;
+        let baseline = judged(kernel, &job, &setting, None)?.verdict;
         let last = if baseline.outcome.is_hung() { baseline.last_progress } else { baseline.ended };
         let limit = u64::try_from(self.deadline.as_millis()).unwrap_or(u64::MAX).saturating_mul(u64::from(self.speed));
         // what takes half of the time and more leaves the wrapper none to show what it does

@@ -2,6 +2,8 @@
 //!
 //! Invariant: cells that do not fit for the same reason have the same words, since they are counted by them.
 
+use rehang_stage::JudgedError;
+
 /// Why a cell does not fit a wrapper.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
@@ -42,6 +44,6 @@ pub enum Unfit {
     )]
     Long,
     /// It could not be played without the wrapper.
-    #[error("{0}")]
-    Baseline(String),
+    #[error(transparent)]
+    Baseline(#[from] JudgedError),
 }

@@ -311,7 +311,7 @@ fn streams(
 
 /// Whether a fake plays this release.
 fn plays(agent: &Agent) -> Result<(), Why> {
-    rehang_fakes::registry::persona(agent).plays(agent).map_err(Why::Cannot)
+    rehang_fakes::registry::persona(agent).plays(agent).map_err(|error| Why::Cannot(error.to_string()))
 }
 
 /// What went between a server and its client.

@@ -15,7 +15,7 @@ use rehang_scenario::text::{counted, took as duration_of};
 use rehang_scenario::{Arm, Scenario, Span, Stage};
 use rehang_search::known::{DEFECTS, Defect};
 use rehang_search::side_by_side::{Found, ROUND};
-use rehang_search::{Finding, SideBySide, cover, file};
+use rehang_search::{CaseError, Finding, SideBySide, cover, file};
 use rehang_stage::threads::in_parallel;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -106,14 +106,14 @@ impl Explore {
         };
         let searched = self.search(pool.as_ref())?;
         let found = &searched.found;
-        let mut files: Vec<_> = found.findings.iter().map(|finding| (finding, Err(String::new()))).collect();
+        let mut files: Vec<_> = found.findings.iter().map(|finding| (finding, Err(CaseError::NoCell))).collect();
         in_parallel(self.jobs(), &mut files, |(finding, file)| {
             *file = file::write(&finding.case, &title(finding), Some(&finding.why));
         });
         let mut names: BTreeMap<String, usize> = BTreeMap::new();
         for (finding, file) in files {
             let agent = finding.case.scenario.agent.kind().word;
-            let text = file.map_err(CommandError::Fault)?.text;
+            let text = file?.text;
             let path = self.write(format!("{agent}-{}", title(finding)), &text, &mut names)?;
             self.print(out, finding, &path)?;
         }

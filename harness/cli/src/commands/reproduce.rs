@@ -123,7 +123,7 @@ impl Reproduce {
             complain!("the log ended open: whether it hung it cannot tell; this is the hang that it would be");
         }
         let case = seated(origin.scenario, &self.strategy)?;
-        let shown = case.play().map_err(CommandError::Fault)?;
+        let shown = case.play()?;
         let property = match &self.shows {
             Some(property) => property.clone(),
             None => match &shown.verdict().outcome {
@@ -144,8 +144,8 @@ impl Reproduce {
         }
         let small = smaller(&case, &property, true);
         let about = Some(origin.about.as_str()).filter(|about| !about.is_empty());
-        let written = write_file(&small.case, &origin.title, about).map_err(CommandError::Fault)?;
-        let whole = dids(&case, Span::ZERO).map_err(CommandError::Fault)?;
+        let written = write_file(&small.case, &origin.title, about)?;
+        let whole = dids(&case, Span::ZERO)?;
         let others: Vec<Did> = whole.into_iter().filter(|did| !written.stacks.iter().any(|s| same(s, did))).collect();
         let path = self.place(&origin.title)?;
         let (file, _guard) = store(path.as_deref(), &written.text)?;
@@ -290,7 +290,7 @@ impl Shrink {
             }
             shrink(&case, Limits { plays: 500, ..Limits::default() }, &mut differs)
         } else {
-            let shown = case.play().map_err(CommandError::Fault)?;
+            let shown = case.play()?;
             let property = match &self.shows {
                 Some(text) => text.parse().map_err(|e| CommandError::Usage(format!("{e}, or differs")))?,
                 None => Property::of(&shown),
@@ -304,7 +304,7 @@ impl Shrink {
         };
         let title = small.case.scenario.title.clone();
         let about = Some(about.as_str()).filter(|about| !about.is_empty());
-        let written = write_file(&small.case, &title, about).map_err(CommandError::Fault)?;
+        let written = write_file(&small.case, &title, about)?;
         let (file, _guard) = store(self.out.as_deref(), &written.text)?;
         if self.out.is_none() {
             out.write_all(written.text.as_bytes())?;

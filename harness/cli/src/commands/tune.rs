@@ -405,7 +405,7 @@ fn sample(file: &std::path::Path, strategy: &str) -> Result<Sample, String> {
     let seat = rehang_strategy::stack(strategy).map_err(|e| e.to_string())?;
     seat.seat_in(&scenario.agent).map_err(|e| e.to_string())?;
     let case = Case::of(scenario, "none");
-    let none = case.play()?.none.verdict;
+    let none = case.play().map_err(|e| e.to_string())?.none.verdict;
     Ok(Sample { name: file.display().to_string(), case, none, shown })
 }
 
@@ -419,7 +419,7 @@ fn did(stack: &str, sample: &Sample) -> Result<Did, CommandError> {
         "completed" => Span(sample.none.virtual_ms()),
         _ => Span::ZERO,
     };
-    let played = sample.case.play_as(stack, healthy, Some(&sample.none)).map_err(CommandError::Fault)?;
+    let played = sample.case.play_as(stack, healthy, Some(&sample.none))?;
     let verdict = &played.verdict;
     let score = classify(verdict, &sample.none);
     let ends = matches!(score, Score::Resolved | Score::Stopped);

@@ -71,7 +71,7 @@ pub fn play(programs: Programs, folder: Folder, argv: &[String]) -> ! {
     let journal = written.and_then(|path| Journal::open(path.as_ref(), place).ok());
     let mut program = match programs(&played, plan.as_ref()) {
         Ok(program) => program,
-        Err(why) => refuse(argv, &why),
+        Err(why) => refuse(argv, &why.to_string()),
     };
     let speed = speed.and_then(|speed| speed.parse().ok()).unwrap_or(1).max(1);
     let mut os = RealOs::new(programs, None, "alone".to_owned(), env);

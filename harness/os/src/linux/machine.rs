@@ -76,23 +76,34 @@ pub fn loopback(error: &io::Error) -> String {
     with(error, general(error).or(down.then_some(LOOPBACK)))
 }
 
+/// What the machine does not give, with the remedy.
+#[derive(Debug, thiserror::Error)]
+pub enum Missing {
+    /// Loopback is down.
+    #[error("loopback cannot be reached: {}", loopback(.0))]
+    Loopback(io::Error),
+    /// `/proc` is not mounted.
+    #[error("there is no /proc, and this needs it; {PROC}")]
+    Proc,
+}
+
 /// Whether loopback is up. No packet is sent: connecting a datagram socket looks for the route alone.
 ///
 /// # Errors
-/// It is not, with the remedy.
-pub fn has_loopback() -> Result<(), String> {
+/// It is not.
+pub fn has_loopback() -> Result<(), Missing> {
     let route = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).and_then(|socket| socket.connect((Ipv4Addr::LOCALHOST, 9)));
-    route.map_err(|error| format!("loopback cannot be reached: {}", loopback(&error)))
+    route.map_err(Missing::Loopback)
 }
 
 /// Whether `/proc` is mounted and shows this process.
 ///
 /// # Errors
-/// It is not, with the remedy.
-pub fn has_proc() -> Result<(), String> {
+/// It is not.
+pub fn has_proc() -> Result<(), Missing> {
     match rustix::fs::readlink("/proc/self", Vec::new()) {
         Ok(_) => Ok(()),
-        Err(_) => Err(format!("there is no /proc, and this needs it; {PROC}")),
+        Err(_) => Err(Missing::Proc),
     }
 }
 

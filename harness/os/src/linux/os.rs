@@ -460,10 +460,10 @@ impl Os for RealOs {
         };
         let (socket, port) = listen(wish).map_err(|e| self.unmeant("listening", e, machine::loopback))?;
         if self.scheduler.is_none()
-            && let Err(why) = machine::has_loopback()
+            && let Err(missing) = machine::has_loopback()
         {
             // listening works without it, and nobody would ever come
-            give_up(&why);
+            give_up(&missing.to_string());
         }
         Ok((self.install(Descriptor::opened(socket, FdKind::Socket, Key::Listener(port))), port))
     }

@@ -6,6 +6,7 @@
 
 mod address;
 mod canon;
+mod children;
 mod objects;
 pub mod participant;
 pub mod protocol;

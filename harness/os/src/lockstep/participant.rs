@@ -3,7 +3,9 @@
 //! Invariant: between two `Go` the process sits in one `recvmsg`; it is in the kernel for nothing else, apart from
 //! what stops it.
 
-use super::protocol::{CONTROL_ENV, CONTROL_FD, Channel, Job, Key, LIES_ENV, LIFELINE_FD, Said, Told, Waiting};
+use super::protocol::{
+    CONTROL_ENV, CONTROL_FD, Channel, Job, JobError, Key, LIES_ENV, LIFELINE_FD, Said, Told, Waiting,
+};
 use crate::linux::descriptor::{is_there, lifted};
 use crate::linux::os::{RealOs, Scheduler};
 use crate::linux::process::{environment, give_up, hear, leave};
@@ -44,7 +46,7 @@ pub fn play(programs: Programs, argv: &[String]) -> ! {
     let mut program = match programs(argv, plan.as_ref()) {
         Ok(program) => program,
         Err(why) => {
-            channel.put(&Said::Refused(why));
+            channel.put(&Said::Refused(why.to_string()));
             let _ = channel.send(&[]);
             leave(70)
         }
@@ -87,7 +89,8 @@ fn join() -> (Channel, OwnedFd) {
     let own = match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(own) => lifted(own),
         Err(error) => {
-            let why = machine::has_proc().err().unwrap_or_else(|| machine::open(&error.into()));
+            let missing = machine::has_proc().err().map(|missing| missing.to_string());
+            let why = missing.unwrap_or_else(|| machine::open(&error.into()));
             give_up(&format!("no lifeline: {why}"))
         }
     };
@@ -195,7 +198,7 @@ pub fn shell() -> ! {
                     control: Some((control.as_raw_fd(), lifeline.as_raw_fd())),
                     ignored: &[],
                 };
-                let pid = spawn::spawn(&order).map_err(|e| machine::start(&e));
+                let pid = spawn::spawn(&order).map_err(|e| JobError(machine::start(&e)));
                 // the terminal comes to its end with the agent; it stays the controlling one of the session
                 for fd in 0..3 {
                     // SAFETY: the standard descriptors are used by nobody here from now on.
@@ -205,10 +208,10 @@ pub fn shell() -> ! {
                 }
                 pid
             }
-            Job::Reap(pid) => reap(*pid).map_err(|e| e.to_string()),
+            Job::Reap(pid) => reap(*pid).map_err(|e| JobError(e.to_string())),
             Job::Signal(group, number) => match Sig::from_number(*number) {
-                Some(sig) => signals::send(-group, sig).map(|()| 0).map_err(|e| e.to_string()),
-                None => Err(format!("{number} is no signal that a shell sends")),
+                Some(sig) => signals::send(-group, sig).map(|()| 0).map_err(|e| JobError(e.to_string())),
+                None => Err(JobError(format!("{number} is no signal that a shell sends"))),
             },
             Job::HangUp => Ok(0),
         };

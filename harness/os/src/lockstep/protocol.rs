@@ -377,15 +377,29 @@ impl Channel {
     }
 }
 
+/// Why a parcel cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ParcelError {
+    /// It ends within the length of a message.
+    #[error("a parcel without its end")]
+    Cut,
+    /// It ends within a message.
+    #[error("a message without its end")]
+    CutMessage,
+    /// A message that this side does not know.
+    #[error(transparent)]
+    Message(#[from] serde_json::Error),
+}
+
 impl Parcel {
     /// The next message; none where all are out.
     ///
     /// # Errors
     /// What is no message.
-    pub fn message<M: DeserializeOwned>(&mut self) -> Result<Option<M>, String> {
+    pub fn message<M: DeserializeOwned>(&mut self) -> Result<Option<M>, ParcelError> {
         match self.next_raw()? {
             None => Ok(None),
-            Some(bytes) => serde_json::from_slice(bytes).map(Some).map_err(|e| e.to_string()),
+            Some(bytes) => Ok(Some(serde_json::from_slice(bytes)?)),
         }
     }
 
@@ -393,13 +407,13 @@ impl Parcel {
     ///
     /// # Errors
     /// A parcel that was cut.
-    pub fn next_raw(&mut self) -> Result<Option<&[u8]>, String> {
+    pub fn next_raw(&mut self) -> Result<Option<&[u8]>, ParcelError> {
         let rest = &self.bytes[self.at.min(self.bytes.len())..];
         let Some((length, rest)) = rest.split_first_chunk::<4>() else {
-            return if rest.is_empty() { Ok(None) } else { Err("a parcel without its end".into()) };
+            return if rest.is_empty() { Ok(None) } else { Err(ParcelError::Cut) };
         };
         let length = u32::from_le_bytes(*length) as usize;
-        let bytes = rest.get(..length).ok_or("a message without its end")?;
+        let bytes = rest.get(..length).ok_or(ParcelError::CutMessage)?;
         self.at += 4 + length;
         Ok(Some(bytes))
     }
@@ -411,7 +425,12 @@ pub fn hash(hash: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(begin, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-/// What the scheduler has the shell do; the answer is a pid or a wait status, or why not.
+/// Why the shell could not do what it was told to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{0}")]
+pub struct JobError(pub String);
+
+/// What the scheduler has the shell do; the answer is a pid or a wait status, or a [`JobError`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Job {
     /// Start the agent in a background group. Its control socket comes along.

@@ -4,8 +4,9 @@
 //! open; the lifeline outlives every participant.
 
 use super::address::Claim;
+use super::children::{Shell, ended_within, pidfd_of, reap_here, shell_job};
 use super::streams::Own;
-use super::table::{Session, Shell, State, ended_within, pidfd_of, reap_here, shell_job};
+use super::table::{Session, State};
 use super::tty::Master;
 use super::{LockstepKernel, Objects, WATCHDOG};
 use crate::kernel::{InternalError, Launch, Left, Proc, Streams};
@@ -39,7 +40,7 @@ pub(super) fn kernel(fakes: &Path, turn: MutexGuard<'static, ()>) -> Result<Lock
     unsafe {
         libc::signal(libc::SIGCHLD, libc::SIG_DFL);
     }
-    machine::has_proc().map_err(InternalError::Fake)?;
+    machine::has_proc().map_err(|missing| InternalError::Fake(missing.to_string()))?;
     let lifeline = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|e| fault("making the lifeline", machine::open(&e.into())))?;
     let claim = Claim::new().map_err(|e| fault("claiming an address of loopback", machine::loopback(&e)))?;

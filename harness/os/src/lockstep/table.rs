@@ -5,15 +5,14 @@
 
 use super::LockstepKernel;
 use crate::kernel::{Change, Happened, InternalError, Proc};
-use crate::linux::{machine, signals};
+use crate::linux::signals;
+use crate::lockstep::children::{Shell, ended_within, reap_by_shell, reap_here, shell_job};
 use crate::lockstep::protocol::{Channel, Job, Key, Waiting};
 use crate::os::{Disposition, Exit, Sig, pend};
 use crate::tables::Used;
 use rehang_scenario::VTime;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{PidfdFlags, WaitId, WaitIdOptions};
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::time::Instant;
 
 /// Where a participant is.
@@ -27,19 +26,6 @@ pub enum State {
     Zombie(Exit),
     /// It is no more.
     Gone,
-}
-
-/// The shell of a background terminal.
-#[derive(Debug)]
-pub struct Shell {
-    /// Its pid: also its session and group.
-    pub pid: i32,
-    /// For its end.
-    pub pidfd: OwnedFd,
-    /// For its jobs.
-    pub channel: Channel,
-    /// It ignores a hang-up.
-    pub nohup: bool,
 }
 
 /// A participant.
@@ -357,7 +343,7 @@ impl LockstepKernel {
         process.ours = alive;
         if let Some(shell) = process.shell.take() {
             let over = ended_within(&shell.pidfd, self.watchdog);
-            let exit = reap_here(&shell.pidfd);
+            let exit = reap_here(&shell.pidfd).map_err(|why| why.to_string());
             if !over || exit != Ok(Exit::Signal(Sig::Hup)) {
                 let why = format!("{exit:?}, and not by HUP");
                 return Err(InternalError::Kernel { what: "the end of a shell that was hung up".into(), why });
@@ -377,7 +363,9 @@ impl LockstepKernel {
         let Some(shell) = &mut process.shell else { return Ok(()) };
         match shell_job(shell, job, &[]) {
             Ok(_) => Ok(()),
-            Err(why) => Err(InternalError::Kernel { what: format!("the shell of {}", process.role), why }),
+            Err(why) => {
+                Err(InternalError::Kernel { what: format!("the shell of {}", process.role), why: why.to_string() })
+            }
         }
     }
 
@@ -389,7 +377,8 @@ impl LockstepKernel {
             _ => reap_here(&process.pidfd),
         };
         process.state = State::Gone;
-        let exit = exit.map_err(|why| InternalError::Kernel { what: format!("reaping {}", process.role), why })?;
+        let exit = exit
+            .map_err(|why| InternalError::Kernel { what: format!("reaping {}", process.role), why: why.to_string() })?;
         self.compare_exit(proc, expected, exit)
     }
 
@@ -433,56 +422,4 @@ impl LockstepKernel {
         let real_ms = u64::try_from(self.watchdog.as_millis()).unwrap_or(u64::MAX);
         InternalError::Silent { role: self.get(proc).role.clone(), real_ms, doing: doing.to_owned() }
     }
-}
-
-/// Whether a process ends within this time.
-pub fn ended_within(pidfd: &OwnedFd, limit: std::time::Duration) -> bool {
-    let mut polled = [PollFd::from_borrowed_fd(pidfd.as_fd(), PollFlags::IN)];
-    let limit = Timespec { tv_sec: limit.as_secs().cast_signed(), tv_nsec: i64::from(limit.subsec_nanos()) };
-    rustix::io::retry_on_intr(|| poll(&mut polled, Some(&limit))).is_ok_and(|n| n > 0)
-}
-
-/// Reaps a child of the scheduler's.
-pub fn reap_here(pidfd: &OwnedFd) -> Result<Exit, String> {
-    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
-    let status = rustix::io::retry_on_intr(|| rustix::process::waitid(WaitId::PidFd(pidfd.as_fd()), options));
-    match status {
-        Ok(Some(status)) => match (status.exit_status(), status.terminating_signal()) {
-            (Some(code), _) => Ok(Exit::Code(code as u8)),
-            (_, Some(number)) => exit_by(number),
-            _ => Err("an end that is none".into()),
-        },
-        Ok(None) => Err("it has not ended".into()),
-        Err(error) => Err(format!("{error}; the worker must be a subreaper and must not ignore SIGCHLD")),
-    }
-}
-
-fn exit_by(number: i32) -> Result<Exit, String> {
-    Sig::from_number(number).map(Exit::Signal).ok_or(format!("it ended by signal {number}"))
-}
-
-fn reap_by_shell(shell: &mut Shell, pid: i32) -> Result<Exit, String> {
-    match shell_job(shell, &Job::Reap(pid), &[])? {
-        status if libc::WIFEXITED(status) => Ok(Exit::Code(libc::WEXITSTATUS(status) as u8)),
-        status => exit_by(libc::WTERMSIG(status)),
-    }
-}
-
-/// Has the shell do something.
-pub fn shell_job(shell: &mut Shell, job: &Job, fds: &[std::os::fd::BorrowedFd<'_>]) -> Result<i32, String> {
-    shell.channel.put(job);
-    shell.channel.send(fds).map_err(|e| e.to_string())?;
-    let parcel = shell.channel.receive().map_err(|e| e.to_string())?;
-    let mut parcel = parcel.ok_or("the shell is gone")?;
-    parcel.message::<Result<i32, String>>()?.ok_or("the shell said nothing")?
-}
-
-/// A pidfd.
-///
-/// # Errors
-/// The kernel's.
-pub fn pidfd_of(pid: i32) -> Result<OwnedFd, String> {
-    let pid = rustix::process::Pid::from_raw(pid).ok_or("no pid")?;
-    rustix::process::pidfd_open(pid, PidfdFlags::empty())
-        .map_err(|e| format!("pidfd_open: {}", machine::open(&e.into())))
 }

@@ -4,8 +4,9 @@
 //! answer it.
 
 use super::LockstepKernel;
+use super::children::pidfd_of;
 use super::objects::TooMuch;
-use super::table::{Aim, Process, State, pidfd_of};
+use super::table::{Aim, Process, State};
 use crate::kernel::{Change, InternalError, Proc};
 use crate::linux::signals;
 use crate::lockstep::protocol::{Channel, Key, Moved, Parcel, Place, Said, To, Told, Waiting};
@@ -28,7 +29,8 @@ impl LockstepKernel {
         closed: Vec<u32>,
         plan: Option<Box<Plan>>,
     ) -> Result<Proc, InternalError> {
-        let pidfd = pidfd_of(pid).map_err(|why| InternalError::Kernel { what: format!("watching {role}"), why })?;
+        let pidfd = pidfd_of(pid)
+            .map_err(|why| InternalError::Kernel { what: format!("watching {role}"), why: why.to_string() })?;
         self.limit(&channel)?;
         channel.put(&Told::Start { role: role.clone(), closed, plan, address: self.claim.address() });
         // Who started it runs on meanwhile, and its end may already have ended this one: that is seen when it is due.
@@ -366,7 +368,10 @@ impl LockstepKernel {
                     canon.bytes(bytes);
                     Ok(table)
                 }
-                other => Err(InternalError::Fake(format!("{} has no state: {other:?}", self.get(proc).role))),
+                other => {
+                    let other = other.map_err(|why| why.to_string());
+                    Err(InternalError::Fake(format!("{} has no state: {other:?}", self.get(proc).role)))
+                }
             },
             other => Err(InternalError::Fake(format!("{} says {other:?} instead of its state", self.get(proc).role))),
         }

@@ -316,7 +316,8 @@ impl Kernel for SimKernel {
     }
 
     fn start(&mut self, launch: &Launch) -> Result<(Proc, Streams), InternalError> {
-        let program = (self.programs)(&launch.argv, Some(&launch.plan)).map_err(InternalError::Fake)?;
+        let program =
+            (self.programs)(&launch.argv, Some(&launch.plan)).map_err(|why| InternalError::Fake(why.to_string()))?;
         let mut streams = Streams::default();
         let mut fds = BTreeMap::new();
         let mut controlling = None;

@@ -211,7 +211,7 @@ fn apply<'i>(
     }
     let changes = tree::at(tree, path).is_none_or(|old| !same(old, &value));
     if let Err(why) = put(tree, path, span.clone(), value) {
-        sink.push(Problem::new(span, format!("`{}` leads nowhere", shown(path))).label(why));
+        sink.push(Problem::new(span, format!("`{}` leads nowhere", shown(path))).label(why.to_string()));
         return true;
     }
     changes

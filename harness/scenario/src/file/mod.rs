@@ -12,6 +12,7 @@ mod walk;
 use crate::limits;
 use crate::model::Scenario;
 use crate::problem::{Problem, Problems, Sink, Source, shown};
+use scan::{Scanned, scan};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -122,9 +123,9 @@ pub fn family_name(path: &str) -> String {
 pub fn load(name: &str, bytes: &[u8]) -> Loaded {
     let mut sink = Sink::default();
     let mut words = Words::default();
-    let (text, read) = match scan::scan(bytes, &mut sink) {
-        Err(text) => (text, None),
-        Ok(text) => {
+    let (text, read) = match scan(bytes, &mut sink) {
+        Scanned::Show(text) => (text, None),
+        Scanned::Parse(text) => {
             let read = read(&text, &mut words, &mut sink);
             (text, read.filter(|_| sink.is_empty()))
         }
@@ -146,9 +147,9 @@ pub fn load(name: &str, bytes: &[u8]) -> Loaded {
 /// All problems of the file.
 pub fn read_as<T: JsonSchema + DeserializeOwned>(name: &str, bytes: &[u8]) -> Result<T, Problems> {
     let mut sink = Sink::default();
-    let (text, value) = match scan::scan(bytes, &mut sink) {
-        Err(text) => (text, None),
-        Ok(text) => {
+    let (text, value) = match scan(bytes, &mut sink) {
+        Scanned::Show(text) => (text, None),
+        Scanned::Parse(text) => {
             let value = value_of(&text, &mut sink);
             (text, value.filter(|_| sink.is_empty()))
         }

@@ -6,8 +6,16 @@
 use crate::limits;
 use crate::problem::{Problem, Sink, hidden};
 
-/// The text, if it may be parsed; else what of it can be shown.
-pub(crate) fn scan(bytes: &[u8], sink: &mut Sink) -> Result<String, String> {
+/// What the look came to.
+pub(crate) enum Scanned {
+    /// The text may be parsed.
+    Parse(String),
+    /// It may not: the sink says why, and this is what of it can be shown.
+    Show(String),
+}
+
+/// Looks at a file. What keeps it from being parsed goes into the sink.
+pub(crate) fn scan(bytes: &[u8], sink: &mut Sink) -> Scanned {
     if bytes.len() > limits::FILE_BYTES {
         let text = String::from_utf8_lossy(&bytes[..limits::FILE_BYTES]).into_owned();
         let mib = bytes.len().div_ceil(1 << 20);
@@ -16,7 +24,7 @@ pub(crate) fn scan(bytes: &[u8], sink: &mut Sink) -> Result<String, String> {
                 .label("the first MiB ends here")
                 .help(format!("split it into {mib} or more files: a scenario is read by people")),
         );
-        return Err(text);
+        return Scanned::Show(text);
     }
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -28,15 +36,15 @@ pub(crate) fn scan(bytes: &[u8], sink: &mut Sink) -> Result<String, String> {
                     .label("here")
                     .help("save the file as UTF-8"),
             );
-            return Err(text);
+            return Scanned::Show(text);
         }
     };
     match too_much(text, sink) {
         // A checkout with other line ends means the same file, in its texts of several lines too.
-        None => Ok(text.replace("\r\n", "\n")),
+        None => Scanned::Parse(text.replace("\r\n", "\n")),
         Some(problem) => {
             sink.push(problem);
-            Err(text.to_owned())
+            Scanned::Show(text.to_owned())
         }
     }
 }

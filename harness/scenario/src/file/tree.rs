@@ -70,17 +70,47 @@ pub(crate) fn at<'t, 'i>(root: &'t DeTable<'i>, path: &str) -> Option<&'t Node<'
     Some(node)
 }
 
+/// Why nothing can be put at a path.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum PutError {
+    /// More steps than a file is deep.
+    #[error("the path is deeper than {}", limits::NESTING)]
+    TooDeep,
+    /// Two dots in a row, or one at an end.
+    #[error("the path has an empty step")]
+    EmptyStep,
+    /// A step that is no number leads into a list: its path.
+    #[error("`{0}` is a list: its elements are `{0}.0`, `{0}.1`, …")]
+    NoNumber(String),
+    /// A list is shorter.
+    #[error("`{list}` has {len} elements: the next one is `{list}.{len}`")]
+    PastEnd {
+        /// Its path.
+        list: String,
+        /// How many elements it has.
+        len: usize,
+    },
+    /// Neither a table nor a list.
+    #[error("`{path}` is {found}: there is nothing below it")]
+    Leaf {
+        /// Its path.
+        path: String,
+        /// What it is, in a word.
+        found: &'static str,
+    },
+}
+
 /// Puts a value at a path: replaces what is there, or adds a key or a list's next element.
 ///
 /// # Errors
-/// Says why nothing can stand there.
-pub(crate) fn put<'i>(root: &mut DeTable<'i>, path: &str, span: Range<usize>, value: Node<'i>) -> Result<(), String> {
+/// Nothing can be there.
+pub(crate) fn put<'i>(root: &mut DeTable<'i>, path: &str, span: Range<usize>, value: Node<'i>) -> Result<(), PutError> {
     let steps: Vec<&str> = path.split('.').collect();
     if steps.len() > limits::NESTING {
-        return Err(format!("the path is deeper than {}", limits::NESTING));
+        return Err(PutError::TooDeep);
     }
     if steps.contains(&"") {
-        return Err("the path has an empty step".to_owned());
+        return Err(PutError::EmptyStep);
     }
     let slot = root.entry(key(steps[0], &span)).or_insert_with(|| fresh(&span));
     put_below(slot, &steps, 1, &span, value)
@@ -93,7 +123,7 @@ fn put_below<'i>(
     done: usize,
     span: &Range<usize>,
     value: Node<'i>,
-) -> Result<(), String> {
+) -> Result<(), PutError> {
     let Some(step) = steps.get(done) else {
         *node = value;
         return Ok(());
@@ -103,17 +133,14 @@ fn put_below<'i>(
     let slot = match node.get_mut() {
         DeValue::Table(table) => table.entry(key(step, span)).or_insert_with(|| fresh(span)),
         DeValue::Array(list) => {
-            let index = step
-                .parse::<usize>()
-                .map_err(|_| format!("`{0}` is a list: its elements are `{0}.0`, `{0}.1`, …", gone()))?;
+            let index = step.parse::<usize>().map_err(|_| PutError::NoNumber(gone()))?;
             if index == list.len() {
                 list.push(fresh(span));
             }
             let len = list.len();
-            list.get_mut(index)
-                .ok_or_else(|| format!("`{0}` has {len} elements: the next one is `{0}.{len}`", gone()))?
+            list.get_mut(index).ok_or_else(|| PutError::PastEnd { list: gone(), len })?
         }
-        _ => return Err(format!("`{}` is {found}: there is nothing below it", gone())),
+        _ => return Err(PutError::Leaf { path: gone(), found }),
     };
     put_below(slot, steps, done + 1, span, value)
 }
@@ -130,7 +157,7 @@ fn fresh<'i>(span: &Range<usize>) -> Node<'i> {
 mod tests {
     use super::*;
 
-    fn put_into(file: &'static str, path: &str, value: &'static str) -> Result<String, String> {
+    fn put_into(file: &'static str, path: &str, value: &'static str) -> Result<String, PutError> {
         let mut root = DeTable::parse(file).expect("toml").into_inner();
         let value = DeValue::parse(value).expect("value");
         put(&mut root, path, 0..0, value)?;
@@ -151,11 +178,12 @@ mod tests {
 
     #[test]
     fn a_path_that_leads_nowhere_says_so() {
-        assert_eq!(put_into("a = 1", "a.b", "2").unwrap_err(), "`a` is a number: there is nothing below it");
-        assert_eq!(put_into("a = [1]", "a.b", "2").unwrap_err(), "`a` is a list: its elements are `a.0`, `a.1`, …");
-        assert_eq!(put_into("a = [1]", "a.7", "2").unwrap_err(), "`a` has 1 elements: the next one is `a.1`");
-        assert_eq!(put_into("a = [1]", "a.0.c", "2").unwrap_err(), "`a.0` is a number: there is nothing below it");
-        assert_eq!(put_into("", "a..c", "2").unwrap_err(), "the path has an empty step");
+        let why = |file, path| put_into(file, path, "2").unwrap_err().to_string();
+        assert_eq!(why("a = 1", "a.b"), "`a` is a number: there is nothing below it");
+        assert_eq!(why("a = [1]", "a.b"), "`a` is a list: its elements are `a.0`, `a.1`, …");
+        assert_eq!(why("a = [1]", "a.7"), "`a` has 1 elements: the next one is `a.1`");
+        assert_eq!(why("a = [1]", "a.0.c"), "`a.0` is a number: there is nothing below it");
+        assert_eq!(why("", "a..c"), "the path has an empty step");
     }
 
     #[test]

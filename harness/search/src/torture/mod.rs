@@ -16,10 +16,11 @@ use crate::limits::rng;
 use rehang_judge::timeline;
 use rehang_os::Kernel;
 use rehang_scenario::{Arm, Scenario, Span, Stage};
-use rehang_stage::{Job, Proofs, Setting, TEXT_MAX, judged};
+use rehang_stage::{Job, JudgedError, Proofs, Setting, TEXT_MAX, judged};
 use rehang_trace::{Ended, Trace, What};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 /// Steps of most cells: enough that repeating states are looked for within an instant.
 const STEPS: u64 = 4_000;
@@ -203,14 +204,14 @@ pub fn orders(seed: u64, nth: u64, stages: &[Stage]) -> Vec<Order> {
 ///
 /// Every cell runs twice on each stage, the second time with the cycle of a lasso played once more; a lasso then has to
 /// hold where none is claimed.
-pub fn examine(order: &Order, kernels: &mut dyn FnMut(Stage) -> Result<Box<dyn Kernel>, String>) -> Answer {
+pub fn examine<E: Display>(order: &Order, kernels: &mut dyn FnMut(Stage) -> Result<Box<dyn Kernel>, E>) -> Answer {
     let mut answer = Answer::default();
     let mut first: BTreeMap<&str, Trace> = BTreeMap::new();
     for &stage in &order.stages {
         let mut kernel = match kernels(stage) {
             Ok(kernel) => kernel,
             Err(why) => {
-                answer.see(Breach::InternalError, NONE, stage, why);
+                answer.see(Breach::InternalError, NONE, stage, why.to_string());
                 continue;
             }
         };
@@ -220,7 +221,7 @@ pub fn examine(order: &Order, kernels: &mut dyn FnMut(Stage) -> Result<Box<dyn K
                 let trace = match play(kernel.as_mut(), order, stack, stage, proofs, (order.steps_max, TEXT)) {
                     Ok(trace) => trace,
                     Err(why) => {
-                        answer.see(Breach::InternalError, stack, stage, why);
+                        answer.see(Breach::InternalError, stack, stage, why.to_string());
                         continue;
                     }
                 };
@@ -241,8 +242,15 @@ pub fn examine(order: &Order, kernels: &mut dyn FnMut(Stage) -> Result<Box<dyn K
     let lassos = first.iter().filter(|(_, trace)| matches!(ended(trace), Some(Ended::Lasso { .. })));
     for (stack, trace) in lassos {
         answer.tally.runs += 1;
-        match unproved(order, stack, kernels) {
-            Err(why) => answer.see(Breach::InternalError, stack, Stage::Sim, why),
+        let mut kernel = match kernels(Stage::Sim) {
+            Ok(kernel) => kernel,
+            Err(why) => {
+                answer.see(Breach::InternalError, stack, Stage::Sim, why.to_string());
+                continue;
+            }
+        };
+        match unproved(kernel.as_mut(), order, stack) {
+            Err(why) => answer.see(Breach::InternalError, stack, Stage::Sim, why.to_string()),
             Ok(on) => {
                 if let Some(what) = refutes(&on) {
                     let at = trace.events.last().map_or(String::new(), |event| timeline::clock(event.t));
@@ -255,15 +263,21 @@ pub fn examine(order: &Order, kernels: &mut dyn FnMut(Stage) -> Result<Box<dyn K
     answer
 }
 
+/// Why a cell of an order has no trace.
+#[derive(Debug, thiserror::Error)]
+enum OrderError {
+    /// Its scenario has no terminal, or no seed.
+    #[error("an order needs a terminal and a seed")]
+    NoCell,
+    /// A stack without a seat in this agent, or an internal error.
+    #[error(transparent)]
+    Judged(#[from] JudgedError),
+}
+
 /// The cell on sim where no lasso is claimed: it goes on to its end, or is given up.
-fn unproved(
-    order: &Order,
-    stack: &str,
-    kernels: &mut dyn FnMut(Stage) -> Result<Box<dyn Kernel>, String>,
-) -> Result<Trace, String> {
-    let mut kernel = kernels(Stage::Sim)?;
+fn unproved(kernel: &mut dyn Kernel, order: &Order, stack: &str) -> Result<Trace, OrderError> {
     let limits = (order.steps_max.saturating_mul(PATIENCE), TEXT_MAX);
-    play(kernel.as_mut(), order, stack, Stage::Sim, Proofs::Off, limits)
+    play(kernel, order, stack, Stage::Sim, Proofs::Off, limits)
 }
 
 fn play(
@@ -273,14 +287,14 @@ fn play(
     stage: Stage,
     proofs: Proofs,
     (steps_max, text_max): (u64, usize),
-) -> Result<Trace, String> {
+) -> Result<Trace, OrderError> {
     let scenario = &order.scenario;
     let (Some(&terminal), Some(&seed)) = (scenario.terminals.first(), scenario.seeds.first()) else {
-        return Err("an order needs a terminal and a seed".to_owned());
+        return Err(OrderError::NoCell);
     };
     let job = Job { steps_max, text_max, proofs, ..Job::new(scenario, stack, terminal, seed) };
     let setting = Setting { name: "torture", stage, arm: Arm::Main, healthy: Span::ZERO };
-    judged(kernel, &job, &setting, None).map(|played| played.trace)
+    Ok(judged(kernel, &job, &setting, None)?.trace)
 }
 
 /// How the scheduler ended a cell.

@@ -32,7 +32,7 @@ use rehang_os::{
     os::Sig,
 };
 use rehang_scenario::{Canon, Scenario, Span, Terminal, VTime};
-use rehang_strategy::Member;
+use rehang_strategy::{Member, SeatError, SpecError};
 use rehang_trace::{Ended, Horizon, Trace, What, role::SCHEDULER};
 use std::collections::BTreeSet;
 
@@ -104,9 +104,12 @@ pub enum RunError {
     /// An internal error, or a fake that lies.
     #[error(transparent)]
     Internal(#[from] InternalError),
-    /// The stack cannot be made, or has no seat in this agent.
-    #[error("{0}")]
-    Stack(String),
+    /// The stack cannot be made.
+    #[error(transparent)]
+    Stack(#[from] SpecError),
+    /// The stack has no seat in this agent.
+    #[error(transparent)]
+    Seat(#[from] SeatError),
 }
 
 /// Runs a cell.
@@ -567,8 +570,7 @@ fn world_state(kernel: &mut dyn Kernel, now: VTime) -> Result<Vec<u8>, InternalE
 
 /// The stack's members: the specs of those inside, and those outside.
 fn parts(job: &Job<'_>) -> Result<(Vec<String>, Vec<Member>), RunError> {
-    let stack = rehang_strategy::stack(job.stack).map_err(|e| RunError::Stack(e.to_string()))?;
-    Ok(stack.seat_in(&job.scenario.agent).map_err(|e| RunError::Stack(e.to_string()))?.split())
+    Ok(rehang_strategy::stack(job.stack)?.seat_in(&job.scenario.agent)?.split())
 }
 
 /// The order of candidates: seeds 2k-1 and 2k are each other's reverse, so that two seeds give both orders of any tie.

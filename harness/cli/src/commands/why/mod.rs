@@ -290,7 +290,10 @@ fn of(look: &Look) -> Code {
 fn usage(error: SnapshotError) -> CommandError {
     match error {
         SnapshotError::NoProcess(_) => CommandError::Usage(error.to_string()),
-        SnapshotError::Proc(_) => CommandError::Fault(machine::has_proc().err().unwrap_or_else(|| error.to_string())),
+        SnapshotError::Proc(_) => CommandError::Fault(match machine::has_proc() {
+            Err(missing) => missing.to_string(),
+            Ok(()) => error.to_string(),
+        }),
     }
 }
 

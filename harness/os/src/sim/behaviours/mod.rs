@@ -10,7 +10,7 @@ mod signals;
 mod sockets;
 mod terminals;
 
-use crate::os::{Next, Os, Program, Wait};
+use crate::os::{CannotStart, Next, Os, Program, Wait};
 use expect_test::expect_file;
 use rehang_scenario::Canon;
 use rehang_scenario::plan::Plan;
@@ -108,6 +108,6 @@ impl Program for Idler {
 }
 
 /// Every command line on these kernels is an [`Idler`].
-fn idler(_: &[String], _: Option<&Plan>) -> Result<Box<dyn Program>, String> {
+fn idler(_: &[String], _: Option<&Plan>) -> Result<Box<dyn Program>, CannotStart> {
     Ok(Box::new(Idler))
 }

@@ -1,0 +1,126 @@
+//! How the scheduler waits for processes and reaps them: its own children, and those of a shell.
+//!
+//! Invariant: nothing here waits longer than it was told to; reaping does not wait at all.
+
+use crate::linux::machine;
+use crate::lockstep::protocol::{Channel, Job, JobError, ParcelError};
+use crate::os::{Exit, Sig};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{PidfdFlags, WaitId, WaitIdOptions};
+use std::os::fd::{AsFd, OwnedFd};
+
+/// The shell of a background terminal.
+#[derive(Debug)]
+pub struct Shell {
+    /// Its pid: also its session and group.
+    pub pid: i32,
+    /// For its end.
+    pub pidfd: OwnedFd,
+    /// For its jobs.
+    pub channel: Channel,
+    /// It ignores a hang-up.
+    pub nohup: bool,
+}
+
+/// Why a child cannot be reaped.
+#[derive(Debug, thiserror::Error)]
+pub enum ReapError {
+    /// The kernel says that it ended, and neither by a code nor by a signal.
+    #[error("an end that is none")]
+    NoEnd,
+    /// It runs.
+    #[error("it has not ended")]
+    Alive,
+    /// It ended by a signal that no participant sends.
+    #[error("it ended by signal {0}")]
+    Signal(i32),
+    /// The kernel's word.
+    #[error("{0}; the worker must be a subreaper and must not ignore SIGCHLD")]
+    Wait(Errno),
+    /// Its parent is the shell, which did not reap it.
+    #[error(transparent)]
+    Shell(#[from] ShellError),
+}
+
+/// Why the shell did not do what it was told to.
+#[derive(Debug, thiserror::Error)]
+pub enum ShellError {
+    /// Its control socket.
+    #[error(transparent)]
+    Socket(#[from] Errno),
+    /// It has ended.
+    #[error("the shell is gone")]
+    Gone,
+    /// An answer with nothing in it.
+    #[error("the shell said nothing")]
+    Silent,
+    /// An answer that nobody understands.
+    #[error(transparent)]
+    Answer(#[from] ParcelError),
+    /// It could not.
+    #[error(transparent)]
+    Job(#[from] JobError),
+}
+
+/// Why there is no pidfd of a process.
+#[derive(Debug, thiserror::Error)]
+pub enum PidfdError {
+    /// Zero or less.
+    #[error("no pid")]
+    NoPid,
+    /// The kernel's word, with the remedy.
+    #[error("pidfd_open: {}", machine::open(&(*.0).into()))]
+    Open(Errno),
+}
+
+/// Whether a process ends within this time.
+pub fn ended_within(pidfd: &OwnedFd, limit: std::time::Duration) -> bool {
+    let mut polled = [PollFd::from_borrowed_fd(pidfd.as_fd(), PollFlags::IN)];
+    let limit = Timespec { tv_sec: limit.as_secs().cast_signed(), tv_nsec: i64::from(limit.subsec_nanos()) };
+    rustix::io::retry_on_intr(|| poll(&mut polled, Some(&limit))).is_ok_and(|n| n > 0)
+}
+
+/// Reaps a child of the scheduler's.
+pub fn reap_here(pidfd: &OwnedFd) -> Result<Exit, ReapError> {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+    let status = rustix::io::retry_on_intr(|| rustix::process::waitid(WaitId::PidFd(pidfd.as_fd()), options));
+    match status.map_err(ReapError::Wait)? {
+        Some(status) => match (status.exit_status(), status.terminating_signal()) {
+            (Some(code), _) => Ok(Exit::Code(code as u8)),
+            (_, Some(number)) => exit_by(number),
+            _ => Err(ReapError::NoEnd),
+        },
+        None => Err(ReapError::Alive),
+    }
+}
+
+/// Has the shell reap a child of its own.
+pub fn reap_by_shell(shell: &mut Shell, pid: i32) -> Result<Exit, ReapError> {
+    match shell_job(shell, &Job::Reap(pid), &[])? {
+        status if libc::WIFEXITED(status) => Ok(Exit::Code(libc::WEXITSTATUS(status) as u8)),
+        status => exit_by(libc::WTERMSIG(status)),
+    }
+}
+
+/// Has the shell do something.
+pub fn shell_job(shell: &mut Shell, job: &Job, fds: &[std::os::fd::BorrowedFd<'_>]) -> Result<i32, ShellError> {
+    shell.channel.put(job);
+    shell.channel.send(fds)?;
+    let mut parcel = shell.channel.receive()?.ok_or(ShellError::Gone)?;
+    let answer: Result<i32, JobError> = parcel.message()?.ok_or(ShellError::Silent)?;
+    Ok(answer?)
+}
+
+/// A pidfd.
+///
+/// # Errors
+/// The kernel's.
+pub fn pidfd_of(pid: i32) -> Result<OwnedFd, PidfdError> {
+    let pid = rustix::process::Pid::from_raw(pid).ok_or(PidfdError::NoPid)?;
+    rustix::process::pidfd_open(pid, PidfdFlags::empty()).map_err(PidfdError::Open)
+}
+
+fn exit_by(number: i32) -> Result<Exit, ReapError> {
+    Sig::from_number(number).map(Exit::Signal).ok_or(ReapError::Signal(number))
+}
