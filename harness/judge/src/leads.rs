@@ -248,6 +248,16 @@ mod tests {
     }
 
     #[test]
+    fn a_program_waits_for_what_it_has_started() {
+        let start = r#"{"start":{"name":"mcp-server","does":["hold"]}}"#;
+        let missing = r#"{"start":{"name":"gone","missing":true}}"#;
+        let steps = format!("[{missing},{start},{{\"receive\":{{\"from\":\"mcp-server\"}}}}]");
+        let runs = || stopped(program(&steps).spawn("agent.1"), "agent.1");
+        assert!(leads(runs(), &[("agent", "child")]));
+        assert!(!leads(runs(), &[("agent", "client")]), "it listens, and waits for nobody below it");
+    }
+
+    #[test]
     fn an_agent_that_was_started_again_waits_for_its_own_children() {
         let again = || {
             let first = Cell::new().started().tool("call_1", "bash").spawn("agent.1").killed("agent", "KILL");

@@ -190,10 +190,11 @@ fn lost(view: &View<'_>, process: &Process, record: &Agent) -> Option<Finding> {
     let ends = format!("nothing in sight; from outside: {}", end_it(view, pid));
     let sources = record.sources.join(", ");
     if let Some(tool) = record.running.first() {
-        let server = tool.starts_with("mcp__");
-        let (mechanism, why) = match server {
-            true => ("X2", "which a tool server owes it".to_owned()),
-            false => ("B13", "of which nothing runs: no command, no connection".to_owned()),
+        let (mechanism, why) = match tool.as_str() {
+            tool if tool.starts_with("mcp__") => ("X2", "which a tool server owes it"),
+            // opencode's: only one whose session is idle is told as running
+            tool if tool == "task" || tool.starts_with("task: ") => ("E9", "a subagent whose own session is idle"),
+            _ => ("B13", "of which nothing runs: no command, no connection"),
         };
         let text = format!("{name} waits for the result of its tool “{tool}”, {why}");
         let finding = Finding::hung(pid, "tool-lost", mechanism, text).ends(ends);

@@ -87,6 +87,7 @@ impl<'a> Rules<'_, 'a> {
             found.extend(pipe::awake(view, process));
         }
         found.extend(network::rule(view, process, &all));
+        found.extend(network::stuck(view, process, &all));
         let serves = network::serves(view, process, &all);
         if let Some(serves) = serves.clone().filter(|_| !network::owes(view, process)) {
             // what a server listens to beside its requests, and what it keeps for them, is no hang of its own

@@ -4,7 +4,7 @@
 //! the one that was used last speaks: clients keep others for later, and those are silent.
 
 use super::{On, Wait, end_it, left};
-use crate::data::{Family, Process, Socket, SocketState, Traffic};
+use crate::data::{Family, Process, Socket, SocketState, State, Thread, Traffic};
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 use rehang_scenario::text::duration;
@@ -62,6 +62,27 @@ pub fn serves(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Find
     let finding =
         Finding::waiting(process.pid, "serves", rank::SERVES, text).ends("a request; a server ends when told to");
     Some(finding.because("it listens there, and has nothing else under way"))
+}
+
+/// A server none of whose threads waits for anything that could come, with no time limit either, while what others have sent
+/// it lies unread: its event loop is stuck.
+pub fn stuck(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Finding> {
+    process.listening(&view.after.sockets).next()?;
+    let asleep = |thread: &Thread| thread.state == State::Sleeping && view.switches(process.pid, thread.tid) == 0;
+    let wakes = |wait: &Wait| !matches!(wait.on, On::Futex | On::Clock) || left(wait.limit).is_some();
+    if process.threads.is_empty() || !process.threads.iter().all(asleep) || waits.iter().any(wakes) {
+        return None;
+    }
+    let unread: u64 = process.fds.iter().filter_map(|fd| view.socket(fd)).map(|socket| socket.unread).sum();
+    if unread == 0 {
+        return None;
+    }
+    let name = view.name(process.pid);
+    let text = format!("{name} listens and takes nothing: what was sent to it lies unread");
+    let ends = format!("nothing in sight; from outside: {}", end_it(view, process.pid));
+    let because =
+        format!("none of its threads waits for a descriptor or for time, and {unread} bytes or connections wait");
+    Some(Finding::hung(process.pid, "server-mute", "E8", text).ends(ends).because(because))
 }
 
 /// A server that listens to something else too, or keeps a connection: an answer may be stuck halfway behind that one.

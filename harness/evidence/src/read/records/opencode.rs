@@ -54,7 +54,8 @@ fn server(process: &Process, to: SocketAddr, agent: &mut Agent) -> bool {
         if Status::of(said) == Some(Status::Retry) {
             "retrying".clone_into(&mut agent.turn);
         } else if let Some(Value::Array(last)) = ask(Route::Messages { session, limit: Some(1) }) {
-            turn(&last, agent);
+            let at_work = |id: &str| sessions.iter().filter(busy).any(|(other, _)| *other == id);
+            turn(&last, &at_work, agent);
         }
     }
     for of in [Asks::Question, Asks::Permission] {
@@ -84,12 +85,16 @@ fn plain(id: &str) -> bool {
 
 /// What the last message of a busy session says: tools that it calls running, and whether it is complete. Where several
 /// are busy, one that is open counts.
-fn turn(last: &[Value], agent: &mut Agent) {
+fn turn(last: &[Value], at_work: &dyn Fn(&str) -> bool, agent: &mut Agent) {
     let Some(message) = last.last() else { return };
     for part in message["parts"].as_array().into_iter().flatten().filter(|part| part["type"] == "tool") {
         let state = &part["state"];
-        // a question's ask, and a subagent's session, stand in lists of their own
-        let own = matches!(part["tool"].as_str(), Some("question" | "task"));
+        // a question's ask, and a subagent's session, are in lists of their own; a subagent whose session is idle is not
+        let own = match part["tool"].as_str() {
+            Some("question") => true,
+            Some("task") => state["metadata"]["sessionId"].as_str().is_none_or(at_work),
+            _ => false,
+        };
         if state["status"] == "running" && !own && agent.running.len() < MAX_ASKS {
             let input = &state["input"];
             let what = input["command"].as_str().map_or_else(|| input.to_string(), str::to_owned);

@@ -156,7 +156,10 @@ fn talk_to_model(snapshot: &mut Snapshot, pid: Pid, records: &Records, now: VTim
     let Some(process) = snapshot.tree.get_mut(&pid) else { return };
     let inode = MODEL_INODE + pid.unsigned_abs() as u64;
     process.fds.push(Descriptor { fd: MODEL_FD, mode: Mode::Both, what: Object::Socket { inode } });
-    for fd in &mut process.fds {
+    // a server's event loop that watches not even its listener is stuck: what its model says lies unread
+    let listens = process.listening(&snapshot.sockets).next().is_some();
+    let is_stuck = listens && process.fds.iter().any(|fd| matches!(&fd.what, Object::Epoll { on } if on.is_empty()));
+    for fd in process.fds.iter_mut().filter(|_| !is_stuck) {
         if let Object::Epoll { on } = &mut fd.what {
             on.push(Watch { fd: MODEL_FD, input: true, output: false });
         }
@@ -177,6 +180,7 @@ fn talk_to_model(snapshot: &mut Snapshot, pid: Pid, records: &Records, now: VTim
         state: SocketState::Established,
         local: format!("192.0.2.1:{}", 32_768 + pid.unsigned_abs()),
         remote: MODEL_AT.to_owned(),
+        unread: if is_stuck { traffic.received_bytes } else { 0 },
         traffic: Some(traffic),
         ..Socket::default()
     };

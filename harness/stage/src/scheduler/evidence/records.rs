@@ -162,7 +162,9 @@ impl Records {
                 _ => {}
             }
         }
-        let own = |tool: &&Tool| !matches!(tool.name.as_str(), "question" | "task");
+        // a subagent is at work as long as its session is
+        let at_work = self.sessions.iter().any(|session| session.nested && session.busy == Some(true));
+        let own = |tool: &&Tool| tool.name != "question" && !(tool.name == "task" && at_work);
         agent.running = self.tools.iter().filter(own).map(|tool| tool.name.clone()).collect();
         agent.asks.clone_from(&self.asks);
         agent.answer = match self.asks.first() {
