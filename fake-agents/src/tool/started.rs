@@ -118,7 +118,8 @@ impl All {
     }
 
     pub(super) fn canon(&self, canon: &mut Canon) {
-        canon.list(&self.0, |canon, started| {
+        let Self(all) = self;
+        canon.list(all, |canon, started| {
             let Started {
                 name: _, // not compared: the steps give it, and they never change
                 child,
