@@ -293,6 +293,16 @@ mod tests {
     }
 
     #[test]
+    fn as_none_is_by_the_same_cause() {
+        let stopped_by = |cause: &str| {
+            let cell = Cell::new().started().at(9).settle("wrapper", "stopped", cause, "");
+            verdict(&cell.trace(), &facts("none"))
+        };
+        let under = |none: &Verdict| meets(&stopped_by("idle"), Some(none), &rule(Expected::AsNone)).len();
+        assert_eq!((under(&stopped_by("idle")), under(&stopped_by("wall"))), (0, 1));
+    }
+
+    #[test]
     fn times_and_proofs() {
         let stop = || rule(Expected::Stopped("idle".into()));
         let within = |ms| Expect { within: Some(Span(ms)), ..stop() };

@@ -231,6 +231,15 @@ mod tests {
     }
 
     #[test]
+    fn what_a_person_did_before_the_ask_says_nothing_of_it() {
+        let early = Cell::new().started().acts("person1", "dismiss").at(100).tool("call_1", "question");
+        let cell = early.ask("que_1", "ses_1").at(500);
+        assert!(said(check, dismissed(cell, "user"), &facts("x")).contains("no person did while `que_1` was open"));
+        // an abort of the session refuses what it asks
+        says(dismissed(asked().post("person1", 1, "/session/ses_1/abort"), "user"), expect![""]);
+    }
+
+    #[test]
     fn a_program_is_no_person() {
         let rejected = |by: &str| {
             let cell = Cell::new().started().tool("call_1", "bash").permit("per_1").at(500);

@@ -120,7 +120,7 @@ mod tests {
     use crate::testing::*;
     use expect_test::{Expect, expect};
     use rehang_scenario::Policy;
-    use rehang_trace::{AskEnd, Cause, What};
+    use rehang_trace::{AskEnd, Cause, RunEnd, What};
 
     fn says(cell: Cell, want: Expect) {
         want.assert_eq(&said(check, cell, &facts("x")));
@@ -174,6 +174,24 @@ mod tests {
         // what the agent did a moment before set it off
         let prompted = up().step("Hi", "stop").report("closer", Policy { constants: Default::default(), ..policy(0) });
         says(prompted.add("closer", What::InEnd), expect![""]);
+    }
+
+    #[test]
+    fn what_was_said_of_a_run_says_nothing_of_the_next() {
+        let over = What::RunOver { outcome: RunEnd::Failed, cause: String::new(), text: String::new() };
+        let closed = |said_at: u64| {
+            let cell =
+                Cell::new().started().at(said_at).report("closer", policy(1)).at(700_000).add("wrapper", over.clone());
+            let cell = if said_at == 0 { cell.at(800_000) } else { cell.at(800_000).report("closer", policy(1)) };
+            cell.add("closer", What::InEnd)
+        };
+        says(closed(1), expect![""]);
+        says(
+            closed(0),
+            expect![[r#"
+            800s untrue-report: closer closed the agent's stdin, and says nothing of it
+        "#]],
+        );
     }
 
     #[test]
