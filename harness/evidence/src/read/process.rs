@@ -292,7 +292,8 @@ mod tests {
         assert!(process.io.is_some_and(|io| io.reads > 0 && io.read_bytes > io.reads));
         // the first thread is the process's own; this one runs
         assert_eq!(process.threads[0].tid, own);
-        assert!(process.threads.iter().any(|thread| thread.state == State::Running && thread.call.is_none()));
+        let this = rustix::thread::gettid().as_raw_pid();
+        assert!(process.threads.iter().any(|thread| thread.tid == this && thread.state == State::Running));
         assert!(is_called(own, exe.file_name().unwrap().to_str().unwrap()) && !is_called(own, "no-such-name"));
         assert!(lives(own, &all) && lives(0, &all) && !lives(Pid::MAX, &all));
         assert!(read(Pid::MAX, &all, &reader).is_none());
