@@ -130,15 +130,21 @@ const NOT_CARRIED: &[(&str, &str)] = &[
     ("events/ask-lost-on-reconnect", "the ask never came over the stream that was logged"),
     ("events/half-open", "a stream that goes mute looks like a silent model"),
     ("events/post-cut-at-300s", "the client failed, not its server"),
+    ("events/server-mute", "a stuck server looks like a silent model"),
+    ("lifecycle/ctrl-c-ignored", "a screen shows text, not which key ended a program"),
     ("lifecycle/parent-gone", "who ended the wrapper is in no log"),
     ("little-loops/burst", "the wrapper reads one line a wake-up; what it read is in no log"),
+    ("model/limit-over", "a line that says that a limit is reached is taken for the end"),
+    ("model/same-call-again", "it never ends, so that its log is cut"),
     ("permission/claude-tty", "a screen shows text, not why a session ended"),
     ("question/terminal", "a screen shows a menu, not which tool drew it"),
+    ("startup/browser-login", "that somebody listens is in no log"),
     ("upstream/alive-after-result", "the result is there; that the process lives on is in no such log"),
 ];
 
 /// What a hang is on that is a matter of processes: a log shows that it hangs, and not on what of them.
-const OF_PROCESSES: [&str; 9] = ["bash", "child", "exit", "nothing", "pipe", "stdin", "stopped", "timer", "tty"];
+const OF_PROCESSES: [&str; 10] =
+    ["bash", "child", "exit", "nothing", "pipe", "spin", "stdin", "stopped", "timer", "tty"];
 
 fn round_trip() -> Result<(), Failed> {
     let select = Selection { strategy: vec!["none".to_owned()], ..Selection::default() };

@@ -314,11 +314,16 @@ impl Look {
         if fault.needs_server() && !kind.has_server {
             self.no(path.to_owned(), format!("{} has no server for this fault", kind.title), None);
         }
-        let mute =
-            matches!(fault, Fault::Process(process) if process.does == ProcessDoes::Mute && process.role == "agent");
-        if matches!(fault, Fault::Process(process) if process.does == ProcessDoes::Mute) && !(mute && agent.serves()) {
+        if let Fault::Process(process) = fault
+            && matches!(process.does, ProcessDoes::Mute | ProcessDoes::Restart)
+            && !(process.role == "agent" && agent.serves())
+        {
             let help = "`agent = { opencode = { mode = \"serve\" } }`, and no other `role` than `agent`";
-            self.no(format!("{path}.process.does"), "only a server's event loop can be stuck", Some(help));
+            let message = match process.does {
+                ProcessDoes::Mute => "only a server's event loop can be stuck",
+                _ => "only a server is started again at its address",
+            };
+            self.no(format!("{path}.process.does"), message, Some(help));
         }
         if fault.needs_model() && !kind.has_model {
             self.no(path.to_owned(), "a plain program has no model and no tools for this fault", None);

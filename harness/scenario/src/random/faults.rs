@@ -17,19 +17,15 @@ impl Rng {
         let (model, server) = (usize::from(kind.has_model), usize::from(kind.has_server));
         let weights = [4, 1, 2 - server, 4 * model, 5 * model, 4 * server, 4 * server, 3 * server, server, 3 * server];
         match self.weighted(&weights) {
-            0 if server > 0 && self.one_in(8) => {
-                Fault::Process(ProcessFault { role: "agent".to_owned(), at: self.span(), does: ProcessDoes::Mute })
-            }
+            0 if server > 0 && self.one_in(4) => Fault::Process(ProcessFault {
+                role: "agent".to_owned(),
+                at: self.span(),
+                does: self.pick(&[ProcessDoes::Restart, ProcessDoes::Mute]),
+            }),
             0 => Fault::Process(ProcessFault {
                 role: self.pick(&ROLES).to_owned(),
                 at: self.span(),
-                does: self.pick(&[
-                    ProcessDoes::Crash,
-                    ProcessDoes::Crash,
-                    ProcessDoes::Freeze,
-                    ProcessDoes::Thaw,
-                    ProcessDoes::Restart,
-                ]),
+                does: self.pick(&[ProcessDoes::Crash, ProcessDoes::Crash, ProcessDoes::Freeze, ProcessDoes::Thaw]),
             }),
             1 => Fault::Pgrep(self.pick(&[PgrepFault::Unavailable, PgrepFault::NoPid])),
             2 => Fault::Wrapper(match self.below(3) {
