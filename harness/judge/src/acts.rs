@@ -135,7 +135,7 @@ pub(crate) fn is_abort(path: &str) -> bool {
     path.split('?').next().is_some_and(|path| path.ends_with("/abort"))
 }
 
-/// The first word in kebab-case: the act's name, however its arguments are written behind it.
+/// The first word in kebab-case: the act's name, however its arguments are written after it.
 pub(crate) fn first_word(text: &str) -> &str {
     let start = text.find(|c: char| c.is_ascii_lowercase()).unwrap_or(text.len());
     let word = &text[start..];

@@ -18,6 +18,6 @@ pub struct View<'a> {
     pub index: &'a Index<'a>,
     /// Its verdict, without breaches.
     pub verdict: &'a Verdict,
-    /// The verdict of the same cell under `none`; none where this is that cell.
+    /// The verdict of the same cell under `none`; `None` if this is that cell.
     pub baseline: Option<&'a Verdict>,
 }

@@ -58,7 +58,7 @@ pub fn shell_is_back(story: &Story) -> bool {
     if !matches!(sign, '$' | '#' | '%' | '❯' | '➜') || line.len() > PROMPT_BYTES {
         return line.starts_with("➜ ") && line.contains("git:(") && line.len() <= PROMPT_BYTES;
     }
-    // the same prompt with a command behind it came before
+    // the same prompt with a command after it came before
     let typed = |text: &str| text.trim_start().strip_prefix(line).is_some_and(|rest| !rest.trim().is_empty());
     let before = story.output.lines.iter().any(|printed| typed(&printed.text));
     before || line.chars().count() == 1 || line.contains('@')

@@ -147,7 +147,7 @@ const OTHERS: [(&str, &str, &str); 66] = [
 ];
 
 const PLAIN: &str =
-    "a plain program stands for the agent: that it is one, and what its child or a key is to it, cannot be seen";
+    "a plain program plays the agent: that it is one, and what its child or a key is to it, cannot be seen";
 const WIRE: &str = "what is missing on the wire between a server and its client cannot be seen";
 const ASKS: &str = "an ask is open; that nobody is shown it is the client's";
 

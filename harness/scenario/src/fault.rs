@@ -73,7 +73,7 @@ impl Fault {
         matches!(self, Fault::Model(_) | Fault::Tool(_))
     }
 
-    /// At which of several it acts, or how many it meets; none where it counts nothing.
+    /// At which of several it acts, or how many it meets; `None` for a fault that counts nothing.
     pub fn count_mut(&mut self) -> Option<&mut u32> {
         match self {
             Fault::Event(fault) => Some(&mut fault.nth),
@@ -85,7 +85,7 @@ impl Fault {
         }
     }
 
-    /// When it acts, from the cell's begin; none where something else says when.
+    /// When it acts, from the cell's begin; `None` if something else says when.
     pub fn instant_mut(&mut self) -> Option<&mut Span> {
         match self {
             Fault::Process(fault) => Some(&mut fault.at),

@@ -331,6 +331,10 @@ impl Supervisor {
             dry.due = true;
             return;
         }
+        // what outlives the command is ended with the run, and has the grace for it
+        if self.exit.is_some() {
+            return;
+        }
         let (signal, of_tree) = match name {
             "KILL" => (Sig::SIGKILL, Signal::KILL),
             "INT" => (Sig::SIGINT, Signal::INT),

@@ -15,7 +15,10 @@ use rehang_os::{
     os::{Exit, Sig, Write},
 };
 use rehang_scenario::{Canon, Fault, PgrepFault, Span, Terminal, VTime, WorkerFault, WrapperFault, plan::Plan};
-use rehang_trace::{Event, RunEnd, What, role};
+use rehang_trace::{
+    Event, RunEnd, What,
+    role::{self, Role},
+};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The client's place among the actors: behind the wrapper.
@@ -281,13 +284,11 @@ impl<'w> Hub<'w> {
 
     /// Sends a signal to the agent and to all that it started, one after the other, in the order of starts.
     pub fn signal_tree(&mut self, who: &str, sig: Sig) -> Result<(), InternalError> {
-        let agent = self.kernel.role(self.agent).to_owned();
-        let is_of_it =
-            |role: &str| role.strip_prefix(&agent).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-        let waits = self.kernel.waits();
-        let below =
-            waits.iter().filter(|(role, _)| is_of_it(role)).filter_map(|(role, _)| self.kernel.find(role)).collect();
-        self.signal_each(who, below, sig)
+        let instance = Role::of(self.kernel.role(self.agent)).map(Role::instance);
+        let roles = self.kernel.waits().into_iter().map(|(role, _)| role);
+        let own = roles.filter(|role| Role::of(role).map(Role::instance) == instance);
+        let tree = own.filter_map(|role| self.kernel.find(&role)).collect();
+        self.signal_each(who, tree, sig)
     }
 
     /// Sends a signal to whoever holds the agent's output open, one after the other, in the order of starts.

@@ -293,7 +293,7 @@ impl Process {
         self.moved = now;
         self.standing.over();
         match &self.ending {
-            // what it started has had the same time
+            // it is over; what it started and left has no time of its own here (`supervise` gives it the grace)
             Some(ending) if ending.steps > 1 => {
                 acts.push(Act::Kill { sig: "KILL", whom: Whom::Tree });
                 self.settle(acts);

@@ -187,14 +187,12 @@ fn is_final(message: &Value) -> bool {
 }
 
 fn bash_runs(message: Option<&Value>) -> bool {
-    let parts = message.and_then(|m| m["parts"].as_array()).map_or(&[][..], Vec::as_slice);
-    parts.iter().any(|part| text(part, "tool") == "bash" && text(&part["state"], "status") == "running")
+    parts(message).iter().any(|part| text(part, "tool") == "bash" && text(&part["state"], "status") == "running")
 }
 
 /// Whether all that runs is subagents whose sessions are not at work.
 fn only_lost_tasks(message: Option<&Value>, at_work: &[String]) -> bool {
-    let parts = message.and_then(|m| m["parts"].as_array()).map_or(&[][..], Vec::as_slice);
-    let mut running = parts.iter().filter(|part| text(&part["state"], "status") == "running").peekable();
+    let mut running = parts(message).iter().filter(|part| text(&part["state"], "status") == "running").peekable();
     let is_lost = |part: &Value| {
         let session = text(&part["state"]["metadata"], "sessionId");
         text(part, "tool") == "task" && !session.is_empty() && !at_work.iter().any(|id| id == session)
@@ -202,9 +200,13 @@ fn only_lost_tasks(message: Option<&Value>, at_work: &[String]) -> bool {
     running.peek().is_some() && running.all(is_lost)
 }
 
+/// What a message is made of.
+fn parts(message: Option<&Value>) -> &[Value] {
+    message.and_then(|message| message["parts"].as_array()).map_or(&[], Vec::as_slice)
+}
+
 fn words(message: &Value) -> String {
-    let parts = message["parts"].as_array().map_or(&[][..], Vec::as_slice);
-    parts.iter().filter(|part| text(part, "type") == "text").map(|part| text(part, "text")).collect()
+    parts(Some(message)).iter().filter(|part| text(part, "type") == "text").map(|part| text(part, "text")).collect()
 }
 
 impl Strategy for Server {
