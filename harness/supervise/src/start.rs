@@ -178,9 +178,12 @@ pub fn take_back_the_foreground() {
     if !isatty(rustix::stdio::stdin()) {
         return;
     }
+    // SAFETY: asks the kernel for a number. Not by rustix, which takes it to be above 0: a group whose leader is outside
+    // of this pid namespace is 0, and such a group cannot be named.
+    let Some(own) = rustix::process::Pid::from_raw(unsafe { libc::getpgrp() }) else { return };
     // SAFETY: sets the action of a signal; no other thread looks at it.
     unsafe { libc::signal(libc::SIGTTOU, libc::SIG_IGN) };
-    let _ = rustix::termios::tcsetpgrp(rustix::stdio::stdin(), rustix::process::getpgrp());
+    let _ = rustix::termios::tcsetpgrp(rustix::stdio::stdin(), own);
     // SAFETY: as above.
     unsafe { libc::signal(libc::SIGTTOU, libc::SIG_DFL) };
 }

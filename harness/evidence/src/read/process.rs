@@ -278,8 +278,10 @@ mod tests {
         assert_eq!((process.pid, process.ns_pid > 0, process.tracer), (own, true, 0));
         assert_eq!(process.ppid, std::os::unix::process::parent_id() as Pid);
         assert_eq!(process.uid, rustix::process::geteuid().as_raw());
-        assert_eq!(process.pgrp, rustix::process::getpgrp().as_raw_pid());
-        assert_eq!(process.session, rustix::process::getsid(None).unwrap().as_raw_pid());
+        // rustix takes a group and a session to be above 0; where the leader is outside of this pid namespace, they are 0
+        // SAFETY: both only ask the kernel for a number.
+        let (group, session) = unsafe { (libc::getpgrp(), libc::getsid(0)) };
+        assert_eq!((process.pgrp, process.session), (group, session));
         let exe = std::env::current_exe().unwrap();
         assert_eq!(
             (process.exe.as_deref(), process.cwd.as_deref()),
