@@ -38,9 +38,10 @@ use std::collections::BTreeSet;
 
 /// Steps at one instant after which repeating states are looked for.
 const SPIN_STEPS: u32 = 2_000;
-/// Then one in so many is looked at: a cycle of steps comes back at one of them too, at a fraction of the cost. A prime,
-/// so that all phases of a short cycle have their turn: in some of them an id that counts up is under way.
-const SPIN_SAMPLE: u32 = 17;
+/// Then one in so many is looked at, up to so many steps: a cycle of steps comes back at one of them too, at a fraction of
+/// the cost. Primes, so that all phases of a short cycle have their turn: in some of them an id that counts up is under
+/// way. What has not come back for long mostly grows, and each look at it costs more than the last.
+const SPIN_SAMPLES: [(u32, u64); 3] = [(20_000, 17), (70_000, 131), (SPIN_MAX, 1_031)];
 /// Steps at one instant after which the cell is given up.
 const SPIN_MAX: u32 = 200_000;
 /// Texts of a trace, in bytes, after which a cell is given up, unless a job says less: a file that repeats a long text
@@ -304,9 +305,9 @@ impl<'w, 'j> Scheduler<'w, 'j> {
 
     /// Whether the state after this step is looked at.
     fn is_spin_sample(&self) -> bool {
-        self.job.proofs != Proofs::Off
-            && self.at_instant > SPIN_STEPS
-            && self.steps.is_multiple_of(u64::from(SPIN_SAMPLE))
+        let one_in =
+            || SPIN_SAMPLES.iter().find(|(up_to, _)| self.at_instant <= *up_to).map_or(1, |(_, one_in)| *one_in);
+        self.job.proofs != Proofs::Off && self.at_instant > SPIN_STEPS && self.steps.is_multiple_of(one_in())
     }
 
     /// The state has come back: it is a hang, if the cycle plays once more as it did.

@@ -32,6 +32,8 @@ const STARTS_NS: u64 = 5_000_000_000;
 const MODEL_AT: &str = "203.0.113.1:443";
 const MODEL_FD: i32 = 1_001;
 const MODEL_INODE: u64 = 40_000_000;
+/// Steps between the two snapshots of a spin: every process of one has some.
+const SPUN: u32 = 68;
 /// Who drives a server.
 const CLIENT: &str = "client";
 /// How often a model that thinks gives a sign of life, in milliseconds, and how long such an event is, in bytes
@@ -258,7 +260,7 @@ impl Scheduler<'_, '_> {
     /// Time does not pass, and steps are taken without end: on a machine that takes a processor.
     fn spin(&mut self) -> Result<[Snapshot; 2], InternalError> {
         let before = self.hub.evidence();
-        for _ in 0..super::SPIN_SAMPLE * 4 {
+        for _ in 0..SPUN {
             if !matches!(self.turn()?, Turn::Step) {
                 break;
             }
