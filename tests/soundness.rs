@@ -99,6 +99,15 @@ fn main() -> ExitCode {
         let end = cell.trace()?.events.into_iter().find_map(ends);
         cell.is(&format!("{end:?}"), &format!("{:?}", Some(What::Exit(143))))
     });
+    trial("a_quit_key_wins_over_the_hang_up_that_it_causes", |s| {
+        let cell = s.cell("quit-and-hang-up", NONE, "tty")?;
+        let killed = |event: Event| match event.what {
+            What::Killed(sig) => Some(format!("{} {sig:?}", event.who)),
+            _ => None,
+        };
+        let ends: Vec<String> = cell.trace()?.events.into_iter().filter_map(killed).collect();
+        cell.is(&ends.join(", "), "agent \"QUIT\", agent.1 \"QUIT\"")
+    });
     trial("a_job_that_was_over_is_not_hung_up_with_its_shell", |s| {
         let cell = s.cell("stopped-after-its-job-is-over", "guard", "tty-background")?;
         // in the second run it stops before its job is over, and is hung up then

@@ -379,7 +379,17 @@ impl LockstepKernel {
         process.state = State::Gone;
         let exit = exit
             .map_err(|why| InternalError::Kernel { what: format!("reaping {}", process.role), why: why.to_string() })?;
+        let exit = if self.is_either(proc, expected, exit) { expected } else { exit };
         self.compare_exit(proc, expected, exit)
+    }
+
+    /// Whether Linux may let a process end in either way: a signal that dumps core kills when its process next runs, and
+    /// if the session's leader has died of the same key by then, its HUP is there too, and goes first by its number.
+    /// Which of them wins is a race of processors; the model has the key's signal win.
+    fn is_either(&self, proc: Proc, expected: Exit, exit: Exit) -> bool {
+        let sid = self.get(proc).sid;
+        (expected, exit) == (Exit::Signal(Sig::Quit), Exit::Signal(Sig::Hup))
+            && !self.all().any(|leader| self.get(leader).pid == sid && self.get(leader).alive())
     }
 
     /// Checks an end against what was announced.
