@@ -108,6 +108,10 @@ fn main() -> ExitCode {
         let ends: Vec<String> = cell.trace()?.events.into_iter().filter_map(killed).collect();
         cell.is(&ends.join(", "), "agent \"QUIT\", agent.1 \"QUIT\"")
     });
+    trial("who_loses_parent_and_terminal_at_once_is_adopted_by_nobody", |s| {
+        let cell = s.cell("left-by-two-at-once", NONE, "tty")?;
+        cell.is(&cell.trace()?.events.iter().any(|event| matches!(event.what, What::Adopted)).to_string(), "false")
+    });
     trial("a_job_that_was_over_is_not_hung_up_with_its_shell", |s| {
         let cell = s.cell("stopped-after-its-job-is-over", "guard", "tty-background")?;
         // in the second run it stops before its job is over, and is hung up then

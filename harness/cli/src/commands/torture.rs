@@ -99,6 +99,10 @@ impl Torture {
                         }
                         for order in orders(self.seed, nth, &stages) {
                             let answer = ask(pool, &order);
+                            if let Some(seen) = answer.seen.first() {
+                                let again = format!("--seed {} --from {nth} --scenarios 1", self.seed);
+                                complain!("{:>8}  {}: {again}", took(began.elapsed()), seen.breach.name());
+                            }
                             let mut found = found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                             let (found, line_at, _) = &mut *found;
                             found.take(nth, &order, answer);

@@ -234,18 +234,15 @@ impl LockstepKernel {
         Ok(())
     }
 
-    /// Waits for processes that are ending, and for what their ends bring about.
+    /// Waits for processes that are ending, and for what their ends bring about: all are over before the first leaves
+    /// anybody behind, and whom that ends is over before the next does.
     pub(super) fn settle(&mut self, mut ends: Vec<(Proc, Exit)>) -> Result<(), InternalError> {
-        while !ends.is_empty() {
-            ends.sort_by_key(|(proc, _)| *proc);
-            for &(proc, exit) in &ends {
-                self.end(proc, exit)?;
-            }
-            let mut next = Vec::new();
-            for (proc, _) in ends {
-                self.bereave(proc, &mut next)?;
-            }
-            ends = next;
+        ends.sort_by_key(|(proc, _)| *proc);
+        for &(proc, exit) in &ends {
+            self.end(proc, exit)?;
+        }
+        for (proc, _) in ends {
+            self.bereave(proc)?;
         }
         Ok(())
     }
@@ -271,13 +268,13 @@ impl LockstepKernel {
     }
 
     /// What the end of a process does to those it leaves.
-    fn bereave(&mut self, proc: Proc, ends: &mut Vec<(Proc, Exit)>) -> Result<(), InternalError> {
+    fn bereave(&mut self, proc: Proc) -> Result<(), InternalError> {
         let (pid, pgid, sid) = (self.get(proc).pid, self.get(proc).pgid, self.get(proc).sid);
-        let mut groups = BTreeSet::new();
+        let mut groups = Vec::new();
         let parent_is_outside = self.get(proc).shell.is_some()
             || self.get(proc).parent.is_some_and(|p| self.get(p).sid == sid && self.get(p).pgid != pgid);
         if parent_is_outside {
-            groups.insert(pgid);
+            groups.push(pgid);
         }
         for child in self.get(proc).children.clone() {
             if self.get(child).parent != Some(proc) {
@@ -287,7 +284,7 @@ impl LockstepKernel {
             orphan.parent = None;
             orphan.ours = true;
             if orphan.sid == sid && orphan.pgid != pgid {
-                groups.insert(orphan.pgid);
+                groups.push(orphan.pgid);
             }
             match orphan.state {
                 State::New | State::Waiting => self.say(child, Change::Adopted),
@@ -298,29 +295,32 @@ impl LockstepKernel {
         if pid == sid
             && let Some(session) = self.sessions.remove(&sid)
         {
+            let mut ends = Vec::new();
             for member in self.aimed(Aim::Group(session.foreground)) {
-                self.deliver(member, Sig::Hup, ends)?;
+                self.deliver(member, Sig::Hup, &mut ends)?;
                 if session.hung_up {
-                    self.deliver(member, Sig::Cont, ends)?;
+                    self.deliver(member, Sig::Cont, &mut ends)?;
                 }
             }
+            self.settle(ends)?;
         }
         for group in groups {
-            self.hang_up_orphans(group, ends)?;
+            self.hang_up_orphans(group)?;
         }
         Ok(())
     }
 
     /// POSIX: a group that becomes orphaned with a stopped member gets HUP and CONT.
-    fn hang_up_orphans(&mut self, group: i32, ends: &mut Vec<(Proc, Exit)>) -> Result<(), InternalError> {
+    fn hang_up_orphans(&mut self, group: i32) -> Result<(), InternalError> {
+        let mut ends = Vec::new();
         let stopped = self.aimed(Aim::Group(group)).into_iter().any(|p| self.get(p).stopped.is_some());
         if stopped && self.orphaned(group) {
             for member in self.aimed(Aim::Group(group)) {
-                self.deliver(member, Sig::Hup, ends)?;
-                self.deliver(member, Sig::Cont, ends)?;
+                self.deliver(member, Sig::Hup, &mut ends)?;
+                self.deliver(member, Sig::Cont, &mut ends)?;
             }
         }
-        Ok(())
+        self.settle(ends)
     }
 
     /// An interactive shell that is hung up hangs its job up, lets it go on if it is stopped, and dies of it (bash,
@@ -350,11 +350,7 @@ impl LockstepKernel {
             }
         }
         // where the job was over, its group has been without a parent in the session since then
-        let mut ends = Vec::new();
-        if alive {
-            self.hang_up_orphans(pgid, &mut ends)?;
-        }
-        self.settle(ends)
+        if alive { self.hang_up_orphans(pgid) } else { Ok(()) }
     }
 
     /// Has a process's shell do something.
