@@ -112,6 +112,12 @@ fn main() -> ExitCode {
         let cell = s.cell("left-by-two-at-once", NONE, "tty")?;
         cell.is(&cell.trace()?.events.iter().any(|event| matches!(event.what, What::Adopted)).to_string(), "false")
     });
+    trial("what_a_program_said_before_it_was_stopped_comes_first", |s| {
+        let cell = s.cell("stopped-at-the-end-of-its-turn", NONE, "tty-background")?;
+        let of_agent = |event: &Event| event.who == "agent.1";
+        let last = cell.trace()?.events.into_iter().rfind(of_agent).map(|event| event.what);
+        cell.is(&format!("{last:?}"), &format!("{:?}", Some(What::Stopped("TTIN".into()))))
+    });
     trial("a_job_that_was_over_is_not_hung_up_with_its_shell", |s| {
         let cell = s.cell("stopped-after-its-job-is-over", "guard", "tty-background")?;
         // in the second run it stops before its job is over, and is hung up then

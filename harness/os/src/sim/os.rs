@@ -3,7 +3,7 @@
 //! Invariant: every call does at once what the real one does to a process that never blocks in the kernel.
 
 use super::SimKernel;
-use super::process::{Desc, Process, State};
+use super::process::{Aim, Desc, Process, State};
 use crate::kernel::{Change, Proc};
 use crate::os::{Child, Disposition, Errno, Exit, Fd, FdKind, Group, Os, Read, Sig, Spawn, Stdio, Target, Write};
 use crate::tables::Used;
@@ -52,10 +52,23 @@ impl View<'_> {
                 _ => Err(Errno::Io),
             };
         }
-        let pgid = this.pgid;
-        self.kernel.signal_group(pgid, sig);
+        let aim = Aim::Group(this.pgid);
+        self.send(aim, sig);
         self.kernel.get_mut(self.me).retries = true;
         Ok(true)
+    }
+
+    /// Sends a signal; one that stops this process itself, at the end of this resume.
+    fn send(&mut self, aim: Aim, sig: Sig) {
+        let me = self.me;
+        let hits = match aim {
+            Aim::One(proc) => proc == me,
+            Aim::Group(pgid) => self.this().pgid == pgid,
+        };
+        match hits && self.kernel.stops(me, sig) {
+            true => self.kernel.get_mut(me).at_end = Some((aim, sig)),
+            false => self.kernel.signal(aim, sig),
+        }
     }
 }
 
@@ -249,10 +262,7 @@ impl Os for View<'_> {
         let star = if group { "*" } else { "" };
         let to = format!("{}{star}", to.role);
         self.kernel.say(self.me, Change::Signalled { to, sig });
-        match group {
-            true => self.kernel.signal_group(pgid, sig),
-            false => self.kernel.deliver(proc, sig),
-        }
+        self.send(if group { Aim::Group(pgid) } else { Aim::One(proc) }, sig);
         Ok(())
     }
 

@@ -75,6 +75,8 @@ pub struct Process {
     pub stop: u64,
     /// It was continued in the middle of a terminal access, which it tries again.
     pub retries: bool,
+    /// What stops it as soon as it waits again: a process finishes its resume before a stop of its own doing.
+    pub at_end: Option<(Aim, Sig)>,
     /// What it does with signals; default where nothing stands.
     pub dispositions: BTreeMap<Sig, Disposition>,
     /// Caught signals that it has not taken, and fatal ones that wait for CONT.
@@ -87,6 +89,15 @@ pub struct Process {
     pub program: Option<Box<dyn Program>>,
     /// What it has used.
     pub used: Used,
+}
+
+/// Whom a signal goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aim {
+    /// One process.
+    One(Proc),
+    /// A group.
+    Group(u32),
 }
 
 impl Process {
@@ -114,6 +125,7 @@ impl Process {
             stopped: None,
             stop: 0,
             retries: false,
+            at_end: None,
             dispositions: BTreeMap::new(),
             pending: Vec::new(),
             children: Vec::new(),
@@ -204,6 +216,9 @@ impl SimKernel {
             Next::Wait(wait) => {
                 process.state = State::Waiting(wait);
                 process.program = Some(program);
+                if let Some((aim, sig)) = process.at_end.take() {
+                    self.signal(aim, sig);
+                }
             }
             Next::Exit(code) => self.end(proc, Exit::Code(code)),
         }
@@ -283,6 +298,25 @@ impl SimKernel {
             process.stopped = Some(sig);
             process.stop = stop;
             self.say(proc, Change::Stopped(sig));
+        }
+    }
+
+    /// Delivers a signal to whom it goes.
+    pub(super) fn signal(&mut self, aim: Aim, sig: Sig) {
+        match aim {
+            Aim::One(proc) => self.deliver(proc, sig),
+            Aim::Group(pgid) => self.signal_group(pgid, sig),
+        }
+    }
+
+    /// Whether a signal stops a process.
+    pub(super) fn stops(&self, proc: Proc, sig: Sig) -> bool {
+        match sig {
+            Sig::Stop => true,
+            Sig::Tstp | Sig::Ttin | Sig::Ttou => {
+                self.get(proc).disposition(sig) == Disposition::Default && !self.orphaned(self.get(proc).pgid)
+            }
+            _ => false,
         }
     }
 
@@ -426,6 +460,7 @@ impl SimKernel {
                 stopped,
                 stop,
                 retries,
+                at_end: _, // not compared: none but within a resume
                 dispositions,
                 pending,
                 children: _,  // not compared: each names its parent, and the program counts its own
