@@ -238,6 +238,9 @@ fn hangs() -> Result<(), Failed> {
         all += 1;
         closed += usize::from(is_closed_in(look));
         let diagnosis = &look.diagnosis;
+        if diagnosis.closed_in && !is_closed_in(look) {
+            return Err(format!("{}: called closed in, and the graph is not", cell.wanted.id).into());
+        }
         if cell.wanted.strategy == "none" && cell.wanted.arm == Arm::Main {
             let key = (cell.scenario.mechanism.clone(), diagnosis.mechanism.clone().unwrap_or_default());
             if key.0 != key.1 {

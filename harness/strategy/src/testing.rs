@@ -133,6 +133,7 @@ pub(crate) fn looked(signature: &str, is_root: bool, sure: Sure) -> Seen {
         mechanism: None,
         pid: 100,
         is_root,
+        closed_in: false,
         sentence: String::new(),
         ends: String::new(),
         sure,

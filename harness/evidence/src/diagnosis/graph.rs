@@ -179,14 +179,19 @@ impl Graph {
 
 /// The wait-for graph of what two snapshots show.
 pub fn graph(before: &Snapshot, after: &Snapshot, limits: &Limits) -> Graph {
-    let view = View::new(before, after, *limits);
+    of(&View::new(before, after, *limits))
+}
+
+/// The wait-for graph of a view.
+pub fn of(view: &View<'_>) -> Graph {
+    let after = view.after;
     let mut graph = Graph::default();
-    let mut todo: Vec<Pid> = after.tree.keys().copied().filter(|pid| !is_reader(&view, *pid)).collect();
+    let mut todo: Vec<Pid> = after.tree.keys().copied().filter(|pid| !is_reader(view, *pid)).collect();
     let mut known: BTreeSet<Pid> = todo.iter().copied().collect();
     let mut at = 0;
     while let Some(process) = todo.get(at).and_then(|pid| view.process(*pid)) {
         at += 1;
-        let (life, why, edges) = waits_of(&view, process);
+        let (life, why, edges) = waits_of(view, process);
         for edge in &edges {
             if let To::Process(to) = edge.to
                 && view.process(to).is_some()

@@ -71,6 +71,9 @@ pub struct Diagnosis {
     pub pid: Pid,
     /// Whether that is one of the processes that were asked about, and not one below them.
     pub is_root: bool,
+    /// It is hung, and each of those that were asked about is closed in: nobody who is alive or out of sight can end what
+    /// it waits for ([`Graph::is_closed_in`]).
+    pub closed_in: bool,
     /// One sentence.
     pub sentence: String,
     /// What would end it.
@@ -106,6 +109,7 @@ pub fn diagnose(before: &Snapshot, after: &Snapshot, limits: &Limits) -> Diagnos
         mechanism: best.mechanism.map(str::to_owned),
         pid: best.pid,
         is_root: after.roots.contains(&best.pid),
+        closed_in: best.verdict == Verdict::Hung && are_closed_in(&view),
         evidence: evidence::tree(&view, best.pid),
         sentence: best.sentence,
         ends: best.ends,
@@ -114,6 +118,12 @@ pub fn diagnose(before: &Snapshot, after: &Snapshot, limits: &Limits) -> Diagnos
         window_ms: view.window_ns / 1_000_000,
         lacks: after.lacks.clone(),
     }
+}
+
+/// Whether each of those that were asked about is closed in.
+fn are_closed_in(view: &view::View<'_>) -> bool {
+    let graph = graph::of(view);
+    !view.after.roots.is_empty() && view.after.roots.iter().all(|root| graph.is_closed_in(*root))
 }
 
 /// The evidence for every process of the tree, not only for those on the way to the answer.

@@ -6,7 +6,7 @@
 
 mod said;
 
-use super::standing::{Limit, Standing};
+use super::standing::{Finding, Limit, Standing};
 use super::{QUIET, report};
 use crate::canon::option;
 use crate::lines::{Lines, text};
@@ -72,7 +72,7 @@ enum Why {
     /// Nothing new was said for [`QUIET`].
     Idle,
     /// What looks at it have found.
-    Found(&'static Limit),
+    Found(Finding),
 }
 
 impl Why {
@@ -80,7 +80,7 @@ impl Why {
         match self {
             Why::Lingers => "lingers",
             Why::Idle => "idle",
-            Why::Found(limit) => limit.signature,
+            Why::Found(found) => found.limit.signature,
         }
     }
 
@@ -88,7 +88,7 @@ impl Why {
         match self {
             Why::Lingers => "the result is whole, and the process did not exit",
             Why::Idle => "nothing new was said for hours",
-            Why::Found(limit) => limit.why,
+            Why::Found(found) => found.limit.why,
         }
     }
 
@@ -96,7 +96,7 @@ impl Why {
         match self {
             Why::Lingers => LINGER,
             Why::Idle => QUIET,
-            Why::Found(limit) => limit.after,
+            Why::Found(found) => found.after,
         }
     }
 }
@@ -185,14 +185,14 @@ impl Process {
         }
         Some(match () {
             () if self.result.is_some() => (self.moved + LINGER, Plan::End(Why::Lingers)),
-            () if self.is_unwritten() && !self.said => (self.moved + MUTE, Plan::CloseStdin),
+            () if self.is_unwritten() && !self.said => (self.moved + MUTE, Plan::CloseStdin(MUTE)),
             () => (self.moved + QUIET, Plan::End(Why::Idle)),
         })
     }
 
     /// What a look has found, and what that leads to.
     fn intent_of_finding(&self) -> Option<Intent> {
-        let (limit, pid, since, at) = self.standing.intent()?;
+        let (Finding { limit, pid, .. }, since, at) = self.standing.intent()?;
         let does = if self.closes(limit) { Intended::CloseStdin } else { Intended::End };
         let (cause, text) = (limit.signature.to_owned(), limit.why.to_owned());
         Some(Intent { does, cause, text, pid: Some(pid), since, at })
@@ -202,7 +202,7 @@ impl Process {
         let (at, plan) = self.plan()?;
         let ending = self.ending.as_ref().map(|ending| ending.why);
         let (does, cause, text, limit) = match plan {
-            Plan::CloseStdin => (Intended::CloseStdin, "stdin", MUTE_TEXT, MUTE),
+            Plan::CloseStdin(_) => (Intended::CloseStdin, "stdin", MUTE_TEXT, MUTE),
             Plan::TakeAsOver => (Intended::TakeAsOver, "pipe-held", HELD_TEXT, STEP),
             Plan::LeaveUnread => (Intended::TakeAsOver, "unread", UNREAD_TEXT, QUIET),
             Plan::End(why) => (Intended::End, why.cause(), why.text(), why.limit()),
@@ -224,12 +224,12 @@ impl Process {
 
     fn carry_out(&mut self, now: VTime, plan: Plan, acts: &mut Vec<Act>) {
         match plan {
-            Plan::CloseStdin => {
+            Plan::CloseStdin(after) => {
                 self.closed_stdin = true;
                 self.standing.moved(now);
                 acts.push(Act::Report(Policy {
                     cause: None,
-                    ..report("stdin", "close-stdin", MUTE_TEXT, ("mute_ms", MUTE))
+                    ..report("stdin", "close-stdin", MUTE_TEXT, ("limit_ms", after))
                 }));
                 acts.push(Act::CloseStdin);
             }
@@ -309,7 +309,8 @@ impl Process {
 /// What is to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Plan {
-    CloseStdin,
+    /// Nobody has written to it for so long.
+    CloseStdin(Span),
     End(Why),
     GoOn,
     TakeAsOver,
@@ -337,8 +338,8 @@ impl Strategy for Process {
             Seen::Looked(_) if self.running && self.ending.is_none() && self.exit.is_none() => {
                 self.standing.see(now, seen);
                 match self.standing.due(now) {
-                    Some(limit) if self.closes(limit) => self.carry_out(now, Plan::CloseStdin, acts),
-                    Some(limit) => self.carry_out(now, Plan::End(Why::Found(limit)), acts),
+                    Some(found) if self.closes(found.limit) => self.carry_out(now, Plan::CloseStdin(found.after), acts),
+                    Some(found) => self.carry_out(now, Plan::End(Why::Found(found)), acts),
                     None => {}
                 }
             }

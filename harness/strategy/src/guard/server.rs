@@ -4,7 +4,7 @@
 //! rounds; a step that called tools is not a finished turn; an open ask is never answered or refused by us; whatever
 //! changes in the last message, streamed metadata too, is progress.
 
-use super::standing::{self, Limit, PERSON};
+use super::standing::{self, PERSON};
 use super::{QUIET, report};
 use crate::canon::option;
 use crate::lines::text;
@@ -20,6 +20,9 @@ pub(super) const SOON: Span = Span::mins(1);
 /// How long a state may stand that a healthy server passes through: busy behind its last word, idle before it,
 /// a bash without a child. Above the bash tool's own limit of 2 minutes.
 pub(super) const STUCK: Span = Span::mins(10);
+/// How long a tool may be shown as running of which nothing runs any more: no healthy run on record shows that for longer
+/// than it takes to read its output, and the bash tool's own limit is over by then.
+pub(super) const GONE: Span = Span::mins(2);
 /// The time limit of each request.
 const LIMIT: Span = Span::secs(10);
 
@@ -58,7 +61,7 @@ struct Found {
     asks: usize,
     children: Option<u32>,
     /// What a look at its processes found.
-    stands: Option<&'static Limit>,
+    stands: Option<standing::Finding>,
 }
 
 /// What a state means, how long it may stand, and how the run is then held to have ended.
@@ -152,7 +155,7 @@ fn meaning(found: &Found) -> Option<Meaning> {
     let said = message.filter(|m| is_final(m));
     match (found.busy?, said) {
         (true, _) if found.asks > 0 => {
-            stopped("asked", PERSON, "something is asked, and nobody has answered for an hour")
+            stopped("asked", PERSON, "something is asked, and nobody has answered for 58 minutes")
         }
         (busy, Some(message)) => {
             let limit = if busy { STUCK } else { SOON };
@@ -166,13 +169,13 @@ fn meaning(found: &Found) -> Option<Meaning> {
             None => stopped("no-result", STUCK, "the session is idle, and the turn was not finished"),
         },
         (true, None) if bash_runs(message) && found.children == Some(0) => {
-            stopped("bash-stuck", STUCK, "a bash tool is running, and the server has no child")
+            stopped("bash-stuck", GONE, "a bash tool is running, and the server has no child")
         }
         (true, None) if only_lost_tasks(message, &found.at_work) => {
-            stopped("task-lost", STUCK, "a task is running, and its own session is idle")
+            stopped("task-lost", GONE, "a task is running, and its own session is idle")
         }
         (true, None) => match found.stands {
-            Some(limit) => stopped(limit.signature, limit.after, limit.why),
+            Some(found) => stopped(found.limit.signature, found.after, found.limit.why),
             None => stopped("idle", QUIET, "nothing has changed for hours"),
         },
     }
@@ -221,7 +224,7 @@ impl Strategy for Server {
             Seen::Failed { id, .. } => self.landed(now, *id, None, acts),
             Seen::Looked(diagnosis) if self.looking => {
                 self.looking = false;
-                self.found.stands = standing::limit_of(diagnosis);
+                self.found.stands = standing::found_by(diagnosis);
                 self.judge(now, acts);
             }
             Seen::Children(children) if self.counting => {
@@ -284,8 +287,6 @@ impl Found {
         option(canon, *children, |canon, children| {
             canon.num(children.into());
         });
-        option(canon, *stands, |canon, limit| {
-            canon.text(limit.signature).flag(limit.root).num(limit.after.as_ms());
-        });
+        option(canon, *stands, |canon, found| found.canon(canon));
     }
 }

@@ -10,7 +10,7 @@ use rehang_evidence::{Diagnosis, Pid};
 use rehang_scenario::{Canon, Span, VTime};
 
 /// How long nothing must have moved before the first look.
-const FIRST: Span = Span::secs(20);
+const FIRST: Span = Span::secs(10);
 
 /// From one look to the next, by how long nothing else was found: a look costs some milliseconds.
 fn every(unchanged: Span) -> Span {
@@ -51,11 +51,14 @@ const fn closed_below(signature: &'static str, why: &'static str) -> Limit {
 
 /// An ask of an agent that nobody can answer: it has no terminal, no host and no server for it.
 const fn unanswerable(signature: &'static str, why: &'static str) -> Limit {
-    Limit { signature, root: true, sure: Sure::Certain, after: CLOSED, why }
+    Limit { signature, root: true, sure: Sure::Certain, after: CLOSED_IN, why }
 }
 
-/// Nothing that is alive can end it, so that only a reading that was wrong once is waited out.
-const CLOSED: Span = Span::mins(1);
+/// Nobody who is alive or out of sight can end it, so that only a reading that was wrong once is waited out: three looks
+/// agree. In no healthy run of the corpus is an agent closed in at any look.
+pub const CLOSED_IN: Span = Span::secs(30);
+/// Whoever could end it is in sight and does nothing for it.
+const CLOSED: Span = Span::secs(40);
 /// The first word of a healthy answer came after 25 minutes in a provider's queue (batonogov/pine#1338). Most clients give
 /// up sooner: the SDKs of Anthropic and OpenAI after 10 minutes, undici after 5.
 const SILENT: Span = Span::mins(30);
@@ -64,18 +67,18 @@ const STOPPED: Span = Span::mins(15);
 /// A process that outlives its command and holds its pipe ends after up to 5 minutes in healthy runs (a `sleep 300`).
 const HELD: Span = Span::mins(10);
 /// A child without an end of its own is ended by its tool's limit: an hour is the longest on record (Claude Code's
-/// BASH_MAX_TIMEOUT_MS as it is set in reports). A person who is to type at a terminal comes back within 50 minutes.
+/// BASH_MAX_TIMEOUT_MS as it is set in reports).
 const OF_A_TOOL: Span = Span::mins(65);
 
 /// Somebody who can answer comes back within 50 minutes (the longest on record in the corpus, `benign/waiting-for-a-human`).
-pub const PERSON: Span = Span::mins(60);
+pub const PERSON: Span = Span::mins(58);
 
 /// The findings that end a run; of several that fit the first counts.
 pub const LIMITS: [Limit; 34] = [
     unanswerable("question-open", "the agent asks, and it runs where nobody can answer"),
     unanswerable("permission-open", "the agent asks for a permission, and it runs where nobody can answer"),
-    of_agent("question-open", PERSON, "the agent asks, and nobody has answered for an hour"),
-    of_agent("permission-open", PERSON, "the agent asks for a permission, and nobody has answered for an hour"),
+    of_agent("question-open", PERSON, "the agent asks, and nobody has answered for 58 minutes"),
+    of_agent("permission-open", PERSON, "the agent asks for a permission, and nobody has answered for 58 minutes"),
     of_agent("stdin-open", CLOSED, "the agent waits for its stdin, and nobody writes to it or closes it"),
     of_agent("stdout-undrained", CLOSED, "the agent's stdout is full, and nobody reads it"),
     of_agent("stderr-undrained", CLOSED, "the agent's stderr is full, and nobody reads it"),
@@ -113,16 +116,41 @@ pub const LIMITS: [Limit; 34] = [
     below("stray-writes-pipe", HELD, "a tool is over, and a process that outlived it goes on writing to its pipe"),
     below("never-ends", OF_A_TOOL, "a tool's command never ends by itself"),
     below("stdin-open", OF_A_TOOL, "a tool's command waits for a stdin that nobody writes to"),
-    below("tty-read", OF_A_TOOL, "a tool's command waits for a key at the terminal, and nobody has come for an hour"),
+    below("tty-read", PERSON, "a tool's command waits for a key at the terminal, and nobody has come for 58 minutes"),
     below("fifo-open", OF_A_TOOL, "a tool's command waits for the other end of a named pipe"),
 ];
+
+impl Limit {
+    /// How long the finding may stand, where the agent is closed in or not.
+    pub fn within(&self, closed_in: bool) -> Span {
+        if closed_in { self.after.min(CLOSED_IN) } else { self.after }
+    }
+}
+
+/// What a look found that ends a run once it has stood for its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Finding {
+    /// Its limit.
+    pub limit: &'static Limit,
+    /// The process that it is about.
+    pub pid: Pid,
+    /// How long it may stand.
+    pub after: Span,
+}
+
+impl Finding {
+    pub(super) fn canon(self, canon: &mut Canon) {
+        let Self { limit, pid, after } = self;
+        canon.text(limit.signature).flag(limit.root).num(after.as_ms()).num(u64::from(pid.unsigned_abs()));
+    }
+}
 
 /// What stands, and since when.
 #[derive(Debug, Default)]
 pub(super) struct Standing {
     /// When the next look is due; none while one is under way, or where nobody looks.
     next: Option<VTime>,
-    found: Option<(&'static Limit, Pid)>,
+    found: Option<Finding>,
     /// Since when; without a value while nobody looks.
     since: Option<VTime>,
 }
@@ -154,28 +182,26 @@ impl Standing {
     /// Takes in what a look found.
     pub(super) fn see(&mut self, now: VTime, seen: &Seen) {
         let Seen::Looked(diagnosis) = seen else { return };
-        let found = limit_of(diagnosis).map(|limit| (limit, diagnosis.pid));
+        let found = found_by(diagnosis);
         if found != self.found {
             (self.found, self.since) = (found, Some(now));
         }
         let since = self.since.unwrap_or(now);
         let next = now + every(now.since(since));
         // the last look is when the limit is over
-        let limit = self.found.map(|(limit, _)| since + limit.after).filter(|at| *at > now);
+        let limit = self.found.map(|found| since + found.after).filter(|at| *at > now);
         self.next = Some(limit.map_or(next, |limit| limit.min(next)));
     }
 
     /// What has stood for its limit, and since when it has.
-    pub(super) fn due(&self, now: VTime) -> Option<&'static Limit> {
-        self.found
-            .map(|(limit, _)| limit)
-            .filter(|limit| self.since.is_some_and(|since| now.since(since) >= limit.after))
+    pub(super) fn due(&self, now: VTime) -> Option<Finding> {
+        self.found.filter(|found| self.since.is_some_and(|since| now.since(since) >= found.after))
     }
 
-    /// What stands, of which process, since when, and until when it may.
-    pub(super) fn intent(&self) -> Option<(&'static Limit, Pid, VTime, VTime)> {
-        let ((limit, pid), since) = (self.found?, self.since?);
-        Some((limit, pid, since, since + limit.after))
+    /// What stands, since when, and until when it may.
+    pub(super) fn intent(&self) -> Option<(Finding, VTime, VTime)> {
+        let (found, since) = (self.found?, self.since?);
+        Some((found, since, since + found.after))
     }
 
     pub(super) fn canon(&self, canon: &mut Canon) {
@@ -184,16 +210,17 @@ impl Standing {
         if let Some(since) = since {
             canon.age(*since, OF_A_TOOL);
         }
-        if let Some((limit, pid)) = found {
-            canon.text(limit.signature).flag(limit.root).num(limit.after.as_ms()).num(u64::from(pid.unsigned_abs()));
+        if let Some(found) = found {
+            found.canon(canon);
         }
     }
 }
 
-/// How long what was found may stand; none for what ends no run.
-pub(super) fn limit_of(diagnosis: &Diagnosis) -> Option<&'static Limit> {
+/// What was found and may not stand for ever; none for what ends no run.
+pub(super) fn found_by(diagnosis: &Diagnosis) -> Option<Finding> {
     let fits = |limit: &&Limit| {
         limit.signature == diagnosis.signature && limit.root == diagnosis.is_root && diagnosis.sure >= limit.sure
     };
-    LIMITS.iter().find(fits).filter(|_| diagnosis.verdict == Verdict::Hung)
+    let limit = LIMITS.iter().find(fits).filter(|_| diagnosis.verdict == Verdict::Hung)?;
+    Some(Finding { limit, pid: diagnosis.pid, after: limit.within(diagnosis.closed_in) })
 }

@@ -1,7 +1,7 @@
 use super::QUIET;
 use super::process::{LINGER, MUTE, STEP};
-use super::server::{EVERY, SOON, STUCK};
-use super::standing::{LIMITS, PERSON};
+use super::server::{EVERY, GONE, SOON, STUCK};
+use super::standing::{CLOSED_IN, LIMITS, PERSON};
 use crate::testing::{Bench, deeds, looked, report};
 use crate::{Act, Intended, Seen, Stream};
 use rehang_evidence::{Diagnosis, Sure, Verdict};
@@ -43,9 +43,10 @@ fn finds(bench: &mut Bench, ms: u64, seen: &Seen) -> Vec<(u64, Act)> {
     done
 }
 
+const FIRST_LOOK_MS: u64 = 10_000;
+
 #[test]
 fn each_finding_ends_a_run_at_its_own_limit_and_not_before() {
-    const FIRST_LOOK_MS: u64 = 20_000;
     for limit in &LIMITS {
         let seen = looked(limit.signature, limit.root, limit.sure);
         let ends = FIRST_LOOK_MS + limit.after.as_ms();
@@ -59,6 +60,26 @@ fn each_finding_ends_a_run_at_its_own_limit_and_not_before() {
         assert_eq!((*at, policy.cause.as_deref()), (ends, Some(limit.signature)));
         assert_eq!(policy.constants["limit_ms"], limit.after.as_ms());
         assert_eq!(deeds(&acts).last().map(|(_, deed)| deed.clone()), Some(format!("stopped: {}", limit.signature)));
+    }
+}
+
+#[test]
+fn who_is_closed_in_is_ended_after_half_a_minute_whatever_was_found() {
+    for limit in &LIMITS {
+        let seen = looked(limit.signature, limit.root, limit.sure);
+        let closed = Seen::Looked(Box::new(Diagnosis { closed_in: true, ..diagnosis(&seen) }));
+        let ends = FIRST_LOOK_MS + limit.after.min(CLOSED_IN).as_ms();
+        assert_eq!(finds(&mut process(Terminal::Null), ends - 1, &closed), [], "{}", limit.signature);
+        let acts = finds(&mut process(Terminal::Null), 100_000_000, &closed);
+        let (at, Act::Report(policy)) = &acts[0] else { panic!("{}: {acts:?}", limit.signature) };
+        assert_eq!((*at, policy.constants["limit_ms"]), (ends, limit.after.min(CLOSED_IN).as_ms()));
+    }
+    // now it is, now it is not: each look that finds otherwise begins the time anew
+    let mut bench = process(Terminal::Null);
+    let seen = looked("never-ends", true, Sure::Likely);
+    for look in 1..20_u64 {
+        let found = Diagnosis { closed_in: look.is_multiple_of(2), ..diagnosis(&seen) };
+        assert_eq!(finds(&mut bench, look * 10_000, &Seen::Looked(Box::new(found))), []);
     }
 }
 
@@ -145,7 +166,7 @@ fn a_ticker_is_no_news_and_a_counter_is() {
     }
     assert_eq!(quiet_until(&mut bench), 3_600_000 + QUIET.as_ms(), "the first tick was news");
     bench.out("tock 5\n");
-    assert_eq!(quiet_until(&mut bench), 4 * 3_600_000 + 20_000 + QUIET.as_ms(), "20 s later, after the look");
+    assert_eq!(quiet_until(&mut bench), 4 * 3_600_000 + FIRST_LOOK_MS + QUIET.as_ms(), "10 s later, after the look");
 }
 
 #[test]
@@ -250,7 +271,7 @@ fn a_retry_that_says_nothing_new_is_no_news() {
     }
     assert_eq!(quiet_until(&mut bench), 3_600_000 + QUIET.as_ms(), "the first was news");
     bench.out(&step(5, "The other half."));
-    assert_eq!(quiet_until(&mut bench), 4 * 3_600_000 + 20_000 + QUIET.as_ms(), "20 s later, after the look");
+    assert_eq!(quiet_until(&mut bench), 4 * 3_600_000 + FIRST_LOOK_MS + QUIET.as_ms(), "10 s later, after the look");
 }
 
 /// What a server answers for ever.
@@ -342,7 +363,7 @@ fn a_step_that_called_tools_is_no_finished_turn() {
 #[test]
 fn a_bash_without_a_child_is_stuck_and_one_with_a_child_works() {
     let stuck = Stands { busy: true, message: bash(), asks: 0, children: Some(0), looks: "serves" };
-    let want = words(&[(EVERY + STUCK, "POST /session/ses_1/abort"), (EVERY + STUCK, "stopped: bash-stuck")]);
+    let want = words(&[(EVERY + GONE, "POST /session/ses_1/abort"), (EVERY + GONE, "stopped: bash-stuck")]);
     assert_eq!(stuck.meets(10_000_000), want);
     for children in [Some(1), None] {
         let works = Stands { children, message: bash(), ..stuck };
