@@ -49,7 +49,7 @@ pub struct Hub<'w> {
     pub now: VTime,
     pub begin: VTime,
     pub events: Vec<Event>,
-    /// The texts in them, in bytes.
+    /// The texts in them and in the requests to the model, in bytes.
     pub text_bytes: usize,
     pub inboxes: Vec<Inbox>,
     /// Who acts now.

@@ -44,8 +44,8 @@ const SPIN_STEPS: u32 = 2_000;
 const SPIN_SAMPLES: [(u32, u64); 3] = [(20_000, 17), (70_000, 131), (SPIN_MAX, 1_031)];
 /// Steps at one instant after which the cell is given up.
 const SPIN_MAX: u32 = 200_000;
-/// Texts of a trace, in bytes, after which a cell is given up, unless a job says less: a file that repeats a long text
-/// fills a machine's memory within its steps.
+/// Texts of a trace and of requests to a model, in bytes, after which a cell is given up, unless a job says less: a file
+/// that repeats a long text fills a machine's memory within its steps, and so does a model that never rests.
 pub const TEXT_MAX: usize = 128 << 20;
 /// Instants of a cell among which repeating states are looked for although something material happens between them:
 /// an agent that begins the same answer again and again says something each time. What has not repeated by the end of

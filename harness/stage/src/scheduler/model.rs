@@ -62,6 +62,8 @@ pub fn drain(hub: &mut Hub<'_>) -> Result<(), InternalError> {
             let api = Api::of_target(&request.head.target).unwrap_or(Api::OpenAiChat);
             let path = request.head.headers.get(RESPONSE_HEADER).unwrap_or("1").to_owned();
             connection.asked = Some((api, path));
+            // an agent sends all that was said with each request: what never rests grows with the square of its steps
+            hub.text_bytes += request.body.len();
             news = true;
         }
     }
