@@ -132,6 +132,7 @@ mod tests {
     use serde_json::Value;
 
     fn said(line: &str, stored: Option<Value>) -> (String, u8) {
+        let stored = stored.map(|stored| stored.to_string());
         let args = parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
         let agent = OPENCODE.default_agent();
         let plan = Plan { agent, turns: Vec::new(), faults: Vec::new(), inside: Vec::new(), model_port: None, stored };

@@ -27,9 +27,10 @@ impl Engine {
         out
     }
 
-    /// Takes up stored sessions. What does not fit the form is left out.
-    pub fn restore(&mut self, stored: &Value) {
+    /// Takes up stored sessions, as JSON. What does not fit the form is left out.
+    pub fn restore(&mut self, stored: &str) {
         self.restored = true;
+        let stored: Value = serde_json::from_str(stored).unwrap_or_default();
         for session in stored.as_array().into_iter().flatten() {
             let text = |key: &str| session.pointer(key).and_then(Value::as_str).unwrap_or("").to_owned();
             let time = |key: &str| session.pointer(key).and_then(Value::as_u64).unwrap_or(0);
@@ -151,7 +152,7 @@ mod tests {
         let value = |engine: &Engine| serde_json::from_str::<Value>(&engine.snapshot()).unwrap();
         let before = value(&engine);
         let mut again = new();
-        again.restore(&before);
+        again.restore(&before.to_string());
         assert_eq!(value(&again)[0]["messages"], before[0]["messages"]);
         assert_eq!(before[0]["messages"].as_array().unwrap().len(), 2);
     }
@@ -166,9 +167,10 @@ mod tests {
         });
         let part = serde_json::json!({ "id": "prt_1", "type": "tool", "callID": "call_1", "tool": "question", "state": state });
         let info = serde_json::json!({ "id": "msg_1", "role": "assistant", "time": { "created": 1 } });
-        engine.restore(&serde_json::json!([
+        let stored = serde_json::json!([
             { "info": { "id": "ses_1", "title": "t" }, "messages": [{ "info": info, "parts": [part] }] },
-        ]));
+        ]);
+        engine.restore(&stored.to_string());
         assert!(engine.snapshot().contains("\"status\":\"running\""), "nobody has read it");
         engine.request(VTime(6), 1, "GET", "/session/ses_1/message?limit=1", b"");
         let stored = engine.snapshot();

@@ -23,7 +23,7 @@ pub struct Plan {
     /// carries [`RESPONSE_HEADER`], so that the server knows which scripted response is meant.
     pub model_port: Option<u16>,
     /// Sessions that a restarted server finds stored (JSON, the persona's own form).
-    pub stored: Option<serde_json::Value>,
+    pub stored: Option<String>,
 }
 
 /// The variable that carries a plan (JSON) to a fake that no scheduler started: a nested agent, a standalone run.

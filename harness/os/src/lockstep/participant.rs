@@ -14,6 +14,7 @@ use crate::os::{Disposition, Fd, Next, Program, Programs, Sig, Wait};
 use rehang_scenario::{Canon, VTime};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
+use sha2::{Digest, Sha256};
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -158,13 +159,25 @@ fn is_ready(os: &RealOs, wait: &Wait) -> bool {
     there(&wait.read, PollFlags::IN) || there(&wait.write, PollFlags::OUT)
 }
 
+/// States up to this size are told whole, larger ones by their SHA-256: an agent that never rests has a state of many
+/// megabytes, and all that is done with it is to compare it.
+const TOLD_WHOLE: usize = 4_096;
+
+/// A state as it is told, with a first byte that says which it is.
+fn told(state: Vec<u8>) -> Vec<u8> {
+    match state.len() {
+        ..=TOLD_WHOLE => [&[0], &state[..]].concat(),
+        _ => [&[1], &Sha256::digest(&state)[..]].concat(),
+    }
+}
+
 fn say_state(os: &mut RealOs, program: &dyn Program, now: VTime) {
     let mut canon = Canon::new(now);
     program.canon(&mut canon);
     let table = os.fds.iter().map(|(fd, descriptor)| (*fd, descriptor.key)).collect();
     os.say(Said::State(table));
     if let Some(scheduler) = &mut os.scheduler {
-        scheduler.channel.put_raw(&canon.into_bytes());
+        scheduler.channel.put_raw(&told(canon.into_bytes()));
     }
     os.send(None);
 }

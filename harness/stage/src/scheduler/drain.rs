@@ -48,7 +48,8 @@ impl Hub<'_> {
             Change::Signalled { to, sig } => What::Signal { sig: sig.name().to_owned(), to },
             Change::Fact(Fact::Acted { strategy, act }) if strategy == rehang_fakes::opencode::STORE => {
                 // what a server has on its disk: a restarted one finds it, and nobody sees it
-                self.launch.plan.stored = serde_json::from_str(&act).ok();
+                self.text_bytes += act.len();
+                self.launch.plan.stored = Some(act);
                 return;
             }
             Change::Fact(fact) => {

@@ -417,7 +417,7 @@ impl<'w> Hub<'w> {
         } = plan;
         let Streams { stdin, stdout, stderr, tty } = streams;
         canon.num(u64::from(agent.0)).text(role).num(u64::from(*restarts));
-        canon.flag(stored.is_some()).text(&stored.as_ref().map_or(String::new(), ToString::to_string));
+        canon.flag(stored.is_some()).text(stored.as_deref().unwrap_or_default());
         for handle in [stdin, stdout, stderr, tty, model_listener] {
             canon.flag(handle.is_some());
         }
