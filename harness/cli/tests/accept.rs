@@ -81,7 +81,7 @@ fn within_of_guard(file: &str) -> &str {
 fn a_strategy_that_changed_is_one_rule_that_changes() {
     let shipped = shipped();
     let within = within_of_guard(&shipped);
-    let wrong = shipped.replace(within, "within     = \"1s\"");
+    let wrong = shipped.replace(within, "within     = \"999ms\"");
     let (folder, path) = folder(&wrong);
     assert_eq!(run(folder.path(), &["--strategy", "guard"]).status.code(), Some(1));
     let accepted = run(folder.path(), &["--strategy", "guard", "--accept"]);
@@ -133,7 +133,7 @@ fn expect(session: &mut PtySession, what: &str) -> String {
 fn a_review_asks_for_each_rule_and_writes_what_was_accepted() {
     let shipped = shipped();
     let within = within_of_guard(&shipped);
-    let wrong = shipped.replace(within, "within     = \"1s\"").replace(
+    let wrong = shipped.replace(within, "within     = \"999ms\"").replace(
         "strategies = [\"wall\"]\noutcome    = { stopped = \"wall\" }",
         "strategies = [\"wall\"]\noutcome    = { stopped = \"idle\" }",
     );
@@ -152,7 +152,7 @@ fn a_review_asks_for_each_rule_and_writes_what_was_accepted() {
     session.send_line("r").expect("a line");
     expect(&mut session, "(2 of 2), 3 cells");
     expect(&mut session, "question/row-diff::guard::tty::1");
-    expect(&mut session, "- within     = \"1s\"");
+    expect(&mut session, "- within     = \"999ms\"");
     expect(&mut session, &format!("+ {within}"));
     expect(&mut session, "[a]ccept, [r]eject, [s]kip");
     session.send_line("a").expect("a line");
@@ -162,5 +162,5 @@ fn a_review_asks_for_each_rule_and_writes_what_was_accepted() {
     let status = session.process().wait().expect("it ends");
     assert!(format!("{status:?}").ends_with(", 1)"), "{status:?}");
     let written = std::fs::read_to_string(&path).expect("the file");
-    assert_eq!(written, wrong.replace("within     = \"1s\"", within));
+    assert_eq!(written, wrong.replace("within     = \"999ms\"", within));
 }
