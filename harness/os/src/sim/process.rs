@@ -216,11 +216,16 @@ impl SimKernel {
             Next::Wait(wait) => {
                 process.state = State::Waiting(wait);
                 process.program = Some(program);
-                if let Some((aim, sig)) = process.at_end.take() {
-                    self.signal(aim, sig);
-                }
+                self.turn_ends(proc);
             }
             Next::Exit(code) => self.end(proc, Exit::Code(code)),
+        }
+    }
+
+    /// A process waits again: now what it did stops it, if something did.
+    pub(super) fn turn_ends(&mut self, proc: Proc) {
+        if let Some((aim, sig)) = self.get_mut(proc).at_end.take() {
+            self.signal(aim, sig);
         }
     }
 

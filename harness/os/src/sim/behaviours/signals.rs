@@ -262,6 +262,7 @@ fn background_read() -> (String, String) {
     });
     let (mut kernel, agent, _) = agent(Terminal::TtyBackground);
     os(&mut kernel, agent).read(STDIN, 1);
+    kernel.turn_ends(agent);
     (linux, happened(&mut kernel, agent))
 }
 
@@ -280,6 +281,7 @@ fn background_mode() -> (String, String) {
     });
     let (mut kernel, agent, _) = agent(Terminal::TtyBackground);
     assert_eq!(os(&mut kernel, agent).set_tty(STDIN), Write::Later);
+    kernel.turn_ends(agent);
     (linux, happened(&mut kernel, agent))
 }
 
