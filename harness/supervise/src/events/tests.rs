@@ -18,7 +18,7 @@ fn samples() -> [(u64, Event); 6] {
         sure: Sure::Likely,
         pid: 4711,
         is_root: true,
-        since_ms: 21_003,
+        since_ms: 11_003,
         sentence: text(
             "Claude Code (4711) waits for its standard input to end or to say something, and node (4700) keeps it open without a word",
         ),
@@ -44,8 +44,8 @@ fn samples() -> [(u64, Event); 6] {
         cause: text("stdin-open"),
         text: text(stdin),
         pid: Some(4711),
-        since_ms: 21_003,
-        at_ms: 81_003,
+        since_ms: 11_003,
+        at_ms: 51_003,
     };
     let act = Event::Act {
         by: text("guard-process"),
@@ -54,18 +54,18 @@ fn samples() -> [(u64, Event); 6] {
         done: true,
         cause: text("stdin-open"),
         text: text(stdin),
-        constants: [(text("limit_ms"), 60_000)].into(),
+        constants: [(text("limit_ms"), 40_000)].into(),
         processes: vec![text("claude (4711)")],
     };
     let end = Event::End {
         code: 123,
         by: Some(text("guard-process")),
-        reason: Some(format!("ended after 1m 21s: {stdin} [stdin-open, guard-process]; ended claude (4711)")),
+        reason: Some(format!("ended after 51s: {stdin} [stdin-open, guard-process]; ended claude (4711)")),
         ended: vec![text("claude (4711)")],
         left: Vec::new(),
-        evidence: Some(PathBuf::from("/home/me/.cache/rehang/supervised/1795302081-4710")),
+        evidence: Some(PathBuf::from("/home/me/.cache/rehang/supervised/1795302051-4710")),
     };
-    [(3, start), (21_003, Event::Look(finding)), (21_003, plan), (40_210, Event::Moved), (81_004, act), (81_310, end)]
+    [(3, start), (11_003, Event::Look(finding)), (11_003, plan), (40_210, Event::Moved), (51_004, act), (51_310, end)]
 }
 
 fn line(ms: u64, lost: u64, event: &Event) -> String {
