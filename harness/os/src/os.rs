@@ -141,6 +141,15 @@ impl Sig {
         Sig::ALL.into_iter().find(|sig| sig.name() == name)
     }
 
+    /// Whether it stops a process that does this with it, and whose group is orphaned or not.
+    pub fn stops(self, disposition: Disposition, orphaned: impl FnOnce() -> bool) -> bool {
+        match self {
+            Sig::Stop => true,
+            Sig::Tstp | Sig::Ttin | Sig::Ttou => disposition == Disposition::Default && !orphaned(),
+            _ => false,
+        }
+    }
+
     /// The signal of this [`number`](Sig::number).
     pub fn from_number(number: i32) -> Option<Sig> {
         Sig::ALL.into_iter().find(|sig| i32::from(sig.number()) == number)

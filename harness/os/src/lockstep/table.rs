@@ -145,13 +145,8 @@ impl LockstepKernel {
 
     /// Whether a signal would stop this process.
     pub(super) fn stops(&self, proc: Proc, sig: Sig) -> bool {
-        match sig {
-            Sig::Stop => true,
-            Sig::Tstp | Sig::Ttin | Sig::Ttou => {
-                self.get(proc).disposition(sig) == Disposition::Default && !self.orphaned(self.get(proc).pgid)
-            }
-            _ => false,
-        }
+        let process = self.get(proc);
+        sig.stops(process.disposition(sig), || self.orphaned(process.pgid))
     }
 
     /// Whether no live member of a group has a parent in its session outside the group.

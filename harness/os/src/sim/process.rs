@@ -316,13 +316,8 @@ impl SimKernel {
 
     /// Whether a signal stops a process.
     pub(super) fn stops(&self, proc: Proc, sig: Sig) -> bool {
-        match sig {
-            Sig::Stop => true,
-            Sig::Tstp | Sig::Ttin | Sig::Ttou => {
-                self.get(proc).disposition(sig) == Disposition::Default && !self.orphaned(self.get(proc).pgid)
-            }
-            _ => false,
-        }
+        let process = self.get(proc);
+        sig.stops(process.disposition(sig), || self.orphaned(process.pgid))
     }
 
     /// Delivers a signal to a group, in the order of starts.

@@ -2,7 +2,7 @@
 //!
 //! Invariants: one look proves nothing: a finding must be the same, of the same process, at every look for as long as its
 //! limit; a finding that has no limit here, or that is a guess, never ends a run. Each limit is above the longest healthy
-//! run that is on record beside it.
+//! run that is on record beside it; [`CLOSED`] and [`STOPPED`] have no such record.
 
 use crate::{Act, Seen};
 use rehang_evidence::diagnosis::{Sure, Verdict};
@@ -57,12 +57,13 @@ const fn unanswerable(signature: &'static str, why: &'static str) -> Limit {
 /// Nobody who is alive or out of sight can end it, so that only a reading that was wrong once is waited out: three looks
 /// agree. In no healthy run of the corpus is an agent closed in at any look.
 pub const CLOSED_IN: Span = Span::secs(30);
-/// Whoever could end it is in sight and does nothing for it.
+/// Whoever could end it is in sight and does nothing for it. A judgement: healthy runs of the corpus are found so too, and
+/// none for that long.
 const CLOSED: Span = Span::secs(40);
 /// The first word of a healthy answer came after 25 minutes in a provider's queue (batonogov/pine#1338). Most clients give
 /// up sooner: the SDKs of Anthropic and OpenAI after 10 minutes, undici after 5.
 const SILENT: Span = Span::mins(30);
-/// Whoever has stopped a process on purpose is taken to be gone.
+/// Whoever has stopped a process on purpose is taken to be gone. A judgement too.
 const STOPPED: Span = Span::mins(15);
 /// A process that outlives its command and holds its pipe ends after up to 5 minutes in healthy runs (a `sleep 300`).
 const HELD: Span = Span::mins(10);
@@ -216,7 +217,7 @@ impl Standing {
     }
 }
 
-/// What was found and may not stand for ever; none for what ends no run.
+/// What was found, if it ends a run once it has stood for its time.
 pub(super) fn found_by(diagnosis: &Diagnosis) -> Option<Finding> {
     let fits = |limit: &&Limit| {
         limit.signature == diagnosis.signature && limit.root == diagnosis.is_root && diagnosis.sure >= limit.sure
