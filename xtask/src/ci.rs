@@ -1,12 +1,19 @@
 //! What CI runs: formatting, lints, the tests, the main job, the pictures.
 
 use crate::{chromium, mutate, pictures, tools};
+use std::collections::BTreeSet;
 use xshell::{Shell, cmd};
 
 /// Runs all of it; 1 where the main job is not as expected.
 pub fn ci(sh: &Shell) -> xshell::Result<u8> {
+    // what is built once has no use for the parts of which the next build could be made
+    let _env = sh.push_env("CARGO_INCREMENTAL", "0");
     cmd!(sh, "cargo fmt --all --check").run()?;
     mutate::apply(sh)?;
+    if let Some(package) = built_twice(sh)? {
+        eprintln!("error: the tests build {package} again, with other features: name them in harness/cli/Cargo.toml");
+        return Ok(1);
+    }
     cmd!(sh, "cargo clippy --workspace --all-targets --quiet -- -D warnings").run()?;
     cmd!(sh, "cargo test --workspace").run()?;
     let code = tools::rehang(sh, &["run", "--stage", "both"], &[], false)?;
@@ -15,4 +22,17 @@ pub fn ci(sh: &Shell) -> xshell::Result<u8> {
         return Ok(code);
     }
     Ok(code.max(pictures::pictures(sh, None)?))
+}
+
+/// The first package of the command and its fakes that the tests need with other features, and so with everything above it
+/// once more.
+fn built_twice(sh: &Shell) -> xshell::Result<Option<String>> {
+    let packages = |args: &[&str]| -> xshell::Result<BTreeSet<String>> {
+        let format = "{p} {f}";
+        let tree = cmd!(sh, "cargo tree --prefix none --format {format} {args...}").quiet().read()?;
+        Ok(tree.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect())
+    };
+    let command = packages(&["--package", "rehang", "--package", "rehang-fakes", "--edges", "normal,build"])?;
+    let tests = packages(&["--workspace", "--edges", "normal,build,dev"])?;
+    Ok(command.difference(&tests).next().cloned())
 }

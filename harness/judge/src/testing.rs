@@ -1,8 +1,8 @@
 //! Traces written by hand, for the tests of this crate.
 
 use crate::{Breach, CellFacts, Index, Verdict, View, verdict};
+pub use rehang_random_traces::{any_trace, question};
 use rehang_scenario::{Policy, Terminal, VTime};
-pub use rehang_trace::testing::{any_trace, question};
 use rehang_trace::{AskEnd, AskKind, Cause, Ended, Event, Fact, RunEnd, Trace, What};
 use serde_json::{Value, json};
 

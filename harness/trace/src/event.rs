@@ -448,7 +448,6 @@ pub enum Cause {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::question;
     use expect_test::expect;
     use serde_json::json;
 
@@ -514,11 +513,18 @@ mod tests {
         assert!(!Fact::Busy { session: session(), busy: true }.is_material());
         assert!(!Fact::Acted { strategy: "guard".into(), act: "re-arm".into() }.is_material());
         assert!(Fact::ModelSaid { session: session(), text: String::new() }.is_material());
+        let question = Question {
+            question: "Which?".into(),
+            header: String::new(),
+            options: vec![],
+            multiple: false,
+            custom: None,
+        };
         let asked = Fact::Asked {
             id: "que_1".into(),
             kind: AskKind::Question,
             session: session(),
-            questions: vec![question()],
+            questions: vec![question],
             permission: String::new(),
         };
         assert!(asked.is_material());

@@ -8,8 +8,6 @@ pub mod event;
 pub mod json;
 pub mod ndjson;
 pub mod role;
-#[cfg(any(test, feature = "testing"))]
-pub mod testing;
 
 pub use event::{AskEnd, AskKind, Cause, Ended, Event, Fact, Horizon, RunEnd, Trace, What};
 pub use json::Json;

@@ -211,7 +211,6 @@ fn hex(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
     use crate::What;
-    use crate::testing::any_trace;
     use expect_test::expect;
     use proptest::prelude::*;
     use rehang_scenario::VTime;
@@ -251,6 +250,12 @@ mod tests {
             {"t":7,"who":"agent","what":{"exit":0}}
         "#]]
         .assert_eq(&String::from_utf8(bytes(&trace)).unwrap());
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let trace = short();
+        assert_eq!(read(bytes(&trace).as_slice()).unwrap(), (header(), trace));
     }
 
     #[test]
@@ -319,22 +324,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(trace in any_trace()) {
-            let (_, read) = read(bytes(&trace).as_slice()).unwrap();
-            prop_assert_eq!(sha256(&read), sha256(&trace));
-            prop_assert_eq!(read, trace);
-        }
-
-        #[test]
         fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let _ = read(bytes.as_slice());
-        }
-
-        #[test]
-        fn another_event_is_another_hash(trace in any_trace(), at in 0u64..9) {
-            let mut other = trace.clone();
-            other.events.push(Event { t: VTime(at), who: "agent".into(), what: What::Continued });
-            prop_assert_ne!(sha256(&other), sha256(&trace));
         }
     }
 }

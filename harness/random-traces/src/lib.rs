@@ -1,11 +1,14 @@
-//! Random traces, for the property tests of this crate and of those above it (feature `testing`).
+//! Random traces, for property tests.
+//!
+//! Invariant: only tests depend on this crate. A feature of `rehang-trace` in its place would build every crate above that
+//! one a second time for the tests.
 
-use crate::{AskEnd, AskKind, Cause, Ended, Event, Fact, Horizon, RunEnd, Trace, What};
 use proptest::prelude::*;
 use rehang_scenario::{
     Policy, VTime,
     turns::{Choice, Question},
 };
+use rehang_trace::{AskEnd, AskKind, Cause, Ended, Event, Fact, Horizon, RunEnd, Trace, What};
 use serde_json::{Value, json};
 
 /// Any trace, in terms that meet often enough for something to happen.
@@ -175,5 +178,42 @@ pub fn question() -> Question {
         options: vec![choice("A"), choice("B")],
         multiple: false,
         custom: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rehang_trace::ndjson::{Header, VERSION, read, sha256, write};
+
+    fn bytes(trace: &Trace) -> Vec<u8> {
+        let header = Header {
+            rehang_trace: VERSION,
+            scenario: "a/b".to_owned(),
+            strategy: "none".to_owned(),
+            terminal: "null".to_owned(),
+            stage: "sim".to_owned(),
+            seed: 1,
+            control: false,
+        };
+        let mut out = Vec::new();
+        write(&header, trace, &mut out).expect("a Vec takes all");
+        out
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(trace in any_trace()) {
+            let (_, read) = read(bytes(&trace).as_slice()).expect("what was written");
+            prop_assert_eq!(sha256(&read), sha256(&trace));
+            prop_assert_eq!(read, trace);
+        }
+
+        #[test]
+        fn another_event_is_another_hash(trace in any_trace(), at in 0u64..9) {
+            let mut other = trace.clone();
+            other.events.push(Event { t: VTime(at), who: "agent".into(), what: What::Continued });
+            prop_assert_ne!(sha256(&other), sha256(&trace));
+        }
     }
 }
