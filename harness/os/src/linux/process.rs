@@ -1,4 +1,4 @@
-//! This process as a fake: its variables, its name, what the scheduler says to it, its end.
+//! This process as a fake: its variables, its name, the messages of the scheduler, its end.
 //!
 //! Invariant: a fake that finds an internal error ends with exit code 70, and says why to its scheduler, if it has one.
 
@@ -44,7 +44,7 @@ pub(crate) fn give_up(why: &str) -> ! {
     leave(70)
 }
 
-/// The scheduler's next word. A participant that has lost its scheduler ends.
+/// The scheduler's next message. A participant that has lost its scheduler ends.
 pub(crate) fn hear(channel: &mut Channel) -> Told {
     let parcel = channel.receive();
     let Ok(Some(mut parcel)) = parcel else { leave(1) };
