@@ -3,7 +3,7 @@
 use crate::{chromium, mutate, pictures, tools};
 use xshell::{Shell, cmd};
 
-/// Runs all of it; 1 where the main job is not as expected.
+/// Runs all of it; returns 1 if the main job is not as expected.
 pub fn ci(sh: &Shell) -> xshell::Result<u8> {
     cmd!(sh, "cargo fmt --all --check").run()?;
     mutate::apply(sh)?;
