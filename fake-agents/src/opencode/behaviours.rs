@@ -1,4 +1,4 @@
-//! What this persona says of itself: each behaviour, in which releases, and how it is known.
+//! The list of this persona's behaviours: each behaviour, in which releases it is played, and how it is known.
 //!
 //! Invariant: `recorded` means that tests/golden holds an exchange which the fake is held to; everything else is
 //! `read` from source, documentation or an issue.
@@ -6,16 +6,16 @@
 /// How a behaviour is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Known {
-    /// A recorded exchange shows it.
+    /// A recorded exchange shows the behaviour.
     Recorded,
-    /// From source, documentation, a measurement or an issue; no recording shows it.
+    /// It is known from source, documentation, a measurement or an issue; no recording shows it.
     Read,
 }
 
-/// One behaviour.
+/// One behaviour of the persona.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Behaviour {
-    /// What it is.
+    /// The behaviour in a few words.
     pub name: &'static str,
     /// The releases that it is played for.
     pub releases: &'static [&'static str],
@@ -25,7 +25,7 @@ pub struct Behaviour {
     pub source: &'static str,
 }
 
-/// All of them.
+/// All behaviours of the persona.
 pub fn behaviours() -> &'static [Behaviour] {
     BEHAVIOURS
 }

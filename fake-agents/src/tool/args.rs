@@ -1,6 +1,6 @@
 //! The command line of `fake-tool`.
 //!
-//! Invariant: [`argv`] and [`parse`] are each other's inverse, and the command that is shown is never read.
+//! Invariant: [`argv`] and [`parse`] are inverse to each other, and the command that is shown is never read.
 
 use rehang_os::os::{CannotStart, Sig};
 use rehang_scenario::turns::{Step, steps_json, unmet};
@@ -8,7 +8,7 @@ use rehang_scenario::turns::{Step, steps_json, unmet};
 /// The longest list of steps, in bytes of JSON: the kernel takes no longer argument.
 pub const PLAYS_MAX_BYTES: usize = rehang_scenario::limits::STEPS_BYTES;
 
-/// What `--help` prints.
+/// The text of `--help`.
 pub const HELP: &str = "\
 fake-tool: plays a child process that hangs, floods, escapes or behaves, step by step
 
@@ -51,18 +51,18 @@ exit code: that of the last command; 141 where nobody reads any more; 1 where th
 example:   fake-tool --plays '[{\"print\":\"building\"},{\"sleep\":\"2s\"},\"read-stdin\",{\"exit\":0}]'
 ";
 
-/// What a command line comes to.
+/// The meaning of a command line.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Parsed {
     /// It plays these steps.
     Play(Vec<Step>),
-    /// It prints its help.
+    /// It prints the help.
     Help,
-    /// It says nothing of steps.
+    /// It has no steps.
     Nothing,
 }
 
-/// The command line that plays these steps; `shown` is what a process list shows behind them.
+/// The command line that plays these steps; `shown` is what a process list shows after them.
 pub fn argv(steps: &[Step], shown: &str) -> Vec<String> {
     let mut argv = vec!["fake-tool".to_owned(), "--plays".to_owned(), steps_json(steps)];
     if !shown.is_empty() {
@@ -99,7 +99,7 @@ pub(super) fn parse(words: &[String]) -> Result<Parsed, CannotStart> {
     }
 }
 
-/// The steps, where each signal that they name exists and can be had.
+/// The steps, if each signal that they name exists and can be used.
 pub(super) fn checked(steps: Vec<Step>) -> Result<Vec<Step>, CannotStart> {
     let unknown = |name: &str| CannotStart::new(format!("no signal is called `{name}`"));
     for step in &steps {
