@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Where Debian, Ubuntu and other systems install it.
 const PLACES: [&str; 4] =
     ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome", "/opt/google/chrome/chrome"];
-/// The options of a browser that asks for nothing and runs in the background.
+/// The options of the browser: without a window, and without requests of its own in the background.
 const FLAGS: [&str; 13] = [
     "--headless",
     "--remote-debugging-pipe",

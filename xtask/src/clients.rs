@@ -266,7 +266,7 @@ impl Drop for Room {
     }
 }
 
-/// The words that put a command into a network namespace with only loopback; `None` if that is not available.
+/// The words that put a command into a network namespace with only loopback; empty if that is not available.
 fn loopback_alone() -> Vec<String> {
     let up = "ip link set lo up 2>/dev/null || exec python3 -c 'raise SystemExit(1)'; exec \"$@\"";
     let words = ["unshare", "--user", "--map-root-user", "--net", "sh", "-c", up, "sh"].map(str::to_owned);

@@ -95,7 +95,7 @@ pub fn monotonic_ms() -> u64 {
     now.tv_sec.cast_unsigned() * 1_000 + now.tv_nsec.cast_unsigned() / 1_000_000
 }
 
-/// All lines of a journal, in order; `None` if nothing has been written yet. A line that is not whole (its writer was
+/// All lines of a journal, in order; empty if nothing has been written yet. A line that is not whole (its writer was
 /// killed while writing it) is skipped.
 ///
 /// # Errors

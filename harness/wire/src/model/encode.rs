@@ -13,7 +13,7 @@ pub struct Encoder {
     api: Api,
     id: String,
     model: String,
-    /// How many content blocks or output items are done.
+    /// The content blocks or output items that are done.
     done: Vec<Value>,
     /// The text of the block that is open.
     text: Option<String>,
