@@ -130,8 +130,8 @@ const BEHAVIOURS: &[Behaviour] = &[
         Recorded,
         "silent-bypass-null",
     ),
-    b("the same where it is silent behind its finish", &[V1, V2], Recorded, "lingers-bypass-null"),
-    b("a stream that is silent behind its finish was a whole response", &[V21], Recorded, "lingers-bypass-null"),
+    b("the same if it is silent after its finish", &[V1, V2], Recorded, "lingers-bypass-null"),
+    b("a stream that is silent after its finish was a whole response", &[V21], Recorded, "lingers-bypass-null"),
     b("a stream that is reset is asked for again at once, as one message", &[V1, V2], Recorded, "reset-bypass-null"),
     b(
         "what it had called by then: the older ones run the second response's call",
@@ -140,7 +140,7 @@ const BEHAVIOURS: &[Behaviour] = &[
         "measured on 2.0.77; no exchange kept",
     ),
     b(
-        "what it had called by then is run, behind `The response stopped arriving`",
+        "what it had called by then is run, after `The response stopped arriving`",
         &[V21],
         Read,
         "measured; no exchange kept. Seen live and not played: it runs a call as soon as it has come",

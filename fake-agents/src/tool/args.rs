@@ -19,8 +19,8 @@ STEPS is a JSON list, in the words of a scenario file (`does` of a `bash` turn):
   {\"warn\": \"line\"}                     a line to stderr
   {\"prompt\": \"text\"}                   a text to stdout, no newline
   {\"sleep\": \"10m\"}                     silence
-  {\"every\": {\"every\": \"5s\", \"print\": \"…\", \"times\": 3}}   a line behind each 5 s; 0 times is for ever
-  {\"fill\": {\"bytes\": 65537, \"stderr\": true}}   so many bytes, in blocks of 4,096
+  {\"every\": {\"every\": \"5s\", \"print\": \"…\", \"times\": 3}}   a line after each 5 s; 0 times is for ever
+  {\"fill\": {\"bytes\": 65537, \"stderr\": true}}   this many bytes, in blocks of 4,096
   {\"result\": {\"text\": \"done\", \"bytes\": 100000, \"cut\": true}}   a stream-json result, padded; cut: what the
                                        pipe does not take at once is lost
   \"close-output\"                       closes stdout and stderr
@@ -30,7 +30,7 @@ STEPS is a JSON list, in the words of a scenario file (`does` of a `bash` turn):
   \"set-tty\"                            changes the terminal's settings
   {\"ignore\": [\"TERM\", \"HUP\"]}          ignores signals
   {\"background\": {\"name\": \"dev-server\", \"does\": STEPS, \"stdout\": true, \"stderr\": true,
-                  \"piped\": false, \"setsid\": false, \"double-fork\": false}}   leaves a process behind
+                  \"piped\": false, \"setsid\": false, \"double-fork\": false}}   leaves a process in the background
   {\"run\": STEPS}                       starts a process and waits for it
   {\"start\": {\"name\": \"mcp-server\", \"does\": STEPS, \"stdin\": \"pipe\", \"stdout\": \"pipe\", \"stderr\": \"inherit\",
             \"missing\": false, \"unreaped\": false}}   starts a process with pipes to it, and goes on
@@ -47,7 +47,7 @@ STEPS is a JSON list, in the words of a scenario file (`does` of a `bash` turn):
   {\"raise\": \"STOP\"}                    signals itself
   {\"exit\": 3}                          exits
 
-exit code: that of the last command; 141 where nobody reads any more; 1 where there is no terminal to ask on
+exit code: that of the last command; 141 if nobody reads any more; 1 if there is no terminal to ask on
 example:   fake-tool --plays '[{\"print\":\"building\"},{\"sleep\":\"2s\"},\"read-stdin\",{\"exit\":0}]'
 ";
 
@@ -94,7 +94,7 @@ pub(super) fn parse(words: &[String]) -> Result<Parsed, CannotStart> {
         }
         ["--plays"] => Err(CannotStart::new("--plays needs a JSON list of steps")),
         ["--plays", _, word, ..] | [word, ..] => {
-            Err(CannotStart::new(format!("unknown argument `{word}`; what is shown stands behind `--`")))
+            Err(CannotStart::new(format!("unknown argument `{word}`; the command that is shown comes after `--`")))
         }
     }
 }
