@@ -214,7 +214,7 @@ impl Host {
             engine,
             children,
             models,
-            env: _, // not compared: it is read at the begin and never changes
+            env: _, // not compared: it is read at the start and never changes
             strip,
             stderr,
             reasoning: _, // not compared: it never changes

@@ -335,7 +335,7 @@ impl Program for Interactive {
     fn canon(&self, canon: &mut Canon) {
         let Self {
             host,
-            args: _, // not compared: they are read at the begin alone
+            args: _, // not compared: they are read only at the start
             begun,
             root,
             out,

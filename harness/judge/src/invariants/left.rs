@@ -14,7 +14,8 @@
 //! | `connection` | its connection to somebody outside is open | unless it survives |
 //! | `file PATH` | it has written a file | unless it survives |
 //!
-//! A request that a strategy still waits for at the end is none: the connection ends with the server that is shut down.
+//! A request that a strategy still waits for at the end does not count: the connection ends with the server that is
+//! shut down.
 
 use crate::index::At;
 use crate::verdict::Breach;

@@ -7,7 +7,7 @@ use crate::lockstep::protocol::{CONTROL_ENV, CONTROL_FD, Channel, Said, Told};
 use std::mem::ManuallyDrop;
 use std::os::fd::{FromRawFd, OwnedFd};
 
-/// This process's variables: those that whoever started it gave it, and its surroundings' where they gave none.
+/// This process's variables: those given by the process that started it; where it gave none, those of its surroundings.
 pub(crate) fn environment() -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::new();
     let mut surroundings = Vec::new();

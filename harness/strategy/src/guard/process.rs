@@ -1,4 +1,4 @@
-//! The outside of guard, where the agent is a process.
+//! The part of guard outside of an agent that is a process.
 //!
 //! Invariants: a result that is whole is never lost: a process that lingers after it is ended and the run is completed;
 //! output that nobody has read is never taken for whole; a line that was said a moment ago is not new, so neither a

@@ -1,4 +1,4 @@
-//! The outside of guard, where the agent is an opencode server.
+//! The part of guard outside of an agent that is an opencode server.
 //!
 //! Invariants: nothing is concluded from one look: a state must have lasted for its whole limit, over at least two
 //! rounds; a step that called tools is not a finished turn; guard never answers or refuses an open ask; any change in

@@ -51,7 +51,7 @@ impl Play {
     /// A strategy that has seen this much.
     fn of(spec: &str, word: &[Letter]) -> Play {
         let mut play = Play { bench: Bench::of(spec), begun: None, sent: Vec::new(), looks: None };
-        // Not at zero, where an instant that was never set would look like the begin.
+        // Not at zero, where an instant that was never set would look like the start.
         play.bench.now = VTime(50_000_000);
         for letter in word {
             play.take(letter, play.age());
