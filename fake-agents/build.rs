@@ -1,13 +1,13 @@
 //! Names the build of the fakes: a digest of the sources that they are made of.
 //!
 //! Invariant: two binaries with the same name play and announce the same. `cargo build --package rehang` builds no
-//! binary of this package, so a fakes binary of an older build may lie beside a new `rehang`.
+//! binary of this package, so the fakes binary beside a new `rehang` may be of an older build.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// This package and those that it is made of.
+/// This package and the packages that it is made of.
 const SOURCES: [&str; 6] = [
     "src",
     "../harness/scenario/src",

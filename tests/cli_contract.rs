@@ -1,4 +1,5 @@
-//! The command as its users see it: exit codes, the errors of bad files, the JSON contract, and a fake that lies.
+//! The command as its users see it: exit codes, the errors of bad files, the JSON contract, and a fake whose
+//! announcement is false.
 //!
 //! Invariant: an internal error is never a verdict, and a verdict that was not expected is never a success.
 
@@ -7,7 +8,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output, Stdio};
 
-/// Set: this binary is `rehang`. There is no other way from a test to a binary of another package.
+/// If this is set, this binary is `rehang`. A test has no other way to a binary of another package.
 const COMMAND_ENV: &str = "REHANG_TEST_COMMAND";
 
 fn main() -> ExitCode {
@@ -39,7 +40,7 @@ terminals = ["null"]
 outcome = "completed"
 "#;
 
-/// A program that says a word and never comes back.
+/// A program that prints one word and never ends.
 const HANGS: &str = r#"
 title = "Says a word and holds"
 mechanism = "B1"
@@ -96,7 +97,7 @@ fn lie() -> Result<(), Failed> {
     let out = files.run(&["--stage", "lockstep", "--strategy", "none"])?;
     is(&out, 70)?;
     says(&out.stdout, "internal error: agent announced 7 bytes written, but 6 bytes came out")?;
-    // there is nobody to lie to on sim: the same file is fine there
+    // on sim the fake announces nothing: the same file is fine there
     is(&files.run(&["--stage", "sim", "--strategy", "none"])?, 0)
 }
 
@@ -225,7 +226,7 @@ impl Files {
         Ok(files_of)
     }
 
-    /// Names of cells begin behind a folder of this name.
+    /// Names of cells begin after a folder of this name.
     fn folder(&self) -> PathBuf {
         self.0.path().join("scenarios")
     }

@@ -1,9 +1,9 @@
-//! README and book: short enough, and what they point at is there.
+//! README and book: short enough, and every link in them has its target.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The README is read in two minutes.
+/// The most words of the README, which is to be read in two minutes.
 const README_WORDS: usize = 900;
 
 fn root() -> PathBuf {

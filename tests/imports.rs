@@ -1,4 +1,4 @@
-//! A rule about imports: modules that import one another are in one folder, and few.
+//! A rule about imports: modules that import one another are in one folder, and there are few of them.
 //!
 //! Invariants held here, in each crate: no circle of files spans two folders, and none has more than [`LARGEST`] files. A
 //! file imports another if it names something of its module, in a `use` or in a path; its tests are left out.
@@ -56,7 +56,7 @@ fn modules(src: &Path) -> BTreeMap<Module, PathBuf> {
     found
 }
 
-/// Whom each module imports.
+/// The modules that each module imports.
 fn imports(modules: &BTreeMap<Module, PathBuf>) -> BTreeMap<Module, BTreeSet<Module>> {
     let of = |(module, path): (&Module, &PathBuf)| {
         let text = std::fs::read_to_string(path).expect("a source file can be read");
@@ -66,7 +66,7 @@ fn imports(modules: &BTreeMap<Module, PathBuf>) -> BTreeMap<Module, BTreeSet<Mod
     modules.iter().map(of).collect()
 }
 
-/// Without comments and tests.
+/// The code without comments and tests.
 fn code(text: &str) -> String {
     let text = text.split("\n#[cfg(test)]\nmod ").next().unwrap_or_default();
     text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
@@ -86,7 +86,7 @@ fn named(code: &str) -> Vec<String> {
     all
 }
 
-/// The paths of a tree such as `a::{b, c::{d, e}}`; the length of it in bytes.
+/// The paths of a tree such as `a::{b, c::{d, e}}`, and the tree's length in bytes.
 fn expand(before: &str, tree: &str, all: &mut Vec<String>) -> usize {
     let word = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     let len = tree.find(|c| !word(c)).unwrap_or(tree.len());
@@ -106,7 +106,7 @@ fn expand(before: &str, tree: &str, all: &mut Vec<String>) -> usize {
     at
 }
 
-/// The module of this crate that a path names something of.
+/// The module of this crate that a path refers to.
 fn resolved(from: &Module, path: &str, modules: &BTreeMap<Module, PathBuf>) -> Option<Module> {
     let mut parts = path.split("::").filter(|part| !part.is_empty()).peekable();
     let mut whole = from.clone();

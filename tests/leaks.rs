@@ -1,8 +1,8 @@
 //! Nothing is left: no process and no file, after a run and after the runner was killed in the middle of one.
 //!
-//! Invariant: what must outlive a killed runner to clean up is awaited, not slept for. This process is the subreaper
-//! of all that a trial starts, so whoever loses its parent becomes its child, and `wait` says when there is nobody.
-//! A fake that waits at a gate holds the run in its middle; a ceiling only aborts.
+//! Invariant: what must outlive a killed runner to clean up is awaited, not slept for. This process is the subreaper of
+//! all that a trial starts, so a process that loses its parent becomes its child, and `wait` says when none is left. A
+//! fake that waits at a gate holds the run in its middle; the time limit only aborts.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use rehang_fakes::{registry, stand_in};
@@ -18,13 +18,13 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// Set: this binary is `rehang`.
+/// If this is set, this binary is `rehang`.
 const COMMAND_ENV: &str = "REHANG_TEST_COMMAND";
 /// The path of the gate.
 const GATE_ENV: &str = "GATE";
-/// When a trial is given up: no figure that a passing one comes near to.
+/// When a trial is given up: a passing one takes much less.
 const CEILING: Duration = Duration::from_secs(120);
-/// How often the runner is killed at a gate that does not hold.
+/// How often the runner is killed at a gate that does not hold it.
 const ROUNDS: usize = 20;
 
 fn main() -> ExitCode {
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&args, trials).exit_code()
 }
 
-/// Every way to be left behind: escaped, deaf to signals, stopped.
+/// Every way to be left over: escaped, deaf to signals, stopped.
 const STRAYS: &str = r#"
   { background = { name = "daemon", does = ["hold"], stdout = false, stderr = false, setsid = true, double-fork = true } },
   { background = { name = "deaf", does = [{ ignore = ["TERM", "HUP", "INT"] }, "hold"], stdout = false, stderr = false } },
@@ -64,7 +64,7 @@ fn after_a_run(place: &Place) -> Result<(), Failed> {
     for stage in ["lockstep", "both"] {
         let mut runner = place.rehang(&["run", "--stage", stage, "--scenarios", &file])?;
         let code = runner.wait()?.code();
-        // it is over, so nobody may be there any more: nothing is awaited
+        // the run is over, so no process may be there any more: nothing is awaited
         place.is_empty()?;
         if code != Some(0) {
             return Err(format!("{stage}: exit code {code:?}").into());
@@ -108,7 +108,7 @@ fn after_a_runner_is_killed_anywhere(place: &Place) -> Result<(), Failed> {
     let file = place.scenario("{ run = [{ print = \"through the gate\" }] }", "[1, 2, 3, 4, 5, 6, 7, 8]")?;
     for _ in 0..ROUNDS {
         let mut runner = place.rehang(&["run", "--stage", "lockstep", "--scenarios", &file])?;
-        // whoever goes through does not wait for the kill: it comes wherever the run is by then
+        // a run that goes through does not wait for the kill: it comes wherever the run is by then
         File::open(place.gate())?;
         runner.kill()?;
         runner.wait()?;
@@ -117,7 +117,7 @@ fn after_a_runner_is_killed_anywhere(place: &Place) -> Result<(), Failed> {
     place.is_empty()
 }
 
-/// Runs a trial in a place of its own, under the ceiling.
+/// Runs a trial in folders of its own, under the time limit.
 fn trial(test: fn(&Place) -> Result<(), Failed>) -> Result<(), Failed> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let (over, ceiling) = channel::<()>();
@@ -187,7 +187,7 @@ impl Place {
         let file = self.scenario("{ run = [{ print = \"at the gate\" }] }", "[1]")?;
         let runner =
             self.rehang(&["run", "--strategy", "none", "--jobs", "1", "--terminal", "tty", "--scenarios", &file])?;
-        // opens when somebody stands at the other side, and by then nobody else moves
+        // opens when a process waits at the other side, and by then no other process moves
         File::open(self.gate())?;
         let mut there = Vec::new();
         tree(pid(&runner), &mut there);
@@ -199,7 +199,7 @@ impl Place {
         Ok(runner)
     }
 
-    /// No process, and no file.
+    /// Asserts that no process and no file is left.
     fn is_empty(&self) -> Result<(), Failed> {
         let mut left = Vec::new();
         tree(rustix::process::getpid(), &mut left);
@@ -216,7 +216,7 @@ impl Place {
     }
 }
 
-/// Waits until this process has no descendant: whoever ends or loses its parent becomes its child.
+/// Waits until this process has no descendant: a process that ends or loses its parent becomes its child.
 fn all_are_gone() -> Result<(), Failed> {
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
@@ -251,7 +251,7 @@ fn about(pid: Pid) -> String {
     std::fs::read_to_string(Path::new("/proc").join(pid.as_raw_nonzero().to_string()).join("stat")).unwrap_or_default()
 }
 
-/// The fakes, and one that waits at the gate.
+/// The fakes, and a fake that waits at the gate.
 fn programs(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>, CannotStart> {
     let plays = |what: &str| argv.iter().any(|arg| arg.starts_with(&format!("[{{\"print\":\"{what}")));
     match (plays("at the gate"), plays("through the gate")) {

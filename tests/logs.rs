@@ -1,8 +1,8 @@
 //! Logs become scenarios that do what the log did.
 //!
-//! Shown: every recording of a real release imports, and its scenario does the same on sim and in lockstep; a trace of each
-//! shipped scenario, written as a log and imported again, gives the same verdict, but for those that no log can carry,
-//! which are named; a capture of 20,000 events becomes five turns; no planted secret is in any output.
+//! Shown: every recording of a real release imports, and its scenario does the same on sim and in lockstep; a trace of
+//! each shipped scenario, written as a log and imported again, gives the same verdict, except for those that no log can
+//! carry, which are named; a capture of 20,000 events becomes five turns; no planted secret is in any output.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use rehang::commands::import::{EndArgs, Import, import, tried};
@@ -47,16 +47,16 @@ fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fake-agents/tests/golden")
 }
 
-/// What a recording shows, read off by people: the README of the recordings, and what was sent in them.
+/// What a recording shows, as people read it: the README of the recordings, and what was sent in them.
 fn shown(name: &str) -> &'static str {
     match name {
         name if name.ends_with("-noanswer") => "hung on permission",
-        // 1.2 leaves the prompt's request open behind an abort: it was given up after 20 s
+        // 1.2 leaves the prompt's request open after an abort: it was given up after 20 s
         "opencode-1.2.15/08_question_abort" | "opencode-1.2.15/09_question_unanswered_then_abort" => "hung on post",
         name if name.ends_with("words_and_question") => "hung on question",
         name if name.contains("abort") => "stopped",
         name if name.ends_with("-interrupt") || name == "claude-2.0.77/interrupt-bash" => "stopped",
-        // its host is gone, and with it the turn
+        // its host is gone, and the turn with it
         "claude-2.1.329/io-ask-ppt-bypass-eof" => "stopped",
         "claude-2.1.329/drop" => "failed",
         _ => "completed",
@@ -115,7 +115,7 @@ fn unit_of(scenario: &Scenario, control: Option<&Scenario>) -> Unit {
     Unit { control: control.cloned(), ..Unit::of("imported", scenario, &stages, vec![wanted]) }
 }
 
-/// What no log can carry: the beginning of the cells' names, and why.
+/// What no log can carry: how the cells' names begin, and why.
 const NOT_CARRIED: &[(&str, &str)] = &[
     ("altimate/nested-agent", "an agent inside another's command writes no log of its own here"),
     ("child/background-holds-streams", "the program exits; who holds its streams is in no log"),
@@ -142,7 +142,7 @@ const NOT_CARRIED: &[(&str, &str)] = &[
     ("upstream/alive-after-result", "the result is there; that the process lives on is in no such log"),
 ];
 
-/// What a hang is on that is a matter of processes: a log shows that it hangs, and not on what of them.
+/// The hangs that depend on processes: a log shows that the run hangs, but not on which of them.
 const OF_PROCESSES: [&str; 10] =
     ["bash", "child", "exit", "nothing", "pipe", "spin", "stdin", "stopped", "timer", "tty"];
 
@@ -193,7 +193,7 @@ fn round_trip() -> Result<(), Failed> {
     Err(format!("{} of {}:\n{}\nnot needed: {idle:?}", wrong.len(), same + wrong.len() + lost, wrong.join("\n")).into())
 }
 
-/// A log whose scenario, once run, ends so, and whose control arm does not.
+/// A log whose scenario, once run, ends as given, and whose control arm does not.
 fn comes_back(log: &str, on: &str) -> Result<(), Failed> {
     let imported = rehang_logs::import(log.as_bytes(), &Options::default(), &mut |_| {}).map_err(|e| e.to_string())?;
     let tried = tried(&imported);
@@ -203,7 +203,7 @@ fn comes_back(log: &str, on: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// An SDK's log has messages alone. What is asked of its callback is not in it; a call without a result is.
+/// An SDK's log has only messages. What is asked of its callback is not in it; a call without a result is.
 fn sdk_asks() -> Result<(), Failed> {
     let question = r#"{"questions":[{"question":"Which?","header":"H","options":[{"label":"A","description":""},{"label":"B","description":""}],"multiSelect":false}]}"#;
     let write = r#"{"file_path":"a.txt","content":"x"}"#;
@@ -221,7 +221,7 @@ fn sdk_asks() -> Result<(), Failed> {
     Ok(())
 }
 
-/// A log that begins behind the call: the ask alone is in it.
+/// A log that begins after the call: only the ask is in it.
 fn asks_without_call() -> Result<(), Failed> {
     let question = r#"{"type":"question.asked","properties":{"id":"que_1","sessionID":"ses_1","questions":[{"question":"Which?","header":"H","options":[{"label":"A","description":""},{"label":"B","description":""}]}]}}"#;
     let permission = r#"{"type":"permission.asked","properties":{"id":"per_1","sessionID":"ses_1","permission":"edit","patterns":["a.txt"]}}"#;
@@ -355,7 +355,7 @@ fn planted() -> Vec<(&'static str, String)> {
     all
 }
 
-/// Forms that a secret without a shape of its own stands in; `{}` is the secret.
+/// The forms in which a secret without a shape of its own occurs; `{}` is the secret.
 const FORMS: [&str; 24] = [
     r#"curl -d "{\"password\":\"{}\"}" http://x"#,
     "DB_PASSWORD='ab,{}' ./run",
@@ -383,7 +383,7 @@ const FORMS: [&str; 24] = [
     "-----BEGIN EC PRIVATE KEY-----\n{}\n-----END EC PRIVATE KEY-----",
 ];
 
-/// How a secret stands in a log.
+/// The form in which a secret occurs in a log.
 fn in_words(kind: &str, secret: &str) -> String {
     match kind {
         "bearer" => format!("curl -H 'Authorization: Bearer {secret}' https://api.example.com/v1"),

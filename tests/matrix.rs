@@ -1,7 +1,7 @@
-//! The matrix as tests: a trial per scenario and stage, with its cells inside.
+//! The matrix as tests: one trial for each scenario and stage, with its cells inside.
 //!
-//! The lockstep trial runs its cells on sim too and demands the same trace, byte for byte. Under nextest each
-//! trial is a process of its own: `--exact` reads one file, and `--partition` spreads the trials over machines.
+//! The lockstep trial also runs its cells on sim and demands the same trace, byte for byte. Under nextest each trial is
+//! a process of its own: `--exact` reads one file, and `--partition` distributes the trials over machines.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use rehang::report;

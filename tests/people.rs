@@ -1,8 +1,8 @@
 //! A person at the terminal of a fake that runs alone, on the wall clock: answers, edits a line, dismisses,
 //! interrupts, leaves, hangs up, resizes the window.
 //!
-//! Invariant: only the order of what is seen and done is asserted. A ceiling aborts; nothing is measured.
-//! The terminal is opened here: rexpect's own has no window size, and holds its master until its process is gone.
+//! Invariant: only the order of what is seen and done is asserted. A time limit aborts; nothing is measured. The
+//! terminal is opened here: rexpect's own has no window size, and holds its master until its process is gone.
 
 use rehang_scenario::{
     Agent, Claude, ClaudeMode, Client, Opencode, OpencodeMode,
@@ -19,7 +19,7 @@ use std::io::{PipeReader, PipeWriter, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 
-/// When a test is given up, in milliseconds: no figure that a passing test comes near to.
+/// When a test is given up, in milliseconds: a passing test takes much less.
 const CEILING_MS: u64 = 30_000;
 
 #[test]
@@ -74,7 +74,7 @@ fn a_question_is_dismissed() {
         let mut person = Person::before(&agent, vec![colour(), done()]);
         person.sees("your own answer: ");
         person.types("\x04");
-        // the session lives on: the next prompt is there, and takes an end of input as a farewell
+        // the session lives on: the next prompt is there, and an end of input ends the session
         let before = person.sees("\n> ");
         assert!(!before.contains("=\""), "{before:?}");
         person.types("\x04");
@@ -90,7 +90,7 @@ fn a_question_is_interrupted() {
         person.types("\x03");
         let before = person.sees("\n> ");
         assert!(before.contains("^C") && !before.contains("Done"), "{before:?}");
-        // where nothing runs, the second one leaves
+        // if nothing runs, the second one leaves
         person.types("\x03");
         assert_eq!(person.end().code(), Some(0), "{agent:?}");
     }
@@ -99,7 +99,7 @@ fn a_question_is_interrupted() {
 #[test]
 fn a_command_is_interrupted_and_gone() {
     for agent in agents() {
-        // Ctrl-C reaches it too, being in the foreground; it does not care
+        // Ctrl-C reaches the command too, as it is in the foreground; it ignores the signal
         let does = vec![Step::Ignore(vec!["INT".to_owned()]), Step::AskTty("Password: ".to_owned())];
         let tool = BashTool { new_session: Some(false), ..BashTool::default() };
         let bash = Bash { command: "make".to_owned(), asks: None, does, timeout: None, tool };
@@ -109,7 +109,7 @@ fn a_command_is_interrupted_and_gone() {
         let before = person.sees("\n> ");
         assert!(!before.contains("Done"), "{before:?}");
         person.types("\x04");
-        // the terminal is at its end only when nobody holds it any more, the command included
+        // the terminal ends only when no process holds it any more, the command included
         assert_eq!(person.end().code(), Some(0), "{agent:?}");
     }
 }
@@ -142,7 +142,7 @@ fn the_person_hangs_up() {
         match agent {
             // it catches SIGHUP and leaves by itself
             Agent::Claude(_) => assert_eq!(status.code(), Some(129)),
-            // the kernel wakes whoever reads a terminal before it signals its session (`pty_close`): now and then the
+            // the kernel wakes the readers of a terminal before it signals its session (`pty_close`): now and then the
             // end of the input comes first, and the agent leaves by itself
             _ => assert!(status.signal() == Some(libc::SIGHUP) || status.success(), "{status:?}"),
         }
@@ -175,12 +175,12 @@ fn done() -> Turn {
     Turn::Say("Done.".to_owned())
 }
 
-/// Someone before a terminal on which a fake runs.
+/// A person at a terminal on which a fake runs.
 struct Person {
     session: StreamSession<File>,
     master: File,
     child: Child,
-    /// Its end takes the terminal away from the thread that reads it.
+    /// Dropping this takes the terminal away from the thread that reads it.
     watching: PipeWriter,
 }
 
@@ -223,7 +223,7 @@ impl Person {
         Person { session: StreamSession::new(screen, writer, options), master, child, watching }
     }
 
-    /// Waits until this stands on the screen; what stood before it.
+    /// Waits until this is on the screen; returns what was there before it.
     fn sees(&mut self, text: &str) -> String {
         self.session.exp_string(text).unwrap_or_else(|error| panic!("{text:?} is not seen: {error}"))
     }
@@ -237,13 +237,13 @@ impl Person {
         resize(&self.master, rows, columns);
     }
 
-    /// The terminal is at its end: nobody has it open. How the fake ended.
+    /// Waits until the terminal ends, which no process then has open. Returns how the fake ended.
     fn end(mut self) -> ExitStatus {
         self.session.exp_eof().unwrap_or_else(|error| panic!("it does not leave: {error}"));
         self.child.wait().expect("a child")
     }
 
-    /// Closes the window.
+    /// Closes the terminal's window.
     fn hangs_up(self) -> ExitStatus {
         let Person { session, master, mut child, watching } = self;
         let pid = rustix::process::Pid::from_child(&child);
@@ -261,7 +261,7 @@ fn resize(master: &File, ws_row: u16, ws_col: u16) {
     rustix::termios::tcsetwinsize(master, size).expect("a terminal has a size");
 }
 
-/// What the terminal shows, until it is at its end or nobody watches any more.
+/// What the terminal shows, until it ends or is not watched any more.
 struct Screen {
     master: File,
     stop: PipeReader,
@@ -275,7 +275,7 @@ impl Read for Screen {
             return Ok(0);
         }
         match self.master.read(buffer) {
-            // what a master says when the last slave is closed
+            // the result of a master's read when the last slave is closed
             Err(error) if error.raw_os_error() == Some(libc::EIO) => Ok(0),
             read => read,
         }

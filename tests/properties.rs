@@ -1,9 +1,9 @@
 //! Random scenarios: what must hold for every correct strategy holds for ours, on both stages.
 //!
 //! Invariants shown: a run ends or its hang is proved; a cell is a function of its inputs, wherever virtual time
-//! begins; guard harms nothing that ends within an hour, and breaks nothing; lockstep gives the trace of sim. The seed is
-//! fixed (`REHANG_CASES` sets how many scenarios, `REHANG_SEED` others). What fails is made small and printed as a
-//! scenario file; one that is put into the folder `properties` is tried first from then on.
+//! begins; guard does not harm a run that ends within an hour, and breaks nothing; lockstep gives the trace of sim. The
+//! seed is fixed (`REHANG_CASES` sets how many scenarios, `REHANG_SEED` another seed). A failing scenario is made small
+//! and printed as a scenario file; one that is put into the folder `properties` is tried first from then on.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use rehang_fakes::opencode::release::{Abort, Release};
@@ -21,24 +21,24 @@ use rehang_search::{Limits, shrink};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Our own strategies.
+/// The strategies that are ours.
 const OURS: [&str; 2] = ["pending-ask", "guard"];
-/// Scenarios under `none`.
+/// How many scenarios are played under `none`.
 const NONE_CASES: u32 = 150;
-/// Scenarios under our own strategies too, which may poll for hours of virtual time.
+/// How many scenarios are also played under our own strategies, which may poll for hours of virtual time.
 const OUR_CASES: u32 = 40;
-/// Those of them that are played three times.
+/// How many of them are played three times.
 const THRICE_CASES: u32 = 20;
-/// Scenarios of the comparison of both stages.
+/// How many scenarios compare both stages.
 const LOCKSTEP_CASES: u32 = 20;
-/// A run that comes to its end within this is a healthy one, whatever it waits for.
+/// A run that ends within this time is a healthy one, whatever it waits for.
 const SOON: Span = Span::hours(1);
-/// The seed where none is set.
+/// The seed if none is set.
 const SEED: u64 = 2;
-/// How many smaller scenarios are tried of one that fails.
+/// How many smaller scenarios are tried when one fails.
 const SMALLER: usize = 300;
 
-/// What a property says of a scenario: why it does not hold.
+/// The result of a property: why a scenario does not have it.
 type Holds = Result<(), String>;
 
 fn main() -> ExitCode {
@@ -58,13 +58,13 @@ fn main() -> ExitCode {
     libtest_mimic::run(&args, trials).exit_code()
 }
 
-/// Whatever `none` plays completes, fails, is stopped, or is shown to hang.
+/// Every run under `none` completes, fails, is stopped, or is shown to hang.
 fn ends(scenario: &Scenario) -> Holds {
     let rows = rows(on_sim(&unit(scenario, &["none"]))?)?;
     held(rows[0].outcome != "undecided" || grows(scenario), || "nothing is proved".to_owned())
 }
 
-/// Twice the same, in a kernel that has played before or not, and whenever virtual time begins.
+/// Two runs are the same, in a kernel that has played before or not, and whenever virtual time begins.
 fn is_determined(scenario: &Scenario) -> Holds {
     let mut unit = unit(scenario, &stacks(scenario));
     let first = rows(on_sim(&unit)?)?;
@@ -73,7 +73,7 @@ fn is_determined(scenario: &Scenario) -> Holds {
     let later = rows(on_sim(&unit)?)?;
     for ((a, b), c) in first.iter().zip(&again).zip(later) {
         held(a.trace_sha256 == b.trace_sha256, || format!("{} differs from run to run", a.strategy))?;
-        // an agent prints the time of day, so the trace differs, and what it means does not
+        // an agent prints the time of day, so the traces differ, but their verdicts do not
         let (wall_us, trace_sha256) = (a.wall_us, a.trace_sha256.clone());
         let same = *a == Row { wall_us, trace_sha256, ..c };
         held(same, || format!("{} depends on the begin", a.strategy))?;
@@ -81,15 +81,15 @@ fn is_determined(scenario: &Scenario) -> Holds {
     Ok(())
 }
 
-/// What completes under `none` completes the same, and no invariant is broken that `none` does not break.
+/// A run that completes under `none` completes the same way, and no invariant is broken that `none` does not break.
 fn is_unharmed(scenario: &Scenario) -> Holds {
     let rows = rows(on_sim(&unit(scenario, &stacks(scenario)))?)?;
     let (none, ours) = rows.split_first().ok_or("no cell ran")?;
     let is_soon = none.virtual_ms <= SOON.as_ms();
-    // pending-ask answers at a time of its own, whoever is on the way: the scoreboard counts whom that harms
+    // pending-ask answers at a time of its own, even if somebody is on the way: the scoreboard counts whom that harms
     for row in ours.iter().filter(|row| row.strategy == "guard") {
         let unseen = (["hung", "undecided"].contains(&none.outcome.as_str()) || !is_soon) && leaves(scenario);
-        // which of two is at work for hours, and which hangs, guard says by limits: the scoreboard counts whom they harm
+        // guard decides by limits which run works for hours and which hangs: the scoreboard counts whom they harm
         let late = |name: &String| !is_soon && name == "harm";
         let own = |name: &String| is_its_own(scenario, name) && (none.outcome != "completed" || !is_soon);
         let excused =
@@ -102,8 +102,8 @@ fn is_unharmed(scenario: &Scenario) -> Holds {
     Ok(())
 }
 
-/// Whether the release breaks this by itself once it goes on: opencode's abort leaves what is asked, which is all that is
-/// left to do where nobody lists it; a `run` that rejects a request says that its user did.
+/// Whether the release itself breaks this once it goes on: opencode's abort leaves open asks, and nothing else is left
+/// to do if no client lists them; a `run` that rejects a request says that its user did.
 fn is_its_own(scenario: &Scenario, name: &str) -> bool {
     Release::of(&scenario.agent).is_ok_and(|release| match name {
         "ask-without-end" => release.abort != Abort::Rejects,
@@ -112,7 +112,7 @@ fn is_its_own(scenario: &Scenario, name: &str) -> bool {
     })
 }
 
-/// The real kernel plays what the simulated one does, to the byte.
+/// The real kernel plays the same as the simulated one, byte for byte.
 fn is_the_same_on_both(pool: &Pool, scenario: &Scenario) -> Holds {
     let mut unit = unit(scenario, &stacks(scenario));
     unit.stages = vec![Stage::Sim, Stage::Lockstep];
@@ -124,13 +124,13 @@ fn is_the_same_on_both(pool: &Pool, scenario: &Scenario) -> Holds {
     Ok(())
 }
 
-/// Whether this is so; else why it should be.
+/// Whether this is so; otherwise why it should be.
 fn held(is_so: bool, why: impl FnOnce() -> String) -> Holds {
     if is_so { Ok(()) } else { Err(why()) }
 }
 
-/// Tries a property on what failed before, then on random scenarios of each kind of agent; a failure comes back small, as
-/// a file.
+/// Tries a property on what failed before, then on random scenarios of each kind of agent; a failing scenario is made
+/// small and printed as a file.
 fn check(cases: u32, property: impl Fn(&Scenario) -> Holds) -> Result<(), Failed> {
     let set = |name| std::env::var(name).ok().and_then(|number| number.parse::<u64>().ok());
     let (cases, seed) = (set("REHANG_CASES").unwrap_or(cases.into()), set("REHANG_SEED").unwrap_or(SEED));
@@ -164,7 +164,7 @@ fn failed_before() -> Result<Vec<Case>, Failed> {
     files.iter().map(case).collect()
 }
 
-/// `none` and those of ours that have a seat in this agent.
+/// `none`, and those of our strategies that have a seat in this agent.
 fn stacks(scenario: &Scenario) -> Vec<&'static str> {
     let sits = |stack: &&str| rehang_strategy::stack(stack).is_ok_and(|s| s.seat_in(&scenario.agent).is_ok());
     std::iter::once("none").chain(OURS.into_iter().filter(sits)).collect()
@@ -184,7 +184,7 @@ fn on_sim(unit: &Unit) -> Result<Answer, String> {
     Ok(run(unit, &mut |stage| kernel(stage, std::path::Path::new(""))))
 }
 
-/// The rows of an answer; a cell that rehang itself failed at is a finding.
+/// The rows of an answer; a cell in which rehang itself failed is a finding.
 fn rows(answer: Answer) -> Result<Vec<Row>, String> {
     let row = |cell: &'_ CellAnswer| match (&cell.row, &cell.fault) {
         (Some(_), None) => Ok(()),
@@ -194,8 +194,9 @@ fn rows(answer: Answer) -> Result<Vec<Row>, String> {
     Ok(answer.cells.into_iter().filter_map(|cell| cell.row).collect())
 }
 
-/// Whether a model's stream may break for ever behind a subagent's call in a release that leaves what the broken stream
-/// began: each retry adds a subagent that runs on, so no state ever comes back, and it stays undecided.
+/// Whether a model's stream may break for ever after a subagent's call, in a release that leaves running what the
+/// broken stream began: each retry adds a subagent that runs on, so no state ever repeats, and the cell stays
+/// undecided.
 fn grows(scenario: &Scenario) -> bool {
     let leaves = Release::of(&scenario.agent).is_ok_and(|release| !release.retry_stops_tools);
     let breaks = |fault: &Fault| matches!(fault, Fault::Model(_));
@@ -205,13 +206,13 @@ fn grows(scenario: &Scenario) -> bool {
         || (leaves && scenario.faults.iter().any(breaks) && scenario.turns.iter().any(task))
 }
 
-/// Whether opencode's limit of 5 minutes without a word cuts it: a subagent's text grows with each retry of it.
+/// Whether opencode's limit of 5 minutes of silence cuts it: a subagent's text grows with each retry of it.
 fn is_cut(turn: &Turn) -> bool {
     matches!(turn, Turn::Compact(span) | Turn::Think(span) if *span >= Span::mins(5))
 }
 
-/// Whether a program of the scenario is left by whoever ends well: in the background, or since it takes no signal in the time
-/// that its agent gives it. Where `none` comes to no end soon, nobody looks.
+/// Whether an agent that ends regularly leaves a program of the scenario: in the background, or because it takes no
+/// signal in the time that its agent gives it. If `none` does not end soon, that is not checked.
 fn leaves(scenario: &Scenario) -> bool {
     let text = serde_json::to_string(scenario).unwrap_or_default();
     ["\"background\"", "\"setsid\"", "\"raise\"", "\"ignore\""].iter().any(|word| text.contains(word))

@@ -1,8 +1,8 @@
-//! What people come for: which stack catches every known hang and harms no healthy run.
+//! The main claim: which stack catches every known hang and harms no healthy run.
 //!
-//! The whole matrix on sim. `guard` is the stack that we recommend; this goes red when any other stack of the matrix
-//! costs its user less, over all files and with no exemption. And every hang is proved but one, every control
-//! arm ends.
+//! The whole matrix on sim. `guard` is the stack that we recommend; this test fails if any other stack of the matrix
+//! costs its user less, over all files and without exemptions. Every hang except one is proved, and every control arm
+//! ends.
 
 use libtest_mimic::{Arguments, Trial};
 use rehang_runner::pool::{Pool, Workers};
@@ -12,7 +12,8 @@ use rehang_scenario::{Arm, Stage};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// The agent calls the same tool again and again: what it has said grows with every turn, so that no state ever comes back.
+/// The agent calls the same tool again and again: what it has said grows with every turn, so that no state ever
+/// repeats.
 const GROWS: &str = "model/same-call-again";
 
 fn main() -> ExitCode {
@@ -45,8 +46,8 @@ fn the_board_stands() {
     }
     assert!(!selected.has_too_much_lockstep(), "at most 5 % of the cells run in lockstep alone");
 
-    // Over the same cells: what its user waits for, and a price for what is missed, harmed or told wrongly. No cell is
-    // left out, also not those in which a limit of guard's own is met.
+    // Over the same cells: how long its user waits, and a price for what is missed, harmed or reported falsely. No cell
+    // is left out, not even those in which one of guard's own limits applies.
     let matrix = rehang_strategy::stacks();
     let costs: Vec<_> = outcome.score.costs().into_iter().filter(|row| matrix.contains(&row.strategy)).collect();
     let better: Vec<&str> =

@@ -1,6 +1,6 @@
-//! `scenarios/SEEDS.md` says where to see each defect and each test of the five systems: it must not rot.
+//! `scenarios/SEEDS.md` says where to see each defect and each test of the five systems: this keeps it true.
 //!
-//! Each row names a cell, which is played on sim and must come out as the row says, or a test that must be there.
+//! Each row names a cell, which is played on sim and must end as the row says, or a test that must exist.
 
 use rehang_judge::Row;
 use rehang_runner::kernel::kernel;
@@ -60,7 +60,7 @@ fn plays(row: &Row) -> String {
     }
 }
 
-/// Writes what cells play into the last column.
+/// Writes the results of the cells into the last column.
 fn rewrite(rows: &[Shown], played: &BTreeMap<String, String>) {
     let path = repository().join("scenarios/SEEDS.md");
     let text = std::fs::read_to_string(&path).expect("the table can be read");
@@ -119,7 +119,7 @@ fn every_rule_of_an_end_says_within_what_time() {
     let paths = rehang_runner::corpus::paths(&folder).expect("the scenarios can be read");
     let corpus = rehang_runner::corpus::Corpus::read(&paths);
     let mut without = Vec::new();
-    // on the wall clock of a real release, times are its own
+    // on the wall clock of a real release, times vary
     for family in corpus.families.iter().filter(|family| !family.name.starts_with("upstream/")) {
         let ends = |rule: &&Expect| matches!(rule.outcome, Expected::Stopped(_) | Expected::Failed);
         let rules = family.variants.iter().flat_map(|variant| &variant.scenario.expect).filter(ends);

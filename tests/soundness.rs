@@ -1,8 +1,9 @@
-//! What a review broke must hold: false proofs, lost bytes, a terminal that is not Linux's, verdicts that were no truth.
+//! What a review broke must keep working: false proofs, lost bytes, a terminal that differs from Linux's, false
+//! verdicts.
 //!
 //! Each trial is a reproducer of `tests/soundness`, whose first lines say what is true and how it was seen on Linux;
-//! two that are large are written here. A cell is run twice on sim and twice in lockstep. Invariant: the four traces are
-//! one, and what is asserted is what is true, never what the code does today.
+//! two that are large are written here. A cell is run twice on sim and twice in lockstep. Invariant: the four traces
+//! are the same, and the assertions say what is true, never just what the code does today.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use rehang_judge::Row;
@@ -17,9 +18,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Under which every cell runs where nothing is said.
+/// The stack under which a cell runs if none is named.
 const NONE: &str = "none";
-/// What fails, and reports so, when its server's queue is full.
+/// A strategy that fails, and reports it, when its server's queue is full.
 const WATCHER: &str = "watcher@pr3";
 /// The longest line of a terminal in canonical mode, without its newline.
 const LINE_MAX: usize = 4_095;
@@ -194,12 +195,12 @@ fn beyond_the_buffer(s: &Stand) -> Result<(), Failed> {
     cell.shows_between(0, 5_000, &crlf(at_once))?;
     let rest = cell.shown(5_000, u64::MAX)?;
     let echoed = |text: &str| text.matches(['b', '\n']).count();
-    // what the program prints stands among the echo; only its place is not told here
+    // what the program prints is among the echo; only its place is not asserted here
     let own = "A\r\nB\r\n".matches('\n').count();
     cell.is(&echoed(&rest).to_string(), &(later.len() + own).to_string())
 }
 
-/// The model is told as much of the answer as a line holds; all of it is echoed.
+/// The model is told as much of the answer as fits on a line; all of it is echoed.
 fn long_answer(s: &Stand, file: &str) -> Result<(), Failed> {
     let cell = s.cell(file, NONE, "tty")?;
     cell.hangs("exit")?;
@@ -215,7 +216,7 @@ fn long_answer(s: &Stand, file: &str) -> Result<(), Failed> {
     if shown.starts_with(&echo) { Ok(()) } else { Err(cell.wrong("the echo is not the whole line")) }
 }
 
-/// Four calls whose permissions are asked for with 250 kB of quotes each, and a model that pauses for 1 s.
+/// Four calls that ask for permissions with 250 kB of quotes each, and a model that pauses for 1 s.
 fn large_permits() -> String {
     let permit = format!(
         "{{ permit = {{ tool = 'write', permission = 'edit', patterns = ['''{}x'''] }} }}",
@@ -277,7 +278,7 @@ fn refused(path: &Path, places: &[&str]) -> Result<(), Failed> {
     }
 }
 
-/// Where trials run.
+/// The environment in which trials run.
 struct Stand {
     pool: Arc<Pool>,
 }
@@ -306,7 +307,7 @@ impl Stand {
         self.play(&soundness(file), stack, terminal)
     }
 
-    /// Runs a cell twice on each stage. All four traces are the same, and so is what they mean.
+    /// Runs a cell twice on each stage. All four traces are the same, and so are the verdicts.
     fn play(&self, path: &Path, stack: &str, terminal: &str) -> Result<Cell, Failed> {
         let terminal_of = serde_json::from_value(terminal.into())?;
         let select = Selection {
@@ -347,11 +348,11 @@ impl Stand {
     }
 }
 
-/// What all four runs of a cell gave.
+/// What all four runs of a cell gave, which is the same.
 struct Cell {
     name: String,
     row: Row,
-    /// NDJSON; a reader takes no line of more than 2 MiB.
+    /// The trace as NDJSON; a reader takes no line of more than 2 MiB.
     trace: String,
     timeline: String,
 }
@@ -369,7 +370,7 @@ impl Cell {
         if found == wanted { Ok(()) } else { Err(self.wrong(&format!("{found:?} instead of {wanted:?}"))) }
     }
 
-    /// It ends so many milliseconds after its begin.
+    /// The cell ends this many milliseconds after its start.
     fn at(&self, ms: u64) -> Result<(), Failed> {
         self.is(&self.row.virtual_ms.to_string(), &ms.to_string())
     }
@@ -388,7 +389,7 @@ impl Cell {
         self.is(&self.row.broken.join(", "), "")
     }
 
-    /// Nothing can ever happen again, and that is what it waits for.
+    /// Nothing can ever happen again, and this is what the cell waits for.
     fn hangs(&self, on: &str) -> Result<(), Failed> {
         self.is(&self.row.outcome, "hung")?;
         self.is(self.row.proof.as_deref().unwrap_or_default(), "deadlock")?;

@@ -8,11 +8,11 @@
 //!  2. a field of `self` is reached by taking `self` apart, not by `self.field`, for the same reason;
 //!  3. a field or a variant's content that is bound as `_` has `// not compared: REASON` on its line.
 //!
-//! `matches!` binds nothing and compares nothing: what stands in it is free.
+//! `matches!` binds nothing and compares nothing, so its content is not checked.
 
 use std::path::{Path, PathBuf};
 
-/// What says why a field is left out.
+/// The start of the comment that says why a field is left out.
 const REASON: &str = "// not compared: ";
 
 #[test]
@@ -44,7 +44,7 @@ const OF_AGENTS: [&str; 5] = [
     "fake-agents/src/tool/",
 ];
 
-/// A new agent is a folder of the fakes and a description: nobody else tells agents apart by their variants.
+/// A new agent is a folder of the fakes and a description: no other code tells agents apart by their variants.
 #[test]
 fn agents_are_told_apart_where_they_are_described() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -136,7 +136,7 @@ fn offences(text: &str) -> (usize, Vec<(usize, String)>) {
     (count, found)
 }
 
-/// The body of the function whose `fn` is at a place, braces included; none if it has none.
+/// The body of the function whose `fn` is at a place, braces included; `None` if it has none.
 fn body(code: &str, at: usize) -> Option<(usize, usize)> {
     let begin = at + code[at..].find(['{', ';'])?;
     if code.as_bytes()[begin] == b';' {
@@ -156,8 +156,8 @@ fn body(code: &str, at: usize) -> Option<(usize, usize)> {
     None
 }
 
-/// Whether `..` stands here for the rest of a pattern: at the end of its braces or brackets, or alone in its parentheses.
-/// A range has an end, stands in an index, or is what a method is called with.
+/// Whether `..` replaces the rest of a pattern here: at the end of its braces or brackets, or alone in its parentheses.
+/// The `..` of a range has an end, is in an index, or is what a method is called with.
 fn is_rest_pattern(before: &str, rest: &str) -> bool {
     let Some(after) = rest.strip_prefix("..") else { return false };
     if before.ends_with('.') || after.starts_with(['.', '=']) {
@@ -179,15 +179,15 @@ fn is_method_call(before: &str) -> bool {
     callee.trim_end_matches(is_word).ends_with('.')
 }
 
-/// The field that is read here by `self.field`; none for a method.
+/// The field that is read here by `self.field`; `None` for a method.
 fn field_of_self<'a>(before: &str, rest: &'a str) -> Option<&'a str> {
     let after = rest.strip_prefix("self.").filter(|_| !before.ends_with(|c: char| is_word(c) || c == '.'))?;
     let end = after.find(|c| !is_word(c)).unwrap_or(after.len());
     (end > 0 && !after[end..].trim_start().starts_with(['(', ':'])).then(|| &after[..end])
 }
 
-/// Whether `_` stands here for a field or for what a variant holds. `let _`, an argument of a closure, a part of a tuple
-/// and the last arm of a `match` are none.
+/// Whether `_` replaces a field or the content of a variant here. `let _`, an argument of a closure, a part of a tuple
+/// and the last arm of a `match` do not count.
 fn is_left_out(before: &str, rest: &str) -> bool {
     let Some(after) = rest.strip_prefix('_') else { return false };
     let alone = !after.starts_with(is_word) && !before.ends_with(is_word);
@@ -235,7 +235,7 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The source with its comments, strings and characters blanked, byte for byte, its lines as they were.
+/// The source with its comments, strings and characters blanked, byte for byte, with its lines unchanged.
 fn code_of(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut code = bytes.to_vec();
@@ -267,7 +267,7 @@ fn line_end(bytes: &[u8], at: usize) -> usize {
     at + bytes[at..].iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len() - at)
 }
 
-/// Behind the next place of a word; the end if there is none.
+/// The place after the next occurrence of a word; the end if there is none.
 fn find(bytes: &[u8], from: usize, word: &[u8]) -> usize {
     let place = (from..bytes.len()).find(|at| bytes[*at..].starts_with(word));
     place.map_or(bytes.len(), |at| at + word.len())
@@ -287,7 +287,7 @@ fn is_raw_string(bytes: &[u8], at: usize) -> bool {
     begins && bytes.get(at + 1 + hashes) == Some(&b'"')
 }
 
-/// Behind a character; a lifetime is none.
+/// The place after a character; for a lifetime the place itself.
 fn char_end(bytes: &[u8], at: usize) -> usize {
     match bytes.get(at + 1) {
         Some(b'\\') => find(bytes, at + 3, b"'"),
@@ -304,7 +304,7 @@ fn char_end(bytes: &[u8], at: usize) -> usize {
 mod of_itself {
     use super::{offences, variants_of_agents, without_tests};
 
-    /// What is wrong with a canon of this body: the line within it, from 1, and the first words.
+    /// What is wrong with a canon of this body: the line within it, from 1, and the first words of the reason.
     fn wrong(body: &str) -> Vec<(usize, String)> {
         let (count, found) =
             offences(&format!("impl A {{\n    fn canon(&self, c: &mut Canon) {{\n{body}\n    }}\n}}\n"));

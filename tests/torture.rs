@@ -1,6 +1,6 @@
-//! A bounded part of `cargo xtask torture`, and: whoever is proved to hang has no end that more patience would bring.
+//! A bounded part of `cargo xtask torture`, and: a cell that is proved to hang does not end with more patience.
 //!
-//! Invariant: the seeds are fixed, so each run plays the same cells. What fails is printed as a scenario file.
+//! Invariant: the seeds are fixed, so each run plays the same cells. A failing cell is printed as a scenario file.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use rehang::commands::torture::ask;
@@ -13,13 +13,13 @@ use rehang_search::torture::{Found, Order, counting, examine, orders};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Scenarios that are played on both stages.
+/// How many scenarios are played on both stages.
 const HOSTILE: u64 = 12;
-/// Scenarios in which something counts, on sim.
+/// How many scenarios in which something counts are played on sim.
 const COUNTING: u64 = 60;
-/// Steps of their cells; without proofs they have ten times as many.
+/// How many steps their cells get; without proofs they get ten times as many.
 const STEPS: u64 = 8_000;
-/// Lassos that there must be among them at least: with fewer, nothing is shown.
+/// The least number of lassos among them: with fewer, nothing is shown.
 const LASSOS: u64 = 6;
 
 fn main() -> ExitCode {
@@ -45,7 +45,7 @@ fn hostile() -> Result<(), Failed> {
     clean(&found)
 }
 
-/// Counters, people who come late, faults of the Nth event and growing back-off never make a proof that is none.
+/// Counters, people who come late, faults of the Nth event and growing back-off never give a false proof.
 fn patience() -> Result<(), Failed> {
     let mut found = Found::default();
     for seed in 0..COUNTING {

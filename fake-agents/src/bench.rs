@@ -1,4 +1,4 @@
-//! An operating system in memory for one persona: what comes in is laid out by the test, what goes out is kept.
+//! An operating system in memory for one persona: the test provides what comes in, and what goes out is recorded.
 //!
 //! Invariant: nothing here has a clock or an order of its own; the same calls give the same answers.
 
@@ -13,18 +13,18 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// The port that it listens on.
 const PORT: u16 = 4_096;
 
-/// The world of one process.
+/// The state of one process's surroundings.
 pub(crate) struct Bench {
     pub(crate) now: VTime,
     /// What the standard streams are.
     pub(crate) streams: FdKind,
-    /// What can be read, and which descriptors are at their end behind it.
+    /// The bytes that can be read, and the descriptors that are at their end after those.
     input: BTreeMap<Fd, VecDeque<u8>>,
     ends: BTreeSet<Fd>,
     pub(crate) output: BTreeMap<Fd, Vec<u8>>,
-    /// Descriptors that take nothing now.
+    /// Descriptors that cannot be written to now.
     pub(crate) full: BTreeSet<Fd>,
-    /// Connections that wait at the listener.
+    /// Connections that wait to be accepted at the listener.
     backlog: VecDeque<Fd>,
     next_fd: u32,
     pub(crate) children: u32,
@@ -60,17 +60,17 @@ impl Bench {
         Fd(self.next_fd + 1)
     }
 
-    /// These bytes arrive.
+    /// These bytes arrive at a descriptor.
     pub(crate) fn arrives(&mut self, fd: Fd, bytes: &[u8]) {
         self.input.entry(fd).or_default().extend(bytes);
     }
 
-    /// No more comes behind what has arrived.
+    /// Nothing more comes after what has arrived.
     pub(crate) fn ends(&mut self, fd: Fd) {
         self.ends.insert(fd);
     }
 
-    /// A client connects and says this.
+    /// A client connects and sends this text.
     pub(crate) fn client(&mut self, says: &str) -> Fd {
         let fd = self.fd();
         self.backlog.push_back(fd);
@@ -78,7 +78,7 @@ impl Bench {
         fd
     }
 
-    /// Resumes a program that must wait behind it, and gives its state.
+    /// Resumes a program that must wait after that, and returns its state.
     pub(crate) fn state(&mut self, program: &mut dyn Program) -> Vec<u8> {
         let next = program.resume(self);
         assert!(matches!(next, Next::Wait(Wait { .. })), "it ended: {next:?}");

@@ -20,17 +20,17 @@ pub use release::ReleaseError;
 /// One thing that a fake does as a release does it, and how that is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Behaviour {
-    /// The fake.
+    /// The name of the fake.
     pub agent: &'static str,
-    /// What it is.
+    /// The behaviour in a few words.
     pub name: &'static str,
-    /// Held to a recording of the release; else read from its source or from a report.
+    /// Whether it is held to a recording of the release; otherwise it is read from its source or from a report.
     pub recorded: bool,
     /// The recording, the source or the issue.
     pub source: &'static str,
 }
 
-/// All that the fakes do on purpose.
+/// All behaviours that the fakes play on purpose.
 pub fn behaviours() -> Vec<Behaviour> {
     registry::PERSONAS.iter().flat_map(registry::Persona::behaviours).collect()
 }

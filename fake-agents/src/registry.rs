@@ -1,4 +1,4 @@
-//! Which fakes there are: who each plays, under which names, and how it is started.
+//! The registry of the fakes: which agent each plays, under which names, and how it is started.
 //!
 //! Invariant: each agent that a file can name has exactly one persona here, and each of its names starts it.
 
@@ -8,10 +8,10 @@ use rehang_scenario::plan::Plan;
 use rehang_scenario::{Agent, AgentKind, Mode, agents};
 use std::sync::LazyLock;
 
-/// One fake. What the file format knows of it is in its [`AgentKind`].
+/// One fake. [`AgentKind`] has what the file format knows of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Persona {
-    /// Who it plays; its names are [`AgentKind::programs`].
+    /// The agent that it plays; its names are [`AgentKind::programs`].
     pub kind: &'static AgentKind,
     program: Programs,
     argv: fn(&Agent, &[String], &str) -> Vec<String>,
@@ -43,7 +43,7 @@ pub static PERSONAS: [Persona; 5] = [
     },
 ];
 
-/// What opencode and its forks share; what they do is listed once, under opencode.
+/// The behaviours that opencode and its forks share; they are listed once, under opencode.
 const OPENCODE_FORK: Persona = Persona {
     kind: &agents::OPENCODE,
     program: opencode::program,
@@ -66,13 +66,13 @@ impl Persona {
     /// Whether it plays the release that this agent names.
     ///
     /// # Errors
-    /// It does not: lists the releases, or says what is wrong with this one.
+    /// It does not play it: the error lists the releases, or says what is wrong with this one.
     pub fn plays(&self, agent: &Agent) -> Result<(), ReleaseError> {
         (self.plays)(agent)
     }
 
     /// What these arguments ask of it; `None` if they only ask for a version, or are refused. An agent that can be
-    /// started in one way only is always started so.
+    /// started in only one way is always started that way.
     pub fn called(&self, args: &[String]) -> Option<Called> {
         let called = (self.called)(args)?;
         let modes = self.kind.modes;
@@ -80,7 +80,7 @@ impl Persona {
         Some(Called { mode, ..called })
     }
 
-    /// What it does on purpose.
+    /// The behaviours that it plays on purpose.
     pub fn behaviours(&self) -> Vec<Behaviour> {
         (self.behaviours)()
     }
@@ -112,7 +112,7 @@ pub fn names() -> &'static [&'static str] {
 /// What this build of the fakes is: a digest of its sources.
 pub const BUILD: &str = env!("REHANG_FAKES_BUILD");
 
-/// The argument by which the binary of the fakes says its [`BUILD`].
+/// The argument with which the binary of the fakes prints its [`BUILD`].
 pub const BUILD_ARG: &str = "--build";
 
 /// The program that `argv[0]` names.
@@ -125,7 +125,7 @@ pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>,
     (persona.program)(argv, plan)
 }
 
-/// Plays the fake that this process was started as, and does not return then: see [`rehang_os::dispatch`].
+/// Plays the fake that this process was started as, and does not return in that case: see [`rehang_os::dispatch`].
 pub fn dispatch() -> bool {
     rehang_os::dispatch(Fakes { names: names(), programs: program, folder: stand_in::setup })
 }

@@ -7,23 +7,23 @@ use rehang_os::os::CannotStart;
 /// Why a fake does not play a release.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReleaseError {
-    /// None of the releases that the persona plays.
+    /// The release is none of those that the persona plays.
     #[error("{fake} does not play {version}; it plays {}", plays.join(", "))]
     Unknown {
-        /// The fake's name.
+        /// The name of the fake.
         fake: &'static str,
-        /// The version.
+        /// The version that was given.
         version: String,
         /// The versions that it plays.
         plays: Vec<&'static str>,
     },
-    /// No version at all.
+    /// The version does not parse.
     #[error("no opencode release: `{0}`")]
     NoVersion(String),
-    /// A version before the first one that is known.
+    /// The version is before the first one that is known.
     #[error("no opencode release from 1.0 on: `{0}`")]
     TooOld(String),
-    /// An agent of another family.
+    /// The agent is of another family.
     #[error("fake-opencode plays opencode and its forks alone")]
     Family,
 }

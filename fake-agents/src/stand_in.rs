@@ -1,7 +1,7 @@
-//! A folder to put in front of `PATH`: what a fake plays that is started from there, under an agent's own name.
+//! A folder to put in front of `PATH`: it says what a fake plays that is started from there, under an agent's own name.
 //!
-//! Invariant: the folder alone decides. A caller that clears the environment gets the same hang, and `REHANG_PLAN`
-//! of an outer fake does not reach into it.
+//! Invariant: only the folder decides. If a caller clears the environment, it gets the same hang, and `REHANG_PLAN` of
+//! an outer fake has no effect.
 
 use rehang_os::alone::Setup;
 use rehang_scenario::{AgentKind, Place, Scenario, agents, plan::Plan};
@@ -12,7 +12,7 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// The file beside the links.
+/// The name of the file beside the links.
 pub const FILE: &str = "rehang-plan.json";
 /// The longest file, in bytes: a plan is smaller than the scenario file that it came from.
 const FILE_BYTES: u64 = 8 * 1_024 * 1_024;
@@ -23,18 +23,18 @@ pub fn offered() -> impl Iterator<Item = &'static str> {
     agents.flat_map(|kind| kind.programs).copied()
 }
 
-/// What a folder says.
+/// The content of a folder's file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StandIn {
-    /// What is played. Agents that it does not name play the same turns as their default releases.
+    /// The plan. Agents that it does not name play the same turns as their default releases.
     pub plan: Plan,
-    /// Variables that the scenario gives its agent; what the caller has set stands.
+    /// Variables that the scenario gives its agent; a variable that the caller has set is kept.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// Arguments that the scenario gives its agent, added where the caller has not given them.
+    /// Arguments that the scenario gives its agent, added if the caller has not given them.
     #[serde(default)]
     pub args: Vec<String>,
-    /// Where the fakes write down what happens (see [`rehang_os::alone::journal`]).
+    /// Where the fakes record what happens (see [`rehang_os::alone::journal`]).
     #[serde(default)]
     pub journal: Option<PathBuf>,
     /// How many times as fast as the wall clock the fakes' own clock runs.
@@ -47,10 +47,10 @@ fn one() -> u32 {
 }
 
 impl StandIn {
-    /// A folder's file for a scenario.
+    /// The file of a folder for a scenario.
     ///
     /// # Errors
-    /// What of it a fake that runs alone cannot play, in words for a summary of what was left out.
+    /// What a fake that runs alone cannot play of it, in words for a summary of what was left out.
     pub fn of(scenario: &Scenario) -> Result<StandIn, &'static str> {
         for fault in &scenario.faults {
             match fault.place() {
@@ -80,11 +80,11 @@ impl StandIn {
         })
     }
 
-    /// Lays the folder out: the file, and a link to the fakes under each of their names. A folder of the same content
-    /// stays as it is for those who use it meanwhile.
+    /// Creates the folder: the file, and a link to the fakes under each of their names. If its content is the same
+    /// already, it is left as it is for those who use it meanwhile.
     ///
     /// # Errors
-    /// A folder that cannot be written; something in it that is not ours to replace.
+    /// A folder that cannot be written; an entry in it that rehang did not make.
     pub fn lay_out(&self, folder: &Path, fakes: &Path) -> io::Result<()> {
         std::fs::create_dir_all(folder)?;
         for name in offered() {
@@ -107,7 +107,8 @@ impl StandIn {
         replace(&file, |new| std::fs::write(new, &text))
     }
 
-    /// The plan for a fake of this name: another agent than the scenario's plays the same turns as its default release.
+    /// The plan for a fake of this name: an agent other than the scenario's plays the same turns as its default
+    /// release.
     pub fn plan_for(&self, name: &str) -> Plan {
         let mut plan = self.plan.clone();
         let own = plan.agent.kind();
@@ -118,10 +119,10 @@ impl StandIn {
         plan
     }
 
-    /// What stands beside the file that this process was started from; none where it was started from elsewhere.
+    /// The file beside the one that this process was started from; `None` if it was started from elsewhere.
     ///
     /// # Errors
-    /// A file that is there and cannot be read.
+    /// The file exists but cannot be read.
     pub fn of_this_process() -> io::Result<Option<StandIn>> {
         match started_from() {
             Some(path) => StandIn::beside(&path),
@@ -129,10 +130,10 @@ impl StandIn {
         }
     }
 
-    /// What stands beside a file.
+    /// The stand-in's file beside a file.
     ///
     /// # Errors
-    /// A file that is there and cannot be read.
+    /// The file exists but cannot be read.
     pub fn beside(path: &Path) -> io::Result<Option<StandIn>> {
         let path = path.with_file_name(FILE);
         let file = match std::fs::File::open(&path) {
@@ -149,7 +150,7 @@ impl StandIn {
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("{}: {error}", path.display())))
     }
 
-    /// The command line that a fake of this folder plays for the one that it was given.
+    /// The command line that a fake of this folder plays in place of the one that it was given.
     pub fn argv(&self, argv: &[String]) -> Vec<String> {
         if let Some(steps) = self.plan.agent.steps() {
             return crate::tool::argv(steps, "program");
@@ -161,7 +162,7 @@ impl StandIn {
         all
     }
 
-    /// The environment that it has then.
+    /// The environment that the fake then has.
     pub fn env(&self, mut given: Vec<(String, String)>) -> Vec<(String, String)> {
         for (key, value) in &self.env {
             if !given.iter().any(|(k, _)| k == key) {
@@ -172,10 +173,11 @@ impl StandIn {
     }
 }
 
-/// What the folder that this process was started from says of a command line: see [`Folder`](rehang_os::alone::Folder).
+/// What the folder that this process was started from says about a command line: see
+/// [`Folder`](rehang_os::alone::Folder).
 ///
 /// # Errors
-/// A file that is there and cannot be read.
+/// The file exists but cannot be read.
 pub fn setup(argv: &[String], env: &[(String, String)]) -> io::Result<Option<Setup>> {
     let Some(folder) = StandIn::of_this_process()? else { return Ok(None) };
     let name = rehang_os::os::program_name(argv);
@@ -188,7 +190,7 @@ pub fn setup(argv: &[String], env: &[(String, String)]) -> io::Result<Option<Set
     }))
 }
 
-/// Puts a new file or link where an old one may be, in one step.
+/// Puts a new file or link in the place of a possible old one, in one step.
 fn replace(path: &Path, make: impl Fn(&Path) -> io::Result<()>) -> io::Result<()> {
     let new = path.with_extension(format!("{}.new", std::process::id()));
     let _ = std::fs::remove_file(&new);
@@ -196,7 +198,8 @@ fn replace(path: &Path, make: impl Fn(&Path) -> io::Result<()>) -> io::Result<()
     std::fs::rename(&new, path)
 }
 
-/// The path by which this process was started, links as they are: the kernel says it to each program (`AT_EXECFN`).
+/// The path by which this process was started, with its links unresolved: the kernel gives it to each program
+/// (`AT_EXECFN`).
 fn started_from() -> Option<PathBuf> {
     // SAFETY: the kernel's vector outlives the process; the value is 0 or the address of a NUL-terminated string.
     let path = unsafe {

@@ -1,5 +1,5 @@
 //! A fake that runs alone, on the wall clock, as clients start it that know nothing of a stage: where it listens, what
-//! it says of that, and what time it is there.
+//! it says about that, and what its time is.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -58,7 +58,7 @@ fn port_of(line: &str) -> u16 {
     line.rsplit(':').next().and_then(|port| port.parse().ok()).unwrap_or_else(|| panic!("no port: {line}"))
 }
 
-/// A port that was free a moment ago; somebody else may take it, so that one is tried again.
+/// A port that was free a moment ago; another process may take it, so that a test tries again.
 fn on_a_port_of_ours(args: &[&str], glue: &str) -> (Served, Vec<String>, u16) {
     for _ in 0..10 {
         let free = TcpListener::bind(("127.0.0.1", 0)).and_then(|it| it.local_addr()).expect("a port").port();

@@ -1,4 +1,4 @@
-//! An internal error ends as one, and never as a verdict; an echo is there to the byte, every time.
+//! An internal error ends as one, and never as a verdict; an echo is exact to the byte, every time.
 
 mod lockstep;
 
@@ -16,7 +16,7 @@ use rehang_scenario::{
 use std::path::Path;
 use std::time::Duration;
 
-/// Rounds of a test whose bug would show in every second one.
+/// How often a test runs whose bug would show in every second run.
 const ROUNDS: usize = 2_000;
 
 #[test]

@@ -9,7 +9,7 @@ use rehang_scenario::{
     limits::{EXEC_BYTES, EXEC_STRING_BYTES},
 };
 
-/// Runs it on both kernels; they must agree, and what they say must have these lines.
+/// Runs it on both kernels; they must agree, and their record must have these lines.
 fn both(cell: &Cell, expected: &[&str]) {
     let real = drive(&mut kernel(), cell).unwrap();
     let simulated = drive(&mut sim::SimKernel::new(rehang_fakes::program), cell).unwrap();
@@ -297,7 +297,7 @@ fn an_argument_has_at_most_131_071_bytes() {
     };
     both(&cell(Null, &steps(131_071)), &["0 agent.1 exit 7", "0 agent exit 7"]);
     both(&cell(Null, &steps(131_072)), &["0 agent exit 126"]);
-    // what a process list shows is not read by whoever plays: it is the kernel's limit alone that it meets
+    // the player does not read what a process list shows: it only meets the kernel's limit
     let named =
         |bytes: usize| format!(r#"[{{"background":{{"name":"{}","does":[{{"exit":7}}]}}}}]"#, "x".repeat(bytes));
     both(&cell(Null, &named(131_071)), &["0 agent.1 exit 7", "0 agent exit 0"]);

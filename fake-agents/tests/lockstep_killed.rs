@@ -1,4 +1,4 @@
-//! A runner that is killed leaves nobody behind: neither who waits, nor who is stopped, nor who escaped.
+//! A runner that is killed leaves no process: no waiting one, no stopped one, and no escaped one.
 
 mod lockstep;
 
@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 
 const HOST: &str = "REHANG_TEST_HOST";
 
-/// The runner of the other test: it sets its cells up, says so, and waits to be killed.
+/// The runner of the other test: it sets its cells up, reports that, and waits to be killed.
 #[test]
 fn hosts_cells_to_be_killed_with() {
     if std::env::var_os(HOST).is_none() {

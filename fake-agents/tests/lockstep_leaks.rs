@@ -1,5 +1,5 @@
-//! A worker that runs cells for ever holds as much after them as before: descriptors, processes. One test alone in
-//! its process, for it counts what the process has.
+//! A worker that runs cells for ever holds as much after them as before: descriptors, processes. This test is alone in
+//! its process, because it counts what the process has.
 
 mod lockstep;
 
@@ -27,7 +27,7 @@ fn nothing_is_left_after_five_hundred_cells() {
         cell(TtyBackground, r#"["read-stdin"]"#),
         cell(CttyNull, r#"[{"raise":"STOP"}]"#).at(5, Do::Kill("agent", true, Sig::Term)),
     ];
-    // what is made once and stays, such as buffers of the standard library, is there after a first round
+    // what is made once and kept, such as buffers of the standard library, exists after a first round
     for cell in &cells {
         drive(&mut kernel, cell).unwrap();
     }

@@ -1,5 +1,5 @@
 // A client of `opencode serve` made of @opencode-ai/sdk: it starts the server from PATH, prompts, and answers what is
-// asked, rejects it, or lets it stand and aborts. Exit code 0: all came as a real server would have it.
+// asked, rejects it, or leaves it open and aborts. Exit code 0: all came as a real server would have it.
 //
 //   node opencode.mjs default|v2 answers|denies|never
 

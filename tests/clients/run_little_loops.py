@@ -1,6 +1,6 @@
 """PyPI's little-loops as a wrapper: its `run_claude_command` runs the `claude` that PATH names.
 
-`wraps`: with its own limits (an hour; five minutes behind the end of the streams), divided by the pace of the fakes'
+`wraps`: with its own limits (an hour; five minutes after the end of the streams), divided by the pace of the fakes'
 clock. Exit code 0: it says that the command completed; 1: that it failed; 2: that it ran out of time.
 `completes`, `runs-out-of-time`: what `cargo xtask clients` checks; exit code 0 if it is so.
 

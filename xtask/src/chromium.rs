@@ -1,7 +1,7 @@
 //! A headless Chromium, driven by its DevTools protocol over a pipe.
 //! <https://chromedevtools.github.io/devtools-protocol/>
 //!
-//! Invariants: it has its own profile, thrown away behind it; it ends with its handle, or at its deadline.
+//! Invariants: it has its own profile, which is deleted after it; it ends with its handle, or at its deadline.
 
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Write};
@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-/// Where Debian, Ubuntu and others put it.
+/// Where Debian, Ubuntu and other systems install it.
 const PLACES: [&str; 4] =
     ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome", "/opt/google/chrome/chrome"];
-/// Nothing of this asks anybody for anything.
+/// The options of the browser: without a window, and without requests of its own in the background.
 const FLAGS: [&str; 13] = [
     "--headless",
     "--remote-debugging-pipe",
@@ -29,10 +29,10 @@ const FLAGS: [&str; 13] = [
     "--hide-scrollbars",
     "--force-color-profile=srgb",
 ];
-/// A ceiling for all that one browser does; it measures nothing.
+/// The time limit of one browser's whole run; it measures nothing.
 const DEADLINE: Duration = Duration::from_secs(900);
 
-/// Where Chromium is: `$CHROMIUM`, or the usual places.
+/// The path of Chromium: `$CHROMIUM`, or one of the usual places.
 pub fn find() -> Option<PathBuf> {
     let named = std::env::var_os("CHROMIUM").map(PathBuf::from);
     named.into_iter().chain(PLACES.map(PathBuf::from)).find(|path| path.is_file())
@@ -46,7 +46,7 @@ pub struct Chromium {
     session: String,
     next: u64,
     profile: PathBuf,
-    /// What the page told of by itself since it was last emptied.
+    /// The events of the page since this was last emptied.
     pub events: Vec<Value>,
 }
 
@@ -110,7 +110,7 @@ impl Chromium {
     /// Evaluates an expression in the page; a promise is awaited.
     ///
     /// # Errors
-    /// What it throws.
+    /// What the expression throws.
     pub fn eval(&mut self, expression: &str) -> io::Result<Value> {
         let params = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
         let mut result = self.call("Runtime.evaluate", params)?;
@@ -123,7 +123,7 @@ impl Chromium {
     /// Width, height in CSS pixels, and the theme that is preferred.
     ///
     /// # Errors
-    /// As [`Chromium::call`].
+    /// The errors of [`Chromium::call`].
     pub fn look(&mut self, width: u32, height: u32, theme: &str) -> io::Result<()> {
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.call("Emulation.setDeviceMetricsOverride", size)?;
@@ -134,9 +134,9 @@ impl Chromium {
     /// Goes to an address and waits until the page is loaded.
     ///
     /// # Errors
-    /// As [`Chromium::call`].
+    /// The errors of [`Chromium::call`].
     pub fn open(&mut self, url: &str) -> io::Result<()> {
-        // an address that differs in its fragment alone would not load anew
+        // an address that differs only in its fragment would not load anew
         self.call("Page.navigate", json!({ "url": "about:blank" }))?;
         self.loaded()?;
         self.events.clear();
@@ -162,7 +162,7 @@ impl Chromium {
     /// Presses a key: `Tab`, `Enter`, `Escape`, `ArrowDown`, a letter.
     ///
     /// # Errors
-    /// As [`Chromium::call`].
+    /// The errors of [`Chromium::call`].
     pub fn press(&mut self, key: &str) -> io::Result<()> {
         let code = match key {
             "Tab" => 9,
@@ -191,7 +191,7 @@ impl Chromium {
     /// Clicks the middle of the first element that a selector names.
     ///
     /// # Errors
-    /// None there; as [`Chromium::call`].
+    /// There is no such element; the errors of [`Chromium::call`].
     pub fn click(&mut self, selector: &str) -> io::Result<()> {
         let middle = self.eval(&format!(
             "(() => {{ const e = document.querySelector({selector:?}); e.scrollIntoView({{ block: 'center', inline: 'center' }}); \
@@ -204,10 +204,10 @@ impl Chromium {
         Ok(())
     }
 
-    /// What is seen, as PNG in base64.
+    /// A screenshot, as PNG in base64.
     ///
     /// # Errors
-    /// As [`Chromium::call`].
+    /// The errors of [`Chromium::call`].
     pub fn screenshot(&mut self) -> io::Result<String> {
         let shot = self.call("Page.captureScreenshot", json!({ "format": "png" }))?;
         Ok(shot["data"].as_str().unwrap_or_default().to_owned())
@@ -232,7 +232,7 @@ impl Drop for Chromium {
     }
 }
 
-/// Ends the group of a browser at the deadline; the group is gone before that where all is well.
+/// Ends the process group of a browser at the deadline; normally the group is gone before that.
 fn watch(group: u32) {
     std::thread::spawn(move || {
         std::thread::sleep(DEADLINE);

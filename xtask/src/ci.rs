@@ -4,7 +4,7 @@ use crate::{chromium, mutate, pictures, tools};
 use std::collections::BTreeSet;
 use xshell::{Shell, cmd};
 
-/// Runs all of it; 1 where the main job is not as expected.
+/// Runs all of it; returns 1 if the main job is not as expected.
 pub fn ci(sh: &Shell) -> xshell::Result<u8> {
     // what is built once has no use for the parts of which the next build could be made
     let _env = sh.push_env("CARGO_INCREMENTAL", "0");

@@ -1,8 +1,8 @@
 //! Real clients against the fakes: what people install from npm and PyPI, driven by the scripts of `tests/clients`.
 //!
-//! Invariants: clients are installed into rehang's cache and nowhere else, without scripts of theirs; they run with a fresh
-//! HOME, an environment of a few names, a dummy key and, where the kernel lets us, a network that is loopback alone. What
-//! could not be installed is said to be not run, and is no success.
+//! Invariants: clients are installed into rehang's cache and nowhere else, without running their install scripts; they
+//! run with a fresh HOME, an environment of a few names, a dummy key and, if the kernel allows it, a network that is
+//! only loopback. A client that could not be installed is reported as not run, which is not a success.
 
 use crate::tools;
 use std::fs;
@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use xshell::Shell;
 
-/// A driver may not take longer: it is ended then, and has failed.
+/// The time limit of a driver: after it the driver is ended, and has failed.
 const CEILING: &str = "90";
 /// How many times as fast as the wall clock the fakes run for the rows, and the wrappers' own limits with them.
 const SPEED: &str = "300";
-/// Where the rows stand.
+/// The page with the rows.
 const ROWS: &str = "tests/clients/ROWS.md";
 
-/// Somebody's client.
+/// A client that people install.
 struct Client {
     registry: Registry,
     package: &'static str,
@@ -78,7 +78,7 @@ const CLIENTS: [Client; 4] = [
     },
 ];
 
-/// Installs the clients and runs them; 1 where one of them failed or none could be run.
+/// Installs the clients and runs them; returns 1 if one of them failed or none could be run.
 pub fn clients(sh: &Shell, fresh: bool, rows: bool) -> xshell::Result<u8> {
     let rehang = tools::build(sh, false)?;
     match run(&rehang, fresh, rows) {
@@ -133,7 +133,7 @@ fn run(rehang: &Path, fresh: bool, rows: bool) -> io::Result<u8> {
     Ok(u8::from(failed > 0 || ran == 0))
 }
 
-/// A client as it is installed: its version, and the interpreter with the script that drives it.
+/// An installed client: its version, and the interpreter with the script that drives it.
 struct Installed {
     version: String,
     program: PathBuf,
@@ -153,13 +153,13 @@ fn install(client: &Client, cache: &Path, fresh: bool) -> Result<Installed, Stri
             let package = folder.join("node_modules").join(client.package).join("package.json");
             if !package.is_file() {
                 let mut npm = Command::new("npm");
-                // the agent that the SDK would bring along is optional: a fake stands in for it
+                // the agent that the SDK would bring along is optional: a fake replaces it
                 npm.args(["install", "--ignore-scripts", "--omit=optional", "--no-audit", "--no-fund", "--prefix"]);
                 done(npm.arg(&folder).arg(client.package))?;
             }
             let json = fs::read_to_string(package).map_err(text)?;
             let version = json.lines().find_map(|line| line.trim().strip_prefix("\"version\": \"")?.split('"').next());
-            // a module is looked for beside the script that wants it
+            // a module is looked for in the folder of the script that imports it
             let script = folder.join(client.script);
             fs::copy(ours, &script).map_err(text)?;
             Ok(Installed { version: version.unwrap_or("?").to_owned(), program: which("node")?, script })
@@ -221,7 +221,7 @@ fn row(
     if !text.contains("strategy") {
         return Err(io::Error::other(format!("{name}: {}", failure(&out))));
     }
-    // of the untouched the board says how many
+    // the summary says how many are untouched
     let told: String =
         text.lines().filter(|line| !line.starts_with("untouched")).map(|line| format!("{line}\n")).collect();
     let program = installed.program.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -234,7 +234,7 @@ fn row(
     ))
 }
 
-/// A fresh folder that is HOME, working folder and all; gone when it is dropped.
+/// A fresh folder that is HOME, working folder and everything else; deleted when this is dropped.
 struct Room(PathBuf);
 
 impl Room {
@@ -245,7 +245,7 @@ impl Room {
         Ok(Room(path))
     }
 
-    /// A command in it: without the caller's environment, with a dummy key, and loopback alone if that can be had.
+    /// A command in it: without the caller's environment, with a dummy key, and only loopback if that is available.
     fn command(&self, alone: &[String], installed: &Installed, bin: Option<&Path>) -> Command {
         let (program, args) = alone.split_first().map_or(("env", &[][..]), |(first, rest)| (first.as_str(), rest));
         let mut command = Command::new(program);
@@ -266,7 +266,7 @@ impl Drop for Room {
     }
 }
 
-/// The words that put a command into a network namespace with nothing but loopback; none where that cannot be had.
+/// The words that put a command into a network namespace with only loopback; empty if that is not available.
 fn loopback_alone() -> Vec<String> {
     let up = "ip link set lo up 2>/dev/null || exec python3 -c 'raise SystemExit(1)'; exec \"$@\"";
     let words = ["unshare", "--user", "--map-root-user", "--net", "sh", "-c", up, "sh"].map(str::to_owned);
@@ -306,7 +306,7 @@ fn registry(registry: Registry) -> &'static str {
     }
 }
 
-/// What is done now, for whoever watches.
+/// Prints what is done now, for a person who watches.
 fn say(what: &str) {
     if io::stderr().is_terminal() {
         let _ = writeln!(io::stderr(), "{what}…");

@@ -1,6 +1,6 @@
 //! The repository's own commands: `cargo xtask scenarios`, `drift`, `bench`, `mutate`, `mutants`, `fuzz`, `torture`, `pictures`, `ci`.
 //!
-//! Invariant: light, so that it builds in seconds; whatever needs the house calls the `rehang` binary.
+//! Invariant: light, so that it builds in seconds; a command that needs rehang's crates calls the `rehang` binary.
 
 mod chromium;
 mod ci;

@@ -1,8 +1,8 @@
 //! Tests the tests: runs a seeded sample of cargo-mutants' mutants, each against its own crate's tests.
 //!
-//! Invariant: the working tree is not touched: mutants are built in a copy of what git tracks (with what is not committed
-//! yet). The same seed chooses the same mutants of the same sources. What is not to be mutated, and why, is in
-//! `.cargo/mutants.toml`.
+//! Invariant: the working tree is not touched: mutants are built in a copy of what git tracks (including uncommitted
+//! changes). The same seed chooses the same mutants of the same sources. `.cargo/mutants.toml` says what is not
+//! mutated, and why.
 
 use crate::tools;
 use serde_json::Value;
@@ -11,8 +11,8 @@ use std::path::Path;
 use std::process::Command;
 use xshell::{Shell, cmd};
 
-/// The crates whose tests are measured, in `harness`: what everything else relies on. With each, the arguments of
-/// `cargo test` for its quick tests; all of them are run where those catch nothing.
+/// The crates whose tests are measured, in `harness`: those that everything else relies on. With each, the arguments of
+/// `cargo test` for its quick tests; if those do not catch a mutant, all of its tests are run.
 const CRATES: [(&str, &[&str]); 5] = [
     ("trace", ALL),
     ("judge", ALL),
@@ -23,13 +23,13 @@ const CRATES: [(&str, &[&str]); 5] = [
     ("strategy", &["--lib", "--", "--skip", "laws::alike"]),
 ];
 
-/// All tests but those in the documentation, which are examples and take longest to build.
+/// All tests except those in the documentation, which are examples and take longest to build.
 const ALL: &[&str] = &["--tests"];
 
 /// How many of a hundred mutants that compile a crate's own tests must catch.
 const WANTED_PERCENT: usize = 90;
 
-/// Says how to get it.
+/// How to install cargo-mutants.
 const MISSING: &str = "cargo-mutants is not installed: cargo install --locked cargo-mutants";
 
 /// Runs `sample` mutants of each crate; 1 if one of them is below [`WANTED_PERCENT`], 2 if a sample could not be run.
@@ -83,7 +83,7 @@ pub fn mutants(sh: &Shell, crates: &[String], sample: usize, seed: u64) -> xshel
     Ok(code)
 }
 
-/// What became of a sample, by the names of its mutants: `FILE:LINE:COLUMN: WHAT IS CHANGED`.
+/// The results of a sample, by the names of its mutants: `FILE:LINE:COLUMN: WHAT IS CHANGED`.
 struct Found {
     caught: Vec<String>,
     missed: Vec<String>,
@@ -92,7 +92,7 @@ struct Found {
 }
 
 impl Found {
-    /// With what became of others.
+    /// These results together with others.
     fn and(mut self, other: Found) -> Found {
         self.caught.extend(other.caught);
         self.missed.extend(other.missed);
@@ -101,7 +101,7 @@ impl Found {
         self
     }
 
-    /// How many of them compile. One under which the tests run out of time is not caught.
+    /// How many of them compile. A mutant under which the tests run out of time does not count as caught.
     fn viable(&self) -> usize {
         self.caught.len() + self.missed.len() + self.timeout.len()
     }
@@ -131,8 +131,8 @@ fn list(sh: &Shell, package: &str) -> xshell::Result<Vec<String>> {
     Ok(all.iter().filter_map(|mutant| mutant["name"].as_str().map(str::to_owned)).collect())
 }
 
-/// The first `sample` after a shuffle by `seed`. What a mutant is sorted by is drawn from its name without line and
-/// column, so that an edit elsewhere leaves it where it is.
+/// The first `sample` after a shuffle by `seed`. The sort key of a mutant is derived from its name without line and
+/// column, so that an edit elsewhere does not change its place.
 fn choose(all: &[String], sample: usize, seed: u64) -> Vec<String> {
     let mut like: BTreeMap<String, u64> = BTreeMap::new();
     let mut keyed: Vec<(u64, String)> = Vec::new();
@@ -148,7 +148,7 @@ fn choose(all: &[String], sample: usize, seed: u64) -> Vec<String> {
     keyed.into_iter().take(sample).map(|(_, name)| name).collect()
 }
 
-/// What splitmix64 gives for this state, as `rehang_scenario::fuzz::Seeded` has it.
+/// The output of splitmix64 for this state, the same as in `rehang_scenario::fuzz::Seeded`.
 fn mixed(state: u64) -> u64 {
     let mut z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -156,8 +156,8 @@ fn mixed(state: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Runs exactly these mutants of all, with these arguments of `cargo test`, after the tests without any: a red tree catches everything. `None` if it was red, or
-/// if not all of them were run.
+/// Runs exactly these mutants of all, with these arguments of `cargo test`, after the tests without any mutant, because
+/// tests that fail anyway catch everything. `None` if they failed, or if not all mutants were run.
 ///
 /// cargo-mutants 27 does not apply `--re` to fields of structs. So it is told that all others were caught before.
 fn run(
@@ -207,7 +207,7 @@ mod tests {
         let mut every = choose(&all(10), 100, 7);
         every.sort();
         assert_eq!(every, all(10));
-        // two of one name are two
+        // two mutants of one name are two
         let twice = ["a.rs:1:1: replace + with -", "a.rs:2:1: replace + with -"].map(str::to_owned);
         assert_eq!(choose(&twice, 9, 7).len(), 2);
     }

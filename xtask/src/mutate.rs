@@ -1,8 +1,8 @@
-//! Breaks the code on purpose: each patch in `tests/mutations` must turn the tests red.
+//! Breaks the code on purpose: each patch in `tests/mutations` must make the tests fail.
 //!
-//! Invariant: the working tree is not touched. A patch is applied to a copy of what git tracks (with what is not
-//! committed yet), built in a target folder of its own. Before the first patch the same tests must be green without any:
-//! a red tree catches everything. A patch that no longer applies is an error.
+//! Invariant: the working tree is not touched. A patch is applied to a copy of what git tracks (including uncommitted
+//! changes), built in a target folder of its own. Before the first patch the same tests must pass without any: tests
+//! that fail anyway catch everything. A patch that no longer applies is an error.
 //!
 //! The first lines of a patch say how it is caught: `# test: ARGUMENTS` of `cargo test`, and `# runs: N` for a
 //! racy one, which must be caught at least once in N runs.
@@ -27,7 +27,7 @@ fn patches(sh: &Shell, filter: &str) -> xshell::Result<Vec<PathBuf>> {
     Ok(all)
 }
 
-/// Tries all patches whose names contain `filter`; 1 where one of them was not caught.
+/// Tries all patches whose names contain `filter`; returns 1 if one of them was not caught.
 pub fn mutate(sh: &Shell, filter: Option<&str>) -> xshell::Result<u8> {
     let root = tools::root();
     let copy = root.join("target/mutate/tree");
@@ -36,7 +36,7 @@ pub fn mutate(sh: &Shell, filter: Option<&str>) -> xshell::Result<u8> {
     let mut missed = 0;
     let texts = patches.iter().map(|patch| sh.read_file(patch)).collect::<Result<Vec<_>, _>>()?;
     let _env = sh.push_env("CARGO_TARGET_DIR", &target);
-    // a test that is red without any patch would catch them all
+    // a test that fails without any patch would catch them all
     tools::fresh_copy(sh, &copy)?;
     let tests: BTreeSet<Vec<&str>> = texts.iter().map(|text| test_of(text)).collect();
     for args in tests {
@@ -71,12 +71,12 @@ pub fn mutate(sh: &Shell, filter: Option<&str>) -> xshell::Result<u8> {
     Ok(u8::from(missed > 0))
 }
 
-/// What a line of a patch's head says.
+/// The value of a line in a patch's head.
 fn header<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.lines().find_map(|line| line.strip_prefix(key)).map(str::trim)
 }
 
-/// The arguments of `cargo test` that a patch must turn red.
+/// The arguments of `cargo test` that must fail with a patch.
 fn test_of(text: &str) -> Vec<&str> {
     header(text, "# test:").unwrap_or("--workspace").split_whitespace().collect()
 }

@@ -1,10 +1,10 @@
 //! `cargo xtask pictures`: the report in a real headless Chromium.
 //!
-//! It makes reports of real cells, opens them, goes through them with a mouse and with keys alone, measures every label
-//! in both themes at both widths, and leaves screenshots behind.
+//! It makes reports of real cells, opens them, goes through them with a mouse and with only keys, measures every label
+//! in both themes at both widths, and writes screenshots.
 //!
-//! Invariants: nothing is installed; a page asks for nothing but its own file; a time that is measured is printed, and
-//! fails nothing but at a ceiling.
+//! Invariants: nothing is installed; a page requests only its own file; a time that is measured is printed, and fails
+//! only above a limit.
 
 use crate::chromium::{self, Chromium};
 use crate::tools;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use xshell::Shell;
 
 const CHECKS: &str = include_str!("pictures/checks.js");
-/// Wide and narrow: a laptop's window, a phone.
+/// The widths: a laptop's window, a phone.
 const WIDTHS: [(u32, u32); 2] = [(1_280, 900), (390, 844)];
 const THEMES: [&str; 2] = ["light", "dark"];
 /// One cell of each kind: its name for the screenshot, and the words that find it in the list.
@@ -28,24 +28,24 @@ const KINDS: [(&str, &str); 7] = [
     ("many-events", "companion/monitor"),
     ("stdin", "stdin/ hung"),
 ];
-/// Ceilings in milliseconds, for a machine under load; what is measured is printed.
+/// Limits in milliseconds, for a machine under load; measured times are printed.
 const OPEN_MAX_MS: f64 = 60_000.0;
 /// A report of the whole matrix is a few MB.
 const WHOLE_MAX_BYTES: u64 = 12 * 1024 * 1024;
 
-/// What `rehang run` says to the hostile scenario, which hangs and says that it does not.
+/// The exit code of `rehang run` for the hostile scenario, which hangs and says that it does not.
 const HANG: u8 = 3;
 
-/// A file with errors, which stands beside it.
+/// A file with errors, in the same folder.
 const BROKEN: &str = "broken.toml";
 
-/// What CI prints where there is no Chromium.
+/// What CI prints if there is no Chromium.
 pub const MISSING: &str = "pictures: NOT RUN: chromium is missing (apt install chromium, or name one in $CHROMIUM)";
 
-/// Makes the reports, or takes those of `made`, and checks them; 1 where something is wrong.
+/// Makes the reports, or takes those of `made`, and checks them; returns 1 if something is wrong.
 ///
 /// # Errors
-/// No Chromium; a report that cannot be made.
+/// There is no Chromium; a report that cannot be made.
 pub fn pictures(sh: &Shell, made: Option<&Path>) -> xshell::Result<u8> {
     let Some(program) = chromium::find() else {
         eprintln!("{MISSING}");
@@ -77,7 +77,7 @@ pub fn pictures(sh: &Shell, made: Option<&Path>) -> xshell::Result<u8> {
     Ok(u8::from(!visit.wrong.is_empty()))
 }
 
-/// Reports of a few cells, of the whole matrix, and of a scenario that means harm and is not as it says.
+/// Reports of a few cells, of the whole matrix, and of a hostile scenario whose expectation is wrong.
 fn make(sh: &Shell, folder: &Path) -> xshell::Result<PathBuf> {
     let hostile = folder.join("hostile.toml");
     sh.write_file(&hostile, self::hostile())?;
@@ -132,7 +132,7 @@ const HUNG: &str = r#"{"t":0.1,"kind":"sse:event","ev":{"type":"session.created"
 {"t":1.0,"kind":"sse:event","ev":{"type":"question.asked","properties":{"id":"que_1","sessionID":"ses_1","questions":[{"question":"Which?","header":"H","options":[{"label":"A","description":""},{"label":"B","description":""}]}]}}}
 "#;
 
-/// A scenario whose texts are markup, control characters, bidi overrides, and long; its expectation is wrong.
+/// A scenario whose texts are markup, control characters, bidi overrides, and very long; its expectation is wrong.
 fn hostile() -> String {
     let evil = "</script><img src=x onerror=\\\"document.title='owned'\\\"><!-- & <b>bold</b>";
     let (control, long) = ("\\u001b[2J\\u0007\\b", "long ".repeat(50_000));
@@ -177,8 +177,8 @@ impl Visit {
         self.squares(&url("tuned"))
     }
 
-    /// A table without a script: in both themes at both widths; a square opens with Enter, closes with Escape, and has
-    /// the focus again.
+    /// A table without a script, in both themes at both widths: a square opens with Enter, closes with Escape, and gets
+    /// the focus back.
     fn squares(&mut self, url: &str) -> io::Result<()> {
         for (width, height) in WIDTHS {
             for theme in THEMES {
@@ -200,7 +200,7 @@ impl Visit {
         Ok(())
     }
 
-    /// How fast pages are; the figures are the answer.
+    /// Measures how fast pages are, and prints the figures.
     fn figures(&mut self, reports: &Path, pages: &[(&str, String)]) -> io::Result<()> {
         for (name, url) in pages {
             self.browser.look(1_280, 900, "light")?;
@@ -231,7 +231,7 @@ impl Visit {
         Ok(())
     }
 
-    /// All kinds of pages in both themes at both widths.
+    /// Checks all kinds of pages in both themes at both widths.
     fn looks(&mut self, url: &str) -> io::Result<()> {
         self.open(url, "")?;
         let mut hashes = vec![("list".to_owned(), String::new())];
@@ -258,7 +258,7 @@ impl Visit {
         self.browser.look(1_280, 900, "light")
     }
 
-    /// Boxes, contrast, names; a screenshot.
+    /// Checks boxes, contrast and names, and takes a screenshot.
     fn measure(&mut self, name: &str) -> io::Result<()> {
         let told = self.browser.eval(CHECKS)?;
         let complaints = told["complaints"].as_array().cloned().unwrap_or_default();
@@ -268,14 +268,14 @@ impl Visit {
         }
         self.quiet(name);
         let shot = self.browser.screenshot()?;
-        // a shell's own decoder: one dependency less for a file to look at
+        // the decoder of a shell: this saves one dependency
         let file = self.shots.join(format!("{name}.png"));
         std::fs::write(file.with_extension("b64"), shot)?;
         let decode = format!("base64 -d '{0}.b64' > '{0}.png' && rm '{0}.b64'", file.with_extension("").display());
         std::process::Command::new("sh").args(["-c", &decode]).status().map(|_| ())
     }
 
-    /// A square, the filter, a cell, its gaps to scale, its terminal.
+    /// Checks a square, the filter, a cell, its gaps to scale, its terminal.
     fn mouse(&mut self, url: &str) -> io::Result<()> {
         self.open(url, "")?;
         let all = self.number("document.getElementById('count').textContent")?;
@@ -327,7 +327,7 @@ impl Visit {
         Ok(())
     }
 
-    /// The same without a mouse.
+    /// Checks the same without a mouse.
     fn keys(&mut self, url: &str) -> io::Result<()> {
         self.open(url, "")?;
         self.tab_to("the scoreboard", "document.activeElement.matches('#heat button')")?;
@@ -336,7 +336,7 @@ impl Visit {
         for key in ["ArrowDown", "ArrowRight"] {
             self.browser.press(key)?;
         }
-        // what has the focus lies under no head that sticks, and the heads are seen with it
+        // the focused element is not hidden under a sticky head, and the heads are seen with it
         let seen = "(() => { const of = (e, y) => { const b = e.getBoundingClientRect(), t = document.elementFromPoint(b.x + b.width / 2, b.y + y); return e === t || e.contains(t); }; \
                     const e = document.activeElement; return of(e, 3) && of(document.querySelectorAll('#heat thead th')[e.closest('td').cellIndex - 1], 6); })()";
         for _ in 0..45 {
@@ -390,7 +390,7 @@ impl Visit {
         Ok(())
     }
 
-    /// A cell that ran on two stages stands there twice, and each opens.
+    /// A cell that ran on two stages is in the list twice, and each entry opens.
     fn stages(&mut self, url: &str) -> io::Result<()> {
         self.open(url, "")?;
         let opened = self.browser.eval(
@@ -404,7 +404,7 @@ impl Visit {
         Ok(())
     }
 
-    /// Markup, control characters, bidi and length stay text; what is wrong is what is said first.
+    /// Markup, control characters, bidi and length remain text; what is wrong is shown first.
     fn hostile(&mut self, url: &str) -> io::Result<()> {
         self.open(url, "")?;
         let named = format!("document.querySelector('#unseen li').textContent.includes('{BROKEN}: line 1')");
@@ -444,7 +444,7 @@ impl Visit {
         self.until("the page is ready", "document.documentElement.dataset.ready === ''")
     }
 
-    /// Waits for an expression to hold, as long as the browser may live; a frame between two looks.
+    /// Waits for an expression to become true, as long as the browser may live; one frame between two looks.
     fn until(&mut self, what: &str, expression: &str) -> io::Result<()> {
         let wait = format!(
             "(async () => {{ const end = performance.now() + {OPEN_MAX_MS}; while (!({expression})) {{ \
@@ -475,7 +475,7 @@ impl Visit {
         }
     }
 
-    /// No error on the console, no request but for the file itself.
+    /// Checks that there is no error on the console, and no request except for the file itself.
     fn quiet(&mut self, name: &str) {
         for event in std::mem::take(&mut self.browser.events) {
             let params = &event["params"];

@@ -6,12 +6,12 @@ use xshell::{Shell, cmd};
 
 /// The root of the repository.
 pub fn root() -> PathBuf {
-    // As cargo says it now, not as it was when this was compiled: a clone may be moved.
+    // Taken from cargo now, not from when this was compiled: a clone may be moved.
     let here = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
     here.parent().unwrap_or(&here).to_owned()
 }
 
-/// Builds `rehang` and its fakes; where `rehang` is then.
+/// Builds `rehang` and its fakes; returns where `rehang` is then.
 pub fn build(sh: &Shell, release: bool) -> xshell::Result<PathBuf> {
     let profile: &[&str] = if release { &["--release"] } else { &[] };
     cmd!(sh, "cargo build --quiet {profile...} --package rehang --package rehang-fakes").quiet().run()?;
@@ -20,26 +20,26 @@ pub fn build(sh: &Shell, release: bool) -> xshell::Result<PathBuf> {
     Ok(target.join(folder).join("rehang"))
 }
 
-/// Builds `rehang` and its fakes and runs it; its exit code.
+/// Builds `rehang` and its fakes and runs it; returns its exit code.
 pub fn rehang(sh: &Shell, args: &[&str], rest: &[String], release: bool) -> xshell::Result<u8> {
     let rehang = built(sh, release)?;
     let output = cmd!(sh, "{rehang} {args...} {rest...}").quiet().ignore_status();
     Ok(code(std::process::Command::from(output).status()))
 }
 
-/// Builds `rehang` and its fakes; where it is.
+/// Builds `rehang` and its fakes; returns where it is.
 pub fn built(sh: &Shell, release: bool) -> xshell::Result<PathBuf> {
     let profile: &[&str] = if release { &["--release"] } else { &[] };
     cmd!(sh, "cargo build --quiet {profile...} --package rehang --package rehang-fakes").quiet().run()?;
     Ok(target().join(if release { "release" } else { "debug" }).join("rehang"))
 }
 
-/// The folder for what is built.
+/// The folder for build output.
 pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
-/// The exit code of a command; 70, a fault, where it has none.
+/// The exit code of a command; 70, an internal error, if it has none.
 pub fn code(status: std::io::Result<std::process::ExitStatus>) -> u8 {
     let code = status.ok().and_then(|status| status.code()).and_then(|code| u8::try_from(code).ok());
     code.unwrap_or(70)

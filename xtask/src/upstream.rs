@@ -1,6 +1,6 @@
 //! Real releases in CI, and the table of them.
 //!
-//! Invariant: which releases the table has stands here and nowhere else.
+//! Invariant: the list of releases in the table is here and nowhere else.
 
 use crate::tools;
 use xshell::Shell;
@@ -31,7 +31,7 @@ const TABLE: [&str; 23] = [
     "copilot@1.0.102",
     "aider@0.86.2",
 ];
-/// The newest of each, for the nightly run.
+/// The newest release of each agent, for the nightly run.
 const NEWEST: [&str; 7] = [
     "opencode@latest",
     "claude@latest",
@@ -41,10 +41,10 @@ const NEWEST: [&str; 7] = [
     "copilot@latest",
     "aider@latest",
 ];
-/// The whole rows of the table.
+/// The complete rows of the table.
 const RESULTS: &str = "UPSTREAM.ndjson";
 
-/// Runs `rehang upstream`; without any word, the newest release of each agent against the table's rows.
+/// Runs `rehang upstream`; without arguments, the newest release of each agent, compared with the table's rows.
 pub fn upstream(sh: &Shell, rest: &[String]) -> xshell::Result<u8> {
     if !rest.is_empty() {
         return tools::rehang(sh, &["upstream"], rest, false);
@@ -55,7 +55,7 @@ pub fn upstream(sh: &Shell, rest: &[String]) -> xshell::Result<u8> {
     tools::rehang(sh, &args, &[], false)
 }
 
-/// Fills `UPSTREAM.md` from where it was.
+/// Continues to fill `UPSTREAM.md` from where it was.
 pub fn table(sh: &Shell, rest: &[String]) -> xshell::Result<u8> {
     let mut args = vec!["upstream"];
     args.extend(TABLE);

@@ -1,16 +1,17 @@
 //! `rehang why` on real releases in the middle of a hang: does it say the right thing, every time?
 //!
-//! Each hangs in a sandbox of its own, with the model server outside of its process tree, and is looked at from outside of the
-//! sandbox. Whose connections shall be looked into needs root: a sandbox is a network of its own.
+//! Each release hangs in a sandbox of its own, with the model server outside of its process tree, and is looked at from
+//! outside of the sandbox. Looking into connections needs root, because a sandbox has a network of its own.
 //!
-//! Invariant: what is expected stands here, and was found out by other means: the scenario makes the hang, and the live
-//! stage sees it.
+//! Invariant: what is expected is written here, and was found out by other means: the scenario makes the hang, and the
+//! live stage sees it.
 
 use crate::tools;
 use serde_json::Value;
 use xshell::{Shell, cmd};
 
-/// A release, a scenario, a terminal, seconds until the cell is over (0: as the scenario has it), and what must be said.
+/// A release, a scenario, a terminal, seconds until the cell is over (0: as the scenario says), and what must be
+/// reported.
 const HANGS: [(&str, &str, &str, u32, &str); 6] = [
     ("opencode@1.2.27", "question", "null", 0, "hung question-open Q1"),
     ("codex@0.169.0", "stdin-open", "pipe", 0, "hung stdin-open S1"),
@@ -18,12 +19,12 @@ const HANGS: [(&str, &str, &str, u32, &str); 6] = [
     ("claude@2.1.329", "alive-after-result", "pipe", 0, "hung alive-after-result H1"),
     // a silence counts from 60 s on
     ("opencode@1.3.0", "stream-stalled", "null", 90, "hung model-silent M1"),
-    // a keep-alive line every 5 s is mostly outside of the window, and a model that thinks looks the same from outside: so
-    // this is no hang that can be proved, and the sentence says both
+    // a keep-alive line every 5 s is mostly outside of the window, and a model that thinks looks the same from outside:
+    // so this hang cannot be proved, and the sentence says both
     ("opencode@1.3.0", "stream-keepalive-only", "null", 60, "waiting peer-keepalive M2 (guess)"),
 ];
 
-/// Asks `times` times each; 1 where something else was said.
+/// Asks `times` times about each; returns 1 if something else was reported.
 pub fn real(sh: &Shell, filter: Option<&str>, times: u32) -> xshell::Result<u8> {
     let rehang = tools::built(sh, false)?;
     let times = times.max(1) as usize;

@@ -1,35 +1,35 @@
 //! The command line of `fake-claude`, read as the real one reads it.
 //!
-//! Invariant: what the real one takes is taken; what it refuses is refused with its words and its exit code.
-//! `--allowedTools` and its like take every word up to the next option, a prompt behind them among it: the real one's
-//! trap, kept.
+//! Invariant: it accepts what the real one accepts, and refuses what the real one refuses, with its words and its exit
+//! code. `--allowedTools` and its like take every word up to the next option, including a prompt that follows them:
+//! that is a trap of the real one, and is kept.
 
 use super::release::Release;
 use crate::ReleaseError;
 use rehang_scenario::agents::CLAUDE;
 use rehang_scenario::{Agent, ClaudeMode};
 
-/// What stdout speaks.
+/// The format of stdout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {
-    /// The last text.
+    /// The last text of the model.
     #[default]
     Text,
-    /// The result message.
+    /// The result message, as JSON.
     Json,
-    /// Every message.
+    /// Every message, one JSON object a line.
     StreamJson,
 }
 
-/// A permission mode.
+/// A mode of asking for permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// Asks.
+    /// It asks before tools that need a permission.
     #[default]
     Default,
     /// Edits files without asking.
     AcceptEdits,
-    /// Asks for nothing but questions.
+    /// Asks for nothing except questions.
     Bypass,
     /// Denies instead of asking.
     DontAsk,
@@ -45,7 +45,7 @@ impl Mode {
             .find(|m| m.name() == name)
     }
 
-    /// Its name.
+    /// The mode's name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Mode::Default => "default",
@@ -62,7 +62,7 @@ impl Mode {
 pub struct Args {
     /// `-p`: one turn, no terminal needed.
     pub print: bool,
-    /// The prompt.
+    /// The prompt, if one was given.
     pub prompt: Option<String>,
     /// `--output-format`.
     pub output: Format,
@@ -78,14 +78,14 @@ pub struct Args {
     pub disallowed: Vec<String>,
     /// `--permission-prompt-tool stdio`: asks go over the control protocol.
     pub asks_host: bool,
-    /// `--as`: ours.
+    /// `--as`, an option of ours: the release to play.
     pub release: Option<String>,
 }
 
-/// What a command line comes to.
+/// The result of reading a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Parsed {
-    /// It runs.
+    /// It runs with these arguments.
     Run(Args),
     /// It prints this to stdout and exits with 0.
     Print(String),
@@ -95,7 +95,7 @@ pub enum Parsed {
     Refuse(Refusal),
 }
 
-/// Why a command line is refused: the real one's words, with the end of the line.
+/// Why a command line is refused, in the real one's words; the text ends with a newline.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// Nothing comes after an option that takes a value.
@@ -106,26 +106,26 @@ pub enum Refusal {
     Choice {
         /// The option, with the name of its value.
         option: &'static str,
-        /// What was given.
+        /// The value that was given.
         given: String,
-        /// The choices.
+        /// The values that are allowed.
         allowed: &'static str,
     },
-    /// Permissions are to go to a tool that nobody serves.
+    /// Permissions are to go to a tool that does not exist here.
     #[error("Error: MCP tool {0} (passed via --permission-prompt-tool) not found. Available MCP tools: none\n")]
     NoTool(String),
     /// An option that it does not know.
     #[error("error: unknown option '{0}'\n")]
     Unknown(String),
-    /// Messages out, and not all of them.
+    /// Messages are asked for on stdout, but not all of them.
     #[error("Error: When using --print, --output-format=stream-json requires --verbose\n")]
     NotVerbose,
-    /// Messages in, and none out.
+    /// Messages are given on stdin, but none are asked for on stdout.
     #[error("Error: --input-format=stream-json requires output-format=stream-json.\n")]
     NoMessagesOut,
 }
 
-/// Options that take one word and change nothing here.
+/// Options that take one word and have no effect here.
 const ONE_WORD: [&str; 14] = [
     "--append-system-prompt",
     "--system-prompt",
@@ -142,9 +142,9 @@ const ONE_WORD: [&str; 14] = [
     "--max-budget-usd",
     "--system-prompt-file",
 ];
-/// Options that take every word up to the next option and change nothing here.
+/// Options that take every word up to the next option and have no effect here.
 const MANY_WORDS: [&str; 5] = ["--add-dir", "--mcp-config", "--plugin-dir", "--betas", "--tools"];
-/// Options without a word that change nothing here.
+/// Options without a word that have no effect here.
 const NO_WORD: [&str; 10] = [
     "--include-partial-messages",
     "--replay-user-messages",
@@ -260,7 +260,7 @@ pub fn argv(agent: &Agent, args: &[String], prompt: &str) -> Vec<String> {
 /// The release that a command line or a plan names: `--as` first.
 ///
 /// # Errors
-/// None of the versions that are played.
+/// It is none of the versions that are played.
 pub fn release(args: &Args, planned: Option<&str>) -> Result<Release, ReleaseError> {
     Release::parse(args.release.as_deref().or(planned).unwrap_or(CLAUDE.default_release))
 }
@@ -283,7 +283,8 @@ fn choice(option: &'static str, given: String, allowed: &'static str) -> Refusal
     Refusal::Choice { option, given, allowed }
 }
 
-/// The words of an option that takes many: to the next option; each may list several, by comma or space.
+/// The words of an option that takes many, up to the next option; each word may list several, separated by comma or
+/// space.
 fn many(i: &mut usize, words: &[String], inline: Option<String>, into: &mut Vec<String>) {
     let mut take = |list: &str| into.extend(rules(list));
     if let Some(list) = inline {
@@ -316,7 +317,7 @@ fn rules(list: &str) -> Vec<String> {
     all
 }
 
-/// The help.
+/// The text of `--help`.
 const HELP: &str = "\
 Usage: fake-claude [options] [prompt]
 

@@ -1,7 +1,7 @@
-//! Asks: questions and permissions that somebody must answer, and the interrupts that take them back.
+//! Asks: questions and permissions that a person or a host must answer, and the interrupts that cancel them.
 //!
-//! Invariants: every ask that was noted ends once, with its cause; a reply to an ask that is over changes nothing; what a
-//! strategy inside decides is said in its name, never in the user's.
+//! Invariants: every ask that was noted ends once, with its cause; a reply to an ask that is over changes nothing; what
+//! a strategy inside decides is attributed to the strategy, never to the user.
 
 use super::calls::{Call, Outcome, State};
 use super::engine::{Answerer, Conv, Effect, Engine, Phase};
@@ -19,7 +19,7 @@ use rehang_trace::{AskEnd, AskKind, Cause, Fact};
 use rehang_wire::claude::Reply;
 use serde_json::{Map, Value, json};
 
-/// A pending ask.
+/// A pending ask of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Ask {
     pub id: String,
@@ -35,7 +35,7 @@ impl Ask {
     }
 }
 
-/// How an ask ends, for the trace.
+/// How an ask ends, as recorded in the trace.
 struct Ended {
     end: AskEnd,
     cause: Cause,
@@ -44,7 +44,7 @@ struct Ended {
 }
 
 impl Engine {
-    /// The host replies to an ask. Whatever fits no pending ask is dropped.
+    /// The host replies to an ask. A reply that fits no pending ask is dropped.
     pub fn reply(&mut self, now: VTime, ask: &str, reply: Reply) {
         let Some(call) = self.asking(ask) else { return };
         let user = |end, cause| Ended { end, cause, by: "user".to_owned(), answers: Vec::new() };
@@ -96,7 +96,7 @@ impl Engine {
         self.interrupt(now, None);
     }
 
-    /// The host's stdin is over: what it was asked is over too.
+    /// The host's stdin has ended, and so has everything that it was asked.
     pub fn stdin_ended(&mut self, now: VTime) {
         self.stdin_open = false;
         if self.config.answerer != Answerer::Host {
@@ -123,7 +123,7 @@ impl Engine {
         }
     }
 
-    /// Whether a call that its host can answer no more ends the turn: of the root's questions it is recorded.
+    /// Whether a call that its host cannot answer any more ends the turn: that is recorded for the root's questions.
     fn ends_with(&self, call: &str) -> bool {
         let questions = |c: &Call| matches!(c.turn, Some(Turn::Ask(_))) && c.conv == Conv(0);
         self.config.release == Release::V2_1_329 && self.calls.iter().any(|c| c.id == call && questions(c))
@@ -138,7 +138,7 @@ impl Engine {
         }
     }
 
-    /// The turn is to stop. `request`: the control request that says so.
+    /// The turn is to stop. `request` is the control request that says so.
     pub fn interrupt(&mut self, now: VTime, request: Option<&str>) {
         let asks = self.pending();
         let mut over = Vec::new();
@@ -203,7 +203,7 @@ impl Engine {
 
     // --- asking ---
 
-    /// Strategies at the tool's entry. Whether one of them ended the call.
+    /// Runs the strategies at the tool's entry; returns whether one of them ended the call.
     pub(super) fn asked_inside(&mut self, now: VTime, call: &str, questions: &[Question]) -> bool {
         if self.inside.is_empty() {
             return false;
@@ -229,7 +229,7 @@ impl Engine {
         self.calls.iter().all(|c| c.id != call || c.state != State::Running)
     }
 
-    /// Somebody is asked about a call.
+    /// A person or the host is asked about a call.
     pub(super) fn ask(&mut self, now: VTime, call: &str) {
         if self.config.answerer == Answerer::Host && !self.stdin_open {
             self.denied(call);
@@ -263,7 +263,7 @@ impl Engine {
         self.see(now, &Seen::Pending(seen));
     }
 
-    /// What a person's answers come to.
+    /// The outcome of a person's answers.
     pub(super) fn answer_outcome(&self, call: &str, answers: &[(String, String)]) -> Outcome {
         let input = self.calls.iter().find(|c| c.id == call).map(|c| texts::schema_order(&c.input));
         let mut shown = input.unwrap_or_else(|| json!({}));
@@ -402,7 +402,7 @@ impl Engine {
             Act::AbortStream { session, fail, text, reject_asks } => {
                 self.abort_stream(now, &session, (fail, &text, reject_asks), &by);
             }
-            // What else there is belongs outside, or to another persona.
+            // All other acts belong outside, or to another persona.
             _ => {}
         }
     }
@@ -443,7 +443,7 @@ impl Engine {
         }
     }
 
-    /// What a host was asked is taken back.
+    /// Withdraws what a host was asked.
     fn take_back(&mut self, ask: &str) {
         if self.config.answerer == Answerer::Host {
             let cancel = self.writer.cancel(ask);
@@ -452,7 +452,7 @@ impl Engine {
     }
 }
 
-/// The answers in a reply, a list for each question; a multiple choice comes joined by commas, or as a list.
+/// The answers in a reply, a list for each question; those of a multiple choice are joined by commas, or a list.
 fn read_answers(questions: &[Question], input: &Value) -> Vec<Vec<String>> {
     let one = |question: &Question| match &input["answers"][&question.question] {
         Value::String(answer) if answer.is_empty() => Vec::new(),

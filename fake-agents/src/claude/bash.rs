@@ -1,7 +1,7 @@
 //! The bash tool's child: how it is connected, waited for and ended.
 //!
-//! Invariant: a call ends when its child is reaped and, where it waits for pipes, both are at their end; so a pipe that
-//! somebody else holds keeps the call open, whatever was killed.
+//! Invariant: a call ends when its child is reaped and, if it waits for pipes, both are at their end; so a pipe that
+//! another process holds keeps the call open, whatever was killed.
 
 use super::calls::BashEnd;
 use super::release::{BASH_LIMIT, BASH_LIMIT_MAX, BASH_OUTPUT_MAX, KILL_GRACE};
@@ -12,7 +12,7 @@ use rehang_scenario::{
     turns::{Bash, ChildStdin, Kills, WaitsFor},
 };
 
-/// A command that runs.
+/// A running command of the bash tool.
 #[derive(Debug)]
 pub(super) struct Running {
     pub call: String,
@@ -29,16 +29,16 @@ pub(super) struct Running {
     kills: Kills,
 }
 
-/// One of its pipes, and what came out of it.
+/// One of its pipes, and what came out of it so far.
 #[derive(Debug)]
 struct Pipe {
     fd: Option<Fd>,
     kept: Vec<u8>,
-    /// Lines that were too much.
+    /// How many lines were dropped because there were too many.
     dropped: usize,
 }
 
-/// Starts a command; an error is how it ended at once.
+/// Starts a command; an error says how it ended at once.
 pub(super) fn start(
     os: &mut dyn Os,
     call: &str,
@@ -112,10 +112,10 @@ fn limit(os: &dyn Os, asked: Option<Span>) -> Span {
 }
 
 impl Running {
-    /// Reads, reaps and keeps time; the end, once it is there.
+    /// Reads, reaps and checks the time limit; returns the end, once it has come.
     pub fn poll(&mut self, os: &mut dyn Os) -> Option<BashEnd> {
         self.read(os);
-        // What ended in the tick of its limit ended in time.
+        // A command that ends in the tick of its limit ends in time.
         if !self.over() && self.until.is_some_and(|at| at <= os.now()) {
             self.time_is_up(os);
             self.read(os);
@@ -128,7 +128,7 @@ impl Running {
         self.exit.is_some() && (self.waits_for == WaitsFor::Exit || at_end)
     }
 
-    /// Ends it at once, and does not wait for anybody who holds its pipes.
+    /// Ends it at once, and does not wait for processes that hold its pipes.
     pub fn kill(&mut self, os: &mut dyn Os) -> BashEnd {
         self.signal(os, Sig::Kill, self.grouped && self.kills != Kills::Child);
         self.read(os);
@@ -139,7 +139,7 @@ impl Running {
         end
     }
 
-    /// Says what it waits for.
+    /// Adds what it waits for.
     pub fn wait(&self, wait: &mut Wait) {
         wait.read.extend([self.stdout.fd, self.stderr.fd].into_iter().flatten());
         wait.child |= self.exit.is_none();
@@ -155,7 +155,7 @@ impl Running {
             let Pipe {
                 fd,
                 kept,
-                dropped: _, // not compared: it is read at the command's end alone, and no cycle holds the end of a call
+                dropped: _, // not compared: it is read only at the command's end, and no cycle holds the end of a call
             } = pipe;
             canon.flag(fd.is_some()).bytes(kept);
         }
@@ -175,12 +175,12 @@ impl Running {
 
     fn signal(&self, os: &mut dyn Os, sig: Sig, group: bool) {
         let target = if group { Target::ChildGroup(self.child) } else { Target::Child(self.child) };
-        // Gone already: nobody to tell.
+        // It has ended already: there is no process to signal.
         let _ = os.kill(target, sig);
     }
 
     fn read(&mut self, os: &mut dyn Os) {
-        // The exit first: what the child wrote before it is in the pipes by then.
+        // The exit is read first: what the child wrote before it is in the pipes by then.
         if self.exit.is_none() {
             self.exit = os.try_wait(self.child);
         }
@@ -221,14 +221,14 @@ impl Pipe {
     }
 
     fn take(&mut self, bytes: &[u8]) {
-        // Four bytes a character at most.
+        // A character has at most four bytes.
         let room = (BASH_OUTPUT_MAX * 4).saturating_sub(self.kept.len());
         let (kept, rest) = bytes.split_at(room.min(bytes.len()));
         self.kept.extend_from_slice(kept);
         self.dropped += rest.iter().filter(|&&b| b == b'\n').count();
     }
 
-    /// As the model is shown it: without blank lines before and white space behind, cut after the limit.
+    /// The output as the model is shown it: without blank lines before and white space after it, cut after the limit.
     fn text(&self) -> String {
         let text = String::from_utf8_lossy(&self.kept);
         let text = text.trim_end().trim_start_matches(['\n', '\r']);
@@ -238,7 +238,7 @@ impl Pipe {
     }
 }
 
-/// The exit code as a shell has it.
+/// The exit code as a shell reports it.
 fn exit_code(exit: Exit) -> i32 {
     match exit {
         Exit::Code(code) => code.into(),

@@ -1,4 +1,4 @@
-//! What this persona says of itself: each behaviour, in which releases, and how it is known.
+//! The list of this persona's behaviours: each behaviour, in which releases it is played, and how it is known.
 //!
 //! Invariant: `recorded` means that tests/golden holds an exchange which the fake is held to; everything else is `read`.
 
@@ -7,26 +7,26 @@ use super::release::Release;
 /// How a behaviour is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Known {
-    /// A recorded exchange shows it.
+    /// A recorded exchange shows the behaviour.
     Recorded,
-    /// From source, documentation or an issue; no recording shows it.
+    /// It is known from source, documentation or an issue; no recording shows it.
     Read,
 }
 
-/// One behaviour.
+/// One behaviour of the persona.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Behaviour {
-    /// What it is.
+    /// The behaviour in a few words.
     pub name: &'static str,
     /// The releases that it is played for.
     pub releases: &'static [Release],
     /// How it is known.
     pub known: Known,
-    /// The recordings (tests/golden/claude-VERSION), by commas; or the source or the issue.
+    /// The recordings (tests/golden/claude-VERSION), separated by commas; or the source or the issue.
     pub source: &'static str,
 }
 
-/// All of them.
+/// All behaviours of the persona.
 pub fn behaviours() -> &'static [Behaviour] {
     BEHAVIOURS
 }
@@ -130,8 +130,8 @@ const BEHAVIOURS: &[Behaviour] = &[
         Recorded,
         "silent-bypass-null",
     ),
-    b("the same where it is silent behind its finish", &[V1, V2], Recorded, "lingers-bypass-null"),
-    b("a stream that is silent behind its finish was a whole response", &[V21], Recorded, "lingers-bypass-null"),
+    b("the same if it is silent after its finish", &[V1, V2], Recorded, "lingers-bypass-null"),
+    b("a stream that is silent after its finish was a whole response", &[V21], Recorded, "lingers-bypass-null"),
     b("a stream that is reset is asked for again at once, as one message", &[V1, V2], Recorded, "reset-bypass-null"),
     b(
         "what it had called by then: the older ones run the second response's call",
@@ -140,7 +140,7 @@ const BEHAVIOURS: &[Behaviour] = &[
         "measured on 2.0.77; no exchange kept",
     ),
     b(
-        "what it had called by then is run, behind `The response stopped arriving`",
+        "what it had called by then is run, after `The response stopped arriving`",
         &[V21],
         Read,
         "measured; no exchange kept. Seen live and not played: it runs a call as soon as it has come",

@@ -1,7 +1,7 @@
 //! Tool calls: which run, which need a permission, and what the model is told of each.
 //!
 //! Invariants: a call ends once, by [`Engine::finish`]; calls run in order, questions and subagents beside each other;
-//! a call that a fault keeps `running` never ends but by an interrupt.
+//! a call that a fault keeps `running` ends only by an interrupt.
 
 use super::args::Mode;
 use super::asks::Ask;
@@ -17,22 +17,22 @@ use rehang_trace::Fact;
 use rehang_wire::model::ToolCall;
 use serde_json::{Value, json};
 
-/// How a command ended.
+/// The end of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BashEnd {
-    /// Its exit code; 128 and the signal's number where a signal ended it.
+    /// Its exit code; 128 plus the signal's number if a signal ended it.
     pub code: i32,
-    /// Its output, cut where there is too much.
+    /// Its output, cut if it is too long.
     pub stdout: String,
-    /// Its errors.
+    /// What it wrote to stderr.
     pub stderr: String,
-    /// The time limit that was up, in milliseconds.
+    /// The time limit that passed, in milliseconds.
     pub timed_out_ms: Option<u64>,
-    /// It was ended by an interrupt.
+    /// Whether it was ended by an interrupt.
     pub interrupted: bool,
 }
 
-/// A tool call.
+/// A tool call of a conversation.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
     pub id: String,
@@ -40,15 +40,15 @@ pub(super) struct Call {
     pub name: String,
     pub input: Value,
     pub turn: Option<Turn>,
-    /// Which part of its response it is.
+    /// The index of its part in the response.
     part: usize,
     /// Its number over all calls that began, from 1.
     nth: u32,
     pub state: State,
     pub decision: Option<Decision>,
-    /// Its result is on record, and the loop never takes it up.
+    /// Whether its result is on record but never read by the loop.
     lost: bool,
-    /// Its number among the tasks that were told of.
+    /// Its number among the tasks that were reported.
     task: Option<u32>,
 }
 
@@ -58,12 +58,12 @@ pub(super) enum State {
     Asking(Ask),
     Running,
     Task(Conv),
-    /// The tool is over and its state stays `running`.
+    /// The tool has ended, but its state stays `running`.
     Stuck,
     Done,
 }
 
-/// What a call comes to.
+/// The outcome of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Outcome {
     content: Value,
@@ -74,17 +74,17 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    /// It did not run, or it failed.
+    /// The call did not run, or it failed.
     pub fn error(text: &str) -> Outcome {
         Outcome::worded(text, &format!("Error: {text}"))
     }
 
-    /// It went well: this is what the model is told, this what the host is shown.
+    /// The call succeeded: this is what the model is told, and this what the host is shown.
     pub fn ok(text: &str, is_error: Option<bool>, shown: Value) -> Outcome {
         Outcome { content: Value::from(text), text: text.to_owned(), is_error, shown, meta: None }
     }
 
-    /// It was taken back while somebody was asked about it.
+    /// The call was cancelled while a person or the host was asked about it.
     pub fn taken_back(release: Release) -> Outcome {
         match release {
             Release::V2_1_329 => Outcome::worded(texts::TURNED_DOWN, texts::TAKEN_BACK).because(Decision::TakenBack),
@@ -92,7 +92,7 @@ impl Outcome {
         }
     }
 
-    /// With the reason why it ran or not.
+    /// The same outcome, with the reason why the call ran or not.
     pub fn because(mut self, meta: Decision) -> Outcome {
         self.meta = Some(meta);
         self
@@ -105,7 +105,7 @@ impl Outcome {
 }
 
 impl Call {
-    /// What it waits for, in a word.
+    /// What it waits for, in one word.
     pub fn waits_on(&self) -> Option<&'static str> {
         match &self.state {
             State::Asking(ask) => Some(ask.word()),
@@ -120,7 +120,7 @@ impl Call {
     }
 }
 
-/// The tool call that a turn is in Claude Code's dialect; none where it calls no tool.
+/// The tool call that a turn is in Claude Code's dialect; `None` if it calls no tool.
 pub fn tool_call(turn: &Turn, id: &str) -> Option<ToolCall> {
     let (name, input) = match turn {
         Turn::Ask(questions) => ("AskUserQuestion", json!({"questions": questions_input(questions)})),
@@ -159,7 +159,7 @@ impl Engine {
         tools
     }
 
-    /// A command came to its end.
+    /// A command ended.
     pub fn bash_ended(&mut self, now: VTime, call: &str, end: &BashEnd) {
         let Some(at) = self.calls.iter().find(|c| c.id == call && c.state == State::Running) else { return };
         let (conv, decision) = (at.conv, at.decision);
@@ -167,7 +167,7 @@ impl Engine {
         outcome.meta = outcome.meta.or(decision);
         self.end_task(call, end);
         if end.interrupted {
-            // An interrupt ends what a fault keeps, too.
+            // An interrupt also ends a call that a fault keeps.
             self.set_state(call, State::Stuck);
         }
         self.finish(now, call, outcome);
@@ -195,7 +195,7 @@ impl Engine {
         self.step_calls(now, conv);
     }
 
-    /// Begins what can begin, and goes on where all is over.
+    /// Begins the calls that can begin, and goes on when all have ended.
     pub(super) fn step_calls(&mut self, now: VTime, conv: Conv) {
         loop {
             let mine = || self.calls.iter().filter(|c| c.conv == conv);
@@ -295,14 +295,14 @@ impl Engine {
         }
     }
 
-    /// A call that may run runs.
+    /// A call that is allowed to run starts.
     pub(super) fn run(&mut self, now: VTime, id: &str, decision: Decision) {
         let Some(call) = self.calls.iter_mut().find(|c| c.id == id) else { return };
         call.state = State::Running;
         call.decision = Some(decision);
         match call.turn.clone() {
             Some(Turn::Bash(bash)) => {
-                // Only of the root's commands is it recorded.
+                // This is recorded only for the root's commands.
                 if let Some(after) = self.config.release.task_after().filter(|_| call.conv == Conv(0)) {
                     self.tasks_due.push((id.to_owned(), now + after));
                 }
@@ -316,7 +316,7 @@ impl Engine {
         }
     }
 
-    /// Tells of the commands that have run long enough to be called tasks.
+    /// Reports the commands that have run long enough to be called tasks.
     pub(super) fn begin_tasks(&mut self, now: VTime) {
         while let Some(at) = self.tasks_due.iter().position(|(_, at)| *at <= now) {
             let (id, _) = self.tasks_due.remove(at);
@@ -328,7 +328,7 @@ impl Engine {
         }
     }
 
-    /// A command is over: the task that it was called is.
+    /// A command has ended: if it was called a task, so has the task.
     fn end_task(&mut self, id: &str, end: &BashEnd) {
         self.tasks_due.retain(|(call, _)| call != id);
         let Some(call) = self.calls.iter().find(|c| c.id == id) else { return };
@@ -342,7 +342,7 @@ impl Engine {
         self.effects.push(Effect::Emit(message));
     }
 
-    /// A call is denied where nobody was asked.
+    /// A call is denied if there was nobody to ask.
     fn deny(&mut self, now: VTime, id: &str, why: &str) {
         self.denied(id);
         if self.config.release == Release::V2_1_329
@@ -382,7 +382,7 @@ impl Engine {
         self.step_calls(now, of);
     }
 
-    /// A call comes to its end, unless a fault keeps it.
+    /// A call ends, unless a fault keeps it.
     pub(super) fn finish(&mut self, now: VTime, id: &str, outcome: Outcome) {
         let Some(call) = self.calls.iter_mut().find(|c| c.id == id) else { return };
         let fault = self.config.tool_faults.iter().find(|(nth, _)| *nth == call.nth).map(|(_, does)| *does);
@@ -413,7 +413,7 @@ impl Engine {
 
     fn offered(&self, tool: &str) -> bool {
         let known = self.tools().contains(&tool);
-        // A scenario may name any tool that needs a permission; only what a rule withholds is not there.
+        // A scenario may name any tool that needs a permission; only a tool that a rule withholds does not exist.
         let foreign = tool != "AskUserQuestion" && !self.config.args.disallowed.iter().any(|rule| rule == tool);
         known || foreign
     }
@@ -442,13 +442,13 @@ impl Engine {
     }
 }
 
-/// What a call is described by: its command line.
+/// The description of a call: its command line.
 fn detail(call: &Call) -> &str {
     call.input["command"].as_str().unwrap_or_default()
 }
 
-/// A rule of `--allowedTools` covers a call: `Bash`, `Bash(git diff:*)`, `Bash(ls -l)`. Of a compound command, every
-/// part that asks must be covered.
+/// Whether a rule of `--allowedTools` covers a call: `Bash`, `Bash(git diff:*)`, `Bash(ls -l)`. Of a compound command,
+/// every part that needs a permission must be covered.
 fn covers(rule: &str, tool: &str, detail: &str) -> bool {
     let Some((name, pattern)) = rule.split_once('(') else { return rule == tool };
     let pattern = pattern.strip_suffix(')').unwrap_or(pattern);
@@ -472,7 +472,7 @@ fn permit_tool(permit: &Permit) -> String {
     }
 }
 
-/// A tool's name in facts, which is the same for every agent.
+/// A tool's name in facts; the names are the same for every agent.
 fn fact_name(tool: &str) -> &str {
     match tool {
         "AskUserQuestion" => "question",
@@ -497,7 +497,7 @@ fn lines(parts: &[&str]) -> String {
     parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("\n")
 }
 
-/// What a command is to be called on the wire of another module: its command line.
+/// What another module calls a command on the wire: its command line.
 pub(super) fn shown(bash: &Bash) -> &str {
     &bash.command
 }

@@ -1,12 +1,12 @@
-//! The persona itself: prompts, model events and tools' ends in; messages and effects out. No I/O, no clock.
+//! The persona itself: prompts, model events and tools' ends come in; messages and effects go out. No I/O, no clock.
 //!
 //! A conversation is the root's or a subagent's; each asks its model, runs the tools that it calls, and asks again, until
 //! a response calls none. Streams are in `stream`, tools in `calls`, asks in `asks`.
 //!
-//! Invariants: one turn of the root at a time, further prompts wait; a tool call has exactly one result; no instant is
-//! kept but deadlines.
+//! Invariants: one turn of the root at a time, later prompts wait; a tool call has exactly one result; the only
+//! instants that are kept are deadlines.
 //!
-//! `asks`, `calls` and `stream` are its methods by what they are about: four files of one state machine, which know each other.
+//! `asks`, `calls` and `stream` hold its methods, by subject: four files of one state machine, which know each other.
 
 use super::args::{Args, Mode};
 use super::calls::{Call, tool_call};
@@ -29,11 +29,11 @@ use rehang_wire::model::{
 use serde_json::Value;
 use std::collections::VecDeque;
 
-/// A conversation: its place in the order of begins. The root is 0.
+/// A conversation: its place in the order in which they began. The root is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Conv(pub usize);
 
-/// Who can answer what is asked.
+/// Who can answer an ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Answerer {
     /// Nobody: `-p` without a permission prompt tool.
@@ -47,37 +47,37 @@ pub enum Answerer {
 /// What a session is started with.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// The release.
+    /// The release that it plays.
     pub release: Release,
-    /// The command line.
+    /// The command line that was given.
     pub args: Args,
     /// Who can answer.
     pub answerer: Answerer,
     /// What the model does.
     pub turns: Vec<Turn>,
-    /// What becomes of tool calls, by their number.
+    /// The faults of tool calls, by the calls' numbers.
     pub tool_faults: Vec<(u32, ToolDoes)>,
-    /// The scripted response, from 0, that the model says again for ever.
+    /// The scripted response, from 0, that the model repeats for ever.
     pub repeats: Option<usize>,
 }
 
-/// What the world around is to do.
+/// An effect that the world around is to carry out.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// A message goes out.
     Emit(Value),
     /// A person at the terminal is asked.
     Show {
-        /// The ask.
+        /// The id of the ask.
         id: String,
-        /// The questions; none for a permission.
+        /// The questions; empty for a permission.
         questions: Vec<Question>,
-        /// What is to be permitted; empty for a question.
+        /// The permission; empty for a question.
         permission: String,
     },
-    /// What was shown is settled.
+    /// An ask that was shown has ended.
     Hide {
-        /// The ask.
+        /// The id of the ask.
         id: String,
     },
     /// The model is asked.
@@ -86,25 +86,25 @@ pub enum Effect {
     Abort(Conv),
     /// A command is to run.
     Bash {
-        /// The call.
+        /// The id of the call.
         call: String,
-        /// The command.
+        /// The command that is to run.
         bash: Box<Bash>,
     },
     /// A command is to be ended at once, by SIGKILL.
     Kill {
-        /// The call.
+        /// The id of the call.
         call: String,
     },
     /// A fact for the trace.
     Note(Fact),
     /// A line for stderr.
     Complain(String),
-    /// A variable is kept from children.
+    /// A variable is withheld from children.
     Strip(&'static str),
 }
 
-/// The persona.
+/// The state machine of one process.
 pub struct Engine {
     pub(super) config: Config,
     pub(super) mode: Mode,
@@ -116,7 +116,7 @@ pub struct Engine {
     pub(super) counted: Counted,
     pub(super) denials: Vec<Value>,
     pub(super) stdin_open: bool,
-    /// Commands that are called tasks at an instant, unless they are over by then.
+    /// The commands that are called tasks at a given instant, unless they have ended by then.
     pub(super) tasks_due: Vec<(String, VTime)>,
     queue: VecDeque<Vec<Value>>,
     initialized: bool,
@@ -140,28 +140,28 @@ pub(super) struct Counted {
     pub subagents: (u32, u32),
 }
 
-/// A conversation's state.
+/// The state of a conversation.
 #[derive(Debug, Clone)]
 pub(super) struct Talk {
-    /// The session in facts.
+    /// The session's name in facts.
     pub session: String,
-    /// The subagent's tool call.
+    /// The id of the subagent's tool call.
     pub parent: Option<String>,
-    /// Where its script is in the plan (`2.1/`); empty for the root.
+    /// The place of its script in the plan (`2.1/`); empty for the root.
     pub path: String,
     pub script: Vec<Response>,
-    /// The response that is being given, or comes next: from 0.
+    /// The index of the response that is being given, or comes next, from 0.
     pub nth: usize,
     /// What the last tool call told the model.
     pub answer: String,
     pub phase: Phase,
     pub until: Option<VTime>,
-    /// The conversation as the model's API has it.
+    /// The conversation in the form of the model's API.
     pub messages: Vec<Message>,
-    /// How often this response has failed, was resumed.
+    /// How often this response has failed, and how often it was resumed.
     pub tries: u32,
     pub resumed: u32,
-    /// It is asked for as one message, not as a stream.
+    /// Whether it is asked for as one message, not as a stream.
     pub whole: bool,
     pub now: Spoken,
 }
@@ -169,15 +169,15 @@ pub(super) struct Talk {
 /// What a conversation waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// A prompt.
+    /// It waits for a prompt.
     Idle,
-    /// The model.
+    /// It waits for the model.
     Model,
-    /// The end of a pause before the next try.
+    /// It waits for the end of a pause before the next try.
     Backoff,
-    /// Its tools.
+    /// It waits for its tools.
     Tools,
-    /// Nothing that will ever come: a tool's result was lost.
+    /// It waits for something that never comes: a tool's result was lost.
     Lost,
 }
 
@@ -206,12 +206,12 @@ impl Engine {
         engine
     }
 
-    /// What is to be done, in order.
+    /// The effects to carry out, in order.
     pub fn take_effects(&mut self) -> Vec<Effect> {
         std::mem::take(&mut self.effects)
     }
 
-    /// Tells the strategies inside that the agent begins.
+    /// Tells the strategies inside that the agent starts.
     pub fn boot(&mut self, now: VTime, env: Vec<(String, String)>, stdin_tty: bool) {
         let run = self.config.answerer == Answerer::Nobody;
         self.see(now, &Seen::Boot { env, stdin_tty, run });
@@ -224,13 +224,13 @@ impl Engine {
         }
     }
 
-    /// A prompt of content blocks.
+    /// A prompt that consists of content blocks.
     pub fn prompt(&mut self, now: VTime, blocks: Vec<Value>) {
         self.queue.push_back(blocks);
         self.pump(now);
     }
 
-    /// A control request of the host's.
+    /// A control request of the host.
     pub fn request(&mut self, now: VTime, id: &str, subtype: &str, request: &Value) {
         let reply = match subtype {
             "initialize" if self.initialized => self.writer.refused(id, "Already initialized"),
@@ -255,7 +255,7 @@ impl Engine {
         self.effects.push(Effect::Emit(reply));
     }
 
-    /// Whether a turn runs.
+    /// Whether a turn is running.
     pub fn busy(&self) -> bool {
         self.convs[0].phase != Phase::Idle
     }
@@ -270,7 +270,7 @@ impl Engine {
         self.counted.results
     }
 
-    /// What it waits for, in a word.
+    /// What it waits for, in one word.
     pub fn waits_on(&self) -> &'static str {
         if self.convs[0].phase == Phase::Idle {
             return "message";
@@ -282,13 +282,13 @@ impl Engine {
         if model { "model" } else { "tool" }
     }
 
-    /// When [`Engine::tick`] is due.
+    /// When [`Engine::tick`] is due, if at all.
     pub fn deadline(&self) -> Option<VTime> {
         let tasks = self.tasks_due.iter().map(|(_, at)| *at);
         self.convs.iter().filter_map(|c| c.until).chain(tasks).chain(self.inside.deadline()).min()
     }
 
-    /// Time has passed.
+    /// Processes the deadlines that have come.
     pub fn tick(&mut self, now: VTime) {
         for i in 0..self.convs.len() {
             if self.convs[i].phase == Phase::Backoff && self.convs[i].until.is_some_and(|at| at <= now) {
@@ -314,7 +314,7 @@ impl Engine {
         })
     }
 
-    /// What is asked of a real model server, and the path of the scripted response that it means.
+    /// What is asked of a real model server, and the path of the scripted response that belongs to it.
     pub fn model_request(&self, conv: Conv) -> (ModelRequest, String) {
         let talk = &self.convs[conv.0];
         let tool = |name: &&str| Tool { name: (*name).to_owned(), ..Tool::default() };
@@ -379,14 +379,14 @@ impl Engine {
         canon.list(tasks_due, |canon, (call, at)| {
             canon.text(call).deadline(Some(*at));
         });
-        // `Debug` is derived for all of them, so it says the whole of each.
+        // `Debug` is derived for all of them, so its text contains the whole of each.
         canon.text(&format!("{:?}", (args, answerer, effects, calls, counted, denials, queue, mode)));
         canon.flag(*stdin_open).flag(*initialized).flag(*aborting).flag(*failed);
     }
 
     // --- the turn ---
 
-    /// Begins the next turn where one waits and none runs.
+    /// Begins the next turn if one waits and none runs.
     pub(super) fn pump(&mut self, now: VTime) {
         if self.busy() {
             return;
@@ -443,14 +443,14 @@ impl Engine {
         Conv(self.convs.len() - 1)
     }
 
-    /// A prompt for a subagent.
+    /// The prompt for a subagent.
     pub(super) fn tell(&mut self, now: VTime, conv: Conv, prompt: &str) {
         self.convs[conv.0].messages.push(Message::text("user", prompt));
         self.ask_model(now, conv);
     }
 
-    /// The tool's turn in the script of a conversation: the `k`-th of the response that is being given, and which
-    /// part of it that is.
+    /// The tool's turn in the script of a conversation: the `k`-th of the response that is being given, and which part
+    /// of the response it is.
     pub(super) fn scripted(&self, conv: Conv, k: usize) -> Option<(usize, Turn)> {
         let talk = &self.convs[conv.0];
         let calls = |turn: &Turn| matches!(turn, Turn::Ask(_) | Turn::Permit(_) | Turn::Bash(_) | Turn::Task(_));
@@ -469,7 +469,7 @@ impl Engine {
         self.see(now, &Seen::StreamOpen { session });
     }
 
-    /// The turn ends in an API error: the root's as a result, a subagent's as its tool's error.
+    /// The turn ends in an API error: the root's as a result, a subagent's as the error of its tool.
     pub(super) fn give_up(&mut self, now: VTime, conv: Conv, text: &str, word: &str, status: Option<u16>) {
         if self.convs[conv.0].parent.is_some() {
             return self.subagent_ended(now, conv, text, true);
@@ -479,7 +479,7 @@ impl Engine {
         self.end_turn(now, Some(text), Some((word, status)));
     }
 
-    /// All tools of a response are over.
+    /// All tools of a response have ended.
     pub(super) fn tools_over(&mut self, now: VTime, conv: Conv) {
         let Conv(i) = conv;
         if i == 0 && self.aborting {
@@ -505,7 +505,7 @@ impl Engine {
         self.end_turn(now, None, None);
     }
 
-    /// From now on the end of the root's tools is the end of the turn.
+    /// From now on the turn ends when the root's tools have ended.
     pub(super) fn abort_after_tools(&mut self) {
         self.aborting = true;
     }

@@ -1,4 +1,4 @@
-//! Laws of the compared state: what differs in what it will do differs in its encoding.
+//! Laws of the compared state: two states that will act differently have different encodings.
 
 use super::engine::{Answerer, Config, Engine};
 use super::{Args, Parsed, Release, parse};
@@ -60,7 +60,7 @@ fn a_command_is_told_apart_by_how_it_ended() {
         bench.ends(STDIN);
         bench.state(fake.as_mut());
         assert_eq!(bench.children, 1, "it has started its command");
-        // its pipes stay open, so its end is not told yet
+        // its pipes stay open, so its end is not reported yet
         bench.exits.insert(Child(1), exit);
         bench.state(fake.as_mut())
     };

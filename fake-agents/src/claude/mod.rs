@@ -1,9 +1,9 @@
-//! The persona `fake-claude`: Claude Code as 1.0.128, 2.0.77 and 2.1.329 behave.
+//! The persona `fake-claude`, which behaves as Claude Code 1.0.128, 2.0.77 and 2.1.329.
 //!
 //! The bugs that it plays: an AskUserQuestion that nobody can answer is refused to the model as "Answer questions?"
 //! (2.0.77) or answered with nothing (anthropics/claude-code#10400, #50728); a permission that waits for a host which
-//! never replies (P3); stdin that is read to an end which never comes (S1, #9026); a bash tool whose pipe somebody
-//! else holds (B6, B8, B9); a terminal that stops it in the background (T1, #30779).
+//! never replies (P3); stdin that is read to an end which never comes (S1, #9026); a bash tool whose pipe another
+//! process holds (B6, B8, B9); a terminal that stops it in the background (T1, #30779).
 //!
 //! [`engine`] is the persona itself, pure; [`program`] gives it streams, signals and children. Invariant: what a
 //! release does is recorded (tests/golden) or read from its sources, and [`behaviours`] says which.
@@ -40,7 +40,7 @@ use rehang_scenario::{Agent, Canon, plan::Plan, turns::Turn};
 /// Whether this persona plays the release that an agent names.
 ///
 /// # Errors
-/// None of the releases that it plays.
+/// It is none of the releases that it plays.
 pub fn plays(agent: &Agent) -> Result<(), ReleaseError> {
     Release::parse(agent.release().unwrap_or_default()).map(drop)
 }

@@ -1,7 +1,7 @@
 //! The model's streams: played here from the script, or read over HTTP from the model's server.
 //!
-//! Invariant: the engine sees the same items either way; only a stream that is cut or reset in the middle of HTTP's own
-//! framing tells the two apart, and both are items of their own.
+//! Invariant: the engine sees the same items either way; the only difference is a stream that is cut or reset in the
+//! middle of HTTP's own framing, and both have items of their own.
 
 use super::engine::{Conv, Engine};
 use super::release::SILENCE_MAX;
@@ -29,9 +29,9 @@ struct Open {
     silence: Silence,
 }
 
-/// What comes of a stream.
+/// The result of reading a stream.
 pub(super) enum Came {
-    /// It said something.
+    /// The stream gave these items.
     Items(Vec<Item>),
     /// It was silent for longer than the release waits, and is given up.
     Silence,
@@ -40,7 +40,7 @@ pub(super) enum Came {
 enum Source {
     Script(Stream),
     Server(Box<Connection>),
-    /// It could not even be connected to.
+    /// The model's server could not even be connected to.
     Nowhere,
 }
 
@@ -57,7 +57,7 @@ impl Models {
         Models { script: ModelScript::new(faults), port, open: Vec::new() }
     }
 
-    /// Asks the model in a conversation's name.
+    /// Asks the model on behalf of a conversation.
     pub fn ask(&mut self, os: &mut dyn Os, engine: &mut Engine, conv: Conv) {
         self.abort(os, conv);
         let source = match self.port {
@@ -81,7 +81,7 @@ impl Models {
         });
     }
 
-    /// What has come by now: of one stream at a time, in the order of their begins.
+    /// What has come by now: of one stream at a time, in the order in which they began.
     pub fn poll(&mut self, os: &mut dyn Os) -> Option<(Conv, Came)> {
         let now = os.now();
         for at in 0..self.open.len() {
@@ -93,7 +93,7 @@ impl Models {
                 Source::Nowhere => vec![Item::Reset],
             };
             let over = items.iter().any(|item| matches!(item, Item::Ended { .. } | Item::Reset | Item::Status(_)));
-            // Compaction is the agent's own doing: the stream is not waited for meanwhile.
+            // The agent itself compacts: the stream is not waited for meanwhile.
             let busy =
                 items.iter().map(|item| if let Item::Compacting(span) = item { *span } else { Span::ZERO }).max();
             if let Some(busy) = busy {
@@ -113,7 +113,7 @@ impl Models {
         None
     }
 
-    /// Says what they wait for.
+    /// Adds what the streams wait for.
     pub fn wait(&self, wait: &mut Wait) {
         for Open { source, silence, .. } in &self.open {
             wait.until = earliest(wait.until, silence.deadline());
@@ -205,7 +205,7 @@ impl Connection {
         }
     }
 
-    /// Takes what is whole. Whether the response is over.
+    /// Takes what is complete; returns whether the response is over.
     fn pieces(&mut self, items: &mut Vec<Item>) -> bool {
         loop {
             match self.reader.next_piece() {

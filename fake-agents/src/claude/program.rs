@@ -1,7 +1,7 @@
 //! `fake-claude` as a process: its streams, signals and terminal around the [`Engine`].
 //!
-//! Invariants: what the engine says is written in order, and nothing else happens while a stream takes no more (node
-//! writes to pipes and terminals synchronously); a wake-up without cause changes nothing.
+//! Invariants: what the engine says is written in order, and nothing else happens while a stream takes nothing more
+//! (node writes to pipes and terminals synchronously); a wake-up without cause changes nothing.
 
 use super::args::{Args, Format};
 use super::bash::{self, Running};
@@ -18,7 +18,7 @@ use rehang_trace::Fact;
 use rehang_wire::claude::{Lines, ToAgent, to_agent};
 use serde_json::{Value, json};
 
-/// The most bytes of stdin that become a prompt. Ours; the real one has no limit but memory.
+/// The most bytes of stdin that become a prompt. The limit is ours; the real one is limited only by memory.
 const PROMPT_MAX_BYTES: usize = 1 << 20;
 
 /// What a `fake-claude` is started with.
@@ -31,7 +31,7 @@ pub(super) struct Start {
     pub model_port: Option<u16>,
 }
 
-/// The process.
+/// The state of the process.
 pub(super) struct Fake {
     args: Args,
     release: Release,
@@ -45,7 +45,7 @@ pub(super) struct Fake {
     err: Outgoing,
     stdin: Stdin,
     screen: Screen,
-    /// With `--output-format json --verbose`: what is printed at the end.
+    /// With `--output-format json --verbose`: the messages that are printed at the end.
     collected: Vec<Value>,
 }
 
@@ -53,9 +53,9 @@ pub(super) struct Fake {
 enum Phase {
     /// It has not run yet.
     New,
-    /// It reads what was piped in, until this instant where nothing has come.
+    /// It reads what was piped in, up to this instant if nothing has come by then.
     Stdin(Option<VTime>),
-    /// The session.
+    /// It runs the session.
     Session,
     /// It writes what is left and exits.
     Leaving(u8),
@@ -64,7 +64,7 @@ enum Phase {
 #[derive(Debug, Default)]
 struct Outgoing {
     bytes: Vec<u8>,
-    /// Nobody reads: what is written is gone.
+    /// Whether the reader is gone: what is written is lost.
     broken: bool,
 }
 
@@ -107,7 +107,7 @@ impl Fake {
         !self.print
     }
 
-    /// The first steps; none: the terminal has stopped it in the middle.
+    /// The first steps; `None` if the terminal has stopped it in the middle.
     fn begin(&mut self, os: &mut dyn Os) -> Option<()> {
         // Without a terminal on stdout it prints, asked to or not (2.0.77's `isTTY` check).
         self.print = self.args.print || os.kind(STDOUT) != FdKind::Tty;
@@ -135,7 +135,7 @@ impl Fake {
         Some(())
     }
 
-    /// The prompt of the command line, with what was piped in behind it.
+    /// The prompt of the command line, followed by what was piped in.
     fn first_prompt(&mut self, os: &mut dyn Os) {
         let piped = String::from_utf8_lossy(&std::mem::take(&mut self.stdin.piped)).into_owned();
         let parts = [self.args.prompt.clone().unwrap_or_default(), piped];
@@ -161,7 +161,7 @@ impl Fake {
         self.phase = Phase::Leaving(code);
     }
 
-    /// One thing that can be done now. Whether there was one.
+    /// Does one thing that can be done now; returns whether there was one.
     fn step(&mut self, os: &mut dyn Os) -> bool {
         if let Some(sig) = os.take_signal() {
             self.signal(os, sig);
@@ -200,7 +200,7 @@ impl Fake {
         self.finished()
     }
 
-    /// Leaves where all is said. Whether it does.
+    /// Leaves if everything is written; returns whether it does.
     fn finished(&mut self) -> bool {
         let idle = !self.engine.busy();
         let over = match (self.interactive(), self.args.messages_in) {
@@ -226,7 +226,7 @@ impl Fake {
         }
         match os.read(STDIN, 65_536) {
             Read::Later => match self.phase {
-                // A tick is a millisecond: a byte that came in the limit's own came in time.
+                // A tick is a millisecond: a byte that comes in the tick of the limit comes in time.
                 Phase::Stdin(Some(limit)) if self.stdin.piped.is_empty() && limit <= os.now() => {
                     self.err.push(&format!("{}\n", texts::NO_STDIN));
                     self.first_prompt(os);
@@ -238,7 +238,7 @@ impl Fake {
                 self.took(os, &bytes);
                 true
             }
-            // Ctrl-D at a menu; a terminal reads on behind it.
+            // Ctrl-D at a menu; a terminal can be read again after it.
             Read::Eof if self.interactive() && self.screen.asks() => {
                 if let Some(ask) = self.screen.first() {
                     self.engine.turn_down(os.now(), &ask);
@@ -325,7 +325,7 @@ impl Fake {
             Sig::Int if self.interactive() => self.shut_down(os, 0),
             Sig::Int => self.shut_down(os, 130),
             Sig::Hup => {
-                // Nobody is there to read it any more.
+                // The reader is gone.
                 self.out.broken = true;
                 self.shut_down(os, 129);
             }
@@ -334,7 +334,7 @@ impl Fake {
         }
     }
 
-    /// Ends what runs, and leaves.
+    /// Ends everything that runs, and leaves.
     fn shut_down(&mut self, os: &mut dyn Os, code: u8) {
         self.engine.shut_down(os.now());
         self.apply(os);
@@ -445,7 +445,7 @@ impl Outgoing {
         }
     }
 
-    /// Writes what it takes. Whether all is out.
+    /// Writes as much as is taken; returns whether all is out.
     fn flush(&mut self, os: &mut dyn Os, fd: Fd) -> bool {
         while !self.bytes.is_empty() {
             match os.write(fd, &self.bytes) {
@@ -472,7 +472,7 @@ impl Program for Fake {
             for (fd, on) in [(STDOUT, "stdout"), (STDERR, "stderr")] {
                 let stream = if fd == STDOUT { &mut self.out } else { &mut self.err };
                 if !stream.flush(os, fd) {
-                    // Signals still come through, and only they.
+                    // Signals still come through, and nothing else does.
                     match os.take_signal() {
                         Some(sig) => self.signal(os, sig),
                         None => return Next::Wait(Wait { write: vec![fd], on, ..Wait::default() }),
@@ -514,7 +514,7 @@ impl Program for Fake {
         for Outgoing { bytes, broken } in [out, err] {
             canon.bytes(bytes).flag(*broken);
         }
-        // `Debug` is derived for all of them, so it says the whole of each.
+        // `Debug` is derived for all of them, so its text contains the whole of each.
         canon.text(&format!("{:?}", (screen, stripped, collected)));
         engine.canon(canon);
         models.canon(canon);

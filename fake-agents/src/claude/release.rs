@@ -1,6 +1,6 @@
-//! What differs between the releases that are played: 1.0.128, 2.0.77 and 2.1.329.
+//! The differences between the releases that are played: 1.0.128, 2.0.77 and 2.1.329.
 //!
-//! Invariant: every difference between releases is decided here or in `texts`; the engine asks, it does not compare
+//! Invariant: every difference between releases is decided here or in `texts`; the engine asks, and does not compare
 //! versions. Values are as recorded (tests/golden/claude-*), unless [`super::behaviours`] marks them `read`.
 
 use crate::ReleaseError;
@@ -9,22 +9,22 @@ use rehang_scenario::Span;
 /// A release of Claude Code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Release {
-    /// 1.0.128: no AskUserQuestion at all.
+    /// 1.0.128: it has no AskUserQuestion.
     V1_0_128,
-    /// 2.0.77: AskUserQuestion is offered without anybody to answer.
+    /// 2.0.77: AskUserQuestion is offered even if nobody can answer.
     V2_0_77,
-    /// 2.1.329: AskUserQuestion is offered only where somebody can answer.
+    /// 2.1.329: AskUserQuestion is offered only if somebody can answer.
     V2_1_329,
 }
 
 impl Release {
-    /// All of them, oldest first.
+    /// All releases, oldest first.
     pub const ALL: [Release; 3] = [Release::V1_0_128, Release::V2_0_77, Release::V2_1_329];
 
     /// The release of this version.
     ///
     /// # Errors
-    /// None of the versions that are played.
+    /// It is none of the versions that are played.
     pub fn parse(version: &str) -> Result<Release, ReleaseError> {
         Release::ALL.into_iter().find(|r| r.version() == version).ok_or_else(|| ReleaseError::Unknown {
             fake: "fake-claude",
@@ -33,7 +33,7 @@ impl Release {
         })
     }
 
-    /// Its version.
+    /// The release's version.
     pub fn version(self) -> &'static str {
         match self {
             Release::V1_0_128 => "1.0.128",
@@ -126,55 +126,57 @@ impl Release {
         all.iter().copied().filter(|tool| answerer || !needs_answerer(tool)).collect()
     }
 
-    /// How long `-p` with a prompt waits for the first byte of a stdin that is no terminal; none: to its end.
+    /// How long `-p` with a prompt waits for the first byte of a stdin that is no terminal; `None`: to its end.
     pub fn stdin_limit(self) -> Option<Span> {
         (self == Release::V2_1_329).then_some(Span::secs(3))
     }
 
-    /// A block's message is written when the model's next word is there, with the stop reason of the whole response.
+    /// Whether a block's message is written only when the model's next text is there, with the stop reason of the whole
+    /// response.
     pub fn holds_last_block(self) -> bool {
         self < Release::V2_1_329
     }
 
-    /// How often a response that was cut is resumed before the turn ends as an API error; none: a cut response is
+    /// How often a response that was cut is resumed before the turn ends as an API error; `None`: a cut response is
     /// taken for a whole one.
     pub fn resumes(self) -> Option<u32> {
         (self == Release::V2_1_329).then_some(3)
     }
 
-    /// A stream that was given up as silent behind its finish was a whole response, and one that was behind a call has that
-    /// call run; older ones ask for the response again all the same.
+    /// Whether a stream that was given up as silent after its finish counts as a whole response, and one that was
+    /// silent after a call has that call run; older ones ask for the response again in both cases.
     pub fn keeps_silent_response(self) -> bool {
         self == Release::V2_1_329
     }
 
-    /// How often a request that failed is tried again; `whole`: it is for a whole message, in the place of a broken stream
-    /// (2.1.329 counts to 9 there: measured).
+    /// How often a request that failed is tried again; `whole`: it asks for a whole message, in place of a broken
+    /// stream (2.1.329 counts to 9 there: measured).
     pub fn retries_max(self, whole: bool) -> u32 {
         RETRIES_MAX - u32::from(whole && self == Release::V2_1_329)
     }
 
-    /// It says that a request which did not get through is tried again (measured; of one that was refused it is not known).
+    /// Whether it says that a request which did not get through is tried again (measured; for a refused one it is not
+    /// known).
     pub fn tells_of_retries(self) -> bool {
         self == Release::V2_1_329
     }
 
-    /// An interrupt shows the words that it cut short.
+    /// Whether an interrupt shows the text that it cut short.
     pub fn shows_cut_words(self) -> bool {
         self == Release::V2_1_329
     }
 
-    /// How long a command runs before it is called a task on the wire; none: it never is.
+    /// How long a command runs before it is called a task on the wire; `None`: it never is.
     pub fn task_after(self) -> Option<Span> {
         (self == Release::V2_1_329).then_some(Span::secs(3))
     }
 
-    /// An interrupted turn is an error: of its result, and of a process that ends behind it.
+    /// Whether an interrupted turn is an error: in its result, and in the exit code of a process that ends after it.
     pub fn interrupt_is_error(self) -> bool {
         self == Release::V2_1_329
     }
 
-    /// `num_turns` counts the assistant's messages too.
+    /// Whether `num_turns` counts the assistant's messages too.
     pub fn counts_assistant(self) -> bool {
         self == Release::V1_0_128
     }
@@ -189,18 +191,18 @@ pub const SILENCE_MAX: Span = Span::secs(300);
 /// How often a failed request is tried again (`CLAUDE_CODE_MAX_RETRIES`, 2.0.77: 10).
 const RETRIES_MAX: u32 = 10;
 
-/// The wait before try `n` (from 1) is repeated: 0.5 s, doubled up to 32 s; the real one adds up to 25 % of chance.
+/// The wait before try `n` (from 1) is repeated: 0.5 s, doubled up to 32 s; the real one adds up to 25 % at random.
 pub fn backoff(n: u32) -> Span {
     Span::ms(500u64.saturating_mul(1 << n.saturating_sub(1).min(6)).min(32_000))
 }
 
-/// A bash command's time limit where the model sets none (`BASH_DEFAULT_TIMEOUT_MS`).
+/// A bash command's time limit if the model sets none (`BASH_DEFAULT_TIMEOUT_MS`).
 pub const BASH_LIMIT: Span = Span::secs(120);
 /// The longest time limit that the model can set (`BASH_MAX_TIMEOUT_MS`).
 pub const BASH_LIMIT_MAX: Span = Span::mins(10);
-/// How much of a command's output the model is shown (`BASH_MAX_OUTPUT_LENGTH`, characters).
+/// How many characters of a command's output the model is shown (`BASH_MAX_OUTPUT_LENGTH`).
 pub const BASH_OUTPUT_MAX: usize = 30_000;
-/// SIGTERM to SIGKILL, where a scenario's bash tool escalates: opencode's SIGKILL_TIMEOUT_MS.
+/// The time from SIGTERM to SIGKILL, if a scenario's bash tool escalates: opencode's SIGKILL_TIMEOUT_MS.
 pub const KILL_GRACE: Span = Span::ms(200);
-/// The folder that every release says it works in.
+/// The folder that every release reports as its working folder.
 pub const CWD: &str = "/home/agent/project";

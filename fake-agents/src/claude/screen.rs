@@ -1,7 +1,8 @@
 //! A session on a terminal: plain text, numbered menus, lines that the kernel edits.
 //!
-//! Far plainer than the real one, which draws with Ink in raw mode; what a person can do is the same: answer, answer in
-//! their own words, skip, turn down, interrupt, leave. Invariant: one menu is open at a time, further asks wait behind it.
+//! It is far plainer than the real one, which draws with Ink in raw mode; what a person can do is the same: answer,
+//! answer in their own words, skip, turn down, interrupt, leave. Invariant: one menu is open at a time, further asks
+//! wait after it.
 
 use rehang_scenario::turns::Question;
 use serde_json::Value;
@@ -12,18 +13,18 @@ use std::collections::VecDeque;
 pub enum Choice {
     /// Answers to a question's parts; an empty list is skipped.
     Answer(Vec<Vec<String>>),
-    /// A tool may run; `true`: from now on.
+    /// A tool may run; `true`: also from now on.
     Permit(bool),
-    /// Turned down.
+    /// The ask is turned down.
     TurnDown,
 }
 
-/// What a typed line comes to.
+/// The meaning of a typed line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Typed {
     /// It decides this ask.
     Decides(String, Choice),
-    /// It does not, or not yet: this is drawn.
+    /// It does not decide, or not yet: this is drawn.
     Draws(String),
 }
 
@@ -41,7 +42,7 @@ struct Menu {
     answers: Vec<Vec<String>>,
 }
 
-/// What stands where the next prompt is typed.
+/// The text where the next prompt is typed.
 pub(super) const PROMPT: &str = "> ";
 
 impl Screen {
@@ -69,13 +70,13 @@ impl Screen {
         out
     }
 
-    /// A new ask: what to draw now.
+    /// A new ask; returns what to draw now.
     pub fn show(&mut self, id: String, questions: Vec<Question>, permission: String) -> String {
         self.menus.push_back(Menu { id, questions, permission, answers: Vec::new() });
         if self.menus.len() == 1 { self.redraw() } else { String::new() }
     }
 
-    /// An ask is over: what to draw now.
+    /// An ask has ended; returns what to draw now.
     pub fn hide(&mut self, id: &str) -> String {
         let first = self.menus.front().is_some_and(|menu| menu.id == id);
         self.menus.retain(|menu| menu.id != id);
@@ -87,12 +88,12 @@ impl Screen {
         !self.menus.is_empty()
     }
 
-    /// The ask on screen.
+    /// The id of the ask on screen.
     pub fn first(&self) -> Option<String> {
         self.menus.front().map(|menu| menu.id.clone())
     }
 
-    /// The open menu once more.
+    /// Draws the open menu again.
     pub fn redraw(&self) -> String {
         self.menus.front().map_or_else(String::new, Menu::draw)
     }
@@ -127,7 +128,7 @@ impl Menu {
         out
     }
 
-    /// The decision, once the last part is answered; none: it did not fit, or another part follows.
+    /// The decision, once the last part is answered; `None` if the answer did not fit, or another part follows.
     fn typed(&mut self, line: &str) -> Option<Choice> {
         if line.starts_with('\x1b') {
             return Some(Choice::TurnDown);
@@ -145,7 +146,7 @@ impl Menu {
     }
 }
 
-/// What a line chooses of a question; none where it does not fit.
+/// What a line chooses of a question; `None` if it does not fit.
 fn chosen(question: &Question, line: &str) -> Option<Vec<String>> {
     if line.is_empty() {
         return Some(Vec::new());

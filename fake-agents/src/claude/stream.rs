@@ -1,6 +1,7 @@
-//! What comes of a model's stream: blocks, their messages, and what becomes of a stream that ends badly.
+//! The contents of a model's stream: blocks, their messages, and what happens to a stream that ends badly.
 //!
-//! Invariant: a response is taken up once: as whole, as cut (resumed or given up), or as failed (tried again or given up).
+//! Invariant: a response is taken up once: as whole, as cut (resumed or given up), or as failed (tried again or given
+//! up).
 
 use super::calls::tool_call;
 use super::engine::{Conv, Effect, Engine, Phase};
@@ -12,7 +13,7 @@ use rehang_trace::Fact;
 use rehang_wire::model::{Message, ModelEvent, Part, ToolCall, script::Item};
 use serde_json::{Value, json};
 
-/// What has come of a response.
+/// The part of a response that has come so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Spoken {
     id: String,
@@ -29,7 +30,7 @@ pub(super) struct Spoken {
 }
 
 impl Engine {
-    /// Something came of the model's stream.
+    /// Handles an item of the model's stream.
     pub fn model(&mut self, now: VTime, conv: Conv, item: Item) {
         let Conv(i) = conv;
         if self.convs.get(i).is_none_or(|talk| talk.phase != Phase::Model) {
@@ -54,7 +55,7 @@ impl Engine {
             }
             Item::Event(ModelEvent::ToolCall(mut call)) => {
                 self.close_text(conv);
-                // A model server names tools as it likes; what is called is what the script says.
+                // A model server names tools as it likes; the tool that is called is the one in the script.
                 let scripted = self.scripted(conv, self.convs[i].now.calls.len());
                 if let Some(known) = scripted.and_then(|(_, turn)| tool_call(&turn, &call.id)) {
                     call = known;
@@ -107,14 +108,14 @@ impl Engine {
         self.responded(now, conv);
     }
 
-    /// A stream that was given up counts as a whole response.
+    /// A stream that was given up is taken for a whole response.
     pub(super) fn drain(&mut self, now: VTime, conv: Conv) {
         self.close_text(conv);
         self.release_held(conv);
         self.responded(now, conv);
     }
 
-    /// What the model had begun to say in the root's name when it was interrupted, where the release shows it.
+    /// The text that the model had begun for the root when it was interrupted, if the release shows it.
     pub(super) fn show_cut_short(&mut self) {
         let spoken = &mut self.convs[0].now;
         let (id, text) = (spoken.id.clone(), std::mem::take(&mut spoken.text));
@@ -160,8 +161,8 @@ impl Engine {
         }
     }
 
-    /// A stream that broke is asked for again at once, as one whole message; what has come of it is void. A whole message
-    /// that does not come is tried again as a request that failed.
+    /// A stream that broke is asked for again at once, as one whole message; what has come of it is dropped. If a whole
+    /// message does not come, it is tried again as a request that failed.
     fn fall_back(&mut self, now: VTime, conv: Conv) {
         if std::mem::replace(&mut self.convs[conv.0].whole, true) {
             return self.failed_try(now, conv, texts::NO_CONNECTION, "connection_failed", None);
@@ -274,7 +275,7 @@ impl Engine {
 
     fn emit_block(&mut self, conv: Conv, block: &Value, reason: Option<&str>) {
         let talk = &self.convs[conv.0];
-        // A subagent's words stay inside; its tools are shown.
+        // A subagent's texts are not shown; its tools are.
         if talk.parent.is_some() && block["type"] == "text" {
             return;
         }

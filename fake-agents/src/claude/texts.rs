@@ -1,6 +1,6 @@
-//! The very texts that the releases emit.
+//! The exact texts that the releases emit.
 //!
-//! Invariant: a text here is a release's own, word for word; what is not recorded is marked `read` in
+//! Invariant: a text here is a release's own, word for word; a text that is not recorded is marked `read` in
 //! [`super::behaviours`].
 
 use super::release::{CWD, Release};
@@ -8,10 +8,10 @@ use rehang_scenario::attribution::{ANSWERED, ANSWERS_IN_MIND};
 pub use rehang_scenario::attribution::{CANCELLED, INTERRUPTED, INTERRUPTED_TOOL, TAKEN_BACK, TURNED_DOWN};
 use serde_json::{Map, Value, json};
 
-/// Commands that run without permission as parts of a compound one (read; recorded for `echo`).
+/// Commands that run without permission as parts of a compound command (read; recorded for `echo`).
 const READ_ONLY: [&str; 14] =
     ["cat", "cd", "date", "echo", "grep", "head", "ls", "pwd", "sleep", "sort", "tail", "true", "wc", "which"];
-/// Commands that change files: 2.1.329 speaks of their folder (recorded for `touch`).
+/// Commands that change files: 2.1.329 names their folder (recorded for `touch`).
 const CHANGES_FILES: [&str; 7] = ["cp", "mkdir", "mv", "rm", "rmdir", "sed", "touch"];
 
 /// The end of a tool that is not offered.
@@ -26,7 +26,7 @@ pub fn no_such_tool(release: Release, tool: &str) -> String {
     }
 }
 
-/// What 2.0.77 tells the model where nobody can answer.
+/// What 2.0.77 tells the model if nobody can answer.
 pub const ANSWER_QUESTIONS: &str = "Answer questions?";
 
 /// What the model is told of a person's answers.
@@ -42,7 +42,7 @@ pub fn answered(release: Release, answers: &[(String, String)]) -> String {
     }
 }
 
-/// The parts of a command line that need a permission; the whole of it where each part is harmless by itself.
+/// The parts of a command line that need a permission; the whole of it if each part is harmless by itself.
 pub fn needs_approval(command: &str) -> Vec<String> {
     let parts = command.replace("&&", "\n").replace("||", "\n").replace([';', '|'], "\n");
     let parts: Vec<String> = parts.lines().map(str::trim).filter(|p| !p.is_empty()).map(str::to_owned).collect();
@@ -51,7 +51,7 @@ pub fn needs_approval(command: &str) -> Vec<String> {
     if asking.is_empty() { vec![command.trim().to_owned()] } else { asking }
 }
 
-/// Why a bash command is not run where nobody can be asked.
+/// Why a bash command is not run if nobody can be asked.
 pub fn bash_denied(release: Release, command: &str) -> String {
     let asking = needs_approval(command);
     if release == Release::V2_1_329 {
@@ -71,7 +71,7 @@ pub fn bash_denied(release: Release, command: &str) -> String {
     format!("This Bash command contains multiple operations. The following {part} {requires} approval: {asking}")
 }
 
-/// Why another tool is not run where nobody can be asked.
+/// Why another tool is not run if nobody can be asked.
 pub fn tool_denied(tool: &str, pattern: &str) -> String {
     match tool {
         "Write" | "Edit" | "MultiEdit" | "NotebookEdit" => {
@@ -91,7 +91,7 @@ pub fn by_rule(tool: &str, detail: &str) -> String {
     format!("Permission to use {tool} with command {detail} has been denied.")
 }
 
-/// What a lost or unfit reply to `can_use_tool` becomes.
+/// The text for a lost or unfit reply to `can_use_tool`.
 pub fn request_failed(why: &str) -> String {
     format!("Tool permission request failed: {why}")
 }
@@ -103,7 +103,7 @@ pub fn stream_closed(release: Release) -> String {
 }
 /// The reason when the turn is interrupted while a reply is awaited, up to 2.0.77.
 pub const ABORTED: &str = "AbortError";
-/// What 2.1.329 tells the model of a command that an interrupt ended, behind [`TURNED_DOWN`].
+/// What 2.1.329 tells the model of a command that an interrupt ended, after [`TURNED_DOWN`].
 pub const STOPPED_RUNNING: &str = " Correction to the text above: this call was stopped while running, not refused \
     before it ran. It may have run in part or in full, and its changes may have been written. No permission prompt was \
     involved. Work it started elsewhere (a remote command, a background process) may still be running, so check before \
@@ -123,7 +123,7 @@ pub const RESUME: &str = "Your response above was cut off mid-stream. Resume dir
     no apology, no recap. If none of it survived, answer the request from the start.";
 /// The result of a response that was cut too often.
 pub const CUT: &str = "API Error: Connection lost mid-response. The response above may be incomplete.";
-/// What 2.1.329 adds where a stream was given up behind a call.
+/// What 2.1.329 adds if a stream was given up after a call.
 pub const SILENT: &str = "API Error: The response stopped arriving. The response above may be incomplete.";
 /// The result of a request that did not get through.
 pub const NO_CONNECTION: &str = "API Error: Connection error.";
@@ -155,7 +155,7 @@ pub fn api_error_kind(status: u16) -> (&'static str, &'static str) {
     }
 }
 
-/// The API's refusal of a tool result that no tool call waits for.
+/// The API's refusal of a tool result for which no tool call waits.
 pub fn orphan_result(message: usize, call: &str) -> String {
     format!(
         "messages.{message}.content.0: unexpected `tool_use_id` found in `tool_result` blocks: {call}. Each \
@@ -174,7 +174,7 @@ pub fn lone_sleep(command: &str) -> Option<String> {
     ))
 }
 
-/// What a command's time limit says.
+/// The text of a command whose time limit passed.
 pub fn timed_out(limit_ms: u64) -> String {
     let (minutes, seconds) = (limit_ms / 60_000, limit_ms % 60_000 / 1_000);
     match (minutes, seconds) {
@@ -183,7 +183,7 @@ pub fn timed_out(limit_ms: u64) -> String {
     }
 }
 
-/// The rules that `can_use_tool` suggests for a bash command, and the path that is in the way.
+/// The rules that `can_use_tool` suggests for a bash command, and the path that blocks it.
 pub fn suggestions(release: Release, command: &str) -> (Value, Option<Value>) {
     let rule = |content: &str| {
         json!({"type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": content}], "behavior": "allow",
@@ -202,13 +202,13 @@ pub fn suggestions(release: Release, command: &str) -> (Value, Option<Value>) {
     (Value::from(all), changes.then(|| Value::from(CWD)))
 }
 
-/// Whether a command line is one command: then the request says why it asks, of a chain it says nothing (recorded for
+/// Whether a command line is one command: then the request says why it asks; for a chain it does not say (recorded for
 /// 2.0.77 and 2.1.329; 1.0.128 never says it).
 pub fn is_one_command(command: &str) -> bool {
     !command.contains([';', '&', '|', '\n'])
 }
 
-/// A tool call's questions in the order of the tool's schema, and nothing else of its input.
+/// A tool call's questions in the order of the tool's schema, without the rest of its input.
 pub fn schema_order(input: &Value) -> Value {
     let Some(questions) = input["questions"].as_array() else { return input.clone() };
     let ordered = |question: &Value| {

@@ -1,7 +1,7 @@
-//! The messages that Claude Code writes, key by key as each release was recorded.
+//! The messages that Claude Code writes, key by key as they were recorded of each release.
 //!
-//! Invariant: no time, pid or path of this machine gets into a message; ids come from counters. So a message depends on
-//! nothing but what was said before it.
+//! Invariant: no time, pid or path of this machine gets into a message; ids come from counters. So a message depends
+//! only on what was said before it.
 
 use super::args::Mode;
 use super::release::{CWD, Release};
@@ -12,52 +12,52 @@ use serde_json::{Map, Value, json};
 /// Writes messages for one session.
 #[derive(Debug, Clone)]
 pub struct Writer {
-    /// The release.
+    /// The release that it plays.
     pub release: Release,
     /// The session's id on the wire; subagents share it.
     pub session: String,
     uuids: u64,
 }
 
-/// What a `result` message says.
+/// The content of a `result` message.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ending<'a> {
-    /// The text; none after an interrupt.
+    /// The text; `None` after an interrupt.
     pub text: Option<&'a str>,
-    /// The API refused or the connection was lost: the word for it (`connection_failed`), or empty.
+    /// The word for an API refusal or a lost connection (`connection_failed`); empty if there was none.
     pub api_error: Option<&'a str>,
     /// The HTTP status of that error.
     pub api_status: Option<u16>,
-    /// The reason of the last response; none where it was cut short.
+    /// The reason of the last response; `None` if it was cut short.
     pub stop_reason: Option<&'a str>,
-    /// `num_turns`.
+    /// The number for `num_turns`.
     pub turns: u32,
-    /// Model responses that were counted.
+    /// How many responses of the model were counted.
     pub responses: u32,
-    /// What was denied.
+    /// The calls that were denied.
     pub denials: &'a [Value],
-    /// Subagents: begun, ended.
+    /// How many subagents have begun, and how many have ended.
     pub subagents: (u32, u32),
     /// How many results came before.
     pub results: u32,
 }
 
-/// How a tool came to run or not: 2.1.329's `tool_result_meta`.
+/// Why a tool ran or did not: 2.1.329's `tool_result_meta`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Decision {
     /// A rule allowed it.
     ByConfig,
     /// The mode allowed it.
     ByMode,
-    /// Somebody was asked and allowed it.
+    /// A person or the host was asked and allowed it.
     ByUser,
     /// Nobody could be asked.
     RefusedByConfig,
-    /// Somebody was asked and denied it.
+    /// A person or the host was asked and denied it.
     RefusedByUser,
-    /// Somebody was asked and can answer no more.
+    /// A person or the host was asked and cannot answer any more.
     Lost,
-    /// It was taken back while somebody was asked.
+    /// It was cancelled while a person or the host was asked.
     TakenBack,
 }
 
@@ -67,7 +67,7 @@ impl Writer {
         Writer { release, session: session.to_owned(), uuids: 0 }
     }
 
-    /// Writes the state.
+    /// Writes the state for the comparison of cycles.
     pub(super) fn canon(&self, canon: &mut Canon) {
         let Self {
             release: _, // not compared: it never changes
@@ -83,7 +83,7 @@ impl Writer {
         format!("00000000-0000-4000-8000-{:012x}", self.uuids)
     }
 
-    /// `system/init`.
+    /// The message `system/init`.
     pub fn init(&mut self, mode: Mode, tools: &[&str]) -> Value {
         let mut m = json!({
             "type": "system", "subtype": "init", "cwd": CWD, "session_id": self.session, "tools": tools,
@@ -123,7 +123,7 @@ impl Writer {
         m
     }
 
-    /// The answer to `initialize`.
+    /// The answer to an `initialize` request.
     pub fn initialized(&self, request: &str, mode: Mode, busy: bool) -> Value {
         let newest = self.release == Release::V2_1_329;
         let mut r = json!({"commands": []});
@@ -157,7 +157,7 @@ impl Writer {
         json!({"type": "control_response", "response": response})
     }
 
-    /// The answer to an interrupt. No prompt that waits has an id here by which 2.1.329 could name it.
+    /// The answer to an interrupt. Prompts that wait have no id here by which 2.1.329 could name them.
     pub fn interrupted(&self, request: &str) -> Value {
         let mut m = self.done(request);
         if self.release == Release::V2_1_329 {
@@ -176,7 +176,7 @@ impl Writer {
         json!({"type": "control_response", "response": {"subtype": "error", "request_id": request, "error": error}})
     }
 
-    /// `can_use_tool`.
+    /// The request `can_use_tool`.
     pub fn can_use_tool(&self, request: &str, tool: &str, call: &str, input: &Value) -> Value {
         let newest = self.release == Release::V2_1_329;
         let mut r = json!({"subtype": "can_use_tool", "tool_name": tool});
@@ -210,12 +210,12 @@ impl Writer {
         json!({"type": "control_request", "request_id": request, "request": r})
     }
 
-    /// Takes a request back.
+    /// Withdraws a request.
     pub fn cancel(&self, request: &str) -> Value {
         json!({"type": "control_cancel_request", "request_id": request})
     }
 
-    /// One content block of the model's.
+    /// A message with one content block of the model.
     pub fn assistant(&mut self, id: &str, block: &Value, stop_reason: Option<&str>, parent: Option<&str>) -> Value {
         let mut message = json!({
             "id": id, "type": "message", "role": "assistant", "model": self.release.model(), "stop_sequence": null,
@@ -228,8 +228,8 @@ impl Writer {
         self.envelope("assistant", message, parent)
     }
 
-    /// The text of an API error, said as if by a model: in the middle of a response, whose stop reason it has, or at its
-    /// end.
+    /// The text of an API error, as if the model said it: in the middle of a response, whose stop reason it has, or at
+    /// its end.
     pub fn synthetic(&mut self, text: &str, api_error: &str, reason: Option<&str>, parent: Option<&str>) -> Value {
         let id = self.uuid();
         let newest = self.release == Release::V2_1_329;
@@ -286,7 +286,7 @@ impl Writer {
         m
     }
 
-    /// A text in the user's name: a note, or 2.1.329's synthetic prompt.
+    /// A text attributed to the user: a note, or 2.1.329's synthetic prompt.
     pub fn note(&mut self, text: &str, synthetic: bool) -> Value {
         let mut m = self.envelope("user", json!({"role": "user", "content": [{"type": "text", "text": text}]}), None);
         if synthetic {
@@ -295,27 +295,27 @@ impl Writer {
         m
     }
 
-    /// 2.1.329's `system/api_retry`, of a request that did not get through.
+    /// 2.1.329's `system/api_retry`, for a request that did not get through.
     pub fn retry(&mut self, attempt: u32, max: u32, delay: Span) -> Value {
         json!({"type": "system", "subtype": "api_retry", "attempt": attempt, "max_retries": max,
             "retry_delay_ms": delay.as_ms(), "error_status": null, "error": "unknown",
             "session_id": self.session, "uuid": self.uuid()})
     }
 
-    /// 2.1.329's `system/permission_denied`.
+    /// 2.1.329's message `system/permission_denied`.
     pub fn permission_denied(&mut self, tool: &str, call: &str, message: &str) -> Value {
         json!({"type": "system", "subtype": "permission_denied", "tool_name": tool, "tool_use_id": call,
             "message": message, "uuid": self.uuid(), "session_id": self.session})
     }
 
-    /// A model's words that an interrupt cut short, which 2.1.329 shows.
+    /// A text of the model that an interrupt cut short, which 2.1.329 shows.
     pub fn cut_short(&mut self, id: &str, text: &str) -> Value {
         let mut m = self.assistant(id, &json!({"type": "text", "text": text}), None, None);
         add(&mut m, json!({"aborted": true}));
         m
     }
 
-    /// 2.1.329 calls a command that takes long a task: this is its `n`-th.
+    /// 2.1.329 calls a command that takes long a task: this is the `n`-th one.
     pub fn task_started(&mut self, n: u32, call: &str, description: &str) -> Value {
         let mut m = json!({"type": "system", "subtype": "task_started", "task_id": format!("task_{n}"),
             "run_id": format!("run_{n}"), "tool_use_id": call, "description": description});
@@ -324,14 +324,14 @@ impl Writer {
         m
     }
 
-    /// A task is over: `completed`, `failed`, `stopped`.
+    /// A task has ended: `completed`, `failed`, `stopped`.
     pub fn task_over(&mut self, n: u32, call: &str, description: &str, status: &str) -> Value {
         json!({"type": "system", "subtype": "task_notification", "task_id": format!("task_{n}"),
             "run_id": format!("run_{n}"), "tool_use_id": call, "status": status, "output_file": "",
             "summary": description, "uuid": self.uuid(), "session_id": self.session})
     }
 
-    /// The context is being compacted, or is.
+    /// The context is being compacted, or has been.
     pub fn compacting(&mut self, over: bool) -> Value {
         let (session, uuid) = (self.session.clone(), self.uuid());
         if over {
@@ -341,7 +341,7 @@ impl Writer {
         json!({"type": "system", "subtype": "status", "status": "compacting", "session_id": session, "uuid": uuid})
     }
 
-    /// A turn's result.
+    /// The result of a turn.
     pub fn result(&mut self, ending: &Ending<'_>) -> Value {
         match self.release {
             Release::V2_1_329 => self.newest_result(ending),
@@ -425,7 +425,7 @@ impl Writer {
         let mut m = json!({"type": kind, "message": message, "parent_tool_use_id": parent,
             "session_id": self.session, "uuid": self.uuid()});
         if self.release == Release::V2_1_329 {
-            // A constant: a message that told the time would make every state new.
+            // A constant: a message with the real time would make every state new.
             add(&mut m, json!({"timestamp": "2026-01-01T00:00:00.000Z"}));
         }
         m
@@ -452,7 +452,8 @@ impl Writer {
     }
 }
 
-/// The block of a tool's result. A failed one and a question's have another order of keys than one that ran.
+/// The block of a tool's result. That of a failed tool or a question has another order of keys than that of one that
+/// ran.
 pub fn result_block(call: &str, content: Value, is_error: Option<bool>) -> Value {
     match is_error {
         Some(true) => json!({"type": "tool_result", "content": content, "is_error": true, "tool_use_id": call}),
@@ -472,7 +473,7 @@ fn no_usage() -> Value {
         "server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 0}, "service_tier": null})
 }
 
-/// `capabilities` of 2.1.329's `system/init` (recorded).
+/// The `capabilities` of 2.1.329's `system/init` (recorded).
 const CAPABILITIES: [&str; 21] = [
     "interrupt_receipt_v1",
     "interrupt_cancel_queued_v1",
@@ -497,7 +498,7 @@ const CAPABILITIES: [&str; 21] = [
     "silent_resend_files_v1",
 ];
 
-/// `capabilities` of 2.1.329's answer to `initialize` (recorded).
+/// The `capabilities` of 2.1.329's answer to `initialize` (recorded).
 const CONTROL_CAPABILITIES: [&str; 7] = [
     "ui_surface_v1",
     "mcp_call_result_not_for_model_v1",

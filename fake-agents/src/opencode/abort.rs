@@ -1,7 +1,7 @@
-//! Stopping a session, and what becomes of what it waited for.
+//! Stops a session, and handles what it waited for.
 //!
-//! Invariant: an abort says idle at once. What happens to a tool that waits for a person is the release's own:
-//! see [`Abort`]; upstream never takes an aborted ask off the list (goldens 08 and 09 of both versions).
+//! Invariant: an abort reports the session as idle at once. What happens to a tool that waits for a person depends on
+//! the release: see [`Abort`]; upstream never takes an aborted ask off the list (goldens 08 and 09 of both versions).
 
 use super::asks::{Ask, By};
 use super::engine::Engine;
@@ -13,7 +13,7 @@ use rehang_trace::Cause;
 const ABORTED: &str = "MessageAbortedError";
 
 impl Engine {
-    /// Stops a session. With `soft` nothing is stopped that waits for an answer (PawWork, `mode=soft`).
+    /// Stops a session. With `soft` nothing that waits for an answer is stopped (PawWork, `mode=soft`).
     pub fn abort(&mut self, now: VTime, session: usize, ticket: Option<u32>, soft: bool) {
         self.now = now;
         let asks = |engine: &Engine| engine.asks.iter().any(|ask| ask.session == session && ask.is_question());
@@ -97,7 +97,7 @@ impl Engine {
         }
     }
 
-    /// Rejects what the tools of an aborted run ask (PawWork).
+    /// Rejects the asks of an aborted run's tools (PawWork).
     fn cancel_asks(&mut self, id: u32) {
         let of_run = |engine: &Engine, ask: &Ask| engine.tools.iter().any(|t| t.run == id && t.id == ask.tool);
         let asks: Vec<(String, bool)> =
@@ -113,7 +113,7 @@ impl Engine {
         }
     }
 
-    /// An aborted run comes to its end: its tools are errors, its message too, and those that wait are answered.
+    /// An aborted run ends: its tools are errors, its message too, and requests that wait for it are answered.
     pub(super) fn settle(&mut self, id: u32) {
         let Some(at) = self.run_at(id) else { return };
         let (session, reply) = (self.runs[at].session, self.runs[at].reply);

@@ -1,7 +1,7 @@
-//! What the strategies inside do, done by the engine, and PawWork's blockers as a strategy publishes them.
+//! Carries out the acts of the strategies inside, and keeps PawWork's blockers as a strategy publishes them.
 //!
-//! Invariants: a published event is on the bus before anything else happens; every other act waits until the
-//! input that caused it is dealt with, and acts are done in the order in which they were decided.
+//! Invariants: a published event is on the bus before anything else happens; every other act waits until the input that
+//! caused it has been handled, and acts are carried out in the order in which they were decided.
 
 use super::asks::{By, Permit};
 use super::engine::{About, Effect, Engine};
@@ -17,7 +17,7 @@ use serde_json::Value;
 const ACTS_MAX: usize = 10_000;
 
 impl Engine {
-    /// Tells the strategies inside. What they publish is published now; the rest waits for [`Engine::act`].
+    /// Tells the strategies inside. Their events are published now; their other acts wait for [`Engine::act`].
     pub(super) fn see(&mut self, seen: impl FnOnce() -> Seen) {
         if self.inside.is_empty() {
             return;
@@ -34,7 +34,7 @@ impl Engine {
         }
     }
 
-    /// Does what the strategies inside want.
+    /// Carries out the acts of the strategies inside.
     pub(super) fn act(&mut self) {
         for _ in 0..ACTS_MAX {
             let Some(acting) = self.acts.pop_front() else { return };
@@ -81,7 +81,7 @@ impl Engine {
                 self.effect(Effect::Say(text));
             }
             Act::Publish(event) => self.publish_act(&event),
-            // A verdict is taken where its request is dealt with; the acts of other seats mean nothing here.
+            // A verdict is handled where its request is; the acts of other seats mean nothing here.
             _ => self.record_act(fact),
         }
     }
@@ -110,7 +110,7 @@ impl Engine {
             return;
         }
         self.abort_tools(id);
-        // a subagent's run that was stopped is gone, and the others moved up
+        // a subagent's run that was stopped has been removed, and the others moved up
         let Some(at) = self.run_at(id) else { return };
         let run = &mut self.runs[at];
         run.blocked = true;
@@ -138,7 +138,7 @@ impl Engine {
         }
     }
 
-    /// What somebody submitted goes to a strategy, which decides. `false`: none does.
+    /// Passes what a person submitted to a strategy, which decides. `false`: no strategy does.
     pub(super) fn submit(&mut self, ticket: u32, id: &str, session: &str, dismiss: bool, body: &Value) -> bool {
         if !(self.inside.has("ledger") || self.inside.has("external-result")) {
             return false;

@@ -1,17 +1,17 @@
-//! The command line, as the real one has it.
+//! The command line, as the real one reads it.
 //!
-//! Invariant: an option that is not known is passed over, as yargs does without `strict`.
+//! Invariant: an unknown option is skipped, as yargs does without `strict`.
 
 use rehang_scenario::{Agent, OpencodeMode};
 
 /// What the program is to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
-    /// `--version`.
+    /// Prints the version: `--version`.
     Version,
-    /// `run`.
+    /// One prompt: `run`.
     Run,
-    /// `serve`.
+    /// The server: `serve`.
     Serve,
     /// `models [PROVIDER]`.
     Models,
@@ -19,16 +19,16 @@ pub enum Command {
     Credentials,
     /// `session list`.
     Sessions,
-    /// `--help`, or a command that wants another word.
+    /// Prints the help: `--help`, or a command that needs another word.
     Help,
-    /// Neither: on a terminal.
+    /// None of these: a session on a terminal.
     Interactive,
 }
 
-/// A command line.
+/// A command line, read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Args {
-    /// What is to be done.
+    /// The command.
     pub command: Command,
     /// `--format json`.
     pub json: bool,
@@ -38,13 +38,13 @@ pub struct Args {
     pub attach: Option<String>,
     /// `--port N` was given: `run` listens too, and says where on stderr.
     pub listens: bool,
-    /// The port of `--port`; 0 where none is given, or no number.
+    /// The port of `--port`; 0 if none is given, or no number.
     pub port: u16,
-    /// `--hostname`; empty where none is given.
+    /// The address of `--hostname`; empty if none is given.
     pub hostname: String,
-    /// `--as VERSION`.
+    /// `--as VERSION`, an option of ours: the release to play.
     pub version: Option<String>,
-    /// The prompt.
+    /// The prompt; empty if none is given.
     pub prompt: String,
 }
 

@@ -15,10 +15,10 @@ use rehang_scenario::{Canon, turns::Question};
 use rehang_strategy::{Seen, pawwork};
 use rehang_trace::{AskEnd, AskKind, Cause, Fact};
 
-/// What 1.0.185 says more (recorded).
+/// What 1.0.185 says in addition (recorded).
 const TRY_AGAIN: &str = " You may try again with different parameters.";
 
-/// A pending ask.
+/// A pending ask of a tool.
 #[derive(Debug, Clone)]
 pub(super) struct Ask {
     pub(super) id: String,
@@ -29,7 +29,7 @@ pub(super) struct Ask {
     pub(super) call: String,
     pub(super) what: Asked,
     pub(super) asked_ms: u64,
-    /// An external result: it is no event and in no list but its own (PawWork 6ab984202).
+    /// Whether it is an external result: it is no event and only in its own list (PawWork 6ab984202).
     pub(super) external: bool,
 }
 
@@ -42,11 +42,11 @@ pub(super) enum Asked {
 /// How a permission is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Permit {
-    /// This time.
+    /// It is allowed this time.
     Once,
-    /// From now on.
+    /// It is allowed from now on.
     Always,
-    /// No.
+    /// It is not allowed.
     Reject,
 }
 
@@ -60,7 +60,7 @@ impl Permit {
         }
     }
 
-    /// The answer that a word is.
+    /// The answer for this word.
     pub fn parse(word: &str) -> Option<Permit> {
         [Permit::Once, Permit::Always, Permit::Reject].into_iter().find(|p| p.word() == word)
     }
@@ -69,14 +69,14 @@ impl Permit {
 /// Who ends an ask, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct By {
-    /// `user`, `agent`, or a strategy.
+    /// The name: `user`, `agent`, or a strategy.
     pub who: String,
-    /// Why.
+    /// The cause of the end.
     pub cause: Cause,
 }
 
 impl By {
-    /// A user who answers.
+    /// A user who answers it.
     pub fn user() -> By {
         By { who: "user".to_owned(), cause: Cause::Answer }
     }
@@ -92,16 +92,16 @@ impl Ask {
         matches!(self.what, Asked::Question(_))
     }
 
-    /// Writes the state. Its id goes in as it is: a reply that comes later names it.
+    /// Writes the state. The ask's id is written as it is: a later reply names it.
     pub(super) fn canon(&self, places: &Places, canon: &mut Canon) {
         let Self {
             id,
             session,
             tool,
-            message: _, // not compared: only the id of the message is read, which names it and is looked up by nobody
+            message: _, // not compared: only the id of the message is read, which names it and is never looked up
             call,
             what,
-            asked_ms: _, // not compared: it is shown, and nobody who is shown it looks at it
+            asked_ms: _, // not compared: it is sent to clients, but none of them reads it
             external,
         } = self;
         canon.text(id).num(places.session(*session)).num(places.tool(*tool)).flag(*external);
@@ -116,7 +116,7 @@ impl Ask {
 }
 
 impl Engine {
-    /// Asks a question of whoever listens. The tool waits until somebody replies.
+    /// Asks a question. The tool waits until it gets a reply.
     pub(super) fn ask_question(&mut self, tool: u32, questions: Vec<Question>) {
         self.next.question += 1;
         let id = format!("que_{}", self.next.question);
@@ -179,7 +179,7 @@ impl Engine {
             (false, Dialect::V1_0) => "permission.updated",
             (false, _) => "permission.asked",
         };
-        // Of 1.0.185 all recordings have the part first (seen live); of the others the golden ones have the ask first.
+        // All recordings of 1.0.185 have the part first (seen live); in those of the others the ask comes first.
         if self.release.dialect == Dialect::V1_0 {
             self.show_running(tool);
         }
@@ -192,7 +192,7 @@ impl Engine {
         self.show_running(tool);
     }
 
-    /// Answers a question. `None`: nobody asks that.
+    /// Answers a question. `None` if there is no such question.
     pub fn reply_question(&mut self, id: &str, answers: Vec<Vec<String>>, by: &By) -> Option<()> {
         let at = self.asks.iter().position(|ask| ask.id == id && ask.is_question())?;
         let ask = self.asks.remove(at);
@@ -218,7 +218,7 @@ impl Engine {
         Some(())
     }
 
-    /// Rejects a question; the reason is on the wire where the fork has one. `None`: nobody asks that.
+    /// Rejects a question; the reason is on the wire if the fork sends one. `None` if there is no such question.
     pub fn reject_question(&mut self, id: &str, reason: Option<&'static str>, by: &By) -> Option<()> {
         let at = self.asks.iter().position(|ask| ask.id == id && ask.is_question())?;
         let ask = self.asks.remove(at);
@@ -252,8 +252,8 @@ impl Engine {
         Some(())
     }
 
-    /// Answers a permission. A rejection rejects every other of the session too; `always` allows others that it
-    /// covers. `None`: nobody asks that.
+    /// Answers a permission. A rejection also rejects every other ask of the session; `always` also allows others that
+    /// it covers. `None` if there is no such ask.
     pub fn reply_permission(&mut self, id: &str, reply: Permit, by: &By) -> Option<()> {
         let at = self.asks.iter().position(|ask| ask.id == id && !ask.is_question())?;
         let ask = self.asks.remove(at);
@@ -289,7 +289,7 @@ impl Engine {
         Some(())
     }
 
-    /// The instance is disposed of: whoever is asked a question is asked no longer (PawWork 2837fabbb).
+    /// The instance is disposed of: open questions end (PawWork 2837fabbb).
     pub(super) fn dispose(&mut self) {
         let asked: Vec<String> = self.asks.iter().filter(|ask| ask.is_question()).map(|ask| ask.id.clone()).collect();
         let by = By { who: "shutdown".to_owned(), cause: Cause::Shutdown };
@@ -346,7 +346,7 @@ impl Engine {
         self.see(|| Seen::Ended { id: id.to_owned() });
     }
 
-    /// An ask is gone from the map, and the wire does not know yet.
+    /// An ask is gone from the map, but not yet reported on the wire.
     fn closing(&mut self, ask: &Ask, reason: &'static str) {
         let session = self.sessions[ask.session].id.clone();
         self.see(|| Seen::Closing { id: ask.id.clone(), session, reason });
@@ -365,7 +365,7 @@ impl Engine {
             }
             Asked::Permission { permission, patterns, always, metadata } if self.release.dialect == Dialect::V1_0 => {
                 next_field(out, "type", permission);
-                // Of a command it shows what `always` would allow, and the command itself in the title.
+                // For a command it shows what `always` would allow, and the command itself in the title.
                 let command = match self.tool(ask.tool).map(|tool| &tool.kind) {
                     Some(Kind::Bash { bash, .. }) if permission == "bash" => Some(bash.command.clone()),
                     _ => None,
@@ -455,8 +455,8 @@ impl Engine {
     }
 }
 
-/// What an answered question tells the model. A missing or empty answer is `Unanswered`; PawWork says so of a
-/// skipped one in its own words.
+/// What an answered question tells the model. A missing or empty answer is `Unanswered`; PawWork has its own words for
+/// a skipped one.
 pub fn told(questions: &[Question], answers: &[Vec<String>], pawwork: bool) -> String {
     let mut list = String::new();
     for (at, question) in questions.iter().enumerate() {

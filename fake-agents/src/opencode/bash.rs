@@ -1,7 +1,7 @@
 //! The bash tool: what it asks for, what it starts, what its child says, how it ends.
 //!
-//! Invariants: it asks before it spawns, so a tool that waits for a permission has no child (#14473, #36804);
-//! streamed output stands in `metadata.output` and stops growing at its limit.
+//! Invariants: it asks before it spawns, so a tool that waits for a permission has no child (#14473, #36804); streamed
+//! output is in `metadata.output` and stops growing at its limit.
 
 use super::engine::{Effect, Engine};
 use super::json::{field, next_field, quoted, strings};
@@ -59,7 +59,7 @@ impl Engine {
         self.show_metadata(id, "", metadata);
     }
 
-    /// A bash tool's child is over.
+    /// A bash tool's child has ended.
     pub fn bash_over(&mut self, now: rehang_scenario::VTime, id: u32, end: BashEnd) {
         self.now = now;
         let Some(ToolRun { kind: Kind::Bash { bash, output, .. }, .. }) = self.tool(id) else { return };
@@ -134,7 +134,7 @@ fn commands(line: &str) -> (Vec<String>, Vec<String>) {
     (patterns, always)
 }
 
-/// What a command reaches for outside the project: the folder of its first absolute path.
+/// What a command accesses outside the project: the folder of its first absolute path.
 fn outside(line: &str) -> String {
     let path = line.split_whitespace().find(|word| word.starts_with('/')).unwrap_or("/");
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);

@@ -1,4 +1,4 @@
-//! What this persona says of itself: each behaviour, in which releases, and how it is known.
+//! The list of this persona's behaviours: each behaviour, in which releases it is played, and how it is known.
 //!
 //! Invariant: `recorded` means that tests/golden holds an exchange which the fake is held to; everything else is
 //! `read` from source, documentation or an issue.
@@ -6,16 +6,16 @@
 /// How a behaviour is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Known {
-    /// A recorded exchange shows it.
+    /// A recorded exchange shows the behaviour.
     Recorded,
-    /// From source, documentation, a measurement or an issue; no recording shows it.
+    /// It is known from source, documentation, a measurement or an issue; no recording shows it.
     Read,
 }
 
-/// One behaviour.
+/// One behaviour of the persona.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Behaviour {
-    /// What it is.
+    /// The behaviour in a few words.
     pub name: &'static str,
     /// The releases that it is played for.
     pub releases: &'static [&'static str],
@@ -25,7 +25,7 @@ pub struct Behaviour {
     pub source: &'static str,
 }
 
-/// All of them.
+/// All behaviours of the persona.
 pub fn behaviours() -> &'static [Behaviour] {
     BEHAVIOURS
 }
@@ -67,9 +67,9 @@ const BEHAVIOURS: &[Behaviour] = &[
     b("a subagent's permission carries the child's id; the parent waits", TWO, Recorded, "golden 13"),
     b("a heartbeat every 10 s", TWO, Recorded, "golden 08, 09"),
     b("a stream without a finish reason is asked again", TWO, Recorded, "golden 13 (a session of another recording)"),
-    b("a text ends behind the calls of its response", ALL, Recorded, "golden serve_words_and_question"),
+    b("a text ends after the calls of its response", ALL, Recorded, "golden serve_words_and_question"),
     b(
-        "1.3.2 writes as 1.2.15, but for `Error: ` in front of an error",
+        "1.3.2 writes as 1.2.15, except for `Error: ` in front of an error",
         &["1.3.2"],
         Recorded,
         "golden serve_bash_reject",
@@ -84,7 +84,7 @@ const BEHAVIOURS: &[Behaviour] = &[
         "golden run-question",
     ),
     b("run: permissions are rejected, exit code 0", THREE, Recorded, "golden run-bash_permission"),
-    b("run: a permission hangs, behind a menu on stdout", &["1.0.185"], Recorded, "golden run-bash_permission"),
+    b("run: a permission hangs, after a menu on stdout", &["1.0.185"], Recorded, "golden run-bash_permission"),
     b(
         "run: asks of child sessions are ignored",
         &["1.0.185", "1.2.15", "1.3.2"],
@@ -104,7 +104,7 @@ const BEHAVIOURS: &[Behaviour] = &[
         "golden serve_words_and_question, serve_bash_once, serve_bash_reject",
     ),
     b(
-        "a route that it has not is a 404",
+        "a route that it does not have is a 404",
         &["1.0.185"],
         Read,
         "Seen live and not played: it is asked of the vendor's website, and without a network a 500. Nor is a message's \
@@ -130,7 +130,7 @@ const BEHAVIOURS: &[Behaviour] = &[
     ),
     b("a failed model request is sent again after 2, 4, … 30 s", ALL, Read, "session/retry.ts"),
     b(
-        "the tools of a broken stream run on behind its retry; the step's end shows them as aborted",
+        "the tools of a broken stream run on after its retry; the step's end shows them as aborted",
         &["1.0.185", "1.2.15", "1.3.2"],
         Read,
         "session/processor.ts",
@@ -152,7 +152,7 @@ const BEHAVIOURS: &[Behaviour] = &[
         "Astro-Han/pawwork 2837fabbb, dc1e9b82c, 6ab984202",
     ),
     b(
-        "with the ledger: events of asks and sessions are told again behind Last-Event-ID, 2,048 of them, for 5 min",
+        "with the ledger: events of asks and sessions are sent again after Last-Event-ID, 2,048 of them, for 5 min",
         &["pawwork"],
         Read,
         "Astro-Han/pawwork 2837fabbb, server/event-replay.ts",

@@ -1,6 +1,6 @@
-//! What the engine says: events as each dialect writes them, answers, facts.
+//! The engine's output: events as each dialect writes them, answers, facts.
 //!
-//! Invariant: an event shows the state as it is when it is published, and nothing is rendered where nobody listens.
+//! Invariant: an event shows the state at the time when it is published, and no event is rendered if nobody listens.
 
 use super::engine::{About, Answer, Effect, Engine, Event, Out};
 use super::json::{field, next_field, number};
@@ -124,7 +124,7 @@ impl Engine {
 }
 
 impl Engine {
-    /// Appends the whole of a session's newest message that the model said, as a POST answers.
+    /// Appends the whole newest message of the model in a session, as the answer to a POST has it.
     pub(super) fn newest_reply(&self, session: usize) -> String {
         let mut out = String::with_capacity(1024);
         let it = &self.sessions[session];

@@ -1,7 +1,7 @@
 //! The processes of bash tools: started, read, timed out, ended and reaped.
 //!
-//! Invariants: a tool is over when what it waits for is over, and not before; its end is reported once; what was
-//! killed is reaped all the same.
+//! Invariants: a tool is over when what it waits for is over, and not before; its end is reported once; killed
+//! processes are also reaped.
 
 use super::engine::Engine;
 use super::release::{BASH_TIMEOUT_SLACK_MS, SIGKILL_MS};
@@ -15,7 +15,7 @@ use rehang_scenario::{
 /// How much is read from a child at once, in bytes.
 const READ_BYTES: usize = 65_536;
 
-/// The children of one agent.
+/// The children of one agent, with their pipes.
 #[derive(Default)]
 pub struct Children {
     running: Vec<Running>,
@@ -37,7 +37,7 @@ struct Running {
     term_at: Option<VTime>,
     kill_at: Option<VTime>,
     timed_out: bool,
-    /// Nobody waits for its end any more.
+    /// Whether its end is not waited for any more.
     given_up: bool,
 }
 
@@ -102,7 +102,7 @@ impl Children {
         });
     }
 
-    /// Ends a tool's process tree; its end is of no interest any more.
+    /// Ends a tool's process tree, whose end is not reported any more.
     pub fn kill(&mut self, os: &mut dyn Os, tool: u32) {
         if let Some(running) = self.running.iter_mut().find(|running| running.tool == tool) {
             running.given_up = true;
@@ -111,7 +111,7 @@ impl Children {
         }
     }
 
-    /// Deals with one thing that a child did. Whether there was anything.
+    /// Handles one event of a child; returns whether there was one.
     pub fn poll(&mut self, os: &mut dyn Os, engine: &mut Engine) -> bool {
         for at in 0..self.running.len() {
             let running = &mut self.running[at];
@@ -137,12 +137,12 @@ impl Children {
         false
     }
 
-    /// Time limits, and second signals behind the first, up to an instant. Whether any was due.
+    /// Handles time limits, and second signals after the first, up to an instant; returns whether any was due.
     pub fn clock(&mut self, os: &mut dyn Os, due_by: VTime) -> bool {
         self.running.iter_mut().any(|running| running.clock(os, due_by))
     }
 
-    /// What is waited for.
+    /// Adds what the children wait for.
     pub fn wait(&self, wait: &mut Wait) {
         for running in &self.running {
             wait.read.extend(running.pipes.iter().flatten());
@@ -150,18 +150,18 @@ impl Children {
         }
     }
 
-    /// The earliest deadline.
+    /// The earliest deadline of all children.
     pub fn deadline(&self) -> Option<VTime> {
         self.running.iter().flat_map(|running| [running.term_at, running.kill_at]).flatten().min()
     }
 
-    /// Writes the state; a tool goes by its place, since each retry makes a new one.
+    /// Writes the state; a tool is written as its place, since each retry makes a new one.
     pub fn canon(&self, place: impl Fn(u32) -> u64, canon: &mut Canon) {
         let Self { running } = self;
         canon.list(running, |canon, running| {
             let Running {
                 tool,
-                child: _, // not compared: children are listed in the order of their begins, and the world has them so too
+                child: _, // not compared: children are listed in the order of their starts, as in the world
                 pipes,
                 carry,
                 held,
@@ -184,7 +184,7 @@ impl Children {
 }
 
 impl Running {
-    /// Its time limit, and the second signal behind the first.
+    /// Its time limit, and the time of the second signal after the first.
     fn clock(&mut self, os: &mut dyn Os, due_by: VTime) -> bool {
         let due = |at: Option<VTime>| at.is_some_and(|at| at <= due_by);
         if due(self.term_at) {
@@ -216,7 +216,7 @@ impl Running {
         }
     }
 
-    /// What one of its pipes gave: text, or nothing at its end.
+    /// What one of its pipes gave: text, or `None` at its end.
     fn read(&mut self, os: &mut dyn Os) -> Option<String> {
         for at in 0..2 {
             let Some(fd) = self.pipes[at] else { continue };

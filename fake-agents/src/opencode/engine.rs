@@ -1,11 +1,11 @@
 //! The engine: sessions, runs of the model's loop, tools, asks and the bus, without any I/O.
 //!
-//! What comes in: requests ([`super::routes`]), what a model says ([`super::turn`]), what a tool does
-//! ([`super::tools`]), time ([`Engine::tick`]). What comes out, in order, is [`Out`]: events, effects, responses
-//! and facts. Invariant: the same inputs give the same outputs; a reply to an ask happens in the order "out of the
-//! pending map, event, waiting tool", as upstream's `question/index.ts` has it.
+//! Input: requests ([`super::routes`]), what a model says ([`super::turn`]), what a tool does ([`super::tools`]), time
+//! ([`Engine::tick`]). Output, in order: [`Out`], which is events, effects, responses and facts. Invariant: the same
+//! inputs give the same outputs; a reply to an ask happens in the order "out of the pending map, event, waiting tool",
+//! as in upstream's `question/index.ts`.
 //!
-//! `asks`, `tools` and `turn` are its methods by what they are about: four files of one state machine, which know each other.
+//! `asks`, `tools` and `turn` hold its methods, by subject: four files of one state machine, which know each other.
 
 use super::asks::Ask;
 use super::history;
@@ -26,15 +26,15 @@ use rehang_trace::Fact;
 use std::collections::BTreeMap;
 use std::collections::VecDeque;
 
-/// How deep subagents nest at most.
+/// The greatest depth of nested subagents.
 pub const DEPTH_MAX: u32 = 16;
 
-/// What the engine says and wants, in order.
+/// One output of the engine.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Out {
     /// An event on the bus.
     Event(Event),
-    /// Something is to be done.
+    /// An effect for the host to carry out.
     Effect(Effect),
     /// A fact for the trace.
     Fact(Fact),
@@ -45,13 +45,13 @@ pub enum Out {
 /// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// The request's ticket.
+    /// The ticket of the request.
     pub ticket: u32,
-    /// The HTTP status; 0 where the connection is closed without one.
+    /// The HTTP status; 0 if the connection is closed without one.
     pub status: u16,
-    /// The JSON body; empty for none.
+    /// The JSON body; empty if there is none.
     pub body: String,
-    /// No response yet; where none comes before this instant, the connection is closed then.
+    /// There is no response yet; if none comes before this instant, the connection is closed then.
     pub cut_at: Option<VTime>,
 }
 
@@ -60,13 +60,13 @@ pub struct Answer {
 pub struct Event {
     /// Its type, such as `question.asked`.
     pub kind: &'static str,
-    /// The session it belongs to.
+    /// The id of the session that it belongs to.
     pub session: Option<usize>,
-    /// The whole event as JSON; empty where nobody wants any ([`Engine::wants_json`]).
+    /// The whole event as JSON; empty if nobody wants any ([`Engine::wants_json`]).
     pub json: String,
-    /// What `run` needs of it.
+    /// What `run` needs to know of it.
     pub about: About,
-    /// Its id on the streams of a server that can tell it again.
+    /// Its id on the streams of a server that can send it again.
     pub id: Option<String>,
 }
 
@@ -83,10 +83,10 @@ impl Published for Event {
     }
 }
 
-/// What an event is about, for the one who prints it.
+/// What an event is about, for the program that prints it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum About {
-    /// Nothing that is printed.
+    /// The event is not printed.
     Other,
     /// The session was made; for a child, its parent.
     Created,
@@ -96,57 +96,57 @@ pub enum About {
     Status(bool),
     /// A permission is asked for.
     Permission {
-        /// The ask's id.
+        /// The id of the ask.
         id: String,
-        /// The permission.
+        /// The name of the permission.
         permission: String,
-        /// Its patterns.
+        /// The patterns of the permission.
         patterns: Vec<String>,
     },
-    /// A question is asked.
+    /// A question is asked, with this id.
     Question(String),
     /// The session failed: the error's name and text.
     Error(&'static str, String),
 }
 
-/// Something that the host is to do.
+/// An effect that the host is to carry out.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Send a request to the model.
     AskModel {
-        /// The stream's number; what it says comes back under it.
+        /// The stream's number; what the model says comes back with it.
         stream: u32,
-        /// Where the response stands in the plan: see [`rehang_scenario::plan::response_at`].
+        /// The place of the response in the plan: see [`rehang_scenario::plan::response_at`].
         path: String,
-        /// What the model will say; nothing beyond the script.
+        /// What the model will say; empty after the end of the script.
         response: Response,
         /// What the last tool call told the model.
         answer: String,
     },
     /// Close a model stream.
     StopModel {
-        /// Its number.
+        /// The number of the stream.
         stream: u32,
     },
     /// Start a bash tool's process.
     Spawn {
-        /// The tool run's number.
+        /// The number of the tool run.
         tool: u32,
-        /// What is run, and how.
+        /// The command, and how it is run.
         bash: Bash,
     },
-    /// End a bash tool's process tree; no end is reported any more.
+    /// End a bash tool's process tree; its end is not reported any more.
     Kill {
-        /// The tool run's number.
+        /// The number of the tool run.
         tool: u32,
     },
     /// Print to the user, on stderr.
     Say(String),
-    /// Take a variable from the environment of children.
+    /// Remove a variable from the environment of children.
     StripEnv(&'static str),
 }
 
-/// Numbers for ids, in the order of their making.
+/// Numbers for ids, in the order in which they are made.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counters {
     pub(super) session: u32,
@@ -161,20 +161,20 @@ pub(super) struct Counters {
     pub(super) response: u32,
 }
 
-/// What a plan means to the engine.
+/// The engine's settings, from a plan.
 #[derive(Debug, Clone, Default)]
 pub struct Setup {
-    /// The model's turns.
+    /// The turns of the model.
     pub turns: Vec<Turn>,
-    /// What goes wrong; the engine takes those of tools, POSTs and the queue.
+    /// The faults; the engine handles those of tools, POSTs and the queue.
     pub faults: Vec<Fault>,
-    /// The program is `run`.
+    /// Whether the program is `run`.
     pub run: bool,
-    /// The question tool is registered (`OPENCODE_CLIENT`, `OPENCODE_ENABLE_QUESTION_TOOL`).
+    /// Whether the question tool is registered (`OPENCODE_CLIENT`, `OPENCODE_ENABLE_QUESTION_TOOL`).
     pub question_registered: bool,
 }
 
-/// Where a session comes from.
+/// The origin of a session.
 pub(super) enum Origin {
     /// A client or the program made it, in this folder.
     Root(String),
@@ -182,18 +182,18 @@ pub(super) enum Origin {
     Child(usize),
 }
 
-/// The engine.
+/// The state machine of one server or run.
 pub struct Engine {
     /// The release that it behaves as.
     pub release: Release,
-    /// Whether events are rendered: somebody listens.
+    /// Whether events are rendered, because somebody listens.
     pub wants_json: bool,
     /// Whether somebody could answer an ask: a client with a reply route, or a person at the terminal.
     pub live: bool,
     pub(super) now: VTime,
-    /// The wall clock at [`VTime::ZERO`], in milliseconds since 1970: what bodies say of times counts from there.
+    /// The wall clock at [`VTime::ZERO`], in milliseconds since 1970: times in bodies count from there.
     pub(super) epoch_ms: u64,
-    /// The folder that its sessions are of.
+    /// The folder that its sessions belong to.
     pub directory: String,
     pub(super) sessions: Vec<Session>,
     pub(super) runs: Vec<Run>,
@@ -206,26 +206,26 @@ pub struct Engine {
     pub(super) inside: AgentHost,
     /// What a strategy published as blockers: request and entry.
     pub(super) blockers: Vec<(String, serde_json::Value)>,
-    /// Questions are external results (PawWork 6ab984202).
+    /// Whether questions are external results (PawWork 6ab984202).
     pub(super) external: bool,
     pub(super) withheld: Option<String>,
     pub(super) acts: VecDeque<Acting>,
     pub(super) setup: Setup,
     pub(super) tool_faults: Vec<(u32, rehang_scenario::ToolDoes)>,
-    /// The scripted response of the root session, from 0, that the model says again for ever.
+    /// The scripted response of the root session, from 0, that the model repeats for ever.
     pub(super) repeats: Option<usize>,
     /// The plan's faults of requests.
     pub(super) request_faults: RequestFaults,
-    /// Somebody has asked for a session's messages, and may look at their times. Where nobody has, a cycle holds no such
-    /// request, and so none of its repetitions does; who comes at a later instant has a deadline, which is compared.
+    /// Whether somebody has asked for a session's messages, and may look at their times. If not, a cycle holds no such
+    /// request, and so none of its repetitions does; a client that comes later has a deadline, which is compared.
     pub(super) read: bool,
-    /// It began with sessions of an earlier boot, whose clients may hold ids that are given once more.
+    /// Whether it began with sessions of an earlier boot, whose clients may hold ids that are assigned again.
     pub(super) restored: bool,
     pub(super) out: Vec<Out>,
 }
 
 impl Engine {
-    /// An engine with nothing in it.
+    /// An engine without sessions.
     pub fn new(release: Release, setup: Setup, inside: AgentHost) -> Engine {
         let tool_fault = |fault: &Fault| match fault {
             Fault::Tool(tool) => Some((tool.nth, tool.does)),
@@ -261,23 +261,23 @@ impl Engine {
         }
     }
 
-    /// What it said and wants since the last call.
+    /// Its outputs since the last call.
     pub fn take(&mut self) -> Vec<Out> {
         std::mem::take(&mut self.out)
     }
 
-    /// It is now this late.
+    /// Sets the time.
     pub fn at(&mut self, now: VTime) {
         self.now = now;
     }
 
-    /// It is now this late, and what strategies decided since the last input is done.
+    /// Sets the time, and carries out what strategies decided since the last input.
     pub fn clock(&mut self, now: VTime) {
         self.now = now;
         self.act();
     }
 
-    /// Where it is: the wall clock at [`VTime::ZERO`] in milliseconds since 1970, and its folder.
+    /// Sets the wall clock at [`VTime::ZERO`] in milliseconds since 1970, and its folder.
     pub fn lives(&mut self, epoch_ms: u64, directory: Option<String>) {
         self.epoch_ms = epoch_ms;
         if let Some(directory) = directory {
@@ -295,7 +295,7 @@ impl Engine {
         self.epoch_ms.saturating_add(at.0)
     }
 
-    /// Whether [`Engine::take`] has something.
+    /// Whether [`Engine::take`] has outputs.
     pub fn has_news(&self) -> bool {
         !self.out.is_empty()
     }
@@ -311,7 +311,7 @@ impl Engine {
         runs.into_iter().chain(self.inside.deadline()).min()
     }
 
-    /// Time has passed.
+    /// Processes the deadlines that have come.
     pub fn tick(&mut self, now: VTime) {
         self.now = now;
         self.settle_due();
@@ -324,14 +324,14 @@ impl Engine {
         }
     }
 
-    /// The strategies inside see how the agent begins.
+    /// Tells the strategies inside how the agent starts.
     pub fn boot(&mut self, now: VTime, env: Vec<(String, String)>, stdin_tty: bool, run: bool) {
         self.now = now;
         self.see(|| Seen::Boot { env, stdin_tty, run });
         self.act();
     }
 
-    /// The sessions, in the order of their making.
+    /// The sessions, in the order in which they were made.
     pub fn sessions(&self) -> &[Session] {
         &self.sessions
     }
@@ -356,7 +356,7 @@ impl Engine {
         self.questions_of_ask(id)
     }
 
-    /// What the engine waits for, in a word: the most telling of all.
+    /// What the engine waits for, in one word: the most informative of all.
     pub fn waits_on(&self) -> Option<&'static str> {
         let live = |ask: &&Ask| self.tools.iter().any(|tool| tool.id == ask.tool && !tool.orphan);
         let asks = || self.asks.iter().filter(live);
@@ -375,12 +375,12 @@ impl Engine {
         self.runs.iter().any(|run| run.live).then_some("model")
     }
 
-    /// Makes a session. `denies` is what `run` denies in its root session.
+    /// Makes a session. `denies` are the permissions that `run` denies in its root session.
     pub fn create_session(&mut self, now: VTime, title: &str, denies: &'static [&'static str]) -> usize {
         self.create_session_in(now, title, denies, None)
     }
 
-    /// The same in a folder that a client names; the server's own where it names none.
+    /// Makes a session in a folder that a client names; in the server's own if it names none.
     pub fn create_session_in(
         &mut self,
         now: VTime,
@@ -468,23 +468,23 @@ impl Engine {
         })
     }
 
-    /// The place of a tool among those that have not ended, from 1; 0: it has.
+    /// The place of a tool among those that have not ended, from 1; 0 if it has ended.
     pub fn place_of_tool(&self, id: u32) -> u64 {
         self.tools.iter().position(|tool| tool.id == id).map_or(0, |place| place as u64 + 1)
     }
 
-    /// The run that a model's stream belongs to, by its place from 1; 0: none any more.
+    /// The run that a model's stream belongs to, by its place from 1; 0 if there is none any more.
     pub fn place_of_stream(&self, stream: u32) -> u64 {
         self.runs.iter().position(|run| run.stream == Some(stream)).map_or(0, |place| place as u64 + 1)
     }
 
-    /// The place of a request among those that are answered at a run's end, from 1; 0 where nobody answers it any more.
+    /// The place of a request among those that are answered at a run's end, from 1; 0 if it is not answered any more.
     pub fn place_of_ticket(&self, ticket: u32) -> u64 {
         let mut waiting = self.runs.iter().flat_map(|run| run.waiters.iter().chain(&run.aborters));
         waiting.position(|of| *of == ticket).map_or(0, |place| place as u64 + 1)
     }
 
-    /// Whether calls are looked up by their ids: an external result is answered by its call's.
+    /// Whether calls are looked up by their ids: an external result is answered with the id of its call.
     pub fn looks_calls_up(&self) -> bool {
         self.external
     }
@@ -571,7 +571,7 @@ impl Engine {
         let places = self.places();
         let (of_now, over): (Vec<usize>, Vec<usize>) = (0..sessions.len()).partition(|&at| places.session(at) > 0);
         canon.list(&of_now, |canon, &at| sessions[at].canon(at, &places, canon));
-        // Subagents' sessions that are over are still listed, and each retry of a step adds some.
+        // Subagents' sessions that have ended are still listed, and each retry of a step adds some.
         let over: Vec<_> =
             over.iter().map(|&at| history::item(canon, |canon| sessions[at].canon(at, &places, canon))).collect();
         history::write(canon, over);
@@ -581,9 +581,9 @@ impl Engine {
         canon.list(approved, |canon, (permission, pattern)| {
             canon.text(permission).text(pattern);
         });
-        // Behind the last response the model says the same for ever.
+        // After the last response the model repeats itself for ever.
         canon.capped(*cursor as u64, script.len() as u64).num(places.faulty(*call));
-        // Nobody holds an id that is still to be given, but for those that an earlier boot has given too.
+        // Nobody holds an id that is still to be assigned, except those that an earlier boot has also assigned.
         canon.flag(*restored);
         if *restored {
             canon.num((*question).into()).num((*permission).into());
@@ -595,7 +595,7 @@ impl Engine {
         canon.list(blockers, |canon, (request, entry)| {
             canon.text(request).text(&entry.to_string());
         });
-        // Both are dealt with before a resume ends, but for what is left when the program leaves. `Debug` is derived.
+        // Both are handled before a resume ends, except for what is left when the program leaves. `Debug` is derived.
         canon.text(&format!("{:?}", (acts, out)));
     }
 }

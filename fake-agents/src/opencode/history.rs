@@ -1,17 +1,17 @@
-//! Lists that only grow, as they go into the compared state: messages, the attempts at one message, sessions.
+//! Lists that only grow, in their compared form: messages, the attempts at one message, sessions.
 //!
-//! Whoever asks for such a list gets all of it, so all of it is compared. A loop that says the same thing again and
-//! again would never come back to a state of its own; so what repeats itself is written twice and no more.
+//! A client that asks for such a list gets all of it, so all of it is compared. A loop that says the same again and
+//! again would never return to an earlier state; so a repeated block is written twice and no more.
 //!
-//! Invariant: two lists with one encoding have the same elements in the same order, but for how often beyond twice a
+//! Invariant: two lists with one encoding have the same elements in the same order, except for how often beyond twice a
 //! block of them is repeated in place.
 
 use rehang_scenario::Canon;
 
-/// The longest block that is recognised when it comes again, in elements: what one turn of a loop may add.
+/// The longest block whose repetition is recognised, in elements: what one turn of a loop may add.
 const BLOCK_MAX: usize = 16;
 
-/// Writes a list of encodings, of neighbouring blocks that are equal the first two.
+/// Writes a list of encodings; of equal neighbouring blocks only the first two are written.
 pub(super) fn write(canon: &mut Canon, items: impl IntoIterator<Item = Vec<u8>>) {
     let mut kept: Vec<Vec<u8>> = Vec::new();
     for item in items {
@@ -31,7 +31,7 @@ pub(super) fn write(canon: &mut Canon, items: impl IntoIterator<Item = Vec<u8>>)
     });
 }
 
-/// The encoding of one element, at the instant of the whole.
+/// The encoding of one element, at the same instant as the whole.
 pub(super) fn item(canon: &Canon, write: impl FnOnce(&mut Canon)) -> Vec<u8> {
     let mut of = Canon::new(canon.now());
     write(&mut of);

@@ -1,8 +1,8 @@
-//! The engine on an operating system: its effects are done, its children and model streams feed it.
+//! The engine on an operating system: carries out its effects, and feeds it from its children and model streams.
 //!
-//! Invariants: everything is dealt with in the order in which the engine said it; a resume does a bounded amount of
-//! work, so a loop without end shows as steps of the clock's owner and not as a resume that never returns; a resume in
-//! which something came in leaves the timers of its very tick to the next one, so that who acts first in a tick decides
+//! Invariants: everything is handled in the order in which the engine said it; a resume does a bounded amount of work,
+//! so an endless loop appears as steps of the clock's owner and not as a resume that never returns; a resume in which
+//! something came in leaves the timers of the same tick to the next one, so that whoever acts first in a tick decides
 //! whether a limit was kept.
 
 use super::children::Children;
@@ -17,13 +17,13 @@ use rehang_scenario::{
 };
 use std::collections::VecDeque;
 
-/// How many model requests one resume sends at most. Upstream asks again at once where a stream ended without a
-/// reason, for ever; each real request takes some time.
+/// How many model requests one resume sends at most. Upstream asks again at once if a stream ended without a reason,
+/// for ever; each real request takes some time.
 const ASKS_MAX: u32 = 16;
 
-/// An engine with what it needs.
+/// An engine, with the children and streams that it needs.
 pub struct Host {
-    /// The engine.
+    /// The engine that is hosted.
     pub engine: Engine,
     children: Children,
     models: Models,
@@ -32,7 +32,7 @@ pub struct Host {
     stderr: Outgoing,
     reasoning: bool,
     yields: bool,
-    /// Something came in since the program was resumed.
+    /// Whether something came in since the program was resumed.
     came: bool,
 }
 
@@ -43,20 +43,20 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// Appends.
+    /// Appends bytes at the end.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend(bytes);
     }
 
-    /// Whether nothing waits.
+    /// Whether no bytes wait.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Writes what the descriptor takes. What can never be written is dropped: that is not an error here.
+    /// Writes as much as the descriptor takes. Bytes that can never be written are dropped: that is not an error here.
     ///
     /// # Errors
-    /// The descriptor's.
+    /// The descriptor's error.
     pub fn flush(&mut self, os: &mut dyn Os, fd: rehang_os::os::Fd) -> Result<(), rehang_os::os::Errno> {
         while !self.bytes.is_empty() {
             match os.write(fd, self.bytes.make_contiguous()) {
@@ -71,7 +71,7 @@ impl Outgoing {
         Ok(())
     }
 
-    /// Writes the state.
+    /// Writes the state for the comparison of cycles.
     pub fn canon(&self, canon: &mut Canon) {
         let Self { bytes } = self;
         let (first, second) = bytes.as_slices();
@@ -80,10 +80,10 @@ impl Outgoing {
 }
 
 impl Host {
-    /// A host for a plan. `run`: the program is a one-shot run.
+    /// A host for a plan. `run`: whether the program is a one-shot run.
     ///
     /// # Errors
-    /// A strategy that is not known.
+    /// An unknown strategy.
     pub fn new(release: Release, plan: &Plan, run: bool) -> Result<Host, CannotStart> {
         let setup = Setup { turns: plan.turns.clone(), faults: plan.faults.clone(), run, question_registered: true };
         let inside = AgentHost::new(&plan.inside).map_err(CannotStart::new)?;
@@ -100,7 +100,7 @@ impl Host {
         })
     }
 
-    /// The agent begins. `one_shot`: there is no reply route of its own.
+    /// The agent starts. `one_shot`: whether it has no reply route of its own.
     pub fn boot(&mut self, os: &mut dyn Os, one_shot: bool) {
         self.env = os.envs();
         self.engine.lives(os.epoch_ms(), os.cwd());
@@ -120,17 +120,17 @@ impl Host {
         self.came = false;
     }
 
-    /// Something came in, from a client or a keyboard.
+    /// Notes that something came in, from a client or a keyboard.
     pub fn came_in(&mut self) {
         self.came = true;
     }
 
-    /// Timers up to this instant may fire now. A tick is a millisecond: what came in it came before its timers.
+    /// Timers up to this instant may fire now. A tick is a millisecond: what came in during it came before its timers.
     pub fn due_by(&self, now: VTime) -> VTime {
         if self.came { VTime(now.0.saturating_sub(1)) } else { now }
     }
 
-    /// Does all that can be done now. What comes back is for the one who speaks: events and answers, in order.
+    /// Does all that can be done now. Returns what the program is to write: events and answers, in order.
     pub fn pump(&mut self, os: &mut dyn Os) -> Vec<Out> {
         let mut said = Vec::new();
         let mut asks = 0;
@@ -162,7 +162,7 @@ impl Host {
             if self.engine.deadline().is_some_and(|at| at <= due_by) {
                 self.engine.tick(os.now());
             } else if !self.children.clock(os, due_by) {
-                // Nobody waits for stderr: what it does not take now, it takes later or never.
+                // Stderr is not waited for: what it does not take now, it takes later or never.
                 let _ = self.stderr.flush(os, STDERR);
                 return said;
             }
@@ -182,39 +182,39 @@ impl Host {
         }
     }
 
-    /// Prints a line to the user.
+    /// Prints a line to the user, on stderr.
     pub fn say(&mut self, line: &str) {
         self.stderr.push(line.as_bytes());
         self.stderr.push(b"\n");
     }
 
-    /// Writes what stderr takes now.
+    /// Writes as much as stderr takes now.
     ///
     /// # Errors
-    /// The descriptor's; what was to be written is dropped.
+    /// The descriptor's error; what was to be written is dropped.
     pub fn flush(&mut self, os: &mut dyn Os) -> Result<(), rehang_os::os::Errno> {
         self.stderr.flush(os, STDERR)
     }
 
-    /// Adds stderr to what is waited for, where it still has to take something.
+    /// Adds stderr to what is waited for, if there is something left to write to it.
     pub fn wait_stderr(&self, wait: &mut Wait) {
         if !self.stderr.is_empty() {
             wait.write.push(STDERR);
         }
     }
 
-    /// Whether nothing waits for stderr to take it.
+    /// Whether nothing is left to write to stderr.
     pub fn silent(&self) -> bool {
         self.stderr.is_empty()
     }
 
-    /// Writes the state.
+    /// Writes the state for the comparison of cycles.
     pub fn canon(&self, canon: &mut Canon) {
         let Self {
             engine,
             children,
             models,
-            env: _, // not compared: it is read at the begin and never changes
+            env: _, // not compared: it is read at the start and never changes
             strip,
             stderr,
             reasoning: _, // not compared: it never changes

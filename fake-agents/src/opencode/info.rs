@@ -1,7 +1,9 @@
-//! What the server says of itself, its folder and its sessions beside the turns: the `GET` routes of a release's `/doc`.
+//! What the server says of itself, its folder and its sessions apart from the turns: the `GET` routes of a release's
+//! `/doc`.
 //!
-//! Invariant: a release answers exactly those of its routes with 200 that the real one answers so, with its keys; the
-//! recorded lists are in `tests/golden/opencode-routes`, and `rehang-drift` holds the fake to them. Texts are our own.
+//! Invariant: a release answers with 200 exactly those of its routes that the real one answers with 200, with its keys;
+//! the recorded lists are in `tests/golden/opencode-routes`, and `rehang-drift` checks the fake against them. Texts are
+//! our own.
 
 use super::engine::Engine;
 use super::release::Dialect;
@@ -25,7 +27,7 @@ const AGENTS: [(&str, &str, bool); 7] = [
 ];
 
 impl Engine {
-    /// Whether the release has this route; what it says of turns and asks is [`Engine::request`]'s.
+    /// Whether the release has this route; [`Engine::request`] answers those about turns and asks.
     pub(super) fn knows(&self, route: &Route<'_>) -> bool {
         let newest = self.release.dialect == Dialect::V1_18;
         match route {
@@ -36,7 +38,7 @@ impl Engine {
         }
     }
 
-    /// Answers one that it knows.
+    /// Answers a route that it knows.
     pub(super) fn inform(&mut self, ticket: u32, route: Route<'_>, target: &Target) {
         let (status, body) = match route {
             Route::Doc => (200, self.doc()),
@@ -190,7 +192,7 @@ impl Engine {
         }
     }
 
-    /// What of a session the second API shows. It keeps messages of its own, which those of the first are not among.
+    /// What the second API shows of a session. It keeps messages of its own, which do not include those of the first.
     fn api(&self, at: usize, part: ApiPart) -> Value {
         match part {
             ApiPart::Info => json!({ "data": self.api_session(at) }),
@@ -232,7 +234,7 @@ impl Engine {
         project
     }
 
-    /// What a configuration file would say, as the recordings' does.
+    /// What a configuration file would say, the same as in the recordings.
     fn own_config(&self) -> Value {
         let Model { provider, id } = Model::default();
         let name = format!("{provider}/{id}");

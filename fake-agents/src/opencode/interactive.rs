@@ -1,8 +1,8 @@
-//! On a terminal: what is said and asked stands on the screen, answers are typed in lines that the kernel edits.
+//! On a terminal: texts and asks are on the screen, answers are typed in lines that the kernel edits.
 //!
-//! Far plainer than the real one, which draws full screens in raw mode; what a person can do is the same: answer,
+//! It is far plainer than the real one, which draws full screens in raw mode; what a person can do is the same: answer,
 //! answer in their own words, skip, dismiss (Ctrl-D or Escape), interrupt (Ctrl-C), leave (Ctrl-D or Ctrl-C when
-//! nothing runs). Invariant: one menu is open at a time, further asks wait behind it.
+//! nothing runs). Invariant: one menu is open at a time, further asks wait after it.
 
 use super::args::Args;
 use super::asks::{By, Permit};
@@ -19,7 +19,7 @@ const PROMPT: &str = "> ";
 /// The longest line that is taken, in bytes: the kernel's own limit is 4,096.
 const LINE_MAX_BYTES: usize = 64 * 1024;
 
-/// The program.
+/// The program on a terminal.
 pub struct Interactive {
     host: Host,
     args: Args,
@@ -33,7 +33,7 @@ pub struct Interactive {
 
 struct Menu {
     id: String,
-    /// None for a permission.
+    /// The questions; empty for a permission.
     questions: Vec<Question>,
     permission: String,
     answers: Vec<Vec<String>>,
@@ -43,7 +43,7 @@ impl Interactive {
     /// A session of this plan that has not begun.
     ///
     /// # Errors
-    /// A strategy that is not known.
+    /// An unknown strategy.
     pub fn new(release: Release, plan: &Plan, args: Args) -> Result<Interactive, CannotStart> {
         let mut host = Host::new(release, plan, false)?;
         host.engine.wants_json = false;
@@ -59,7 +59,7 @@ impl Interactive {
         })
     }
 
-    /// The first steps. `false`: the terminal has stopped it in the middle.
+    /// The first steps. `false` if the terminal has stopped it in the middle.
     fn begin(&mut self, os: &mut dyn Os) -> bool {
         let tty = os.kind(STDIN) == FdKind::Tty;
         if tty && os.set_tty(STDIN) == Write::Later {
@@ -106,7 +106,7 @@ impl Interactive {
         !silent
     }
 
-    /// What the terminal gave. Whether there was anything.
+    /// Handles what the terminal gave; returns whether there was anything.
     fn read(&mut self, os: &mut dyn Os) -> bool {
         match os.read(STDIN, 4_096) {
             Read::Data(bytes) => {
@@ -177,7 +177,7 @@ impl Interactive {
         }
     }
 
-    /// Menus of asks that have ended otherwise are closed.
+    /// Closes the menus of asks that have ended otherwise.
     fn close_stale(&mut self) {
         let first = self.menus.front().map(|menu| menu.id.clone());
         let engine = &self.host.engine;
@@ -287,7 +287,7 @@ impl Menu {
     }
 }
 
-/// What a line chooses of a question; none where it does not fit.
+/// What a line chooses of a question; `None` if it does not fit.
 fn chosen(question: &Question, line: &str) -> Option<Vec<String>> {
     if line.is_empty() {
         return Some(Vec::new());
@@ -335,7 +335,7 @@ impl Program for Interactive {
     fn canon(&self, canon: &mut Canon) {
         let Self {
             host,
-            args: _, // not compared: they are read at the begin alone
+            args: _, // not compared: they are read only at the start
             begun,
             root,
             out,

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-/// Appends a JSON string.
+/// Appends a text as a JSON string.
 pub fn quote(out: &mut String, text: &str) {
     out.push('"');
     let mut from = 0;
@@ -44,7 +44,7 @@ pub fn next_field(out: &mut String, key: &str, text: &str) {
     field(out, key, text);
 }
 
-/// Appends a number.
+/// Appends a number in decimal.
 pub fn number(out: &mut String, n: u64) {
     let _ = write!(out, "{n}");
 }

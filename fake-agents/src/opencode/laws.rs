@@ -1,8 +1,8 @@
-//! Laws of the compared state: what differs in what it will do differs in its encoding, and what does the same for ever
-//! comes back to the encoding that it had.
+//! Laws of the compared state: two states that will act differently have different encodings, and a state that does the
+//! same for ever returns to an encoding that it had.
 //!
-//! The engine is driven directly, whole programs over a [`Bench`]. Names are told apart by their order of appearance: a
-//! `que_7` that is asked for in one history is the `que_9` of the other.
+//! The engine is driven directly, whole programs run on a [`Bench`]. Names are identified by their order of appearance:
+//! a `que_7` that is asked in one history is the `que_9` of the other.
 
 use super::engine::{Effect, Engine, Out, Setup};
 use super::host::Outgoing;
@@ -20,15 +20,15 @@ use rehang_wire::model::ModelEvent;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
 
-/// What happens to an engine.
+/// An input of the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum In {
     Prompt(&'static str),
-    /// The newest stream says its next part, or its finish.
+    /// The newest stream gives its next part, or its finish.
     Says,
-    /// It ends, with what it has said.
+    /// The stream ends, with what it has said.
     Ends,
-    /// It fails with this status.
+    /// The stream fails with this status.
     Fails(u16),
     Wait(u64),
     /// The first question is answered, or the first permission.
@@ -167,7 +167,7 @@ impl Play {
     }
 }
 
-/// What was said, with names in the order of their appearance and without instants.
+/// The engine's outputs, with names in the order of their appearance and without instants.
 fn shapes(said: &[Out]) -> Vec<String> {
     let mut names = BTreeMap::new();
     let mut tickets = BTreeMap::new();
@@ -198,7 +198,7 @@ fn shape_of(text: &str, names: &mut BTreeMap<String, usize>) -> String {
     }
 }
 
-/// Without what is shown and never looked at, and of what repeats itself in place twice as much.
+/// The same without what is sent but never read; of what repeats in place, only two are kept.
 fn plain(value: &Value, names: &mut BTreeMap<String, usize>) -> Value {
     const SHOWN: [&str; 5] = ["time", "next", "attempt", "response", "timestamp"];
     match value {
@@ -264,7 +264,7 @@ fn turns() -> Value {
 
 const VERSIONS: [&str; 4] = ["1.0.185", "1.2.15", "1.3.2", "1.18.33"];
 
-/// A source of choices: the same seed gives the same ones.
+/// A source of pseudo-random choices: the same seed gives the same ones.
 struct Dice(u64);
 
 impl Dice {
@@ -324,7 +324,7 @@ fn equal_states_go_on_alike() {
                     play.said.clear();
                     let unread = !play.engine.read;
                     let play = play.after(&more);
-                    // whoever is the first to read messages may look at their times, which did not count before
+                    // the first client that reads messages may look at their times, which did not count before
                     let state = (unread != play.engine.read).then(|| play.state());
                     (shapes(&play.said), state)
                 };
@@ -344,7 +344,7 @@ fn equal_states_go_on_alike() {
 
 #[test]
 fn a_loop_comes_back_to_its_state() {
-    // what one turn of the loop is, and after how many it has settled
+    // what one turn of the loop is, and after how many it repeats
     let cut = [In::Says, In::Ends];
     let refused = [In::Fails(500), In::Wait(30_000)];
     let half = [In::Says, In::Fails(0), In::Wait(30_000)];
@@ -373,7 +373,7 @@ fn what_is_read_later_differs() {
     let none = json!([]);
     let says = [In::Says, In::Says, In::Ends];
     let turn = |text| [&[In::Prompt(text)], &says[..]].concat();
-    // the last turn is the same; 400 ends a turn without a part, so that nothing but the older prompt tells them apart
+    // the last turn is the same; 400 ends a turn without a part, so that only the older prompt tells them apart
     let with = |first| [In::Prompt(first), In::Fails(400), In::Prompt("go"), In::Fails(400)];
     differ("an older prompt", "1.2.15", &none, &with("a"), &with("b"));
     differ("one more message", "1.2.15", &none, &turn("go"), &[turn("go"), vec![In::Prompt("go")]].concat());
@@ -398,7 +398,7 @@ fn what_is_read_later_differs() {
     differ("more of an output that is shown no more of", "1.2.15", &none, &prints("ab"), &prints("ac"));
 }
 
-/// As much as a bash tool's part shows of its output.
+/// As much of its output as a bash tool's part shows.
 const LONG: &str = {
     static BYTES: [u8; super::release::METADATA_MAX_BYTES] = [b'x'; super::release::METADATA_MAX_BYTES];
     match std::str::from_utf8(&BYTES) {
@@ -447,7 +447,7 @@ fn opencode() -> Value {
     json!({ "opencode": { "as": "1.2.15" } })
 }
 
-/// The state of a server, after a client has said this.
+/// The state of a server, after a client has sent this.
 fn server_told(says: &str) -> (Bench, Box<dyn Program>, Fd, Vec<u8>) {
     let (mut bench, mut serve) = (Bench::new(), program(opencode(), "serve", turns(), None));
     bench.state(serve.as_mut());
@@ -510,7 +510,7 @@ fn a_command_is_told_apart_by_how_it_ended() {
         bench.streams = rehang_os::os::FdKind::Tty;
         bench.state(run.as_mut());
         assert_eq!(bench.children, 1, "it has started its command");
-        // its pipes stay open, so its end is not told yet
+        // its pipes stay open, so its end is not reported yet
         bench.exits.insert(Child(1), exit);
         bench.state(run.as_mut())
     };

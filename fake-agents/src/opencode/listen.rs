@@ -1,28 +1,28 @@
-//! Where a server listens, and what it says of that, as each release words it.
+//! Where a server listens, and what it says about that, in the words of each release.
 //!
-//! Invariant: on a stage only the address is said, and a port of the stage's own is listened on.
+//! Invariant: on a stage only the address is said, and the port is one of the stage's own.
 
 use super::args::Args;
 use super::release::{Dialect, Release};
 use rehang_os::os::{CannotStart, Fd, Listen, Os};
 use std::net::Ipv4Addr;
 
-/// The port that is tried first where none is wished for (`server.ts`: 4096, else a free one).
+/// The port that is tried first if none is asked for (`server.ts`: 4096, else a free one).
 const FIRST_PORT: u16 = 4_096;
-/// With it clients must authenticate, and a server without it says so.
+/// If it is set, clients must authenticate; a server without it says so.
 const PASSWORD_ENV: &str = "OPENCODE_SERVER_PASSWORD";
 
 /// A server's socket and the lines that it prints.
 pub(super) struct Listening {
-    /// The socket.
+    /// The listening socket.
     pub socket: Fd,
     /// What `serve` says before the address, on stdout.
     pub warning: &'static str,
-    /// `opencode server listening on http://…`.
+    /// The line with the address: `opencode server listening on http://…`.
     pub line: String,
 }
 
-/// Listens where the command line says.
+/// Listens on the address of the command line.
 ///
 /// # Errors
 /// What the release says on stderr before it exits with 1.

@@ -1,4 +1,5 @@
-//! The persona `fake-opencode`: upstream opencode as 1.0.185, 1.2.15, 1.3.2 and 1.18.33 behave, altimate-code and PawWork.
+//! The persona `fake-opencode`: it behaves as upstream opencode 1.0.185, 1.2.15, 1.3.2 and 1.18.33, altimate-code and
+//! PawWork.
 //!
 //! The bugs that it plays: a question that nobody can answer hangs `run` before 1.3 (AltimateAI/altimate-code#936); a
 //! permission of a subagent that `run` does not look at (#36868); a bash tool that waits for a permission and has no
@@ -60,8 +61,8 @@ use rehang_scenario::{
 };
 use release::Release;
 
-/// The program for this command line. Without a plan it reads one from the environment at its begin; without that
-/// it says hello.
+/// The program for this command line. Without a plan it reads one from the environment when it starts; if there is
+/// none, it says hello.
 ///
 /// # Errors
 /// A release that is not played, a strategy that is not known.

@@ -1,6 +1,6 @@
-//! The model's streams: played in-process from the plan, or spoken over HTTP where the plan names a port.
+//! The model's streams: played in-process from the plan, or spoken over HTTP if the plan names a port.
 //!
-//! Invariant: a stream that was stopped says nothing more; `{answer}` stands for what the last tool call told the
+//! Invariant: a stream that was stopped says nothing more; `{answer}` is replaced by what the last tool call told the
 //! model, whichever way the text came.
 
 use super::engine::Engine;
@@ -16,9 +16,9 @@ use rehang_wire::{
     },
 };
 
-/// What AI SDK says of a connection that was reset.
+/// What the AI SDK says about a connection that was reset.
 const RESET: &str = "Connection reset by server";
-/// What a release that has a limit says of a stream that was silent for longer.
+/// What a release with a limit says about a stream that was silent for longer.
 const SILENT: &str = "SSE read timed out";
 
 /// The open model streams of one agent.
@@ -46,13 +46,13 @@ struct Wired {
     out: Vec<u8>,
     reader: ResponseReader,
     decoder: Decoder,
-    /// The status, where it is none of a stream, and the body so far.
+    /// The status, if it is not that of a stream, and the body so far.
     refused: Option<(u16, Vec<u8>)>,
     answer: String,
     over: bool,
 }
 
-/// What came over a stream.
+/// What came over a stream since the last look.
 enum Came {
     Event(ModelEvent),
     Ended,
@@ -60,7 +60,7 @@ enum Came {
 }
 
 impl Models {
-    /// No stream yet; each may be silent for so long.
+    /// No stream yet; each may be silent for this long.
     pub fn new(faults: &[Fault], port: Option<u16>, silence_max: Option<Span>) -> Models {
         Models { script: ModelScript::new(faults), port, open: Vec::new(), calls: 0, silence_max }
     }
@@ -110,7 +110,7 @@ impl Models {
         }))
     }
 
-    /// Closes a stream.
+    /// Closes the connection of a stream.
     pub fn stop(&mut self, os: &mut dyn Os, stream: u32) {
         if let Some(at) = self.open.iter().position(|open| open.stream == stream)
             && let Source::Wire(wired) = self.open.remove(at).source
@@ -119,7 +119,7 @@ impl Models {
         }
     }
 
-    /// Hands the engine what has come over one stream. Whether there was anything.
+    /// Gives the engine what has come over one stream; returns whether there was anything.
     pub fn poll(&mut self, os: &mut dyn Os, engine: &mut Engine) -> bool {
         let now = os.now();
         for at in 0..self.open.len() {
@@ -159,7 +159,7 @@ impl Models {
         false
     }
 
-    /// What is waited for.
+    /// Adds what the streams wait for.
     pub fn wait(&self, wait: &mut Wait) {
         for open in &self.open {
             if let Source::Wire(wired) = &open.source {
@@ -181,8 +181,8 @@ impl Models {
         self.open.iter().filter_map(of).chain(limits).min()
     }
 
-    /// Writes the state; a stream goes by its run's place, since each retry has a new one. `calls_count`: ids of calls are
-    /// looked up, so the next one decides something.
+    /// Writes the state; a stream is written as its run's place, since each retry has a new one. `calls_count`: ids of
+    /// calls are looked up, so the next one matters.
     pub fn canon(&self, place: impl Fn(u32) -> u64, calls_count: bool, canon: &mut Canon) {
         let Self {
             script,
@@ -321,7 +321,7 @@ fn played_item(item: Item) -> Option<Came> {
         Item::Ended { .. } => Came::Ended,
         Item::Reset => Came::Failed(0, RESET.to_owned()),
         Item::Status(status) => Came::Failed(status, rehang_wire::http::reason(status).to_owned()),
-        // Compaction is silence to the stream.
+        // To the stream, compaction is silence.
         Item::Compacting(_) => return None,
     })
 }

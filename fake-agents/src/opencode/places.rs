@@ -1,13 +1,14 @@
-//! Where things of an engine are, for the compared state: by their place among what still matters, never by their number.
+//! Where things of an engine are, for the compared state: by their place among what still matters, never by their
+//! number.
 //!
-//! Numbers and ids grow with every attempt, so a retry that comes back to where it was would never be seen to. Invariant:
-//! two states that differ in numbers alone have the same places and marks, and two that differ in who points at what have
-//! not.
+//! Numbers and ids grow with every attempt, so they would hide that a retry has returned to an earlier state.
+//! Invariant: two states that differ only in numbers have the same places and marks, and two that differ in who points
+//! at what do not.
 
 use rehang_scenario::Canon;
 use std::collections::BTreeMap;
 
-/// Who points at a message or at a part of one, by its own place.
+/// Who points at a message or at a part of one, by the pointing one's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
     /// A run answers this message of the user's.
@@ -21,7 +22,7 @@ pub(super) enum Mark {
 }
 
 impl Mark {
-    /// Writes marks.
+    /// Writes a list of marks.
     pub(super) fn list(marks: &[Mark], canon: &mut Canon) {
         canon.list(marks, |canon, mark| {
             match *mark {
@@ -38,13 +39,13 @@ impl Mark {
 pub(super) struct Places {
     /// The sessions that matter: the roots, and those in which something goes on.
     pub sessions: Vec<usize>,
-    /// By session, message and part.
+    /// The marks, by session, message and part.
     pub marks: BTreeMap<(usize, usize, Option<usize>), Vec<Mark>>,
     /// The runs that have not ended, by their ids.
     pub runs: Vec<u32>,
     /// The tools that have not ended, by their ids.
     pub tools: Vec<u32>,
-    /// The greatest number of a tool call that a fault names; 0 where none does.
+    /// The greatest number of a tool call that a fault names; 0 if none does.
     pub last_tool_fault: u32,
     /// Whether calls are looked up by their ids.
     pub looks_calls_up: bool,
@@ -53,32 +54,32 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Of a session among those that matter, from 1; 0: nothing goes on in it.
+    /// The place of a session among those that matter, from 1; 0 if nothing goes on in it.
     pub(super) fn session(&self, at: usize) -> u64 {
         place(&self.sessions, &at)
     }
 
-    /// Of a run among those that have not ended, from 1; 0: it has.
+    /// The place of a run among those that have not ended, from 1; 0 if it has ended.
     pub(super) fn run(&self, id: u32) -> u64 {
         place(&self.runs, &id)
     }
 
-    /// Of a tool among those that have not ended, from 1; 0: it has.
+    /// The place of a tool among those that have not ended, from 1; 0 if it has ended.
     pub(super) fn tool(&self, id: u32) -> u64 {
         place(&self.tools, &id)
     }
 
-    /// Who points at a message, or at a part of it.
+    /// The marks of a message, or of a part of it.
     pub(super) fn marks(&self, session: usize, message: usize, part: Option<usize>) -> Vec<Mark> {
         self.marks.get(&(session, message, part)).cloned().unwrap_or_default()
     }
 
-    /// A number of tool calls, as far as a fault may name it.
+    /// A number of tool calls, up to the greatest that a fault may name.
     pub(super) fn faulty(&self, nth: u32) -> u64 {
         u64::from(nth.min(self.last_tool_fault.saturating_add(1)))
     }
 
-    /// Writes the id of a call where calls are looked up by it. Elsewhere it only names the call.
+    /// Writes the id of a call if calls are looked up by it. Otherwise it only names the call.
     pub(super) fn call(&self, canon: &mut Canon, id: &str) {
         if self.looks_calls_up {
             canon.text(id);

@@ -1,4 +1,4 @@
-//! What the releases do differently, in one place: every other module asks here and names no version.
+//! The differences between the releases, in one place: every other module asks here and names no version.
 //!
 //! Invariant: a release's behaviour is a function of its name alone.
 
@@ -18,18 +18,18 @@ pub enum Dialect {
     V1_18,
 }
 
-/// Whose build it is.
+/// The project that made the build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavour {
-    /// Upstream.
+    /// The upstream project.
     Opencode,
-    /// altimate-code.
+    /// The fork altimate-code.
     Altimate,
-    /// PawWork.
+    /// The fork PawWork.
     Pawwork,
 }
 
-/// What becomes of a tool that waits for a person when its session is aborted.
+/// What happens to a tool that waits for a person when its session is aborted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Abort {
     /// Nothing: the session says idle, the ask stays listed, the prompt's POST never ends (1.2.15, goldens 08, 09).
@@ -44,64 +44,66 @@ pub enum Abort {
 pub const ABORT_SETTLE_MS: u64 = 250;
 /// The period of `server.heartbeat`, in milliseconds (goldens 08 and 09 of both versions).
 pub const HEARTBEAT_MS: u64 = 10_000;
-/// The bash tool's time limit where the model sets none, in milliseconds (`tool/bash.ts`).
+/// The bash tool's time limit if the model sets none, in milliseconds (`tool/bash.ts`).
 pub const BASH_TIMEOUT_MS: u64 = 120_000;
-/// How much later than its limit the bash tool kills, in milliseconds (`tool/bash.ts`).
+/// How long after its limit the bash tool kills, in milliseconds (`tool/bash.ts`).
 pub const BASH_TIMEOUT_SLACK_MS: u64 = 100;
-/// Between SIGTERM and SIGKILL to the tree, in milliseconds (`shell.ts`, SIGKILL_TIMEOUT_MS).
+/// The time between SIGTERM and SIGKILL to the tree, in milliseconds (`shell.ts`, SIGKILL_TIMEOUT_MS).
 pub const SIGKILL_MS: u64 = 200;
-/// What `metadata.output` of a bash tool holds at most, in bytes (`tool/bash.ts`, MAX_METADATA_LENGTH).
+/// The most bytes that `metadata.output` of a bash tool holds (`tool/bash.ts`, MAX_METADATA_LENGTH).
 pub const METADATA_MAX_BYTES: usize = 30_000;
 
-/// How long 1.18.33 waits for the next byte of a model's stream (`chunkTimeout`; measured: it asks again 302 s behind the
-/// last one). Any byte counts. 1.0.185, 1.2.15 and 1.3.2 have no such limit: they still waited behind eleven minutes.
+/// How long 1.18.33 waits for the next byte of a model's stream (`chunkTimeout`; measured: it asks again 302 s after
+/// the last one). Any byte counts. 1.0.185, 1.2.15 and 1.3.2 have no such limit: they still waited after eleven
+/// minutes.
 pub const SILENCE_MAX: Span = Span::secs(300);
 
 /// The tools of 1.18.33 (recorded).
 const TOOLS: &[&str] =
     &["bash", "edit", "glob", "grep", "invalid", "question", "read", "skill", "task", "todowrite", "webfetch", "write"];
-/// The tools of 1.3.2 (recorded; where the question stands among them is read), taken for those of 1.1 and 1.2.
+/// The tools of 1.3.2 (recorded; the place of the question among them is read), also used for 1.1 and 1.2.
 const TOOLS_OLD: &[&str] =
     &["invalid", "question", "bash", "read", "glob", "grep", "edit", "write", "task", "webfetch", "todowrite", "skill"];
 /// The tools of 1.0.185 (recorded).
 const TOOLS_FIRST: &[&str] =
     &["invalid", "bash", "read", "glob", "grep", "list", "edit", "write", "task", "webfetch", "todowrite", "todoread"];
 
-/// One release.
+/// A release, and how it behaves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Release {
-    /// Whose build it is.
+    /// The project that made the build.
     pub flavour: Flavour,
-    /// Its version, as it says it itself.
+    /// Its version, as it reports it.
     pub version: String,
-    /// How it writes.
+    /// The dialect of its events and objects.
     pub dialect: Dialect,
-    /// There is a question tool at all.
+    /// Whether it has a question tool at all.
     pub question_tool: bool,
-    /// `run` withholds the question tool from the model (boundary measured between 1.2.27 and 1.3.0).
+    /// Whether `run` withholds the question tool from the model (boundary measured between 1.2.27 and 1.3.0).
     pub run_withholds_question: bool,
-    /// `run` rejects permissions by itself (measured: 1.0.185 hangs, 1.1.53 and later reject).
+    /// Whether `run` rejects permissions by itself (measured: 1.0.185 hangs, 1.1.53 and later reject).
     pub run_rejects_permissions: bool,
-    /// `run` follows child sessions (`session.created.parentID`); older ones ignore their asks (#36868).
+    /// Whether `run` follows child sessions (`session.created.parentID`); older ones ignore their asks (#36868).
     pub run_follows_children: bool,
-    /// A tool's error reads `Error: …` (1.2.15; not in 1.3.2, which is recorded too).
+    /// Whether a tool's error reads `Error: …` (1.2.15; not in 1.3.2, which is recorded too).
     pub errors_say_so: bool,
-    /// The tools that it offers, by name; the question where it is not withheld.
+    /// The tools that it offers, by name; the question if it is not withheld.
     pub tools: &'static [&'static str],
-    /// A reply to an unknown ask is a 404; older ones answer `true`.
+    /// Whether a reply to an unknown ask is a 404; older ones answer `true`.
     pub unknown_ask_is_404: bool,
-    /// What becomes of waiting tools on abort.
+    /// What happens to waiting tools on abort.
     pub abort: Abort,
-    /// A model's broken stream takes the tools that it began with it (newest `session/llm.ts`: the stream's scope holds
-    /// their signal). In older ones they run on behind the retry, and nobody takes their results (`session/processor.ts`).
+    /// Whether a model's broken stream ends the tools that it began (newest `session/llm.ts`: the stream's scope holds
+    /// their signal). In older ones they run on after the retry, and their results are not used
+    /// (`session/processor.ts`).
     pub retry_stops_tools: bool,
-    /// How long a model's stream may be silent before its request counts as failed; none: for ever.
+    /// How long a model's stream may be silent before its request counts as failed; `None`: for ever.
     pub silence_max: Option<Span>,
     /// The period of heartbeats on an event stream, in milliseconds.
     pub heartbeat_ms: Option<u64>,
-    /// A command that fails exits with 1 (recorded of `models nosuch`: 0 in 1.2.27, 1 in 1.18.33).
+    /// Whether a command that fails exits with 1 (recorded for `models nosuch`: 0 in 1.2.27, 1 in 1.18.33).
     pub fails_loudly: bool,
-    /// The version's numbers, which its routes go by; of a fork those of the release that it branched off from.
+    /// The version's numbers, which determine its routes; for a fork, those of the release that it branched off from.
     pub numbers: Numbers,
 }
 
@@ -109,7 +111,7 @@ impl Release {
     /// The release that a scenario names.
     ///
     /// # Errors
-    /// Not an agent of this family, or a version that does not parse.
+    /// It is not an agent of this family, or its version does not parse.
     pub fn of(agent: &Agent) -> Result<Release, ReleaseError> {
         match agent {
             Agent::Opencode(opencode) => Release::opencode(&opencode.release),
@@ -189,7 +191,7 @@ impl Release {
         }
     }
 
-    /// What the forks have of 1.2: they branched off before 1.3.
+    /// What the forks share with 1.2: they branched off before 1.3.
     fn fork() -> Release {
         Release {
             flavour: Flavour::Opencode,

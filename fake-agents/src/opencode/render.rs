@@ -1,13 +1,14 @@
 //! Objects as the releases write them: sessions, messages, parts, in each dialect.
 //!
-//! Invariant: held to the goldens of 1.2.15 and 1.18.33; what a dialect has not recorded is read from upstream.
+//! Invariant: checked against the goldens of 1.2.15 and 1.18.33; what was not recorded of a dialect is read from
+//! upstream.
 
 use super::json::{field, next_field, number, quote, strings};
 use super::release::{Dialect, Release};
 use super::state::{Body, Message, Model, Part, Role, Session, Tool, ToolState, Usage};
 use rehang_scenario::turns::Question;
 
-/// The folder that the agent says it works in on a stage, where processes have none.
+/// The folder that the agent reports as its working folder on a stage, where processes have none.
 pub const DIRECTORY: &str = "/project";
 
 /// Appends a session's info. `parent` is its parent's id, or empty.
@@ -58,7 +59,7 @@ pub fn session(out: &mut String, release: &Release, session: &Session, parent: &
     out.push_str("}}");
 }
 
-/// Appends a message's info. A user message shows its summary once one was made.
+/// Appends a message's info. A user message shows its summary if one was made.
 pub fn info(out: &mut String, release: &Release, session: &Session, message: &Message, summary: bool) {
     let fallback = Model::default();
     let model = session.model.as_ref().unwrap_or(&fallback);
@@ -111,7 +112,7 @@ pub fn info(out: &mut String, release: &Release, session: &Session, message: &Me
     out.push('}');
 }
 
-/// Appends a part.
+/// Appends a part of a message.
 pub fn part(out: &mut String, session: &str, message: &str, part: &Part) {
     out.push('{');
     field(out, "id", &part.id);

@@ -1,8 +1,9 @@
-//! What a client missed while it was away, told again when it comes back (PawWork 2837fabbb, `event-replay.ts`).
+//! What a client missed while it was away; it is sent again when the client comes back (PawWork 2837fabbb,
+//! `event-replay.ts`).
 //!
-//! Invariants: only events are kept that are few and that a session or an ask hangs on, 2,048 of them and for five
-//! minutes; a client gets all that it missed, in order, or nothing but the word that makes it ask for everything.
-//! (The real one does so on `/global/event` alone, and forgets a directory's events when its instance is disposed of.)
+//! Invariants: only rare events on which a session or an ask depends are kept, 2,048 of them and for five minutes; a
+//! client gets all that it missed, in order, or only the event that makes it ask for everything. (The real one does so
+//! only on `/global/event`, and forgets a directory's events when its instance is disposed of.)
 
 use super::engine::Event;
 use rehang_scenario::{Canon, Span, VTime};
@@ -12,7 +13,7 @@ use std::collections::VecDeque;
 const RECORDS_MAX: usize = 2_048;
 /// How long they are kept (DEFAULT_MAX_AGE_MS).
 const AGE_MAX: Span = Span::mins(5);
-/// The events that are kept; what the model says is none of them.
+/// The types of events that are kept; what the model says is not among them.
 const KEPT: [&str; 12] = [
     "permission.asked",
     "permission.replied",
@@ -28,7 +29,7 @@ const KEPT: [&str; 12] = [
     "session.updated",
 ];
 
-/// The events of one boot of a server.
+/// The kept events of one boot of a server.
 #[derive(Debug)]
 pub struct Replay {
     boot: String,
@@ -47,9 +48,9 @@ struct Record {
 /// What a client is told first.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Welcome {
-    /// It is new, or what it missed is gone: it is connected, and its cursor goes on from this id.
+    /// It is new, or what it missed is gone: it is told that it is connected, and its cursor goes on from this id.
     Connected(String),
-    /// Ids and events that it missed.
+    /// The ids and texts of the events that it missed.
     Missed(Vec<(String, String)>),
 }
 
@@ -59,7 +60,7 @@ impl Replay {
         Replay { boot: format!("boot-{}", now.0), seq: 0, records: VecDeque::new() }
     }
 
-    /// Keeps an event, where it is one of those that are kept; its id.
+    /// Keeps an event, if its type is kept; returns its id.
     pub fn keep(&mut self, now: VTime, event: &Event) -> Option<String> {
         if !KEPT.contains(&event.kind) {
             return None;
@@ -70,7 +71,7 @@ impl Replay {
         Some(self.id(self.seq))
     }
 
-    /// What a client is told that comes with this cursor (`Last-Event-ID`).
+    /// What a client that comes with this cursor (`Last-Event-ID`) is told.
     pub fn welcome(&mut self, now: VTime, cursor: Option<&str>) -> Welcome {
         self.prune(now);
         let newest = Welcome::Connected(self.id(self.seq));
@@ -78,7 +79,7 @@ impl Replay {
         let Some(seen) = cursor.and_then(|cursor| cursor.rsplit_once(':')).and_then(of_this_boot) else {
             return newest;
         };
-        // as much is gone as lies between what it has seen and the first that is kept
+        // everything between what it has seen and the first kept event is gone
         let first = self.records.front().map_or(self.seq + 1, |record| record.seq);
         if seen > self.seq || seen + 1 < first {
             return newest;
@@ -87,8 +88,8 @@ impl Replay {
         Welcome::Missed(missed.map(|record| (self.id(record.seq), record.json.clone())).collect())
     }
 
-    /// Writes the state. Numbers and texts mean something only beside a cursor that is not the newest; `behind`: somebody
-    /// may have such a one, or get it. Else whoever comes back has seen all that is kept now.
+    /// Writes the state. Numbers and texts matter only if a client has a cursor that is not the newest; `behind`: a
+    /// client may have one, or get one. Otherwise every client that comes back has seen all that is kept now.
     pub fn canon(&self, behind: bool, canon: &mut Canon) {
         let Self { boot, seq, records } = self;
         canon.flag(behind);
@@ -96,7 +97,7 @@ impl Replay {
             canon.text(boot).num(*seq);
         }
         let now = canon.now();
-        // An old one is dropped before it is told to anybody.
+        // An old event is dropped before it can be sent.
         let young: Vec<&Record> = records.iter().filter(|record| now.since(record.at) <= AGE_MAX).collect();
         canon.list(&young, |canon, Record { seq, at, kind, json }| {
             canon.text(kind).age(*at, AGE_MAX);
@@ -127,7 +128,7 @@ mod tests {
         Event { kind, session: None, json: kind.to_owned(), about: About::Other, id: None }
     }
 
-    /// Some events at these instants, and what is told at `now` to the one who has seen `cursor`.
+    /// Some events at these instants, and what a client that has seen `cursor` is told at `now`.
     fn told(events: &[(u64, &'static str)], now: u64, cursor: Option<&str>) -> Welcome {
         let mut replay = Replay::new(VTime(7));
         for (at, kind) in events {
@@ -186,7 +187,7 @@ mod tests {
     fn what_is_kept_is_compared_where_a_cursor_may_lie_behind_it() {
         let state = |numbered: u64, json: &str, behind| {
             let mut replay = Replay::new(VTime(7));
-            // as many are long gone
+            // the same number of events is long gone
             for _ in 0..numbered {
                 replay.keep(VTime(10), &event("session.status"));
             }

@@ -1,7 +1,7 @@
 //! The server's routes, without the event streams: what a request does, and what it is answered.
 //!
-//! Invariants: a request is answered once, at once or when what it waits for has ended; a body that does not parse
-//! is a 400 and changes nothing. Event streams are the server's ([`super::server`]).
+//! Invariants: a request is answered once, at once or when what it waits for has ended; a body that does not parse is a
+//! 400 and changes nothing. [`super::server`] handles event streams.
 
 use super::asks::{By, Permit};
 use super::engine::{Answer, Engine, Out};
@@ -15,11 +15,11 @@ use rehang_wire::http::Target;
 use rehang_wire::opencode::{Ask, Prompted, ReplyRoute, Route, answers_of};
 use serde_json::Value;
 
-/// The most messages that a list shows where no limit is given.
+/// The most messages that a list shows if no limit is given.
 const MESSAGES_MAX: usize = 10_000;
 
 impl Engine {
-    /// A request. Its answer comes out under its ticket, now or later.
+    /// Handles a request. Its answer is given with its ticket, now or later.
     pub fn request(&mut self, now: VTime, ticket: u32, method: &str, target: &str, body: &[u8]) {
         self.asked(now, ticket, method, &Target::parse(target), body);
     }
@@ -89,7 +89,7 @@ impl Engine {
                 }
             }
             Some(Route::PermitIn { id, .. }) => self.permission_reply(ticket, id, body, ReplyRoute::Session),
-            // An instance a directory, with asks of its own.
+            // There is one instance for each directory, with its own asks.
             Some(Route::Asks(_)) if target.query("directory").is_some_and(|of| !self.works_in(of)) => {
                 self.respond(ticket, 200, "[]".to_owned());
             }
@@ -117,7 +117,7 @@ impl Engine {
         self.act();
     }
 
-    /// Whether the server or a session of it is of this folder.
+    /// Whether the server or one of its sessions belongs to this folder.
     fn works_in(&self, directory: &str) -> bool {
         self.directory == directory || self.sessions.iter().any(|session| session.directory == directory)
     }
@@ -249,8 +249,8 @@ impl Engine {
         out
     }
 
-    /// PawWork rewrites on read a stored question part that still says running and has nobody behind it
-    /// (6ab984202): a restart took its registry entry away.
+    /// PawWork rewrites a stored question part, when it is read, if it still says running although nobody waits for its
+    /// answer any more (6ab984202): a restart removed its registry entry.
     fn mend_stale(&mut self, session: usize) {
         if !self.external {
             return;

@@ -1,7 +1,7 @@
-//! `run`: one prompt, the events of its session printed, and out when it is idle (`cli/cmd/run.ts`).
+//! `run`: one prompt; it prints the events of its session, and exits when the session is idle (`cli/cmd/run.ts`).
 //!
-//! Invariants: a question is never answered here, in no release; what ends the program is the root session's idle
-//! status as its own event stream shows it, so a lost one is never made up for (#39352).
+//! Invariants: a question is never answered here, in no release; the program ends on the root session's idle status as
+//! its own event stream shows it, so a lost one is not made up for (#39352).
 
 use super::args::Args;
 use super::asks::{By, Permit};
@@ -19,12 +19,13 @@ use rehang_os::os::{CannotStart, Next, Os, Program, STDOUT, Wait};
 use rehang_scenario::{Canon, Span, VTime, plan::Plan};
 use rehang_trace::Cause;
 
-/// What `run` denies in the session that it makes (`cli/cmd/run.ts`); before 1.3 that did not keep the tool away.
+/// What `run` denies in the session that it makes (`cli/cmd/run.ts`); before 1.3 this did not keep the tool away.
 const DENIES: &[&str] = &["question", "plan_enter", "plan_exit"];
-/// From its first word to its prompt, in milliseconds: the real one makes its session and subscribes over HTTP then.
+/// The time from its start to its prompt, in milliseconds: in it the real one makes its session and subscribes over
+/// HTTP.
 const LISTENS_MS: u64 = 1;
 
-/// The program.
+/// The program `run`.
 pub struct Run {
     host: Host,
     args: Args,
@@ -32,7 +33,7 @@ pub struct Run {
     server: Option<Server>,
     faults: EventFaults<Event>,
     out: Outgoing,
-    /// Its event stream is open, and not mute.
+    /// Whether its event stream is open, and not muted.
     hears: bool,
     root: usize,
     errors: Vec<String>,
@@ -52,7 +53,7 @@ impl Run {
     /// A run of this plan that has not begun.
     ///
     /// # Errors
-    /// A strategy that is not known.
+    /// An unknown strategy.
     pub fn new(release: Release, plan: &Plan, args: Args) -> Result<Run, CannotStart> {
         let mut host = Host::new(release, plan, true)?;
         host.engine.wants_json = false;
@@ -111,13 +112,13 @@ impl Run {
             match passed {
                 Passed::Event(event) if self.hears => self.take(now, &event),
                 Passed::Event(_) => {}
-                // Its stream does not open again.
+                // Its stream is not opened again.
                 Passed::Cut | Passed::Mute => self.hears = false,
             }
         }
     }
 
-    /// An event of its own stream.
+    /// Handles an event of its own stream.
     fn take(&mut self, now: VTime, event: &Event) {
         if matches!(self.state, State::Leaves(_)) {
             return;
@@ -144,7 +145,7 @@ impl Run {
         }
     }
 
-    /// Whether a session is a child whose asks this release looks at.
+    /// Whether a session is a child session whose asks this release handles.
     fn follows(&self, session: usize) -> bool {
         self.host.engine.release.run_follows_children && self.host.engine.sessions()[session].parent.is_some()
     }
@@ -211,7 +212,7 @@ impl Run {
             self.host.say(&format!("! permission requested: {permission} ({patterns}); auto-rejecting"));
             let _ = self.host.engine.reply_permission(id, Permit::Reject, &by);
         } else {
-            // 1.0.185 draws a menu that nobody answers without a terminal, among the lines of JSON.
+            // 1.0.185 draws a menu among the lines of JSON, which nobody answers without a terminal.
             let menu = "│  ● Allow once\n│  ○ Always allow\n│  ○ Reject\n└\n";
             self.out.push(format!("\x1b[?25l│\n◆  Permission required to run: {patterns}\n{menu}").as_bytes());
         }
@@ -294,7 +295,7 @@ impl Program for Run {
     fn resume(&mut self, os: &mut dyn Os) -> Next {
         self.host.resumed();
         while self.step(os) {}
-        // A reader that is gone is no error of a run: its lines are lost.
+        // A run does not fail because its reader is gone: the lines are lost.
         let _ = self.out.flush(os, STDOUT);
         let mut wait = Wait::default();
         if !self.out.is_empty() {
@@ -360,7 +361,7 @@ impl Program for Run {
         host.canon(canon);
         faults.canon(canon);
         out.canon(canon);
-        // Of the errors, which are printed when they come, only whether there was one decides anything.
+        // Of the errors, which are printed when they come, only whether there was one matters.
         canon.flag(*hears).num(*root as u64).flag(errors.is_empty()).flag(*greeted).flag(server.is_some());
         if let Some(server) = server {
             server.canon(|ticket| host.engine.place_of_ticket(ticket), canon);

@@ -1,7 +1,7 @@
 //! The commands that print something and exit: `--version`, `models`, `auth list`, `session list`, `--help`.
 //!
-//! Invariant: what is printed is what the releases print, with the fake's own model and the sessions of its plan.
-//! Recorded of 1.2.27 and 1.18.33 in an empty home; instants are in UTC, where the releases take the machine's zone.
+//! Invariant: what is printed is what the releases print, with the fake's own model and the sessions of its plan. It
+//! was recorded of 1.2.27 and 1.18.33 in an empty home; times are in UTC, where the releases use the machine's zone.
 
 use super::args::{Args, Command};
 use super::engine::{Engine, Setup};
@@ -38,7 +38,7 @@ pub(super) struct Says {
 }
 
 impl Says {
-    /// What this command prints; none for one that starts an agent.
+    /// What this command prints; `None` for a command that starts an agent.
     pub(super) fn of(release: &Release, plan: &Plan, args: &Args) -> Option<Says> {
         let says = |out: String| Some(Says { out, err: String::new(), code: 0 });
         match args.command {
@@ -69,7 +69,7 @@ impl Says {
     }
 }
 
-/// `session list --format json`; nothing at all where there is none.
+/// `session list --format json`; empty if there is no session.
 fn listed(sessions: &[&Session]) -> String {
     let one = |one: &&Session| {
         json!({ "id": one.id, "title": one.title, "updated": one.updated_ms, "created": one.created_ms,
@@ -106,7 +106,7 @@ impl Program for Says {
         for (fd, text) in [(STDOUT, &mut self.out), (STDERR, &mut self.err)] {
             while !text.is_empty() {
                 match os.write(fd, text.as_bytes()) {
-                    // A write may end inside of a character.
+                    // A write may end inside a character.
                     Write::Took(n) => *text = String::from_utf8_lossy(&text.as_bytes()[n..]).into_owned(),
                     Write::Later => {
                         return Next::Wait(Wait { write: vec![fd], on: "stdout", ..Default::default() });

@@ -1,4 +1,4 @@
-//! `serve`: the engine behind a port, until somebody ends it.
+//! `serve`: the engine with a port, until it is ended.
 
 use super::args::Args;
 use super::engine::Out;
@@ -12,16 +12,16 @@ use rehang_os::os::{CannotStart, Next, Os, Program, STDERR, STDOUT, Wait};
 use rehang_scenario::{Canon, Fault, ProcessDoes, VTime, plan::Plan};
 use rehang_trace::Fact;
 
-/// The program.
+/// The program `serve`.
 pub struct Serve {
     host: Host,
     plan: Plan,
     args: Args,
     server: Option<Server>,
     out: Outgoing,
-    /// From then on the event loop is stuck.
+    /// From this time on the event loop is stuck.
     mute_at: Option<VTime>,
-    /// A restart is planned: what the next server finds is noted whenever it changes.
+    /// Whether a restart is planned: what the next server finds is noted whenever it changes.
     restarts: bool,
     noted: String,
 }
@@ -30,7 +30,7 @@ impl Serve {
     /// A server of this plan that has not begun.
     ///
     /// # Errors
-    /// A strategy that is not known.
+    /// An unknown strategy.
     pub fn new(release: Release, plan: &Plan, args: Args) -> Result<Serve, CannotStart> {
         let restart = |fault: &Fault| matches!(fault, Fault::Process(fault) if fault.does == ProcessDoes::Restart);
         let mute = |fault: &Fault| match fault {

@@ -1,8 +1,8 @@
 //! The HTTP side: connections, requests to the engine, answers, event streams.
 //!
-//! Invariants: one request at a time a connection, answered in order; a client that goes away takes nothing with it,
-//! the turn goes on; an event reaches the streams that were open when it was published, and is told again to none but
-//! the client of a [`Replay`].
+//! Invariants: one request at a time a connection, answered in order; when a client goes away, the turn goes on; an
+//! event reaches the streams that were open when it was published, and is sent again only to the client of a
+//! [`Replay`].
 
 use super::engine::{Answer, Event};
 use super::host::{Host, Outgoing};
@@ -17,28 +17,28 @@ use rehang_wire::{
     sse,
 };
 
-/// Names a client's folder (`x-opencode-directory` of `@opencode-ai/sdk`).
+/// The header that names a client's folder (`x-opencode-directory` of `@opencode-ai/sdk`).
 const FOLDER: &str = "x-opencode-directory";
 const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
 const EVENTS: &[(&str, &str)] =
     &[("content-type", "text/event-stream"), ("cache-control", "no-cache"), ("x-accel-buffering", "no")];
-/// The most connections at once; a further one is closed.
+/// The most connections at a time; another one is closed.
 const CONNECTIONS_MAX: usize = 256;
 
-/// The server's connections.
+/// The connections of the server.
 pub struct Server {
     listener: Fd,
     connections: Vec<Connection>,
     faults: EventFaults<Event>,
     replay: Option<Replay>,
     tickets: u32,
-    /// Somebody asked for the list of open asks: they could answer.
+    /// Whether somebody asked for the list of open asks: they could answer.
     listed: bool,
-    /// A prompt came over `prompt_async`: its sender listens for the end of the turn, and for nothing else.
+    /// Whether a prompt came over `prompt_async`: its sender only listens for the end of the turn.
     detached: bool,
-    /// An event stream was closed: its client may come back and say what it has seen last.
+    /// Whether an event stream was closed: its client may come back and say what it has seen last.
     left: bool,
-    /// The folder that events are of, as `/global/event` says it.
+    /// The folder that events belong to, as `/global/event` reports it.
     directory: String,
 }
 
@@ -46,25 +46,25 @@ struct Connection {
     fd: Fd,
     reader: RequestReader,
     out: Outgoing,
-    /// The request that is not answered yet.
+    /// The ticket of the request that is not answered yet.
     ticket: Option<u32>,
     stream: Option<EventStream>,
-    /// It is closed at this instant, unanswered.
+    /// When it is closed without an answer, if so.
     cut_at: Option<VTime>,
-    /// It is closed when everything is written.
+    /// Whether it is closed when everything is written.
     last: bool,
     gone: bool,
 }
 
 struct EventStream {
-    /// `/global/event`: events are wrapped in a payload.
+    /// Whether it is `/global/event`: events are wrapped in a payload.
     global: bool,
     muted: bool,
     beat_at: Option<VTime>,
 }
 
 impl Server {
-    /// A server on this listener; with a store of events, where its release has one.
+    /// A server on this listener; with a store of events, if its release has one.
     pub fn new(listener: Fd, faults: &[Fault], replay: Option<Replay>, directory: &str) -> Server {
         Server {
             listener,
@@ -79,7 +79,7 @@ impl Server {
         }
     }
 
-    /// Takes connections and one request. Whether there was anything.
+    /// Accepts connections and takes one request; returns whether there was anything.
     pub fn poll(&mut self, os: &mut dyn Os, host: &mut Host) -> bool {
         while let Some(fd) = os.accept(self.listener) {
             if self.connections.len() >= CONNECTIONS_MAX {
@@ -117,7 +117,7 @@ impl Server {
         worked
     }
 
-    /// Heartbeats, cuts and late events that are due.
+    /// Sends the heartbeats and late events, and makes the cuts, that are due.
     pub fn clock(&mut self, os: &mut dyn Os, host: &mut Host) {
         let due_by = host.due_by(os.now());
         for event in self.faults.due(due_by) {
@@ -140,7 +140,7 @@ impl Server {
         self.flush(os);
     }
 
-    /// An event of the bus goes to the streams.
+    /// Sends an event of the bus to the streams.
     pub fn event(&mut self, os: &mut dyn Os, mut event: Event) {
         event.id = self.replay.as_mut().and_then(|replay| replay.keep(os.now(), &event));
         for passed in self.faults.pass(os.now(), event) {
@@ -160,7 +160,7 @@ impl Server {
         self.flush(os);
     }
 
-    /// An answer goes to the one who asked, where they are still there.
+    /// Sends an answer to the client that asked, if it is still connected.
     pub fn answer(&mut self, os: &mut dyn Os, answer: &Answer) {
         if let Some(connection) = self.connections.iter_mut().find(|c| c.ticket == Some(answer.ticket)) {
             match (answer.cut_at, answer.status) {
@@ -190,7 +190,7 @@ impl Server {
         wait.until = wait.until.into_iter().chain(self.faults.deadline()).min();
     }
 
-    /// Writes the state; a request goes by its place among those that the engine still answers.
+    /// Writes the state; a request is written as its place among those that the engine still answers.
     pub fn canon(&self, place: impl Fn(u32) -> u64, canon: &mut Canon) {
         let Self {
             listener: _, // not compared: it never changes
@@ -311,7 +311,7 @@ impl Server {
 }
 
 impl Connection {
-    /// Reads what is there. Whether anything was, be it the end.
+    /// Reads what is there; returns whether there was anything, which includes the end.
     fn read(&mut self, os: &mut dyn Os) -> bool {
         let mut came = false;
         loop {

@@ -1,7 +1,7 @@
-//! Sessions, messages and parts, and how they go into the compared state.
+//! Sessions, messages and parts, and their compared form.
 //!
-//! Invariant: ids are numbered by counters in the order of creation; nothing is ever removed from a list, so an
-//! index stays good for ever.
+//! Invariant: ids are numbered by counters in the order of creation; nothing is ever removed from a list, so an index
+//! stays valid for ever.
 
 use super::history;
 use super::places::{Mark, Places};
@@ -9,23 +9,23 @@ use rehang_scenario::turns::Response;
 use rehang_scenario::{Canon, Span, VTime};
 use rehang_strategy::companion::watcher::STREAM_STALL;
 
-/// The largest age of a message that anybody compares who is shown it: the companion's watcher and, with 60 s, its healer.
+/// The largest age of a message that a client compares: that of the companion's watcher and, with 60 s, its healer.
 const LOOKED_AT: Span = STREAM_STALL;
 
-/// A session.
+/// A session of the agent.
 #[derive(Debug, Clone)]
 pub struct Session {
-    /// `ses_1`, `ses_2`, …
+    /// The session's id: `ses_1`, `ses_2`, …
     pub id: String,
-    /// Its parent's index.
+    /// The index of its parent session.
     pub parent: Option<usize>,
-    /// Its title.
+    /// The title of the session.
     pub title: String,
-    /// `build`, or `general` for a subagent.
+    /// The agent: `build`, or `general` for a subagent.
     pub agent: &'static str,
     /// When it was made, in virtual milliseconds.
     pub created_ms: u64,
-    /// When it was changed last.
+    /// When it was last changed, in virtual milliseconds.
     pub updated_ms: u64,
     /// Whether a summary of its diffs was made.
     pub summarised: bool,
@@ -35,21 +35,21 @@ pub struct Session {
     pub tokens: (u64, u64),
     /// Permissions that are denied in it, each for every pattern.
     pub denies: &'static [&'static str],
-    /// Its messages.
+    /// The messages of the session.
     pub messages: Vec<Message>,
     /// The model's responses in a subagent; root sessions share the plan's.
     pub script: Vec<Response>,
-    /// How many of them were used up.
+    /// How many of those responses were used up.
     pub cursor: usize,
     /// The place of its turns in the plan, with a slash at the end (`2.1/`); empty for a root session.
     pub path: String,
-    /// How many subagents stand above it.
+    /// How many sessions are above it: 0 for a root session.
     pub depth: u32,
     /// The folder that it works in.
     pub directory: String,
 }
 
-/// Which model.
+/// The model of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Model {
     /// The provider's id.
@@ -64,147 +64,147 @@ impl Default for Model {
     }
 }
 
-/// A message.
+/// A message of a session.
 #[derive(Debug, Clone)]
 pub struct Message {
-    /// `msg_1`, …
+    /// The message's id: `msg_1`, …
     pub id: String,
-    /// When it was made.
+    /// When it was made, in virtual milliseconds.
     pub created_ms: u64,
     /// Who says it.
     pub role: Role,
-    /// Its parts.
+    /// The parts of the message.
     pub parts: Vec<Part>,
 }
 
-/// Who says a message.
+/// The author of a message.
 #[derive(Debug, Clone)]
 pub enum Role {
     /// The user, or a parent session's task tool.
     User,
-    /// The model.
+    /// The model, with its reply.
     Assistant(Reply),
 }
 
-/// What a reply is beside its parts.
+/// A reply, apart from its parts.
 #[derive(Debug, Clone, Default)]
 pub struct Reply {
     /// The user message that it replies to, by index.
     pub to: usize,
-    /// When it was completed.
+    /// When it was completed, in virtual milliseconds.
     pub completed_ms: Option<u64>,
     /// Why the model's response ended.
     pub finish: Option<&'static str>,
     /// The error that ended it: its name and its text.
     pub error: Option<(&'static str, String)>,
-    /// The tokens, where the model said so.
+    /// The tokens, if the model reported them.
     pub usage: Option<Usage>,
 }
 
 /// Tokens of one response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
-    /// Into the model.
+    /// How many tokens went into the model.
     pub input: u64,
-    /// Out of it.
+    /// How many came out of it.
     pub output: u64,
-    /// The release shows their sum too.
+    /// Whether the release shows their sum too.
     pub summed: bool,
 }
 
 /// A part of a message.
 #[derive(Debug, Clone)]
 pub struct Part {
-    /// `prt_1`, …
+    /// The part's id: `prt_1`, …
     pub id: String,
-    /// What it holds.
+    /// The content of the part.
     pub body: Body,
 }
 
-/// What a part holds.
+/// The content of a part.
 #[derive(Debug, Clone)]
 pub enum Body {
-    /// The user's text.
+    /// A text of the user.
     Prompt(String),
-    /// The model's text; `end_ms` once it is whole.
+    /// A text of the model; `end_ms` is set once it is whole.
     Text {
-        /// So far.
+        /// The text so far.
         text: String,
-        /// Its begin.
+        /// When it began, in virtual milliseconds.
         start_ms: u64,
-        /// Its end.
+        /// When it ended, in virtual milliseconds.
         end_ms: Option<u64>,
     },
     /// A model response begins.
     StepStart,
     /// A model response has ended.
     StepFinish {
-        /// Why.
+        /// The finish reason.
         reason: &'static str,
-        /// The tokens, where the model said so.
+        /// The tokens, if the model reported them.
         usage: Option<Usage>,
     },
-    /// A tool call.
+    /// A call of a tool.
     Tool(Tool),
 }
 
 /// A tool call as a message shows it.
 #[derive(Debug, Clone)]
 pub struct Tool {
-    /// The call's id.
+    /// The id of the call.
     pub call: String,
-    /// The tool's name.
+    /// The name of the tool.
     pub name: String,
     /// Its input, as JSON; `{}` while it is pending.
     pub input: String,
-    /// Where it stands.
+    /// The state of the call.
     pub state: ToolState,
-    /// When it began to run.
+    /// When it began to run, in virtual milliseconds.
     pub start_ms: u64,
-    /// Its title; empty where none is shown.
+    /// Its title; empty if none is shown.
     pub title: String,
-    /// Its metadata, as JSON without the braces; empty where none is shown.
+    /// Its metadata, as JSON without the braces; empty if none is shown.
     pub metadata: String,
 }
 
-/// Where a tool call stands.
+/// The state of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolState {
     /// The model's call is not whole yet.
     Pending,
     /// It runs, or waits for a person.
     Running,
-    /// It is done.
+    /// It has completed.
     Completed {
         /// What the model is told.
         output: String,
-        /// When it ended.
+        /// When it ended, in virtual milliseconds.
         end_ms: u64,
     },
     /// It failed.
     Error {
         /// What the model is told.
         error: String,
-        /// When it ended.
+        /// When it ended, in virtual milliseconds.
         end_ms: u64,
     },
 }
 
 impl Session {
-    /// Writes all of it, since whoever asks for it gets all of it, under the place of its parent. Ids and instants are not
-    /// compared: an id names and is told apart by where it is, and the only instants that anybody looks at are those of
-    /// the newest message, where messages are asked for at all.
+    /// Writes all of it, under the place of its parent, because a client that asks for it gets all of it. Ids and
+    /// instants are not compared: an id only names something and is identified by its place, and the only instants that
+    /// a client looks at are those of the newest message, if messages are asked for at all.
     pub(super) fn canon(&self, at: usize, places: &Places, canon: &mut Canon) {
         let Self {
             id: _, // not compared: sessions are never removed, so the place says which it is
             parent,
             title,
             agent,
-            created_ms: _, // not compared: it is shown, and nobody who is shown it looks at it
-            updated_ms: _, // not compared: it is shown, and nobody who is shown it looks at it
+            created_ms: _, // not compared: it is sent to clients, but none of them reads it
+            updated_ms: _, // not compared: it is sent to clients, but none of them reads it
             summarised,
             model,
-            tokens: _, // not compared: a sum that is shown, and nobody who is shown it looks at it
+            tokens: _, // not compared: a sum that is sent to clients, but none of them reads it
             denies,
             messages,
             script,
@@ -219,7 +219,7 @@ impl Session {
             canon.text(provider).text(id);
         }
         canon.text(&format!("{denies:?}"));
-        // A subagent's script is told by its place in the plan.
+        // A subagent's script is identified by its place in the plan.
         canon.num(script.len() as u64).capped(*cursor as u64, script.len() as u64).text(path).num((*depth).into());
         let whole = messages.iter().enumerate().map(|(nth, message)| {
             history::item(canon, |canon| message.canon(&|part| places.marks(at, nth, part), places, canon))
@@ -236,7 +236,7 @@ impl Session {
         }
     }
 
-    /// The last text that the model said in it.
+    /// The last text that the model said in the session.
     pub fn last_text(&self) -> &str {
         let said = |part: &'_ Part| matches!(part.body, Body::Text { .. });
         let last = self.messages.iter().rev().find(|m| matches!(m.role, Role::Assistant(_)));
@@ -260,7 +260,7 @@ impl Session {
 }
 
 impl Message {
-    /// The reply's fields, where it is one.
+    /// The reply's fields, if it is a reply.
     pub fn reply_mut(&mut self) -> Option<&mut Reply> {
         match &mut self.role {
             Role::Assistant(reply) => Some(reply),
@@ -268,10 +268,10 @@ impl Message {
         }
     }
 
-    /// Writes it. `marks` says who points at it, or at one of its parts.
+    /// Writes the message. `marks` says who points at it, or at one of its parts.
     fn canon(&self, marks: &dyn Fn(Option<usize>) -> Vec<Mark>, places: &Places, canon: &mut Canon) {
         let Self {
-            id: _,         // not compared: it only names the message, and nobody looks one up by it
+            id: _,         // not compared: it only names the message, and no message is looked up by it
             created_ms: _, // not compared: see the session, which writes that of the newest
             role,
             parts,
@@ -280,7 +280,7 @@ impl Message {
         match role {
             Role::User => drop(canon.num(0)),
             Role::Assistant(Reply {
-                to: _, // not compared: only the id of that message is read, which names it and is looked up by nobody
+                to: _, // not compared: only the id of that message is read, which names it and is never looked up
                 completed_ms,
                 finish,
                 error,
@@ -291,7 +291,7 @@ impl Message {
         }
         let parts = parts.iter().enumerate().map(|(at, part)| {
             let Part {
-                id: _, // not compared: it only names the part, and nobody looks one up by it
+                id: _, // not compared: it only names the part, and no part is looked up by it
                 body,
             } = part;
             history::item(canon, |canon| {
@@ -310,7 +310,7 @@ impl Body {
             Body::Prompt(text) => drop(canon.num(0).text(text)),
             Body::Text {
                 text,
-                start_ms: _, // not compared: it is shown, and nobody who is shown it looks at it
+                start_ms: _, // not compared: it is sent to clients, but none of them reads it
                 end_ms,
             } => drop(canon.num(1).text(text).flag(end_ms.is_some())),
             Body::StepStart => drop(canon.num(2)),
@@ -327,23 +327,23 @@ impl Tool {
             name,
             input,
             state,
-            start_ms: _, // not compared: it is shown, and nobody who is shown it looks at it
+            start_ms: _, // not compared: it is sent to clients, but none of them reads it
             title,
             metadata,
         } = self;
         places.call(canon, call);
-        // Of a task the metadata names the session that was made for it, which its own tool run tells.
+        // For a task the metadata names the session that was made for it, which its own tool run identifies.
         canon.text(name).text(input).text(title).text(if name == "task" { "" } else { metadata });
         match state {
             ToolState::Pending => canon.num(0),
             ToolState::Running => canon.num(1),
             ToolState::Completed {
                 output,
-                end_ms: _, // not compared: it is shown, and nobody who is shown it looks at it
+                end_ms: _, // not compared: it is sent to clients, but none of them reads it
             } => canon.num(2).text(output),
             ToolState::Error {
                 error,
-                end_ms: _, // not compared: it is shown, and nobody who is shown it looks at it
+                end_ms: _, // not compared: it is sent to clients, but none of them reads it
             } => canon.num(3).text(error),
         };
     }

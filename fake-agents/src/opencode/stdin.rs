@@ -1,7 +1,7 @@
 //! What `run` does with its stdin before anything else.
 //!
-//! Invariant: on a terminal nothing is read; else everything is, to the end, however long that takes (#38723). Only
-//! altimate-code's cuts (PR #935, closed) know another way, and theirs waits for ever behind the first byte.
+//! Invariant: on a terminal nothing is read; otherwise everything is, to the end, however long that takes (#38723).
+//! Only altimate-code's cuts (PR #935, closed) differ, and even they wait for ever after the first byte.
 
 use super::release::{Flavour, Release};
 use rehang_os::os::{FdKind, Os, Read, STDIN};
@@ -9,12 +9,12 @@ use rehang_scenario::{Canon, Span, VTime};
 
 /// How long the last cut waits for the first byte, in milliseconds (`util/stdin.ts`).
 const FIRST_BYTE_MS: u64 = 500;
-/// The variable that names another limit (`util/stdin.ts`).
+/// The variable that sets another limit (`util/stdin.ts`).
 const TIMEOUT_ENV: &str = "ALTIMATE_STDIN_TIMEOUT_MS";
-/// The most that is kept of it, in bytes.
+/// How many bytes of it are kept at most.
 const KEPT_MAX_BYTES: usize = 16 * 1024 * 1024;
 
-/// Reads stdin.
+/// Reads the program's stdin.
 #[derive(Debug, Clone)]
 pub struct Stdin {
     bytes: Vec<u8>,
@@ -25,14 +25,14 @@ pub struct Stdin {
 enum How {
     /// There is no more to come, or nothing is read.
     Over,
-    /// To the end.
+    /// It is read to the end.
     ToEnd,
-    /// To the end, if its first byte comes by then.
+    /// It is read to the end, if its first byte comes before this instant.
     FirstBy(VTime),
 }
 
 impl Stdin {
-    /// Decides what is read. `prompted`: there is a prompt on the command line.
+    /// Decides what is read. `prompted`: whether there is a prompt on the command line.
     pub fn begin(os: &dyn Os, release: &Release, prompted: bool) -> Stdin {
         let altimate = release.flavour == Flavour::Altimate;
         let how = match os.kind(STDIN) {
@@ -51,7 +51,7 @@ impl Stdin {
         Stdin { bytes: Vec::new(), how }
     }
 
-    /// Reads what is there. What was read, once all is; and whether it was given up without a byte.
+    /// Reads what is there. Returns what was read, once that is all; and whether it was given up without a byte.
     pub fn poll(&mut self, os: &mut dyn Os) -> Option<(String, bool)> {
         loop {
             match self.how {
@@ -62,7 +62,7 @@ impl Stdin {
                         self.bytes.extend(&bytes[..bytes.len().min(room)]);
                         self.how = How::ToEnd;
                     }
-                    // a tick is a millisecond: a byte that came in the limit's own came in time
+                    // a tick is a millisecond: a byte that comes in the tick of the limit comes in time
                     Read::Later if self.deadline().is_some_and(|at| at <= os.now()) => {
                         self.how = How::Over;
                         return Some((String::new(), true));
@@ -74,7 +74,7 @@ impl Stdin {
         }
     }
 
-    /// When it gives up.
+    /// When it gives up, if at all.
     pub fn deadline(&self) -> Option<VTime> {
         match self.how {
             How::FirstBy(at) => Some(at),
@@ -82,7 +82,7 @@ impl Stdin {
         }
     }
 
-    /// Writes the state.
+    /// Writes the state for the comparison of cycles.
     pub fn canon(&self, canon: &mut Canon) {
         let Self { bytes, how } = self;
         match how {

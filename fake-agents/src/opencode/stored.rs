@@ -1,6 +1,6 @@
-//! Sessions that a restarted server finds: what its database would hold.
+//! The sessions that a restarted server finds: the content of its database.
 //!
-//! The form is what the routes give: a list of `{info, messages}`, `info` as `GET /session/:id`, `messages` as
+//! The form is that of the routes: a list of `{info, messages}`, `info` as `GET /session/:id` has it, `messages` as
 //! `GET /session/:id/message`. Invariant: a stored running part stays running, as upstream leaves it (`E4`); only
 //! PawWork rewrites one, and only when it is read.
 
@@ -9,11 +9,12 @@ use super::state::{Body, Message, Part, Reply, Role, Session, Tool, ToolState};
 use rehang_trace::Fact;
 use serde_json::Value;
 
-/// As what strategy a snapshot is noted ([`Fact::Acted`]): for the one who starts a server again, and nobody else.
+/// The strategy's name under which a snapshot is noted ([`Fact::Acted`]): only the code that starts a server again
+/// reads it.
 pub const STORE: &str = "store";
 
 impl Engine {
-    /// The sessions as a database would hold them.
+    /// The sessions in the form of a database.
     pub fn snapshot(&self) -> String {
         let mut out = String::from("[");
         for at in 0..self.sessions.len() {
@@ -27,7 +28,7 @@ impl Engine {
         out
     }
 
-    /// Takes up stored sessions, as JSON. What does not fit the form is left out.
+    /// Restores stored sessions from JSON. What does not fit the form is left out.
     pub fn restore(&mut self, stored: &str) {
         self.restored = true;
         let stored: Value = serde_json::from_str(stored).unwrap_or_default();

@@ -1,7 +1,6 @@
 //! The task tool: a subagent in a session of its own.
 //!
-//! Invariants: what a subagent asks carries the child's session id; the parent's tool waits for the child's run, and
-//! for nothing else.
+//! Invariants: what a subagent asks has the child's session id; the parent's tool waits only for the child's run.
 
 use super::engine::{DEPTH_MAX, Engine, Origin};
 use super::json::{field, next_field};
@@ -49,7 +48,7 @@ impl Engine {
         self.start_prompt(child, &prompt, model, None, Some(id));
     }
 
-    /// A subagent's run is over.
+    /// A subagent's run has ended.
     pub(super) fn task_over(&mut self, id: u32, child: usize) {
         let Some(tool) = self.tool(id) else { return };
         let parent = tool.session;

@@ -1,8 +1,8 @@
 //! Tool calls: bash, question, task, and those that need a permission and start no process.
 //!
-//! Invariants: a part goes pending → running → completed or error and never back; a bash tool asks before it
-//! spawns, so a tool that waits for a permission has no child (#14473); a running part has no `output` field,
-//! streamed output stands in `metadata.output`.
+//! Invariants: a part goes pending → running → completed or error and never back; a bash tool asks before it spawns, so
+//! a tool that waits for a permission has no child (#14473); a running part has no `output` field, streamed output is
+//! in `metadata.output`.
 
 use super::asks::{Asked, asked_title};
 use super::engine::Engine;
@@ -25,14 +25,14 @@ pub(super) const ABORTED_TOOL: &str = "Tool execution aborted";
 pub(super) struct ToolRun {
     pub(super) id: u32,
     pub(super) call: String,
-    /// Its how-manieth it is, over all sessions.
+    /// The ordinal of the call, over all sessions, from 1.
     pub(super) nth: u32,
     pub(super) run: u32,
     pub(super) session: usize,
     pub(super) message: usize,
     pub(super) part: usize,
     pub(super) kind: Kind,
-    /// The stream that called it broke and is asked for again: nobody takes its result.
+    /// Whether the stream that called it broke and is asked for again: its result is not used.
     pub(super) orphan: bool,
 }
 
@@ -48,20 +48,20 @@ pub(super) enum Kind {
 /// How a tool call ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// It is done.
+    /// It completed.
     Done { output: String, title: String, metadata: String },
-    /// It failed, and the model is told so.
+    /// It failed; the model is told this.
     Failed { error: String },
-    /// Somebody refused it: the loop stops after this step.
+    /// It was refused: the loop stops after this step.
     Refused { error: String },
 }
 
 /// How a bash tool's process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BashEnd {
-    /// With this code; none where a signal ended it.
+    /// With this code; `None` if a signal ended it.
     Exit(Option<u8>),
-    /// Its time limit of so many milliseconds passed.
+    /// Its time limit of this many milliseconds passed.
     TimedOut(u64),
     /// It could not be started.
     NotStarted,
@@ -85,10 +85,11 @@ impl ToolRun {
         self.run == run && !self.orphan
     }
 
-    /// Writes the state. Runs and sessions go by these places; the part that shows it is marked where it is.
+    /// Writes the state. Runs and sessions are written as these places; the part that shows it is marked in its
+    /// message.
     pub(super) fn canon(&self, places: &Places, canon: &mut Canon) {
         let Self {
-            id: _, // not compared: it only names the tool; who names it is written by its place
+            id: _, // not compared: it only names the tool; what refers to it is written by its place
             call,
             nth,
             run,
@@ -112,7 +113,7 @@ impl ToolRun {
     }
 }
 
-/// The model's call that a turn is. `id` is the call's.
+/// The model's tool call for a turn. `id` is the call's.
 pub fn call_of(turn: &Turn, id: String) -> Option<ToolCall> {
     use serde_json::json;
     let (name, input) = match turn {
@@ -141,7 +142,7 @@ pub fn call_of(turn: &Turn, id: String) -> Option<ToolCall> {
 }
 
 impl Engine {
-    /// The model calls a tool; `turn` is what the plan knows of it.
+    /// The model calls a tool; `turn` is what the plan says about it.
     pub(super) fn tool_call(&mut self, run: u32, call: ToolCall, turn: Option<(String, Turn)>) {
         let (path, turn) = turn.unzip();
         let Some(at) = self.run_at(run) else { return };
@@ -220,7 +221,7 @@ impl Engine {
         }
     }
 
-    /// The part shows that the tool runs.
+    /// Updates the part: the tool runs.
     pub(super) fn show_running(&mut self, id: u32) {
         let now_ms = self.now_ms();
         let Some((session, message, part, shown)) = self.shown(id) else { return };
@@ -235,7 +236,7 @@ impl Engine {
         }
     }
 
-    /// The part shows that the tool runs and can be answered from outside.
+    /// Updates the part: the tool runs and can be answered from outside.
     pub(super) fn show_external(&mut self, id: u32) {
         if let Some((.., shown)) = self.shown(id) {
             shown.metadata = "\"externalResultReady\":true".to_owned();
@@ -280,7 +281,7 @@ impl Engine {
             Outcome::Refused { error } => (error.clone(), true, true),
         };
         if !live {
-            // The loop was aborted: what comes now is thrown away with the stream.
+            // The loop was aborted: what comes now is dropped with the stream.
             self.abort_tools(run);
             self.step_over(run);
             return;
@@ -323,7 +324,7 @@ impl Engine {
         self.step_over(run);
     }
 
-    /// What was asked for is allowed.
+    /// A permission that was asked for is given.
     pub(super) fn granted(&mut self, id: u32) {
         let Some(tool) = self.tool(id) else { return };
         match tool.kind.clone() {
@@ -400,7 +401,7 @@ impl Engine {
         self.ask_question(id, questions);
     }
 
-    /// A tool that the model was not offered: the call is turned into one of the `invalid` tool once it is whole.
+    /// A tool that the model was not offered: once the call is whole, it becomes a call of the `invalid` tool.
     fn invalid(&mut self, id: u32, nth: u32, run: u32, session: usize, message: usize, call: ToolCall) {
         let offered = self.release.tools.iter().filter(|tool| **tool != "question" || self.question_available(session));
         let offered = offered.copied().collect::<Vec<_>>().join(", ");

@@ -1,7 +1,7 @@
 //! The loop: a prompt, model responses step by step, until one has a final finish.
 //!
-//! Invariant: `tool-calls` and `unknown` are not final (`session/prompt.ts`), so a stream that ends without a reason
-//! is asked again; a rejected ask stops the loop after its step. The order of events is that of the goldens; the
+//! Invariant: `tool-calls` and `unknown` are not final (`session/prompt.ts`), so a stream that ends without a reason is
+//! asked for again; a rejected ask stops the loop after its step. The order of events is that of the goldens; the
 //! background summary, whose place varies there between runs, has a fixed one here.
 
 use super::engine::{About, Effect, Engine};
@@ -20,9 +20,9 @@ use rehang_wire::model::ModelEvent;
 
 /// The first delay before a failed model request is sent again, in milliseconds (`session/retry.ts`).
 const RETRY_FIRST_MS: u64 = 2_000;
-/// The longest such delay without a server's word (`session/retry.ts`).
+/// The longest such delay if the server does not give one (`session/retry.ts`).
 const RETRY_MAX_MS: u64 = 30_000;
-/// What every response of a model costs here: the goldens' scripted model says 10 and 3.
+/// The usage of every response of a model here: the goldens' scripted model reports 10 and 3.
 const USAGE: Usage = Usage { input: 10, output: 3, summed: true };
 
 /// One run of the loop: from a prompt to idle.
@@ -30,40 +30,40 @@ const USAGE: Usage = Usage { input: 10, output: 3, summed: true };
 pub(super) struct Run {
     pub(super) id: u32,
     pub(super) session: usize,
-    /// The user message that it answers.
+    /// The index of the user message that it answers.
     pub(super) user: usize,
-    /// The message that the model is writing.
+    /// The index of the message that the model is writing.
     pub(super) reply: usize,
-    /// Not aborted: its session is busy.
+    /// Whether it was not aborted: its session is busy.
     pub(super) live: bool,
     /// Requests that are answered at its end.
     pub(super) waiters: Vec<u32>,
     /// Abort requests that are answered when it has settled.
     pub(super) aborters: Vec<u32>,
-    /// The open model stream.
+    /// The number of the open model stream.
     pub(super) stream: Option<u32>,
-    /// The step's first event has come.
+    /// Whether the step's first event has come.
     pub(super) began: bool,
-    /// The text part that grows.
+    /// The text part that is still growing.
     pub(super) text: Option<usize>,
-    /// The finish that the model said; of no stream that is still open.
+    /// The finish that the model said; `None` while the stream is open.
     pub(super) finish: Option<(&'static str, Option<Usage>)>,
     /// The tool calls that the current response holds, in order, and how many have come.
     pub(super) calls: Vec<(String, Turn)>,
     pub(super) called: usize,
-    /// The script itself lets this response end without a reason.
+    /// Whether the script itself lets this response end without a reason.
     pub(super) open_end: bool,
-    /// A tool's end stopped the loop.
+    /// Whether a tool's end stopped the loop.
     pub(super) blocked: bool,
-    /// A tool's result was never taken up: the step does not end (fault).
+    /// Whether a tool's result was never taken up: the step does not end (fault).
     pub(super) lost: bool,
-    /// How long the loop takes to go on behind this step, and until when it does (fault).
+    /// How long the loop waits before it goes on after this step, and until when it does (fault).
     pub(super) lag: Option<Span>,
     pub(super) lags_until: Option<VTime>,
     pub(super) attempt: u32,
     pub(super) retry_at: Option<VTime>,
     pub(super) settle_at: Option<VTime>,
-    /// The task tool that waits for it.
+    /// The number of the task tool that waits for it.
     pub(super) parent_tool: Option<u32>,
     /// What the last tool call told the model.
     pub(super) answer: String,
@@ -74,10 +74,10 @@ impl Run {
         [self.retry_at, self.settle_at, self.lags_until].into_iter().flatten().min()
     }
 
-    /// Writes the state. What it points at goes by these places; messages and parts are marked where they are.
+    /// Writes the state. What it points at is written as these places; messages and parts are marked in their session.
     pub(super) fn canon(&self, places: &Places, canon: &mut Canon) {
         let Self {
-            id: _, // not compared: it only names the run; who names it is written by its place
+            id: _, // not compared: it only names the run; what refers to it is written by its place
             session,
             user: _,  // not compared: the message is marked
             reply: _, // not compared: the message is marked
@@ -102,14 +102,14 @@ impl Run {
             answer,
         } = self;
         canon.num(places.session(*session)).num(parent_tool.map_or(0, |tool| places.tool(tool)));
-        // Those who wait are told apart by their connections, which name them by their place here.
+        // The requests that wait are identified by their connections, which name them by their place here.
         canon.num(waiters.len() as u64).num(aborters.len() as u64);
         canon.flag(*live).flag(stream.is_some()).flag(*began).flag(*open_end);
         canon.flag(*blocked).flag(*lost).num(*called as u64).text(&format!("{finish:?}"));
         canon.list(calls, |canon, (path, _of_the_plan)| {
             canon.text(path);
         });
-        // Behind the fifth failure the pause grows no more.
+        // After the fifth failure the pause does not grow any more.
         canon.capped((*attempt).into(), 5);
         canon.flag(lag.is_some()).num(lag.map_or(0, Span::as_ms)).deadline(*lags_until);
         canon.deadline(*retry_at).deadline(*settle_at).text(answer);
@@ -117,7 +117,7 @@ impl Run {
 }
 
 impl Engine {
-    /// A prompt for a session: its user message, and a run unless one is there that takes it up.
+    /// A prompt for a session: makes its user message, and a run unless one is there that takes it up.
     pub fn prompt(&mut self, now: VTime, session: usize, text: &str, model: Option<Model>, ticket: Option<u32>) {
         self.now = now;
         self.start_prompt(session, text, model, ticket, None);
@@ -181,7 +181,7 @@ impl Engine {
         self.step(id, true);
     }
 
-    /// The model's stream says something.
+    /// Handles an event of the model's stream.
     pub fn model_event(&mut self, now: VTime, stream: u32, event: ModelEvent) {
         self.now = now;
         let Some(at) = self.streaming(stream) else { return };
@@ -223,7 +223,7 @@ impl Engine {
         self.act();
     }
 
-    /// The model's stream is over, in good order for HTTP.
+    /// The model's stream has ended, correctly for HTTP.
     pub fn model_ended(&mut self, now: VTime, stream: u32) {
         self.now = now;
         let Some(at) = self.streaming(stream) else { return };
@@ -244,7 +244,7 @@ impl Engine {
         self.act();
     }
 
-    /// The model's request failed: `status` is 0 where the connection was reset.
+    /// The model's request failed: `status` is 0 if the connection was reset.
     pub fn model_failed(&mut self, now: VTime, stream: u32, status: u16, message: &str) {
         self.now = now;
         let Some(at) = self.streaming(stream) else { return };
@@ -281,7 +281,7 @@ impl Engine {
         self.act();
     }
 
-    /// The model's stream was silent for longer than the release waits. The text that it began with has no end.
+    /// The model's stream was silent for longer than the release waits. The text that it began does not end.
     pub fn model_silent(&mut self, now: VTime, stream: u32, message: &str) {
         if let Some(at) = self.streaming(stream) {
             self.runs[at].text = None;
@@ -289,7 +289,7 @@ impl Engine {
         self.model_failed(now, stream, 0, message);
     }
 
-    /// Requests whose time to be sent again has come, and loops that go on behind a lag.
+    /// Sends the requests whose retry is due, and continues loops after a lag.
     pub(super) fn go_on_due(&mut self) {
         let due = |run: &Run, now: VTime| run.retry_at.is_some_and(|at| at <= now);
         while let Some(run) = self.runs.iter_mut().find(|run| due(run, self.now)) {
@@ -306,7 +306,7 @@ impl Engine {
         }
     }
 
-    /// A step's stream is over: the step is, once no tool of it runs.
+    /// A step's stream has ended: so has the step, once none of its tools runs.
     pub(super) fn step_over(&mut self, id: u32) {
         let Some(at) = self.run_at(id) else { return };
         let run = &self.runs[at];
@@ -337,7 +337,7 @@ impl Engine {
             Dialect::V1_0 => {
                 self.message_event(session, reply, false);
                 self.message_event(session, user, true);
-                // A summary behind the last step is written twice.
+                // A summary after the last step is written twice.
                 if reason != "tool-calls" {
                     self.message_event(session, user, true);
                 }
@@ -377,9 +377,9 @@ impl Engine {
         }
     }
 
-    /// The loop ends. A loop that looks once more for work before it ends says busy once more.
+    /// The loop ends. A loop that looks once more for work before it ends reports busy once more.
     pub(super) fn end_run(&mut self, id: u32, looked: bool) {
-        // the loop's own signal ends what has outlived its step
+        // the loop's own signal ends tools that have outlived their step
         self.abort_tools(id);
         let Some(at) = self.run_at(id) else { return };
         let session = self.runs[at].session;
@@ -394,7 +394,7 @@ impl Engine {
         self.over(run);
     }
 
-    /// Answers those that wait for a run.
+    /// Answers the requests that wait for a run.
     pub(super) fn over(&mut self, run: Run) {
         let session = run.session;
         if self.sessions[session].parent.is_none() {
@@ -457,7 +457,7 @@ impl Engine {
         self.fact(Fact::Busy { session: self.sessions[session].id.clone(), busy });
     }
 
-    /// The model's stream is told to stop; nothing of it is taken any more.
+    /// The model's stream is stopped; nothing of it is used any more.
     pub(super) fn stop_stream(&mut self, at: usize) {
         if let Some(stream) = self.runs[at].stream.take() {
             self.effect(Effect::StopModel { stream });
@@ -484,7 +484,7 @@ impl Engine {
         self.runs.iter().position(|run| run.stream == Some(stream))
     }
 
-    /// The next model response of a run.
+    /// Asks for the next model response of a run.
     fn step(&mut self, id: u32, first: bool) {
         let Some(at) = self.run_at(id) else { return };
         let (session, user) = (self.runs[at].session, self.runs[at].user);
@@ -567,7 +567,7 @@ impl Engine {
                 let body = Body::Text { text: String::new(), start_ms: self.now_ms(), end_ms: None };
                 let part = self.new_part(session, message, body);
                 self.runs[at].text = Some(part);
-                // 1.0.185 shows a text with its first word.
+                // 1.0.185 shows a text with its first piece.
                 if self.release.dialect > Dialect::V1_0 {
                     self.part_event(session, message, part);
                 }
@@ -593,7 +593,7 @@ impl Engine {
         }
     }
 
-    /// A step's end shows those whose result nobody took as aborted, though they run on.
+    /// A step's end shows tools whose result was not used as aborted, though they run on.
     fn show_orphans_aborted(&mut self, id: u32) {
         let orphan = |tool: &&ToolRun| tool.run == id && tool.orphan;
         let shown: Vec<_> =
@@ -616,7 +616,8 @@ impl Engine {
         self.part_event(session, message, part);
     }
 
-    /// Ends every tool of a run that has not ended, and what it started: a bash's processes, a task's subagent.
+    /// Ends every tool of a run that has not ended, and what it started: the processes of a bash, the subagent of a
+    /// task.
     pub(super) fn abort_tools(&mut self, id: u32) {
         let mut children = Vec::new();
         while let Some(at) = self.tools.iter().position(|tool| tool.run == id) {

@@ -1,6 +1,6 @@
 //! The command line of `fake-tool`.
 //!
-//! Invariant: [`argv`] and [`parse`] are each other's inverse, and the command that is shown is never read.
+//! Invariant: [`argv`] and [`parse`] are inverse to each other, and the command that is shown is never read.
 
 use rehang_os::os::{CannotStart, Sig};
 use rehang_scenario::turns::{Step, steps_json, unmet};
@@ -8,7 +8,7 @@ use rehang_scenario::turns::{Step, steps_json, unmet};
 /// The longest list of steps, in bytes of JSON: the kernel takes no longer argument.
 pub const PLAYS_MAX_BYTES: usize = rehang_scenario::limits::STEPS_BYTES;
 
-/// What `--help` prints.
+/// The text of `--help`.
 pub const HELP: &str = "\
 fake-tool: plays a child process that hangs, floods, escapes or behaves, step by step
 
@@ -19,8 +19,8 @@ STEPS is a JSON list, in the words of a scenario file (`does` of a `bash` turn):
   {\"warn\": \"line\"}                     a line to stderr
   {\"prompt\": \"text\"}                   a text to stdout, no newline
   {\"sleep\": \"10m\"}                     silence
-  {\"every\": {\"every\": \"5s\", \"print\": \"…\", \"times\": 3}}   a line behind each 5 s; 0 times is for ever
-  {\"fill\": {\"bytes\": 65537, \"stderr\": true}}   so many bytes, in blocks of 4,096
+  {\"every\": {\"every\": \"5s\", \"print\": \"…\", \"times\": 3}}   a line after each 5 s; 0 times is for ever
+  {\"fill\": {\"bytes\": 65537, \"stderr\": true}}   this many bytes, in blocks of 4,096
   {\"result\": {\"text\": \"done\", \"bytes\": 100000, \"cut\": true}}   a stream-json result, padded; cut: what the
                                        pipe does not take at once is lost
   \"close-output\"                       closes stdout and stderr
@@ -30,7 +30,7 @@ STEPS is a JSON list, in the words of a scenario file (`does` of a `bash` turn):
   \"set-tty\"                            changes the terminal's settings
   {\"ignore\": [\"TERM\", \"HUP\"]}          ignores signals
   {\"background\": {\"name\": \"dev-server\", \"does\": STEPS, \"stdout\": true, \"stderr\": true,
-                  \"piped\": false, \"setsid\": false, \"double-fork\": false}}   leaves a process behind
+                  \"piped\": false, \"setsid\": false, \"double-fork\": false}}   leaves a process in the background
   {\"run\": STEPS}                       starts a process and waits for it
   {\"start\": {\"name\": \"mcp-server\", \"does\": STEPS, \"stdin\": \"pipe\", \"stdout\": \"pipe\", \"stderr\": \"inherit\",
             \"missing\": false, \"unreaped\": false}}   starts a process with pipes to it, and goes on
@@ -47,22 +47,22 @@ STEPS is a JSON list, in the words of a scenario file (`does` of a `bash` turn):
   {\"raise\": \"STOP\"}                    signals itself
   {\"exit\": 3}                          exits
 
-exit code: that of the last command; 141 where nobody reads any more; 1 where there is no terminal to ask on
+exit code: that of the last command; 141 if nobody reads any more; 1 if there is no terminal to ask on
 example:   fake-tool --plays '[{\"print\":\"building\"},{\"sleep\":\"2s\"},\"read-stdin\",{\"exit\":0}]'
 ";
 
-/// What a command line comes to.
+/// The meaning of a command line.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Parsed {
     /// It plays these steps.
     Play(Vec<Step>),
-    /// It prints its help.
+    /// It prints the help.
     Help,
-    /// It says nothing of steps.
+    /// It has no steps.
     Nothing,
 }
 
-/// The command line that plays these steps; `shown` is what a process list shows behind them.
+/// The command line that plays these steps; `shown` is what a process list shows after them.
 pub fn argv(steps: &[Step], shown: &str) -> Vec<String> {
     let mut argv = vec!["fake-tool".to_owned(), "--plays".to_owned(), steps_json(steps)];
     if !shown.is_empty() {
@@ -94,12 +94,12 @@ pub(super) fn parse(words: &[String]) -> Result<Parsed, CannotStart> {
         }
         ["--plays"] => Err(CannotStart::new("--plays needs a JSON list of steps")),
         ["--plays", _, word, ..] | [word, ..] => {
-            Err(CannotStart::new(format!("unknown argument `{word}`; what is shown stands behind `--`")))
+            Err(CannotStart::new(format!("unknown argument `{word}`; the command that is shown comes after `--`")))
         }
     }
 }
 
-/// The steps, where each signal that they name exists and can be had.
+/// The steps, if each signal that they name exists and can be used.
 pub(super) fn checked(steps: Vec<Step>) -> Result<Vec<Step>, CannotStart> {
     let unknown = |name: &str| CannotStart::new(format!("no signal is called `{name}`"));
     for step in &steps {

@@ -1,6 +1,6 @@
-//! What `fake-tool` starts: commands, processes that are left behind, agents.
+//! What `fake-tool` starts: commands, background processes, agents.
 //!
-//! Invariant: a child gets its parent's environment whole and its streams by duplicate; only what a step says is
+//! Invariant: a child gets its parent's whole environment, and duplicates of its streams; only what a step says is
 //! different.
 
 use super::args::argv;
@@ -10,7 +10,7 @@ use rehang_scenario::{
     turns::{Background, Nested, Step},
 };
 
-/// What a nested agent is asked to do. What it does is in its turns.
+/// The prompt of a nested agent. What it does is in its turns.
 const NESTED_PROMPT: &str = "Go on.";
 
 /// Starts a command that is waited for.
@@ -19,15 +19,15 @@ pub(super) fn run(os: &mut dyn Os, steps: &[Step]) -> Result<Child, Errno> {
     os.spawn(spawn)
 }
 
-/// Goes on in a session of its own with these steps, as setsid(1) does where its caller leads a group.
+/// Goes on in a new session with these steps, as setsid(1) does if its caller leads a group.
 pub(super) fn go_on_in_session(os: &mut dyn Os, steps: &[Step]) -> Result<Child, Errno> {
     let spawn = Spawn { group: Group::Session, ..foreground(os, argv(steps, "")) };
     os.spawn(spawn)
 }
 
-/// What a background step leaves, and whether it is there for good or an intermediate that must be waited for.
+/// What a background step leaves, and whether it stays or is an intermediate that must be waited for.
 pub(super) fn background(os: &mut dyn Os, step: &Background) -> Result<(Child, bool), Errno> {
-    // Of a pipe that nobody reads, the parent holds the read end until it is gone.
+    // If nobody reads a pipe, the parent holds its read end until the parent is gone.
     let pipes = step.piped.then(|| [os.pipe().1, os.pipe().1]);
     let holds = |held: Option<bool>, fd| if held.unwrap_or(true) { inherited(os, fd) } else { Stdio::Null };
     let (stdout, stderr) = match pipes {
@@ -46,8 +46,8 @@ pub(super) fn background(os: &mut dyn Os, step: &Background) -> Result<(Child, b
     Ok((child?, step.double_fork))
 }
 
-/// Starts an agent that is waited for. It finds its plan in its environment; strategies that sit inside agents
-/// sit inside this one too, since it would be the same installed program.
+/// Starts an agent that is waited for. It finds its plan in its environment; it has the same strategies inside as other
+/// agents, since it would be the same installed program.
 pub(super) fn agent(os: &mut dyn Os, nested: &Nested, inside: &[String]) -> Result<Child, Errno> {
     let plan = Plan {
         agent: (*nested.agent).clone(),

@@ -1,4 +1,4 @@
-//! An operating system in memory, for one process: what it reads is laid out beforehand, what it does is recorded.
+//! An operating system in memory, for one process: the test provides what it reads, and what it does is recorded.
 
 use rehang_os::os::{
     Child, Disposition, Errno, Exit, Fd, FdKind, Group, Next, Os, Program, Read, Sig, Spawn, Target, Wait, Write,
@@ -18,17 +18,17 @@ pub(super) struct Double {
     pub(super) now: VTime,
     pub(super) envs: Vec<(String, String)>,
     pub(super) kinds: BTreeMap<Fd, FdKind>,
-    /// What can be read now; at its end `Eof` or `Later`.
+    /// What can be read now; after it `Eof` or `Later`.
     pub(super) input: BTreeMap<Fd, Vec<u8>>,
     pub(super) input_ends: bool,
     pub(super) output: BTreeMap<Fd, Vec<u8>>,
-    /// How many bytes each write was of.
+    /// How many bytes each write had.
     pub(super) writes: Vec<usize>,
-    /// How much each descriptor takes before it says `Later`.
+    /// How many bytes each descriptor takes before it says `Later`.
     pub(super) room: usize,
     pub(super) write_error: Option<Errno>,
     pub(super) has_tty: bool,
-    /// The process is in a background group: changing the terminal's settings stops it.
+    /// Whether the process is in a background group: changing the terminal's settings stops it.
     pub(super) in_background: bool,
     pub(super) leads_group: bool,
     pub(super) spawned: Vec<Spawn>,
@@ -36,9 +36,9 @@ pub(super) struct Double {
     pub(super) reaped: Vec<Child>,
     pub(super) ignored: Vec<Sig>,
     pub(super) raised: Vec<Sig>,
-    /// Signals to children.
+    /// The signals that were sent to children.
     pub(super) sent: Vec<(Child, Sig)>,
-    /// Somebody connects to whoever listens.
+    /// Whether a client connects to the listener.
     pub(super) connects: bool,
     pub(super) sessions: u32,
     pub(super) pipes: u32,
@@ -79,7 +79,7 @@ impl Double {
         String::from_utf8(self.output.get(&fd).cloned().unwrap_or_default()).unwrap()
     }
 
-    /// Resumes once, and once more without cause: that must change nothing.
+    /// Resumes once, and a second time without cause: that must change nothing.
     pub(super) fn resume(&mut self, program: &mut dyn Program) -> Next {
         let next = program.resume(self);
         let Next::Wait(_) = &next else { return next };
@@ -93,7 +93,7 @@ impl Double {
         next
     }
 
-    /// As [`Double::resume`], of a program that must wait now.
+    /// The same as [`Double::resume`], for a program that must wait now.
     pub(super) fn wait(&mut self, program: &mut dyn Program) -> Wait {
         match self.resume(program) {
             Next::Wait(wait) => wait,
@@ -235,7 +235,7 @@ impl Os for Double {
     }
 }
 
-/// The group of what was spawned, for a look at it.
+/// The group of what was spawned, so that a test can look at it.
 pub(super) fn groups(os: &Double) -> Vec<Group> {
     os.spawned.iter().map(|spawn| spawn.group).collect()
 }

@@ -1,10 +1,10 @@
-//! `fake-tool`: the children that a bash tool starts, and a plain program that stands where an agent would.
+//! `fake-tool`: the children that a bash tool starts, and a plain program in the place of an agent.
 //!
-//! It plays [`Step`]s in order, as a shell plays the lines of a script: a step that blocks blocks the rest; what
-//! it leaves in the background goes on alone; its own exit code is that of its last command.
+//! It plays [`Step`]s in order, as a shell plays the lines of a script: a step that blocks holds up the rest; what it
+//! leaves in the background goes on alone; its own exit code is that of its last command.
 //!
-//! Invariants: it handles no signal, so what the kernel's default does to it is what happens, as with the plain
-//! programs that hung in the field; it writes nothing but what its steps say.
+//! Invariants: it handles no signal, so the kernel's default happens to it, as to the plain programs that hung in the
+//! field; it writes nothing except what its steps say.
 
 mod args;
 mod children;
@@ -16,10 +16,10 @@ pub use args::{HELP, PLAYS_MAX_BYTES, argv, shown};
 use rehang_os::os::{CannotStart, Program};
 use rehang_scenario::{plan::Plan, turns::Step};
 
-/// The exit code of one whose reader is gone: 128 + SIGPIPE, as a shell reports it. It is an exit and no signal,
-/// since Rust's programs ignore SIGPIPE.
+/// The exit code of a process whose reader is gone: 128 + SIGPIPE, as a shell reports it. It is an exit and not a
+/// signal, since Rust's programs ignore SIGPIPE.
 pub const EXIT_PIPE: u8 = 141;
-/// The exit code of a step that failed: no terminal to open, a stream that gives an error.
+/// The exit code of a step that failed: there is no terminal to open, or a stream gives an error.
 pub const EXIT_FAILED: u8 = 1;
 /// The exit code of a command that cannot be started, as a shell reports it.
 pub const EXIT_NOT_STARTED: u8 = 126;

@@ -1,7 +1,7 @@
-//! Steps, one behind the other.
+//! Plays steps, one after the other.
 //!
-//! Invariant: between two resumes the state is the step, how far it is, and the children that still run; what a
-//! step of no end repeats is the same state again.
+//! Invariant: between two resumes the state is the step, how far it is, and the children that still run; a repetition
+//! of a step without end is the same state again.
 
 use super::{EXIT_FAILED, EXIT_NOT_STARTED, EXIT_PIPE, EXIT_TIMED_OUT, children, started};
 use rehang_os::os::{
@@ -17,9 +17,9 @@ use serde_json::json;
 
 /// A block of a `fill`: whole pages, so that a pipe's room is a matter of counting (Linux counts pages, not bytes).
 const BLOCK_BYTES: u32 = 4_096;
-/// As much as is asked for when stdin is read to its end.
+/// How many bytes are asked for when stdin is read to its end.
 const READ_BYTES: usize = 65_536;
-/// What every program says that opens `/dev/tty` without having one.
+/// What every program says that opens `/dev/tty` but has no terminal.
 const NO_TTY: &str = "fake-tool: cannot open /dev/tty: No such device or address\n";
 
 /// A process that plays steps.
@@ -34,9 +34,9 @@ pub(super) struct Tool {
     left: Vec<Child>,
     /// Those of them whose streams are pipes to this one.
     piped: Vec<Child>,
-    /// What was started with pipes to it.
+    /// The processes that were started with pipes to this one.
     started: started::All,
-    /// Strategies that a nested agent has inside.
+    /// The strategies inside a nested agent.
     inside: Vec<String>,
 }
 
@@ -44,50 +44,50 @@ pub(super) struct Tool {
 #[derive(Debug, Clone)]
 enum Phase {
     Begin,
-    /// Bytes go out; behind them so many more of a fill, and then `then`.
+    /// Bytes are written; after them this many more blocks of a fill, and then `then`.
     Writing {
         fd: Fd,
         bytes: Vec<u8>,
         more: u32,
         then: Then,
     },
-    /// Time passes.
+    /// Time passes until this instant.
     Until(VTime, Then),
-    /// A line, or all, is read.
+    /// A line, or everything, is read.
     Reading {
         fd: Fd,
         to_end: bool,
     },
-    /// A terminal's settings change.
+    /// The settings of a terminal change.
     SettingTty(Fd),
-    /// A command runs; its exit code counts, or it is only the one in the middle of a double fork.
+    /// A command runs; its exit code counts, unless it is the intermediate of a double fork.
     Running {
         child: Child,
         counts: bool,
     },
-    /// A line of what was started is read, until then.
+    /// A line of a started process is read, up to this instant.
     Receiving {
         fd: Fd,
         until: Option<VTime>,
     },
-    /// The end of what the current step names is waited for, until then.
+    /// The end of what the current step names is awaited, up to this instant.
     Awaiting {
         until: Option<VTime>,
     },
-    /// Somebody is to connect, until then.
+    /// A client is to connect, up to this instant.
     Listening {
         fd: Fd,
         until: Option<VTime>,
     },
-    /// Nothing is left to do but this.
+    /// All steps are over; this is the exit code.
     Over(u8),
 }
 
-/// What follows.
+/// What follows the present phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Then {
     NextStep,
-    /// The line of an `every`, which was printed so often.
+    /// The line of an `every`; it was printed this often.
     PaceLine(u32),
     /// The pause before the next line.
     PacePause(u32),
@@ -95,7 +95,7 @@ enum Then {
     Exit(u8),
 }
 
-/// Whether a resume goes on.
+/// Whether a resume goes on with the next step.
 enum Flow {
     On,
     Rest(Next),
@@ -205,7 +205,7 @@ impl Tool {
             },
             Step::Send(line) => match self.started.stdin(&line.to) {
                 Some(fd) => self.say(fd, format!("{}\n", line.line), Then::NextStep),
-                // it was hung up before
+                // it was hung up earlier
                 None => self.done(EXIT_FAILED),
             },
             Step::Receive(Receive { from, within }) => match self.started.stdout(from) {
@@ -238,7 +238,7 @@ impl Tool {
             Step::Agent(nested) => self.command(children::agent(os, nested, &self.inside)),
             Step::Setsid => match os.setsid() {
                 Ok(()) => self.done(0),
-                // A group's leader cannot. setsid(1) then forks, and the caller sees it exit at once.
+                // A group's leader cannot do that. setsid(1) then forks, and the caller sees it exit at once.
                 Err(_) => match children::go_on_in_session(os, &self.steps[self.at + 1..]) {
                     Ok(_) => self.over(0),
                     Err(errno) => self.not_started(errno),
@@ -247,7 +247,8 @@ impl Tool {
             Step::Hold => rest(Wait { on: "nothing", ..Wait::default() }),
             Step::Spin => rest(Wait { until: Some(os.now()), on: "timer", ..Wait::default() }),
             Step::Raise(name) => {
-                // The step is over before the signal strikes: one that stops goes on behind it when it is continued.
+                // The step is over before the signal is sent: a process that stops goes on after the step when it is
+                // continued.
                 let _ = self.done(0);
                 if let Some(sig) = Sig::from_name(name) {
                     let _ = os.kill(Target::Itself, sig);
@@ -272,7 +273,7 @@ impl Tool {
             }
             (Then::PaceLine(printed), Some(pace)) => {
                 let fd = if pace.stderr { STDERR } else { STDOUT };
-                // For ever needs no count, and with one no state would come twice.
+                // An endless repetition needs no count, and with one no state would occur twice.
                 let printed = if pace.times == 0 { 0 } else { printed + 1 };
                 self.say(fd, format!("{}\n", pace.print), Then::PacePause(printed))
             }
@@ -286,7 +287,7 @@ impl Tool {
         Flow::On
     }
 
-    /// The result is stated before it is written: what arrives of it is the wrapper's to see.
+    /// The result is stated before it is written: the wrapper sees what arrives of it.
     fn result(&mut self, os: &mut dyn Os, last: &Final) -> Flow {
         let (text, line) = result_line(last);
         os.note(Fact::Result { ok: true, text });
@@ -297,7 +298,7 @@ impl Tool {
             Write::Took(taken) if taken == block.len() => Ok(()),
             _ => Err(()),
         });
-        // What was not taken is gone, and nobody says so.
+        // What was not taken is lost without notice.
         let _ = taken;
         self.done(0)
     }
@@ -322,7 +323,7 @@ impl Tool {
                     return rest(Wait { write: vec![fd], on, ..Wait::default() });
                 }
                 Write::Failed(Errno::Pipe) => return self.over(EXIT_PIPE),
-                // A shell's builtin says so on stderr and the script goes on; this one just goes on.
+                // A shell's builtin reports that on stderr and the script goes on; this one just goes on.
                 Write::Failed(Errno::BadFd) => break,
                 Write::Failed(_) => return self.over(EXIT_FAILED),
             }
@@ -338,7 +339,7 @@ impl Tool {
 
     fn read(&mut self, os: &mut dyn Os, fd: Fd, to_end: bool) -> Flow {
         loop {
-            // A line is read byte by byte, as a shell's `read` does: the rest belongs to the next one who reads.
+            // A line is read byte by byte, as a shell's `read` does: the rest is left for the next reader.
             match os.read(fd, if to_end { READ_BYTES } else { 1 }) {
                 Read::Data(bytes) if to_end || !bytes.contains(&b'\n') => {}
                 Read::Later => {
@@ -346,7 +347,7 @@ impl Tool {
                     let on = if fd == STDIN { "stdin" } else { "tty" };
                     return rest(Wait { read: vec![fd], on, ..Wait::default() });
                 }
-                // No stdin at all reads as its end, as for a shell's `read`.
+                // A missing stdin reads as its end, as for a shell's `read`.
                 Read::Data(_) | Read::Eof | Read::Failed(Errno::BadFd) => break,
                 Read::Failed(_) => return self.over(EXIT_FAILED),
             }
@@ -357,7 +358,7 @@ impl Tool {
         self.done(0)
     }
 
-    /// A line is read byte by byte, so that the rest belongs to the next step.
+    /// A line is read byte by byte, so that the rest is left for the next step.
     fn receive(&mut self, os: &mut dyn Os, fd: Fd, until: Option<VTime>) -> Flow {
         loop {
             match os.read(fd, 1) {
@@ -384,7 +385,7 @@ impl Tool {
         if until.is_some_and(|until| os.now() >= until) {
             return self.done(EXIT_TIMED_OUT);
         }
-        // of one that nobody reaps, or that never began, no end can be told
+        // the end of a process that is not reaped, or that never began, cannot be told
         let child = self.started.can_end(name);
         self.phase = Phase::Awaiting { until };
         rest(Wait { until, child, on: "child", ..Wait::default() })
@@ -437,7 +438,7 @@ impl Tool {
         self.say(STDERR, format!("fake-tool: cannot start a process: {errno:?}\n"), Then::Exit(EXIT_NOT_STARTED))
     }
 
-    /// The step is over with this exit code.
+    /// The step ends with this exit code.
     fn done(&mut self, status: u8) -> Flow {
         self.status = status;
         self.at += 1;
@@ -456,11 +457,11 @@ impl Program for Tool {
         self.left.retain(|child| os.try_wait(*child).is_none());
         self.piped.retain(|child| self.left.contains(child));
         loop {
-            // What was started in this resume may be over in it too: it is ended by a step.
+            // What was started in this resume may also have ended in it: a step ends it.
             self.started.reap(os);
             if let Flow::Rest(next) = self.advance(os) {
                 return match next {
-                    // A shell reaps what it left whenever it ends; a zombie would count as a child.
+                    // A shell reaps its background processes whenever they end; a zombie would count as a child.
                     Next::Wait(wait) => {
                         let child = wait.child || !self.left.is_empty() || self.started.any_lives();
                         Next::Wait(Wait { child, ..wait })
@@ -524,7 +525,7 @@ fn rest(wait: Wait) -> Flow {
     Flow::Rest(Next::Wait(wait))
 }
 
-/// A result's text, padded, and its line: a `result` message of stream-json.
+/// A result's text, padded, as a line: a `result` message of stream-json.
 fn result_line(last: &Final) -> (String, String) {
     let line = |text: &str| {
         let message = json!({ "type": "result", "subtype": "success", "is_error": false, "result": text });
@@ -539,7 +540,7 @@ fn result_line(last: &Final) -> (String, String) {
     (text, line)
 }
 
-/// Bytes that look like a log: a line of them to a block.
+/// Bytes that look like a log: one line for each block.
 fn block(bytes: u32) -> Vec<u8> {
     let mut block = vec![b'x'; bytes as usize];
     if let Some(last) = block.last_mut() {
@@ -548,7 +549,7 @@ fn block(bytes: u32) -> Vec<u8> {
     block
 }
 
-/// The exit code that a shell gives its last command's end.
+/// The exit code that a shell reports for its last command.
 fn code(exit: Exit) -> u8 {
     match exit {
         Exit::Code(code) => code,

@@ -1,7 +1,7 @@
-//! What `fake-tool` has started with pipes to it: hooks, tool servers, language servers.
+//! What `fake-tool` has started with pipes to itself: hooks, tool servers, language servers.
 //!
-//! Invariant: each is found by the name that its step gives, and reaped at most once; one that nobody reaps stays a
-//! zombie, and its exit is never learnt.
+//! Invariant: each is found by the name that its step gives, and reaped at most once; a process that is not reaped
+//! stays a zombie, and its exit is never known.
 
 use super::args::argv;
 use super::children::inherited;
@@ -15,9 +15,9 @@ use rehang_scenario::{
 #[derive(Debug, Clone)]
 pub(super) struct Started {
     name: String,
-    /// None: there was no such program.
+    /// The child; `None` if there was no such program.
     child: Option<Child>,
-    /// The pipe to its stdin, until it is hung up.
+    /// The pipe to its stdin, until that is hung up.
     stdin: Option<Fd>,
     /// The pipe from its stdout.
     stdout: Option<Fd>,
@@ -25,12 +25,12 @@ pub(super) struct Started {
     is_over: bool,
 }
 
-/// All that one process has started.
+/// All processes that one process has started with pipes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct All(Vec<Started>);
 
 impl All {
-    /// Starts what a step says.
+    /// Starts the process that a step describes.
     pub(super) fn start(&mut self, os: &mut dyn Os, start: &Start) -> Result<(), Errno> {
         let mut started = Started {
             name: start.name.clone(),
@@ -54,7 +54,7 @@ impl All {
             };
             let (stdin, to) = stream(os, start.stdin.unwrap_or(StartStream::Pipe), STDIN);
             let (stdout, from) = stream(os, start.stdout.unwrap_or(StartStream::Pipe), STDOUT);
-            // nobody reads a pipe for its stderr: what it says there is lost, or fills the pipe
+            // nothing reads its stderr, which is a pipe: what it says there is lost, or fills the pipe
             let (stderr, _) = stream(os, start.stderr.unwrap_or(StartStream::Inherit), STDERR);
             let argv = argv(&start.does, &start.name);
             let child = os.spawn(Spawn { argv, env: os.envs(), stdin, stdout, stderr, group: Group::Inherit });
@@ -65,17 +65,17 @@ impl All {
         Ok(())
     }
 
-    /// The pipe to the stdin of the one of this name.
+    /// The pipe to the stdin of the process of this name.
     pub(super) fn stdin(&self, name: &str) -> Option<Fd> {
         self.find(name)?.stdin
     }
 
-    /// The pipe from the stdout of the one of this name.
+    /// The pipe from the stdout of the process of this name.
     pub(super) fn stdout(&self, name: &str) -> Option<Fd> {
         self.find(name)?.stdout
     }
 
-    /// Closes the pipe to the stdin of the one of this name.
+    /// Closes the pipe to the stdin of the process of this name.
     pub(super) fn hang_up(&mut self, os: &mut dyn Os, name: &str) {
         let started = self.0.iter_mut().find(|started| started.name == name);
         if let Some(fd) = started.and_then(|started| started.stdin.take()) {
@@ -83,32 +83,32 @@ impl All {
         }
     }
 
-    /// Sends SIGTERM to the one of this name, if it lives.
+    /// Sends SIGTERM to the process of this name, if it is alive.
     pub(super) fn end(&mut self, os: &mut dyn Os, name: &str) {
         if let Some(Started { child: Some(child), is_over: false, .. }) = self.find(name) {
-            // one that is over and not reaped takes a signal without harm
+            // a process that is over but not reaped takes a signal without harm
             let _ = os.kill(Target::Child(*child), Sig::Term);
         }
     }
 
-    /// Whether its parent knows that the one of this name is over.
+    /// Whether the parent knows that the process of this name is over.
     pub(super) fn is_over(&self, name: &str) -> bool {
         self.find(name).is_none_or(|started| started.is_over)
     }
 
-    /// Whether the end of the one of this name can still become known.
+    /// Whether the end of the process of this name can still become known.
     pub(super) fn can_end(&self, name: &str) -> bool {
         self.find(name).is_some_and(Started::is_reaped)
     }
 
-    /// Reaps those that are over.
+    /// Reaps the processes that are over.
     pub(super) fn reap(&mut self, os: &mut dyn Os) {
         for started in self.0.iter_mut().filter(|started| started.is_reaped()) {
             started.is_over = started.child.is_some_and(|child| os.try_wait(child).is_some());
         }
     }
 
-    /// Whether any lives that is reaped when it ends.
+    /// Whether a process is alive that is reaped when it ends.
     pub(super) fn any_lives(&self) -> bool {
         self.0.iter().any(Started::is_reaped)
     }

@@ -1,6 +1,7 @@
-//! What a process does with those that it has started with pipes to it.
+//! Tests of the processes that are started with pipes.
 //!
-//! Invariant: each wait is shown with and without its limit, and each end of a pipe is closed by whoever has no use for it.
+//! Invariant: each wait is tested with and without its limit, and each end of a pipe is closed by the process that does
+//! not use it.
 
 use super::double::{CONNECTION, Double, LISTENER};
 use super::{EXIT_FAILED, EXIT_TIMED_OUT, argv, program};
@@ -8,7 +9,7 @@ use rehang_os::os::{Child, Exit, Fd, Group, Next, Program, STDERR, Sig, Stdio, W
 use rehang_scenario::{VTime, turns::Step};
 use serde_json::{Value, json};
 
-/// Of the first pipe of a double: its read end and its write end. The child's stdin is the first, its stdout the second.
+/// The read end and the write end of a double's first pipe. The child's stdin is the first pipe, its stdout the second.
 const STDIN_PIPE: (Fd, Fd) = (Fd(1_002), Fd(1_003));
 const STDOUT_PIPE: (Fd, Fd) = (Fd(1_004), Fd(1_005));
 

@@ -9,7 +9,7 @@ use rehang_scenario::{
 };
 use serde_json::{Value, json};
 
-/// The tool for steps, written as a scenario has them.
+/// The tool for steps, in the form of a scenario.
 fn tool(steps: Value) -> Box<dyn Program> {
     let steps: Vec<Step> = serde_json::from_value(steps).unwrap();
     program(&argv(&steps, "make test"), None).unwrap()
@@ -339,7 +339,7 @@ fn help_is_printed_and_names_every_step() {
     }
 }
 
-/// Every step's name, from the error that serde gives for a name that is none.
+/// Every step's name, from the error that serde gives for an unknown name.
 fn step_names() -> Vec<String> {
     let error = serde_json::from_str::<Step>("\"no-such-step\"").unwrap_err().to_string();
     let names: Vec<String> = error.split('`').skip(3).step_by(2).map(str::to_owned).collect();

@@ -1,5 +1,5 @@
-//! A small driver for tests of the two worlds: it starts a `fake-tool`, lets everybody run in the order of starts,
-//! does what the test says at its times, and writes down all that happened. Not every test needs all of it.
+//! A small driver for tests of the two kernels: it starts a `fake-tool`, lets all processes run in the order of starts,
+//! does what the test says at its times, and records all that happened. Not every test needs all of it.
 
 #![allow(dead_code)]
 
@@ -11,12 +11,12 @@ use rehang_os::{
 use rehang_scenario::{Agent, Terminal, VTime, plan::Plan, turns::Step};
 use std::path::Path;
 
-/// Something that the test does at a time.
+/// An action of the test at a given time.
 #[derive(Clone)]
 pub enum Do {
-    /// Types, or writes to stdin.
+    /// Types this text, or writes it to stdin.
     Type(&'static str),
-    /// Types so many of this character.
+    /// Types this character this many times.
     TypeMany(char, usize),
     /// Closes stdin, or hangs the terminal up.
     Close,
@@ -26,7 +26,7 @@ pub enum Do {
     Count(&'static str),
 }
 
-/// A run to make.
+/// The description of a run.
 pub struct Cell {
     pub steps: Vec<Step>,
     pub terminal: Terminal,
@@ -34,7 +34,7 @@ pub struct Cell {
     /// stdout and stderr are not read before this time.
     pub reads_from: u64,
     pub env: Vec<(String, String)>,
-    /// Nothing is done behind this time.
+    /// Nothing is done after this time.
     pub until: u64,
 }
 
@@ -77,13 +77,13 @@ pub fn kernel() -> lockstep::LockstepKernel {
 struct Driver<'a> {
     kernel: &'a mut dyn Kernel,
     streams: Streams,
-    /// What was typed and not taken.
+    /// The typed text that was not taken yet.
     untaken: Vec<u8>,
     log: Vec<String>,
     now: u64,
 }
 
-/// Runs it, and gives what happened, a line each.
+/// Runs it, and returns what happened, one line each.
 pub fn drive(kernel: &mut dyn Kernel, cell: &Cell) -> Result<Vec<String>, InternalError> {
     let (_, streams) = kernel.start(&cell.launch())?;
     let mut driver = Driver { kernel, streams, untaken: Vec::new(), log: Vec::new(), now: 0 };

@@ -1,6 +1,6 @@
-//! What somebody says to an ask, on each wire: a request to the server, a line of Claude's control protocol, keys.
+//! What a person answers to an ask, on each wire: a request to the server, a line of Claude's control protocol, keys.
 //!
-//! Invariant: what is said follows from the ask and from what the scenario has them do, and from nothing else.
+//! Invariant: the answer follows from the ask and from what the scenario has the person do, and from nothing else.
 
 use crate::sight::Sight;
 use rehang_scenario::{Does, Malformed, turns::Question};
@@ -8,7 +8,7 @@ use rehang_wire::claude;
 use rehang_wire::opencode::{Answers, PermissionReply, Permit, Prompt, ReplyRoute, Route};
 use serde_json::{Value, json};
 
-/// What somebody does, in the scenario's word.
+/// What a person does, in the scenario's word.
 pub fn word(does: &Does) -> &'static str {
     match does {
         Does::Answer(_) | Does::Answers(_) => "answer",
@@ -29,8 +29,8 @@ pub fn word(does: &Does) -> &'static str {
     }
 }
 
-/// The POST that somebody sends to opencode's server, its path and its body; none if there is nothing to say. `session`
-/// is the one that they look at.
+/// The POST that a person sends to opencode's server, its path and its body; `None` if there is nothing to send.
+/// `session` is the one that they look at.
 pub fn request(does: &Does, session: &str, sight: Option<&Sight>) -> Option<(String, Value)> {
     let (route, body) = match (does, sight) {
         (Does::Stop, _) => (Route::Abort { session, soft: false }, Value::Null),
@@ -56,7 +56,7 @@ pub fn request(does: &Does, session: &str, sight: Option<&Sight>) -> Option<(Str
     }
 }
 
-/// The line that somebody writes to the stdin of Claude Code, without its newline; none if there is nothing to say.
+/// The line that a person writes to the stdin of Claude Code, without its newline; `None` if there is nothing to say.
 pub fn line(does: &Does, sight: Option<&Sight>) -> Option<String> {
     Some(match (does, sight) {
         (Does::Stop, _) => claude::interrupt("interrupt_1").to_string(),
@@ -79,7 +79,7 @@ pub fn line(does: &Does, sight: Option<&Sight>) -> Option<String> {
     })
 }
 
-/// What somebody types at the agent's terminal; none if there is nothing to type.
+/// What a person types at the agent's terminal; `None` if there is nothing to type.
 pub fn keys(does: &Does, sight: Option<&Sight>) -> Option<String> {
     Some(match (does, sight) {
         (Does::Stop, _) => "\x03".to_owned(),
@@ -105,7 +105,7 @@ pub fn keys(does: &Does, sight: Option<&Sight>) -> Option<String> {
     })
 }
 
-/// The answers that somebody gives; none if they refuse.
+/// The answers that a person gives; `None` if they refuse.
 fn answers(does: &Does, questions: &[Question]) -> Option<Vec<Vec<String>>> {
     let first = |q: &Question| q.options.first().map(|o| o.label.clone()).unwrap_or_default();
     Some(match does {

@@ -1,6 +1,6 @@
 //! The client that drives a server over HTTP: it makes a session, sends the prompt, and waits for its end.
 //!
-//! Invariant: it does what a plain client does and no more: it waits for ever.
+//! Invariant: it does what a plain client does and nothing else: it waits for ever.
 
 use crate::{Actor, Input, Output, PROMPT};
 use rehang_scenario::{Canon, Client, EventDoes, Fault, Span, VTime};
@@ -8,10 +8,10 @@ use rehang_trace::{Json, RunEnd};
 use rehang_wire::opencode::{Ask, MakeSession, Prompt, Route, Status, kind};
 use serde_json::Value;
 
-/// How long after a cut that the scenario does not time a client opens the event stream again.
+/// How long a client waits before it opens the event stream again, after a cut for which the scenario gives no time.
 const RECONNECT: Span = Span::secs(1);
 
-/// How long after a cut a client opens its event stream again, under these faults.
+/// How long a client waits after a cut before it opens its event stream again, under these faults.
 pub fn reconnect(faults: &[Fault]) -> Span {
     let cut = faults.iter().find_map(|fault| match fault {
         Fault::Event(event) => match event.does {
@@ -23,7 +23,7 @@ pub fn reconnect(faults: &[Fault]) -> Span {
     cut.unwrap_or(RECONNECT)
 }
 
-/// The port of the address that comes after these words of a server; none if there is none yet.
+/// The port of the address that follows these words of a server; `None` if there is none yet.
 pub fn port_after(words: &str, text: &str) -> Option<u16> {
     let (_, address) = text.split_once(words)?;
     let (_, port) = address.split_whitespace().next()?.rsplit_once(':')?;
@@ -36,29 +36,29 @@ pub struct SessionClient {
     kind: Client,
     title: String,
     reconnect: Span,
-    /// It sends the prompt; else a strategy does.
+    /// Whether it sends the prompt; otherwise a strategy does.
     sends: bool,
     state: State,
     requests: u32,
     session: String,
     reopen: Option<VTime>,
-    /// The event stream that was asked for is not the first.
+    /// Whether the event stream that was asked for is not the first.
     again: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// For the server to listen.
+    /// It waits for the server to listen.
     Waits,
-    /// For the session.
+    /// It waits for the session, which it asked for with this request.
     Creates(u32),
-    /// For the reply to the prompt, or for the session to become idle.
+    /// It waits for the reply to the prompt, or for the session to become idle.
     Prompted(u32),
-    /// A strategy has the prompt.
+    /// A strategy sends the prompt.
     HandedOver,
-    /// For the status after a reconnect.
+    /// It waits for the status after a reconnect.
     Asks(u32),
-    /// For the messages, when the session is idle.
+    /// It waits for the messages, when the session is idle.
     Fetches(u32),
 }
 
@@ -78,7 +78,7 @@ impl SessionClient {
         }
     }
 
-    /// The same, with a session that was made before.
+    /// The same, with a session that exists already.
     pub fn in_session(self, session: &str) -> SessionClient {
         SessionClient { session: session.to_owned(), ..self }
     }
@@ -93,7 +93,7 @@ impl SessionClient {
         self.request(route.sent(), Value::Null, out)
     }
 
-    /// It has its session.
+    /// Goes on once it has its session: opens the event stream, and sends the prompt if that is its part.
     fn begin(&mut self, out: &mut Vec<Output>) {
         if self.kind != Client::Post {
             self.again = false;
@@ -117,7 +117,7 @@ impl SessionClient {
             State::Creates(mine) if mine == id => {
                 let made = body["id"].as_str().filter(|made| !made.is_empty() && (200..300).contains(&status));
                 let Some(made) = made else {
-                    // nothing can be prompted, by whomever
+                    // nothing can be prompted, neither by this client nor by a strategy
                     return out.push(failed(format!("no session: HTTP {status}"), body.text()));
                 };
                 self.session = made.to_owned();
@@ -236,7 +236,7 @@ impl Actor for SessionClient {
     }
 }
 
-/// The end that a message is: its error, or its last text.
+/// The end that a message stands for: its error, or its last text.
 fn end_of(message: &Value) -> Output {
     let parts = message["parts"].as_array().map_or(&[][..], Vec::as_slice);
     let text = parts.iter().rev().filter(|part| part["type"] == "text").find_map(|part| part["text"].as_str());

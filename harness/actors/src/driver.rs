@@ -1,6 +1,6 @@
 //! The host that drives Claude Code over its stdin: writes the prompt, closes stdin after the result.
 //!
-//! Invariant: it does what a plain host does and no more: it answers nothing, and waits for ever.
+//! Invariant: it does what a plain host does and nothing else: it answers nothing, and waits for ever.
 
 use crate::{Actor, Exit, Input, Output};
 use rehang_scenario::{Canon, VTime};
@@ -10,7 +10,7 @@ use rehang_wire::claude::{self, FromAgent, Lines};
 /// The driver of a stream-json agent.
 #[derive(Debug)]
 pub struct Driver {
-    /// What it writes at the begin, line by line, without newlines.
+    /// What it writes at the start, line by line, without newlines.
     says: Vec<String>,
     lines: Lines,
     result: Option<(bool, String)>,
@@ -40,7 +40,7 @@ impl Actor for Driver {
                 self.lines.push(&bytes);
                 while let Some(line) = self.lines.next_line() {
                     if let Some(FromAgent::Result { subtype, is_error, text }) = claude::from_agent(&line) {
-                        // An interrupt is no `is_error`, and `error_during_execution` all the same (2.0.77).
+                        // An interrupt has no `is_error`, and is `error_during_execution` all the same (2.0.77).
                         self.result = Some((is_error || subtype != "success", text));
                         out.push(Output::CloseStdin);
                     }

@@ -1,20 +1,21 @@
-//! Faults on the wire between a server and its clients: what becomes of an event, and what becomes of a request.
+//! Faults on the wire between a server and its clients: what happens to an event, and what happens to a request.
 //!
-//! Invariant: events of a type are counted from 1 as they are published, whoever listens; heartbeats and the first word of
-//! a stream are no events of the bus. Prompts are counted from 1 apart from all other requests.
+//! Invariant: events of a type are counted from 1 as they are published, whether or not anybody listens; heartbeats and
+//! the first event of a stream are not events of the bus. Prompts are counted from 1, separately from all other
+//! requests.
 
 use rehang_scenario::{Canon, EventDoes, EventFault, Fault, PostDoes, VTime};
 use std::fmt::Debug;
 
 /// An event that a server publishes.
 pub trait Published: Clone + Debug {
-    /// Its type, such as `question.asked`.
+    /// The event's type, such as `question.asked`.
     fn kind(&self) -> &str;
     /// If it says a session's status: whether that is busy.
     fn busy(&self) -> Option<bool>;
 }
 
-/// What becomes of the streams.
+/// What happens on the streams.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Passed<E> {
     /// This event arrives.
@@ -31,12 +32,12 @@ pub struct EventFaults<E> {
     faults: Vec<(EventFault, u32)>,
     /// An event that arrives after the next one.
     swapped: Option<E>,
-    /// Events that arrive later, in the order of their delays' begin.
+    /// Events that arrive later, in the order in which their delays began.
     late: Vec<(VTime, E)>,
 }
 
 impl<E: Published> EventFaults<E> {
-    /// Those among a plan's faults.
+    /// The faults of this kind in a plan.
     pub fn new(faults: &[Fault]) -> EventFaults<E> {
         let event = |fault: &Fault| match fault {
             Fault::Event(event) => Some((event.clone(), 0)),
@@ -45,7 +46,7 @@ impl<E: Published> EventFaults<E> {
         EventFaults { faults: faults.iter().filter_map(event).collect(), swapped: None, late: Vec::new() }
     }
 
-    /// An event is published: what arrives now.
+    /// An event is published; returns what arrives now.
     pub fn pass(&mut self, now: VTime, event: E) -> Vec<Passed<E>> {
         let mut does = None;
         for (fault, seen) in &mut self.faults {
@@ -105,7 +106,7 @@ impl<E: Published> EventFaults<E> {
         self.late.iter().map(|(at, _)| *at).min()
     }
 
-    /// Writes the state.
+    /// Writes the state for the comparison of cycles.
     pub fn canon(&self, canon: &mut Canon) {
         let Self { faults, swapped, late } = self;
         // The faults themselves never change; what has been counted towards each is compared.
@@ -133,19 +134,19 @@ fn names(kind: &str, event: &impl Published) -> bool {
 pub struct RequestFaults {
     faults: Vec<Fault>,
     prompts: u32,
-    /// By the place of the fault among them.
+    /// How often each has struck, by the fault's place among them.
     used: Vec<u32>,
 }
 
 impl RequestFaults {
-    /// Those among a plan's faults.
+    /// The faults of this kind in a plan.
     pub fn new(faults: &[Fault]) -> RequestFaults {
         let of = |fault: &&Fault| matches!(fault, Fault::Post(_) | Fault::Get(_));
         let faults: Vec<Fault> = faults.iter().filter(of).cloned().collect();
         RequestFaults { used: vec![0; faults.len()], faults, prompts: 0 }
     }
 
-    /// A prompt comes: what becomes of it.
+    /// A prompt arrives; returns what happens to it.
     pub fn prompt(&mut self) -> Option<PostDoes> {
         self.prompts = self.prompts.saturating_add(1);
         self.faults.iter().find_map(|fault| match fault {
@@ -154,7 +155,8 @@ impl RequestFaults {
         })
     }
 
-    /// Any other request comes, for this path: the status that it gets instead of an answer; 0 closes its connection.
+    /// Any other request arrives, for this path; returns the status that it gets instead of an answer; 0 closes its
+    /// connection.
     pub fn other(&mut self, path: &str) -> Option<u16> {
         for (fault, used) in self.faults.iter().zip(&mut self.used) {
             let Fault::Get(get) = fault else { continue };
@@ -167,7 +169,7 @@ impl RequestFaults {
         None
     }
 
-    /// Writes the state.
+    /// Writes the state for the comparison of cycles.
     pub fn canon(&self, canon: &mut Canon) {
         let Self { faults, prompts, used } = self;
         let last = faults.iter().map(|fault| if let Fault::Post(post) = fault { post.nth } else { 0 }).max();

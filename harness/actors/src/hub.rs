@@ -1,7 +1,7 @@
-//! The listeners of one server's event stream: one stream of the server's, and what each of them gets of it.
+//! The listeners of one server's event stream: the server has one stream, and each listener gets its part of it.
 //!
-//! Invariant: what no fault names reaches every listener as it came. An event is counted once, however many listen, and
-//! each listener begins with the server's first word.
+//! Invariant: an event that no fault names reaches every listener unchanged. An event is counted once, however many
+//! listen, and each listener begins with the server's first event.
 
 use crate::faults::{EventFaults, Passed, Published};
 use rehang_scenario::{Fault, VTime};
@@ -13,7 +13,7 @@ use serde_json::Value;
 pub struct EventHub {
     decoder: Decoder,
     faults: EventFaults<Heard>,
-    /// The first word of the server's stream, `server.connected`.
+    /// The first event of the server's stream, `server.connected`.
     hello: Option<Vec<u8>>,
     listeners: Vec<Listener>,
     last_id: u32,
@@ -26,16 +26,16 @@ struct Listener {
     muted: bool,
 }
 
-/// What goes to a listener.
+/// What is sent to a listener.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sent {
-    /// These bytes.
+    /// These bytes, to the listener of this number.
     Bytes(u32, Vec<u8>),
-    /// The end of its stream; it is no listener any more.
+    /// The end of its stream; it is not a listener any more.
     End(u32),
 }
 
-/// An event as it came, and what faults need of it.
+/// An event as it came, and what faults need to know of it.
 #[derive(Debug, Clone)]
 struct Heard {
     kind: String,
@@ -64,13 +64,13 @@ impl Heard {
 }
 
 impl EventHub {
-    /// Nobody listens yet; these faults are on the wire.
+    /// A hub without listeners, with these faults on the wire.
     pub fn new(faults: &[Fault]) -> EventHub {
         let faults = EventFaults::new(faults);
         EventHub { decoder: Decoder::new(), faults, hello: None, listeners: Vec::new(), last_id: 0 }
     }
 
-    /// Somebody begins to listen: their number.
+    /// Adds a listener; returns its number.
     pub fn listen(&mut self, out: &mut Vec<Sent>) -> u32 {
         self.last_id += 1;
         let id = self.last_id;
@@ -79,7 +79,7 @@ impl EventHub {
         id
     }
 
-    /// A listener went away.
+    /// Removes a listener that went away.
     pub fn leave(&mut self, id: u32) {
         self.listeners.retain(|listener| listener.id != id);
     }
@@ -117,12 +117,12 @@ impl EventHub {
         }
     }
 
-    /// When an event that comes late is due.
+    /// When a delayed event is due.
     pub fn deadline(&self) -> Option<VTime> {
         self.faults.deadline()
     }
 
-    /// Sends what is due.
+    /// Sends the events that are due at this time.
     pub fn due(&mut self, now: VTime, out: &mut Vec<Sent>) {
         for event in self.faults.due(now) {
             self.send(&event.bytes, out);
@@ -149,7 +149,8 @@ impl EventHub {
 mod tests {
     use super::*;
 
-    /// The words of the events that two listeners get, `|` at the end of a stream; the second comes after the first word.
+    /// The types of the events that two listeners get, `|` at the end of a stream; the second listener comes after the
+    /// first event.
     fn through(does: &str, kinds: &[&str]) -> [String; 2] {
         let fault = serde_json::from_str(&format!(r#"{{"event":{{"type":"b","does":{does}}}}}"#)).unwrap();
         let mut hub = EventHub::new(&[fault]);
@@ -158,7 +159,7 @@ mod tests {
         hub.feed(VTime(0), &sse::data(r#"{"type":"server.connected"}"#), &mut sent);
         let second = hub.listen(&mut sent);
         let bytes: Vec<u8> = kinds.iter().flat_map(|kind| sse::data(&format!(r#"{{"type":"{kind}"}}"#))).collect();
-        // however the bytes are cut
+        // at whatever places the bytes are cut
         for piece in bytes.chunks(3) {
             hub.feed(VTime(1), piece, &mut sent);
         }

@@ -2,8 +2,8 @@
 //! server and its clients.
 //!
 //! An actor is told what happens ([`Input`]) and what time it is; it says what it does ([`Output`]) and when it wants to
-//! act by itself (`deadline`). A stage carries the outputs out: the scheduler in virtual time, the live stage at the wall
-//! clock. So a scenario's people and clients are the same on both.
+//! act by itself (`deadline`). A stage carries the outputs out: the scheduler in virtual time, the live stage on the
+//! wall clock. So a scenario's people and clients are the same on both.
 //!
 //! Invariant: no clock, no socket, no process; the same inputs at the same times give the same outputs.
 
@@ -24,11 +24,10 @@ use rehang_scenario::{Canon, VTime};
 use rehang_trace::{Json, RunEnd};
 use serde_json::Value;
 
-/// The prompt that every agent is given. It names no tool and no file, so that no real agent does anything with it but
-/// ask its model.
+/// The prompt that every agent is given. It names no tool and no file, so that a real agent only asks its model.
 pub const PROMPT: &str = "go";
 
-/// Somebody who takes part.
+/// A party that takes part in a cell.
 pub trait Actor {
     /// When it wants to act by itself ([`Actor::tick`]).
     fn deadline(&self) -> Option<VTime>;
@@ -45,20 +44,20 @@ pub trait Actor {
     }
 }
 
-/// What an actor is told.
+/// One thing that an actor is told.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
     /// The agent was started.
     Begin,
-    /// The clock of the cell begins: who acts by it acts so long after.
+    /// The clock of the cell begins: an actor that acts by the clock counts from here.
     ClockBegins,
     /// Bytes of the agent's stdout.
     Output(Vec<u8>),
-    /// The agent's process is over.
+    /// The agent's process has ended.
     Exited(Exit),
-    /// The agent's process is over, and so are all of its streams.
+    /// The agent's process has ended, and so have all of its streams.
     Over(Exit),
-    /// The server listens.
+    /// The agent's server listens.
     Listening,
     /// The session for the prompt was made.
     SessionMade(String),
@@ -68,7 +67,7 @@ pub enum Input {
         id: u32,
         /// The HTTP status.
         status: u16,
-        /// The body.
+        /// The body of the response.
         body: Json,
     },
     /// A request of its own got no response.
@@ -80,28 +79,29 @@ pub enum Input {
     },
     /// The event stream that it wanted is open.
     Opened {
-        /// The client said which event it had seen last, so a server that keeps its events tells what was missed.
+        /// Whether the client said which event it had seen last, so that a server that keeps its events sends the
+        /// missed ones.
         resumes: bool,
     },
     /// The server refused the event stream.
     Refused {
-        /// The client had an event to name as the last that it saw.
+        /// Whether the client had an event to name as the last that it saw.
         resumes: bool,
-        /// The agent's process lives.
+        /// Whether the agent's process is alive.
         alive: bool,
     },
     /// An event on its event stream.
     Event(Json),
     /// Its event stream ended.
     EventsEnd {
-        /// The agent's process lives.
+        /// Whether the agent's process is alive.
         alive: bool,
     },
-    /// What somebody at the terminal can read: the asks whose text is on the screen.
+    /// What a person at the terminal can read: the asks whose text is on the screen.
     Screen(Vec<Sight>),
 }
 
-/// What an actor does.
+/// One thing that an actor does.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Output {
     /// A fact for the record: a person does this, in the scenario's word.
@@ -114,7 +114,7 @@ pub enum Output {
         method: &'static str,
         /// The path with its query.
         path: String,
-        /// The body: none if it is null, and a string is sent as it is, without quotes.
+        /// The body: none if it is null; a string is sent as it is, without quotes.
         body: Value,
     },
     /// Opens `GET /event`: answered by [`Input::Opened`] or [`Input::Refused`].
@@ -131,17 +131,17 @@ pub enum Output {
     Command(String),
     /// Leaves the session in the front end.
     Leaves,
-    /// Comes back to it.
+    /// Returns to the session in the front end.
     ComesBack,
-    /// The session for the prompt was made: everybody else is to know.
+    /// The session for the prompt was made: the other actors are to be told.
     SessionMade(String),
-    /// Takes the run to be over.
+    /// Says that the run is over.
     Settle {
-        /// How.
+        /// How the run ended.
         outcome: RunEnd,
-        /// Why; empty if it completed.
+        /// Why it ended so; empty if it completed.
         cause: String,
-        /// The agent's last words.
+        /// The last text of the agent.
         text: String,
     },
 }
@@ -149,9 +149,9 @@ pub enum Output {
 /// How the agent's process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// By itself, with this code.
+    /// It ended by itself, with this code.
     Code(u8),
-    /// By this signal, named without `SIG`.
+    /// It was ended by this signal, named without `SIG`.
     Signal(&'static str),
 }
 

@@ -1,7 +1,7 @@
-//! People: they see what their client shows them, think for a while, and act by the way that they have.
+//! People: they see what their client shows them, think for a while, and act in the way that is open to them.
 //!
-//! Invariant: nobody answers what they cannot see. What an ask is about is known from the wire by which they see it; at a
-//! terminal, the question's text must be on the screen.
+//! Invariant: a person does not answer what they cannot see. What an ask is about is known from the wire by which they
+//! see it; at a terminal, the question's text must be on the screen.
 
 use crate::answer::{self, word};
 use crate::sight::{Sight, asked_by};
@@ -13,15 +13,15 @@ use rehang_wire::opencode::{Ask, Route, kind};
 use serde_json::Value;
 use std::collections::VecDeque;
 
-/// How long after an answer somebody looks at a list again. They wait for it: if none comes, they don't ask again.
+/// How long after an answer a person looks at a list again. They wait for it: if none comes, they don't ask again.
 const LOOKS_EVERY: Span = Span::secs(2);
 
-/// Somebody.
+/// A person who takes part.
 #[derive(Debug)]
 pub struct Someone {
     person: Person,
     sees: Sees,
-    /// They are at a server's client: its restart begins nothing anew.
+    /// Whether they use a server's client: its restart begins nothing anew.
     serves: bool,
     acts_at: Option<VTime>,
     /// When they come back to the session that they left.
@@ -38,10 +38,10 @@ pub struct Someone {
     /// How long after a cut their client opens its event stream again, and when it does.
     reconnect: Span,
     reopen: Option<VTime>,
-    /// The event stream that was asked for is not the first.
+    /// Whether the event stream that was asked for is not the first.
     again: bool,
-    /// Their client has said what it saw last. If it is told that it is connected, it has missed too much, and looks at
-    /// the lists.
+    /// Whether their client has said what it saw last. If the server then says that it is connected, the client has
+    /// missed too much, and looks at the lists.
     resumed: bool,
     done: bool,
 }
@@ -83,7 +83,7 @@ impl Someone {
         self.sees
     }
 
-    /// The way by which they act.
+    /// The way in which they act.
     pub fn via(&self) -> Via {
         self.person.via
     }
@@ -117,7 +117,7 @@ impl Someone {
         self.looks_at = None;
     }
 
-    /// One look is over, be it by an answer or without one: the next one is due when all are.
+    /// One look is over, with an answer or without one: the next one is due when all are over.
     fn looked(&mut self, now: VTime, id: u32) {
         self.looks.retain(|look| *look != id);
         if self.looks.is_empty() && matches!(self.sees, Sees::List | Sees::Blocker) {
@@ -126,7 +126,7 @@ impl Someone {
     }
 
     fn take_event(&mut self, now: VTime, event: &Json) {
-        // Of a run that listens, nobody says which session is the first.
+        // For a run that listens, nothing says which session is the first.
         if self.session.is_empty() && event.kind() == kind::SESSION_CREATED {
             let made = &event["properties"]["info"];
             if made["parentID"].is_null() {
@@ -306,7 +306,7 @@ impl Actor for Someone {
     }
 }
 
-/// Whether somebody who does this acts by the clock, and not on an ask that they see.
+/// Whether a person who does this acts by the clock, and not on an ask that they see.
 fn acts_by_clock(does: &Does) -> bool {
     matches!(
         does,

@@ -1,6 +1,6 @@
-//! An ask as somebody sees it: in an event, in a list, in a control request, on a screen.
+//! An ask as a person sees it: in an event, in a list, in a control request, on a screen.
 //!
-//! Invariant: fields that a scenario does not know are passed over; whatever shape a body has, it is read as far as it goes.
+//! Invariant: fields that a scenario does not know are skipped; a body of any shape is read as far as it can be.
 
 use rehang_scenario::{Canon, turns::Question};
 use rehang_trace::{AskKind, Json};
@@ -8,12 +8,12 @@ use rehang_wire::claude::FromAgent;
 use rehang_wire::opencode::{self, ReplyRoute, kind};
 use serde_json::{Value, json};
 
-/// An ask as somebody sees it.
+/// An ask as a person sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sight {
-    /// Its id on the wire.
+    /// The ask's id on the wire.
     pub id: String,
-    /// Its kind.
+    /// Whether it is a question or a permission.
     pub kind: AskKind,
     /// The session that asks; empty if the wire has no sessions.
     pub session: String,
@@ -23,7 +23,7 @@ pub struct Sight {
     pub permission: String,
     /// What a reply must repeat: the input of a control request, or the message and the call of an external result.
     pub extra: Value,
-    /// By which route of opencode's a permission is answered.
+    /// Through which route of opencode's server a permission is answered.
     pub via: ReplyRoute,
 }
 
@@ -91,7 +91,7 @@ impl Sight {
         }
     }
 
-    /// A request of Claude's control protocol for a tool; none if the message is anything else.
+    /// A request of Claude's control protocol for a tool; `None` if the message is anything else.
     pub fn control(message: &FromAgent) -> Option<Sight> {
         let FromAgent::CanUseTool { id, tool, input, .. } = message else { return None };
         let asked = &input["questions"];

@@ -1,6 +1,6 @@
 //! What strategies did to a run, and how long its user waited for it, from the facts of a trace alone.
 //!
-//! Invariant: no word of a strategy's is read here. Who ended an ask is [`Index::ended_by`]'s to say.
+//! Invariant: nothing that a strategy says is read here. [`Index::ended_by`] says who ended an ask.
 
 use crate::index::{Act, At, Did, Index};
 use rehang_scenario::{Span, VTime};
@@ -13,28 +13,28 @@ use std::collections::BTreeSet;
 /// What a strategy did to a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Deed<'a> {
-    /// Ended an ask: its id.
+    /// It ended an ask: its id.
     Ask(&'a str),
-    /// Answered or refused a question before it became an ask: the call's id.
+    /// It answered or refused a question before it became an ask: the call's id.
     Preempted(&'a str),
-    /// Withheld a tool from the model.
+    /// It withheld a tool from the model.
     Withheld,
-    /// Sent a signal that ends the agent.
+    /// It sent a signal that ends the agent.
     Signalled,
-    /// Aborted a session or a model's stream.
+    /// It aborted a session or a model's stream.
     Aborted,
-    /// Closed the agent's stdin, or hung up its terminal.
+    /// It closed the agent's stdin, or hung up its terminal.
     ClosedStdin,
 }
 
 /// A deed, its author and its place in the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Done<'a> {
-    /// When.
+    /// Its place and time in the trace.
     pub at: At,
-    /// The strategy.
+    /// The name of the strategy.
     pub by: &'a str,
-    /// What.
+    /// What the strategy did.
     pub deed: Deed<'a>,
 }
 
@@ -65,9 +65,9 @@ fn deed<'a>(index: &Index<'a>, act: &Act<'a>) -> Option<Deed<'a>> {
     }
 }
 
-/// The instants of material progress that is the agent's own, up to `until`, in order: an ask that a strategy ended and a
-/// question that it pre-empted are none. A program that states no material facts (no agent) is judged by its output: a
-/// text that it has not just written.
+/// The instants of material progress that the agent itself made, up to `until`, in order: an ask that a strategy ended
+/// and a question that it pre-empted do not count. A program that states no material facts (it is no agent) is judged
+/// by its output: each text that differs from the one before.
 pub fn progress(trace: &Trace, index: &Index<'_>, until: VTime) -> Vec<VTime> {
     let done = deeds(index);
     let by_strategies: BTreeSet<usize> =
@@ -93,14 +93,14 @@ pub fn progress(trace: &Trace, index: &Index<'_>, until: VTime) -> Vec<VTime> {
 }
 
 /// How long the user waited: from the agent's last material progress to the end; and before it, each time without
-/// progress that a strategy's deed brought to a close. (A question that is refused after four hours cost four hours,
-/// however much the agent does afterwards.)
+/// progress that a strategy's deed ended. (A question that is refused after four hours cost four hours, however much
+/// the agent does afterwards.)
 pub fn waited(trace: &Trace, index: &Index<'_>, end: VTime) -> Span {
     let done: Vec<VTime> = deeds(index).iter().map(|done| done.at.t).collect();
     let mut since = VTime::ZERO;
     let mut waited = 0;
     for now in progress(trace, index, end) {
-        // what was done at the instant of the last progress closed nothing
+        // a deed at the instant of the last progress ended no wait
         if done.iter().any(|at| since < *at && *at <= now) {
             waited += now.since(since).as_ms();
         }
@@ -135,7 +135,7 @@ pub(crate) fn is_abort(path: &str) -> bool {
     path.split('?').next().is_some_and(|path| path.ends_with("/abort"))
 }
 
-/// The first word in kebab-case: the act's name, however its arguments are written after it.
+/// The first word in kebab-case: the act's name, without its arguments.
 pub(crate) fn first_word(text: &str) -> &str {
     let start = text.find(|c: char| c.is_ascii_lowercase()).unwrap_or(text.len());
     let word = &text[start..];
@@ -165,7 +165,7 @@ mod tests {
     fn a_refusal_after_hours_costs_hours_whatever_follows() {
         let after = |by: &str| refused(asked().at(14_401_000), by).at(14_402_000).done("Hi");
         assert_eq!(waits(after("guard-asks"), 14_402_000), 14_400_000);
-        // what a person took to answer is theirs
+        // the time that a person took to answer counts as theirs
         assert_eq!(waits(after("user"), 14_402_000), 0);
     }
 
@@ -182,7 +182,7 @@ mod tests {
         let cell =
             Cell::new().started().at(5).step("Hi", "tool-calls").at(600_005).signal("idle@off", "TERM", "agent*");
         assert_eq!(waits(cell, 630_005), 630_000);
-        // a stdin that is closed in time, and the agent that goes on then
+        // a stdin that is closed in time, and an agent that goes on then
         let closed = Cell::new().started().at(60_000).add("guard-process", What::InEnd).step("Hi", "stop");
         assert_eq!(waits(closed.at(90_000).done("Hi"), 90_000), 60_000);
     }

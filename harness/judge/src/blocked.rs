@@ -1,25 +1,26 @@
 //! What a hung cell is blocked on, in one word.
 //!
-//! Invariant: the innermost cause is named: of an agent whose bash tool runs a child that reads stdin it is
-//! `stdin`, not `bash`. What the processes say they wait for (the labels of a proof) and what they state
-//! about themselves are read together. The first that holds:
+//! Invariant: the innermost cause is named: if an agent's bash tool runs a child that reads stdin, it is `stdin`, not
+//! `bash`. What the processes say they wait for (the labels of a proof) and what they state about themselves are read
+//! together. The first row that holds:
 //!
 //! | word | when |
 //! |---|---|
 //! | `stopped` | the agent, or a process that its wait leads to, is stopped by a signal (SIGTTIN, SIGTTOU, SIGSTOP): see [`crate::leads`] |
 //! | `exit` | the agent's result is out and its process lives on |
 //! | `question`, `permission` | an ask is open in a session that is not idle; the earliest opened |
-//! | `stdin`, `tty`, `pipe` | a child of a running bash tool waits for it; `pipe` too where the tool waits though its own child is gone and a grandchild lives, which then holds the pipe |
+//! | `stdin`, `tty`, `pipe` | a child of a running bash tool waits for it; `pipe` too if the tool waits though its own
+//! child is gone and a grandchild lives, which then holds the pipe |
 //! | `bash` | another running bash tool; or one that has ended, and its result is not taken up |
 //! | `stdin`, `tty`, `pipe` | the agent itself waits for it; or it waits for a child, and what that one started does |
 //! | `pipe` | the agent is over, and its wrapper still waits for the end of its output: a process that it left holds the pipe, or nobody reads it |
 //! | `model` | a request to the model has no end, or it failed and a busy session is about to ask again; not if the agent's event loop is stuck |
 //! | `tool` | another tool runs that neither asks nor starts an agent |
-//! | `worker` | somebody waits for the companion's worker |
+//! | `worker` | a party waits for the companion's worker |
 //! | `post` | a client's prompt has no response, though the server is idle or its last step ended regularly |
 //! | `event` | a client waits for an event, though the server is idle, its last step ended regularly, or it is gone |
-//! | `spin` | the state repeats within one instant: somebody takes steps without time passing |
-//! | – | else the agent's own label, else the first label, else `unknown` |
+//! | `spin` | the state repeats within one instant: steps are taken without time passing |
+//! | – | otherwise the agent's own label, else the first label, else `unknown` |
 
 use crate::cell::CellFacts;
 use crate::index::Index;
@@ -30,7 +31,7 @@ use rehang_trace::{
     role::{Actor, actor, same_agent},
 };
 
-/// What a cell that nobody settled is blocked on.
+/// What a cell that was not settled is blocked on.
 pub fn blocked_on(index: &Index<'_>, facts: &CellFacts) -> BlockedOn {
     let waits = waits(index);
     let label = |role: &str| waits.iter().find(|(who, _)| *who == role).map(|&(_, on)| plain(on));
@@ -57,7 +58,7 @@ pub fn blocked_on(index: &Index<'_>, facts: &CellFacts) -> BlockedOn {
     said.and_then(BlockedOn::of).unwrap_or(BlockedOn::Unknown)
 }
 
-/// Whether a tool is over by itself: no person's, no subagent's.
+/// Whether a tool ends by itself, without a person or a subagent.
 fn is_plain(tool: &str) -> bool {
     !["bash", "question", "askuserquestion", "task", "agent"].iter().any(|other| tool.eq_ignore_ascii_case(other))
 }
@@ -91,7 +92,7 @@ fn spins(index: &Index<'_>) -> bool {
 fn exit(index: &Index<'_>, facts: &CellFacts, agent: Option<&str>) -> Option<&'static str> {
     let out = index.results.iter().any(|&(who, ..)| who == "agent");
     let out = out && !facts.server && index.alive("agent");
-    // A result that cannot be written is no result that is out.
+    // A result that cannot be written is not out.
     (out && agent != Some("pipe")).then_some("exit")
 }
 
@@ -126,7 +127,7 @@ fn bash(index: &Index<'_>, waits: &[(&str, &str)]) -> Option<&'static str> {
     (!taken_up && session.busy.last().is_some_and(|&(_, busy)| busy)).then_some("bash")
 }
 
-/// What somebody below this process waits for that no process of its own gives.
+/// What a process below this one waits for that none of its own processes gives.
 fn below(above: &str, waits: &[(&str, &str)]) -> Option<&'static str> {
     let mut labels = waits.iter().filter(|(who, _)| is_below(who, above)).map(|(_, on)| plain(on));
     labels.find_map(|on| known(on).filter(|on| *on != "bash"))
@@ -136,7 +137,7 @@ fn held(index: &Index<'_>, wrapper: Option<&str>) -> Option<&'static str> {
     (wrapper.is_some() && index.processes.contains_key("agent") && !index.alive("agent")).then_some("pipe")
 }
 
-/// Whether the agent would read what its model says: one whose event loop is stuck waits for nothing.
+/// Whether the agent would read what its model says: if its event loop is stuck, it would not.
 fn reads_model(index: &Index<'_>, agent: Option<&str>) -> bool {
     index.alive("agent") && agent != Some("nothing")
 }
@@ -175,7 +176,7 @@ mod tests {
         let asked = Cell::new().started().ask("que_1", "ses_1");
         assert_eq!(on(asked.clone(), &[("agent", "question"), ("client", "event")]), "question");
         assert_eq!(on(Cell::new().started().permit("per_1"), &[("agent", "client")]), "permission");
-        // An ask of a session that was aborted blocks nobody: the client waits for an event.
+        // An ask of a session that was aborted blocks nothing: the client waits for an event.
         assert_eq!(on(asked.clone().busy("ses_1", false), &[("agent", "client"), ("client", "event")]), "event");
         let ended = asked.end("que_1", AskEnd::Replied, Cause::Answer, "user", &["A"]).step("", "stop");
         assert_eq!(on(ended, &[("agent", "client"), ("client", "event")]), "event");
@@ -192,9 +193,9 @@ mod tests {
         let orphan = || bash().spawn("agent.1.1");
         assert_eq!(on(orphan(), &[("agent", "bash")]), "bash");
         assert_eq!(on(orphan().exit("agent.1", 0), &[("agent", "bash")]), "pipe");
-        // The tool is over, its state is not.
+        // The tool has ended, but its state has not.
         assert_eq!(on(bash().exit("agent.1", 0), &[("agent", "client")]), "bash");
-        // The state is over, and nobody takes the result up.
+        // The state has ended, and its result is not taken up.
         let lost = bash().exit("agent.1", 0).tool_end("call_1", "done");
         assert_eq!(on(lost.clone(), &[("agent", "client")]), "bash");
         assert_eq!(on(lost.step("ok", "stop"), &[("agent", "client"), ("client", "event")]), "event");

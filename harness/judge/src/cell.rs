@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// What a scenario file and its strategies say of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellFacts {
-    /// The scenario's name: `question/row-diff`, with its variant where it has some.
+    /// The scenario's name: `question/row-diff`, with its variant if it has one.
     pub scenario: String,
     /// The mechanism in the hang catalogue, or the benign look-alike (`F1`).
     pub mechanism: String,
@@ -17,31 +17,31 @@ pub struct CellFacts {
     pub strategy: String,
     /// How the agent's standard streams are connected.
     pub terminal: Terminal,
-    /// Where it runs.
+    /// The stage on which it runs.
     pub stage: Stage,
-    /// The seed.
+    /// The seed of the run.
     pub seed: u64,
-    /// The control arm: the one change under which it does not hang.
+    /// Whether it is the control arm: the one change under which it does not hang.
     pub control: bool,
-    /// A member of the stack sits inside the agent: it cannot be deployed without the agent's source.
+    /// Whether a member of the stack sits inside the agent: then it cannot be deployed without the agent's source.
     pub inside: bool,
-    /// The agent is a server: it lives on behind a result, and that is no hang.
+    /// Whether the agent is a server: it lives on after a result, and that is no hang.
     pub server: bool,
-    /// A person of the scenario could and would answer by a way that this terminal has.
+    /// Whether a person of the scenario could and would answer in a way that this terminal has.
     pub answerer: bool,
     /// Roles or programs that may be left on purpose.
     pub survives: Vec<String>,
-    /// The latest end of a run that the strategies' own constants allow, from the run's begin; `None` if they bound
-    /// no run.
+    /// The latest end of a run that the strategies' own constants allow, from the run's start; `None` if they bound no
+    /// run.
     pub bound: Option<Span>,
-    /// The latest end of the caller's loop, all of its runs, from the cell's begin; `None` if nothing bounds it.
+    /// The latest end of all runs of the caller's loop, from the cell's start; `None` if nothing bounds it.
     pub bound_of_runs: Option<Span>,
     /// By strategy (`idle@f54b32f`), the constants that it really runs with, in the units of their names.
     pub effective: BTreeMap<String, BTreeMap<String, u64>>,
 }
 
 impl CellFacts {
-    /// Facts of a cell of which nothing special is known.
+    /// Facts of a cell with no special properties.
     pub fn new(scenario: &str, strategy: &str, terminal: Terminal) -> CellFacts {
         CellFacts {
             scenario: scenario.to_owned(),
@@ -81,7 +81,7 @@ impl CellFacts {
     }
 }
 
-/// Whether two names mean the same strategy in the same version, whatever the parameters in brackets.
+/// Whether two names mean the same strategy in the same version, without regard to the parameters in brackets.
 pub fn same_strategy(a: &str, b: &str) -> bool {
     base(a) == base(b)
 }

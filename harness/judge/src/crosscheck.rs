@@ -1,11 +1,11 @@
-//! What an agent states about itself against what came over its wire.
+//! Checks what an agent states about itself against what came over its wire.
 //!
-//! Invariant: a verdict rests on facts that the wire bears out. An ask that a client saw and that no
-//! process stated, or one whose end on the wire is not the stated one, is a fault of the fake and so
-//! rehang's own (exit 70), never a verdict. A delayed or doubled event is none; a stated ask that no
-//! client saw is none either, since events may be lost. Claude Code's control requests are lines of its
-//! stdout: what it asks a host for is a stated ask, and what it takes back has ended. Ids come again in the next run,
-//! which may begin in the same instant: what fits one ask of an id fits.
+//! Invariant: a verdict rests on facts that the wire confirms. An ask that a client saw and that no process stated, or
+//! one whose end on the wire is not the stated one, is a fault of the fake and so an internal error (exit 70), never a
+//! verdict. A delayed or doubled event is not an error, and neither is a stated ask that no client saw, since events
+//! may be lost. Claude Code's control requests are lines of its stdout: what it asks a host for is a stated ask, and
+//! what it takes back has ended. Ids can occur again in the next run, which may begin in the same instant: it is enough
+//! that one ask of an id fits.
 
 use crate::index::{Ask, End};
 use crate::view::View;
@@ -14,20 +14,20 @@ use rehang_trace::{AskEnd, What, role::same_agent};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// A line longer than this is none of the protocol's, in bytes: what a tool's input may hold, and as much again.
+/// The longest line that can be the protocol's, in bytes: twice what a tool's input may hold.
 const LINE_MAX_BYTES: usize = 1 << 20;
 
-/// What does not fit.
+/// The first contradiction between facts and wire.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("at {at}: {why}")]
 pub struct Inconsistent {
-    /// The instant.
+    /// The instant at which it shows.
     pub at: VTime,
-    /// One sentence.
+    /// The contradiction in one sentence.
     pub why: String,
 }
 
-/// Crosses facts with events and lists.
+/// Compares facts with events and lists.
 ///
 /// # Errors
 /// The first thing that does not fit.
@@ -55,10 +55,10 @@ pub fn crosscheck(view: &View<'_>) -> Result<(), Inconsistent> {
     Ok(())
 }
 
-/// How what somebody sees, lists or asks does not fit what was stated: the rest of a sentence about them.
+/// Why what a party sees, lists or asks does not fit what was stated: the rest of a sentence about them.
 #[derive(Debug, thiserror::Error)]
 enum Misfit {
-    /// It names no ask.
+    /// They name no ask.
     #[error("{does} without an id")]
     NoId {
         /// What they do.
@@ -67,22 +67,22 @@ enum Misfit {
     /// No process stated such an ask by then.
     #[error("{does} `{id}`, which no process stated")]
     Unstated {
-        /// What they do with it.
+        /// What they do with the ask.
         does: String,
-        /// The ask.
+        /// The id of the ask.
         id: String,
     },
-    /// No process stated an ask by then that is in a list.
+    /// A list has an ask that no process stated by then.
     #[error("finds `{0}` in a list, which no process stated")]
     Listed(String),
-    /// It has not ended so.
+    /// The ask has not ended like that.
     #[error("{does} `{id}`, which by its process is {so_far}")]
     Otherwise {
-        /// What they do with it.
+        /// What they do with the ask.
         does: String,
-        /// The ask.
+        /// The id of the ask.
         id: String,
-        /// How it is stated to be, in a word.
+        /// How the ask is stated to be, in one word.
         so_far: String,
     },
 }
@@ -120,7 +120,7 @@ fn listed(view: &View<'_>, request: u32, t: VTime, body: &Value) -> Result<(), M
     Ok(())
 }
 
-/// The asks that a response lists; none where the request was for something else.
+/// The asks that a response lists; none if the request was for something else.
 pub(crate) fn listed_ids<'a>(view: &View<'_>, request: u32, body: &'a Value) -> Vec<&'a str> {
     let lists = view.index.requests.get(&request).is_some_and(|request| {
         let path = request.path.split('?').next().unwrap_or("");
@@ -137,7 +137,7 @@ fn speaks_control(view: &View<'_>, who: &str) -> bool {
     argv.and_then(<[String]>::first).is_some_and(|name| name.ends_with("claude"))
 }
 
-/// What a host was asked, or is asked no longer.
+/// What a host is asked, or is no longer asked.
 fn control(view: &View<'_>, t: VTime, message: &Value) -> Result<(), Misfit> {
     let text = |at: &str| message.pointer(at).and_then(Value::as_str);
     let asks = text("/type") == Some("control_request") && text("/request/subtype") == Some("can_use_tool");
@@ -156,7 +156,7 @@ fn control(view: &View<'_>, t: VTime, message: &Value) -> Result<(), Misfit> {
     }
 }
 
-/// Chunks of output, joined into lines; a line is a message where it is a JSON object.
+/// Chunks of output, joined into lines; a line is a message if it is a JSON object.
 #[derive(Default)]
 struct Lines<'a> {
     begun: BTreeMap<&'a str, String>,
@@ -190,7 +190,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// How an ask stands, in a word.
+/// The stated state of an ask, in one word.
 fn so_far(ask: &Ask<'_>) -> String {
     ask.ends.first().map_or("open".to_owned(), |end| format!("{:?}", end.end).to_lowercase())
 }
@@ -222,7 +222,7 @@ mod tests {
         expect!["at 0ms: client sees question.asked for `que_1`, which no process stated"]
             .assert_eq(&check(asked(Cell::new())));
         let stated = || Cell::new().started().ask("que_1", "ses_1");
-        // Late and twice is how events are.
+        // Events may come late and twice.
         expect!["fits"].assert_eq(&check(asked(asked(stated().at(900)))));
         let rejected = |cell: Cell| cell.at(9).sse("question.rejected", json!({"requestID": "que_1"}));
         expect!["at 9ms: client sees question.rejected for `que_1`, which by its process is open"]
@@ -272,7 +272,7 @@ mod tests {
             .assert_eq(&check(out(claude(), &request("req_1"))));
         let asked = || out(claude().permit("req_1"), &request("req_1"));
         expect!["fits"].assert_eq(&check(asked()));
-        // a line comes in any chunks, behind other lines
+        // a line can come in any chunks, after other lines
         let whole = format!("hello\n{{}}\n{}", request("req_2"));
         let in_chunks = whole.split_inclusive([',', 'o']).fold(claude(), out);
         expect!["at 0ms: agent asks by can_use_tool `req_2`, which no process stated"].assert_eq(&check(in_chunks));
@@ -285,9 +285,9 @@ mod tests {
             .assert_eq(&check(out(end(AskEnd::Replied), &cancel("req_1"))));
         expect!["at 9ms: agent takes back `req_2`, which no process stated"]
             .assert_eq(&check(out(end(AskEnd::Rejected), &cancel("req_2"))));
-        // a next run asks by the same id, in the very instant
+        // a next run asks with the same id, in the same instant
         expect!["fits"].assert_eq(&check(out(end(AskEnd::Rejected), &cancel("req_1")).permit("req_1")));
-        // another program may print what it likes
+        // another program may print anything
         expect!["fits"].assert_eq(&check(out(Cell::new().spawn("agent"), &request("req_1"))));
     }
 

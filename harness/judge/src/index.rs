@@ -1,7 +1,7 @@
 //! A trace, read once: asks, sessions, tools, processes, requests and acts by name.
 //!
-//! Invariant: nothing is judged here. Places in the trace (`at`) are kept beside instants, since many
-//! things happen in one tick and their order counts.
+//! Invariant: nothing is judged here. Places in the trace (`at`) are kept beside instants, since many things happen in
+//! one tick and their order matters.
 
 use rehang_scenario::{Policy, VTime, turns::Question};
 use rehang_trace::{
@@ -11,59 +11,59 @@ use rehang_trace::{
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Where something stands in the trace: its place and its instant.
+/// A point in the trace: its place and its instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct At {
     /// The event's place in the trace, from 0.
     pub place: usize,
-    /// Its instant.
+    /// The event's virtual time.
     pub t: VTime,
 }
 
-/// An ask.
+/// An ask, with its ends.
 #[derive(Debug, Clone)]
 pub struct Ask<'a> {
-    /// Who asks: a process.
+    /// The role of the process that asks.
     pub who: &'a str,
-    /// Its id.
+    /// The ask's id.
     pub id: &'a str,
-    /// What kind.
+    /// Whether it is a question or a permission.
     pub kind: AskKind,
-    /// The session.
+    /// The id of the session that asks.
     pub session: &'a str,
-    /// The questions.
+    /// The questions; empty for a permission.
     pub questions: &'a [Question],
-    /// The permission.
+    /// The permission; empty for a question.
     pub permission: &'a str,
     /// When it was opened.
     pub opened: At,
-    /// All its ends; one, where all is well.
+    /// All its ends; exactly one, if all is well.
     pub ends: Vec<End<'a>>,
-    /// When its process ended while it was open: an ask lives in its process's memory.
+    /// When its process ended while it was open: an ask is in its process's memory.
     pub died: Option<At>,
 }
 
 /// An end of an ask.
 #[derive(Debug, Clone, Copy)]
 pub struct End<'a> {
-    /// When.
+    /// When it ended.
     pub at: At,
-    /// How.
+    /// How it ended.
     pub end: AskEnd,
-    /// Why, as the agent states it.
+    /// Why it ended, as the agent states it.
     pub cause: Cause,
-    /// Who, as the agent states it.
+    /// Who ended it, as the agent states it.
     pub by: &'a str,
-    /// The answers.
+    /// The answers, a list for each question.
     pub answers: &'a [Vec<String>],
 }
 
-/// A session.
+/// A session of an agent.
 #[derive(Debug, Clone)]
 pub struct Session<'a> {
     /// The process that holds it.
     pub who: &'a str,
-    /// Its id.
+    /// The session's id.
     pub id: &'a str,
     /// Its parent; empty for a root session.
     pub parent: &'a str,
@@ -80,28 +80,28 @@ pub struct Tool<'a> {
     pub who: &'a str,
     /// The call's id.
     pub call: &'a str,
-    /// The tool; empty where its begin was not stated.
+    /// The tool; empty if the call's start was not stated.
     pub tool: &'a str,
-    /// The session.
+    /// The id of the session.
     pub session: &'a str,
     /// When it began.
     pub began: At,
-    /// All its ends: when, whether it is an error, what the model is told.
+    /// All its ends: when, whether it is an error, and what the model is told.
     pub ends: Vec<(At, bool, &'a str)>,
     /// When its process ended while it was running.
     pub died: Option<At>,
 }
 
-/// A process.
+/// A process, from its start to its end.
 #[derive(Debug, Clone)]
 pub struct Process<'a> {
-    /// Its name and arguments.
+    /// Its program name and arguments.
     pub argv: &'a [String],
     /// When it was started.
     pub began: At,
-    /// When it ended, and by which signal; none: by itself.
+    /// When it ended, and by which signal; `None` if it exited by itself.
     pub ended: Option<(At, Option<&'a str>)>,
-    /// Its exit code, where it exited by itself.
+    /// Its exit code, if it exited by itself.
     pub code: Option<u8>,
     /// The signal that stopped it, while it is stopped.
     pub stopped: Option<&'a str>,
@@ -110,34 +110,34 @@ pub struct Process<'a> {
 /// A request to the agent's server.
 #[derive(Debug, Clone)]
 pub struct Request<'a> {
-    /// Who sent it.
+    /// The role of the sender.
     pub who: &'a str,
-    /// Its method.
+    /// The HTTP method.
     pub method: &'a str,
-    /// Path and query.
+    /// The path with its query.
     pub path: &'a str,
-    /// The body.
+    /// The JSON body; null if there is none.
     pub body: &'a Value,
-    /// When.
+    /// When it was sent.
     pub at: At,
-    /// When the response was read, its status and body.
+    /// When the response was read, its status and its body.
     pub response: Option<(At, u16, &'a Value)>,
-    /// When and why there was none.
+    /// When and why there was no response.
     pub failed: Option<(At, &'a str)>,
 }
 
-/// What somebody did to the run.
+/// What a party did to the run.
 #[derive(Debug, Clone, Copy)]
 pub struct Act<'a> {
-    /// When.
+    /// When it was done.
     pub at: At,
-    /// Who.
+    /// Who did it.
     pub who: &'a str,
-    /// What.
+    /// What was done.
     pub what: Did<'a>,
 }
 
-/// What was done.
+/// The kind of an act.
 #[derive(Debug, Clone, Copy)]
 pub enum Did<'a> {
     /// A signal was sent to this role.
@@ -146,26 +146,26 @@ pub enum Did<'a> {
     Wrote(&'a str),
     /// The agent's stdin was closed or its terminal hung up.
     Closed,
-    /// A person acts.
+    /// A person acts, in the scenario's word.
     Acts(&'a str),
-    /// A fault strikes.
+    /// A fault of the scenario strikes.
     Fault(&'a str),
     /// A strategy inside the agent acts.
     Inside(&'a str),
-    /// A request, by its number.
+    /// A request was sent: its number.
     Request(u32),
 }
 
-/// Somebody holds the run to be over.
+/// A statement that the run is over.
 #[derive(Debug, Clone, Copy)]
 pub struct Settlement<'a> {
-    /// When.
+    /// When it was made.
     pub at: At,
-    /// Who.
+    /// Who made it.
     pub who: &'a str,
-    /// How.
+    /// How the run ended.
     pub outcome: RunEnd,
-    /// The cause or reason.
+    /// The cause of a stop, or the reason of a failure.
     pub cause: &'a str,
     /// The result's text.
     pub text: &'a str,
@@ -174,23 +174,23 @@ pub struct Settlement<'a> {
 /// A question that never became an ask.
 #[derive(Debug, Clone, Copy)]
 pub struct Preempted<'a> {
-    /// When.
+    /// When it was answered or refused.
     pub at: At,
-    /// The process.
+    /// The role of the process.
     pub who: &'a str,
-    /// The call.
+    /// The id of the call.
     pub call: &'a str,
-    /// The strategy.
+    /// The name of the strategy.
     pub by: &'a str,
-    /// The answers.
+    /// The answers; empty if it is unanswered.
     pub answers: &'a [Vec<String>],
     /// What the model is told.
     pub text: &'a str,
-    /// Whether somebody could have answered.
+    /// Whether a person could have answered.
     pub live: bool,
 }
 
-/// A trace by name.
+/// The contents of a trace, by name.
 #[derive(Debug, Clone, Default)]
 pub struct Index<'a> {
     /// Asks in the order in which they were opened.
@@ -201,30 +201,30 @@ pub struct Index<'a> {
     pub sessions: Vec<Session<'a>>,
     /// Tool calls in the order in which they began.
     pub tools: Vec<Tool<'a>>,
-    /// Processes by role.
+    /// The processes, by role.
     pub processes: BTreeMap<&'a str, Process<'a>>,
-    /// Requests by number.
+    /// The requests, by number.
     pub requests: BTreeMap<u32, Request<'a>>,
-    /// What was done, in order.
+    /// The acts, in order.
     pub acts: Vec<Act<'a>>,
-    /// Who held the run to be over, in order.
+    /// The settlements of the run, in order.
     pub settled: Vec<Settlement<'a>>,
-    /// When each run of the caller's ended that was not its last: the next one begins there.
+    /// When each run of the caller ended that was not its last: the next one begins there.
     pub run_overs: Vec<At>,
     /// Questions that never became asks.
     pub preempted: Vec<Preempted<'a>>,
-    /// The agents' own results: the process, when, whether it went well, the text.
+    /// The agents' own results: the process, when, whether it succeeded, the text.
     pub results: Vec<(&'a str, At, bool, &'a str)>,
-    /// Reports: who, when, what.
+    /// Reports: by whom, when, what.
     pub reports: Vec<(&'a str, At, &'a Policy)>,
-    /// What was left.
+    /// What was left: by whom, when, what.
     pub left: Vec<(&'a str, At, &'a str)>,
-    /// How the cell ended.
+    /// When and how the cell ended.
     pub ended: Option<(At, &'a Ended)>,
 }
 
 impl<'a> Index<'a> {
-    /// Reads a trace.
+    /// Reads a trace in one pass.
     pub fn of(trace: &'a Trace) -> Index<'a> {
         let mut reader = Reader::default();
         for (place, event) in trace.events.iter().enumerate() {
@@ -243,7 +243,7 @@ impl<'a> Index<'a> {
         self.run_overs.last().is_none_or(|over| *over < at)
     }
 
-    /// Whether a session is busy at the end of the instant `t`; none where nothing was stated.
+    /// Whether a session is busy at the end of the instant `t`; `None` if nothing was stated.
     pub fn busy(&self, who: &str, id: &str, t: VTime) -> Option<bool> {
         let session = self.sessions.iter().find(|s| s.who == who && s.id == id)?;
         session.busy_at(t)
@@ -254,17 +254,17 @@ impl<'a> Index<'a> {
         self.sessions.iter().filter(|s| s.who == "agent" && s.parent.is_empty())
     }
 
-    /// Asks that are open at the end in a process that lives.
+    /// Asks that are open at the end in a live process.
     pub fn open_asks(&self) -> impl Iterator<Item = &Ask<'a>> {
         self.asks.iter().filter(|ask| ask.ends.is_empty() && ask.died.is_none())
     }
 
-    /// Tool calls that run at the end in a process that lives.
+    /// Tool calls that run at the end in a live process.
     pub fn running_tools(&self) -> impl Iterator<Item = &Tool<'a>> {
         self.tools.iter().filter(|tool| tool.ends.is_empty() && tool.died.is_none())
     }
 
-    /// The one who really ended an ask: an agent can tell no person from a strategy on its wire, the trace can.
+    /// Who really ended an ask: on its wire an agent cannot tell a person from a strategy, but the trace can.
     pub fn ended_by(&self, ask: &Ask<'a>, end: &End<'a>) -> &'a str {
         if actor(end.by) != Actor::Person {
             return end.by;
@@ -283,18 +283,18 @@ impl<'a> Index<'a> {
 }
 
 impl Session<'_> {
-    /// Whether it is busy at the end of the instant `t`; none where nothing was stated.
+    /// Whether it is busy at the end of the instant `t`; `None` if nothing was stated.
     pub fn busy_at(&self, t: VTime) -> Option<bool> {
         self.busy.iter().rev().find(|(at, _)| at.t <= t).map(|&(_, busy)| busy)
     }
 
-    /// Its last step before `place`: `Some(None)` while the model is asked, else the reason of its end.
+    /// Its last step before `place`: `Some(None)` while the model is asked, otherwise the reason of its end.
     pub fn step_before(&self, place: usize) -> Option<Option<&str>> {
         self.steps.iter().rev().find(|(at, _)| at.place < place).map(|&(_, step)| step)
     }
 }
 
-/// Whether `id` stands in `text` as a whole word, so that `que_1` is not found in `que_12`.
+/// Whether `id` is in `text` as a whole word, so that `que_1` is not found in `que_12`.
 pub fn names(text: &str, id: &str) -> bool {
     let word = |c: char| c.is_alphanumeric() || c == '_';
     !id.is_empty()
@@ -414,7 +414,7 @@ impl<'a> Reader<'a> {
                 self.index.tools[place].ends.push((at, *error, text));
             }
             Fact::Asked { id, kind, session, questions, permission } => {
-                // A restarted server states its stored asks again: one that has no end yet is the same ask.
+                // A restarted server states its stored asks again: an ask that has not ended is the same ask.
                 let known = self.asks.get(&(who, id)).map(|&place| &self.index.asks[place]);
                 if known.is_some_and(|ask| ask.ends.is_empty() && ask.died.is_none()) {
                     return;

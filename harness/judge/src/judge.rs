@@ -1,17 +1,17 @@
 //! From a trace to its verdict: whether a cell completed, failed, was stopped, or hangs, and on what.
 //!
-//! Invariant: whoever settles a run says how it ended as they see it; the trace says what ended it. An
-//! agent that a strategy or a person ended is `stopped` by them, whatever its wrapper makes of the exit.
+//! Invariant: the party that settles a run says how it ended as they see it; the trace says what ended it. An agent
+//! that a strategy or a person ended is `stopped` by them, whatever its wrapper concludes from the exit.
 //!
 //! The first to settle decides, since that is what the user is told:
-//!  1. a strategy: its word stands (whether it is true is for the invariants to say);
+//!  1. a strategy: what it says is kept (the invariants judge whether it is true);
 //!  2. the wrapper or the client, and before that a strategy or a person signalled the agent, hung up its
 //!     stdin's terminal or aborted its session, and since then no step of it came to a regular end:
 //!     `stopped`. The cause is the one the strategy settles or reports; for a person their act (`stop`);
 //!  3. else its word: `completed`, `failed`, `stopped`.
 //!
-//! Nobody settles, and the scheduler has a proof: `hung`, with that proof and what [`crate::blocked`] finds. Without a
-//! proof, when virtual time or the steps ran out, the cell is `undecided`, which is no hang.
+//! If nobody settles and the scheduler has a proof: `hung`, with that proof and what [`crate::blocked`] finds. Without
+//! a proof, when virtual time or the steps ran out, the cell is `undecided`, which is not a hang.
 
 use crate::acts::{self, ends_agent, first_word};
 use crate::blocked::blocked_on;
@@ -41,7 +41,7 @@ pub fn judge(trace: &Trace, facts: &CellFacts, baseline: Option<&Verdict>) -> Re
     Ok(verdict)
 }
 
-/// What a trace means, without its breaches.
+/// The meaning of a trace, without its breaches.
 pub fn verdict(trace: &Trace, facts: &CellFacts) -> Verdict {
     of(trace, facts, &Index::of(trace))
 }
@@ -93,9 +93,9 @@ fn settled_as(index: &Index<'_>, settled: &Settlement<'_>) -> Outcome {
     }
 }
 
-/// The cause of the one who ended the agent before `at`, where no step came to a regular end since.
+/// The cause given by the one who ended the agent before `at`, if no step ended regularly since.
 fn stopped_by(index: &Index<'_>, at: At) -> Option<String> {
-    // What was done to a run that is over ended no other.
+    // An act on an earlier run did not end this one.
     let mut acts = index.acts.iter().filter(|act| index.of_last_run(act.at) && act.at < at);
     let act = acts.find(|act| {
         let regular = index
@@ -115,7 +115,7 @@ fn stopped_by(index: &Index<'_>, at: At) -> Option<String> {
     })
 }
 
-/// The cause that a strategy gives: where it settles, else where it reports; else `killed`.
+/// The cause that a strategy gives: in its settlement, or else in its report; or else `killed`.
 fn cause_of(index: &Index<'_>, strategy: &str) -> String {
     let settled = index.settled.iter().find(|s| s.outcome == RunEnd::Stopped && same_strategy(s.who, strategy));
     let reported = || {
@@ -126,7 +126,7 @@ fn cause_of(index: &Index<'_>, strategy: &str) -> String {
     settled.map(|s| s.cause.to_owned()).or_else(reported).unwrap_or_else(|| "killed".to_owned())
 }
 
-/// What a cell is that nobody settled.
+/// The outcome of a cell that was not settled.
 fn unsettled(index: &Index<'_>, facts: &CellFacts) -> Outcome {
     let hung = |proof| Outcome::Hung { blocked_on: blocked_on(index, facts), proof };
     match index.ended {
@@ -159,7 +159,7 @@ fn said(trace: &Trace) -> Vec<String> {
     text.collect()
 }
 
-/// A look is no act: people act by POST.
+/// A look is not an act: people act by POST.
 fn gets(index: &Index<'_>) -> Vec<u16> {
     let acts = index.requests.values().filter(|of| of.method == "POST" && actor(of.who) == Actor::Person);
     acts.map(|of| of.response.map_or(0, |(_, status, _)| status)).collect()
@@ -228,7 +228,7 @@ mod tests {
         };
         expect!["stopped by killed"].assert_eq(&outcome(kill("idle@off")));
         expect!["stopped by idle"].assert_eq(&outcome(kill("idle@off").settle("idle@off", "stopped", "idle", "")));
-        // A crash that the scenario makes is nobody's stop.
+        // A crash that the scenario makes is not a stop by anybody.
         expect!["failed: KILL"].assert_eq(&outcome(kill("fault")));
         let late = Cell::new().started().step("Hi", "stop").result("Hi").at(5).signal("idle@off", "TERM", "agent");
         expect!["completed"].assert_eq(&outcome(late.exit("agent", 0).settle("wrapper", "completed", "", "Hi")));

@@ -1,14 +1,14 @@
 //! Texts and tables in lines of a given width.
 //!
-//! Invariant: no line is wider than asked, but a table whose numbers alone are.
+//! Invariant: no line is wider than asked, except in a table whose numbers alone are wider.
 
 use crate::timeline::{columns, cut};
 use std::fmt::Write as _;
 
-/// The columns that a name has at least.
+/// The least number of columns of a name.
 pub(crate) const NAME_MIN: usize = 8;
 
-/// Texts in lines of at most `width` columns, those of one line with `between` between them; a wider text is cut.
+/// Texts in lines of at most `width` columns, with `between` between those of one line; a wider text is cut.
 pub fn flow(texts: &[String], between: &str, width: usize) -> String {
     let mut out = String::new();
     let mut used = 0;
@@ -26,8 +26,8 @@ pub fn flow(texts: &[String], between: &str, width: usize) -> String {
     out + "\n"
 }
 
-/// The first column left, the others right, in lines of at most `width` columns: two blanks between columns, else one,
-/// else names are cut.
+/// The first column left-aligned, the others right-aligned, in lines of at most `width` columns: two blanks between
+/// columns, or else one, or else names are cut.
 pub(crate) fn aligned(table: &[Vec<String>], width: usize) -> String {
     let len = table.first().map_or(0, Vec::len);
     let widest = |n: usize| table.iter().map(|row| columns(&row[n])).max().unwrap_or(0);
@@ -53,8 +53,8 @@ pub(crate) fn aligned(table: &[Vec<String>], width: usize) -> String {
     out
 }
 
-/// A name in at most `width` columns: of a stack, both its begin and its end tell it from others. Names are of narrow
-/// characters.
+/// A name in at most `width` columns: both the start and the end of a stack's name tell it from others. Names consist
+/// of narrow characters.
 pub(crate) fn shortened(name: &str, width: usize) -> String {
     let count = name.chars().count();
     if count <= width {
@@ -91,7 +91,7 @@ mod tests {
             aligned(&table, 26),
             "outside       cells missed\nauto-a…swer@r1     7\n".replace("a…swer", "a…wer")
         );
-        // a name keeps 8 columns, whatever that costs
+        // a name keeps 8 columns, even if the line gets too wide
         assert_eq!(aligned(&table, 5), "outside  cells missed\nauto…@r1     7\n");
         assert_eq!(aligned(&[], 5), "");
     }

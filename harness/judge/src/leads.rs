@@ -1,7 +1,7 @@
-//! Whether what a hung run waits for is a process that is stopped.
+//! Whether what a hung run waits for is a stopped process.
 //!
-//! Invariant: a stopped process counts only if the run cannot go on without it. A background job that nobody waits
-//! for may be stopped for ever, and what the agent hangs on is something else. A wait leads from a process
+//! Invariant: a stopped process counts only if the run cannot go on without it. A background job that nobody waits for
+//! may be stopped for ever, while the agent hangs on something else. A wait leads from a process
 //!  - that runs a bash tool in a session that is not idle, to the tool's child; once that child has ended, to those
 //!    that it left, which hold the tool's pipe;
 //!  - that waits for a child (`child`), to that child: the command that it runs, or at its end those that it has
@@ -43,12 +43,12 @@ impl<'a> Leads<'a> {
         waits_for_child && self.awaited(role, &children).into_iter().any(|child| self.through(child))
     }
 
-    /// From a child whose end is waited for, or the end of what it had opened for writing.
+    /// From a child to what is waited for: its end, or the end of what it had opened for writing.
     fn through(&self, child: &str) -> bool {
         if self.lives(child) { self.from(child) } else { self.left_by(child) }
     }
 
-    /// From the output of a process that has ended: whoever it left may hold it.
+    /// From the output of a process that has ended: any process that it left may hold it.
     fn left_by(&self, role: &str) -> bool {
         let mut left =
             self.index.processes.keys().filter(|other| is_below(other, role) && self.lives(other)).peekable();
@@ -63,8 +63,8 @@ impl<'a> Leads<'a> {
         self.index.processes.get(role).is_some_and(|process| process.stopped.is_some() && process.ended.is_none())
     }
 
-    /// All direct children that it ever had, in the order of their starts. What an agent had started before it was
-    /// started again is not among them.
+    /// All direct children that it ever had, in the order of their starts. Those that an agent had started before it
+    /// was started again are not among them.
     fn children(&self, of: &str) -> Vec<&'a str> {
         let processes = &self.index.processes;
         let began = processes.get(of).map(|process| process.began);
@@ -97,8 +97,8 @@ impl<'a> Leads<'a> {
         self.index.busy(tool.who, tool.session, rehang_scenario::VTime(u64::MAX))
     }
 
-    /// The children that a process waits for which plays steps: the one that its current step has started, or behind
-    /// its last step those that it has pipes to. Its nth child is started by the nth of its steps that starts one.
+    /// The children that a process which plays steps waits for: the one that its current step has started, or after its
+    /// last step those that it has pipes to. Its nth child is started by the nth of its steps that starts one.
     fn awaited(&self, role: &str, children: &[&'a str]) -> Vec<&'a str> {
         let Some(last) = children.last() else { return Vec::new() };
         let plays = self.index.processes.get(role).and_then(|process| plays(process.argv)).unwrap_or_default();
@@ -110,7 +110,7 @@ impl<'a> Leads<'a> {
         }
     }
 
-    /// Those of these children that their parent has pipes to, and that live.
+    /// Those of these children that their parent has pipes to, and that are alive.
     fn piped(&self, children: &[&'a str], starts: &[&Step]) -> Vec<&'a str> {
         let piped = |step: &Step| match step {
             Step::Background(step) => step.piped,
@@ -198,7 +198,7 @@ mod tests {
         assert!(!leads(stopped(second(), "agent.1.1"), &waits), "it is the first tool's, which is over");
         let over = second().exit("agent.2", 0).tool_end("call_2", "ok").ask("que_1", "ses_1");
         assert!(!leads(stopped(over, "agent.1.1"), &[("agent", "question")]));
-        // Nobody waits for a tool of a session that was aborted.
+        // A tool of a session that was aborted is not waited for.
         assert!(!leads(stopped(first(), "agent.1").busy("ses_1", false), &[("agent", "client")]));
     }
 
@@ -233,7 +233,7 @@ mod tests {
         let runs = || program(&format!("[{background},{{\"run\":[\"hold\"]}}]")).spawn("agent.1").spawn("agent.2");
         assert!(leads(stopped(runs(), "agent.2"), &waits));
         assert!(!leads(stopped(runs(), "agent.1"), &waits), "it runs in the background");
-        // What a command starts in turn is waited for as the command waits for it.
+        // What a command itself starts is waited for as the command waits for it.
         let nested = || runs().spawn("agent.2.1");
         assert!(leads(stopped(nested(), "agent.2.1"), &[("agent", "child"), ("agent.2", "child")]));
         assert!(!leads(stopped(nested(), "agent.2.1"), &[("agent", "child"), ("agent.2", "stdin")]));

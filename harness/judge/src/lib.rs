@@ -1,12 +1,12 @@
-//! What a trace means: the verdict of a cell, the invariants, the scoreboard.
+//! The meaning of a trace: the verdict of a cell, the invariants, the scoreboard.
 //!
 //! Pure. Invariant: a verdict is a function of the trace and of what the scenario file says; it never
 //! looks at the world.
 //!
-//! The way through: [`judge`] reads a [`Trace`](rehang_trace::Trace) once into an [`Index`], crosses what the agent states of
-//! itself with what came over the wire ([`crosscheck()`]), makes the [`Verdict`], and asks the nine
-//! [`invariants`]. [`meets()`] compares it with what the file expects, [`Scoreboard`] adds cells up, and
-//! [`timeline()`] shows one.
+//! How it works: [`judge`] reads a [`Trace`](rehang_trace::Trace) once into an [`Index`], compares what the agent
+//! states of itself with what came over the wire ([`crosscheck()`]), makes the [`Verdict`], and checks the nine
+//! [`invariants`]. [`meets()`] compares it with what the file expects, [`Scoreboard`] adds cells up, and [`timeline()`]
+//! shows one.
 
 pub mod acts;
 pub mod blocked;

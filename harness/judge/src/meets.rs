@@ -1,6 +1,6 @@
-//! A verdict against what the scenario file expects.
+//! Compares a verdict with what the scenario file expects.
 //!
-//! Invariant: every mismatch is one line that says what was expected and what is. The broken invariants must
+//! Invariant: every mismatch is one line that says what was expected and what is the case. The broken invariants must
 //! be exactly those of the rule; with `outcome = "as none"` and no `breaks` they must be those of `none`.
 
 use crate::verdict::{Outcome, Verdict, proof_word};
@@ -10,36 +10,36 @@ use std::collections::BTreeMap;
 /// One thing that is not as expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
-    /// In what.
+    /// The kind of difference.
     pub what: What,
-    /// One line: what was expected, what is.
+    /// One line: what was expected, and what is the case.
     pub line: String,
 }
 
-/// What is not as expected.
+/// The kind of a difference from the expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
     /// It hangs, and nobody expected a hang (exit code 3).
     UnexpectedHang,
-    /// Another outcome.
+    /// The outcome is another one.
     Outcome,
-    /// Another proof.
+    /// The proof is another one.
     Proof,
-    /// Too early or too late.
+    /// It ended too early or too late.
     Time,
-    /// Other invariants are broken.
+    /// The broken invariants are others.
     Breaks,
-    /// A claim that no report makes.
+    /// No report makes a claim that is expected.
     Policy,
-    /// A text that the model was not told.
+    /// The model was not told a text that is expected.
     Told,
-    /// A text that no strategy said, or said too early.
+    /// No strategy said a text that is expected, or it was said too early.
     Says,
-    /// Another status for what a person did over HTTP.
+    /// What a person did over HTTP got another status.
     Gets,
 }
 
-/// All that is not as expected; none where the cell is as the file says. `baseline` is the verdict of `none`.
+/// All differences from the expectation; none if the cell is as the file says. `baseline` is the verdict of `none`.
 pub fn meets(verdict: &Verdict, baseline: Option<&Verdict>, expect: &Expect) -> Vec<Mismatch> {
     let mut all = Vec::new();
     let mut miss = |what, line| all.push(Mismatch { what, line });
@@ -89,7 +89,7 @@ pub fn meets(verdict: &Verdict, baseline: Option<&Verdict>, expect: &Expect) -> 
     all
 }
 
-/// The first text that was not said behind those before it.
+/// The first text that was not said after those before it.
 fn unsaid(verdict: &Verdict, says: &[String]) -> Option<String> {
     let mut rest = verdict.said.as_slice();
     for text in says {
@@ -131,8 +131,8 @@ fn outcome(verdict: &Verdict, baseline: Option<&Verdict>, expected: &Expected) -
     (!meets).then(|| (what, format!("expected {wanted}, got {}", is.describe())))
 }
 
-/// The same outcome: a hang on the same thing, whatever proves it (a poll makes a lasso of a deadlock); a
-/// stop by the same cause; a failure, whatever its words.
+/// The same outcome: a hang on the same thing, however it is proved (a poll makes a lasso of a deadlock); a stop by the
+/// same cause; a failure, whatever its text.
 fn same(a: &Outcome, b: &Outcome) -> bool {
     match (a, b) {
         (Outcome::Hung { blocked_on: a, .. }, Outcome::Hung { blocked_on: b, .. }) => a == b,
@@ -161,7 +161,7 @@ fn breaks(verdict: &Verdict, baseline: Option<&Verdict>, expect: &Expect) -> Opt
     Some(format!("expected broken invariants: {}; got: {}{why}", list(&wanted), list(&broken)))
 }
 
-/// What no strategy's reports claim. The reports of one strategy count together: it may say in one what it
+/// What the file claims and no strategy reports. The reports of one strategy count together: it may say in one what it
 /// saw and in another what it did.
 fn claims(verdict: &Verdict, wanted: &Policy) -> Vec<String> {
     let mut strategies: BTreeMap<&str, Vec<&Policy>> = BTreeMap::new();

@@ -1,6 +1,6 @@
 //! One cell as one object of the command's JSON output.
 //!
-//! Invariant: the names and their order are a contract with whoever reads the output; what does not apply is
+//! Invariant: the names and their order are a contract with those who read the output; a value that does not apply is
 //! `null`, never left out.
 
 use crate::cell::CellFacts;
@@ -8,37 +8,37 @@ use crate::verdict::{Outcome, Verdict, proof_word};
 use rehang_scenario::{BlockedOn, Policy};
 use serde::{Deserialize, Serialize};
 
-/// One cell.
+/// One cell of the output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// The scenario's name.
+    /// The name of the scenario.
     pub scenario: String,
-    /// The stack.
+    /// The spec of the stack.
     pub strategy: String,
-    /// The terminal's word.
+    /// The word for the terminal.
     pub terminal: String,
-    /// The stage's word.
+    /// The word for the stage.
     pub stage: String,
-    /// The seed.
+    /// The seed of the run.
     pub seed: u64,
     /// `completed`, `stopped`, `failed`, `hung` or `undecided`.
     pub outcome: String,
-    /// The cause of a stop, the reason of a failure, what ran out where it is undecided.
+    /// The cause of a stop, the reason of a failure, or what ran out if it is undecided.
     pub cause: Option<String>,
     /// What a hang is blocked on.
     pub blocked_on: Option<BlockedOn>,
     /// The proof of a hang: `deadlock` or `lasso`.
     pub proof: Option<String>,
-    /// What the strategies reported, merged: of two that claim the same thing the later one stands.
+    /// What the strategies reported, merged: of two claims about the same thing the later one is kept.
     pub policy: Option<Policy>,
     /// How many asks were rejected.
     pub rejected: u32,
     /// The cell's length in virtual time, in milliseconds.
     pub virtual_ms: u64,
-    /// How long the user waited, in milliseconds of virtual time: from the agent's last material progress to the end, and
-    /// each time without progress that a strategy brought to a close before; `None` where it did not end.
+    /// How long the user waited, in milliseconds of virtual time: from the agent's last material progress to the end,
+    /// and each earlier time without progress that a strategy ended; `None` if the cell did not end.
     pub waited_ms: Option<u64>,
-    /// What it took in real time, in microseconds.
+    /// How long it took in real time, in microseconds.
     pub wall_us: u64,
     /// The hash of its trace.
     pub trace_sha256: String,

@@ -6,7 +6,7 @@ use rehang_scenario::{Policy, Terminal, VTime};
 use rehang_trace::{AskEnd, AskKind, Cause, Ended, Event, Fact, RunEnd, Trace, What};
 use serde_json::{Value, json};
 
-/// A trace in the making.
+/// A trace that is being built.
 #[derive(Debug, Clone, Default)]
 pub struct Cell {
     t: u64,
@@ -60,7 +60,7 @@ impl Cell {
         self.fact(Fact::Session { id: id.into(), parent: parent.into() })
     }
 
-    /// The agent is there and its session `ses_1` is busy.
+    /// The agent has started and its session `ses_1` is busy.
     pub fn started(self) -> Cell {
         self.at(0).spawn("agent").session("ses_1", "").busy("ses_1", true)
     }
@@ -153,7 +153,7 @@ impl Cell {
         self.add(who, settled)
     }
 
-    /// Settled, exited and ended in good order, all in this instant.
+    /// Settled, exited and ended regularly, all in this instant.
     pub fn done(self, text: &str) -> Cell {
         let over = self.result(text).busy("ses_1", false).exit("agent", 0);
         over.settle("wrapper", "completed", "", text).add("", What::Ended(Ended::Settled))

@@ -1,7 +1,7 @@
-//! A trace for human eyes: time, who, what, in aligned columns.
+//! A trace for people to read: time, who, what, in aligned columns.
 //!
-//! Invariant: no line is wider than asked, whatever the trace holds; control characters are shown, never
-//! sent; what repeats (polls, heartbeats) is folded and counted, never lost in silence.
+//! Invariant: no line is wider than asked, whatever the trace holds; control characters are shown, never sent; what
+//! repeats (polls, heartbeats) is folded and counted, never lost without a trace.
 
 use rehang_scenario::{Policy, VTime, problem::hidden};
 use rehang_trace::{Ended, Event, Fact, Horizon, Trace, What};
@@ -13,7 +13,7 @@ use unicode_width::UnicodeWidthStr;
 pub const WIDTH_MIN: usize = 40;
 /// The longest run of events that is recognised as a repetition: a poll of a list, a status and a count, with their answers.
 const PERIOD_MAX: usize = 12;
-/// The same among lines that are folded already: of a heartbeat, a poll and a slower poll, until all three begin anew.
+/// The same for lines that are folded already: a heartbeat, a poll and a slower poll, until all three begin anew.
 const PERIOD_FOLDED_MAX: usize = 64;
 /// A gap of this many milliseconds or more is marked.
 const GAP_MS: u64 = 1_000;
@@ -43,29 +43,30 @@ pub fn timeline(trace: &Trace, width: usize) -> String {
     out
 }
 
-/// A row of a timeline: an event, or what stands for a run of events that repeat.
+/// A row of a timeline: an event, or the summary of a run of events that repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// When; of a repetition, its end.
+    /// When it happened; for a repetition, its end.
     pub t: VTime,
-    /// Who; empty for a repetition.
+    /// Who did it; empty for a repetition.
     pub who: String,
-    /// What, in words. Control characters are not masked: see [`cut`].
+    /// What happened, in words. Control characters are not masked: see [`cut`].
     pub what: String,
-    /// The event's place in the trace; none for a repetition.
+    /// The event's place in the trace; `None` for a repetition.
     pub event: Option<usize>,
 }
 
 /// The rows of a trace, repetitions folded.
 ///
-/// Twice: a slow poll among quick ones breaks their repetition, and what the three make together repeats again.
+/// Folds twice: a slow poll among quick ones interrupts their repetition, and the combination of the three repeats
+/// again.
 pub fn rows(trace: &Trace) -> Vec<Row> {
     let lines = trace.events.iter().enumerate().map(|(place, event)| line(place, event)).collect();
     let folded = fold(fold(lines, PERIOD_MAX), PERIOD_FOLDED_MAX);
     folded.into_iter().map(|Line { t, who, what, event, .. }| Row { t, who, what, event }).collect()
 }
 
-/// Lines with what repeats in periods of at most `most` lines folded.
+/// The lines, with repetitions folded whose period is at most `most` lines.
 fn fold(lines: Vec<Line>, most: usize) -> Vec<Line> {
     let mut folded = Vec::new();
     let mut lines = std::collections::VecDeque::from(lines);
@@ -83,7 +84,7 @@ fn fold(lines: Vec<Line>, most: usize) -> Vec<Line> {
     folded
 }
 
-/// An instant or a span in the form `4h 0m 1.250s`.
+/// An instant or a span, in the form `4h 0m 1.250s`.
 pub fn clock(t: VTime) -> String {
     let (ms, s) = (t.0 % 1_000, t.0 / 1_000);
     let seconds = if ms == 0 { format!("{}s", s % 60) } else { format!("{}.{ms:03}s", s % 60) };
@@ -94,7 +95,7 @@ pub fn clock(t: VTime) -> String {
     }
 }
 
-/// A text in at most `width` columns, its control characters shown, cut with `…`.
+/// A text in at most `width` columns, with its control characters shown, cut with `…`.
 pub fn cut(text: &str, width: usize) -> String {
     let mut cut = String::new();
     let mut used = 0;
@@ -129,7 +130,7 @@ struct Line {
     what: String,
     /// What a repetition is recognised by: the line without request numbers.
     key: String,
-    /// The event's place in the trace; none for a repetition.
+    /// The event's place in the trace; `None` for a repetition.
     event: Option<usize>,
 }
 
@@ -143,8 +144,8 @@ fn pad(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(more))
 }
 
-/// The period of at most `most` with which `rows` begin to repeat, and how many times; (1, 1) where they do not. Three
-/// times at least, so that two like events are shown.
+/// The period of at most `most` with which `rows` begin to repeat, and how many times; (1, 1) if they do not. At least
+/// three times, so that two equal events are shown.
 fn repetition(rows: &[Line], most: usize) -> (usize, usize) {
     let same = |a: &Line, b: &Line| a.key == b.key && a.who == b.who;
     for period in 1..=most.min(rows.len() / 3) {
@@ -271,7 +272,7 @@ fn ended(ended: &Ended) -> String {
     }
 }
 
-/// What ran out, and who waits for what.
+/// What ran out, and which parties wait for what.
 pub(crate) fn given_up(reason: Horizon, waits: &[(String, String)]) -> String {
     let who: Vec<String> = waits.iter().map(|(role, on)| format!("{role}: {on}")).collect();
     match who.as_slice() {
@@ -289,7 +290,7 @@ mod tests {
     use rehang_trace::{AskEnd, Cause};
     use serde_json::json;
 
-    /// With an edge, since the indentation that all lines share counts here.
+    /// With an edge, since the common indentation of all lines matters here.
     fn shown(cell: Cell) -> String {
         timeline(&cell.trace(), 80).lines().map(|line| format!("|{line}\n")).collect()
     }
@@ -379,7 +380,7 @@ mod tests {
         .assert_eq(&shown(polls));
     }
 
-    /// What a person reads of a trace: no kind of event is left out or shown as another.
+    /// What a person reads of a trace: no kind of event is left out or shown as another kind.
     #[test]
     fn each_kind_of_event_has_its_words() {
         let line = |what: What| rows(&Cell::new().add("agent", what).trace())[0].what.clone();

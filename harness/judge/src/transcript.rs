@@ -1,39 +1,38 @@
-//! The sequence of material things in a cell, to compare two cells.
+//! The sequence of material events in a cell, to compare two cells.
 //!
-//! Invariant: it holds what a user would miss or find changed, and no time, id or order that the model did
-//! not see. So two transcripts are equal where, session by session, the model said the same texts, was told
-//! the same tool results and the asks got the same answers in the same order, and the agent's results are
-//! the same. How a text was cut into chunks does not count, nor do sessions that ran beside each other, nor
-//! the order of tool results and answers between two texts of the model (tools of one step run side by side), nor
-//! in which words a question was refused to the model.
+//! Invariant: it holds what a user would miss or find changed, and no time, id or order that the model did not see. So
+//! two transcripts are equal if, session by session, the model said the same texts, was told the same tool results and
+//! the asks got the same answers in the same order, and the agent's results are the same. These do not count: how a
+//! text was cut into chunks, sessions that ran beside each other, the order of tool results and answers between two
+//! texts of the model (tools of one step run side by side), and in which words a question was refused to the model.
 
 use rehang_trace::{AskEnd, Fact, Trace, What};
 use std::collections::BTreeMap;
 
-/// The sequence of material things, by process and session in order of their begin.
+/// The sequence of material events, by process and session in the order in which they began.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Transcript {
-    /// One list a session.
+    /// One list for each session.
     pub sessions: Vec<Vec<Item>>,
-    /// The agents' own results.
+    /// The results of the agents.
     pub results: Vec<String>,
 }
 
-/// A material thing.
+/// A material event.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Item {
     /// The model said this in one response.
     Said(String),
     /// A tool result: the tool, whether it is an error, what the model is told.
     Told(String, bool, String),
-    /// An ask was answered.
+    /// An ask was answered with this.
     Answered(Vec<Vec<String>>),
-    /// An ask came to another end.
+    /// An ask ended in another way.
     Unanswered,
 }
 
 impl Transcript {
-    /// Reads it from a trace.
+    /// Reads the transcript from a trace.
     pub fn of(trace: &Trace) -> Transcript {
         let mut reader = Reader::default();
         for event in &trace.events {
@@ -50,7 +49,7 @@ impl Transcript {
         transcript
     }
 
-    /// The first difference, in one sentence; none where they are equal. `self` is the one that went well.
+    /// The first difference, in one sentence; `None` if they are equal. `self` is the one that went well.
     pub fn differs(&self, other: &Transcript) -> Option<String> {
         for (n, session) in self.sessions.iter().enumerate() {
             let others = other.sessions.get(n).map_or(&[][..], Vec::as_slice);
@@ -93,7 +92,7 @@ struct Reader<'a> {
     sessions: BTreeMap<(&'a str, &'a str), usize>,
     /// The session of each call and ask, and the call's tool.
     of: BTreeMap<(&'a str, &'a str), (&'a str, &'a str)>,
-    /// Whether the session's last text still grows.
+    /// Whether more is added to the session's last text.
     saying: BTreeMap<usize, bool>,
 }
 
@@ -176,7 +175,7 @@ mod tests {
         let whole = said(Cell::new().started(), "Hello");
         let parts = said(said(Cell::new().started().at(5), "Hel").at(9), "lo");
         assert_eq!(differs(whole.clone(), parts), None);
-        // Two responses are not one.
+        // Two responses do not count as one.
         let two = said(Cell::new().started().step("Hel", "tool-calls"), "lo");
         assert_eq!(differs(whole, two).unwrap(), "instead of the model's \"Hello\" there is the model's \"Hel\"");
     }

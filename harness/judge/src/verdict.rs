@@ -1,92 +1,93 @@
-//! How a cell ended: completed, stopped with a cause, failed, or hung on something with a proof; and what it breaks.
+//! How a cell ended: completed, stopped with a cause, failed, or hung on something with a proof; and which invariants
+//! it breaks.
 //!
-//! Invariant: data alone; [`crate::judge()`] says when it is which.
+//! Invariant: only data; [`crate::judge()`] decides which outcome applies.
 
 use crate::index::At;
 use crate::transcript::Transcript;
 use rehang_scenario::{BlockedOn, Invariant, Policy, Proof, Span, VTime};
 use rehang_trace::{AskEnd, AskKind, Cause};
 
-/// What a trace means.
+/// The meaning of a trace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
-    /// How it ended.
+    /// How the cell ended.
     pub outcome: Outcome,
-    /// Who settled it first; `None` in a hang, and where it is undecided.
+    /// Who settled it first; `None` in a hang, and if it is undecided.
     pub settled_by: Option<String>,
-    /// When: the settlement that decided, or the scheduler's end.
+    /// When it ended: the settlement that decided, or the scheduler's end.
     pub ended: VTime,
-    /// All reports: who, when, what.
+    /// All reports: by whom, when, what.
     pub policies: Vec<(String, VTime, Policy)>,
-    /// All asks.
+    /// All asks of the run.
     pub asks: Vec<AskRow>,
-    /// What the model was told: tool results and what pre-empted a question.
+    /// What the model was told: tool results, and what pre-empted a question.
     pub told: Vec<String>,
     /// What strategies said to their users, in order.
     pub said: Vec<String>,
-    /// What each act of a person over HTTP got, in the order of the acts: a status, or 0 where nothing came.
+    /// What each act of a person over HTTP got, in the order of the acts: a status, or 0 if nothing came.
     pub gets: Vec<u16>,
     /// How many asks ended as rejected.
     pub rejected: u32,
-    /// The agent's last material progress before the end; the begin of the cell where there was none. What a strategy
-    /// did to an ask is no progress ([`acts::progress`]).
+    /// The agent's last material progress before the end; the start of the cell if there was none. What a strategy did
+    /// to an ask does not count as progress ([`acts::progress`]).
     pub last_progress: VTime,
-    /// How long the user waited for the end ([`acts::waited`]); `None` where it did not end.
+    /// How long the user waited for the end ([`acts::waited`]); `None` if it did not end.
     pub waited: Option<Span>,
     /// When a strategy first sent a signal to the agent, or aborted its session.
     pub killed: Option<VTime>,
-    /// When the last process was gone; none where one is left.
+    /// When the last process was gone; `None` if one is left.
     pub gone: Option<VTime>,
-    /// The sequence of material things.
+    /// The sequence of material events.
     pub transcript: Transcript,
-    /// The broken invariants, in their order and the trace's.
+    /// The broken invariants, in their order and in the trace's order.
     pub breaches: Vec<Breach>,
 }
 
 /// How a cell ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It came to its end.
+    /// The run completed.
     Completed,
     /// A strategy or a person ended it.
     Stopped {
-        /// Why, in a word.
+        /// The cause in one word.
         cause: String,
     },
-    /// The agent said that it failed, or nobody could say how it ended.
+    /// The agent said that it failed, or it is not known how it ended.
     Failed {
-        /// Why.
+        /// The reason of the failure.
         reason: String,
     },
-    /// It hangs.
+    /// The run hangs.
     Hung {
-        /// On what: see [`crate::blocked`].
+        /// What it hangs on: see [`crate::blocked`].
         blocked_on: BlockedOn,
-        /// How that is proved.
+        /// How the hang is proved.
         proof: Proof,
     },
-    /// Nobody knows whether it hangs: neither an end nor a proof came before it was given up.
+    /// It is not known whether it hangs: neither an end nor a proof came before it was given up.
     Undecided {
-        /// What ran out, and who waits for what.
+        /// What ran out, and which parties wait for what.
         why: String,
     },
 }
 
-/// An ask, told in a line.
+/// The summary of an ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AskRow {
     /// The process that asks.
     pub who: String,
-    /// Its id.
+    /// The ask's id.
     pub id: String,
-    /// What kind.
+    /// Whether it is a question or a permission.
     pub kind: AskKind,
     /// When it was opened.
     pub opened: VTime,
-    /// When, how, why and by whom it ended; none while it is open.
+    /// When, how, why and by whom it ended; `None` while it is open.
     pub end: Option<(VTime, AskEnd, Cause, String)>,
-    /// A reply was taken that does not fit its questions: their number, a second answer to a single choice, a label
-    /// that is not offered where no own answer is allowed.
+    /// Whether a reply was taken that does not fit its questions: in their number, by a second answer to a single
+    /// choice, or by a label that is not offered although own answers are not allowed.
     pub misfit: bool,
 }
 
@@ -115,7 +116,7 @@ impl Outcome {
         }
     }
 
-    /// Whether it hangs, which is proved.
+    /// Whether it hangs, with a proof.
     pub fn is_hung(&self) -> bool {
         matches!(self, Outcome::Hung { .. })
     }
@@ -126,7 +127,7 @@ impl Outcome {
     }
 }
 
-/// The word that a file uses.
+/// The word that a scenario file uses.
 pub fn proof_word(proof: Proof) -> &'static str {
     match proof {
         Proof::Deadlock => "deadlock",
@@ -148,23 +149,23 @@ impl Verdict {
         self.ended.0
     }
 
-    /// From the last material progress to the first kill.
+    /// The time from the last material progress to the first kill.
     pub fn to_kill(&self) -> Option<Span> {
         self.killed.map(|t| t.since(self.last_progress))
     }
 
-    /// From the last material progress until the last descendant was gone.
+    /// The time from the last material progress until the last descendant was gone.
     pub fn to_gone(&self) -> Option<Span> {
         self.gone.map(|t| t.since(self.last_progress))
     }
 }
 
-/// A broken invariant.
+/// A broken invariant, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Breach {
-    /// Which.
+    /// The invariant that is broken.
     pub invariant: Invariant,
-    /// When.
+    /// When it is broken.
     pub at: VTime,
     /// One sentence: who, which ask, what cause.
     pub why: String,

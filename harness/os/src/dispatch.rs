@@ -17,14 +17,14 @@ const BINARY: &str = "rehang-fakes";
 pub struct Fakes {
     /// The names under which it plays.
     pub names: &'static [&'static str],
-    /// The program behind a command line.
+    /// Finds the program that a command line starts.
     pub programs: Programs,
     /// What a fake that runs alone is to play instead of its command line, if a folder says so.
     pub folder: alone::Folder,
 }
 
-/// Plays the fake that `argv[0]` names, or `argv[1]` if the binary is called `rehang-fakes`, and does not return then.
-/// `false`: no fake is named.
+/// Plays the fake that `argv[0]` names, or `argv[1]` if the binary is called `rehang-fakes`, and does not return in
+/// that case. Returns `false` if no fake is named.
 pub fn dispatch(fakes: Fakes) -> bool {
     let mut argv: Vec<String> = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
     if program_name(&argv) == BINARY && argv.len() > 1 {

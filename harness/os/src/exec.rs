@@ -1,12 +1,12 @@
 //! What one process can be given as arguments and environment, in bytes.
 //!
 //! Invariant: [`fits`] alone decides, on every stage and before the kernel is asked, so that no stage starts a process
-//! that another cannot. What it lets pass Linux takes with the usual limit of the stack; where the kernel refuses it all
-//! the same, that is an internal error with its remedy, never a scenario's `spawn failed`.
+//! that another cannot. Linux accepts what it lets pass, with the usual limit of the stack; if the kernel still
+//! refuses, that is an internal error with its remedy, never a scenario's `spawn failed`.
 
 use rehang_scenario::limits;
 
-/// What the names of a fake's variables begin with where a fake or a scheduler has started it.
+/// The prefix of a fake's variables if a fake or a scheduler has started it.
 pub const ENV_PREFIX: &str = "REHANG_ENV_";
 
 /// Whether a process can be given these arguments and this environment: each string is at most

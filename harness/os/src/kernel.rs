@@ -1,7 +1,7 @@
 //! What the scheduler needs of a kernel: processes that run one at a time, and its own ends of their streams.
 //!
-//! Invariants: nothing runs but by [`Kernel::run`]; no call blocks for longer than a participant takes to come
-//! to its next wait; what a call changed stands in [`Kernel::happened`] when it returns.
+//! Invariants: nothing runs except by [`Kernel::run`]; no call blocks for longer than a participant takes to come to
+//! its next wait; what a call changed is in [`Kernel::happened`] when it returns.
 
 use crate::line_discipline::NotModelled;
 use crate::os::{Errno, Exit, Read, Sig, Write};
@@ -23,11 +23,11 @@ pub struct Handle(pub u32);
 pub struct Launch {
     /// Its role: `agent`; a restarted one is `agent~2`.
     pub role: String,
-    /// Its name and arguments.
+    /// Its program name and arguments.
     pub argv: Vec<String>,
     /// Its whole environment.
     pub env: Vec<(String, String)>,
-    /// What it plays.
+    /// The plan that it plays.
     pub plan: Plan,
     /// How its streams are connected.
     pub terminal: Terminal,
@@ -36,7 +36,7 @@ pub struct Launch {
 /// The scheduler's ends of an agent's streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Streams {
-    /// The write end of its stdin, where that is a pipe that is open.
+    /// The write end of its stdin, if that is a pipe that is open.
     pub stdin: Option<Handle>,
     /// The read end of its stdout.
     pub stdout: Option<Handle>,
@@ -46,50 +46,50 @@ pub struct Streams {
     pub tty: Option<Handle>,
 }
 
-/// Someone whom the scheduler plays: who holds its descriptors in the eyes of a process.
+/// A party that the scheduler plays: to the processes, it holds the scheduler's descriptors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Party {
-    /// A name: `wrapper`, `client`, `model`.
+    /// Its name: `wrapper`, `client`, `model`.
     pub name: String,
-    /// The descriptors, and whether they are being read.
+    /// The descriptors, and whether each is being read.
     pub holds: Vec<(Handle, bool)>,
 }
 
-/// What a call changed.
+/// One change that a call of the kernel made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Happened {
     /// The process it happened to, or that said it.
     pub role: String,
-    /// What.
+    /// What happened.
     pub what: Change,
 }
 
-/// A change in the table of processes, or a word of a process.
+/// A change in the table of processes, or a statement of a process.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
     /// It was started by this role (empty: by the scheduler).
     Spawned {
-        /// The parent.
+        /// The parent's role.
         parent: String,
-        /// Name and arguments.
+        /// Its program name and arguments.
         argv: Vec<String>,
     },
-    /// It ended.
+    /// It ended, in this way.
     Ended(Exit),
     /// It was stopped by this signal.
     Stopped(Sig),
-    /// It was continued.
+    /// It was continued after a stop.
     Continued,
-    /// Its parent ended, and the subreaper took it.
+    /// Its parent ended, and the subreaper adopted it.
     Adopted,
-    /// It sent a signal to this role (a group: its leader's role and a star).
+    /// It sent a signal to this role (to a group: its leader's role and a star).
     Signalled {
-        /// To whom.
+        /// The role that the signal was sent to.
         to: String,
-        /// Which.
+        /// The signal that was sent.
         sig: Sig,
     },
-    /// It states a fact.
+    /// It states a fact for the trace.
     Fact(Fact),
 }
 
@@ -98,19 +98,19 @@ pub enum Change {
 pub struct Left {
     /// The process's role.
     pub role: String,
-    /// Its name and arguments.
+    /// Its program name and arguments.
     pub argv: Vec<String>,
 }
 
-/// An internal error, or a fake that lies: never a verdict.
+/// An internal error, or a fake whose announcement is false: never a verdict.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InternalError {
-    /// A participant said nothing for so long, in real time.
+    /// A participant said nothing for this long, in real time.
     #[error("{role} was silent for {real_ms} ms while {doing}")]
     Silent {
-        /// Who.
+        /// The participant's role.
         role: String,
-        /// How long.
+        /// How long it was silent, in milliseconds of real time.
         real_ms: u64,
         /// What it was to do.
         doing: String,
@@ -118,61 +118,61 @@ pub enum InternalError {
     /// A participant's announcement is not what the scheduler's own descriptors show.
     #[error("{role} announced {announced}, but {seen}")]
     Lie {
-        /// Who.
+        /// The participant's role.
         role: String,
         /// What it announced.
         announced: String,
-        /// What is so.
+        /// What the scheduler's descriptors show.
         seen: String,
     },
     /// The kernel refused what the stage needs.
     #[error("{what}: {why}")]
     Kernel {
-        /// What was tried.
+        /// The operation that was tried.
         what: String,
-        /// The error.
+        /// The kernel's error, with a remedy if there is one.
         why: String,
     },
     /// A fake could not be started.
     #[error("{0}")]
     Fake(String),
-    /// A hang was claimed, and its cycle does not play again as it did: the compared state is not whole.
+    /// A hang was claimed, but its cycle does not repeat as it did: the compared state is not whole.
     #[error("a cycle of {cycle_ms} ms was taken for a lasso, but {why}")]
     Proof {
         /// How long the cycle is, in virtual time.
         cycle_ms: u64,
-        /// What differs.
+        /// What differs between the two runs of the cycle.
         why: String,
     },
-    /// The kernel took less than what it always takes.
+    /// The kernel took fewer bytes than it always takes.
     #[error("{what}: it took {took} of {bytes} bytes")]
     Short {
-        /// Who wrote to what.
+        /// Who wrote, and to what.
         what: String,
-        /// How much was written.
+        /// How many bytes were written.
         took: usize,
-        /// How much there was.
+        /// How many bytes there were to write.
         bytes: usize,
     },
-    /// A terminal did something else than the model of its line discipline, in which lockstep trusts.
+    /// A terminal did something other than the model of its line discipline predicts; lockstep relies on that model.
     #[error("a terminal was to give {expected:?} to what was typed, and gave {seen:?}")]
     Terminal {
         /// The echo that was predicted, or how much there is to read.
         expected: String,
-        /// What the kernel gave.
+        /// What the kernel gave instead.
         seen: String,
     },
-    /// Something was typed that the terminals of no stage know.
+    /// A key was typed that the terminals of no stage know.
     #[error(transparent)]
     NotModelled(#[from] NotModelled),
 }
 
-/// A kernel with processes on it: the simulated one, or the real one.
+/// A kernel with processes on it, simulated or real.
 pub trait Kernel {
-    /// Says the time of what happens from here on, until it is said again or a process is let run.
+    /// Sets the time of what happens from here on, until it is set again or a process is let run.
     fn set_now(&mut self, now: VTime);
 
-    /// What `/proc` would show of the processes now, by what the kernel's tables say: see [`crate::tables`]. The first
+    /// What `/proc` would show of the processes now, according to the kernel's tables: see [`crate::tables`]. The first
     /// party is the one that started the agents. Changes nothing, and asks no process.
     fn snapshot(&self, parties: &[Party]) -> Snapshot;
 
@@ -192,10 +192,10 @@ pub trait Kernel {
     /// Lets one process run until it waits, stops or ends. Its children have started (and not run) by then.
     fn run(&mut self, proc: Proc, now: VTime) -> Result<(), InternalError>;
 
-    /// What has changed since the last call, in order.
+    /// The changes since the last call, in order.
     fn happened(&mut self) -> Vec<Happened>;
 
-    /// A process's role.
+    /// The role of a process.
     fn role(&self, proc: Proc) -> &str;
 
     /// Whether a process is alive (stopped is alive; a zombie is not).
@@ -207,28 +207,29 @@ pub trait Kernel {
     /// How many direct children a process has, as `pgrep -P` would count them: with zombies, in the order of starts.
     fn children(&mut self, of: Proc) -> Result<u32, InternalError>;
 
-    /// Each live process's role and what it waits for (`stopped` where it is stopped), in the order of starts.
+    /// Each live process's role and what it waits for (`stopped` if it is stopped), in the order of starts.
     fn waits(&self) -> Vec<(String, String)>;
 
-    /// Sends a signal from the scheduler to a process, or to its process group. What it ends is over on return.
+    /// Sends a signal from the scheduler to a process, or to its process group. A process that it ends has ended when
+    /// this returns.
     fn kill(&mut self, to: Proc, group: bool, sig: Sig) -> Result<(), InternalError>;
 
     /// Reads up to `max` bytes from one of the scheduler's own descriptors.
     fn read(&mut self, handle: Handle, max: usize) -> Result<Read, InternalError>;
 
-    /// Writes to one of the scheduler's own descriptors what it takes now.
+    /// Writes to one of the scheduler's own descriptors as much as it takes now.
     fn write(&mut self, handle: Handle, bytes: &[u8]) -> Result<Write, InternalError>;
 
     /// Closes one of the scheduler's own descriptors; a terminal's master is hung up. With `reset`, a connection
     /// is reset. Closing twice is no error.
     fn close(&mut self, handle: Handle, reset: bool) -> Result<(), InternalError>;
 
-    /// Whether the queue of whoever listens on this port takes another connection; so does that of nobody, who
-    /// refuses it.
+    /// Whether an attempt to connect to this port is answered now: its listener's queue has room, or no process listens
+    /// there and the attempt is refused.
     fn has_room(&self, port: u16) -> bool;
 
-    /// Connects to a port on which a participant listens, and whose queue has room: one that has none lets a client
-    /// wait for as long as that lasts, on the kernel's own clock.
+    /// Connects to a port on which a participant listens, and whose queue has room. A full queue would let a client
+    /// wait until it has room, on the kernel's own clock.
     fn connect(&mut self, port: u16) -> Result<Result<Handle, Errno>, InternalError>;
 
     /// Listens for participants (the model's server): a handle to accept on, and the port.
@@ -246,7 +247,7 @@ pub trait Kernel {
     /// The live processes that listen on a port, in the order of starts.
     fn listeners(&self) -> Vec<Proc>;
 
-    /// Ends whatever is left, closes all handles and waits until nothing remains; says which processes were
-    /// alive, in the order of starts. After it the world can start the next cell.
+    /// Ends whatever is left, closes all handles and waits until nothing remains. Returns which processes were alive,
+    /// in the order of starts. After it the world can start the next cell.
     fn clear(&mut self) -> Result<Vec<Left>, InternalError>;
 }

@@ -7,7 +7,7 @@
 //!
 //! Invariant: what a call returns is a function of the calls before it alone, and the real kernel returns the same
 //! (`tests/kernel.rs` types the same random keys at both). So text goes in by pieces (see [`LineDiscipline::type_in`]),
-//! and never more than the kernel processes at once: what lies in its queue depends on when its worker ran.
+//! and never more than the kernel processes at once: what is left in its queue depends on when its worker ran.
 
 use crate::os::Sig;
 use rehang_scenario::Canon;
@@ -15,19 +15,20 @@ use std::collections::VecDeque;
 
 /// The size of the kernel's read buffer and of its echo buffer, in bytes (`N_TTY_BUF_SIZE`).
 const BUFFER: usize = 4_096;
-/// So much echo is written out before a batch of input is over, in bytes of the echo buffer (`ECHO_COMMIT_WATERMARK`).
+/// How much echo is written out before a batch of input is over, in bytes of the echo buffer (`ECHO_COMMIT_WATERMARK`).
 const WATERMARK: usize = 256;
-/// Of more echo than this that could not be written out, the oldest is dropped (`ECHO_DISCARD_WATERMARK`).
+/// If more echo than this could not be written out, in bytes, the oldest is dropped (`ECHO_DISCARD_WATERMARK`).
 const DISCARD: usize = BUFFER - (256 + 32);
-/// A piece is at most so long, and ends where so much echo has come together: half of what the kernel writes out
-/// before the piece is over, so that a signal key discards the same echo every time.
+/// The longest piece, in bytes, and the most echo that a piece brings about: half of what the kernel writes out before
+/// the piece is over, so that a signal key discards the same echo every time.
 const PIECE: usize = 128;
 /// What the kernel keeps for the master when a signal key discards the output that nobody has read: the read buffer of
 /// the master's own line discipline.
 const KEPT: usize = BUFFER - 1;
 
-/// What a terminal that nobody reads takes of what programs print, in bytes with `\r\n` for a line's end. Linux takes
-/// between 9,735 and 20,145 bytes, by how the writes are cut and by when its worker runs (measured on 6.18).
+/// How many bytes a terminal that nobody reads takes of what programs print, with `\r\n` for a line's end. Linux takes
+/// between 9,735 and 20,145 bytes; that depends on how the writes are cut and on when its worker runs (measured on
+/// 6.18).
 pub const HOLDS: usize = 8_192;
 
 const ESCAPE: u8 = 0xff;
@@ -48,29 +49,29 @@ const SUSP: u8 = 0x1a;
 const QUIT: u8 = 0x1c;
 const ERASE: u8 = 0x7f;
 
-/// What this model does not say anything of.
+/// A key that this model does not cover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotModelled {
     /// Ctrl-S or Ctrl-Q. A scenario that types them is refused when it is checked.
     #[error("Ctrl-S or Ctrl-Q was typed at a terminal, and flow control is not modelled")]
     FlowControl,
-    /// One key, such as Ctrl-U on a line of a thousand tabs, echoes more than a terminal certainly takes at once.
+    /// One key, such as Ctrl-U on a line of a thousand tabs, echoes more than a terminal is certain to take at once.
     #[error("one key at a terminal echoes more than {SURE} bytes, and how much of that comes out is not modelled")]
     TooMuchEcho,
 }
 
-/// So much echo comes out at once: what a pseudo-terminal takes (8,192 bytes), without what the kernel may hold in a
+/// How much echo comes out at once: what a pseudo-terminal takes (8,192 bytes), without what the kernel may hold in a
 /// buffer that it has not given back (1,792 and its rounding).
 const SURE: usize = 6_144;
 
 /// What became of typed text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Typed {
-    /// So many bytes were processed; 0 where the reader has to read first.
+    /// How many bytes were processed; 0 if the reader has to read first.
     pub taken: usize,
-    /// What was echoed.
+    /// The bytes that were echoed.
     pub echo: Vec<u8>,
-    /// The signals to the foreground group, in order; those of one piece are alike.
+    /// The signals to the foreground group, in order; those of one piece are the same.
     pub signals: Vec<Sig>,
 }
 
@@ -78,27 +79,27 @@ pub struct Typed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Cell {
     byte: u8,
-    /// It ends a line. The end of file is such a byte too, a 0 that no reader gets.
+    /// It ends a line. The end of file is also such a byte, a 0 that no reader gets.
     ends: bool,
 }
 
 const END_OF_FILE: Cell = Cell { byte: 0, ends: true };
 
-/// The line discipline of one terminal, and what came out of its master and was not read.
+/// The line discipline of one terminal, and what came out of its master and has not been read.
 #[derive(Debug, Clone)]
 pub struct LineDiscipline {
     /// The read buffer: complete lines, then the line that is being edited.
     input: VecDeque<Cell>,
-    /// So many bytes of it are complete lines.
+    /// How many of its bytes are complete lines.
     complete: usize,
     /// The next key is taken literally (after Ctrl-V).
     literally: bool,
-    /// Where the next character appears.
+    /// The column where the next character appears.
     column: u64,
-    /// Where the line that is being edited begins.
+    /// The column where the line that is being edited begins.
     canon_column: u64,
     echo: Echo,
-    /// What has come out of the master.
+    /// What has come out of the master, and was not read there.
     output: VecDeque<u8>,
 }
 
@@ -107,13 +108,13 @@ pub struct LineDiscipline {
 #[derive(Debug, Clone)]
 struct Echo {
     ring: Vec<u8>,
-    /// Where the next byte goes.
+    /// The position of the next byte.
     head: usize,
-    /// What a write of a program brings out ends here.
+    /// Where the part ends that a program's write brings out.
     mark: usize,
-    /// What is being written out ends here.
+    /// Where the part ends that is being written out.
     commit: usize,
-    /// Everything before was written out.
+    /// Everything before this position was written out.
     tail: usize,
 }
 
@@ -124,7 +125,7 @@ impl Default for LineDiscipline {
 }
 
 impl LineDiscipline {
-    /// A terminal as the kernel makes it.
+    /// A terminal in the state in which the kernel creates it.
     pub fn new() -> LineDiscipline {
         LineDiscipline {
             input: VecDeque::new(),
@@ -137,7 +138,7 @@ impl LineDiscipline {
         }
     }
 
-    /// Types the first piece of a text. The kernel is given one piece at a time, and is done with it before it gets
+    /// Types the first piece of a text. The kernel is given one piece at a time, and has processed it before it gets
     /// the next. A piece ends after [`PIECE`] bytes, where the read buffer is full, where much echo has come together,
     /// and before a signal key that differs from one before it or comes after echo that was written out.
     ///
@@ -150,7 +151,8 @@ impl LineDiscipline {
         let mut more = true;
         while more {
             let (batch, overflows) = match BUFFER - 1 - self.input.len().min(BUFFER - 1) {
-                // Without a complete line, keys go on being processed, for one of them may end or erase the line.
+                // Without a complete line, the kernel goes on processing keys, since one of them may end or erase the
+                // line.
                 0 if self.complete == 0 => (1, true),
                 0 => break,
                 room => (room, false),
@@ -182,7 +184,7 @@ impl LineDiscipline {
                 more = typed.taken < PIECE && self.echo.head - self.echo.tail < PIECE && typed.taken < text.len();
             }
             self.flush_echo();
-            // The last byte of a full buffer gives way to the next one.
+            // The last byte of a full buffer is overwritten by the next one.
             if self.input.len() == BUFFER && self.complete == 0 {
                 self.input.pop_back();
             }
@@ -294,7 +296,7 @@ impl LineDiscipline {
         }
     }
 
-    /// Goes back over a tab: how far depends on what is before it, up to the tab before or the line's begin.
+    /// Goes back over a tab: how far depends on what is before it, up to the previous tab or the start of the line.
     fn erase_tab(&mut self) {
         let mut columns = 0_u8;
         let mut after_tab = 0;
@@ -389,7 +391,7 @@ impl LineDiscipline {
         }
     }
 
-    /// One byte comes out of the master.
+    /// Puts one byte out of the master.
     fn put(&mut self, byte: u8) {
         match byte {
             b'\r' | b'\n' => (self.column, self.canon_column) = (0, 0),
@@ -401,7 +403,7 @@ impl LineDiscipline {
         self.output.push_back(byte);
     }
 
-    /// The echo that a program's next write brings out before it; most often none.
+    /// The echo that comes out before what a program writes next; most often none.
     pub fn before_print(&mut self) -> Vec<u8> {
         let before = self.output.len();
         if self.echo.mark != self.echo.tail {
@@ -411,7 +413,7 @@ impl LineDiscipline {
         self.output.range(before..).copied().collect()
     }
 
-    /// A program prints. The caller has looked at [`LineDiscipline::room`].
+    /// A program prints. The caller has checked [`LineDiscipline::room`].
     pub fn print(&mut self, bytes: &[u8]) {
         self.before_print();
         for &byte in bytes {
@@ -422,15 +424,14 @@ impl LineDiscipline {
         }
     }
 
-    /// What a program printed has come out of a real master, as it is: with `\r\n` for a line's end.
+    /// A program's output has come out of a real master, unchanged: with `\r\n` for a line's end.
     pub fn printed(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             self.put(byte);
         }
     }
 
-    /// So many bytes of output the terminal still takes, with two for a line's end (see
-    /// [`crate::os::tty_takes`]).
+    /// How many bytes of output the terminal still takes; a line's end counts as two (see [`crate::os::tty_takes`]).
     pub fn room(&self) -> usize {
         HOLDS.saturating_sub(self.output.len())
     }
@@ -440,7 +441,7 @@ impl LineDiscipline {
         self.complete > 0
     }
 
-    /// A program reads: at most `max` bytes of at most one line. Empty is the end of file; `None`: nothing is there.
+    /// A program reads: at most `max` bytes of at most one line. Empty is the end of file; `None` if nothing is there.
     pub fn read(&mut self, max: usize) -> Option<Vec<u8>> {
         if self.complete == 0 {
             return None;
@@ -455,7 +456,7 @@ impl LineDiscipline {
                 return Some(line);
             }
         }
-        // A read that ends where the end of file is takes it along (`canon_skip_eof`).
+        // A read that ends at an end of file consumes it too (`canon_skip_eof`).
         if self.complete > 0 && self.input.front() == Some(&END_OF_FILE) {
             self.take();
         }
@@ -467,7 +468,7 @@ impl LineDiscipline {
         self.input.pop_front()
     }
 
-    /// What the kernel says of complete lines that were not read, in bytes (`FIONREAD`, `inq_canon`).
+    /// How many bytes of complete lines that were not read the kernel reports (`FIONREAD`, `inq_canon`).
     pub fn waiting(&self) -> usize {
         let ends = self.input.range(..self.complete).filter(|cell| **cell == END_OF_FILE).count();
         // a buffer that is full to the last byte looks empty to the loop that counts the ends of file
@@ -485,7 +486,7 @@ impl LineDiscipline {
         !self.output.is_empty()
     }
 
-    /// Writes the state.
+    /// Writes the state for the comparison of cycles.
     pub fn canon(&self, canon: &mut Canon) {
         let LineDiscipline { input, complete, literally, column, canon_column, echo, output } = self;
         canon.num(input.len() as u64).num(*complete as u64).flag(*literally).num(*column).num(*canon_column);

@@ -4,8 +4,8 @@
 //! what it waits for. The same program runs on the simulated kernel, under the scheduler's clock on the
 //! real one, and alone on the wall clock.
 //!
-//! Invariants: no call of [`Os`] blocks; a wake-up without cause is harmless; a program reads no clock but
-//! [`Os::now`] and no environment but [`Os::env`]; between two resumes its state does not change.
+//! Invariants: no call of [`Os`] blocks; a wake-up without cause is harmless; a program reads no clock except
+//! [`Os::now`] and no environment except [`Os::env`]; between two resumes its state does not change.
 
 use rehang_scenario::{Canon, VTime, plan::Plan};
 use rehang_trace::Fact;
@@ -28,31 +28,31 @@ pub const BACKLOG: i32 = 511;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Child(pub u32);
 
-/// How many bytes of a connection may be on their way, written at one end and not read at the other, in each direction.
+/// How many bytes of a connection can be on their way, written at one end and not read at the other, in each direction.
 ///
 /// A kernel's own limit depends on how its buffers have grown by then. This is what it always takes (Linux 6.18, loopback:
 /// more than a megabyte), so that both stages take the same.
 pub const SOCKET_WINDOW: usize = 65_536;
 
-/// What a read gave.
+/// The result of a read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Read {
-    /// These bytes; never none.
+    /// These bytes; at least one.
     Data(Vec<u8>),
     /// The end: no writer is left, or the kernel's line discipline saw Ctrl-D.
     Eof,
-    /// Nothing now.
+    /// Nothing is there now.
     Later,
     /// An error, such as `EIO` of a terminal that was hung up.
     Failed(Errno),
 }
 
-/// What a write did.
+/// The result of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Write {
-    /// So many of the bytes were taken; never 0.
+    /// How many of the bytes were taken; never 0.
     Took(usize),
-    /// None now.
+    /// None is taken now.
     Later,
     /// An error, such as `EPIPE`.
     Failed(Errno),
@@ -75,7 +75,7 @@ pub enum Errno {
     TooBig,
 }
 
-/// Signals.
+/// The signals that are modelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
 pub enum Sig {
@@ -94,13 +94,13 @@ pub enum Sig {
 }
 
 impl Sig {
-    /// All of them.
+    /// All of them, in this order.
     pub const ALL: [Sig; 12] = {
         use Sig::*;
         [Hup, Int, Quit, Term, Kill, Stop, Cont, Tstp, Ttin, Ttou, Winch, Usr1]
     };
 
-    /// The name without `SIG`.
+    /// The name, without `SIG`.
     pub fn name(self) -> &'static str {
         match self {
             Sig::Hup => "HUP",
@@ -141,7 +141,7 @@ impl Sig {
         Sig::ALL.into_iter().find(|sig| sig.name() == name)
     }
 
-    /// Whether it stops a process that does this with it, and whose group is orphaned or not.
+    /// Whether it stops a process that has this disposition, and whose group is orphaned or not.
     pub fn stops(self, disposition: Disposition, orphaned: impl FnOnce() -> bool) -> bool {
         match self {
             Sig::Stop => true,
@@ -156,7 +156,7 @@ impl Sig {
     }
 }
 
-/// Adds a signal to those that wait for a process. The kernel gives them by number, not by age, and each once.
+/// Adds a signal to those that wait for a process. The kernel gives them in the order of their numbers, each once.
 pub(crate) fn pend(pending: &mut Vec<Sig>, sig: Sig) {
     if !pending.contains(&sig) {
         let at = pending.partition_point(|other| other.number() < sig.number());
@@ -175,28 +175,28 @@ pub enum Disposition {
     Catch,
 }
 
-/// How a process ended.
+/// How a process has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Exit {
-    /// By itself, with this code.
+    /// It ended by itself, with this code.
     Code(u8),
-    /// By this signal.
+    /// It was ended by this signal.
     Signal(Sig),
 }
 
-/// Where a server is to listen.
+/// The address on which a server is to listen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Listen {
     /// The address of this machine.
     pub address: std::net::Ipv4Addr,
-    /// The port; 0: a free one.
+    /// The port; 0 for a free one.
     pub port: u16,
 }
 
 /// Whom a signal goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Target {
-    /// A child.
+    /// One of the process's children.
     Child(Child),
     /// A child's process group, which must be its own (see [`Group`]).
     ChildGroup(Child),
@@ -206,7 +206,7 @@ pub enum Target {
     OwnGroup,
 }
 
-/// What a descriptor is.
+/// The kind of a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum FdKind {
@@ -216,11 +216,11 @@ pub enum FdKind {
     /// (`hung_up_tty_ioctl` gives `EIO`).
     Null,
     Socket,
-    /// Not open.
+    /// It is not open.
     Closed,
 }
 
-/// A child's stream.
+/// What a child gets as one of its streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Stdio {
     /// `/dev/null`.
@@ -236,34 +236,34 @@ pub enum Stdio {
 pub enum Group {
     /// The parent's.
     Inherit,
-    /// A group of its own in the parent's session: a background group, where the session has a terminal.
+    /// A group of its own in the parent's session: a background group, if the session has a terminal.
     New,
     /// A session of its own, without a controlling terminal.
     Session,
 }
 
-/// A process to start.
+/// A process that is to be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spawn {
     /// Program name and arguments; the name says which fake: `fake-tool`, `fake-claude`, …
     pub argv: Vec<String>,
     /// Its whole environment.
     pub env: Vec<(String, String)>,
-    /// Its stdin.
+    /// Its standard input.
     pub stdin: Stdio,
-    /// Its stdout.
+    /// Its standard output.
     pub stdout: Stdio,
-    /// Its stderr.
+    /// Its standard error.
     pub stderr: Stdio,
     /// Its group and session.
     pub group: Group,
 }
 
-/// What a terminal takes from a process in one resume, in bytes: with two for each line's end, below the 4,096 bytes of
-/// the kernel's buffer, so that the master is always drained before it can fill.
+/// How many bytes a terminal takes from a process in one resume: with two for each line's end, this is below the 4,096
+/// bytes of the kernel's buffer, so that the master is always drained before it can fill.
 pub const TTY_QUOTA: usize = 2_048;
 
-/// The least room of a terminal that counts as such, in bytes: a line's end needs two.
+/// The least room of a terminal that counts as room, in bytes: a line's end needs two.
 pub const TTY_ROOM_MIN: usize = 2;
 
 /// How many of these bytes a terminal with this much room takes: a line's end goes out as two.
@@ -280,11 +280,11 @@ pub fn tty_takes(bytes: &[u8], mut room: usize) -> usize {
 
 /// The operating system, as one process sees it. No call blocks.
 pub trait Os {
-    /// Virtual time, or the wall clock's where the program runs alone.
+    /// Virtual time, or the wall clock's time if the program runs alone.
     fn now(&self) -> VTime;
-    /// A variable of the process's environment.
+    /// The value of a variable of the process's environment.
     fn env(&self, key: &str) -> Option<String>;
-    /// The whole environment, in the order it was given: what a shell hands on to its children.
+    /// The whole environment, in the order in which it was given: what a shell passes on to its children.
     fn envs(&self) -> Vec<(String, String)> {
         Vec::new()
     }
@@ -292,7 +292,7 @@ pub trait Os {
     fn epoch_ms(&self) -> u64 {
         0
     }
-    /// Whether the process runs on the wall clock, for somebody who is no scenario.
+    /// Whether the process runs on the wall clock, outside of any scenario.
     fn is_alone(&self) -> bool {
         false
     }
@@ -300,15 +300,15 @@ pub trait Os {
     fn cwd(&self) -> Option<String> {
         None
     }
-    /// The process's own role, such as `agent.1`; `alone` where it runs without a scheduler.
+    /// The process's own role, such as `agent.1`; `alone` if it runs without a scheduler.
     fn role(&self) -> &str;
 
     /// Reads at most `max` bytes.
     fn read(&mut self, fd: Fd, max: usize) -> Read;
-    /// Writes what the descriptor takes now. A terminal takes at most [`TTY_QUOTA`] bytes a resume, and none where too
-    /// much lies in it that nobody reads.
+    /// Writes as much as the descriptor takes now. A terminal takes at most [`TTY_QUOTA`] bytes a resume, and none if
+    /// too much in it is unread.
     fn write(&mut self, fd: Fd, bytes: &[u8]) -> Write;
-    /// Closes a descriptor. One that is not open is no error.
+    /// Closes a descriptor. It is no error if it is not open.
     fn close(&mut self, fd: Fd);
     /// What a descriptor is now: a terminal is one until it is hung up.
     fn kind(&self, fd: Fd) -> FdKind;
@@ -325,13 +325,13 @@ pub trait Os {
 
     /// Listens on a free port of 127.0.0.1.
     fn listen(&mut self) -> Result<(Fd, u16), Errno>;
-    /// Listens where a command line says. A stage has its own ports, and gives a free one whatever is wished for: no
-    /// trace names one. `InUse` if somebody else listens there.
+    /// Listens on the address that a command line names. A stage has its own ports, and gives a free one whatever is
+    /// asked for: no trace names one. `InUse` if another process listens there.
     fn listen_at(&mut self, wish: Listen) -> Result<(Fd, u16), Errno> {
         let _ = wish;
         self.listen()
     }
-    /// Takes a connection that waits.
+    /// Accepts a waiting connection.
     fn accept(&mut self, fd: Fd) -> Option<Fd>;
     /// Connects to a port of 127.0.0.1.
     fn connect(&mut self, port: u16) -> Result<Fd, Errno>;
@@ -340,13 +340,13 @@ pub trait Os {
     fn spawn(&mut self, spawn: Spawn) -> Result<Child, Errno>;
     /// Reaps a child that has ended. A stopped child has not.
     fn try_wait(&mut self, child: Child) -> Option<Exit>;
-    /// Sends a signal. What it ends is over when this returns.
+    /// Sends a signal. A process that it ends has ended when this returns.
     fn kill(&mut self, target: Target, sig: Sig) -> Result<(), Errno>;
     /// Makes the process the leader of a new session without a controlling terminal.
     fn setsid(&mut self) -> Result<(), Errno>;
-    /// Says what is to become of a signal.
+    /// Sets what the process does with a signal.
     fn on_signal(&mut self, sig: Sig, disposition: Disposition);
-    /// The next caught signal.
+    /// The next caught signal, if any.
     fn take_signal(&mut self) -> Option<Sig>;
 
     /// States a fact for the trace. Facts are claims: the judge checks them against the wire.
@@ -360,11 +360,11 @@ pub struct Wait {
     pub read: Vec<Fd>,
     /// Descriptors to write to.
     pub write: Vec<Fd>,
-    /// An instant.
+    /// The deadline.
     pub until: Option<VTime>,
-    /// A child's end.
+    /// Whether a child's end resumes it.
     pub child: bool,
-    /// What it waits for, in a word: `stdin`, `tty`, `bash`, `question`, `permission`, `model`, `client`, …
+    /// What it waits for, in one word: `stdin`, `tty`, `bash`, `question`, `permission`, `model`, `client`, …
     pub on: &'static str,
 }
 
@@ -382,7 +382,7 @@ pub fn program_name(argv: &[String]) -> &str {
     argv.first().map_or("", |path| path.rsplit('/').next().unwrap_or(""))
 }
 
-/// What finds the program for a command line.
+/// Finds the program for a command line.
 ///
 /// # Errors
 /// An unknown program, or arguments that do not fit.
@@ -394,7 +394,7 @@ pub type Programs = fn(&[String], Option<&Plan>) -> Result<Box<dyn Program>, Can
 pub struct CannotStart(String);
 
 impl CannotStart {
-    /// With this text, or that of another error.
+    /// An error with this text, or with that of another error.
     pub fn new(why: impl ToString) -> CannotStart {
         CannotStart(why.to_string())
     }

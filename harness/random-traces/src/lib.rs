@@ -11,7 +11,7 @@ use rehang_scenario::{
 use rehang_trace::{AskEnd, AskKind, Cause, Ended, Event, Fact, Horizon, RunEnd, Trace, What};
 use serde_json::{Value, json};
 
-/// Any trace, in terms that meet often enough for something to happen.
+/// Any trace, with few different names, so that events often refer to each other.
 pub fn any_trace() -> impl proptest::strategy::Strategy<Value = Trace> {
     let event = (0u64..4_000_000, any_who(), any_what());
     let events = proptest::collection::vec(event, 0..40);

@@ -12,14 +12,14 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// A process to run bare.
+/// A process that is run without a scheduler.
 pub struct Bare {
     exe: CString,
     argv: Vec<String>,
     env: Vec<(String, String)>,
 }
 
-/// What one run took.
+/// How long one run took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Took {
     /// From the start of the spawn until the process was reaped.
@@ -27,7 +27,7 @@ pub struct Took {
 }
 
 impl Bare {
-    /// The fakes' binary under this command line.
+    /// The fakes' binary with this command line.
     ///
     /// # Errors
     /// A path with a NUL byte.
@@ -39,7 +39,7 @@ impl Bare {
     /// Runs it on pipes (or a terminal), reads its output to the end, reaps it.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's error.
     pub fn run(&self, tty: bool) -> std::io::Result<Took> {
         let began = Instant::now();
         let (mut output, pid) = if tty { self.on_a_terminal()? } else { self.on_pipes()? };
@@ -81,11 +81,11 @@ impl Bare {
         })
     }
 
-    /// Runs a server: waits for its port, sends the `first` requests once and another so many times, each on a
+    /// Runs a server: waits for its port, sends the `first` requests once and another this many times, each on a
     /// connection of its own, and ends it.
     ///
     /// # Errors
-    /// The kernel's; a server that names no port.
+    /// The kernel's error; a server that names no port.
     pub fn serve(&self, first: &[Vec<u8>], each: &[u8], count: u32) -> std::io::Result<Took> {
         let began = Instant::now();
         let (mut output, pid) = self.on_pipes()?;
@@ -143,7 +143,7 @@ fn reap(pid: i32) -> std::io::Result<()> {
         return Err(std::io::Error::last_os_error());
     }
     let raw = i32::try_from(raw).map_err(std::io::Error::other)?;
-    // SAFETY: the descriptor was just opened and nobody else owns it.
+    // SAFETY: the descriptor was just opened and has no other owner.
     let pidfd = unsafe { OwnedFd::from_raw_fd(raw) };
     use std::os::fd::AsFd;
     rustix::process::waitid(rustix::process::WaitId::PidFd(pidfd.as_fd()), rustix::process::WaitIdOptions::EXITED)?;

@@ -1,6 +1,6 @@
 //! A cell that is run and judged: the one place that gathers what the judge has to know of it.
 //!
-//! Invariant: the facts are a function of scenario, stack and setting; nothing of them comes from the run.
+//! Invariant: the facts are a function of scenario, stack and setting; none of them comes from the run.
 
 use crate::{Job, Look, RunError, run};
 use rehang_judge::{CellFacts, Inconsistent, Verdict, judge};
@@ -15,34 +15,34 @@ use std::collections::BTreeMap;
 pub struct Setting<'a> {
     /// The family and the variant, as cells call them.
     pub name: &'a str,
-    /// Where it runs.
+    /// The stage on which it runs.
     pub stage: Stage,
-    /// Its arm.
+    /// The arm: the scenario itself, or its control.
     pub arm: Arm,
-    /// How long a healthy run takes: bounds start from it. Zero where none is known.
+    /// How long a healthy run takes: bounds are counted from it. Zero if none is known.
     pub healthy: Span,
 }
 
 /// A cell that was run and judged.
 #[derive(Debug, Clone)]
 pub struct Played {
-    /// The trace.
+    /// The trace of the run.
     pub trace: Trace,
-    /// What it means.
+    /// The judge's verdict on it.
     pub verdict: Verdict,
-    /// What the judge was told.
+    /// The facts that the judge was given.
     pub facts: CellFacts,
     /// The evidence that was taken.
     pub looks: Vec<Look>,
 }
 
-/// Why a cell has no verdict.
+/// Why there is no verdict on a cell.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JudgedError {
-    /// It could not run.
+    /// The cell could not run.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// Its trace contradicts itself.
+    /// The cell's trace contradicts itself.
     #[error(transparent)]
     Trace(#[from] Inconsistent),
 }
@@ -63,7 +63,7 @@ pub fn judged(
     Ok(Played { trace: record.trace, verdict, facts, looks: record.looks })
 }
 
-/// What the judge has to know of a cell.
+/// The facts that the judge needs about a cell.
 pub fn facts(job: &Job<'_>, setting: &Setting<'_>) -> CellFacts {
     let scenario = job.scenario;
     let mut facts = CellFacts::new(setting.name, job.stack, job.terminal);
@@ -79,7 +79,8 @@ pub fn facts(job: &Job<'_>, setting: &Setting<'_>) -> CellFacts {
     });
     facts.survives.clone_from(&scenario.survives);
     if let Ok(stack) = rehang_strategy::stack(job.stack) {
-        // as it is written: a named stack that leaves out its inside with this agent needs the source with another
+        // as it is written: a named stack that omits its inside members with this agent still needs the source with
+        // another
         facts.inside = stack.members.iter().any(|member| member.entry.seat == rehang_strategy::Seat::Inside);
         let counts = counts(scenario, setting.healthy);
         facts.bound = stack.bound(&counts);
@@ -123,7 +124,7 @@ fn constants(spec: &rehang_strategy::Spec, agent: &Agent) -> BTreeMap<String, u6
     let spans = params.spans.iter().map(|(name, span)| (format!("{name}_ms"), span.as_ms()));
     let counts = params.counts.iter().map(|(name, count)| ((*name).to_owned(), u64::from(*count)));
     let mut all: BTreeMap<String, u64> = spans.chain(counts).collect();
-    // PawWork gives a model that reasons longer to begin (461b025e2), whatever the parameter says.
+    // PawWork gives a model that reasons more time to begin (461b025e2), whatever the parameter says.
     if agent.is_reasoning()
         && let Some(connect_ms) = all.get_mut("connect_ms").filter(|ms| **ms > 0)
     {

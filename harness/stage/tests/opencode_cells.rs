@@ -480,7 +480,7 @@ fn a_restarted_server_finds_what_it_stored() {
     let messages = responses(&record, "/message");
     let (status, messages) = messages.last().expect("the client asks for the messages");
     assert_eq!((*status, &messages[0]["info"]["role"]), (200, &json!("user")));
-    // it is the server's disk, and nobody sees it
+    // it is the server's disk, and it is not shown to anybody
     let shown =
         |fact: &&Fact| matches!(fact, Fact::Acted { strategy, .. } if strategy == rehang_fakes::opencode::STORE);
     assert!(facts(&record).iter().find(|fact| shown(fact)).is_none());

@@ -3,8 +3,8 @@
 //! `cargo run -p rehang-strategy --example wrapper -- claude -p 'fix the tests'`
 //!
 //! It needs `rehang-strategy`, which decides, `rehang-evidence`, which looks at the processes, and a way to send signals.
-//! `rehang supervise` runs the same two pieces, with what this one leaves out: terminals, the caller's stdin and signals,
-//! processes that have left the group.
+//! `rehang supervise` runs the same two pieces, and also handles what this one leaves out: terminals, the caller's
+//! stdin and signals, processes that have left the group.
 
 use rehang_evidence::Glance;
 use rehang_strategy::{ProcessHost, Seen, Settled, Step, Stream, Terminal, VTime, Whom, stack};
@@ -19,9 +19,9 @@ use std::time::{Duration, Instant};
 /// How a command ended.
 #[derive(Debug)]
 pub enum Ended {
-    /// By itself.
+    /// It ended by itself.
     Itself(ExitStatus),
-    /// It hung, and was ended or taken as over: who decided that, and how the run has ended.
+    /// It hung, and was ended or taken as over: the strategy that decided that, and how the run has ended.
     By(String, Settled),
 }
 
@@ -51,7 +51,7 @@ pub fn run(command: &mut Command, pace: u64) -> Result<Ended, Box<dyn Error>> {
     forward(child.stdout.take().ok_or("no stdout")?, std::io::stdout(), Stream::Stdout, tell.clone());
     forward(child.stderr.take().ok_or("no stderr")?, std::io::stderr(), Stream::Stderr, tell.clone());
     std::thread::spawn(move || {
-        // it stays there to be waited for: until then its number is nobody else's
+        // it stays there until it is reaped: until then no other process gets its number
         let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
         let _ = tell.send(None);
     });
@@ -65,7 +65,7 @@ pub fn run(command: &mut Command, pace: u64) -> Result<Ended, Box<dyn Error>> {
             match step {
                 Step::Look => drop(glance.get_or_insert_with(|| Glance::begin(&[pid.as_raw_nonzero().get()]))),
                 Step::Signal { signal, whom } if status.is_none() => send(pid, signal, whom),
-                // it has exited; its stdin is no pipe of ours
+                // it has exited, so it has no stdin to close
                 Step::Signal { .. } | Step::CloseStdin => {}
             }
         }
@@ -77,7 +77,7 @@ pub fn run(command: &mut Command, pace: u64) -> Result<Ended, Box<dyn Error>> {
         if let Some(status) = status.filter(|_| open == 0) {
             return Ok(Ended::Itself(status));
         }
-        // until something is seen, a look is due or a strategy wants to be told that time has passed
+        // until something is seen, a look is due or a strategy's deadline has come
         let due = guard.deadline().map(|at| Duration::from_millis(at.since(now()).as_ms().div_ceil(pace)));
         let rest = due.into_iter().chain(glance.as_ref().map(Glance::rest)).min().unwrap_or(Duration::MAX);
         let seen = match told.recv_timeout(rest) {
@@ -98,7 +98,7 @@ pub fn run(command: &mut Command, pace: u64) -> Result<Ended, Box<dyn Error>> {
     }
 }
 
-/// Passes a stream on, and tells what came.
+/// Passes a stream on, and reports what came.
 fn forward(mut from: impl Read + Send + 'static, mut to: impl Write + Send + 'static, as_: Stream, tell: Tell) {
     std::thread::spawn(move || {
         let mut bytes = [0; 4096];
@@ -110,7 +110,7 @@ fn forward(mut from: impl Read + Send + 'static, mut to: impl Write + Send + 'st
     });
 }
 
-/// What is seen; none for the exit.
+/// What is seen; `None` for the exit.
 type Tell = Sender<Option<Seen>>;
 
 /// Sends a signal. Of the agent's tree this finds its group; for processes in sessions of their own be a subreaper
@@ -121,7 +121,7 @@ fn send(pid: Pid, signal: &str, whom: Whom) {
         "INT" => Signal::INT,
         _ => Signal::TERM,
     };
-    // it may have ended meanwhile
+    // the process may have ended meanwhile
     let _ = match whom {
         Whom::Process => kill_process(pid, signal),
         Whom::Group | Whom::Tree | Whom::Holders => kill_process_group(pid, signal),

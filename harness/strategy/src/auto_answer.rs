@@ -1,7 +1,7 @@
 //! altimate-code's question auto-answer, in its three revisions, at its two places: the tool's entry and the ask layer.
 //!
-//! Invariant: an answer is one of the options' own labels or none; which, is a pure function of the questions and of
-//! the environment at the begin. R1 takes "no" inside "Snowflake" for a refusal; that stays so.
+//! Invariant: an answer is one of the options' own labels or none; which one is a pure function of the questions and of
+//! the environment at the start. R1 takes "no" inside "Snowflake" for a refusal; that is kept.
 
 use crate::entry::Value;
 use crate::{Act, Ask, Entry, Facts, Param, Params, Seat, Seen, Strategy, Wire};
@@ -9,9 +9,9 @@ use rehang_scenario::attribution::ANSWERS_IN_MIND;
 use rehang_scenario::turns::{Choice, Question};
 use rehang_scenario::{Canon, Policy, Span, VTime};
 
-/// Set to `1`: nobody can answer.
+/// If set to `1`: nobody can answer.
 pub const NON_INTERACTIVE: &str = "ALTIMATE_NON_INTERACTIVE";
-/// Set to `1`: somebody can, whatever else says.
+/// If set to `1`: somebody can answer, whatever else says that nobody can.
 pub const FORCE_INTERACTIVE: &str = "ALTIMATE_FORCE_INTERACTIVE";
 /// What to answer: `first`, `last`, a label; with R1 `skip` too.
 pub const AUTO_ANSWER: &str = "ALTIMATE_AUTO_ANSWER";
@@ -27,7 +27,7 @@ const PREFIX_R3: &str = "Running in non-interactive mode (no answer channel avai
      context of the action you were about to take, or report that user input is required to proceed — the user can set ALTIMATE_AUTO_ANSWER=first|last|<exact option label> \
      to pre-answer questions in this mode. Result: ";
 
-/// The revisions.
+/// The three revisions, in two placements.
 pub const ENTRIES: &[Entry] = &[
     Entry {
         name: "auto-answer@r1",
@@ -85,7 +85,7 @@ struct AutoAnswer {
     revision: Revision,
     at_tool: bool,
     non_interactive: bool,
-    /// AUTO_ANSWER in lower case; empty where nothing is set.
+    /// The value of AUTO_ANSWER in lower case; empty if it is not set.
     mode: String,
 }
 
@@ -156,7 +156,7 @@ impl AutoAnswer {
         let mut rules: Vec<String> = answers.into_iter().map(|answer| answer.rule).collect();
         rules.dedup();
         acts.push(Act::Report(Policy {
-            // R1 and R2 print "(no TTY)", also where the environment told them so on a terminal.
+            // R1 and R2 print "(no TTY)", even on a terminal if the environment said that nobody can answer.
             detected: Some(if matches!(self.revision, Revision::R3 { .. }) { "env" } else { "no-tty" }.to_owned()),
             answered: Some(labels.clone()),
             rule: Some(rules.join("; ")),

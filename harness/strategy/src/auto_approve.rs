@@ -1,8 +1,8 @@
 //! Clive's approval of permissions over the agent's stdin.
 //!
-//! Invariant: what is taken for a denied permission is any tool_result with `is_error`, of which a failing command
-//! has one too; at most one block a message is seen. A second tool_result for the same id is what it writes. Of its
-//! user's answers v2 sends one a call, and none to a call that it has not seen (`SendToolResult`).
+//! Invariant: any tool_result with `is_error` is taken for a denied permission, although a failing command has one too;
+//! at most one block of a message is seen. What it writes is a second tool_result for the same id. Of its user's
+//! answers v2 sends one for each call, and none for a call that it has not seen (`SendToolResult`).
 
 use crate::canon::texts;
 use crate::lines::{Lines, blocks, text};
@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 /// The name of Claude Code's question tool.
 const QUESTION_TOOL: &str = "AskUserQuestion";
-/// Calls without an answer that are remembered; of a conversation with more, its user answers the first.
+/// The most calls without an answer that are remembered; in a conversation with more, its user answers the first.
 const CALLS_MAX: usize = 10_000;
 
-/// The versions.
+/// The versions in the catalogue.
 pub const ENTRIES: &[Entry] = &[
     Entry {
         name: "auto-approve@v1",
@@ -43,7 +43,7 @@ struct AutoApprove {
     lines: Lines,
     /// Ids of the question tool's calls (v2: `handledQuestionIDs`).
     questions: Vec<String>,
-    /// Calls that have no answer of its user's yet (v2: `pendingToolUses`); a denial leaves them there.
+    /// Calls that its user has not answered yet (v2: `pendingToolUses`); a denial leaves them in it.
     pending: Vec<String>,
     over: bool,
 }
@@ -81,10 +81,10 @@ impl AutoApprove {
         }
     }
 
-    /// What its user wants to be sent: an answer takes its call off the list before it goes out.
+    /// A user's answer that is to be sent: it takes its call off the list before it goes out.
     fn typed(&mut self, bytes: &[u8], acts: &mut Vec<Act>) {
         for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
-            // what is no line of JSON goes through as it is
+            // a line that is not JSON goes through unchanged
             let line: Value = serde_json::from_slice(piece).unwrap_or_default();
             let results = blocks(&line).iter().filter(|block| text(block, "type") == "tool_result");
             let ids: Vec<&str> = results.map(|block| text(block, "tool_use_id")).collect();

@@ -1,14 +1,14 @@
-//! The anti-pattern: a silent model stream is given up, and the question that it waits for with it.
+//! The anti-pattern: a silent model stream is given up, together with the question that it waits for.
 //!
-//! Invariant: the clock knows nothing of questions. A pending ask is silence to it, so it ends as `rejected` with no
-//! other cause. (PawWork asked its ledger since 2837fabbb: `ledger@v0`.)
+//! Invariant: the clock knows nothing of questions. A pending ask counts as silence, so it ends as `rejected` with no
+//! other cause. (PawWork has asked its ledger since 2837fabbb: `ledger@v0`.)
 
 use crate::canon::texts;
 use crate::entry::Value;
 use crate::{Act, Entry, Facts, Param, Seat, Seen, Strategy, Wire};
 use rehang_scenario::{Canon, Policy, Span, VTime};
 
-/// The timeout.
+/// The only version.
 pub const ENTRIES: &[Entry] = &[Entry {
     name: "blind-timeout",
     seat: Seat::Inside,
@@ -26,7 +26,7 @@ pub const ENTRIES: &[Entry] = &[Entry {
 #[derive(Debug, Clone)]
 struct Blind {
     timeout: Span,
-    /// In the order of their begin.
+    /// The streams, in the order in which they began.
     streams: Vec<Watched>,
 }
 
@@ -95,7 +95,7 @@ impl Strategy for Blind {
         self.streams.iter().map(|stream| stream.due).min()
     }
 
-    /// It bounds silences of streams, not runs: a run can wait for its stdin or for a process.
+    /// It bounds silences of streams, not runs: a run can still wait for its stdin or for a process.
     fn bound(&self, _: &Facts) -> Option<Span> {
         None
     }

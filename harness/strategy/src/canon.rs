@@ -21,7 +21,7 @@ pub fn texts(canon: &mut Canon, texts: &[String]) {
     });
 }
 
-/// What is asked.
+/// The questions of an ask.
 pub fn questions(canon: &mut Canon, questions: &[Question]) {
     canon.list(questions, |canon, Question { question, header, options, multiple, custom }| {
         canon.text(question).text(header).flag(*multiple);
@@ -34,7 +34,7 @@ pub fn questions(canon: &mut Canon, questions: &[Question]) {
     });
 }
 
-/// How a run is held to have ended.
+/// How a strategy says that a run ended.
 pub fn settled(canon: &mut Canon, settled: &Settled) {
     match settled {
         Settled::Completed(text) => canon.num(0).text(text),

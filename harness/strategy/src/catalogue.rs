@@ -1,6 +1,6 @@
-//! What strategies there are, and which agents they can sit in.
+//! The catalogue of strategies, and which agents they can sit in.
 //!
-//! Invariant: a name with its version is in it once.
+//! Invariant: each name with its version is in it once.
 
 use crate::entry::{Entry, Named, Seat};
 use rehang_scenario::Agent;
@@ -15,24 +15,24 @@ pub fn named() -> &'static [Named] {
     crate::guard::STACKS
 }
 
-/// Why a stack cannot play with an agent. The summary of what was left out counts by these words: the same reason has the
-/// same ones.
+/// Why a stack cannot play with an agent. The summary of what was left out counts by these texts: the same reason
+/// always has the same text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SeatError {
     /// A strategy speaks none of the agent's wires.
     #[error("it needs {needs}; this agent has {has}")]
     Wires {
-        /// What the strategy speaks.
+        /// The wires that the strategy speaks.
         needs: String,
-        /// What the agent speaks.
+        /// The wires that the agent speaks.
         has: String,
     },
-    /// No member of a named stack has a seat there.
+    /// No member of a named stack has a seat in this agent.
     #[error("no member of it has a seat there")]
     Nobody,
 }
 
-/// Whether a strategy has its seat with this agent.
+/// Whether a strategy has a seat with this agent.
 ///
 /// # Errors
 /// It speaks none of the agent's wires.

@@ -1,7 +1,7 @@
-//! Clive's CliManager: what its user answers goes through it, and what cannot arrive is not sent.
+//! Clive's CliManager: its user's answers go through it, and an answer that cannot arrive is not sent.
 //!
-//! Invariant: it writes nothing of its own. A line of a person's is passed on as it came, or kept back with a word of
-//! why: an answer that the CLI has rejected, a second answer, free text while a question is open.
+//! Invariant: it writes nothing of its own. A person's line is passed on unchanged, or kept back with the reason: an
+//! answer that the CLI has rejected, a second answer, free text while a question is open.
 
 use crate::canon::{option, texts};
 use crate::lines::{Lines, blocks, text};
@@ -11,10 +11,10 @@ use serde_json::Value;
 
 /// The name of Claude Code's question tool.
 const QUESTION_TOOL: &str = "AskUserQuestion";
-/// Calls that are remembered; a conversation that has more forgets the first.
+/// The most calls that are remembered; a conversation that has more forgets the first.
 const REMEMBERED_MAX: usize = 1_000;
 
-/// The one version.
+/// The only version.
 pub const ENTRIES: &[Entry] = &[Entry {
     name: "cli-manager",
     seat: Seat::Outside,
@@ -30,9 +30,9 @@ struct CliManager {
     lines: Lines,
     /// The question that its user sees.
     pending: Option<String>,
-    /// A question of this turn was shown: a second one is not.
+    /// Whether a question of this turn was shown: a second one is not.
     shown: bool,
-    /// One of this turn was answered.
+    /// Whether a question of this turn was answered.
     answered: bool,
     /// Calls of the question tool, shown or not.
     questions: Vec<String>,
@@ -80,7 +80,7 @@ impl CliManager {
         acts.push(Act::Say(format!("Tool rejected by CLI: {id}")));
     }
 
-    /// Why a line of a person's cannot be sent.
+    /// Why a person's line cannot be sent.
     fn refuses(&self, line: &Value) -> Option<String> {
         if text(line, "type") != "user" {
             return None;
@@ -100,7 +100,7 @@ impl CliManager {
 
     fn typed(&mut self, bytes: &[u8], acts: &mut Vec<Act>) {
         for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
-            // What is no line of JSON goes through as it is: the CLI has its own word for that.
+            // A line that is not JSON goes through unchanged: the CLI rejects it in its own words.
             let line: Value = serde_json::from_slice(piece).unwrap_or_default();
             if let Some(why) = self.refuses(&line) {
                 acts.push(Act::Say(format!("Not sent: {why}")));

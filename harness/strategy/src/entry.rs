@@ -1,4 +1,4 @@
-//! What is said of a strategy: its name and version, its seat, its parameters, how it is made.
+//! The description of a strategy: its name and version, its seat, its parameters, how it is made.
 //!
 //! Invariant: a name with its version means one behaviour for ever.
 
@@ -13,17 +13,17 @@ use std::fmt;
 pub struct Entry {
     /// Name and version: `idle@f54b32f`.
     pub name: &'static str,
-    /// Where it sits.
+    /// The seat in which it plays.
     pub seat: Seat,
-    /// The system and the version that it comes from.
+    /// The system and the version that it is taken from.
     pub origin: &'static str,
     /// One line: what it detects and what it does then.
     pub summary: &'static str,
     /// The wires that it can sit on; one of the agent's must be among them.
     pub speaks: &'static [Wire],
-    /// Its parameters.
+    /// The parameters that it takes.
     pub params: &'static [Param],
-    /// Makes one.
+    /// Makes a strategy with these parameters.
     pub build: fn(&Params) -> Box<dyn Strategy>,
 }
 
@@ -33,13 +33,13 @@ impl Entry {
         self.name.split_once('@').map_or(self.name, |(family, _)| family)
     }
 
-    /// The version: `f54b32f`; none where there is only one.
+    /// The version: `f54b32f`; `None` if there is only one.
     pub fn version(&self) -> Option<&'static str> {
         self.name.split_once('@').map(|(_, version)| version)
     }
 }
 
-/// As `rehang strategies` lists it: name and seat, what it does, where it is from, its parameters.
+/// The text of `rehang strategies`: name and seat, what it does, where it is from, its parameters.
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let speaks: Vec<&str> = self.speaks.iter().map(|wire| wire.name()).collect();
@@ -57,27 +57,27 @@ impl fmt::Display for Entry {
 /// A stack with a name of its own. With an agent, those of its members play that have a seat there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Named {
-    /// Its name: `guard`.
+    /// The stack's name: `guard`.
     pub name: &'static str,
-    /// Its members, as a stack is written.
+    /// The stack's members, as a stack is written.
     pub members: &'static str,
-    /// One line: what it is for.
+    /// One line: what the stack is for.
     pub summary: &'static str,
 }
 
 /// Where a strategy sits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Seat {
-    /// Nowhere: the baseline.
+    /// In no seat: the baseline.
     Nowhere,
-    /// Inside the agent: tool boundary, ask layer, model stream.
+    /// Inside the agent: at the tool boundary, in the ask layer, at the model stream.
     Inside,
-    /// Outside: the wrapper.
+    /// Outside, in the place of the wrapper.
     Outside,
 }
 
 impl Seat {
-    /// The word for it.
+    /// The word for the seat.
     pub fn name(self) -> &'static str {
         match self {
             Seat::Nowhere => "nowhere",
@@ -87,27 +87,27 @@ impl Seat {
     }
 }
 
-/// A parameter.
+/// The description of a parameter.
 #[derive(Debug, Clone, Copy)]
 pub struct Param {
-    /// Its name in brackets: `timeout`.
+    /// The name in brackets: `timeout`.
     pub name: &'static str,
-    /// Its kind and default.
+    /// Its kind, and its default.
     pub default: Value,
     /// What it is, with its unit, and the source of the default.
     pub doc: &'static str,
 }
 
-/// A parameter's value.
+/// The value of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value {
-    /// A span.
+    /// A span of time.
     Span(Span),
-    /// A span of which zero stands for the default, as in `Number(env) || default`.
+    /// A span; zero means the default, as in `Number(env) || default`.
     SpanOr(Span),
-    /// A count.
+    /// A count, from 0.
     Count(u32),
-    /// A count of which zero stands for the default.
+    /// A count; zero means the default.
     CountOr(u32),
     /// One of these words; the first is the default.
     Word(&'static [&'static str]),
@@ -115,7 +115,7 @@ pub enum Value {
     Text(&'static str),
 }
 
-/// The default, and for words all of them: `tool|ask`.
+/// The default as a text, and for words all of them: `tool|ask`.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -127,16 +127,16 @@ impl fmt::Display for Value {
     }
 }
 
-/// A strategy's parameters, checked against its [`Param`]s; what was not given has its default.
+/// A strategy's parameters, checked against its [`Param`]s; a parameter that was not given has its default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Params {
-    /// Spans by name.
+    /// The spans, by name.
     pub spans: BTreeMap<&'static str, Span>,
-    /// Counts by name.
+    /// The counts, by name.
     pub counts: BTreeMap<&'static str, u32>,
-    /// Words by name.
+    /// The words, by name.
     pub words: BTreeMap<&'static str, &'static str>,
-    /// Texts by name.
+    /// The texts, by name.
     pub texts: BTreeMap<&'static str, String>,
 }
 
@@ -155,22 +155,22 @@ impl Params {
         all
     }
 
-    /// A span; none at all where the strategy has no such parameter.
+    /// A span; zero if the strategy has no such parameter.
     pub fn span(&self, name: &str) -> Span {
         self.spans.get(name).copied().unwrap_or_default()
     }
 
-    /// A count; 0 where the strategy has no such parameter.
+    /// A count; 0 if the strategy has no such parameter.
     pub fn count(&self, name: &str) -> u32 {
         self.counts.get(name).copied().unwrap_or_default()
     }
 
-    /// A word; empty where the strategy has no such parameter.
+    /// A word; empty if the strategy has no such parameter.
     pub fn word(&self, name: &str) -> &'static str {
         self.words.get(name).copied().unwrap_or_default()
     }
 
-    /// A text; empty where the strategy has no such parameter.
+    /// A text; empty if the strategy has no such parameter.
     pub fn text(&self, name: &str) -> &str {
         self.texts.get(name).map_or("", String::as_str)
     }

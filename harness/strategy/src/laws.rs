@@ -1,5 +1,5 @@
-//! What holds for every strategy, whatever it is told: no panic, the same acts for the same observations, deadlines that
-//! move on, and a state that does not know what time it is and holds all that decides ([`alike`]).
+//! Laws that every strategy keeps, whatever it is told: no panic, the same acts for the same observations, deadlines
+//! that move on, and a state that does not depend on the absolute time and holds everything that decides ([`alike`]).
 
 mod alike;
 mod letters;
@@ -28,7 +28,8 @@ proptest! {
         }
     }
 
-    /// A host ticks whoever is due; one that ticks all of them at each wake-up ends nothing early.
+    /// A host ticks a strategy whose deadline has come; a host that ticks all of them at each wake-up ends nothing
+    /// early.
     #[test]
     fn a_tick_that_comes_too_early_changes_nothing(steps in steps()) {
         for spec in specs() {
@@ -52,8 +53,8 @@ proptest! {
     }
 }
 
-/// The strategies, and again with settings short enough to matter. The companion's and PawWork's tell or compare the
-/// server's own time stamps, so they have such a test of their own, which shifts those as well.
+/// The strategies, and again with settings short enough to matter. The companion's and PawWork's report or compare the
+/// server's own time stamps, so they have a test of their own, which shifts those as well.
 fn specs() -> Vec<String> {
     let short = [
         "auto-answer@r1(at=ask)",
@@ -73,7 +74,7 @@ fn specs() -> Vec<String> {
 enum Step {
     Wait(u64),
     See(Box<Seen>),
-    /// A response to one of the requests that are under way.
+    /// A response to one of the requests in flight.
     Respond {
         which: usize,
         status: u16,
@@ -81,7 +82,7 @@ enum Step {
     },
 }
 
-/// Plays the steps from an instant on; what was done and when, counted from there, and the state at the end.
+/// Plays the steps from an instant on; returns what was done and when, counted from there, and the state at the end.
 fn play(spec: &str, from: u64, steps: &[Step]) -> (Vec<(u64, Act)>, Vec<u8>) {
     let mut bench = Bench::of(spec);
     bench.now = VTime(from);
@@ -172,7 +173,7 @@ fn ask() -> impl Gen<Value = Ask> {
     )
 }
 
-/// Lines of Claude Code's, whole, in pieces, or none at all.
+/// Lines of Claude Code's, whole, in pieces, or not lines at all.
 fn output() -> impl Gen<Value = Vec<u8>> {
     let lines = [
         "{\"type\":\"result\",\"is_error\":false,\"result\":\"done\"}\n",
@@ -225,7 +226,7 @@ fn body() -> impl Gen<Value = Value> {
     ])
 }
 
-/// A settlement is the last word: nobody holds one run to be over twice.
+/// A settlement is final: no strategy settles one run twice.
 #[test]
 fn nobody_settles_twice() {
     for spec in specs() {

@@ -1,8 +1,8 @@
 //! What decides: every detector and resolver, as a state machine without I/O.
 //!
-//! A strategy is told what is seen and says what it does: `on(now, seen) -> acts`, and when it wants to be
-//! told that time has passed: `deadline()`. The very same machine can run in production: [`ProcessHost`] is the entry for a
-//! program that runs an agent, `docs/library.md` the page about it, `examples/wrapper.rs` a wrapper to copy.
+//! A strategy is told what is seen and says what it does: `on(now, seen) -> acts`, and when it wants to be told that
+//! time has passed: `deadline()`. The very same machine can run in production: [`ProcessHost`] is the entry for a
+//! program that runs an agent, `docs/library.md` explains it, `examples/wrapper.rs` is a wrapper to copy.
 //!
 //! Invariants: no clock, no process, no descriptor; the same sequence of observations gives the same acts;
 //! a strategy's defects are those of the version that it is named after.
@@ -43,19 +43,19 @@ use rehang_scenario::Canon;
 use rehang_scenario::turns::Question;
 use serde_json::Value;
 
-/// A detector with a resolver.
+/// A detector together with a resolver.
 pub trait Strategy {
     /// Takes what is seen, and adds what is to be done to `acts`.
     fn on(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>);
     /// When it wants [`Seen::Tick`]; a deadline that has passed is due at once.
     fn deadline(&self) -> Option<VTime>;
-    /// The latest end that its own constants allow in such a cell, from the begin of the run (of the first run, if it
+    /// The latest end that its own constants allow in such a cell, from the start of the run (of the first run, if it
     /// [outlives](Strategy::outlives_run) them); `None` if it bounds nothing.
     fn bound(&self, facts: &Facts) -> Option<Span>;
     /// Writes all of the state that a later observation can read.
     fn canon(&self, canon: &mut Canon);
-    /// What it will do to the run first, if nothing changes before then; `None` if it will do nothing, or is one of those
-    /// that announce nothing. For whoever runs it to tell; nothing may depend on it.
+    /// What it will do to the run first, if nothing changes before then; `None` if it will do nothing, or announces
+    /// nothing. It is there for the program that runs it to report; nothing may depend on it.
     fn intent(&self) -> Option<Intent> {
         None
     }
@@ -63,11 +63,11 @@ pub trait Strategy {
     fn sends_prompt(&self) -> bool {
         false
     }
-    /// Whether it stands outside the caller's loop: it goes on over all of its runs, and what it ends is all of them.
+    /// Whether it is outside the caller's loop: it goes on over all of the loop's runs, and ends all of them at once.
     fn outlives_run(&self) -> bool {
         false
     }
-    /// Whether what people write to the agent's stdin goes through it: [`Seen::Typed`], and nothing is written.
+    /// Whether what people write to the agent's stdin goes through it: it gets [`Seen::Typed`], and nothing is written.
     fn relays(&self) -> bool {
         false
     }
@@ -84,37 +84,37 @@ pub struct Facts {
     pub healthy: Span,
     /// How many asks the scenario's turns hold.
     pub asks: u32,
-    /// How many model responses.
+    /// How many responses of the model they hold.
     pub responses: u32,
-    /// How many bash calls.
+    /// How many bash calls they hold.
     pub bashes: u32,
 }
 
-/// The agent's output streams.
+/// One of the agent's output streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Stream {
-    /// stdout, or the terminal.
+    /// Standard output, or the terminal.
     Stdout,
-    /// stderr.
+    /// Standard error.
     Stderr,
 }
 
 /// An ask, as a strategy inside the agent sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ask {
-    /// The id; at the tool boundary, where none is given out yet, the call's.
+    /// The ask's id; at the tool boundary, where it has none yet, the call's.
     pub id: String,
-    /// The session.
+    /// The session that asks.
     pub session: String,
-    /// Whether that is a child session.
+    /// Whether that session is a child session.
     pub child: bool,
-    /// The questions; none for a permission.
+    /// The questions; empty for a permission.
     pub questions: Vec<Question>,
     /// The permission; empty for a question.
     pub permission: String,
 }
 
-/// What is seen.
+/// What a strategy sees.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Seen {
     // --- outside: a run ---
@@ -122,20 +122,21 @@ pub enum Seen {
     Terminal(Terminal),
     /// The agent was started; for a server: it listens, and this session was made for the prompt.
     Started {
-        /// The session's id; empty where there is no server.
+        /// The session's id; empty if there is no server.
         session: String,
-        /// The prompt.
+        /// The prompt of the run.
         prompt: String,
     },
     /// Bytes of the agent's output, as they came out of the pipe.
     Output(Stream, Vec<u8>),
-    /// A person wants this to be written to the agent's stdin (only where the strategy relays).
+    /// A person wants this to be written to the agent's stdin (only if the strategy relays).
     Typed(Vec<u8>),
-    /// The end of one of its streams. On a terminal, where stderr is no stream of its own, its end comes right after the start.
+    /// The end of one of its streams. On a terminal, where stderr is not a separate stream, its end comes right after
+    /// the start.
     OutputEnd(Stream),
-    /// Somebody else (the wrapper, a person) wrote this to the agent's stdin.
+    /// The wrapper or a person wrote this to the agent's stdin.
     Wrote(Vec<u8>),
-    /// The agent's process is over: its code, or -signal.
+    /// The agent's process has ended: its exit code, or minus the signal's number.
     Exited(i32),
     /// The deadline that it asked for has come.
     Tick,
@@ -146,35 +147,35 @@ pub enum Seen {
         id: u32,
         /// The HTTP status.
         status: u16,
-        /// The body.
+        /// The body of the response.
         body: Value,
     },
     /// A request of its own got no (whole) response: `closed`, `reset`, `refused`, `timeout`.
     Failed {
         /// The request's number.
         id: u32,
-        /// Why.
+        /// Why there was none.
         why: String,
     },
-    /// An event of the server's.
+    /// An event of the server's stream.
     Event(Value),
-    /// The event stream was cut; it is opened again by itself.
+    /// The event stream was cut; the host opens it again.
     EventsCut,
     // --- outside: looks ---
-    /// How many direct children the server has; none: cannot be had.
+    /// How many direct children the server has; `None` if that is not available.
     Children(Option<u32>),
-    /// The server's pid was found, or not.
+    /// Whether the server's pid was found.
     Pid(bool),
     /// Whether the companion's task worker is alive.
     Worker(bool),
-    /// What the agent's processes do, as `rehang why` would say it.
+    /// What the agent's processes do, as `rehang why` reports it.
     Looked(Box<Diagnosis>),
-    /// Somebody runs a command of the companion: `heal`, `status`, `cancel`.
+    /// A person runs a command of the companion: `heal`, `status`, `cancel`.
     Command(String),
     // --- inside ---
     /// The agent begins: its environment, whether stdin is a terminal, whether this is `run` (without `--attach`).
     Boot {
-        /// The environment.
+        /// The agent's environment.
         env: Vec<(String, String)>,
         /// Whether stdin is a terminal.
         stdin_tty: bool,
@@ -185,55 +186,56 @@ pub enum Seen {
     ToolAsks(Ask),
     /// An ask is pending (ask layer): [`Act::Reply`] or [`Act::Reject`] ends it.
     Pending(Ask),
-    /// An ask came to its end.
+    /// An ask ended.
     Ended {
-        /// Its id.
+        /// The ask's id.
         id: String,
     },
     /// A request to the model was sent.
     StreamOpen {
-        /// The session.
+        /// The id of the session.
         session: String,
     },
     /// The model's stream moved.
     StreamMoved {
-        /// The session.
+        /// The id of the session.
         session: String,
         /// Whether the event counts as provider progress (text, reasoning, tool input), and not as a start or keep-alive.
         progress: bool,
     },
     /// The model's stream ended.
     StreamClosed {
-        /// The session.
+        /// The id of the session.
         session: String,
     },
     // --- inside PawWork (the agreement is in `pawwork`) ---
-    /// An ask is gone from the pending map, and the wire does not know yet; [`Seen::Ended`] follows as ever.
+    /// An ask is gone from the pending map, and the wire does not know yet; [`Seen::Ended`] follows as always.
     Closing {
-        /// Its id.
+        /// The ask's id.
         id: String,
-        /// Its session.
+        /// The session of the ask.
         session: String,
         /// `replied`, `cancelled`, `dismissed`, `shutdown` or `rejected`.
         reason: &'static str,
     },
-    /// Somebody answered or dismissed an ask over HTTP: exactly one [`Act::Verdict`] follows.
+    /// A person answered or dismissed an ask over HTTP: exactly one [`Act::Verdict`] follows.
     Submitted {
         /// The ask's id.
         id: String,
-        /// The session, as the path names it; empty where it names none.
+        /// The session that the path names; empty if it names none.
         session: String,
-        /// A dismissal.
+        /// Whether it is a dismissal.
         dismiss: bool,
-        /// The request's body; a string where it is no JSON.
+        /// The request's body; a string if it is not JSON.
         body: Value,
     },
     // --- the companion's worker ---
-    /// The process of the task worker has just died: its prompt is given up. Not a look: nobody else notices.
+    /// The process of the task worker has just died: its prompt is given up. This is not a look: no one else notices
+    /// it.
     WorkerDied,
 }
 
-/// What becomes of an ask on which somebody acted ([`Act::Verdict`]).
+/// What happens to an ask that a person answered or dismissed ([`Act::Verdict`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Then {
     /// The person's answers are taken; all empty means skipped.
@@ -246,20 +248,21 @@ pub enum Then {
     Keep,
 }
 
-/// Who gets a signal.
+/// Which processes get a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whom {
     /// The agent's process.
     Process,
     /// Its process group.
     Group,
-    /// It and all that it started, those in groups and sessions of their own and those whose parents have ended too.
+    /// The agent's process and all that it started, including those in groups and sessions of their own and those whose
+    /// parents have ended.
     Tree,
-    /// Those who hold its output open: of a run that is over all others were left on purpose.
+    /// The processes that hold its output open: of a run that is over all others were left on purpose.
     Holders,
 }
 
-/// What a strategy does.
+/// One thing that a strategy does.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Act {
     // --- outside ---
@@ -267,7 +270,7 @@ pub enum Act {
     Kill {
         /// The signal (`TERM`, `KILL`, `INT`), without `SIG`.
         sig: &'static str,
-        /// Who gets it.
+        /// Which processes get it.
         whom: Whom,
     },
     /// Writes to the agent's stdin.
@@ -276,13 +279,13 @@ pub enum Act {
     CloseStdin,
     /// Sends a request to the agent's server.
     Request {
-        /// A number that the strategy has not used yet.
+        /// The request's number; the strategy has not used it yet.
         id: u32,
-        /// `GET`, `POST`.
+        /// The method: `GET`, `POST`.
         method: &'static str,
-        /// Path and query.
+        /// The path with its query.
         path: String,
-        /// The JSON body; null for none.
+        /// The JSON body; null for no body.
         body: Value,
         /// Its time limit; then [`Seen::Failed`] says `timeout`.
         timeout: Option<Span>,
@@ -300,7 +303,7 @@ pub enum Act {
     FindPid,
     /// Looks whether the task worker is alive: [`Seen::Worker`] follows.
     LookAtWorker,
-    /// Holds the run to be over.
+    /// Settles the run: it is over.
     Settle(Settled),
     // --- inside ---
     /// Ends a question at the tool's entry: the tool returns this text, and no ask is made.
@@ -322,40 +325,40 @@ pub enum Act {
         /// The answers; for a permission one word: `once`, `always`.
         answers: Vec<Vec<String>>,
     },
-    /// Rejects a pending ask.
+    /// Rejects a pending ask of the agent.
     Reject {
         /// The ask's id.
         id: String,
-        /// The reason that the wire names, where its dialect has one.
+        /// The reason that the wire names, if its dialect has one.
         reason: &'static str,
-        /// Whether an explicit policy is the cause; else it is the silence of a clock.
+        /// Whether an explicit policy is the cause; otherwise it is the silence of a clock.
         policy: bool,
     },
     /// Aborts the model's stream of a session.
     AbortStream {
-        /// The session.
+        /// The id of the session.
         session: String,
-        /// Whether the turn then counts as failed; else the stream drains as a success.
+        /// Whether the turn then counts as failed; otherwise the stream drains as a success.
         fail: bool,
-        /// The error's text.
+        /// The text of the error.
         text: String,
         /// Whether pending asks of the session are rejected with it.
         reject_asks: bool,
     },
-    /// Decides on what somebody submitted.
+    /// Decides on an answer or a dismissal that a person submitted.
     Verdict {
         /// The ask's id, as submitted.
         id: String,
         /// The HTTP status.
         status: u16,
-        /// The response's body.
+        /// The body of the response.
         body: Value,
-        /// What becomes of the ask.
+        /// What happens to the ask.
         then: Then,
     },
     /// Publishes an event on the agent's event stream, before anything else happens.
     Publish(Value),
-    /// States in a word what it did, where no other act shows it: `re-arm`.
+    /// States in one word what it did, if no other act shows it: `re-arm`.
     Note(&'static str),
     /// Removes a variable from the environment of the agent's children.
     StripEnv(&'static str),
@@ -369,13 +372,13 @@ pub enum Act {
 /// What a strategy will do to a run, and when, if nothing changes before then.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Intent {
-    /// What it will do.
+    /// The act that it will do.
     pub does: Intended,
     /// The cause, as its report will name it.
     pub cause: String,
-    /// The same in words.
+    /// The cause in words.
     pub text: String,
-    /// The process that this is about; `None` where it is the run as a whole.
+    /// The process that this is about; `None` if it is the run as a whole.
     pub pid: Option<Pid>,
     /// Since when the limit runs.
     pub since: VTime,
@@ -386,22 +389,22 @@ pub struct Intent {
 /// What a strategy intends to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Intended {
-    /// End the process and what is below it.
+    /// End the process and all processes below it.
     End,
-    /// Close its stdin.
+    /// Close its stdin, if that is a pipe.
     CloseStdin,
-    /// Take the run as over, and end whoever still holds its streams.
+    /// Take the run as over, and end the processes that still hold its streams.
     TakeAsOver,
 }
 
-/// How a strategy holds the run to have ended.
+/// How a strategy says that the run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settled {
-    /// It is done; the result's text.
+    /// It completed: the result's text.
     Completed(String),
-    /// It was ended: the cause in a word, and the text that it gives.
+    /// It was ended: the cause in one word, and the text that it gives.
     Stopped(String, String),
-    /// It failed: the text.
+    /// It failed: the text of the failure.
     Failed(String),
 }
 

@@ -1,6 +1,7 @@
-//! Lines of JSON out of a stream's bytes, for those strategies that read every line as it comes.
+//! Lines of JSON out of a stream's bytes, for strategies that read every line as it comes.
 //!
-//! Invariant: at most [`LINE_MAX`] bytes are held; a longer line is skipped as a whole, as is one that is no JSON.
+//! Invariant: at most [`LINE_MAX`] bytes are held; a longer line is skipped as a whole, and so is a line that is not
+//! JSON.
 
 use rehang_scenario::Canon;
 use serde_json::Value;
@@ -8,7 +9,7 @@ use serde_json::Value;
 /// The longest line that is read, in bytes.
 pub const LINE_MAX: usize = 1 << 20;
 
-/// The part of a line that has come.
+/// The part of a line that has come so far.
 #[derive(Debug, Clone, Default)]
 pub struct Lines {
     part: Vec<u8>,
@@ -16,7 +17,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Takes bytes, gives the objects of the lines that they complete.
+    /// Takes bytes, and returns the objects of the lines that they complete.
     pub fn take(&mut self, bytes: &[u8]) -> Vec<Value> {
         let mut whole = Vec::new();
         for piece in bytes.split_inclusive(|&b| b == b'\n') {
@@ -36,19 +37,19 @@ impl Lines {
         whole
     }
 
-    /// Writes what a later byte can make a difference to.
+    /// Writes the state that affects how a later byte is read.
     pub fn canon(&self, canon: &mut Canon) {
         let Self { part, skips } = self;
         canon.flag(*skips).bytes(part);
     }
 }
 
-/// The blocks of a message's content: `[]` where there is none, or where it is a text.
+/// The blocks of a message's content: `[]` if there is none, or if it is a text.
 pub fn blocks(message: &Value) -> &[Value] {
     message["message"]["content"].as_array().map_or(&[], Vec::as_slice)
 }
 
-/// The text at a key; empty where there is none.
+/// The text at a key; empty if there is none.
 pub fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_default()
 }
@@ -83,7 +84,7 @@ mod tests {
         };
         assert_eq!(read(&line(LINE_MAX), "{}\n"), (1, 0, 1));
         assert_eq!(read(&line(LINE_MAX + 1), "{}\n"), (0, 0, 1), "the next line is read again");
-        // in pieces: what follows a part that was too long belongs to it
+        // in pieces: what follows a part that was too long belongs to the same line
         let part = " ".repeat(LINE_MAX);
         assert_eq!(read(&part, "{}\n{}\n"), (0, LINE_MAX, 1));
     }

@@ -19,7 +19,7 @@ pub fn stacks() -> Vec<String> {
     alone().flat_map(placements).chain(named().iter().map(|stack| stack.name.to_owned())).collect()
 }
 
-/// Those that stand alone; the parts of a named stack do not.
+/// The stacks that can be used alone; the parts of a named stack cannot.
 fn alone() -> impl Iterator<Item = &'static Entry> {
     let is_part = |entry: &&Entry| crate::guard::ENTRIES.iter().any(|part| part.name == entry.name);
     all().into_iter().filter(move |entry| !is_part(entry))

@@ -1,9 +1,9 @@
-//! The baseline: nobody detects anything. A hang must hang under it.
+//! The baseline: it detects nothing. A hang must hang under it.
 
 use crate::{Act, Entry, Facts, Params, Seat, Seen, Strategy};
 use rehang_scenario::{Canon, Span, VTime};
 
-/// The baseline.
+/// The entry of the baseline.
 pub const ENTRIES: &[Entry] = &[Entry {
     name: "none",
     seat: Seat::Nowhere,

@@ -1,14 +1,14 @@
-//! The question tool is kept from a model that nobody would answer.
+//! The question tool is withheld from a model whose questions nobody would answer.
 //!
-//! Invariant: only a one-shot run is touched, which has no way of its own to take an answer; no ask comes to be, so
-//! none is ended. (little-loops has the third form, a sentence in its prompt; a model may not heed it, and a
-//! scripted one never does.)
+//! Invariant: only a one-shot run is affected, which has no way of its own to take an answer; no ask is made, so none
+//! is ended. (little-loops has a third form, a sentence in its prompt; a model may ignore it, and a scripted one always
+//! does.)
 
 use crate::entry::Value;
 use crate::{Act, Ask, Entry, Facts, Param, Seat, Seen, Strategy, Wire};
 use rehang_scenario::{Canon, Policy, Span, VTime};
 
-/// The rule.
+/// The only version.
 pub const ENTRIES: &[Entry] = &[Entry {
     name: "not-offered",
     seat: Seat::Inside,

@@ -1,19 +1,19 @@
 //! The seat around one process: what any wrapper needs to run the strategies that sit outside, `guard` first of all.
 //!
-//! Tell it what is seen ([`ProcessHost::see`]) and that time has passed ([`ProcessHost::tick`]); carry out the [`Step`]s
-//! that it gives back. It has no clock and no process of its own: `now` is the caller's time since the start.
+//! Tell it what is seen ([`ProcessHost::see`]) and that time has passed ([`ProcessHost::tick`]); carry out the
+//! [`Step`]s that it returns. It has no clock and no process of its own: `now` is the caller's time since the start.
 //! `docs/library.md` has a wrapper that can be copied.
 //!
-//! Invariant: these are the state machines of the matrix, told in the order of the stack; the first to settle the run is
-//! believed, and after it nobody is told anything.
+//! Invariant: these are the state machines of the matrix, told in the order of the stack; the first settlement of the
+//! run counts, and after it no strategy is told anything.
 
 use crate::host::{Acting, Host, started};
 use crate::{Act, Intent, Seat, Seen, Settled, Stack, Strategy, Whom, Wire};
 use rehang_scenario::{Policy, Terminal, VTime};
 
-/// Strategies around one process.
+/// The strategies around one process.
 pub struct ProcessHost {
-    /// Each in a host of its own, so that nobody is told anything after one has settled the run.
+    /// Each in a host of its own, so that no strategy is told anything after one has settled the run.
     hosts: Vec<Host>,
     report: Option<(String, Policy)>,
     settled: Option<(String, Settled)>,
@@ -31,17 +31,17 @@ pub enum StackError {
     Nobody(String),
 }
 
-/// What is to be done to the process.
+/// One thing that the caller is to do to the process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// Send this signal.
+    /// Send this signal to these processes.
     Signal {
         /// The signal (`TERM`, `KILL`, `INT`), without `SIG`.
         signal: &'static str,
-        /// Who gets it.
+        /// Which processes get it.
         whom: Whom,
     },
-    /// Close its stdin, where that is a pipe of the caller's own.
+    /// Close its stdin, if that is a pipe of the caller's own.
     CloseStdin,
     /// Look at its processes, for example with `rehang_evidence::Glance`; [`Seen::Looked`] is the answer.
     Look,
@@ -88,12 +88,12 @@ impl ProcessHost {
         self.tell(|host| host.tick(now))
     }
 
-    /// When [`ProcessHost::tick`] is due; `None` if nobody waits for time to pass.
+    /// When [`ProcessHost::tick`] is due; `None` if no strategy waits for time to pass.
     pub fn deadline(&self) -> Option<VTime> {
         self.hosts.iter().filter(|_| !self.retired).filter_map(Host::deadline).min()
     }
 
-    /// What will be done first if nothing changes, and by whom.
+    /// What will be done first if nothing changes, and by which strategy.
     pub fn intent(&self) -> Option<(String, Intent)> {
         let hosts = self.hosts.iter().filter(|_| !self.retired && self.settled.is_none());
         let all = hosts.flat_map(|host| host.names().zip(host.strategies().map(Strategy::intent)));
@@ -101,17 +101,17 @@ impl ProcessHost {
         Some((first.0.to_owned(), first.1))
     }
 
-    /// What was reported last, and by whom.
+    /// The last report, and the strategy that made it.
     pub fn report(&self) -> Option<&(String, Policy)> {
         self.report.as_ref()
     }
 
-    /// How the run has ended in the eyes of a strategy, and which; `None` while it goes on.
+    /// How the run has ended according to a strategy, and which one; `None` while it goes on.
     pub fn settled(&self) -> Option<&(String, Settled)> {
         self.settled.as_ref()
     }
 
-    /// From here on nobody is told anything, and nothing is due.
+    /// From here on no strategy is told anything, and nothing is due.
     pub fn retire(&mut self) {
         self.retired = true;
     }
@@ -131,7 +131,7 @@ impl ProcessHost {
                     Act::Settle(settled) => {
                         self.settled.get_or_insert((by, settled));
                     }
-                    // these are for strategies with another seat: a process has no ear for them
+                    // these are for strategies with another seat: a process cannot be told them
                     _ => {}
                 }
             }
@@ -193,7 +193,7 @@ mod tests {
         );
         host.see(VTime(10_001), &Seen::Exited(-15));
         assert_eq!(stopped(&host), Some(("wall(cap=10s)", "wall")));
-        // after it nobody is told anything
+        // after it no strategy is told anything
         assert_eq!(host.tick(VTime(20_000)), []);
         assert_eq!(stopped(&host), Some(("wall(cap=10s)", "wall")));
         assert!(host.intent().is_none());

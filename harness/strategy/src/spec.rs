@@ -1,7 +1,7 @@
 //! How a strategy is written: `idle@f54b32f(timeout=10m)`, and stacks of them: `auto-answer@r3+wall(cap=1h)`.
 //!
-//! Invariant: what is shown reads back as the same: `parse(spec.to_string()) == spec`. No text, however
-//! long or odd, makes more than an error with a place.
+//! Invariant: what is shown reads back as the same: `parse(spec.to_string()) == spec`. Any text, however long or odd,
+//! gives at worst an error with a place.
 
 use crate::catalogue;
 use crate::entry::{Entry, Param, Params, Value};
@@ -16,12 +16,12 @@ pub const MEMBERS_MAX: usize = 16;
 /// The most parameters of a member.
 pub const PARAMS_MAX: usize = 32;
 
-/// One strategy as it is written; not checked against the catalogue yet.
+/// One strategy as it is written; not yet checked against the catalogue.
 #[derive(Debug, Clone)]
 pub struct Spec {
     /// The name without a version: `idle`.
     pub name: String,
-    /// The version: `f54b32f`.
+    /// The version: `f54b32f`; `None` if none is written.
     pub version: Option<String>,
     /// Parameters in the order of writing.
     pub params: Vec<(String, String)>,
@@ -33,7 +33,7 @@ impl Spec {
     /// Reads one strategy.
     ///
     /// # Errors
-    /// A text that is none, or that is a stack of several.
+    /// A text that is not a strategy, or that is a stack of several.
     pub fn parse(text: &str) -> Result<Spec, SpecError> {
         let mut specs = parse_stack(text)?.into_iter();
         match (specs.next(), specs.next()) {
@@ -43,7 +43,7 @@ impl Spec {
         }
     }
 
-    /// Name and version: `idle@f54b32f`.
+    /// The name with the version: `idle@f54b32f`.
     pub fn full_name(&self) -> String {
         match &self.version {
             Some(version) => format!("{}@{version}", self.name),
@@ -83,7 +83,7 @@ impl Spec {
     }
 }
 
-/// Where it stands in its text does not count.
+/// Its place in the text does not count.
 impl PartialEq for Spec {
     fn eq(&self, other: &Spec) -> bool {
         self.name == other.name && self.version == other.version && self.params == other.params
@@ -107,8 +107,8 @@ impl fmt::Display for Spec {
     }
 }
 
-/// Whether `pattern`, a stack that may leave out versions and parameters, means `stack`: `auto-answer@r1`
-/// means it in both placements, `auto-answer` means every version.
+/// Whether `pattern`, a stack that may leave out versions and parameters, covers `stack`: `auto-answer@r1` covers it in
+/// both placements, `auto-answer` covers every version.
 pub fn covers(pattern: &str, stack: &str) -> bool {
     let (Ok(pattern), Ok(stack)) = (parse_stack(pattern), parse_stack(stack)) else { return false };
     pattern.len() == stack.len()
@@ -122,7 +122,7 @@ pub fn covers(pattern: &str, stack: &str) -> bool {
 /// Checks a pattern as [`covers`] takes it: names, versions and parameters must exist.
 ///
 /// # Errors
-/// As [`crate::stack`], but a name may stand without a version.
+/// As [`crate::stack`], but a name may be given without a version.
 pub fn check_pattern(pattern: &str) -> Result<(), SpecError> {
     for spec in parse_stack(pattern)? {
         let is_family = catalogue::all().iter().any(|entry| entry.family() == spec.name);
@@ -138,7 +138,7 @@ pub fn check_pattern(pattern: &str) -> Result<(), SpecError> {
 /// Cuts a stack into its members as they are written.
 ///
 /// # Errors
-/// A text that is no stack: see [`Why`].
+/// A text that is not a stack: see [`Why`].
 pub fn parse_stack(text: &str) -> Result<Vec<Spec>, SpecError> {
     if text.len() > TEXT_MAX {
         return Err(SpecError { at: 0, why: Why::TooLong });
@@ -164,99 +164,99 @@ pub fn parse_stack(text: &str) -> Result<Vec<Spec>, SpecError> {
 pub struct SpecError {
     /// The place in the text, in bytes.
     pub at: usize,
-    /// What is wrong.
+    /// What is wrong there.
     pub why: Why,
 }
 
 /// What is wrong with a spec.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Why {
-    /// Nothing there.
+    /// The text is empty.
     #[error("no strategy is named; `rehang strategies` lists them")]
     Empty,
-    /// Several strategies where one is wanted.
+    /// Several strategies are given where one is wanted.
     #[error("one strategy is wanted here, and this is a stack")]
     Several,
-    /// Above [`TEXT_MAX`].
+    /// The text is longer than [`TEXT_MAX`].
     #[error("longer than {TEXT_MAX} bytes")]
     TooLong,
-    /// Above [`MEMBERS_MAX`] or [`PARAMS_MAX`].
+    /// There are more than [`MEMBERS_MAX`] members or [`PARAMS_MAX`] parameters.
     #[error("more than {MEMBERS_MAX} strategies in a stack, or {PARAMS_MAX} parameters of one")]
     TooMany,
-    /// Something else was expected.
+    /// Something else was expected at this place.
     #[error("expected {wanted}")]
     Syntax {
-        /// What.
+        /// What was expected.
         wanted: &'static str,
     },
-    /// No such strategy.
+    /// There is no such strategy.
     #[error("{}", unknown("strategy", name, *near, "`rehang strategies` lists them"))]
     Unknown {
         /// The name that was given.
         name: String,
-        /// The nearest that there is.
+        /// The nearest name that exists, if one is near.
         near: Option<&'static str>,
     },
     /// One strategy is wanted, and this is the name of a stack.
     #[error("`{name}` is a stack; name one of its members: {members}")]
     NamedStack {
-        /// The stack.
+        /// The name of the stack.
         name: &'static str,
-        /// What it consists of.
+        /// The stack's members.
         members: &'static str,
     },
-    /// The name alone means several.
+    /// The name alone stands for several versions.
     #[error("`{name}` has several versions; name one of {}", ticks(versions))]
     NoVersion {
-        /// The name.
+        /// The name without a version.
         name: String,
         /// Its versions, each with the name.
         versions: Vec<&'static str>,
     },
-    /// The name is known, the version is not.
+    /// The name is known, but the version is not.
     #[error("there is no `{name}`{}", or(*near, &format!("there is {}", ticks(versions))))]
     UnknownVersion {
         /// Name and version as given.
         name: String,
-        /// The nearest of those that there are.
+        /// The nearest version that exists, if one is near.
         near: Option<&'static str>,
-        /// Those that there are.
+        /// The versions that exist.
         versions: Vec<&'static str>,
     },
     /// The strategy has no such parameter.
     #[error("`{entry}` has no parameter `{name}`{}", or(*near, &format!("it has {}", ticks(known))))]
     UnknownParam {
-        /// The strategy.
+        /// The name of the strategy.
         entry: &'static str,
-        /// The parameter.
+        /// The name of the parameter.
         name: String,
-        /// The nearest of those that it has.
+        /// The nearest parameter that it has, if one is near.
         near: Option<&'static str>,
-        /// Those that it has.
+        /// The parameters that it has.
         known: Vec<&'static str>,
     },
     /// A parameter is given twice.
     #[error("`{name}` is given twice")]
     Twice {
-        /// The parameter.
+        /// The name of the parameter.
         name: String,
     },
-    /// A value that does not fit.
+    /// A value does not fit its parameter.
     #[error("`{name}={value}`: {reason}")]
     BadValue {
-        /// The parameter.
+        /// The name of the parameter.
         name: &'static str,
-        /// What was given.
+        /// The value that was given.
         value: String,
         /// What is wrong with it.
         reason: String,
     },
-    /// `none` or a named stack with others, or a strategy twice.
+    /// `none` or a named stack is combined with others, or a strategy is given twice.
     #[error("`{name}` {reason}")]
     Stacked {
-        /// Which.
+        /// The name of that member.
         name: String,
-        /// Why not.
+        /// Why it cannot be so.
         reason: &'static str,
     },
 }
@@ -266,7 +266,7 @@ impl Why {
         SpecError { at: spec.at, why: self }
     }
 
-    /// The name that was given and the nearest that there is, if one is near.
+    /// The name that was given and the nearest that exists, if one is near.
     pub fn near(&self) -> Option<(&str, &'static str)> {
         match self {
             Why::Unknown { name, near }
@@ -281,7 +281,7 @@ impl Why {
         Why::Unknown { name: name.to_owned(), near: suggest(name, names) }
     }
 
-    /// Of two versions the names are the same, so the versions alone are compared.
+    /// If the names of two versions are the same, only the versions are compared.
     fn unknown_version(spec: &Spec, versions: Vec<&'static str>) -> Why {
         let version = |name: &&'static str| name.split_once('@').map_or("", |(_, version)| version);
         let near = suggest(spec.version.as_deref().unwrap_or_default(), versions.iter().map(version));
@@ -300,7 +300,7 @@ impl Entry {
     /// The parameter of this name.
     ///
     /// # Errors
-    /// There is none; with the nearest.
+    /// There is no such parameter; the error has the nearest one.
     pub fn param(&self, name: &str) -> Result<&'static Param, Why> {
         self.params.iter().find(|p| p.name == name).ok_or_else(|| Why::unknown_param(self, name))
     }

@@ -1,6 +1,6 @@
-//! Strategies that work together: made from a spec, fitted to an agent, parted into the two seats.
+//! Strategies that work together: made from a spec, fitted to an agent, divided into the two seats.
 //!
-//! Invariant: the order of a stack is the order of writing, in both seats.
+//! Invariant: the order of a stack is the order in which it is written, in both seats.
 
 use crate::catalogue::{self, SeatError, fits};
 use crate::entry::{Entry, Seat};
@@ -30,30 +30,30 @@ pub fn stack(spec: &str) -> Result<Stack, SpecError> {
 /// Makes one strategy: what a persona does with each spec of its plan.
 ///
 /// # Errors
-/// As [`stack`]; a stack of several is an error too.
+/// Those of [`stack`]; a stack of several is an error too.
 pub fn member(spec: &str) -> Result<Member, SpecError> {
     let spec = Spec::parse(spec)?;
     let (entry, params) = spec.resolve()?;
     Ok(Member { strategy: (entry.build)(&params), spec, entry })
 }
 
-/// Strategies that work together.
+/// The strategies of one stack.
 pub struct Stack {
-    /// As it is shown: the canonical spec, or the name of a named stack.
+    /// Its shown form: the canonical spec, or the name of a named stack.
     pub name: String,
     /// Whether it has a name of its own, so that members without a seat are left out.
     pub named: bool,
-    /// Its members, in order.
+    /// Its members, in the order of the spec.
     pub members: Vec<Member>,
 }
 
 /// One strategy of a stack.
 pub struct Member {
-    /// As it is written.
+    /// The spec as it is written.
     pub spec: Spec,
-    /// Its entry.
+    /// The strategy's entry in the catalogue.
     pub entry: &'static Entry,
-    /// The machine, as it is before anything is seen.
+    /// The machine, in its state before anything is seen.
     pub strategy: Box<dyn Strategy>,
 }
 
@@ -87,13 +87,14 @@ impl Stack {
         (inside, outside)
     }
 
-    /// The latest end of one run, from its begin, that its members' constants allow; `None` if none of them bounds a
+    /// The latest end of one run, from its start, that its members' constants allow; `None` if none of them bounds a
     /// run. A member that goes on over all runs bounds none of them.
     pub fn bound(&self, facts: &Facts) -> Option<Span> {
         self.bounds(facts, false)
     }
 
-    /// The latest end of so many runs, one after the other, from the first one's begin; `None` if nothing bounds them.
+    /// The latest end of this many runs, one after the other, from the first one's start; `None` if nothing bounds
+    /// them.
     pub fn bound_of_runs(&self, facts: &Facts, runs: u32) -> Option<Span> {
         let each = self.bound(facts).map(|bound| Span(bound.as_ms().saturating_mul(runs.into())));
         each.into_iter().chain(self.bounds(facts, true)).min()

@@ -7,7 +7,7 @@ use rehang_evidence::{Diagnosis, Sure, Verdict};
 use rehang_scenario::turns::{Choice, Question};
 use rehang_scenario::{Canon, Policy, VTime};
 
-/// How often a strategy may be told of one and the same instant.
+/// How often a strategy may be told of the same instant.
 const TICKS_MAX: usize = 64;
 
 pub(crate) struct Bench {
@@ -21,7 +21,7 @@ impl Bench {
         Bench { strategy: member.strategy, now: VTime::ZERO }
     }
 
-    /// A process that was started.
+    /// A process that was just started.
     pub fn started(spec: &str) -> Bench {
         let mut bench = Bench::of(spec);
         assert_eq!(bench.see(Seen::Started { session: String::new(), prompt: "go".to_owned() }), []);
@@ -32,7 +32,7 @@ impl Bench {
         self.see_all(&[seen])
     }
 
-    /// Several things at one instant, and a tick behind them where one is due, as the host does it.
+    /// Several things at one instant, and after them a tick if one is due, as the host does it.
     pub fn see_all(&mut self, all: &[Seen]) -> Vec<Act> {
         let mut acts = Vec::new();
         all.iter().for_each(|seen| self.strategy.on(self.now, seen, &mut acts));
@@ -42,12 +42,12 @@ impl Bench {
         acts
     }
 
-    /// Bytes on stdout.
+    /// Bytes arrive on stdout.
     pub fn out(&mut self, text: &str) -> Vec<Act> {
         self.see(Seen::Output(Stream::Stdout, text.as_bytes().to_vec()))
     }
 
-    /// Lets time pass up to and with `ms`; what is done on the way, with its instant.
+    /// Lets time pass up to and including `ms`; returns what is done on the way, with its instant.
     pub fn until(&mut self, ms: u64) -> Vec<(u64, Act)> {
         let mut all = Vec::new();
         let mut ticks = 0;
@@ -73,7 +73,7 @@ pub(crate) fn deeds(acts: &[(u64, Act)]) -> Vec<(u64, String)> {
     acts.iter().filter_map(|(at, act)| deed(act).map(|deed| (*at, deed))).collect()
 }
 
-/// An act in a word.
+/// An act in one word.
 pub(crate) fn deed(act: &Act) -> Option<String> {
     Some(match act {
         Act::Kill { sig, whom } => match whom {

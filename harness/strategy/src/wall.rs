@@ -1,13 +1,13 @@
 //! The absolute cap: whatever the agent does, it is over then.
 //!
-//! Invariant: it looks at nothing but the clock, so it ends every hang, and every healthy run that is longer. That the
-//! agent's process is gone does not end the run: while somebody holds its pipe, its wrapper reads on.
+//! Invariant: it looks only at the clock, so it ends every hang, and every healthy run that is longer. The end of the
+//! agent's process does not end the run: while a process holds its pipe, its wrapper reads on.
 
 use crate::entry::Value;
 use crate::{Act, Entry, Facts, Intended, Intent, Param, Params, Seat, Seen, Settled, Strategy, Whom, Wire};
 use rehang_scenario::{Canon, Policy, Span, VTime};
 
-/// The cap.
+/// The only version.
 pub const ENTRIES: &[Entry] = &[Entry {
     name: "wall",
     seat: Seat::Outside,
@@ -28,7 +28,7 @@ fn build(params: &Params) -> Box<dyn Strategy> {
 
 struct Wall {
     cap: Span,
-    /// The end of all runs, from the first one's begin.
+    /// The end of all runs, counted from the first one's start.
     until: Option<VTime>,
     due: Option<VTime>,
     exited: bool,
@@ -92,7 +92,7 @@ impl Strategy for Wall {
         })
     }
 
-    /// It is `timeout` around whatever the caller does.
+    /// It acts like `timeout` around whatever the caller runs.
     fn outlives_run(&self) -> bool {
         true
     }

@@ -1,6 +1,7 @@
-//! The wrapper that is there to be copied works: what ends is left alone, what hangs is ended for its reason.
+//! The wrapper that is there to be copied works: a command that ends is left alone, one that hangs is ended for its
+//! reason.
 //!
-//! Invariant: the strategies' clock is paced, so that minutes take a second; outcomes alone are asserted.
+//! Invariant: the strategies' clock is paced, so that minutes take a second; only outcomes are asserted.
 
 #[allow(dead_code)]
 #[path = "../examples/wrapper.rs"]

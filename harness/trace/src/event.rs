@@ -1,6 +1,6 @@
 //! The ordered record of one cell.
 //!
-//! Invariant: no real pid, port, path or time stands in a trace. Processes are named by role, ports by the
+//! Invariant: no real pid, port, path or time is in a trace. Processes are named by role, ports by the
 //! role that listens, instants are virtual. So the same cell has the same bytes on every stage, machine and load.
 
 use crate::json::Json;
@@ -12,23 +12,23 @@ use std::fmt;
 /// The ordered record of one cell.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Trace {
-    /// What happened, in order.
+    /// The events, in the order in which they happened.
     pub events: Vec<Event>,
 }
 
-/// One thing that happened.
+/// One event of a trace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    /// When.
+    /// When it happened, in virtual time.
     pub t: VTime,
     /// Who did it or to whom it happened: a process's role (`agent`, `agent.1`), `wrapper`, `client`,
     /// `model`, `person1`, or a strategy's name.
     pub who: String,
-    /// What.
+    /// What happened.
     pub what: What,
 }
 
-/// What happened.
+/// The content of an event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum What {
@@ -37,7 +37,7 @@ pub enum What {
     Spawn {
         /// The parent's role; empty for the agent.
         parent: String,
-        /// Name and arguments.
+        /// The program name and arguments.
         argv: Vec<String>,
     },
     /// A process exited with this code.
@@ -48,30 +48,30 @@ pub enum What {
     Stopped(String),
     /// A stopped process was continued.
     Continued,
-    /// A process lost its parent and went to the subreaper.
+    /// A process lost its parent and was adopted by the subreaper.
     Adopted,
     /// A process or an actor sent a signal; `who` sent it.
     Signal {
-        /// The signal, without `SIG`.
+        /// The signal's name, without `SIG`.
         sig: String,
         /// The role it was sent to; a group is named by its leader's role and a star (`agent.1*`).
         to: String,
     },
     /// Bytes came out of the agent's stdout (`1`), stderr (`2`) or terminal (`0`).
     Out {
-        /// Which stream.
+        /// Which stream: `0`, `1` or `2`.
         fd: u8,
         /// The text; invalid UTF-8 is replaced.
         text: String,
     },
-    /// The agent's stdout, stderr or terminal came to its end.
+    /// The agent's stdout, stderr or terminal ended.
     OutEnd {
-        /// Which stream.
+        /// Which stream: `0`, `1` or `2`.
         fd: u8,
     },
     /// `who` wrote to the agent's stdin or terminal.
     In {
-        /// The text.
+        /// The text that was written.
         text: String,
     },
     /// `who` closed the agent's stdin, or hung up its terminal.
@@ -80,25 +80,25 @@ pub enum What {
     Request {
         /// Its number within the cell, from 1.
         id: u32,
-        /// `GET`, `POST`, …
+        /// The method: `GET`, `POST`, …
         method: String,
-        /// Path and query.
+        /// The path with its query.
         path: String,
-        /// The JSON body; null where there is none.
+        /// The JSON body; null if there is none.
         body: Json,
     },
     /// The server's response to request `id` was read by `who`.
     Response {
-        /// The request's number.
+        /// The request's number within the cell.
         id: u32,
         /// The HTTP status.
         status: u16,
-        /// The JSON body; a string where it is no JSON.
+        /// The JSON body; a string if it is not JSON.
         body: Json,
     },
     /// The connection of request `id` ended without a (whole) response.
     RequestFailed {
-        /// The request's number.
+        /// The request's number within the cell.
         id: u32,
         /// `closed`, `reset`, `refused`, `timeout` or `cancelled`.
         why: String,
@@ -115,9 +115,9 @@ pub enum What {
     // --- done by strategies and people ---
     /// A strategy looked at something: `children`, `worker`, `pid`.
     Looked {
-        /// What it looked at.
+        /// The thing that it looked at.
         at: String,
-        /// What it saw; null where it cannot be had.
+        /// What it saw; null if that is not available.
         saw: Value,
     },
     /// A strategy reports what it saw and did.
@@ -130,52 +130,52 @@ pub enum What {
     Fault(String),
 
     // --- the end ---
-    /// `who` (the wrapper, the client, a strategy) holds the run to be over.
+    /// `who` (the wrapper, the client, a strategy) says that the run is over.
     Settled {
-        /// How.
+        /// How the run ended.
         outcome: RunEnd,
         /// The cause of a stop, the reason of a failure.
         cause: String,
-        /// The result's text, as the one who settles it has it.
+        /// The result's text, as `who` has it.
         text: String,
     },
-    /// As `settled`, for a run that is not the caller's last: another begins.
+    /// As `settled`, for a run that is not the caller's last: another run follows.
     RunOver {
-        /// How.
+        /// How the run ended.
         outcome: RunEnd,
         /// The cause of a stop, the reason of a failure.
         cause: String,
-        /// The result's text, as the one who settles it has it.
+        /// The result's text, as `who` has it.
         text: String,
     },
-    /// The scheduler ends the cell: nothing can happen any more, or a proof stands.
+    /// The scheduler ends the cell: nothing can happen any more, or a hang is proved.
     Ended(Ended),
-    /// What was left when the cell was cleared away: a role, and what it is or holds (`process NAME`, `listener`,
-    /// `pipe stdout`, …: the judge's invariant `left-behind` reads these texts). What is asked is left with its process,
-    /// and is looked at where the cell ends.
+    /// What was left when the cell was cleared away: a role, and what it is or holds (`process NAME`, `listener`, `pipe
+    /// stdout`, …: the judge's invariant `left-behind` reads these texts). An open ask is left with its process, and is
+    /// judged at the cell's end.
     Left {
-        /// What is left.
+        /// What is left, in the judge's words.
         what: String,
     },
 }
 
-/// How a run is over, as the one who settles it says.
+/// How a run ended, as the one who settles it says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunEnd {
-    /// It did what it was to do.
+    /// It did what it was asked to do.
     Completed,
-    /// Somebody ended it.
+    /// A wrapper, a strategy or a person ended it.
     Stopped,
     /// It failed by itself.
     Failed,
 }
 
 impl RunEnd {
-    /// All of them.
+    /// All of them, in this order.
     pub const ALL: [RunEnd; 3] = [RunEnd::Completed, RunEnd::Stopped, RunEnd::Failed];
 
-    /// The word in a trace.
+    /// The word for it in a trace.
     pub fn word(self) -> &'static str {
         match self {
             RunEnd::Completed => "completed",
@@ -191,11 +191,11 @@ impl fmt::Display for RunEnd {
     }
 }
 
-/// Why a cell came to its end.
+/// Why a cell ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ended {
-    /// Somebody settled it and all that was in flight has landed.
+    /// The run was settled, and all that was in flight has been delivered.
     Settled,
     /// All blocked, nothing in flight, no timer left: role and what it waits for, in role order.
     Deadlock(Vec<(String, String)>),
@@ -203,10 +203,10 @@ pub enum Ended {
     Lasso {
         /// Role and what it waits for, in role order.
         waits: Vec<(String, String)>,
-        /// The cycle's length.
+        /// The cycle's length, in milliseconds.
         cycle_ms: u64,
     },
-    /// It was given up without a proof.
+    /// The cell was given up without a proof.
     Horizon {
         /// What ran out.
         reason: Horizon,
@@ -219,18 +219,18 @@ pub enum Ended {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Horizon {
-    /// Virtual time.
+    /// Virtual time: the horizon was reached.
     Time,
     /// Steps, most of them at one instant.
     Steps,
-    /// Room for what is said: 128 MiB of text.
+    /// Room for text: 128 MiB.
     Text,
     /// The real time that a wrapper of the user's own was given.
     Deadline,
 }
 
 impl Horizon {
-    /// In words for a person.
+    /// The reason in words for a person.
     pub fn why(self) -> &'static str {
         match self {
             Horizon::Time => "virtual time ran out",
@@ -266,35 +266,35 @@ impl What {
 pub enum Fact {
     /// A session began; `parent` is empty for a root session.
     Session {
-        /// Its id.
+        /// The session's id.
         id: String,
         /// Its parent's id.
         parent: String,
     },
     /// A session became busy or idle.
     Busy {
-        /// Its id.
+        /// The session's id.
         session: String,
         /// Whether it is busy now.
         busy: bool,
     },
     /// A request went to the model.
     ModelAsked {
-        /// The session.
+        /// The id of the session.
         session: String,
         /// Which response it will be, from 1, over all sessions of the agent.
         response: u32,
     },
     /// Data came from the model: material progress.
     ModelSaid {
-        /// The session.
+        /// The id of the session.
         session: String,
-        /// The text; empty for a tool call.
+        /// The text that came; empty for a tool call.
         text: String,
     },
     /// The model's stream ended.
     ModelDone {
-        /// The session.
+        /// The id of the session.
         session: String,
         /// The finish reason: `stop`, `tool-calls`, `unknown`, `none`, `error`, `aborted`.
         finish: String,
@@ -305,10 +305,10 @@ pub enum Fact {
         call: String,
         /// The tool: `bash`, `question`, …
         tool: String,
-        /// The session.
+        /// The id of the session.
         session: String,
     },
-    /// A tool call came to its end, and the model is told this.
+    /// A tool call ended, and the model is told this.
     ToolEnded {
         /// The call's id.
         call: String,
@@ -321,70 +321,70 @@ pub enum Fact {
     Asked {
         /// The ask's id.
         id: String,
-        /// What kind.
+        /// Whether it is a question or a permission.
         kind: AskKind,
-        /// The session.
+        /// The id of the session.
         session: String,
         /// The questions; none for a permission.
         questions: Vec<Question>,
         /// The permission and its patterns; empty for a question.
         permission: String,
     },
-    /// An ask came to its end.
+    /// An ask ended.
     AskEnded {
         /// The ask's id.
         id: String,
-        /// How.
+        /// How it ended.
         end: AskEnd,
-        /// Why.
+        /// Why it ended.
         cause: Cause,
-        /// Who: `user` (by whatever way), a strategy's name, `agent`, `shutdown`.
+        /// Who ended it: `user` (by whatever way), a strategy's name, `agent`, `shutdown`.
         by: String,
-        /// The answers, a list for each question; none where it was not answered.
+        /// The answers, a list for each question; empty if it was not answered.
         answers: Vec<Vec<String>>,
     },
     /// A question that a strategy answered or refused before it became an ask.
     Preempted {
         /// The call's id.
         call: String,
-        /// The strategy.
+        /// The name of the strategy.
         by: String,
-        /// The questions.
+        /// The questions of the call.
         questions: Vec<Question>,
         /// The answers; an empty list is "unanswered".
         answers: Vec<Vec<String>>,
         /// What the model is told.
         text: String,
-        /// Whether somebody could have answered: a client with a reply route, or a person at the terminal.
+        /// Whether a person could have answered: a client with a reply route, or a person at the terminal.
         live: bool,
     },
     /// The agent's own result.
     Result {
-        /// Whether it says that it went well.
+        /// Whether the agent says that it succeeded.
         ok: bool,
-        /// The text.
+        /// The text of the result.
         text: String,
     },
     /// A strategy inside the agent reports.
     Policy {
-        /// The strategy.
+        /// The name of the strategy.
         strategy: String,
-        /// What it says.
+        /// What the strategy says.
         policy: Policy,
     },
-    /// A strategy inside the agent acts, in a word: `abort-stream`, `re-arm`, `reject`, `withhold`.
+    /// A strategy inside the agent acts, in one word: `abort-stream`, `re-arm`, `reject`, `withhold`.
     Acted {
-        /// The strategy.
+        /// The name of the strategy.
         strategy: String,
-        /// What it does.
+        /// The word for what it does.
         act: String,
     },
 }
 
 impl Fact {
-    /// Whether it carries the task forward: a session begins, the model speaks or its step ends regularly, a tool begins or
-    /// ends, an ask opens or ends, a result. A request to the model is none, nor is a step that failed or broke off: a
-    /// retry has both.
+    /// Whether it carries the task forward: a session begins, the model speaks or its step ends regularly, a tool
+    /// begins or ends, an ask opens or ends, a result. A request to the model does not, nor does a step that failed or
+    /// broke off: a retry has both.
     pub fn is_material(&self) -> bool {
         match self {
             Fact::ModelDone { finish, .. } => !matches!(finish.as_str(), "error" | "aborted" | "unknown" | "none"),
@@ -401,11 +401,11 @@ impl Fact {
     }
 }
 
-/// What kind of ask.
+/// The kind of an ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AskKind {
-    /// A question of the model's.
+    /// A question that the model asks.
     Question,
     /// A permission for a tool.
     Permission,
@@ -421,7 +421,7 @@ pub enum AskEnd {
     Skipped,
     /// Rejected, denied, dismissed, cancelled.
     Rejected,
-    /// Removed without a word on the wire (real opencode's abort).
+    /// Removed without anything on the wire (real opencode's abort).
     Dropped,
 }
 
@@ -429,11 +429,11 @@ pub enum AskEnd {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// Somebody answered.
+    /// A person or a strategy answered.
     Answer,
-    /// Somebody dismissed or denied it.
+    /// It was dismissed or denied.
     Dismiss,
-    /// Somebody stopped the session, or interrupted.
+    /// The session was stopped, or interrupted.
     Stop,
     /// The agent shut down.
     Shutdown,
@@ -502,7 +502,7 @@ mod tests {
         assert_eq!(What::Continued.text_bytes(), 0);
     }
 
-    /// What is no progress may repeat for ever: a hang's clock does not begin again with it.
+    /// An event that is not progress may repeat for ever: it does not restart a hang's clock.
     #[test]
     fn what_a_retry_repeats_is_no_progress() {
         let done = |finish: &str| Fact::ModelDone { session: "ses_1".into(), finish: finish.into() }.is_material();

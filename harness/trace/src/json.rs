@@ -1,4 +1,4 @@
-//! A JSON text of the wire: kept as it came, read when somebody looks into it.
+//! A JSON text of the wire: kept as it came, parsed when its value is first needed.
 //!
 //! Invariant: the text is what came over the wire, so a trace writes it back without reading it; two are equal
 //! when their texts are. Most of a trace is never looked into, and reading all of it was most of a cell's time.
@@ -12,7 +12,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-/// A JSON text. It dereferences to its value.
+/// A JSON text. It dereferences to its parsed value.
 #[derive(Clone)]
 pub struct Json(Arc<Inner>);
 
@@ -22,7 +22,7 @@ struct Inner {
 }
 
 impl Json {
-    /// The text of a body or an event; what is no JSON becomes a JSON string.
+    /// The text of a body or an event; a text that is not JSON becomes a JSON string.
     pub fn of_text(text: &str) -> Json {
         match serde_json::from_str::<Box<RawValue>>(text) {
             Ok(text) => Json(Arc::new(Inner { text, value: OnceLock::new() })),
@@ -30,12 +30,12 @@ impl Json {
         }
     }
 
-    /// The text.
+    /// The text as it came.
     pub fn text(&self) -> &str {
         self.0.text.get()
     }
 
-    /// Its value, for somebody who keeps it: of what nobody has looked into yet, none is kept here.
+    /// A copy of its value. If the value has not been parsed yet, it is parsed but not kept here.
     pub fn clone_value(&self) -> Value {
         match self.0.value.get() {
             Some(value) => value.clone(),
@@ -43,25 +43,25 @@ impl Json {
         }
     }
 
-    /// Its member `type`, without reading what stands behind it; empty where there is none.
+    /// Its member `type`, without parsing what comes after it; empty if there is none.
     pub fn kind(&self) -> Cow<'_, str> {
         let mut kind = Cow::default();
-        // Who stops inside an object is told that it did not end; what was looked for has been found by then.
+        // A visitor that stops inside an object gets an error; by then it has found what it looked for.
         let _ = serde_json::Deserializer::from_str(self.text()).deserialize_map(Kind(&mut kind));
         kind
     }
 
-    /// The last element of an array, without reading those before it; null where there is none.
+    /// The last element of an array, without parsing those before it; null if there is none.
     pub fn last(&self) -> Value {
         let all: Vec<&RawValue> = serde_json::from_str(self.text()).unwrap_or_default();
         all.last().and_then(|last| serde_json::from_str(last.get()).ok()).unwrap_or_default()
     }
 }
 
-/// Takes an object's member `type` out.
+/// Reads an object's member `type`.
 struct Kind<'k, 'de>(&'k mut Cow<'de, str>);
 
-/// A string of the text itself, where nothing in it is escaped.
+/// A string borrowed from the text itself, if nothing in it is escaped.
 #[derive(Deserialize)]
 struct Borrowed<'a>(#[serde(borrow)] Cow<'a, str>);
 

@@ -1,7 +1,7 @@
 //! A trace as NDJSON: a header line that names the cell, then one event a line.
 //!
-//! Invariants: the hash covers the events alone, so that the same cell has the same hash on every stage,
-//! whatever its header says; equal traces have equal bytes; reading never panics and says the line.
+//! Invariants: the hash covers the events alone, so that the same cell has the same hash on every stage, whatever its
+//! header says; equal traces have equal bytes; reading never panics, and an error names the line.
 
 use crate::{Event, Trace};
 use serde::{Deserialize, Serialize};
@@ -18,25 +18,25 @@ pub const EVENTS_MAX: usize = 1_000_000;
 /// The most bytes that are read in all.
 pub const TOTAL_MAX_BYTES: usize = 256 * 1024 * 1024;
 
-/// The first line of a trace file: the cell that it is of, so that it can be run again.
+/// The first line of a trace file: the cell that the trace is of, so that it can be run again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
-    /// The format's version.
+    /// The version of the format.
     pub rehang_trace: u32,
-    /// The scenario's name.
+    /// The name of the scenario.
     #[serde(default)]
     pub scenario: String,
-    /// The stack.
+    /// The spec of the stack.
     #[serde(default)]
     pub strategy: String,
-    /// The terminal's word.
+    /// The scenario's word for the terminal.
     #[serde(default)]
     pub terminal: String,
-    /// The stage's word.
+    /// The word for the stage.
     #[serde(default)]
     pub stage: String,
-    /// The seed.
+    /// The seed of the run.
     #[serde(default)]
     pub seed: u64,
     /// Whether it is the control arm.
@@ -44,7 +44,7 @@ pub struct Header {
     pub control: bool,
 }
 
-/// The hash of a trace, event by event, with one buffer for all of them.
+/// The hash of a trace, computed event by event, with one buffer for all of them.
 #[derive(Debug, Clone, Default)]
 pub struct TraceHash {
     sha: Sha256,
@@ -52,7 +52,7 @@ pub struct TraceHash {
 }
 
 impl TraceHash {
-    /// Takes one event; gives its line, newline included, for whoever writes it as well.
+    /// Adds one event; returns its line, newline included, for a caller that also writes it.
     pub fn event(&mut self, event: &Event) -> &[u8] {
         self.line.clear();
         encode(event, &mut self.line);
@@ -60,7 +60,7 @@ impl TraceHash {
         &self.line
     }
 
-    /// The hash so far in hex; the next event begins another trace.
+    /// The hash so far in hex; the next event begins a new trace.
     pub fn finish(&mut self) -> String {
         hex(&self.sha.finalize_reset())
     }
@@ -78,7 +78,7 @@ pub fn sha256(trace: &Trace) -> String {
 /// Writes the header and one event a line.
 ///
 /// # Errors
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write(header: &Header, trace: &Trace, out: &mut impl Write) -> io::Result<()> {
     let mut line = serde_json::to_vec(header)?;
     line.push(b'\n');
@@ -139,55 +139,55 @@ fn read_within(mut from: impl BufRead, max_bytes: usize, max_events: usize) -> R
 /// Why a trace could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// Nothing in it.
+    /// The file is empty.
     #[error("the trace is empty: its first line must be a header")]
     Empty,
-    /// Another format.
+    /// The file has another version of the format.
     #[error("line 1: a trace of version {found}; this rehang reads version {VERSION}")]
     Version {
-        /// The version that it names.
+        /// The version that the file names.
         found: u32,
     },
-    /// No JSON, or no event.
+    /// A line is not JSON, or not an event.
     #[error("line {line}, column {column}: {error}")]
     Line {
-        /// The line, from 1.
+        /// The number of the line, from 1.
         line: usize,
         /// The column in bytes, from 1.
         column: usize,
         /// What is wrong with it.
         error: String,
     },
-    /// Above [`LINE_MAX_BYTES`].
+    /// A line is longer than [`LINE_MAX_BYTES`].
     #[error("line {line}: longer than {LINE_MAX_BYTES} bytes")]
     LongLine {
-        /// The line, from 1.
+        /// The number of the line, from 1.
         line: usize,
     },
-    /// Above [`EVENTS_MAX`].
+    /// There are more than [`EVENTS_MAX`] events.
     #[error("line {line}: more than {EVENTS_MAX} events")]
     TooMany {
-        /// The line, from 1.
+        /// The number of the line, from 1.
         line: usize,
     },
-    /// Above [`TOTAL_MAX_BYTES`].
+    /// The file is longer than [`TOTAL_MAX_BYTES`].
     #[error("line {line}: more than {TOTAL_MAX_BYTES} bytes in all")]
     TooBig {
-        /// The line, from 1.
+        /// The number of the line, from 1.
         line: usize,
     },
     /// The file could not be read.
     #[error("line {line}: {error}")]
     Io {
-        /// The line, from 1.
+        /// The number of the line, from 1.
         line: usize,
-        /// The error.
+        /// The error of the reader.
         error: io::Error,
     },
 }
 
 fn encode(event: &Event, line: &mut Vec<u8>) {
-    // Events hold strings, numbers and JSON values alone, none of which can fail to be written to memory.
+    // Events hold only strings, numbers and JSON values, all of which can be written to memory.
     let written = serde_json::to_writer(&mut *line, event);
     debug_assert!(written.is_ok());
     line.push(b'\n');
@@ -297,13 +297,13 @@ mod tests {
         };
         assert_eq!(of(LINE_MAX_BYTES).unwrap().1.events.len(), 1);
         assert!(matches!(of(LINE_MAX_BYTES + 1), Err(ReadError::LongLine { line: 1 })));
-        // whoever reads on meets the error
+        // a reader that goes on gets the error
         let endless = io::repeat(b' ').take(LINE_MAX_BYTES as u64 + 2).chain(Broken);
         assert!(matches!(read(BufReader::new(endless)), Err(ReadError::LongLine { line: 1 })));
         assert!(matches!(read(BufReader::new(Broken)), Err(ReadError::Io { line: 1, .. })));
     }
 
-    /// What can only fail.
+    /// A writer that always fails.
     struct Broken;
 
     impl Read for Broken {

@@ -1,9 +1,9 @@
-//! Who a name in a trace is.
+//! What kind of actor a name in a trace stands for.
 //!
-//! Invariant: every name has one kind ([`actor`]), and the roles of processes are put together and taken apart here alone
-//! ([`Role`], [`agent`]).
+//! Invariant: every name has one kind ([`actor`]), and only this module puts the roles of processes together and takes
+//! them apart ([`Role`], [`agent`]).
 
-/// Who ends a cell.
+/// The name of the scheduler, which ends a cell.
 pub const SCHEDULER: &str = "scheduler";
 
 /// What kind of actor a name in a trace is.
@@ -11,17 +11,17 @@ pub const SCHEDULER: &str = "scheduler";
 pub enum Actor {
     /// A process, by its role.
     Process,
-    /// Somebody of the scenario, by whatever way.
+    /// A person of the scenario, in whatever way they act.
     Person,
     /// The program that runs the agent.
     Wrapper,
     /// The baseline client of a server.
     Client,
-    /// The model.
+    /// The model that the agent asks.
     Model,
-    /// A strategy.
+    /// A strategy, by its name.
     Strategy,
-    /// The stage, a fault, the companion's worker.
+    /// The stage, a fault, or the companion's worker.
     Other,
 }
 
@@ -37,7 +37,7 @@ pub struct Role<'a> {
 }
 
 impl<'a> Role<'a> {
-    /// The role that a name in a trace is; `None` if it is no process's.
+    /// The role that a name in a trace is; `None` if it is not a process's name.
     pub fn of(who: &'a str) -> Option<Role<'a>> {
         let rest = who.strip_prefix(AGENT)?;
         let (instance, path) = rest.split_once('.').unwrap_or((rest, ""));
@@ -71,12 +71,12 @@ pub fn agent(instance: u32) -> String {
 }
 
 /// The role under which the judge knows a process: an agent that was started again is the same agent, and holds the
-/// sessions that the first one held.
+/// sessions of the first one.
 pub fn same_agent(role: &str) -> &str {
     if Role::of(role).is_some_and(Role::is_agent) { AGENT } else { role }
 }
 
-/// Roles of processes are as [`Role`] has them; people are `personN`; what is no known word is a strategy's name.
+/// Roles of processes have the form of [`Role`]; people are `personN`; a name that is no known word is a strategy's.
 pub fn actor(who: &str) -> Actor {
     match who {
         "wrapper" => Actor::Wrapper,

@@ -1,13 +1,13 @@
-//! Bytes that have arrived and are not yet understood.
+//! Bytes that have arrived and have not been parsed yet.
 //!
-//! Invariant: what was taken is gone; the memory held is at most twice what is unread, plus one block.
+//! Invariant: taken bytes are gone; the memory held is at most twice what is unread, plus one block.
 
 use rehang_scenario::{Canon, Canonical};
 
-/// Below this many taken bytes, moving the rest forward costs more than it frees.
+/// If fewer bytes than this were taken, moving the rest forward costs more than it frees.
 const COMPACT_FROM: usize = 4_096;
 
-/// A queue of bytes.
+/// A queue of bytes that have arrived.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Buffer {
     bytes: Vec<u8>,
@@ -15,17 +15,17 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// Appends bytes.
+    /// Appends bytes at the end.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// What is unread.
+    /// The bytes that are unread.
     pub(crate) fn rest(&self) -> &[u8] {
         &self.bytes[self.at..]
     }
 
-    /// Gives up to `n` bytes away.
+    /// Takes up to `n` bytes out.
     pub(crate) fn take(&mut self, n: usize) -> Vec<u8> {
         let n = n.min(self.rest().len());
         let taken = self.rest()[..n].to_vec();
@@ -49,6 +49,6 @@ impl Buffer {
 impl Canonical for Buffer {
     fn canon(&self, canon: &mut Canon) {
         let Self { bytes, at } = self;
-        canon.bytes(&bytes[*at..]); // what was taken is gone, wherever its bytes still lie
+        canon.bytes(&bytes[*at..]); // taken bytes are gone, even if they are still in memory
     }
 }

@@ -1,24 +1,24 @@
 //! Claude Code's stream-json and control protocol: one JSON object a line, both ways.
 //!
-//! Both sides of it: what a host may write to the agent ([`ToAgent`] and its builders), and what a host reads
-//! ([`FromAgent`]). Shapes are those that releases 1.0.128, 2.0.77 and 2.1.329 were recorded with.
+//! It has both sides: what a host may write to the agent ([`ToAgent`] and its builders), and what a host reads
+//! ([`FromAgent`]). The shapes are those recorded with releases 1.0.128, 2.0.77 and 2.1.329.
 //!
-//! Invariant: reading never fails on an unknown kind of message and never panics; what is not known comes out as
+//! Invariant: reading never fails on an unknown kind of message and never panics; an unknown message comes out as
 //! `Other`, so that a newer release does not break an older reader.
 
 use serde_json::{Map, Value, json};
 
-/// The longest line that is taken, in bytes. Ours; the real one has no limit but memory.
+/// The longest line that is taken, in bytes. The limit is ours; the real one is limited only by memory.
 pub const LINE_MAX_BYTES: usize = 4 << 20;
 
 // --- a host's side: what it writes ---
 
-/// `initialize`: optional, a bare user message works too.
+/// An `initialize` request. It is optional: a bare user message works too.
 pub fn initialize(request_id: &str) -> Value {
     json!({"type": "control_request", "request_id": request_id, "request": {"subtype": "initialize", "hooks": null}})
 }
 
-/// A prompt.
+/// A user message with this prompt.
 pub fn user(text: &str) -> Value {
     json!({
         "type": "user",
@@ -28,7 +28,7 @@ pub fn user(text: &str) -> Value {
     })
 }
 
-/// Stops the turn that runs.
+/// A request that stops the running turn.
 pub fn interrupt(request_id: &str) -> Value {
     json!({"type": "control_request", "request_id": request_id, "request": {"subtype": "interrupt"}})
 }
@@ -38,7 +38,8 @@ pub fn allow(request_id: &str, input: &Value) -> Value {
     reply(request_id, json!({"behavior": "allow", "updatedInput": input}))
 }
 
-/// Answers a question: allows AskUserQuestion with an answer for each question text. No answers: skipped.
+/// Answers a question: allows AskUserQuestion with an answer for each question text. No answers mean that it was
+/// skipped.
 pub fn answer(request_id: &str, input: &Value, answers: &[(String, String)]) -> Value {
     let mut input = input.clone();
     if let (Value::Object(input), false) = (&mut input, answers.is_empty()) {
@@ -65,61 +66,61 @@ fn reply(request_id: &str, response: Value) -> Value {
     })
 }
 
-/// What a host writes.
+/// A message that a host writes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ToAgent {
-    /// A prompt, or whatever else a user message holds: its content blocks.
+    /// A prompt, or another user message: its content blocks.
     User(Vec<Value>),
     /// A control request: its id, its subtype, the whole request.
     Request {
-        /// The host's id.
+        /// The id that the host gave it.
         id: String,
-        /// `initialize`, `interrupt`, `set_permission_mode`, …
+        /// The subtype: `initialize`, `interrupt`, `set_permission_mode`, …
         subtype: String,
-        /// The request.
+        /// The whole request.
         request: Value,
     },
     /// The answer to a control request of the agent's.
     Response {
-        /// The agent's id.
+        /// The id that the agent gave the request.
         id: String,
-        /// What it says.
+        /// What the host replies.
         reply: Reply,
     },
-    /// Nothing to act on: `keep_alive`, a cancelled request of the host's own.
+    /// A message that needs no action: `keep_alive`, a cancelled request of the host's own.
     Nothing,
 }
 
 /// What a host replies to `can_use_tool`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    /// Allowed, with this input.
+    /// The tool is allowed, with this input.
     Allow(Value),
-    /// Denied with this message; `interrupt` ends the turn too.
+    /// The tool is denied with this message; `interrupt` ends the turn too.
     Deny {
         /// What the model is told.
         message: String,
-        /// The turn ends.
+        /// Whether the turn ends.
         interrupt: bool,
     },
-    /// The host could not answer: its error.
+    /// The host could not answer: its error text.
     Error(String),
-    /// The reply does not fit: why.
+    /// The reply does not fit: the reason.
     Malformed(String),
 }
 
-/// Why a line is no message.
+/// Why a line is not a message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LineError {
-    /// No JSON.
+    /// The line is not JSON.
     #[error("Error parsing streaming input line: {line}: SyntaxError: {why}")]
     Syntax {
         /// The line, cut after 200 characters.
         line: String,
-        /// The parser's words.
+        /// The parser's message.
         why: String,
     },
-    /// JSON of a kind that is not taken.
+    /// The line is JSON, but of a kind that is not accepted.
     #[error("Error: {0}")]
     Kind(String),
 }
@@ -127,7 +128,7 @@ pub enum LineError {
 /// Reads a line that a host wrote. The error's text is what releases 1.0.128 and 2.0.77 print before they exit.
 ///
 /// # Errors
-/// No JSON, or a message of a kind that is not taken.
+/// No JSON, or a message of a kind that is not accepted.
 pub fn to_agent(line: &str) -> Result<ToAgent, LineError> {
     let message: Value = serde_json::from_str(line)
         .map_err(|why| LineError::Syntax { line: line.chars().take(200).collect(), why: why.to_string() })?;
@@ -179,64 +180,64 @@ fn read_reply(response: &Value) -> Reply {
 /// What an agent writes, as far as a host acts on it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FromAgent {
-    /// `system/init`.
+    /// The `system/init` message.
     Init {
-        /// The session.
+        /// The session's id.
         session: String,
         /// The tools that are offered.
         tools: Vec<String>,
     },
-    /// One content block of the model's, or several.
+    /// One or more content blocks of the model.
     Assistant {
-        /// The tool call of the subagent that says it.
+        /// The id of the tool call whose subagent says it.
         parent: Option<String>,
-        /// The blocks: `text`, `tool_use`.
+        /// The content blocks: `text`, `tool_use`.
         content: Vec<Value>,
     },
     /// A user message: tool results, or a note such as `[Request interrupted by user]`.
     User {
-        /// The tool call of the subagent that it is for.
+        /// The id of the tool call whose subagent it is for.
         parent: Option<String>,
-        /// The blocks.
+        /// The content blocks.
         content: Vec<Value>,
     },
     /// The agent asks whether it may use a tool. AskUserQuestion's questions come this way too.
     CanUseTool {
         /// The request's id: a reply names it.
         id: String,
-        /// The tool.
+        /// The name of the tool.
         tool: String,
-        /// Its input.
+        /// The tool's input.
         input: Value,
-        /// The tool call; 1.0.128 does not say it.
+        /// The id of the tool call; 1.0.128 does not say it.
         call: Option<String>,
     },
-    /// The agent takes a request back.
+    /// The agent withdraws a request.
     Cancel {
-        /// The request.
+        /// The id of the request.
         id: String,
     },
     /// The answer to a control request of the host's.
     Response {
-        /// The host's id.
+        /// The id that the host gave the request.
         id: String,
-        /// Whether it is no error.
+        /// Whether it succeeded.
         ok: bool,
     },
-    /// A turn is over.
+    /// The result message: a turn is over.
     Result {
-        /// `success`, `error_during_execution`, …
+        /// The subtype: `success`, `error_during_execution`, …
         subtype: String,
-        /// Whether it is an error all the same.
+        /// The `is_error` flag, which can be set with any subtype.
         is_error: bool,
-        /// The text; empty where there is none.
+        /// The text; empty if there is none.
         text: String,
     },
-    /// Anything else.
+    /// Any other message.
     Other(Value),
 }
 
-/// Reads a line that an agent wrote; none where it is no JSON object.
+/// Reads a line that an agent wrote; `None` if it is not a JSON object.
 pub fn from_agent(line: &str) -> Option<FromAgent> {
     let message: Value = serde_json::from_str(line).ok()?;
     message.as_object()?;
@@ -308,7 +309,7 @@ impl Lines {
         Some(line)
     }
 
-    /// What has come of a line that is not whole yet.
+    /// The part of a line that has come so far.
     pub fn held(&self) -> &[u8] {
         &self.held
     }

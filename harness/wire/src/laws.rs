@@ -1,7 +1,7 @@
-//! Laws of the compared state of what reads bytes: readers with equal encodings read alike whatever comes, and what is
-//! read later differs.
+//! Laws of the compared state of everything that reads bytes: readers with equal encodings read alike whatever comes,
+//! and readers that will read differently have different encodings.
 //!
-//! All sequences of some pieces are tried, so nothing here is drawn by lot.
+//! All sequences of some pieces are tried, so nothing here is random.
 
 use crate::http::{Head, Reader, RequestHead, ResponseHead};
 use crate::model::script::{Chunk, ModelScript, Stream};
@@ -16,7 +16,8 @@ fn encoded(of: &dyn Canonical) -> Vec<u8> {
     canon.into_bytes()
 }
 
-/// Feeds a reader all sequences of so many pieces, and compares whatever has the same encoding. How many had.
+/// Feeds a reader all sequences of these pieces, and compares those with the same encoding. Returns how many there
+/// were.
 fn equal_states_read_alike<R: Canonical + Clone>(
     new: R,
     pieces: &[&str],

@@ -1,39 +1,39 @@
 //! Server-sent events.
 //!
-//! Invariants: the same bytes give the same events however they are cut into reads; a line ends with LF, CR or
-//! CRLF; an event that the stream's end cuts is no event (WHATWG HTML, 9.2.6).
+//! Invariants: the same bytes give the same events however they are cut into reads; a line ends with LF, CR or CRLF; an
+//! event that is cut by the stream's end is not an event (WHATWG HTML, 9.2.6).
 
 use crate::buffer::Buffer;
 use crate::text;
 use memchr::memchr2;
 use rehang_scenario::{Canon, Canonical};
 
-/// The longest event, in bytes; as much as a body may have.
+/// The longest event, in bytes; the same as the longest body.
 pub const EVENT_MAX_BYTES: usize = crate::http::BODY_MAX_BYTES;
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-/// An event.
+/// One server-sent event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Event {
-    /// Its type, where one is named.
+    /// The event's type, if it names one.
     pub event: Option<String>,
-    /// Its id, where it has one of its own.
+    /// The event's id, if it has one of its own.
     pub id: Option<String>,
-    /// Its data; several `data:` lines are joined with newlines.
+    /// The event's data; several `data:` lines are joined with newlines.
     pub data: String,
 }
 
-/// What a stream holds.
+/// One item of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item {
-    /// An event.
+    /// An event with data.
     Event(Event),
-    /// A comment: a keep-alive, usually. It is no progress.
+    /// A comment, usually a keep-alive. It is not progress.
     Comment(String),
 }
 
-/// Why bytes are no event stream.
+/// Why bytes are not an event stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum SseError {
     /// A line or an event is longer than [`EVENT_MAX_BYTES`].
@@ -42,7 +42,7 @@ pub enum SseError {
 }
 
 impl SseError {
-    /// Its number in an encoding; never 0.
+    /// The error's number in an encoding; never 0.
     pub(crate) fn canonical(self) -> u64 {
         match self {
             SseError::TooLong => 1,
@@ -54,28 +54,28 @@ impl SseError {
 #[derive(Debug, Clone, Default)]
 pub struct Decoder {
     buffer: Buffer,
-    /// Bytes of the buffer that were searched and hold no line's end.
+    /// How many bytes of the buffer were searched and hold no line's end.
     searched: usize,
     begun: bool,
-    /// The last line ended with CR: an LF that follows belongs to it.
+    /// Whether the last line ended with CR: an LF that follows belongs to it.
     after_cr: bool,
     partial: Partial,
     failed: Option<SseError>,
 }
 
-/// An event whose end has not come.
+/// An event whose end has not come yet.
 #[derive(Debug, Clone, Default)]
 struct Partial {
     event: Event,
     has_data: bool,
 }
 
-/// An event of this data, as JSON text or other; every line of it becomes a `data:` line.
+/// The bytes of an event with this data, JSON or other text; every line of it becomes a `data:` line.
 pub fn data(text: &str) -> Vec<u8> {
     event(&Event { data: text.to_owned(), ..Event::default() })
 }
 
-/// An event with type and id, where it has them.
+/// The bytes of an event with type and id, if it has them.
 pub fn event(event: &Event) -> Vec<u8> {
     let mut out = String::with_capacity(event.data.len() + 16);
     for (name, value) in [("event", &event.event), ("id", &event.id)] {
@@ -92,7 +92,7 @@ pub fn event(event: &Event) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// A comment.
+/// The bytes of a comment.
 pub fn comment(text: &str) -> Vec<u8> {
     let lines: String = lines(text).map(|line| format!(": {line}\n")).collect();
     format!("{lines}\n").into_bytes()
@@ -111,7 +111,7 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 }
 
 impl Decoder {
-    /// A decoder at the begin of a stream.
+    /// A decoder at the start of a stream.
     pub fn new() -> Decoder {
         Decoder::default()
     }
@@ -123,10 +123,10 @@ impl Decoder {
         }
     }
 
-    /// The next event or comment; `None` where more bytes are needed.
+    /// The next event or comment; `None` if more bytes are needed.
     ///
     /// # Errors
-    /// A line or an event above the limit; the stream is of no more use then.
+    /// A line or an event above the limit; the stream cannot be used after that.
     pub fn next_item(&mut self) -> Result<Option<Item>, SseError> {
         if let Some(error) = self.failed {
             return Err(error);
@@ -152,7 +152,7 @@ impl Decoder {
         Err(SseError::TooLong)
     }
 
-    /// The length of the line that the buffer begins with, without its end, where it has one.
+    /// The length of the buffer's first line, without its end, if that line is complete.
     fn line(&mut self) -> Option<usize> {
         if !self.begun {
             let rest = self.buffer.rest();

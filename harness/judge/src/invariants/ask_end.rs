@@ -1,9 +1,9 @@
 //! Invariant 2: Every ask has exactly one end, or is pending in a session that is busy; nothing is listed after its end.
 //!
-//! Invariant: an ask dies with its process where that is ended by a signal or fails; one that exits with 0 over an open
-//! ask has told nobody what became of it. Real opencode keeps the asks of an aborted session listed (recorded
-//! for 1.2.15 and 1.18.33): that is a breach, which the scenario then expects. A list counts as late where it
-//! was requested after the end, so that a response under way is none.
+//! Invariant: an ask dies with its process if that is ended by a signal or fails; a process that exits with 0 over an
+//! open ask has told no one what became of it. Real opencode keeps the asks of an aborted session listed (recorded for
+//! 1.2.15 and 1.18.33): that is a breach, which the scenario then expects. A list counts as late if it was requested
+//! after the end, so a response in flight is not a breach.
 
 use crate::crosscheck::listed_ids;
 use crate::index::{Ask, At};
@@ -11,7 +11,7 @@ use crate::verdict::Breach;
 use crate::view::View;
 use rehang_scenario::Invariant;
 
-/// Checks it.
+/// Checks the invariant on a cell.
 pub fn check(view: &View<'_>) -> Vec<Breach> {
     let last = view.trace.events.last().map_or(rehang_scenario::VTime::ZERO, |event| event.t);
     let end = At { place: view.trace.events.len(), t: last };
@@ -46,7 +46,7 @@ pub fn check(view: &View<'_>) -> Vec<Breach> {
     breaches
 }
 
-/// Whether a process exits with 0 and nobody had told it to end.
+/// Whether a process exits with 0 without having been told to end.
 fn exits_in_peace(view: &View<'_>, who: &str, at: At) -> bool {
     let exits = view.index.processes.get(who).is_some_and(|p| p.ended == Some((at, None)) && p.code == Some(0));
     let told = |act: &crate::index::Act<'_>| act.at < at && matches!(act.what, crate::index::Did::Signal(..));
@@ -115,7 +115,7 @@ mod tests {
                 5001ms ask-without-end: `que_1` of agent ends twice, first by user, then by pending-ask
             "#]],
         );
-        // The same id asked again after its end is another ask.
+        // The same id asked again after its end is a new ask.
         says(dropped(dropped(asked()).ask("que_1", "ses_1")), expect![""]);
     }
 
@@ -142,14 +142,14 @@ mod tests {
                 5002ms ask-without-end: person1 finds `que_1` listed in /question, though it ended at 5s by user
             "#]],
         );
-        // Once is enough to say so.
+        // It is reported only once.
         says(
             found(list(found(list(dropped(asked()), 1), 1), 2), 2),
             expect![[r#"
             5s ask-without-end: person1 finds `que_1` listed in /question, though it ended at 5s by user
         "#]],
         );
-        // The list was under way when it ended.
+        // The list was in flight when the ask ended.
         says(found(dropped(list(asked(), 1)), 1), expect![""]);
         says(list(dropped(asked()), 1).respond("person1", 1, 200, json!([])), expect![""]);
     }

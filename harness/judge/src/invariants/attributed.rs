@@ -1,12 +1,12 @@
 //! Invariant 9: Nobody speaks for the user: no text that a model, a caller or a transcript reads says that a user
-//! answered, refused or interrupted, where no person did.
+//! answered, refused or interrupted, unless a person did.
 //!
-//! Invariant: the texts are those of [`attribution`], which the fakes emit. A tool's result is held against the ask that
-//! it waited for: who really ended it, and whether a person did while it was open what the text says. Where the call
-//! waited for no ask, a person's deed during the call founds it. A program is no person: neither a strategy, nor a client
-//! that rejects by itself, nor the agent. A person who allows has not answered, and one whose answer did not fit has not
-//! dismissed. Any other text (output, events, responses, what strategies say) counts only where no tool's result says the
-//! same, since it would repeat it.
+//! Invariant: the texts are those of [`attribution`], which the fakes emit. A tool's result is compared with the ask
+//! that it waited for: who really ended it, and whether a person did what the text says while it was open. If the call
+//! waited for no ask, a person's deed during the call is enough. A program is not a person: neither a strategy, nor a
+//! client that rejects by itself, nor the agent. A person who allows has not answered, and one whose answer did not fit
+//! has not dismissed. Any other text (output, events, responses, what strategies say) counts only if no tool's result
+//! says the same, since it would repeat it.
 
 use crate::acts::{first_word, is_abort};
 use crate::index::{Act, Ask, At, Did, End, Tool};
@@ -21,7 +21,7 @@ use rehang_trace::{
 };
 use std::collections::BTreeSet;
 
-/// Checks it.
+/// Checks the invariant on a cell.
 pub fn check(view: &View<'_>) -> Vec<Breach> {
     let mut told: BTreeSet<&str> = BTreeSet::new();
     let mut breaches = results(view, &mut told);
@@ -35,7 +35,7 @@ fn breach(at: At, why: String) -> Breach {
     Breach::new(Invariant::AttributedToUser, at, why)
 }
 
-/// What tools' results say.
+/// What the results of tools say.
 fn results<'a>(view: &View<'a>, told: &mut BTreeSet<&'a str>) -> Vec<Breach> {
     let mut breaches = Vec::new();
     let mut taken: BTreeSet<At> = BTreeSet::new();
@@ -59,13 +59,13 @@ fn results<'a>(view: &View<'a>, told: &mut BTreeSet<&'a str>) -> Vec<Breach> {
     breaches
 }
 
-/// Whether a tool says it itself: the result of a command quotes whatever the command prints.
+/// Whether the tool itself says it: the result of a command quotes whatever the command prints.
 fn is_own(tool: &Tool<'_>, said: &Attribution) -> bool {
     said.place == Place::Begin || ["", "question", "AskUserQuestion"].contains(&tool.tool)
 }
 
 /// The ask that a call waited for, and its end: the last that ended before the result, unless another one's question is
-/// quoted. Each end founds one result.
+/// quoted. Each end accounts for one result.
 fn ask_of<'v, 'a>(
     view: &'v View<'a>,
     tool: &Tool<'_>,
@@ -99,7 +99,7 @@ fn unfounded_end(view: &View<'_>, ask: &Ask<'_>, end: &End<'_>, deed: Deed) -> O
     }
 }
 
-/// Whether a person did it in this time.
+/// Whether a person did it between these two points.
 fn person_did(view: &View<'_>, deed: Deed, from: VTime, to: At) -> bool {
     let during = |act: &&Act<'_>| actor(act.who) == Actor::Person && from <= act.at.t && act.at < to;
     view.index.acts.iter().filter(during).any(|act| is_deed(view, act, deed))
@@ -110,7 +110,7 @@ fn is_deed(view: &View<'_>, act: &Act<'_>, deed: Deed) -> bool {
     match act.what {
         Did::Acts(what) => match first_word(what) {
             "answer" | "answers" | "skip" | "malformed" => deed == Deed::Answered,
-            // a refusal at the terminal ends the turn, and whoever stops a run refuses what it asks
+            // a refusal at the terminal ends the turn, and a person who stops a run refuses what it asks
             "dismiss" | "deny" | "stop" | "soft-stop" | "hang-up" | "run" => deed != Deed::Answered,
             // what is typed can be anything
             "type" => true,
@@ -124,14 +124,14 @@ fn is_deed(view: &View<'_>, act: &Act<'_>, deed: Deed) -> bool {
             let refused = request.response.is_some_and(|(_, status, _)| status >= 400);
             request.method == "POST" && !refused && refuses == (deed != Deed::Answered)
         }
-        // what they typed is told by their act, where that is in the trace
+        // what they typed is known from their act, if that is in the trace
         Did::Wrote(_) => !view.index.acts.iter().any(|of| of.who == act.who && matches!(of.what, Did::Acts(_))),
         Did::Signal(..) | Did::Closed => deed != Deed::Answered,
         Did::Fault(_) | Did::Inside(_) => false,
     }
 }
 
-/// What the model is told of a question that never became an ask: a strategy's own words.
+/// What the model is told of a question that never became an ask: it is the strategy's own text.
 fn preempted<'a>(view: &View<'a>, told: &mut BTreeSet<&'a str>) -> Vec<Breach> {
     let in_result = |call: &str| {
         let tools = view.index.tools.iter().filter(|tool| tool.call == call);
@@ -152,7 +152,7 @@ fn preempted<'a>(view: &View<'a>, told: &mut BTreeSet<&'a str>) -> Vec<Breach> {
     breaches
 }
 
-/// What any other text says that no tool's result says, once each.
+/// What any other text says and no tool's result says, each once.
 fn elsewhere(view: &View<'_>, told: &BTreeSet<&str>) -> Vec<Breach> {
     let mut told = told.clone();
     let mut breaches = Vec::new();
@@ -165,7 +165,7 @@ fn elsewhere(view: &View<'_>, told: &BTreeSet<&str>) -> Vec<Breach> {
             What::Fact(Fact::Policy { policy, .. }) | What::Report(policy) => {
                 policy.text.as_deref().unwrap_or_default()
             }
-            // The model's own words, and a tool's that were looked at: whatever repeats them is a quotation.
+            // The model's own text, and a tool's that was looked at: a text that repeats them is a quotation.
             What::Fact(Fact::ModelSaid { text, .. } | Fact::ToolEnded { text, .. }) => {
                 told.extend(said_in(text).map(|said| said.text));
                 continue;
@@ -235,7 +235,7 @@ mod tests {
         let early = Cell::new().started().acts("person1", "dismiss").at(100).tool("call_1", "question");
         let cell = early.ask("que_1", "ses_1").at(500);
         assert!(said(check, dismissed(cell, "user"), &facts("x")).contains("no person did while `que_1` was open"));
-        // an abort of the session refuses what it asks
+        // an abort of the session refuses its open asks
         says(dismissed(asked().post("person1", 1, "/session/ses_1/abort"), "user"), expect![""]);
     }
 
@@ -319,7 +319,7 @@ mod tests {
         let typed = |cell: Cell| cell.add("person1", What::In { text: "\u{1b}".into() });
         says(dismissed(typed(asked()), "user"), expect![""]);
         assert_ne!(said(check, dismissed(typed(asked().acts("person1", "answer A")), "user"), &facts("x")), "");
-        // whoever ends the agent or its input refuses what it asks, and answers nothing
+        // a person who ends the agent or its input refuses what it asks, and answers nothing
         says(dismissed(asked().signal("person1", "INT", "agent"), "user"), expect![""]);
         says(dismissed(asked().add("person1", What::InEnd), "user"), expect![""]);
         let answered =

@@ -1,16 +1,15 @@
 //! Invariant 4: It ends within the bound computed from the strategy's own constants.
 //!
-//! Invariants: a bound is that of one run, from the run's begin to its end, and each run of a caller's loop is held to
-//! it; the loop as a whole is held to its own. What hangs never ends, so where there is a bound a hang is out of it.
-//! Nobody knows when something ends that is undecided: it is out of a bound only if that was over before it was given
-//! up.
+//! Invariants: a bound applies to one run, from the run's start to its end, and to each run of a caller's loop; the
+//! loop as a whole has its own. A hang never ends, so if there is a bound, a hang is out of it. It is not known when an
+//! undecided run ends: it is out of a bound only if the bound had passed before it was given up.
 
 use crate::verdict::Breach;
 use crate::verdict::Outcome;
 use crate::view::View;
 use rehang_scenario::{Invariant, Span, VTime};
 
-/// Checks it.
+/// Checks the invariant on a cell.
 pub fn check(view: &View<'_>) -> Vec<Breach> {
     let (of_run, of_runs) = (view.facts.bound, view.facts.bound_of_runs);
     let last = view.verdict.ended;
@@ -38,7 +37,8 @@ pub fn check(view: &View<'_>) -> Vec<Breach> {
     breaches
 }
 
-/// Why what took so long is out of its bound. The cell's outcome is that of its last run, and of the whole loop.
+/// Why something that took this long is out of its bound. The cell's outcome is that of its last run, and of the whole
+/// loop.
 fn out_of(view: &View<'_>, what: &str, bound: Span, took: Span, is_last: bool) -> Option<String> {
     let (strategy, outcome) = (&view.facts.strategy, &view.verdict.outcome);
     let bounds = format!("{strategy} bounds {what} to {bound}, and it");
@@ -92,7 +92,7 @@ mod tests {
         );
     }
 
-    /// Runs of a caller's loop that end one behind the other, after so many seconds each; the last one is stopped.
+    /// Runs of a caller's loop that end one after the other, after this many seconds each; the last one is stopped.
     fn loop_of(secs: &[u64]) -> Cell {
         let (last, before) = secs.split_last().expect("a loop has a run");
         let mut at = 0;

@@ -1,8 +1,8 @@
-//! Invariant 5: Do no harm: where `none` completes, every strategy completes with the same transcript.
+//! Invariant 5: Do no harm: if `none` completes, every strategy completes with the same transcript.
 //!
-//! Invariant: what equal transcripts are stands in [`crate::transcript`]. A question that a person would
-//! have answered, and that a strategy answered before them, is another transcript, and so harm. A transcript that
-//! holds a reply that did not fit is no measure for one in which the same person's reply fits.
+//! Invariant: [`crate::transcript`] says which transcripts are equal. If a strategy answers a question before a person
+//! who would have answered, the transcript is another one, and that is harm. A transcript that holds a reply that did
+//! not fit is not compared with one in which the same person's reply fits.
 
 use crate::index::Did;
 use crate::verdict::Breach;
@@ -14,12 +14,12 @@ use rehang_trace::{
     role::{Actor, actor},
 };
 
-/// Checks it.
+/// Checks the invariant on a cell.
 pub fn check(view: &View<'_>) -> Vec<Breach> {
     let Some(baseline) = view.baseline.filter(|baseline| baseline.outcome == Outcome::Completed) else {
         return Vec::new();
     };
-    // What is undecided may still complete.
+    // An undecided run may still complete.
     if cancelled(view) || view.verdict.outcome.is_undecided() {
         return Vec::new();
     }
@@ -36,13 +36,13 @@ pub fn check(view: &View<'_>) -> Vec<Breach> {
     vec![Breach { invariant: Invariant::Harm, at: view.verdict.ended, why }]
 }
 
-/// Whether a person told the companion to cancel: what they want is no harm.
+/// Whether a person told the companion to cancel: what they want is not harm.
 fn cancelled(view: &View<'_>) -> bool {
     let runs = |act: &crate::index::Act<'_>| matches!(act.what, Did::Acts("run")) && actor(act.who) == Actor::Person;
     view.verdict.outcome == Outcome::Stopped { cause: "cancel".to_owned() } && view.index.acts.iter().any(runs)
 }
 
-/// Whether a person's reply was taken that fits, where without the strategy one was that did not.
+/// Whether a person's reply that fits was taken, while without the strategy one was taken that did not fit.
 fn replies_better(without: &[AskRow], with: &[AskRow]) -> bool {
     let by_user =
         |row: &AskRow| matches!(&row.end, Some((_, AskEnd::Replied, Cause::Answer, by)) if by == "user") && !row.misfit;

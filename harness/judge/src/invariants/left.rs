@@ -1,8 +1,8 @@
 //! Invariant 8: Nothing is left, apart from what the scenario declares as `survives`: no process, descriptor, socket, file.
 //!
-//! Invariant: what a hang holds is the hang, not left behind, and so is what is undecided; a server is shut down after
-//! its run, so one that is still there is left. A survivor is named by its role or its program, and its descendants
-//! survive with it.
+//! Invariant: what a hung run holds is part of the hang, not left behind, and the same applies to an undecided run; a
+//! server is shut down after its run, so one that is still there is left. A survivor is named by its role or its
+//! program, and its descendants survive with it.
 //!
 //! What is left is what the stage says of it ([`What::Left`](rehang_trace::What::Left)): who holds it, and
 //!
@@ -14,14 +14,15 @@
 //! | `connection` | its connection to somebody outside is open | unless it survives |
 //! | `file PATH` | it has written a file | unless it survives |
 //!
-//! A request that a strategy still waits for at the end is none: the connection ends with the server that is shut down.
+//! A request that a strategy still waits for at the end does not count: the connection ends with the server that is
+//! shut down.
 
 use crate::index::At;
 use crate::verdict::Breach;
 use crate::view::View;
 use rehang_scenario::Invariant;
 
-/// Checks it.
+/// Checks the invariant on a cell.
 pub fn check(view: &View<'_>) -> Vec<Breach> {
     if view.verdict.outcome.is_hung() || view.verdict.outcome.is_undecided() {
         return Vec::new();
@@ -32,14 +33,14 @@ pub fn check(view: &View<'_>) -> Vec<Breach> {
     view.index.left.iter().filter_map(breach).collect()
 }
 
-/// What is left.
+/// The kind of what is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// A process.
+    /// A process that is alive.
     Process,
-    /// A socket that listens.
+    /// A socket that a process listens on.
     Listener,
-    /// Anything else that somebody holds.
+    /// Anything else that a process holds.
     Other,
 }
 
@@ -53,7 +54,7 @@ impl Kind {
     }
 }
 
-/// Why it is a breach that this is left; `None` if it is none.
+/// Why it is a breach that this is left; `None` if it is not a breach.
 fn why(view: &View<'_>, who: &str, kind: Kind, what: &str) -> Option<String> {
     let survives = survives(view, who);
     let process = view.index.processes.get(who);
@@ -155,7 +156,7 @@ mod tests {
         left(&[], given_up.add("agent", What::Left { what: "process".into() }), expect![""]);
     }
 
-    /// What a process leaves, beside itself.
+    /// What a process leaves, besides itself.
     fn holds(what: &str) -> Cell {
         leaves("agent.1.1", "process dev-server").add("agent.1.1", What::Left { what: what.into() })
     }

@@ -1,7 +1,7 @@
-//! The nine invariants: what holds on every cell, whatever the scenario says.
+//! The nine invariants: rules that apply to every cell, whatever the scenario says.
 //!
-//! Invariant: each is a function of a [`View`] alone and says its breaches in one sentence that names
-//! actor, ask and cause. Each is shown, in its own file, to fire and not to fire where it only nearly is so.
+//! Invariant: each is a function of a [`View`] alone and reports its breaches in one sentence that names actor, ask and
+//! cause. Tests in each file show that it fires, and that it does not fire in a case that is nearly a breach.
 
 pub mod ask_end;
 pub mod attributed;

@@ -1,13 +1,12 @@
 //! Invariant 1: `rejected` appears only with a cause: a dismiss, a stop, a shutdown, a malformed reply, or an explicit
-//! refusal by policy. Silence is none.
+//! refusal by policy. Silence is not a cause.
 //!
-//! Invariant: a stated cause is believed only where somebody did it while the ask was open: a person, the
-//! client, the wrapper, a fault. No flag makes a refusal one by policy: the trace must hold a report of the one who
-//! refuses, no later than the end, that names a rule and a limit, and each limit that it names must have run out since
-//! the ask was opened. An agent that rejects by a rule of its own prints it. A strategy that aborts a session takes its asks along; that is a stop only
-//! where the strategy settles the run as stopped and says why (a recovery clock that aborts and goes on is
-//! not: Astro-Han/pawwork#756). Where the wire names a reason, it must be
-//! the stated cause.
+//! Invariant: a stated cause is believed only if a party did it while the ask was open: a person, the client, the
+//! wrapper, a fault. No flag makes a refusal one by policy: the trace must hold a report of the one who refuses, no
+//! later than the end, that names a rule and a limit, and each limit that it names must have run out since the ask was
+//! opened. An agent that rejects by a rule of its own prints it. A strategy that aborts a session also ends its asks;
+//! that is a stop only if the strategy settles the run as stopped and says why (a recovery clock that aborts and goes
+//! on is not: Astro-Han/pawwork#756). If the wire names a reason, it must be the stated cause.
 
 use crate::acts::{first_word, is_abort};
 use crate::cell::same_strategy;
@@ -21,7 +20,7 @@ use rehang_trace::{
 };
 use serde_json::Value;
 
-/// Checks it.
+/// Checks the invariant on a cell.
 pub fn check(view: &View<'_>) -> Vec<Breach> {
     let asks = view.index.asks.iter();
     let rejected = asks.flat_map(|ask| ask.ends.iter().map(move |end| (ask, end)));
@@ -93,10 +92,10 @@ fn prints(view: &View<'_>, end: &End<'_>) -> bool {
     by_then.into_iter().any(|event| matches!(&event.what, What::Out { text, .. } if text.contains(AUTO_REJECTING)))
 }
 
-/// The constant that says how often a strategy looks: a rhythm, and no limit.
+/// The constant that says how often a strategy looks: an interval, not a limit.
 const RHYTHM: &str = "every_ms";
 
-/// What a refusal by policy lacks in the trace; `None` if it is all there.
+/// What a refusal by policy lacks in the trace; `None` if nothing is missing.
 fn no_policy(view: &View<'_>, by: &str, ask: &Ask<'_>, end: &End<'_>) -> Option<&'static str> {
     let reports = view.index.reports.iter();
     let reports = reports.filter(|(who, at, _)| same_strategy(who, by) && ask.opened.t <= at.t && at.t <= end.at.t);
@@ -126,7 +125,7 @@ fn founds(view: &View<'_>, act: &Act<'_>, cause: Cause) -> bool {
     match act.what {
         Did::Acts(what) => match first_word(what) {
             "answer" | "answers" | "allow" | "always" => false,
-            // who looks at something else refuses nothing
+            // a person who looks at something else refuses nothing
             "leave" | "come-back" => false,
             "malformed" => cause == Cause::Malformed,
             _ => true,
@@ -141,7 +140,7 @@ fn founds(view: &View<'_>, act: &Act<'_>, cause: Cause) -> bool {
     }
 }
 
-/// Whether an act refuses this very ask in so many words.
+/// Whether an act refuses exactly this ask by name.
 fn refuses(view: &View<'_>, act: &Act<'_>, ask: &Ask<'_>) -> bool {
     match act.what {
         Did::Request(id) => {
@@ -168,8 +167,8 @@ fn wire(view: &View<'_>) -> impl Iterator<Item = Breach> {
         let end = ask.ends.iter().find(|end| end.end == AskEnd::Rejected)?;
         let fits: &[Cause] = match reason {
             "dismissed" => &[Cause::Dismiss],
-            // An aborted stream cancels, and so may a refusal by policy ("cancelled before the user answered it" is true
-            // of it): what stands behind it is judged by the stated cause.
+            // An aborted stream cancels, and so may a refusal by policy ("cancelled before the user answered it" is
+            // true of it): the stated cause is judged on its own.
             "cancelled" => &[Cause::Stop, Cause::Silence, Cause::Policy],
             "shutdown" => &[Cause::Shutdown],
             "rejected" => &[Cause::Malformed, Cause::Policy],
@@ -251,7 +250,7 @@ mod tests {
         );
         says(rejected(asked().acts("person1", "dismiss"), Cause::Dismiss, "user"), expect![""]);
         says(rejected(asked().post("person1", 1, "/question/que_1/reject"), Cause::Dismiss, "user"), expect![""]);
-        // What they did before it was asked does not count.
+        // What they did before the ask was opened does not count.
         let before = Cell::new().at(0).acts("person1", "dismiss").at(1).ask("que_1", "ses_1").at(2);
         says(
             rejected(before, Cause::Dismiss, "user"),
@@ -317,7 +316,7 @@ mod tests {
                 "{shown}"
             );
         }
-        // of another strategy, too late, or of an ask before
+        // of another strategy, too late, or of an earlier ask
         let other = asked().report("pending-ask", policy(5_000));
         let late = by(asked()).at(5_001).report("guard-asks", policy(5_000));
         let before = Cell::new().at(0).report("guard-asks", policy(0)).at(1).ask("que_1", "ses_1").at(5_001);

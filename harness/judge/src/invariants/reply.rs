@@ -1,11 +1,11 @@
-//! Invariant 6: At most one reply per id; no answer is invented and passed off as the user's; a live answerer beats an
+//! Invariant 6: At most one reply per id; no answer is invented and attributed to the user; a live answerer beats an
 //! automatic one.
 //!
-//! Invariant: what counts is what takes effect or is written, not what is tried over HTTP: a reply to an id
-//! that is gone is refused by the server and harms nobody. A second `tool_result` on Claude's stdin is no
-//! such try: the model's API refuses the whole conversation for it (iammorganparry/clive). The model is told
-//! "User has answered your questions" by the user's answer alone; where a strategy gave it, or nobody did
-//! (anthropics/claude-code#10400), it is invented.
+//! Invariant: what counts is what takes effect or is written, not what is tried over HTTP: a reply to an id that is
+//! gone is refused by the server and does no harm. A second `tool_result` on Claude's stdin is not just a try: the
+//! model's API refuses the whole conversation for it (iammorganparry/clive). Only the user's answer tells the model
+//! "User has answered your questions"; if a strategy gave the answer, or nobody did (anthropics/claude-code#10400), it
+//! is invented.
 
 use crate::index::At;
 use crate::verdict::Breach;
@@ -19,7 +19,7 @@ use rehang_trace::{
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Checks it.
+/// Checks the invariant on a cell.
 pub fn check(view: &View<'_>) -> Vec<Breach> {
     let mut breaches = twice(view);
     breaches.extend(written_twice(view));
@@ -47,7 +47,7 @@ fn twice(view: &View<'_>) -> Vec<Breach> {
     asks.chain(tools).collect()
 }
 
-/// A `tool_result` written to stdin for a call that has a result, by the agent's word or by an earlier line.
+/// A `tool_result` written to stdin for a call that already has a result, from the agent or from an earlier line.
 fn written_twice(view: &View<'_>) -> Vec<Breach> {
     let mut breaches = Vec::new();
     let mut has_result: BTreeSet<String> = BTreeSet::new();
@@ -64,7 +64,7 @@ fn written_twice(view: &View<'_>) -> Vec<Breach> {
                 }
             }
             What::In { text } => {
-                // Stdin has its own buffer, whoever writes to it.
+                // Stdin has one buffer, whoever writes to it.
                 for line in lines(streams.entry(("", u8::MAX)).or_default(), text) {
                     for call in tool_results(&line) {
                         if !has_result.insert(call.clone()) {
@@ -80,7 +80,7 @@ fn written_twice(view: &View<'_>) -> Vec<Breach> {
     breaches
 }
 
-/// The whole lines of a stream after a chunk; what is behind the last newline stays. A line of above 1 MiB is dropped.
+/// The whole lines of a stream after a chunk; what follows the last newline stays. A line above 1 MiB is dropped.
 fn lines(pending: &mut String, chunk: &str) -> Vec<String> {
     const LINE_MAX_BYTES: usize = 1 << 20;
     let mut whole = Vec::new();
@@ -111,9 +111,9 @@ fn invented(view: &View<'_>) -> Vec<Breach> {
     let mut breaches = Vec::new();
     let mut taken: BTreeSet<At> = BTreeSet::new();
     for tool in &view.index.tools {
-        // At its begin: a subagent's report that quotes such a result says nothing of its own.
+        // Only at its start: a subagent's report that quotes such a result does not say it itself.
         for &(at, _, text) in tool.ends.iter().filter(|(.., text)| text.starts_with(USER_ANSWERED)) {
-            // Each end of an ask founds one result: that of the call that waited for it.
+            // Each end of an ask accounts for one result: that of the call that waited for it.
             let asks = view
                 .index
                 .asks
@@ -142,7 +142,7 @@ fn invented(view: &View<'_>) -> Vec<Breach> {
             breaches.push(breach(at, format!("{} passes {who} off as the user's (call `{}`)", tool.who, tool.call)));
         }
     }
-    // What is told at the tool's entry need not come out of a tool once more.
+    // What is told at the tool's entry need not come out of a tool a second time.
     let told = |call: &str| {
         view.index
             .tools
@@ -156,7 +156,7 @@ fn invented(view: &View<'_>) -> Vec<Breach> {
     breaches
 }
 
-/// A strategy acts on an ask that somebody could have answered, and would have.
+/// A strategy acts on an ask that a person could have answered, and would have.
 fn beaten(view: &View<'_>) -> Vec<Breach> {
     let live = view.index.preempted.iter().filter(|p| p.live);
     let preempted = live.map(|p| {
@@ -208,7 +208,7 @@ mod tests {
             500ms double-or-invented-reply: `que_1` of agent is replied to twice, the second time by user
         "#]],
         );
-        // A dismiss behind a reply is an end too many, but no reply.
+        // A dismiss after a reply is an end too many, but not a reply.
         says(replied(asked(), "user").end("que_1", AskEnd::Rejected, Cause::Dismiss, "user", &[]), expect![""]);
         says(
             asked().tool_end("call_1", "x").tool_end("call_1", "y"),
@@ -234,7 +234,7 @@ mod tests {
             500ms double-or-invented-reply: auto-approve@v1 writes a second tool_result for `call_1`
         "#]],
         );
-        // Seen on the wire alone, and in two pieces.
+        // Seen only on the wire, and in two pieces.
         let (a, b) = line.split_at(30);
         says(
             write(out(out(Cell::new(), a), b), &line),
@@ -264,7 +264,7 @@ mod tests {
             500ms double-or-invented-reply: agent passes auto-answer@r1(at=ask)'s answer to `que_1` off as the user's (call `call_1`)
         "#]],
         );
-        // The agent takes it for a person's, the trace knows better.
+        // The agent takes it for a person's, but the trace shows whose it is.
         let posted = asked().post("pending-ask", 1, "/question/que_1/reply");
         says(
             replied(posted.at(501), "user").tool_end("call_1", TOLD),

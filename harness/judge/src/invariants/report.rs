@@ -1,7 +1,7 @@
 //! Invariant 3: The reported policy, cause and constants are those that acted.
 //!
-//! Invariant: a claim is a breach where the trace or the cell's facts contradict it, and never for what they
-//! cannot know. Checked are:
+//! Invariant: a claim is a breach if the trace or the cell's facts contradict it, and never for what they cannot know.
+//! These are checked:
 //!  - constants: each that is reported, against the one that the strategy really runs with;
 //!  - signals: `no-tty` over a terminal, `tty` over none, `no-children` and `worker-dead` against the last look;
 //!  - answers: against those that the strategy gave, and against what the model was told;
@@ -30,7 +30,7 @@ pub const MONITOR_SLACK: Span = Span::secs(60);
 /// The cause that says that a request of the strategy's own failed; the text says how.
 const REQUEST_FAILED: &str = "fetch";
 
-/// Checks it.
+/// Checks the invariant on a cell.
 pub fn check(view: &View<'_>) -> Vec<Breach> {
     let mut breaches: Vec<Breach> = Vec::new();
     for &(who, at, policy) in &view.index.reports {
@@ -61,7 +61,7 @@ fn constants(view: &View<'_>, who: &str, policy: &Policy) -> Option<String> {
 
 fn signal(view: &View<'_>, who: &str, at: At, policy: &Policy) -> Option<String> {
     let detected = policy.detected.as_deref()?;
-    // Whose terminal it is, is known of the agent alone: not of one that another agent's tool runs.
+    // It is known only for the agent whose terminal it is: not for one that another agent's tool runs.
     let outer = view.trace.events.get(at.place).and_then(|event| Role::of(&event.who)).is_none_or(Role::is_agent);
     let tty = view.facts.terminal.stdin_is_tty();
     let looked = |thing: &str| {
@@ -133,7 +133,7 @@ fn cause(view: &View<'_>, settled: &Settlement<'_>) -> Option<String> {
     if let Some((when, policy, reported)) = caused
         && reported != settled.cause
     {
-        // A failure is settled by the error's own words, which are no cause: they are held against the report's text.
+        // A failure is settled by the error's own text, which is not a cause: it is compared with the report's text.
         if settled.outcome != RunEnd::Failed || policy.text.as_deref() != Some(settled.cause) {
             let by = named(settled.cause);
             return Some(format!("{who} reports {reported} as the cause, and settles the run by {by}"));
@@ -146,7 +146,7 @@ fn cause(view: &View<'_>, settled: &Settlement<'_>) -> Option<String> {
     if settled.outcome != RunEnd::Stopped {
         return None;
     }
-    // The unit stands last in a constant's name: `idle_ms` is the limit behind the cause `idle`.
+    // The unit is at the end of a constant's name: `idle_ms` is the limit for the cause `idle`.
     let limit = format!("{}_ms", settled.cause.replace('-', "_"));
     if let Some(limit_ms) = view.facts.effective_of(who).and_then(|of| of.get(&limit)).filter(|ms| at.t.0 < **ms) {
         return Some(format!(
@@ -162,9 +162,9 @@ fn cause(view: &View<'_>, settled: &Settlement<'_>) -> Option<String> {
         .then(|| format!("{who} says it stopped the run by {}, and the agent had ended by itself", settled.cause))
 }
 
-/// Whether a request of this strategy's own failed as the run's failure says, and the run was over by that: it was
-/// refused, or its connection ended and the session is not busy. A session that goes on without the request is ended
-/// by something else.
+/// Whether a request of this strategy failed as the run's failure says, and the run was over because of that: it was
+/// refused, or its connection ended and the session is not busy. If the session goes on without the request, something
+/// else ended it.
 fn failed_by_request(view: &View<'_>, who: &str, before: At, settled: &Settlement<'_>) -> bool {
     let own = view.index.requests.values().filter(|request| same_strategy(request.who, who));
     let mut own = own.filter(|request| view.index.of_last_run(request.at));
@@ -216,13 +216,13 @@ enum Claim {
     NoResult,
 }
 
-/// How this strategy held the run to have ended, before `at`.
+/// How this strategy had settled the run before `at`.
 fn settled_before(view: &View<'_>, who: &str, at: At) -> Option<RunEnd> {
     let mut settled = view.index.settled.iter().filter(|settled| settled.at < at && same_strategy(settled.who, who));
     settled.next().map(|settled| settled.outcome)
 }
 
-/// What a monitor's line claims. `TERMINAL=timeout` says that the monitor gives up, and nothing of the run.
+/// What a monitor's line claims. `TERMINAL=timeout` says that the monitor gives up, and says nothing of the run.
 fn claim(text: &str) -> Option<Claim> {
     if text.starts_with('{') {
         return printed(&serde_json::from_str(text).ok()?);
@@ -504,7 +504,7 @@ mod tests {
     fn a_request_that_ended_is_the_cause_of_what_ended_with_it() {
         let text = "fetch failed: other side closed";
         let cut = || What::RequestFailed { id: 1, why: "closed".into() };
-        // The server died of something: the session is over too.
+        // The server died of something: the session is also over.
         let died = Cell::new().started().post("watcher@pr3", 1, "/session/ses_1/message").at(1_000);
         let died = died.killed("agent", "KILL").add("watcher@pr3", cut()).at(700_000);
         says(told(died, text), expect![""]);

@@ -1,11 +1,11 @@
 //! Invariant 7: Never `completed` on an unfinished step; the result is whole.
 //!
-//! Invariant: a run is unfinished where the last step of a root session had not ended with a finish reason
-//! that ends a turn (`tool-calls` and `unknown` do not end one for opencode's own loop, and none at all never
-//! does), unless an ask of that step was rejected: opencode's loop stops behind a refusal, and whether that had
-//! a cause is invariant 1's to say. So is a run whose root session is still busy at the end of that instant:
-//! within one instant, who is told first is chance. The result is whole where what the settler has holds the agent's own result, as it is or
-//! as a JSON string; carriage returns and white space around it do not count.
+//! Invariant: a run is unfinished if the last step of a root session had not ended with a finish reason that ends a
+//! turn (`tool-calls` and `unknown` do not end one for opencode's own loop, and a missing one never does), unless an
+//! ask of that step was rejected: opencode's loop stops after a refusal, and invariant 1 judges whether that had a
+//! cause. A run whose root session is still busy at the end of that instant is unfinished too: within one instant, who
+//! is told first is chance. The result is whole if what the settler has holds the agent's own result, as it is or as a
+//! JSON string; carriage returns and white space around it do not count.
 
 use crate::index::{At, End, Session, Settlement};
 use crate::verdict::Breach;
@@ -17,7 +17,7 @@ use rehang_trace::{
     role::{Actor, actor},
 };
 
-/// Checks it.
+/// Checks the invariant on a cell.
 pub fn check(view: &View<'_>) -> Vec<Breach> {
     let stopped = matches!(view.verdict.outcome, Outcome::Stopped { .. });
     let claims = |settled: &&Settlement<'_>| !stopped || actor(settled.who) == Actor::Strategy;
@@ -133,7 +133,7 @@ mod tests {
                 5401ms unfinished: watcher@pr3 says completed though the last step of ses_1 ended with tool-calls
             "#]],
         );
-        // A refusal ends its own step, and not the next.
+        // A refusal ends its own step, not the next one.
         let next = ask(AskEnd::Rejected).fact(rehang_trace::Fact::ModelAsked { session: "ses_1".into(), response: 2 });
         says(
             completes(next.step("more", "tool-calls").busy("ses_1", false)),
@@ -151,7 +151,7 @@ mod tests {
             5400ms unfinished: watcher@pr3 says completed while ses_1 is busy
         "#]],
         );
-        // Idle in the same instant; or its process is gone, and with it the session.
+        // Idle in the same instant; or its process is gone, and the session with it.
         says(completes(step("stop")).busy("ses_1", false), expect![""]);
         says(completes(step("stop").exit("agent", 0)), expect![""]);
         says(

@@ -1,10 +1,11 @@
-//! The part of invariant 3 that is derived: what a strategy owes a report of, from what it did.
+//! The part of invariant 3 that is derived: which reports a strategy owes, from what it did.
 //!
 //! Invariant: what is owed comes from the facts of the trace ([`acts::deeds`]), and not from what a strategy chose to
-//! say. Whoever acts says so: by a report, a line to its user, or the end to which it settles the run, all of which the
-//! source really printed, logged or stored. (A tool that is withheld is told to the model in the act.) A report says why (what was detected, which rule, which cause). A deed that no
-//! event set off came with the time, and owes the limit: its report names constants, and one of those that are times had
-//! run out since the cell began. How often a strategy looks is no limit.
+//! say. A strategy that acts must say so: by a report, a line to its user, or the end to which it settles the run, all
+//! of which the source really printed, logged or stored. (A tool that is withheld is told to the model by the act
+//! itself.) A report says why (what was detected, which rule, which cause). A deed that no event set off was set off by
+//! time, and owes the limit: its report names constants, and one of those that are times had run out since the cell
+//! began. How often a strategy looks is not a limit.
 
 use crate::acts::{self, Deed, Done};
 use crate::cell::same_strategy;
@@ -19,7 +20,7 @@ use rehang_trace::{
 /// The constant that says how often a strategy looks.
 const RHYTHM: &str = "every_ms";
 
-/// What is owed and not said: when, and why it is a breach.
+/// A report that is owed and missing: when, and why it is a breach.
 pub(super) fn owed(view: &View<'_>) -> Vec<(At, String)> {
     let mut owed = Vec::new();
     for done in acts::deeds(view.index) {
@@ -49,12 +50,12 @@ fn what(deed: &Deed<'_>) -> String {
     }
 }
 
-/// What the sayings about a deed lack; `None` if nothing.
+/// What the reports about a deed lack; `None` if nothing.
 fn lacks(view: &View<'_>, done: &Done<'_>) -> Option<String> {
     let from = match done.deed {
         Deed::Ask(id) => view.index.asks.iter().find(|ask| ask.id == id).map_or(VTime::ZERO, |ask| ask.opened.t),
         Deed::Preempted(_) | Deed::Withheld => done.at.t,
-        // a TERM is reported once, and the KILL after it is a part of the same end
+        // a TERM is reported once, and the KILL after it belongs to the same end
         Deed::Signalled | Deed::Aborted | Deed::ClosedStdin => begin(view, done.at),
     };
     let reports = view.index.reports.iter();
@@ -65,7 +66,7 @@ fn lacks(view: &View<'_>, done: &Done<'_>) -> Option<String> {
     if [&policy.cause, &policy.rule, &policy.detected].into_iter().all(Option::is_none) {
         return Some("does not say why".to_owned());
     }
-    // who outlives the caller's runs counts from the first
+    // a strategy that outlives the caller's runs counts from the first
     let ran = done.at.t.since(VTime::ZERO);
     match came_with_time(view, done) {
         true if policy.constants.is_empty() => Some(format!("names no limit, though only time had passed ({ran})")),
@@ -74,18 +75,19 @@ fn lacks(view: &View<'_>, done: &Done<'_>) -> Option<String> {
     }
 }
 
-/// Whether one of the times that a report names had run out; where it names counts alone, they are believed.
+/// Whether one of the times that a report names had run out; if it names only counts, they are believed.
 fn has_run_out(policy: &Policy, ran_ms: u64) -> bool {
     let mut limits = policy.constants.iter().filter(|(name, _)| name.ends_with("_ms") && *name != RHYTHM).peekable();
     limits.peek().is_none() || limits.any(|(_, ms)| 0 < *ms && *ms <= ran_ms)
 }
 
-/// When the run of the caller's began in which this is.
+/// When the caller's run began that this is in.
 fn begin(view: &View<'_>, at: At) -> VTime {
     view.index.run_overs.iter().rev().find(|over| **over < at).map_or(VTime::ZERO, |over| over.t)
 }
 
-/// Whether it says so otherwise: a line to its user up to the same instant, the end to which it settles the run.
+/// Whether it says so otherwise: by a line to its user up to the same instant, or by the end to which it settles the
+/// run.
 fn says(view: &View<'_>, done: &Done<'_>, from: VTime) -> bool {
     let line = view.trace.events.iter().any(|event| {
         let now = from <= event.t && event.t <= done.at.t;
@@ -97,7 +99,7 @@ fn says(view: &View<'_>, done: &Done<'_>, from: VTime) -> bool {
     line || settles && !matches!(done.deed, Deed::Ask(_) | Deed::Preempted(_) | Deed::Withheld)
 }
 
-/// Whether nothing happened at the instant of a deed that could have set it off but the strategies' own looks.
+/// Whether nothing happened at the instant of a deed that could have set it off, except the strategies' own looks.
 fn came_with_time(view: &View<'_>, done: &Done<'_>) -> bool {
     // a question that is answered at the tool's entry is set off by the call
     if matches!(done.deed, Deed::Preempted(_) | Deed::Withheld) {
@@ -105,7 +107,7 @@ fn came_with_time(view: &View<'_>, done: &Done<'_>) -> bool {
     }
     let now = view.trace.events.iter().take(done.at.place).rev().take_while(|event| event.t == done.at.t);
     let mut others = now.filter(|event| match &event.what {
-        // its own polls come with the time, and so does what they are answered; one that fails is news
+        // its own polls come with the time, and so do their answers; a poll that fails is an event
         What::Request { .. } | What::Response { .. } | What::Looked { .. } => false,
         What::Fact(rehang_trace::Fact::Policy { .. } | rehang_trace::Fact::Acted { .. }) => false,
         _ => actor(&event.who) != Actor::Strategy || matches!(event.what, What::RequestFailed { .. }),

@@ -1,26 +1,27 @@
-//! What a stack costs its user: the time that is waited for ends, and a price for what has no end or no truth.
+//! What a stack costs its user: the waiting time of runs that end, and a price for hangs and false reports.
 //!
-//! Invariant: stacks are compared over the same cells. Where a stack has no seat, its user has what `none` has.
+//! Invariant: stacks are compared over the same cells. If a stack has no seat, its user has what `none` gives.
 
 use super::{Mechanism, Score, Scoreboard};
 use crate::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a hang costs that goes on: the six hours after which a CI job ends it (GitHub's limit of a job).
+/// What a hang costs that goes on, in milliseconds: the six hours after which a CI job ends it (GitHub's limit of a
+/// job).
 pub const MISSED_MS: u64 = 6 * 3_600_000;
-/// What a run costs that was harmed or lied about: somebody finds out the next day.
+/// What a run costs that was harmed or reported falsely: a person finds out the next day.
 pub const LIE_MS: u64 = 24 * 3_600_000;
 
-/// The stack over whose cells all are compared.
+/// The stack over whose cells all stacks are compared.
 const NONE: &str = "none";
 
 /// What some cells cost, in milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Cost {
-    /// With the strategy.
+    /// The cost with the strategy.
     pub(super) with_ms: u64,
-    /// The same cells without it.
+    /// The cost of the same cells without it.
     pub(super) without_ms: u64,
 }
 
@@ -31,16 +32,16 @@ impl Cost {
     }
 }
 
-/// What a stack costs.
+/// The cost of one stack.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CostRow {
-    /// The stack.
+    /// The name of the stack.
     pub strategy: String,
-    /// A member of it sits inside the agent.
+    /// Whether a member of it sits inside the agent.
     pub inside: bool,
-    /// In milliseconds, over all cells of the board.
+    /// The cost in milliseconds, over all cells of the board.
     pub cost_ms: u64,
-    /// The same by layer: the top folder of scenarios.
+    /// The same by layer, which is the top folder of scenarios.
     pub layers: BTreeMap<String, u64>,
 }
 
@@ -49,7 +50,7 @@ pub(super) fn cost_ms(score: Score, verdict: &Verdict) -> u64 {
     match score {
         Score::Untouched => 0,
         Score::Resolved | Score::Stopped => verdict.waited.map_or(0, |waited| waited.as_ms()),
-        // where nobody knows whether it hangs, its user waits for it all the same
+        // if it is not known whether it hangs, its user waits for it all the same
         Score::Undecided if !verdict.outcome.is_undecided() => 0,
         Score::Undecided | Score::Missed => MISSED_MS,
         Score::Wrongly | Score::Harmed => LIE_MS,

@@ -1,4 +1,4 @@
-//! The scoreboard: what each strategy makes of each mechanism.
+//! The scoreboard: how each strategy scores on each mechanism.
 //!
 //! Invariants: it is the same in whatever order the cells come in, and its memory does not grow with their
 //! number. Every cell counts once, by what it is without the strategy:
@@ -45,19 +45,19 @@ pub const CONTROL: &str = "control";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Score {
-    /// A healthy run stays as it is.
+    /// A healthy run is left as it is.
     Untouched,
-    /// A hang completes.
+    /// A hang completes instead.
     Resolved,
-    /// A hang is ended, and the truth is told of it.
+    /// A hang is ended, and truthfully reported.
     Stopped,
-    /// Without the strategy or with it, neither an end nor a proof of a hang came.
+    /// The cell has neither an end nor a proof of a hang, without the strategy or with it.
     Undecided,
-    /// A hang goes on.
+    /// A hang goes on unchanged.
     Missed,
-    /// The truth is not told of the run, whether it hangs, ends or would have ended by itself.
+    /// The run is reported falsely, whether it hangs, ends or would have ended by itself.
     Wrongly,
-    /// A healthy run is another, or none.
+    /// A healthy run is changed, or does not complete.
     Harmed,
 }
 
@@ -73,7 +73,7 @@ impl Score {
         Score::Harmed,
     ];
 
-    /// Its word; in capitals what a strategy has to answer for.
+    /// The word for it; in capitals for what a strategy is to blame for.
     pub fn word(self) -> &'static str {
         match self {
             Score::Untouched => "untouched",
@@ -86,7 +86,7 @@ impl Score {
         }
     }
 
-    /// One character for a grid.
+    /// One character for it in a grid.
     pub fn mark(self) -> char {
         match self {
             Score::Untouched => '·',
@@ -100,7 +100,7 @@ impl Score {
     }
 }
 
-/// The invariants that hold truths: who breaks one of them tells a lie.
+/// The invariants about truth: a strategy that breaks one of them reports falsely.
 pub const TRUTHS: [Invariant; 5] = [
     Invariant::RejectedWithoutCause,
     Invariant::UntrueReport,
@@ -109,7 +109,7 @@ pub const TRUTHS: [Invariant; 5] = [
     Invariant::AttributedToUser,
 ];
 
-/// What a strategy makes of a cell, beside the verdict of `none`.
+/// The score of a strategy on a cell, compared with the verdict of `none`.
 pub fn classify(verdict: &Verdict, baseline: &Verdict) -> Score {
     let mut broken = verdict.breaches.iter().filter(|breach| TRUTHS.contains(&breach.invariant));
     let lies = broken.any(|breach| !baseline.breaches.contains(breach));
@@ -137,37 +137,37 @@ pub struct Scoreboard {
 /// One line of the scoreboard.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ScoreRow {
-    /// The stack.
+    /// The name of the stack.
     pub strategy: String,
     /// The mechanism; `control` for control arms; empty for all of them.
     pub mechanism: String,
-    /// A member of the stack sits inside the agent: it cannot be deployed without the agent's source.
+    /// Whether a member of the stack sits inside the agent: then it cannot be deployed without the agent's source.
     pub inside: bool,
     /// How long the user waited for the end, in the cells that the strategy ended.
     pub waited: Option<Waits>,
-    /// How many cells.
+    /// The number of cells.
     pub cells: u64,
-    /// How many have each score.
+    /// The number of cells with each score.
     pub untouched: u64,
-    /// See [`Score::Resolved`].
+    /// The cells with [`Score::Resolved`].
     pub resolved: u64,
-    /// See [`Score::Stopped`].
+    /// The cells with [`Score::Stopped`].
     pub stopped: u64,
-    /// See [`Score::Undecided`].
+    /// The cells with [`Score::Undecided`].
     pub undecided: u64,
-    /// See [`Score::Missed`].
+    /// The cells with [`Score::Missed`].
     pub missed: u64,
-    /// See [`Score::Wrongly`].
+    /// The cells with [`Score::Wrongly`].
     pub wrongly: u64,
-    /// See [`Score::Harmed`].
+    /// The cells with [`Score::Harmed`].
     pub harmed: u64,
-    /// From the agent's last material progress to the first kill.
+    /// The time from the agent's last material progress to the first kill.
     pub to_kill: Option<Times>,
-    /// Until the last descendant was gone.
+    /// The time until the last descendant was gone.
     pub to_gone: Option<Times>,
 }
 
-/// A scoreboard on its way from a worker: strategy, mechanism, tally.
+/// A scoreboard as a worker sends it: strategy, mechanism, tally.
 type Lines = Vec<(String, String, Tally)>;
 
 impl From<Scoreboard> for Lines {
@@ -185,7 +185,7 @@ impl From<Lines> for Scoreboard {
 }
 
 impl Scoreboard {
-    /// An empty one.
+    /// An empty scoreboard.
     pub fn new() -> Scoreboard {
         Scoreboard::default()
     }
@@ -197,8 +197,8 @@ impl Scoreboard {
         self.put(facts, verdict, classify(verdict, baseline), Beside { ended, without_ms });
     }
 
-    /// Adds a cell whose score is known otherwise than by [`classify`]; what it costs without the strategy is not known
-    /// and counts nothing.
+    /// Adds a cell whose score is not known from [`classify`]; what it costs without the strategy is not known and does
+    /// not count.
     pub fn count(&mut self, facts: &CellFacts, verdict: &Verdict, score: Score) {
         let ended = matches!(score, Score::Resolved | Score::Stopped | Score::Wrongly);
         self.put(facts, verdict, score, Beside { ended, without_ms: 0 });
@@ -211,20 +211,20 @@ impl Scoreboard {
         }
     }
 
-    /// Adds all that another one holds: workers count by themselves.
+    /// Adds all cells of another scoreboard: workers count separately.
     pub fn merge(&mut self, other: &Scoreboard) {
         for (key, tally) in &other.lines {
             self.lines.entry(key.clone()).or_default().merge(tally);
         }
     }
 
-    /// The lines of the strategies that are kept.
+    /// Keeps only the lines of some strategies.
     pub fn only(&self, keep: impl Fn(&str) -> bool) -> Scoreboard {
         let lines = self.lines.iter().filter(|((strategy, _), _)| keep(strategy));
         Scoreboard { lines: lines.map(|(key, tally)| (key.clone(), tally.clone())).collect() }
     }
 
-    /// A row for each strategy and mechanism, the totals (empty mechanism) first.
+    /// A row for each strategy and mechanism, with the totals (empty mechanism) first.
     pub fn rows(&self) -> Vec<ScoreRow> {
         self.lines.iter().map(|((strategy, mechanism), tally)| tally.row(strategy, &mechanism.name)).collect()
     }

@@ -1,7 +1,7 @@
-//! The scoreboard as text: who ends which mechanism, how long users wait, and what each stack costs.
+//! The scoreboard as text: which strategies end which mechanism, how long users wait, and what each stack costs.
 //!
-//! Invariant: no line is wider than asked, but a table whose numbers alone are. Stacks that can be deployed as they are
-//! come before those that need the agent's source, in each group the cheapest first.
+//! Invariant: no line is wider than asked, except in a table whose numbers alone are wider. Stacks that can be deployed
+//! as they are come before those that need the agent's source, in each group the cheapest first.
 
 use super::{CONTROL, CostRow, Mechanism, Score, ScoreRow, Scoreboard, Tally, Times, Waits};
 use crate::layout::{NAME_MIN, aligned, flow, shortened};
@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 
 /// The widest legend, in columns.
 const LEGEND_WIDTH: usize = 100;
-/// What the marks of the grid and the columns of the tables mean.
+/// The meaning of the grid's marks and the tables' columns.
 const LEGEND: [&str; 16] = [
     "r resolved",
     "s stopped truthfully",
@@ -32,14 +32,14 @@ const LEGEND: [&str; 16] = [
 ];
 
 impl Scoreboard {
-    /// The strategies in one table as wide as it must be: see [`Scoreboard::table_within`].
+    /// The strategies in one table as wide as it needs to be: see [`Scoreboard::table_within`].
     pub fn table(&self) -> String {
         self.table_within(usize::MAX)
     }
 
-    /// The strategies in tables of at most `width` columns (where that is 60 or more): first how long the user waited,
-    /// then the cost and the counts. Those outside the agent stand apart from those that need its source, in each group
-    /// the cheapest first.
+    /// The strategies in tables of at most `width` columns (if that is 60 or more): first how long the user waited,
+    /// then the cost and the counts. Those outside the agent are separate from those that need its source, in each
+    /// group the cheapest first.
     pub fn table_within(&self, width: usize) -> String {
         let mut out = String::new();
         for (inside, title) in [(false, "outside"), (true, "inside")] {
@@ -141,9 +141,9 @@ impl Scoreboard {
     }
 }
 
-/// A table of strategies; where it has no room, the counts are in a second one.
+/// A table of strategies; if there is no room for the counts, they are in a second one.
 fn group(title: &str, rows: &[(CostRow, ScoreRow)], width: usize) -> String {
-    // Nearly every board has none of it, and the room for it is scarce.
+    // Nearly every board has none of these, and there is little room for them.
     let undecided = rows.iter().any(|(_, row)| row.undecided > 0);
     let heads = |heads: &[&str]| -> Vec<String> { heads.iter().map(|&head| head.to_owned()).collect() };
     let mut names = vec![heads(&[title])];

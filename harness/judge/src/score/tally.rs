@@ -13,29 +13,29 @@ use std::collections::BTreeMap;
 /// Median and maximum of some spans, in milliseconds of virtual time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Times {
-    /// Of an even number, the lower of the two in the middle.
+    /// The median; of an even number, the lower of the two in the middle.
     pub median_ms: u64,
-    /// The longest.
+    /// The longest span.
     pub max_ms: u64,
 }
 
 /// How long users waited, in milliseconds of virtual time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waits {
-    /// Of an even number, the lower of the two in the middle.
+    /// The median; of an even number, the lower of the two in the middle.
     pub median_ms: u64,
-    /// The shortest wait that is not below nine of ten.
+    /// The 90th percentile: the shortest wait that nine of ten do not exceed.
     pub p90_ms: u64,
-    /// The longest.
+    /// The longest wait.
     pub max_ms: u64,
 }
 
 /// What is known of a cell without its strategy.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Beside {
-    /// Whether an end of it is the strategy's: it hangs without.
+    /// Whether an end of the cell is due to the strategy: without it the cell hangs.
     pub(super) ended: bool,
-    /// What it costs without.
+    /// What the cell costs without the strategy.
     pub(super) without_ms: u64,
 }
 
@@ -105,7 +105,7 @@ impl Tally {
     }
 }
 
-/// Spans with their number: virtual time has few different ones.
+/// Spans with how often each occurs: virtual time has few different ones.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Spans(BTreeMap<u64, u64>);
 
@@ -122,7 +122,7 @@ impl Spans {
         }
     }
 
-    /// The shortest span that so many of a hundred are not above.
+    /// The shortest span that this many of a hundred do not exceed.
     fn percentile(&self, percent: u64) -> Option<u64> {
         let wanted = (self.0.values().sum::<u64>() * percent).div_ceil(100);
         let mut seen = 0;

@@ -147,7 +147,7 @@ fn where_a_stack_has_no_seat_its_user_has_what_nobody_has() {
         let none = verdict(&none.trace(), &facts);
         board.add(&facts, &verdict(&cell.trace(), &facts), &none);
     };
-    // three cells, of which one has a seat for it
+    // three cells, in one of which it has a seat
     [hung(), hung(), healthy()].into_iter().for_each(|cell| add("none", cell.clone(), cell));
     add("idle@off", hung(), stopped(600_000));
     let costs: Vec<(String, u64)> = board.costs().into_iter().map(|row| (row.strategy, row.cost_ms)).collect();
@@ -183,7 +183,7 @@ fn a_board_keeps_to_its_width() {
         none                          3                       3
     "#]]
     .assert_eq(&board.table_within(80));
-    // in one table where it fits, with gaps of two blanks, of one, and no more
+    // in one table if it fits, with gaps of two blanks or of one, but no more
     let tables = |width| board.table_within(width).matches("outside").count();
     assert_eq!([160, 80].map(tables), [1, 2]);
 }
@@ -193,7 +193,7 @@ fn a_score_has_one_word_and_a_mark_of_its_own() {
     for score in Score::ALL {
         assert_eq!(serde_json::to_value(score).unwrap(), score.word().to_lowercase());
     }
-    // in capitals what a strategy has to answer for
+    // in capitals what a strategy is to blame for
     let loud: Vec<&str> = Score::ALL.map(Score::word).into_iter().filter(|word| word.to_uppercase() == *word).collect();
     assert_eq!(loud, ["MISSED", "WRONGLY", "HARMED"]);
     assert_eq!(String::from_iter(Score::ALL.map(Score::mark)), "·rs?mWH");

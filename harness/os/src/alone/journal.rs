@@ -1,4 +1,4 @@
-//! What a fake that runs alone writes down of itself, for whoever judges the program that started it.
+//! What a fake that runs alone records about itself, for whoever judges the program that started it.
 //!
 //! Invariant: a line is whole or not there: each is one `write` to a file that is opened for appending. Instants are
 //! the machine's monotonic clock, so that the lines of several processes are in one order.
@@ -16,24 +16,24 @@ pub const PLACE_ENV: &str = "REHANG_PLACE";
 /// The most that is read of a journal, in bytes.
 const READ_BYTES: u64 = 256 * 1_024 * 1_024;
 
-/// One line.
+/// One line of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Line {
-    /// When, in milliseconds of the monotonic clock.
+    /// When it was written, in milliseconds of the monotonic clock.
     pub ms: u64,
-    /// Who: the pid of the first of them, and behind it the numbers of the children on the way (`4711.1.2`).
+    /// Who wrote it: the pid of the first fake, followed by the ordinals of the children on the way (`4711.1.2`).
     pub place: String,
-    /// What.
+    /// What the line says.
     pub said: Said,
 }
 
-/// What a line says.
+/// The content of a line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Said {
     /// A fake began.
     Began {
-        /// Its pid.
+        /// Its process id.
         pid: u32,
         /// Name and arguments, as its caller gave them.
         argv: Vec<String>,
@@ -46,18 +46,18 @@ pub enum Said {
     },
     /// It ends with this code.
     Ended(u8),
-    /// A child of its was ended by a signal.
+    /// One of its children was ended by a signal.
     Killed {
-        /// The child's number.
+        /// The child's ordinal, from 1.
         child: u32,
         /// The signal, without `SIG`.
         sig: String,
     },
-    /// As in a trace.
+    /// A fact, as in a trace.
     What(What),
 }
 
-/// Where a fake writes.
+/// The journal of one fake, open for appending.
 #[derive(Debug)]
 pub struct Journal {
     file: File,
@@ -74,7 +74,7 @@ impl Journal {
         Ok(Journal { file, place })
     }
 
-    /// This fake's place.
+    /// This fake's place: a pid and the ordinals of the children on the way.
     pub fn place(&self) -> &str {
         &self.place
     }
@@ -95,8 +95,8 @@ pub fn monotonic_ms() -> u64 {
     now.tv_sec.cast_unsigned() * 1_000 + now.tv_nsec.cast_unsigned() / 1_000_000
 }
 
-/// All lines of a journal, in order. None where nobody has written yet; a line that is none (a writer that was killed
-/// in the middle of it) is passed over.
+/// All lines of a journal, in order; empty if nothing has been written yet. A line that is not whole (its writer was
+/// killed while writing it) is skipped.
 ///
 /// # Errors
 /// A file that cannot be read.

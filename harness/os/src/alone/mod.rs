@@ -22,11 +22,11 @@ pub(crate) const SPEED_ENV: &str = "REHANG_SPEED";
 pub struct Setup {
     /// The command line that is played for the one that was given.
     pub argv: Vec<String>,
-    /// Its environment.
+    /// Its whole environment.
     pub env: Vec<(String, String)>,
     /// What it is told to play.
     pub plan: Plan,
-    /// Where it writes down what happens.
+    /// Where it records what happens.
     pub journal: Option<PathBuf>,
     /// How many times as fast as the wall clock its own clock runs.
     pub speed: u32,

@@ -1,4 +1,4 @@
-//! Descriptors of the real kernel, never blocking.
+//! Non-blocking descriptors of the real kernel.
 //!
 //! Invariant: what a persona opens has a real number of 10 or more, so that 0 to 4 are free to be what a child
 //! needs them to be. The persona sees its own numbers, the lowest free ones, as POSIX gives them.
@@ -18,7 +18,7 @@ const LOWEST: RawFd = 10;
 /// The capacity of a pipe, in bytes (the default of Linux).
 pub const PIPE_BYTES: usize = 65_536;
 
-/// Moves a descriptor of ours out of the way; one that cannot be moved stays where it is.
+/// Moves a descriptor of ours out of the way; if it cannot be moved, it keeps its number.
 pub fn lift(fd: RawFd) -> RawFd {
     if fd >= LOWEST {
         return fd;
@@ -52,12 +52,12 @@ impl Lifted {
     /// The descriptor itself, or a copy of it.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's error.
     pub fn new(fd: RawFd) -> io::Result<Lifted> {
         if fd >= LOWEST {
             return Ok(Lifted { number: fd, copied: false });
         }
-        // SAFETY: duplicating a number touches no memory; one that is not open is an error.
+        // SAFETY: duplicating a number touches no memory; if it is not open, that is an error.
         match unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, LOWEST) } {
             number if number >= 0 => Ok(Lifted { number, copied: true }),
             _ => match io::Error::last_os_error() {
@@ -68,7 +68,7 @@ impl Lifted {
         }
     }
 
-    /// The number.
+    /// The real number of the descriptor.
     pub fn number(&self) -> RawFd {
         self.number
     }
@@ -89,7 +89,7 @@ impl Drop for Lifted {
 #[derive(Debug)]
 pub struct Descriptor {
     fd: OwnedFd,
-    /// What it is.
+    /// What kind of descriptor it is.
     pub kind: FdKind,
     /// What it refers to.
     pub key: Key,
@@ -97,9 +97,9 @@ pub struct Descriptor {
 }
 
 impl Descriptor {
-    /// One of the three standard streams; none where it is not open.
+    /// One of the three standard streams; `None` if it is not open.
     pub fn standard(number: RawFd) -> Option<Descriptor> {
-        // SAFETY: 0 to 2 are borrowed only to look at them; one that is not open is an error of `fstat`.
+        // SAFETY: 0 to 2 are borrowed only to look at them; if one is not open, `fstat` gives an error.
         let stat = rustix::fs::fstat(unsafe { BorrowedFd::borrow_raw(number) }).ok()?;
         // SAFETY: it is open, and nobody else in this process uses it from here on.
         let fd = unsafe { OwnedFd::from_raw_fd(number) };
@@ -123,12 +123,12 @@ impl Descriptor {
         Descriptor { fd: lifted(fd), kind, key, blocks: false }
     }
 
-    /// The descriptor itself.
+    /// The descriptor itself, borrowed.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
 
-    /// Reads.
+    /// Reads at most `max` bytes.
     pub fn read(&self, max: usize) -> Read {
         if self.blocks && !is_there(self.fd(), PollFlags::IN) {
             return Read::Later;
@@ -159,7 +159,7 @@ pub fn is_there(fd: BorrowedFd<'_>, what: PollFlags) -> bool {
     count.is_ok_and(|n| n > 0)
 }
 
-/// Reads what is there.
+/// Reads what is there, at most `max` bytes.
 pub fn read(fd: BorrowedFd<'_>, max: usize) -> Read {
     let mut space = [MaybeUninit::uninit(); PIPE_BYTES];
     let space = &mut space[..max.clamp(1, PIPE_BYTES)];
@@ -171,18 +171,18 @@ pub fn read(fd: BorrowedFd<'_>, max: usize) -> Read {
     }
 }
 
-/// Writes what is taken.
+/// Writes as many bytes as are taken.
 pub fn write(fd: BorrowedFd<'_>, bytes: &[u8], kind: FdKind) -> Write {
     match rustix::io::retry_on_intr(|| rustix::io::write(fd, bytes)) {
         Ok(0) | Err(rustix::io::Errno::AGAIN) => Write::Later,
         Ok(n) => Write::Took(n),
-        // the kernel says EPIPE where the reset came behind the other side's end: to a persona it is one thing
+        // the kernel says EPIPE if the reset came after the other side's end: to a persona the two are the same
         Err(rustix::io::Errno::PIPE) if kind == FdKind::Socket => Write::Failed(Errno::Reset),
         Err(error) => Write::Failed(errno(error)),
     }
 }
 
-/// The error that a persona knows.
+/// The kernel's error, as the persona knows it.
 pub fn errno(error: rustix::io::Errno) -> Errno {
     use rustix::io::Errno as E;
     match error {
@@ -203,7 +203,7 @@ pub fn errno(error: rustix::io::Errno) -> Errno {
 /// A pipe of 65,536 bytes, both ends non-blocking: read end, write end, inode.
 ///
 /// # Errors
-/// The kernel's; a user over its soft limit of pipe pages gets smaller ones.
+/// The kernel's error; a user over the soft limit of pipe pages gets smaller pipes.
 pub fn pipe() -> io::Result<(OwnedFd, OwnedFd, u64)> {
     let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC | rustix::pipe::PipeFlags::NONBLOCK)?;
     if rustix::pipe::fcntl_getpipe_size(&read)? != PIPE_BYTES {
@@ -219,7 +219,7 @@ pub fn pipe() -> io::Result<(OwnedFd, OwnedFd, u64)> {
 /// The device number of the terminal that this descriptor leads to, in the encoding of `stat`.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn terminal_of(fd: BorrowedFd<'_>) -> Result<u64, rustix::io::Errno> {
     use std::os::fd::AsRawFd;
     let mut device: libc::c_uint = 0;
@@ -239,7 +239,7 @@ fn is_terminal(fd: BorrowedFd<'_>) -> bool {
 /// Sets a terminal to echo, whole lines and signals by key.
 ///
 /// # Errors
-/// The kernel's; `EINTR` after a stop.
+/// The kernel's error; `EINTR` after a stop.
 pub fn set_mode(fd: BorrowedFd<'_>) -> Result<(), rustix::io::Errno> {
     let mut termios = rustix::termios::tcgetattr(fd)?;
     termios.local_modes.insert(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);

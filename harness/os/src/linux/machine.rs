@@ -1,7 +1,7 @@
 //! What a machine may refuse, and what its user can do about it.
 //!
-//! Invariant: an error of the kernel that no scenario means reaches the user with its remedy, and is never played as if
-//! the scenario had asked for it.
+//! Invariant: an error of the kernel that no scenario intends reaches the user with its remedy, and is never played as
+//! if the scenario had asked for it.
 
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -17,7 +17,7 @@ const TERMINALS: &str = "mount /dev/pts, and raise the number of terminals (kern
 const PIPES: &str = "raise fs.pipe-user-pages-soft (64 KiB a pipe)";
 const PROC: &str = "mount /proc (mount -t proc proc /proc)";
 
-/// What of it no call in particular is to blame for.
+/// The remedy for an error that has no particular call as its cause.
 fn general(error: &io::Error) -> Option<&'static str> {
     match error.raw_os_error() {
         Some(libc::EMFILE | libc::ENFILE) => Some(FILES),
@@ -33,12 +33,12 @@ fn with(error: &io::Error, remedy: Option<&str>) -> String {
     }
 }
 
-/// The remedy where the machine is out of open files or memory, whatever was asked of it.
+/// The remedy if the machine is out of open files or memory, whatever was asked of it.
 pub fn remedy(error: &io::Error) -> Option<&'static str> {
     general(error)
 }
 
-/// The remedy where the machine, and not the program, is why a process or a thread could not be started.
+/// The remedy if a process or a thread could not be started because of the machine, and not because of the program.
 pub fn remedy_of_start(error: &io::Error) -> Option<&'static str> {
     match error.raw_os_error() {
         Some(libc::EAGAIN) => Some(PROCESSES),
@@ -61,7 +61,7 @@ pub fn open(error: &io::Error) -> String {
 
 /// Why a pipe of the stage's size could not be made, with the remedy.
 pub fn pipe(error: &io::Error) -> String {
-    // a user over the soft limit gets smaller ones (EPERM where it asks for more), which is not said by an errno alone
+    // a user over the soft limit gets smaller ones (EPERM if it asks for more), which an errno alone does not say
     with(error, general(error).or(Some(PIPES)))
 }
 
@@ -76,21 +76,21 @@ pub fn loopback(error: &io::Error) -> String {
     with(error, general(error).or(down.then_some(LOOPBACK)))
 }
 
-/// What the machine does not give, with the remedy.
+/// What the machine lacks, with the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Missing {
-    /// Loopback is down.
+    /// The loopback interface is down.
     #[error("loopback cannot be reached: {}", loopback(.0))]
     Loopback(io::Error),
-    /// `/proc` is not mounted.
+    /// `/proc` is not mounted, or does not show this process.
     #[error("there is no /proc, and this needs it; {PROC}")]
     Proc,
 }
 
-/// Whether loopback is up. No packet is sent: connecting a datagram socket looks for the route alone.
+/// Whether loopback is up. Sends no packet: connecting a datagram socket only looks up the route.
 ///
 /// # Errors
-/// It is not.
+/// Loopback is down.
 pub fn has_loopback() -> Result<(), Missing> {
     let route = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).and_then(|socket| socket.connect((Ipv4Addr::LOCALHOST, 9)));
     route.map_err(Missing::Loopback)
@@ -99,7 +99,7 @@ pub fn has_loopback() -> Result<(), Missing> {
 /// Whether `/proc` is mounted and shows this process.
 ///
 /// # Errors
-/// It is not.
+/// It is not mounted, or does not show this process.
 pub fn has_proc() -> Result<(), Missing> {
     match rustix::fs::readlink("/proc/self", Vec::new()) {
         Ok(_) => Ok(()),
@@ -119,7 +119,7 @@ mod tests {
         assert!(start(&errno(libc::EMFILE)).contains("ulimit -n"));
         assert_eq!(start(&errno(libc::EACCES)), errno(libc::EACCES).to_string());
         assert!(open(&errno(libc::ENFILE)).contains("ulimit -n"));
-        // what does not block is no limit of processes
+        // EAGAIN of an open is not a limit of processes
         assert_eq!(open(&errno(libc::EAGAIN)), errno(libc::EAGAIN).to_string());
         assert!(loopback(&errno(libc::ENETUNREACH)).contains("ip link set lo up"));
         assert_eq!(loopback(&errno(libc::EACCES)), errno(libc::EACCES).to_string());

@@ -1,6 +1,6 @@
 //! The parts of Linux that lockstep's two sides and a lone fake share.
 //!
-//! Invariant: all that is unsafe here is behind a function that is not, or says what its caller must hold.
+//! Invariant: all unsafe code here is behind a safe function, or says what its caller must ensure.
 
 pub mod descriptor;
 pub mod machine;

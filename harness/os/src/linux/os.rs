@@ -1,7 +1,7 @@
 //! The real kernel as a persona sees it, under a scheduler or alone.
 //!
-//! Invariant: no call blocks but one that the scheduler answers. Under a scheduler everything that another
-//! process or the scheduler could notice is announced before the scheduler is heard again.
+//! Invariant: no call blocks except one that the scheduler answers. Under a scheduler everything that another process
+//! or the scheduler could notice is announced before the scheduler is heard again.
 
 use super::descriptor::{self, Descriptor};
 use super::machine;
@@ -26,7 +26,7 @@ use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Instant;
 
-/// Something that stops this process: it is done when the program waits.
+/// An action that stops this process: it is done when the program waits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Stop {
     Read(u32),
@@ -37,11 +37,11 @@ pub(crate) enum Stop {
 pub(crate) struct Kid {
     pid: Pid,
     reaped: bool,
-    /// Alone, its end is awaited on this.
+    /// Alone: the descriptor on which its end is awaited.
     pub(crate) pidfd: Option<OwnedFd>,
 }
 
-/// The scheduler, and the lifeline to hand on.
+/// The scheduler's channel, and the lifeline to hand on to children.
 pub(crate) struct Scheduler {
     pub channel: Channel,
     pub lifeline: OwnedFd,
@@ -68,8 +68,8 @@ pub(crate) struct RealOs {
     moved: BTreeMap<Key, Moved>,
     tty_reads: BTreeMap<Key, TtyReads>,
     tty_quota: usize,
-    /// How much connections and terminals still take in this resume, under a scheduler: without a word a whole window,
-    /// and the quota.
+    /// How much connections and terminals still take in this resume, under a scheduler; one that is not named takes a
+    /// whole window or the whole quota.
     room: BTreeMap<Key, usize>,
     programs: Programs,
     exe: CString,
@@ -129,7 +129,7 @@ impl RealOs {
         self.journal.as_ref()
     }
 
-    /// Begins a resume.
+    /// Begins a resume: at this time, with this much room.
     pub(crate) fn begin(&mut self, now: Option<VTime>, room: Vec<(Key, usize)>) {
         let ms = || u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let wall = || VTime(ms().saturating_mul(u64::from(self.speed)));
@@ -143,12 +143,12 @@ impl RealOs {
         self.fds.get(&fd).map(|d| d.key)
     }
 
-    /// All descriptors.
+    /// All descriptors, and what each refers to.
     fn table(&self) -> Vec<(u32, Key)> {
         self.fds.iter().map(|(fd, descriptor)| (*fd, descriptor.key)).collect()
     }
 
-    /// All descriptors, if the scheduler knows others.
+    /// All descriptors, if they differ from what the scheduler knows.
     pub(crate) fn changed_fds(&mut self) -> Option<Vec<(u32, Key)>> {
         let table = self.table();
         if table == self.told {
@@ -180,7 +180,7 @@ impl RealOs {
         }
     }
 
-    /// Sends the parcel. Without a scheduler at the other end there is nothing left to do.
+    /// Sends the parcel. If there is no scheduler at the other end, there is nothing left to do.
     pub(crate) fn send(&mut self, socket: Option<&OwnedFd>) {
         if let Some(scheduler) = &mut self.scheduler {
             let fds: Vec<_> = socket.iter().map(|fd| fd.as_fd()).collect();
@@ -194,7 +194,7 @@ impl RealOs {
         self.scheduler.as_ref().map_or(Ipv4Addr::LOCALHOST, |c| c.address)
     }
 
-    /// An error that no scenario means: under a scheduler the machine is to blame, not the agent. `why` adds the
+    /// An error that no scenario intends: under a scheduler the machine is to blame, not the agent. `why` adds the
     /// remedy.
     fn unmeant(&self, what: &str, error: rustix::io::Errno, why: fn(&std::io::Error) -> String) -> Errno {
         if self.scheduler.is_some() {
@@ -203,7 +203,7 @@ impl RealOs {
         descriptor::errno(error)
     }
 
-    /// Announces, and waits for the answer; `Now` where there is nobody to ask.
+    /// Announces, and waits for the answer; `Now` if there is no scheduler to ask.
     fn ask(&mut self, said: Said) -> Told {
         self.say_moved();
         self.say(said);
@@ -242,7 +242,7 @@ impl RealOs {
         foreground.is_ok_and(|group| group != rustix::process::getpgrp())
     }
 
-    /// Whether a terminal access is to wait until the end of the resume, for it stops this process.
+    /// Whether a terminal access is to wait until the end of the resume, because it stops this process.
     fn is_put_off(&mut self, stop: Stop, fd: u32, sig: Sig) -> bool {
         let Some(key) = self.key(fd) else { return false };
         if self.scheduler.is_none() || !self.in_background(fd) {
@@ -255,7 +255,7 @@ impl RealOs {
         put_off
     }
 
-    /// Does what stops this process; comes back when it is continued.
+    /// Does what stops this process; returns when it is continued.
     pub(crate) fn do_stop(&mut self, stop: Stop) {
         match stop {
             Stop::Read(fd) => {
@@ -290,7 +290,7 @@ impl RealOs {
     }
 }
 
-/// The path of this process's own binary: what it is started from may have been replaced meanwhile.
+/// The path of this process's own binary: the file that it was started from may have been replaced meanwhile.
 fn own_binary() -> CString {
     let path = rustix::fs::readlink("/proc/self/exe", Vec::new()).ok();
     path.filter(|p| !p.as_bytes().ends_with(b" (deleted)")).unwrap_or_else(|| c"/proc/self/exe".to_owned())
@@ -424,7 +424,8 @@ impl Os for RealOs {
             rustix::io::Errno::NXIO => descriptor::errno(error),
             error => self.unmeant("opening /dev/tty", error, machine::open),
         })?;
-        // the descriptor of `/dev/tty` has a device number of its own; the terminal that it stands for has another
+        // the descriptor of `/dev/tty` has a device number of its own, other than that of the terminal that it refers
+        // to
         let device = descriptor::terminal_of(fd.as_fd()).map_err(descriptor::errno)?;
         Ok(self.install(Descriptor::opened(fd, FdKind::Tty, Key::Tty(device))))
     }
@@ -462,7 +463,7 @@ impl Os for RealOs {
         if self.scheduler.is_none()
             && let Err(missing) = machine::has_loopback()
         {
-            // listening works without it, and nobody would ever come
+            // it would listen without it, but no connection would ever arrive
             give_up(&missing.to_string());
         }
         Ok((self.install(Descriptor::opened(socket, FdKind::Socket, Key::Listener(port))), port))
@@ -578,7 +579,7 @@ impl Os for RealOs {
             kid.pidfd = None;
         }
         if let (Some(journal), Exit::Signal(sig)) = (&self.journal, exit) {
-            // one that is killed cannot say so itself
+            // a process that is killed cannot say so itself
             journal.write(journal::Said::Killed { child: child.0, sig: sig.name().to_owned() });
         }
         self.say(Said::Reaped(child.0, Ended::from(exit)));
@@ -638,11 +639,11 @@ impl Os for RealOs {
 /// A listening socket, and its port.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn listen(wish: Listen) -> rustix::io::Result<(OwnedFd, u16)> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
-    // a port whose old connections are still in TIME_WAIT is free to listen on
+    // a port whose old connections are still in TIME_WAIT can be listened on
     rustix::net::sockopt::set_socket_reuseaddr(&socket, true)?;
     rustix::net::bind(&socket, &SocketAddrV4::new(wish.address, wish.port))?;
     rustix::net::listen(&socket, BACKLOG)?;
@@ -653,7 +654,7 @@ pub fn listen(wish: Listen) -> rustix::io::Result<(OwnedFd, u16)> {
 /// A connection to a port of an address of loopback, and its own port. On loopback the kernel answers at once, whoever listens.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn connect(address: Ipv4Addr, port: u16) -> rustix::io::Result<(OwnedFd, u16)> {
     let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     rustix::io::retry_on_intr(|| rustix::net::connect(&socket, &SocketAddrV4::new(address, port)))?;

@@ -1,4 +1,4 @@
-//! This process as a fake: its variables, its name, what the scheduler says to it, its end.
+//! This process as a fake: its variables, its name, the messages of the scheduler, its end.
 //!
 //! Invariant: a fake that finds an internal error ends with exit code 70, and says why to its scheduler, if it has one.
 
@@ -7,7 +7,7 @@ use crate::lockstep::protocol::{CONTROL_ENV, CONTROL_FD, Channel, Said, Told};
 use std::mem::ManuallyDrop;
 use std::os::fd::{FromRawFd, OwnedFd};
 
-/// This process's variables: those that whoever started it gave it, and its surroundings' where they gave none.
+/// This process's variables: those given by the process that started it; where it gave none, those of its surroundings.
 pub(crate) fn environment() -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::new();
     let mut surroundings = Vec::new();
@@ -44,7 +44,7 @@ pub(crate) fn give_up(why: &str) -> ! {
     leave(70)
 }
 
-/// The scheduler's next word. A participant that has lost its scheduler ends.
+/// The scheduler's next message. A participant that has lost its scheduler ends.
 pub(crate) fn hear(channel: &mut Channel) -> Told {
     let parcel = channel.receive();
     let Ok(Some(mut parcel)) = parcel else { leave(1) };

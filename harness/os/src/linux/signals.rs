@@ -1,13 +1,13 @@
-//! Signals of the real kernel: their numbers, and the descriptor that caught ones come out of.
+//! Signals of the real kernel: their numbers, and the descriptor from which caught ones are read.
 //!
-//! Invariant: no handler runs any code of ours. A caught signal is blocked and waits in a `signalfd`; the one
-//! handler there is does nothing, and only makes a terminal access that was stopped come back.
+//! Invariant: no handler runs any code of ours. A caught signal is blocked and waits in a `signalfd`; the only handler
+//! does nothing, and only makes a terminal access that was stopped return.
 
 use crate::os::{Disposition, Sig};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-/// A signal's number.
+/// A signal's number on this machine.
 pub fn number(sig: Sig) -> i32 {
     match sig {
         Sig::Hup => libc::SIGHUP,
@@ -41,7 +41,7 @@ pub fn set(signals: impl IntoIterator<Item = Sig>) -> libc::sigset_t {
 /// Sends a signal to a process, or with a negative number to a group.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn send(pid: i32, sig: Sig) -> io::Result<()> {
     // SAFETY: `kill` takes two numbers and touches no memory.
     match unsafe { libc::kill(pid, number(sig)) } {
@@ -59,7 +59,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Those of a fresh process: all default, but those that its parent ignored.
+    /// Those of a fresh process: all default, except those that its parent ignored.
     pub fn inherited() -> Signals {
         let ignored = Sig::ALL.into_iter().filter(|&sig| {
             // SAFETY: asking for an action writes only to `action`, which is plain memory.
@@ -72,7 +72,7 @@ impl Signals {
         Signals { ignored: ignored.collect(), ..Signals::default() }
     }
 
-    /// The signals that are ignored: children inherit that.
+    /// The signals that are ignored: children inherit them.
     pub fn ignored(&self) -> &[Sig] {
         &self.ignored
     }
@@ -87,7 +87,7 @@ impl Signals {
         self.fd.as_ref().map(AsRawFd::as_raw_fd)
     }
 
-    /// Sets what becomes of a signal.
+    /// Sets what this process does with a signal.
     pub fn set(&mut self, sig: Sig, disposition: Disposition) {
         self.caught.retain(|&s| s != sig);
         self.ignored.retain(|&s| s != sig);
@@ -125,7 +125,7 @@ impl Signals {
         }
     }
 
-    /// The next caught signal. The kernel gives them by number, not by age.
+    /// The next caught signal. The kernel gives them in the order of their numbers, not of their arrival.
     pub fn take(&mut self) -> Option<Sig> {
         let fd = self.fd()?;
         // SAFETY: the kernel writes one `signalfd_siginfo`, which is plain memory, or nothing.
@@ -141,7 +141,7 @@ impl Signals {
 
 extern "C" fn nothing(_: i32) {}
 
-/// Does something that may stop this process, so that it comes back with `EINTR` once it is continued.
+/// Does something that may stop this process, so that it returns `EINTR` once the process is continued.
 pub fn interrupted_by_cont<T>(act: impl FnOnce() -> T) -> T {
     // SAFETY: `nothing` is a handler of the right type that touches nothing; the old action is put back as it was.
     unsafe {

@@ -13,20 +13,20 @@ use std::io;
 use std::os::fd::RawFd;
 use std::ptr;
 
-/// What a child's stream is.
+/// What a child gets as one of its streams.
 #[derive(Debug, Clone)]
 pub enum Stream {
     /// A duplicate of this descriptor.
     Fd(RawFd),
     /// `/dev/null`.
     Null,
-    /// Not open.
+    /// The stream is not open.
     Closed,
-    /// This path, read and written, never blocking: a terminal's slave.
+    /// This path, opened for reading and writing without blocking: a terminal's slave.
     Open(CString),
 }
 
-/// Where a child belongs.
+/// The group and session of a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
     /// Its parent's group.
@@ -40,14 +40,14 @@ pub enum Group {
 /// A child to start.
 #[derive(Debug)]
 pub struct Order<'a> {
-    /// The binary.
+    /// The path of the binary.
     pub exe: &'a CString,
-    /// Name and arguments.
+    /// Its program name and arguments.
     pub argv: &'a [String],
-    /// Its whole environment. What runs before `main` sees none of it: the names are a scenario's, and one that the
+    /// Its whole environment. What runs before `main` sees none of it: a scenario chooses the names, and one that the
     /// dynamic loader knows would run code of the scenario's.
     pub env: &'a [(String, String)],
-    /// Its streams.
+    /// Its stdin, stdout and stderr.
     pub streams: [Stream; 3],
     /// Its group or session.
     pub group: Group,
@@ -55,14 +55,14 @@ pub struct Order<'a> {
     pub terminal: Option<&'a CString>,
     /// Its end of the control socket, and the lifeline.
     pub control: Option<(RawFd, RawFd)>,
-    /// Signals that stay ignored.
+    /// Signals that the child ignores from its start.
     pub ignored: &'a [Sig],
 }
 
-/// Starts it, and gives its pid.
+/// Starts the child, and returns its pid.
 ///
 /// # Errors
-/// The kernel's; arguments with a NUL byte.
+/// The kernel's error; arguments with a NUL byte.
 pub fn spawn(order: &Order<'_>) -> io::Result<i32> {
     let argv = strings(order.argv.iter().cloned())?;
     let mut env: Vec<String> = order.env.iter().map(|(key, value)| format!("{ENV_PREFIX}{key}={value}")).collect();
@@ -71,7 +71,7 @@ pub fn spawn(order: &Order<'_>) -> io::Result<i32> {
     }
     let env = strings(env)?;
     let mut actions = Actions::new()?;
-    // a stream's source must not be a number that is written to before it is read
+    // a stream's source must not be a number that is overwritten before it is read
     let mut lifted = Vec::new();
     let mut lift = |fd: RawFd| -> io::Result<RawFd> {
         let copy = Lifted::new(fd)?;
@@ -193,7 +193,7 @@ impl Attributes {
         let flags = place | libc::POSIX_SPAWN_SETSIGDEF | libc::POSIX_SPAWN_SETSIGMASK;
         // SAFETY: `init` makes the zeroed memory valid, or says that it did not; the sets outlive the calls.
         unsafe {
-            // Rust's runtime ignores SIGPIPE: that is no wish of the persona's
+            // Rust's runtime ignores SIGPIPE: the persona did not ask for that
             libc::sigaddset(&raw mut default, libc::SIGPIPE);
             let mut attributes: libc::posix_spawnattr_t = std::mem::zeroed();
             check(libc::posix_spawnattr_init(&raw mut attributes))?;

@@ -1,15 +1,16 @@
-//! The address of loopback that is one kernel's own: all of 127.0.0.0/8 is this machine.
+//! The address of loopback that one kernel has for itself: all of 127.0.0.0/8 is this machine.
 //!
-//! Invariant: no two kernels have the same address at a time. The port of a server that has gone is free for anybody
-//! at once: on a shared address a strategy that goes on asking there would meet the server of another cell.
+//! Invariant: no two kernels have the same address at a time. When a server has gone, any process can take its port at
+//! once: on a shared address a strategy that goes on asking there would reach the server of another cell.
 
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
 
-/// The port at which an address is claimed. It is UDP's, which no cell uses, and below those that the kernel hands out.
+/// The UDP port at which an address is claimed. No cell uses UDP, and the port is below those that the kernel hands
+/// out.
 const PORT: u16 = 9_127;
 
-/// Addresses that are tried.
+/// How many addresses are tried.
 const TRIES: u32 = 256;
 
 /// An address that is claimed as long as this lives.
@@ -20,10 +21,11 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// The first free address from this process's on: two rehangs in two pid namespaces may begin at the same one.
+    /// The first free address, beginning with this process's own: two rehangs in two pid namespaces may begin at the
+    /// same one.
     ///
     /// # Errors
-    /// The kernel's; none is free.
+    /// The kernel's error; no address is free.
     pub fn new() -> io::Result<Claim> {
         let mut taken = io::Error::other("no address tried");
         for offset in 0..TRIES {
@@ -37,14 +39,14 @@ impl Claim {
         Err(taken)
     }
 
-    /// The address.
+    /// The address itself.
     pub fn address(&self) -> Ipv4Addr {
         self.address
     }
 }
 
-/// From 127.64.0.0 on, so that nobody's usual 127.0.0.1, 127.0.1.1 or 127.0.0.53 is among them. A process's number is
-/// at most 22 bits long.
+/// From 127.64.0.0 on, so that the usual addresses 127.0.0.1, 127.0.1.1 and 127.0.0.53 are not among them. A process's
+/// number is at most 22 bits long.
 fn numbered(number: u32) -> Ipv4Addr {
     let [_, high, middle, low] = number.to_be_bytes();
     Ipv4Addr::new(127, 64 | (high & 63), middle, low)

@@ -1,9 +1,9 @@
 //! The state of all participants and of everything in flight between them, for the proof of a lasso.
 //!
 //! Invariant: two equal encodings within one cell behave alike. Pids, ports and inodes never enter it: objects are
-//! numbered by their first appearance. Where content cannot be seen, the writes that it came from stand for it (of a
-//! terminal, the prediction that it is held to); where a
-//! process cannot be asked, the number of its stop does, with what it holds. Both may only miss a cycle, never invent one.
+//! numbered by their first appearance. If content cannot be seen, the writes that it came from represent it (for a
+//! terminal, the prediction that it is held to); if a process cannot be asked, the number of its stop represents it,
+//! with what it holds. Both can only miss a cycle, never invent one.
 
 use super::LockstepKernel;
 use super::streams::Own;
@@ -102,7 +102,7 @@ impl LockstepKernel {
                         stops: _, // not compared: over when the turn is
                         fds: _,   // not compared: taken out when the turn is over
                     } = wait;
-                    // a stopped process does nothing at its deadline, nor does its state change
+                    // a stopped process does nothing at its deadline, and its state does not change
                     let until = until.filter(|_| stopped.is_none());
                     canon.text("waits").text(on).deadline(until).flag(*child);
                     for fds in [read, write] {

@@ -13,29 +13,29 @@ use std::os::fd::{AsFd, OwnedFd};
 /// The shell of a background terminal.
 #[derive(Debug)]
 pub struct Shell {
-    /// Its pid: also its session and group.
+    /// Its pid, which is also its session and group.
     pub pid: i32,
-    /// For its end.
+    /// Readable when the shell has ended.
     pub pidfd: OwnedFd,
-    /// For its jobs.
+    /// Carries the jobs that it is given.
     pub channel: Channel,
-    /// It ignores a hang-up.
+    /// Whether it ignores a hang-up.
     pub nohup: bool,
 }
 
 /// Why a child cannot be reaped.
 #[derive(Debug, thiserror::Error)]
 pub enum ReapError {
-    /// The kernel says that it ended, and neither by a code nor by a signal.
+    /// The kernel says that it ended, but neither by a code nor by a signal.
     #[error("an end that is none")]
     NoEnd,
-    /// It runs.
+    /// It is still running.
     #[error("it has not ended")]
     Alive,
     /// It ended by a signal that no participant sends.
     #[error("it ended by signal {0}")]
     Signal(i32),
-    /// The kernel's word.
+    /// The kernel's error.
     #[error("{0}; the worker must be a subreaper and must not ignore SIGCHLD")]
     Wait(Errno),
     /// Its parent is the shell, which did not reap it.
@@ -43,38 +43,38 @@ pub enum ReapError {
     Shell(#[from] ShellError),
 }
 
-/// Why the shell did not do what it was told to.
+/// Why the shell did not do its job.
 #[derive(Debug, thiserror::Error)]
 pub enum ShellError {
-    /// Its control socket.
+    /// Its control socket failed.
     #[error(transparent)]
     Socket(#[from] Errno),
-    /// It has ended.
+    /// The shell has ended.
     #[error("the shell is gone")]
     Gone,
-    /// An answer with nothing in it.
+    /// An answer without content.
     #[error("the shell said nothing")]
     Silent,
-    /// An answer that nobody understands.
+    /// An answer that cannot be decoded.
     #[error(transparent)]
     Answer(#[from] ParcelError),
-    /// It could not.
+    /// The shell could not do the job.
     #[error(transparent)]
     Job(#[from] JobError),
 }
 
-/// Why there is no pidfd of a process.
+/// Why a pidfd of a process could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum PidfdError {
-    /// Zero or less.
+    /// The pid is zero or less.
     #[error("no pid")]
     NoPid,
-    /// The kernel's word, with the remedy.
+    /// The kernel's error, with the remedy.
     #[error("pidfd_open: {}", machine::open(&(*.0).into()))]
     Open(Errno),
 }
 
-/// Whether a process ends within this time.
+/// Whether a process ends within this time, in real time.
 pub fn ended_within(pidfd: &OwnedFd, limit: std::time::Duration) -> bool {
     let mut polled = [PollFd::from_borrowed_fd(pidfd.as_fd(), PollFlags::IN)];
     let limit = Timespec { tv_sec: limit.as_secs().cast_signed(), tv_nsec: i64::from(limit.subsec_nanos()) };
@@ -112,10 +112,10 @@ pub fn shell_job(shell: &mut Shell, job: &Job, fds: &[std::os::fd::BorrowedFd<'_
     Ok(answer?)
 }
 
-/// A pidfd.
+/// Opens a pidfd of a process.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn pidfd_of(pid: i32) -> Result<OwnedFd, PidfdError> {
     let pid = rustix::process::Pid::from_raw(pid).ok_or(PidfdError::NoPid)?;
     rustix::process::pidfd_open(pid, PidfdFlags::empty()).map_err(PidfdError::Open)

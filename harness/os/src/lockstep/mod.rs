@@ -1,6 +1,6 @@
 //! The real kernel: processes, pipes, terminals, sessions and loopback as Linux has them, in virtual time.
 //!
-//! Invariant: one participant runs at a time, and all others sit in one `recvmsg`. What enters a trace of bytes,
+//! Invariant: one participant runs at a time, and all others wait in one `recvmsg`. What enters a trace of bytes,
 //! ends and exits comes from the scheduler's own descriptors and pidfds; announcements say what they cannot show,
 //! and are checked against them. Needs Linux 5.4 (pidfd, `waitid(P_PIDFD)`), `/proc` and `/dev/pts`.
 
@@ -35,10 +35,10 @@ use streams::Own;
 use table::{Aim, Process, Session, State};
 use tty::Terminal;
 
-/// How long a participant may say nothing, in real time: a hundred thousand times what it takes.
+/// How long a participant may say nothing, in real time: a hundred thousand times what a turn takes.
 const WATCHDOG: Duration = Duration::from_secs(10);
 
-/// Adoption, and what a forked child holds until it becomes a fake, are a whole process's: one kernel at a time.
+/// Adoption, and what a forked child holds until it becomes a fake, belong to a whole process: one kernel at a time.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// The real kernel with nothing on it but what a cell starts.
@@ -47,18 +47,18 @@ pub struct LockstepKernel {
     /// What participants hold of the lifeline, and the end whose closing kills them.
     lifeline: (OwnedFd, OwnedFd),
     watchdog: Duration,
-    /// The address of loopback that is this kernel's own.
+    /// The address of loopback that only this kernel uses.
     claim: Claim,
     processes: Vec<Process>,
     sessions: BTreeMap<i32, Session>,
     objects: Objects,
     handles: Vec<Option<Own>>,
-    /// Terminals by device, those that were hung up included.
+    /// Terminals by device, including those that were hung up.
     terminals: BTreeMap<u64, Terminal>,
     happened: Vec<Happened>,
-    /// Stops of the cell so far.
+    /// How many stops the cell has had so far.
     stops: u64,
-    /// The shells that there have been, by pid, and their terminals.
+    /// All shells of the cell so far, by pid, and their terminals.
     shells: BTreeMap<i32, u64>,
     _turn: MutexGuard<'static, ()>,
 }
@@ -69,7 +69,7 @@ impl LockstepKernel {
     /// dropped, so a thread must not ask for a second one while it has one. Makes the process a subreaper, and sets SIGCHLD to its default.
     ///
     /// # Errors
-    /// A binary that is not there; a kernel that refuses, with the remedy.
+    /// The binary does not exist; the kernel refuses, with the remedy.
     pub fn new(fakes: &Path) -> Result<LockstepKernel, InternalError> {
         let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         start::kernel(fakes, turn)
@@ -131,7 +131,7 @@ impl LockstepKernel {
         Ok(ready)
     }
 
-    /// Whether there is something to read, where announcements say it.
+    /// Whether there is something to read, for what announcements say it of.
     fn has_input(&self, key: Key) -> Option<bool> {
         match key {
             Key::Other => Some(true),
@@ -143,7 +143,7 @@ impl LockstepKernel {
         }
     }
 
-    /// Whether the kernel has, or will have at once, something to read on a socket.
+    /// Whether the kernel has something to read on a socket now, or will have at once.
     fn is_soon(&self, key: Key) -> bool {
         match key {
             Key::Listener(port) => self.objects.waiting(port) > 0,

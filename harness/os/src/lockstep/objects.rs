@@ -1,8 +1,8 @@
 //! What participants announce of the objects between them: how much went through a pipe or a connection, and who
 //! still holds an end.
 //!
-//! Invariant: an announcement is believed about what nobody else can see, and checked wherever the scheduler has
-//! an end of its own: nobody can have read what was not written.
+//! Invariant: an announcement is believed about what only its participant can see, and checked wherever the scheduler
+//! has an end of its own: nothing can be read that was not written.
 
 use crate::lockstep::protocol::{Key, Moved, hash};
 use crate::os::SOCKET_WINDOW;
@@ -13,13 +13,13 @@ use std::collections::{BTreeMap, VecDeque};
 /// One direction of a pipe or connection.
 #[derive(Debug, Default)]
 pub struct Flow {
-    /// Bytes written, in all.
+    /// Bytes written so far.
     pub written: u64,
-    /// Bytes read, in all.
+    /// Bytes read so far.
     pub read: u64,
-    /// Nobody holds the writing end.
+    /// No process holds the writing end.
     pub ended: bool,
-    /// The writes that are not wholly read: length, and hash of the content.
+    /// The writes that are not wholly read: the length, and a hash of the content, of each.
     writes: VecDeque<(u64, u64)>,
 }
 
@@ -36,7 +36,7 @@ impl Flow {
 
     fn take(&mut self, bytes: u64) {
         self.read += bytes;
-        // the first write that is not wholly read stays, with those behind it
+        // the first write that is not wholly read stays, with those after it
         let mut left = self.written.saturating_sub(self.read);
         let mut keep = 0;
         for (length, _) in self.writes.iter().rev() {
@@ -60,12 +60,12 @@ impl Flow {
     }
 }
 
-/// The two directions of what a key belongs to.
+/// One direction of the object that a key belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stream {
-    /// Through a pipe, by inode.
+    /// Through a pipe, named by its inode.
     Pipe(u64),
-    /// To the side that accepted: the client's port, the listener's.
+    /// To the side that accepted: the client's port, then the listener's.
     ToServer(u16, u16),
     /// To the side that connected.
     ToClient(u16, u16),
@@ -104,15 +104,15 @@ pub struct Objects {
     names: BTreeMap<Key, u64>,
     /// How many of each kind there have been, connections included.
     made: BTreeMap<u8, u64>,
-    /// The connections: their numbers, and what has gone over them.
+    /// The connections: their numbers, and what has been transferred over them.
     links: BTreeMap<(u16, u16), (u64, Link)>,
-    /// The time of what happens.
+    /// The time of what happens now.
     pub now: VTime,
     /// How often a participant was let run, or the scheduler wrote.
     pub turns: u64,
 }
 
-/// The kind of what is numbered.
+/// The kind of a numbered object.
 fn kind(key: Key) -> u8 {
     match key {
         Key::PipeRead(_) | Key::PipeWrite(_) => 0,
@@ -131,17 +131,17 @@ fn named(key: Key) -> Key {
     }
 }
 
-/// More was read than was written.
+/// A participant announced more bytes read than were written.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TooMuch {
     /// Bytes read, as announced.
     pub read: u64,
-    /// Bytes written.
+    /// Bytes that were written.
     pub written: u64,
 }
 
 impl Objects {
-    /// One direction.
+    /// One direction, by its stream.
     pub fn flow(&mut self, stream: Stream) -> &mut Flow {
         self.flows.entry(stream).or_default()
     }
@@ -151,7 +151,7 @@ impl Objects {
         self.flows.get(&inbound(key)?)
     }
 
-    /// So many connections to this port are not accepted.
+    /// How many connections to this port are not accepted yet.
     pub fn waiting(&self, port: u16) -> u64 {
         self.waiting.get(&port).map_or(0, |queue| queue.len() as u64)
     }
@@ -162,8 +162,8 @@ impl Objects {
         self.waiting.get(&port).into_iter().flatten().map(|&client| Key::Client(client, port)).collect()
     }
 
-    /// How many bytes the holder of this end can write now: what is on its way is bounded ([`SOCKET_WINDOW`]), unless
-    /// nobody can read it any more, which the kernel says by a reset.
+    /// How many bytes the holder of this end can write now: the bytes on their way are bounded ([`SOCKET_WINDOW`]),
+    /// unless nobody can read them any more, which the kernel says by a reset.
     pub fn room(&self, key: Key) -> usize {
         let (Some(out), Some(back)) = (outbound(key), inbound(key)) else { return usize::MAX };
         if self.flows.get(&back).is_some_and(|flow| flow.ended) {
@@ -198,7 +198,7 @@ impl Objects {
         }
     }
 
-    /// The connections, by number.
+    /// The connections, by their numbers.
     pub fn links(&self) -> BTreeMap<u64, Link> {
         let flow = |stream| self.flows.get(&stream);
         let unread = |stream| flow(stream).map_or(0, |flow| flow.written.saturating_sub(flow.read));
@@ -275,7 +275,7 @@ impl Objects {
         }
     }
 
-    /// So much went through.
+    /// Counts what was moved through an object.
     pub fn moved(&mut self, key: Key, moved: Moved) -> Result<(), TooMuch> {
         self.epoch += 1;
         if let Key::Listener(port) = key {
@@ -302,7 +302,7 @@ impl Objects {
         Ok(())
     }
 
-    /// So many bytes went from this end of a connection, if the other one is open.
+    /// Counts bytes that went from this end of a connection, if the other one is open.
     fn went(&mut self, key: Key, bytes: u64) {
         let (link, to) = match key {
             Key::Client(client, server) => ((client, server), 1),
@@ -319,11 +319,11 @@ impl Objects {
     pub fn wrote(&mut self, key: Key, bytes: &[u8]) {
         let wrote = bytes.len() as u64;
         let hash = hash(hash(0, &bytes.len().to_le_bytes()), bytes);
-        // a write adds; it cannot be too much
+        // a write only adds, so there cannot be too much of it
         let _ = self.moved(key, Moved { read: 0, wrote, hash });
     }
 
-    /// Writes one object's state: what is in it, as it looks from this key.
+    /// Writes one object's state: what is in it, as seen from this key.
     pub fn canon(&self, key: Key, canon: &mut Canon) {
         let Objects {
             flows,

@@ -1,6 +1,6 @@
-//! A fake that takes part: it runs when the scheduler says so, and says what it waits for.
+//! A fake that takes part: it runs when the scheduler lets it, and says what it waits for.
 //!
-//! Invariant: between two `Go` the process sits in one `recvmsg`; it is in the kernel for nothing else, apart from
+//! Invariant: between two `Go` the process waits in one `recvmsg`; it is in the kernel for nothing else, apart from
 //! what stops it.
 
 use super::protocol::{
@@ -18,19 +18,19 @@ use sha2::{Digest, Sha256};
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// How long the kernel may take to deliver on loopback what it has taken, in real seconds; after it the cell ends as an
+/// How long the kernel may take, in real time, to deliver on loopback what it has taken; after it the cell ends as an
 /// internal error.
 const SETTLE_S: i64 = 8;
 
 /// `F_SETSIG` of Linux's `fcntl`, which the libc crate leaves out for GNU.
 const F_SETSIG: i32 = 10;
 
-/// Plays to its end.
+/// Plays the fake to its end.
 pub fn play(programs: Programs, argv: &[String]) -> ! {
     let (mut channel, lifeline) = join();
     let Told::Start { role, closed, plan, address } = hear(&mut channel) else { give_up("no start") };
     for fd in closed {
-        // SAFETY: the three standard descriptors are nobody's yet; the runtime opened them when it found them closed.
+        // SAFETY: no one owns the three standard descriptors yet; the runtime opened them if it found them closed.
         unsafe {
             libc::close(fd.cast_signed());
         }
@@ -81,7 +81,7 @@ pub fn play(programs: Programs, argv: &[String]) -> ! {
     }
 }
 
-/// Takes the control socket, and ties this process's life to the scheduler's even where it is stopped.
+/// Takes the control socket, and ties this process's life to the scheduler's, even while it is stopped.
 fn join() -> (Channel, OwnedFd) {
     // SAFETY: whoever set the variable opened these two descriptors for us; nobody else uses them.
     let (socket, lifeline) = unsafe { (OwnedFd::from_raw_fd(CONTROL_FD), OwnedFd::from_raw_fd(LIFELINE_FD)) };
@@ -107,7 +107,7 @@ fn join() -> (Channel, OwnedFd) {
     if failed {
         give_up(&format!("no lifeline: {}", std::io::Error::last_os_error()));
     }
-    // SIGQUIT ends a fake like any other: no core file is left behind
+    // SIGQUIT ends a fake as any other signal does: it leaves no core file
     let _ = rustix::process::setrlimit(
         rustix::process::Resource::Core,
         rustix::process::Rlimit { current: Some(0), maximum: Some(0) },
@@ -147,9 +147,9 @@ fn announce(os: &mut RealOs, wait: Wait) -> Wait {
     wait
 }
 
-/// Whether a pipe that it waits for has bytes, an end or room. All else the scheduler knows better than the kernel: ends
-/// of children, deadlines, what lies in a connection, and how much a terminal takes, which is less here than the kernel's
-/// own limit.
+/// Whether a pipe that it waits for has bytes, an end or room. The scheduler knows everything else better than the
+/// kernel: ends of children, deadlines, what is unread in a connection, and how much a terminal takes, which is less
+/// here than the kernel's own limit.
 fn is_ready(os: &RealOs, wait: &Wait) -> bool {
     let is_pipe = |fd: &&Fd| matches!(os.key(fd.0), Some(Key::PipeRead(_) | Key::PipeWrite(_)));
     let there = |fds: &[Fd], what| {
@@ -159,11 +159,11 @@ fn is_ready(os: &RealOs, wait: &Wait) -> bool {
     there(&wait.read, PollFlags::IN) || there(&wait.write, PollFlags::OUT)
 }
 
-/// States up to this size are told whole, larger ones by their SHA-256: an agent that never rests has a state of many
-/// megabytes, and all that is done with it is to compare it.
+/// The largest state that is sent whole, in bytes; a larger one is sent as its SHA-256: an agent that never rests has a
+/// state of many megabytes, and it is only compared.
 const TOLD_WHOLE: usize = 4_096;
 
-/// A state as it is told, with a first byte that says which it is.
+/// A state as it is sent, with a first byte that says which form it has.
 fn told(state: Vec<u8>) -> Vec<u8> {
     match state.len() {
         ..=TOLD_WHOLE => [&[0], &state[..]].concat(),
@@ -182,9 +182,9 @@ fn say_state(os: &mut RealOs, program: &dyn Program, now: VTime) {
     os.send(None);
 }
 
-/// The shell of `tty-background`: it leads the session, owns the terminal's foreground, and started the agent in
-/// the background. It ignores what the keyboard sends. It takes no part in virtual time: it starts the agent, signals
-/// and reaps it when it is told to, and dies of a hang-up when it is told to, for it has its job to hang up before.
+/// The shell of `tty-background`: it leads the session, owns the terminal's foreground, and started the agent in the
+/// background. It ignores the signals of the keyboard. It takes no part in virtual time: it starts the agent, signals
+/// and reaps it when it is told to, and dies of a hang-up when it is told to, because it first hangs up its job.
 pub fn shell() -> ! {
     let (mut channel, lifeline) = join();
     let mut dispositions = signals::Signals::default();
@@ -214,7 +214,7 @@ pub fn shell() -> ! {
                 let pid = spawn::spawn(&order).map_err(|e| JobError(machine::start(&e)));
                 // the terminal comes to its end with the agent; it stays the controlling one of the session
                 for fd in 0..3 {
-                    // SAFETY: the standard descriptors are used by nobody here from now on.
+                    // SAFETY: nothing here uses the standard descriptors from now on.
                     unsafe {
                         libc::close(fd);
                     }

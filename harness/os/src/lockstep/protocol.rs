@@ -1,8 +1,8 @@
 //! What a participant and the scheduler say to each other, and the socket that carries it.
 //!
-//! Invariant: one side speaks at a time. A parcel holds whole messages, is cut into packets that fit a
-//! `SOCK_SEQPACKET` socket, and the last message of a participant's parcel is the one it then waits behind
-//! (`Waiting`, `Exiting`, `Kill`, `Did`, `MayStop`, `Ready`, `State`, or a `Spawned` that carries a socket).
+//! Invariant: one side speaks at a time. A parcel holds whole messages and is cut into packets that fit a
+//! `SOCK_SEQPACKET` socket. After the last message of its parcel a participant waits for the scheduler; that message is
+//! one of `Waiting`, `Exiting`, `Kill`, `Did`, `MayStop`, `Ready`, `State`, or a `Spawned` that carries a socket.
 
 use crate::os::{Exit, Sig};
 use rehang_scenario::{VTime, plan::Plan};
@@ -18,13 +18,13 @@ use std::mem::MaybeUninit;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// The variable that tells a fake that it takes part, and on which descriptor its scheduler is.
+/// The variable that tells a fake that it takes part, and which descriptor leads to its scheduler.
 pub const CONTROL_ENV: &str = "REHANG_CONTROL";
 /// The descriptor of the control socket.
 pub const CONTROL_FD: i32 = 3;
 /// The descriptor of the lifeline: a pipe whose other end the scheduler holds as long as it lives.
 pub const LIFELINE_FD: i32 = 4;
-/// A test hook: a fake that is started with this announces a byte more than it wrote.
+/// A test hook: a fake that is started with this announces one byte more than it wrote.
 pub const LIES_ENV: &str = "REHANG_FAKE_LIES";
 
 /// The leader of a session whose terminal's foreground is not the agent's: a shell that started it with `&`.
@@ -38,7 +38,7 @@ const PARCEL_MAX: usize = 16 << 20;
 /// The identity of what a descriptor refers to, the same in every process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Key {
-    /// `/dev/null`, a file, or a pipe that nobody here made.
+    /// `/dev/null`, a file, or a pipe that was not made by a participant or the scheduler.
     Other,
     /// The read end of a pipe, by inode.
     PipeRead(u64),
@@ -68,9 +68,9 @@ pub struct Moved {
 /// Reads of a terminal since the last announcement.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TtyReads {
-    /// How many bytes were asked for, how many came (0: the end of file), and how often that happened in a row.
+    /// How many bytes were asked for, how many came (0: the end of file), and how often that happened in succession.
     pub reads: Vec<(u64, u64, u64)>,
-    /// FNV-1a of the bytes.
+    /// FNV-1a of the bytes read.
     pub hash: u64,
 }
 
@@ -91,17 +91,17 @@ impl TtyReads {
 pub struct Waiting {
     /// Descriptors to read from, by what they refer to.
     pub read: Vec<(u32, Key)>,
-    /// Descriptors to write to.
+    /// Descriptors to write to, by what they refer to.
     pub write: Vec<(u32, Key)>,
-    /// An instant.
+    /// The deadline, in virtual time.
     pub until: Option<VTime>,
-    /// A child's end.
+    /// Whether it waits for a child's end.
     pub child: bool,
-    /// In a word.
+    /// What it waits for, in one word.
     pub on: String,
-    /// It now does what stops it: a terminal access from the background, or a stop signal to itself.
+    /// It is about to do what stops it: a terminal access from the background, or a stop signal to itself.
     pub stops: bool,
-    /// All its descriptors, if others than when it waited last (or was started).
+    /// All its descriptors, if they differ from those when it last waited (or was started).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fds: Option<Vec<(u32, Key)>>,
 }
@@ -109,13 +109,13 @@ pub struct Waiting {
 /// Whom a signal goes to, as announced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum To {
-    /// The how-manieth child.
+    /// The child of this ordinal, from 1.
     Child(u32),
-    /// The group that the how-manieth child leads.
+    /// The group that the child of this ordinal leads.
     ChildGroup(u32),
-    /// Itself.
+    /// The process itself.
     Itself,
-    /// Its own group.
+    /// The process's own group.
     OwnGroup,
 }
 
@@ -130,29 +130,29 @@ pub enum Place {
     Session,
 }
 
-/// What a participant says.
+/// A message of a participant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Said {
-    /// It cannot play what it was told.
+    /// It cannot play its plan.
     Refused(String),
-    /// It panicked.
+    /// It panicked, with this text.
     Panicked(String),
-    /// It states a fact.
+    /// It states a fact for the trace.
     Fact(Fact),
     /// It started a process; the scheduler's end of its control socket comes along.
     Spawned {
-        /// Its pid.
+        /// The child's pid.
         pid: i32,
-        /// Its name and arguments.
+        /// The child's program name and arguments.
         argv: Vec<String>,
-        /// Its group and session.
+        /// The child's group and session.
         place: Place,
         /// Those of its first three descriptors that are closed.
         closed: Vec<u32>,
         /// What it holds from its start: its descriptors.
         holds: Vec<(u32, Key)>,
     },
-    /// What becomes of a signal: its number; 0 default, 1 ignored, 2 caught.
+    /// What it does with a signal: the signal's number; 0 default, 1 ignored, 2 caught.
     Disposition(i32, u8),
     /// It took a caught signal.
     Took(i32),
@@ -162,9 +162,9 @@ pub enum Said {
     Opened(Key),
     /// It holds this no longer.
     Closed(Key),
-    /// It reaped its how-manieth child.
+    /// It reaped the child of this ordinal.
     Reaped(u32, Ended),
-    /// So much went through this object.
+    /// These bytes went through this object.
     Moved(Key, Moved),
     /// It read from a terminal.
     TtyRead(Key, TtyReads),
@@ -174,11 +174,11 @@ pub enum Said {
     Did(i32),
     /// It is about to touch this terminal, which may stop it by this signal: `Now` or `AtEnd`.
     MayStop(Key, i32),
-    /// It waits.
+    /// It waits; its turn is over.
     Waiting(Waiting),
     /// It exits with this code.
     Exiting(u8),
-    /// Whether anything it waits for is there.
+    /// Whether anything that it waits for is there.
     Ready(bool),
     /// Its state (the next message is the encoding itself), and what its descriptors refer to.
     State(Vec<(u32, Key)>),
@@ -187,9 +187,9 @@ pub enum Said {
 /// An end of a process, as announced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ended {
-    /// By itself.
+    /// It ended by itself, with this code.
     Code(u8),
-    /// By the signal of this number.
+    /// It was ended by the signal of this number.
     Signal(i32),
 }
 
@@ -203,7 +203,7 @@ impl From<Exit> for Ended {
 }
 
 impl Ended {
-    /// As the stage knows it.
+    /// The end, as the stage represents it.
     pub fn exit(self) -> Exit {
         match self {
             Ended::Code(code) => Exit::Code(code),
@@ -212,25 +212,25 @@ impl Ended {
     }
 }
 
-/// What the scheduler says.
+/// A message of the scheduler.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Told {
-    /// Who it is: the first message of all.
+    /// Who the participant is: the first message of all.
     Start {
-        /// Its role.
+        /// The participant's role.
         role: String,
-        /// Those of its first three descriptors that were closed, whatever its runtime opened there.
+        /// Those of its first three descriptors that were closed, even if its runtime opened something there.
         closed: Vec<u32>,
-        /// What it plays.
+        /// The plan that it plays.
         plan: Option<Box<Plan>>,
-        /// The address of loopback that is the cell's own.
+        /// The address of loopback that only this cell uses.
         address: Ipv4Addr,
     },
-    /// Run.
+    /// Lets the participant run.
     Go {
-        /// At this time.
+        /// The virtual time of the turn.
         now: VTime,
-        /// Descriptors that will be readable at once: the kernel may still be at it.
+        /// Descriptors that will be readable at once: the kernel may still be delivering.
         soon: Vec<u32>,
         /// How many bytes each connection that it holds takes before the next turn, unless that is a whole
         /// [`SOCKET_WINDOW`](crate::os::SOCKET_WINDOW); and each terminal that takes less than
@@ -241,9 +241,9 @@ pub enum Told {
     Now,
     /// To a `Kill` or `MayStop`: it will stop you, so do it when you wait.
     AtEnd,
-    /// Look whether anything you wait for is there.
+    /// Asks whether anything that it waits for is there.
     Check,
-    /// Say your state at this time.
+    /// Asks for its state at this time.
     State(VTime),
 }
 
@@ -260,15 +260,15 @@ pub struct Channel {
 pub struct Parcel {
     bytes: Vec<u8>,
     at: usize,
-    /// The descriptors.
+    /// The descriptors that came along.
     pub fds: Vec<OwnedFd>,
 }
 
 impl Channel {
-    /// A pair of ends.
+    /// Makes a pair of connected ends.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's error.
     pub fn pair() -> Result<(Channel, OwnedFd), Errno> {
         let (ours, theirs) = rustix::net::socketpair(
             rustix::net::AddressFamily::UNIX,
@@ -279,17 +279,17 @@ impl Channel {
         Ok((Channel::new(ours), theirs))
     }
 
-    /// An end.
+    /// An end on this socket.
     pub fn new(socket: OwnedFd) -> Channel {
         Channel { socket, unsent: Vec::new(), packet: Vec::new() }
     }
 
-    /// The socket.
+    /// The socket itself, borrowed.
     pub fn socket(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 
-    /// The socket, and nothing more.
+    /// Takes the socket out, without the rest.
     pub fn into_socket(self) -> OwnedFd {
         self.socket
     }
@@ -320,7 +320,7 @@ impl Channel {
     /// Sends the parcel, with descriptors in its first packet.
     ///
     /// # Errors
-    /// The kernel's; `EPIPE` where nobody is at the other end.
+    /// The kernel's error; `EPIPE` if there is no process at the other end.
     pub fn send(&mut self, fds: &[BorrowedFd<'_>]) -> Result<(), Errno> {
         let bytes = std::mem::take(&mut self.unsent);
         let count = bytes.len().div_ceil(PACKET).max(1);
@@ -341,10 +341,10 @@ impl Channel {
         Ok(())
     }
 
-    /// Receives a parcel; none at the end: the other side is gone.
+    /// Receives a parcel; `None` at the end: the other side is gone.
     ///
     /// # Errors
-    /// The kernel's; `EAGAIN` where the socket has a time limit; `EMSGSIZE` for a parcel beyond all measure.
+    /// The kernel's error; `EAGAIN` if the socket has a time limit; `EMSGSIZE` for a parcel beyond the size limit.
     pub fn receive(&mut self) -> Result<Option<Parcel>, Errno> {
         self.packet.resize(PACKET + 1, 0);
         let mut parcel = Parcel::default();
@@ -392,10 +392,10 @@ pub enum ParcelError {
 }
 
 impl Parcel {
-    /// The next message; none where all are out.
+    /// The next message; `None` after the last one.
     ///
     /// # Errors
-    /// What is no message.
+    /// The bytes are not a message.
     pub fn message<M: DeserializeOwned>(&mut self) -> Result<Option<M>, ParcelError> {
         match self.next_raw()? {
             None => Ok(None),
@@ -406,7 +406,7 @@ impl Parcel {
     /// The next message's bytes.
     ///
     /// # Errors
-    /// A parcel that was cut.
+    /// The parcel was cut.
     pub fn next_raw(&mut self) -> Result<Option<&[u8]>, ParcelError> {
         let rest = &self.bytes[self.at.min(self.bytes.len())..];
         let Some((length, rest)) = rest.split_first_chunk::<4>() else {
@@ -419,7 +419,7 @@ impl Parcel {
     }
 }
 
-/// FNV-1a, going on from `hash` (0 at first).
+/// FNV-1a, continued from `hash` (0 at first).
 pub fn hash(hash: u64, bytes: &[u8]) -> u64 {
     let begin = if hash == 0 { 0xcbf2_9ce4_8422_2325 } else { hash };
     bytes.iter().fold(begin, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3))
@@ -435,12 +435,12 @@ pub struct JobError(pub String);
 pub enum Job {
     /// Start the agent in a background group. Its control socket comes along.
     Start {
-        /// Name and arguments.
+        /// Its program name and arguments.
         argv: Vec<String>,
-        /// Environment.
+        /// Its whole environment.
         env: Vec<(String, String)>,
     },
-    /// Reap it.
+    /// Reap the child of this pid.
     Reap(i32),
     /// Send its group the signal of this number.
     Signal(i32, i32),

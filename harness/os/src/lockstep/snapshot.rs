@@ -1,6 +1,6 @@
 //! The table of participants and what they announced, as a snapshot is made of them.
 //!
-//! Invariant: reads what was announced; nobody is asked, and `/proc` is not read.
+//! Invariant: reads what was announced; asks no process, and does not read `/proc`.
 
 use super::LockstepKernel;
 use super::streams::Own;
@@ -36,7 +36,7 @@ impl LockstepKernel {
         }
     }
 
-    /// Whose group or session a number is.
+    /// Which process or shell leads the group or session of this number.
     fn leader(&self, pid: i32) -> Leader {
         match (self.all().find(|&proc| self.get(proc).pid == pid), self.shells.get(&pid)) {
             (Some(proc), _) => Leader::Proc(proc),

@@ -36,7 +36,7 @@ pub(super) fn kernel(fakes: &Path, turn: MutexGuard<'static, ()>) -> Result<Lock
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(|e| {
         fault("becoming a subreaper", format!("{e}; Linux 3.4 or later is needed, and a sandbox must allow prctl"))
     })?;
-    // SAFETY: sets the kernel's own default; a runner that was started with SIGCHLD ignored could wait for nobody.
+    // SAFETY: sets the kernel's own default; if a runner is started with SIGCHLD ignored, it cannot wait for any child.
     unsafe {
         libc::signal(libc::SIGCHLD, libc::SIG_DFL);
     }
@@ -61,7 +61,7 @@ pub(super) fn kernel(fakes: &Path, turn: MutexGuard<'static, ()>) -> Result<Lock
     })
 }
 
-/// An agent's streams as they are made: its own ends, and what it holds.
+/// The streams of a new agent: the scheduler's ends, and what the agent holds.
 #[derive(Default)]
 struct Ends {
     given: Vec<(Stream, Option<OwnedFd>)>,
@@ -140,7 +140,7 @@ impl LockstepKernel {
         Ok((proc, streams))
     }
 
-    /// Pipes and `/dev/null` for an agent whose streams are no terminal.
+    /// Pipes and `/dev/null` for an agent whose streams are not a terminal.
     fn connect_streams(
         &mut self,
         terminal: Terminal,
@@ -231,7 +231,7 @@ impl LockstepKernel {
         let left = alive.map(|p| Left { role: p.role.clone(), argv: p.argv.clone() }).collect();
         let mut silent = None;
         for process in self.processes.iter().filter(|p| p.alive()) {
-            // by descriptor: a number could be somebody else's by now if the table were wrong
+            // by descriptor: a number could be another process's by now if the table were wrong
             let _ = rustix::process::pidfd_send_signal(&process.pidfd, rustix::process::Signal::KILL);
         }
         for process in &self.processes {
@@ -247,7 +247,7 @@ impl LockstepKernel {
                 let _ = reap_here(&shell.pidfd);
             }
         }
-        // all parents are gone, so whoever is still a zombie is ours to reap
+        // all parents are gone, so this process reaps whoever is still a zombie
         for process in self.processes.iter().filter(|p| p.state != State::Gone) {
             let _ = reap_here(&process.pidfd);
         }

@@ -1,7 +1,7 @@
 //! The scheduler's own ends: of pipes, terminals and connections.
 //!
-//! Invariant: what was announced as written is what comes out here, to the byte. Of a terminal's bytes that is held by
-//! [`super::tty`], for the line discipline changes them.
+//! Invariant: the bytes that come out here are exactly those that were announced as written. For a terminal
+//! [`super::tty`] checks that, because the line discipline changes its bytes.
 
 use super::LockstepKernel;
 use super::objects::{inbound, outbound};
@@ -17,25 +17,25 @@ use std::net::SocketAddrV4;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-/// How long the kernel may take to bring over loopback what it has taken, in real time; after it the cell ends as an
-/// internal error. On one machine without load it takes none (0 misses in 160,000); a softirq can be put off.
+/// How long the kernel may take to deliver over loopback what it has taken, in real time; after it the cell ends as an
+/// internal error. On one machine without load it takes no time (0 misses in 160,000); a softirq can be delayed.
 const LOOPBACK: Duration = Duration::from_secs(10);
 
-/// A descriptor of the scheduler's.
+/// One of the scheduler's descriptors.
 #[derive(Debug)]
 pub enum Own {
     /// An end of a pipe or a connection, or a listener.
     Plain {
-        /// The descriptor.
+        /// The descriptor itself.
         fd: OwnedFd,
         /// What it refers to.
         key: Key,
     },
-    /// A terminal.
+    /// The master of a terminal.
     Master {
         /// Its master.
         master: Master,
-        /// The session that it controls.
+        /// The session that the terminal controls.
         session: i32,
     },
 }
@@ -50,7 +50,7 @@ impl LockstepKernel {
         self.handles.get(handle.0 as usize)?.as_ref()
     }
 
-    /// What a participant holds who has the other end of this.
+    /// What a participant holds if it has the other end of this.
     pub(super) fn other_end(&self, handle: Handle) -> Option<Key> {
         match self.own(handle)? {
             Own::Master { master, .. } => Some(Key::Tty(master.device)),
@@ -93,7 +93,7 @@ impl LockstepKernel {
             });
         }
         if got > 0 {
-            // it was just compared
+            // the bytes were just compared
             let _ = self.objects.moved(key, crate::lockstep::protocol::Moved { read: got, ..Default::default() });
         }
         Ok(read)
@@ -141,7 +141,7 @@ impl LockstepKernel {
         self.objects.epoch += 1;
         match own {
             Own::Plain { fd, key } => {
-                // where the other side is closed already, a reset spares it the wait for old packets (TIME_WAIT)
+                // if the other side is closed already, a reset spares it the wait for old packets (TIME_WAIT)
                 let is_connection = matches!(key, Key::Client(..) | Key::Server(..));
                 if is_connection && (reset || self.objects.inbound(key).is_some_and(|flow| flow.ended)) {
                     let _ = set_socket_linger(&fd, Some(Duration::ZERO));
@@ -159,7 +159,7 @@ impl LockstepKernel {
         }
     }
 
-    /// The kernel has hung a terminal up: HUP and CONT to the session's leader, and a shell to its job.
+    /// The kernel has hung a terminal up: HUP and CONT go to the session's leader, and from a shell to its job.
     fn hang_up(&mut self, session: i32) -> Result<(), InternalError> {
         let Some(controlled) = self.sessions.get_mut(&session) else { return Ok(()) };
         controlled.hung_up = true;

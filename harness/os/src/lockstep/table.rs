@@ -1,7 +1,7 @@
 //! The table of participants: who is whose child, in which group and session, and what signals do to them.
 //!
-//! Invariant: the table predicts what a signal or an end does, and then the kernel is waited for: an end is over
-//! when its pidfd is readable, a stop when `/proc` shows it. What the kernel does not do in time is a fault.
+//! Invariant: the table predicts what a signal or an end does, and then waits for the kernel: an end is over when its
+//! pidfd is readable, a stop when `/proc` shows it. If the kernel does not do it in time, that is a fault.
 
 use super::LockstepKernel;
 use crate::kernel::{Change, Happened, InternalError, Proc};
@@ -15,51 +15,51 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
 use std::time::Instant;
 
-/// Where a participant is.
+/// The state of a participant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// It has never run.
     New,
-    /// It waits.
+    /// It waits for the scheduler.
     Waiting,
     /// It has ended, and its parent has not reaped it.
     Zombie(Exit),
-    /// It is no more.
+    /// It was reaped.
     Gone,
 }
 
-/// A participant.
+/// One participant, alive or ended.
 #[derive(Debug)]
 pub struct Process {
-    /// Its role.
+    /// Its role, such as `agent.1`.
     pub role: String,
-    /// Its name and arguments.
+    /// Its program name and arguments.
     pub argv: Vec<String>,
-    /// Its pid.
+    /// Its process id.
     pub pid: i32,
     /// Readable when it has ended.
     pub pidfd: OwnedFd,
-    /// Its control socket.
+    /// The scheduler's end of its control socket.
     pub channel: Channel,
-    /// Its parent among the participants.
+    /// Its parent, if that is a participant.
     pub parent: Option<Proc>,
-    /// The scheduler reaps it: its own child, or adopted.
+    /// The scheduler reaps it: it is the scheduler's own child, or adopted.
     pub ours: bool,
     /// Its children, in the order of starts.
     pub children: Vec<Proc>,
-    /// Its group.
+    /// The number of its group.
     pub pgid: i32,
-    /// Its session.
+    /// The number of its session.
     pub sid: i32,
     /// The shell that started it.
     pub shell: Option<Shell>,
-    /// Where it is.
+    /// The state that it is in.
     pub state: State,
     /// The signal that stopped it.
     pub stopped: Option<Sig>,
-    /// How many stops of the cell there had been by then: a stopped process cannot say its state.
+    /// How many stops the cell had had by then: a stopped process cannot say its state.
     pub stop: u64,
-    /// It was stopped at a terminal, which it tries again when continued.
+    /// It was stopped by an access to a terminal, which it tries again when continued.
     pub retries: bool,
     /// What it does with signals.
     pub dispositions: BTreeMap<Sig, Disposition>,
@@ -67,15 +67,15 @@ pub struct Process {
     pub pending: Vec<Sig>,
     /// What it waits for.
     pub wait: Waiting,
-    /// The epoch in which nothing that it waits for was there.
+    /// The epoch in which nothing was there of what it waits for.
     pub checked: Option<u64>,
-    /// What it holds.
+    /// The objects that it holds.
     pub holds: BTreeSet<Key>,
-    /// The same by its descriptors, as it said when it waited last: a snapshot alone shows them.
+    /// The same by its descriptors, as it said when it last waited: only a snapshot shows them.
     pub fds: Vec<(u32, Key)>,
-    /// What it has used: a snapshot alone shows it.
+    /// What it has used: only a snapshot shows it.
     pub used: Used,
-    /// A signal that it sends when it waits, for it stops it: to whom, and which.
+    /// A signal that it sends when it waits, because the signal stops it: to whom, and which.
     pub at_end: Option<(Aim, Sig)>,
 }
 
@@ -100,12 +100,12 @@ pub struct Session {
 }
 
 impl Process {
-    /// Whether it lives; a stopped process does.
+    /// Whether it is alive; a stopped process is.
     pub fn alive(&self) -> bool {
         matches!(self.state, State::New | State::Waiting)
     }
 
-    /// When it wants to be resumed.
+    /// The time at which it wants to be resumed.
     pub fn deadline(&self) -> Option<VTime> {
         (self.state == State::Waiting && self.stopped.is_none()).then_some(self.wait.until).flatten()
     }
@@ -134,7 +134,7 @@ impl LockstepKernel {
         (0..self.processes.len() as u32).map(Proc)
     }
 
-    /// The live members of a group or the one process.
+    /// The live members of the group, or the one process.
     pub(super) fn aimed(&self, aim: Aim) -> Vec<Proc> {
         let hit = |&p: &Proc| match aim {
             Aim::One(proc) => p == proc,
@@ -160,7 +160,7 @@ impl LockstepKernel {
         })
     }
 
-    /// Follows a signal that was sent to its end.
+    /// Carries out all effects of a signal that was sent.
     pub(super) fn follow(&mut self, aim: Aim, sig: Sig) -> Result<(), InternalError> {
         let mut ends = Vec::new();
         for member in self.aimed(aim) {
@@ -169,8 +169,8 @@ impl LockstepKernel {
         self.settle(ends)
     }
 
-    /// What a signal that was sent does to one process. Ends are collected: the kernel decides all of a group's
-    /// at once, before any of them is carried out.
+    /// What a signal that was sent does to one process. Ends are collected: the kernel decides all of a group's ends at
+    /// once, before any of them is carried out.
     fn deliver(&mut self, proc: Proc, sig: Sig, ends: &mut Vec<(Proc, Exit)>) -> Result<(), InternalError> {
         if !self.get(proc).alive() || ends.iter().any(|(p, _)| *p == proc) {
             return Ok(());
@@ -229,8 +229,9 @@ impl LockstepKernel {
         Ok(())
     }
 
-    /// Waits for processes that are ending, and for what their ends bring about: all are over before the first leaves
-    /// anybody behind, and whom that ends is over before the next does.
+    /// Waits for processes that are ending, and for what their ends bring about: all of them have ended before the
+    /// effects of the first end on other processes are carried out, and what those effects end is over before the
+    /// effects of the next.
     pub(super) fn settle(&mut self, mut ends: Vec<(Proc, Exit)>) -> Result<(), InternalError> {
         ends.sort_by_key(|(proc, _)| *proc);
         for &(proc, exit) in &ends {
@@ -242,7 +243,7 @@ impl LockstepKernel {
         Ok(())
     }
 
-    /// One process is over.
+    /// Handles the end of one process.
     fn end(&mut self, proc: Proc, exit: Exit) -> Result<(), InternalError> {
         self.await_end(proc)?;
         for key in std::mem::take(&mut self.get_mut(proc).holds) {
@@ -318,8 +319,8 @@ impl LockstepKernel {
         self.settle(ends)
     }
 
-    /// An interactive shell that is hung up hangs its job up, lets it go on if it is stopped, and dies of it (bash,
-    /// `hangup_all_jobs`). Its job is then without a parent in its session, and the scheduler's to reap.
+    /// An interactive shell that is hung up hangs its job up, continues it if it is stopped, and dies of the signal
+    /// (bash, `hangup_all_jobs`). Its job then has no parent in its session, and the scheduler reaps it.
     pub(super) fn shell_dies(&mut self, session: i32) -> Result<(), InternalError> {
         let job = |p: &Proc| self.get(*p).shell.as_ref().is_some_and(|shell| shell.pid == session && !shell.nohup);
         let Some(job) = self.all().find(job) else { return Ok(()) };
@@ -344,7 +345,7 @@ impl LockstepKernel {
                 return Err(InternalError::Kernel { what: "the end of a shell that was hung up".into(), why });
             }
         }
-        // where the job was over, its group has been without a parent in the session since then
+        // if the job was over, its group has been without a parent in the session since then
         if alive { self.hang_up_orphans(pgid) } else { Ok(()) }
     }
 
@@ -360,7 +361,7 @@ impl LockstepKernel {
         }
     }
 
-    /// Reaps what is over, and compares how it ended with what was announced or predicted.
+    /// Reaps a process that has ended, and compares how it ended with what was announced or predicted.
     fn reap(&mut self, proc: Proc, expected: Exit) -> Result<(), InternalError> {
         let process = self.get_mut(proc);
         let exit = match &mut process.shell {
@@ -374,9 +375,9 @@ impl LockstepKernel {
         self.compare_exit(proc, expected, exit)
     }
 
-    /// Whether Linux may let a process end in either way: a signal that dumps core kills when its process next runs, and
-    /// if the session's leader has died of the same key by then, its HUP is there too, and goes first by its number.
-    /// Which of them wins is a race of processors; the model has the key's signal win.
+    /// Whether Linux may let a process end in either way: a signal that dumps core kills when its process next runs,
+    /// and if the session's leader has died of the same key by then, its HUP has arrived too, and is delivered first
+    /// because of its number. Which of them comes first is a race of processors; in the model the key's signal does.
     fn is_either(&self, proc: Proc, expected: Exit, exit: Exit) -> bool {
         let sid = self.get(proc).sid;
         (expected, exit) == (Exit::Signal(Sig::Quit), Exit::Signal(Sig::Hup))
@@ -403,8 +404,8 @@ impl LockstepKernel {
         }
     }
 
-    /// Waits until the kernel has stopped a process. Its parent alone could wait for that; `/proc` shows it to all,
-    /// and what it shows is final until somebody sends CONT.
+    /// Waits until the kernel has stopped a process. Only its parent could wait for that; `/proc` shows it to all, and
+    /// what it shows is final until somebody sends CONT.
     fn await_stop(&self, proc: Proc) -> Result<(), InternalError> {
         let path = format!("/proc/{}/stat", self.get(proc).pid);
         let limit = Instant::now() + self.watchdog;

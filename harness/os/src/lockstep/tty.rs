@@ -1,8 +1,8 @@
 //! Pseudo-terminals, seen from the master.
 //!
-//! Invariant: what a terminal echoes, and how much lies in it, is predicted ([`LineDiscipline`]), and the real one is
-//! waited for until it has come to exactly that; anything else is an internal error. So nothing here depends on when
-//! the kernel's worker runs: the master is always drained, and the worker is never left with anything to do.
+//! Invariant: what a terminal echoes, and how much is unread in it, is predicted ([`LineDiscipline`]), and the real one
+//! is awaited until it has come to exactly that; anything else is an internal error. So nothing here depends on when
+//! the kernel's worker runs: the master is always drained, and the worker never has anything left to do.
 
 use super::LockstepKernel;
 use super::streams::Own;
@@ -22,14 +22,14 @@ use std::ffi::CString;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// Rows of every terminal.
+/// The number of rows of every terminal.
 const ROWS: u16 = 24;
-/// Columns of every terminal.
+/// The number of columns of every terminal.
 const COLUMNS: u16 = 80;
-/// Bytes that are read at once; any number would do.
+/// How many bytes are read at once; any number would do.
 const READ: usize = 65_536;
 
-/// A pseudo-terminal's master.
+/// The master of a pseudo-terminal.
 #[derive(Debug)]
 pub struct Master {
     fd: OwnedFd,
@@ -39,14 +39,14 @@ pub struct Master {
     pub device: u64,
 }
 
-/// A terminal as it must be by now.
+/// A terminal in the state that the prediction says.
 #[derive(Debug, Default)]
 pub struct Terminal {
-    /// What lies in it, on both sides.
+    /// The prediction: what is unread in it, on both sides.
     line: LineDiscipline,
     /// Its master is closed.
     hung_up: bool,
-    /// So many bytes were announced as printed, since the master was last drained.
+    /// How many bytes were announced as printed since the master was last drained.
     announced: u64,
 }
 
@@ -61,7 +61,7 @@ impl Terminal {
         self.hung_up || self.line.room() >= TTY_ROOM_MIN
     }
 
-    /// Writes the state.
+    /// Writes the state for the comparison of cycles.
     pub fn canon(&self, canon: &mut Canon) {
         let Terminal { line, hung_up, announced } = self;
         line.canon(canon);
@@ -70,10 +70,10 @@ impl Terminal {
 }
 
 impl Master {
-    /// A new terminal, with the modes that the prediction is made for, whatever this kernel's default is.
+    /// A new terminal, with the modes that the prediction is made for, even if this kernel's default differs.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's error.
     pub fn open() -> Result<Master, Errno> {
         let fd = rustix::pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
         rustix::pty::grantpt(&fd)?;
@@ -98,7 +98,7 @@ impl Master {
         Ok(Master { fd, slave, device })
     }
 
-    /// The descriptor.
+    /// The master's descriptor.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
@@ -113,8 +113,8 @@ impl Master {
         all
     }
 
-    /// Types a piece, waits for its echo, and until the line discipline is through with it; the slave then has so much
-    /// for its readers.
+    /// Types a piece, and waits for its echo and until the line discipline has processed it; the slave then has this
+    /// much for its readers.
     fn type_piece(
         &self,
         piece: &[u8],
@@ -126,7 +126,7 @@ impl Master {
             let what = what.to_owned();
             move |error: Errno| InternalError::Kernel { what, why: error.to_string() }
         };
-        // While this is open, the end of the last process of the terminal is none of the terminal.
+        // While this is open, the end of the terminal's last process does not close the terminal.
         let peer = self.peer().map_err(fault("opening a terminal's slave"))?;
         let written = rustix::io::retry_on_intr(|| rustix::io::write(&self.fd, piece)).map_err(fault("typing"))?;
         if written < piece.len() {
@@ -141,8 +141,8 @@ impl Master {
             }
             seen.extend(self.collect());
         }
-        // A look at a slave that has nothing to read waits for the worker; this asks for the lock that the worker holds
-        // while it is at a piece, whose echo comes at its end.
+        // A poll of a slave that has nothing to read waits for the worker; this asks for the lock that the worker holds
+        // while it processes a piece, whose echo comes at its end.
         is_readable(peer.as_fd(), Duration::ZERO);
         let there = rustix::io::ioctl_fionread(&peer).map_err(fault("asking a terminal for its input"))?;
         seen.extend(self.collect());
@@ -202,8 +202,8 @@ impl LockstepKernel {
         if typed.taken == 0 {
             return Ok(Write::Later);
         }
-        // Where nothing is echoed and a line is waiting, nothing tells when the kernel has the piece. It does not matter:
-        // what comes next is put behind it, and a reader that has read those lines waits for it.
+        // If nothing is echoed and a line is waiting, nothing tells when the kernel has the piece. It does not matter:
+        // what comes next is put after it, and a reader that has read those lines waits for it.
         let unseen = typed.echo.is_empty() && had_lines;
         let waiting = (!unseen).then(|| line.waiting());
         if let Some((master, _)) = self.master(handle) {
@@ -311,7 +311,7 @@ impl LockstepKernel {
         self.terminals.iter().filter_map(scarce).collect()
     }
 
-    /// A terminal's master is closed: what lay in it is gone, and it reads as its end.
+    /// A terminal's master is closed: what was unread in it is gone, and a read of it gives the end.
     pub(super) fn terminal_is_hung_up(&mut self, device: u64) {
         *self.terminal(device) = Terminal { hung_up: true, ..Terminal::default() };
     }

@@ -1,4 +1,4 @@
-//! Lets one participant run, and hears what it says.
+//! Lets one participant run, and handles what it says.
 //!
 //! Invariant: from `Go` to its next wait, stop or end, one participant runs and the scheduler does nothing but
 //! answer it.
@@ -33,7 +33,8 @@ impl LockstepKernel {
             .map_err(|why| InternalError::Kernel { what: format!("watching {role}"), why: why.to_string() })?;
         self.limit(&channel)?;
         channel.put(&Told::Start { role: role.clone(), closed, plan, address: self.claim.address() });
-        // Who started it runs on meanwhile, and its end may already have ended this one: that is seen when it is due.
+        // The process that started it runs on meanwhile, and its end may already have ended this one: that is seen when
+        // it is due.
         let _ = channel.send(&[]);
         let proc = Proc(u32::try_from(self.processes.len()).unwrap_or(u32::MAX));
         let parent_role = parent.map_or(String::new(), |p| self.get(p).role.clone());
@@ -66,7 +67,7 @@ impl LockstepKernel {
         Ok(proc)
     }
 
-    /// Gives a control socket the watchdog's limit.
+    /// Sets the watchdog's limit on a control socket.
     pub(super) fn limit(&self, channel: &Channel) -> Result<(), InternalError> {
         use rustix::net::sockopt::{Timeout, set_socket_timeout};
         for timeout in [Timeout::Recv, Timeout::Send] {
@@ -97,7 +98,7 @@ impl LockstepKernel {
         }
     }
 
-    /// A participant's socket is closed and nothing announced its end. What it said last may say why.
+    /// A participant's socket is closed and nothing announced its end. Its last message may say why.
     fn gone(&mut self, proc: Proc) -> InternalError {
         let mut last = String::new();
         while let Ok(Some(mut parcel)) = self.get_mut(proc).channel.receive() {
@@ -149,7 +150,7 @@ impl LockstepKernel {
             .map_err(|why| InternalError::Fake(format!("{} says what nobody understands: {why}", self.get(proc).role)))
     }
 
-    /// Takes in one message; true when the turn is over.
+    /// Handles one message; true when the turn is over.
     fn take_in(&mut self, proc: Proc, said: Said, fds: &mut Vec<OwnedFd>) -> Result<bool, InternalError> {
         match said {
             Said::Refused(why) | Said::Panicked(why) => {
@@ -348,7 +349,7 @@ impl LockstepKernel {
         Ok(false)
     }
 
-    /// Asks it whether anything it waits for is there.
+    /// Asks a participant whether anything that it waits for is there.
     pub(super) fn check(&mut self, proc: Proc) -> Result<bool, InternalError> {
         self.tell(proc, &Told::Check)?;
         let mut parcel = self.hear(proc, "looking at its descriptors")?;
@@ -358,7 +359,7 @@ impl LockstepKernel {
         }
     }
 
-    /// Asks it for its state: the encoding, and what its descriptors refer to.
+    /// Asks a participant for its state: the encoding, and what its descriptors refer to.
     pub(super) fn state_of(&mut self, proc: Proc, canon: &mut Canon) -> Result<Vec<(u32, Key)>, InternalError> {
         self.tell(proc, &Told::State(canon.now()))?;
         let mut parcel = self.hear(proc, "saying its state")?;

@@ -24,16 +24,16 @@ use rehang_scenario::{Canon, Terminal, VTime};
 use std::collections::BTreeMap;
 use tty::Tty;
 
-/// The port that the first listener of a cell gets: of five digits, as those that Linux gives are, so that texts which
-/// name it are as long as in lockstep.
+/// The port of a cell's first listener: it has five digits, as those that Linux gives, so that texts which name it are
+/// as long as in lockstep.
 const FIRST_PORT: u16 = 40_960;
 
-/// The number of the shell that leads a background terminal's session. The scheduler stands for it.
+/// The number of the shell that leads a background terminal's session. The scheduler plays that shell.
 fn shell_of(tty: usize) -> u32 {
     u32::MAX - tty as u32
 }
 
-/// The simulated kernel.
+/// The simulated kernel, with the processes and objects of one cell.
 pub struct SimKernel {
     programs: Programs,
     processes: Vec<Process>,
@@ -163,7 +163,7 @@ impl SimKernel {
             }
             Desc::Tty(id) => {
                 let tty = &mut self.ttys[id];
-                // a terminal that was hung up reads as its end (`hung_up_tty_read`)
+                // a read of a terminal that was hung up gives its end (`hung_up_tty_read`)
                 if !tty.master {
                     return Read::Eof;
                 }
@@ -259,7 +259,7 @@ impl SimKernel {
     fn hang_up(&mut self, id: usize) {
         self.ttys[id].master = false;
         self.ttys[id].line = LineDiscipline::new();
-        // it controls nobody any more, and what it held is gone
+        // it controls no session any more, and what it held is gone
         for p in self.all().filter(|&p| self.get(p).controlling == Some(id)).collect::<Vec<_>>() {
             self.get_mut(p).controlling = None;
         }
@@ -274,8 +274,8 @@ impl SimKernel {
         }
     }
 
-    /// An interactive shell that is hung up hangs its jobs up, lets those go on that are stopped, and dies of it (bash,
-    /// `hangup_all_jobs`). Its jobs are then without a parent in their session.
+    /// An interactive shell that is hung up hangs its jobs up, continues those that are stopped, and dies of the signal
+    /// (bash, `hangup_all_jobs`). Its jobs then have no parent in their session.
     fn shell_dies(&mut self, tty: usize) {
         let session = std::mem::take(&mut self.ttys[tty].session);
         self.ttys[tty].foreground = 0;

@@ -1,47 +1,47 @@
 //! Loopback connections: two queues and two ends.
 //!
-//! Invariant: what is written is there for the other end at once. A reset is seen behind what had come before it,
-//! once; from then on reads are at their end and writes fail (measured, Linux 6.18).
+//! Invariant: what is written is there for the other end at once. A reset is seen after what had come before it, once;
+//! from then on reads give the end and writes fail (measured, Linux 6.18).
 
 use crate::os::SOCKET_WINDOW;
 use crate::tables::Went;
 use rehang_scenario::{Canon, VTime};
 use std::collections::VecDeque;
 
-/// One of a connection's two ends.
+/// One of the two ends of a connection.
 #[derive(Debug, Default)]
 pub struct End {
-    /// What this end has not read.
+    /// Bytes that this end has not read.
     pub inbox: Vec<u8>,
-    /// This end is open.
+    /// Whether this end is open.
     pub open: bool,
     /// The other end was reset, and this one has not been told.
     pub reset: bool,
     /// The other end answers writes with a reset.
     pub dead: bool,
-    /// What has come here.
+    /// The bytes that have come to this end so far.
     pub came: Went,
 }
 
 /// A connection: the end that connected, and the end that accepted.
 #[derive(Debug)]
 pub struct Connection {
-    /// The two ends.
+    /// The two ends: the one that connected, the one that accepted.
     pub ends: [End; 2],
-    /// The port that it was made to.
+    /// The port that it was connected to.
     pub port: u16,
     /// When it was made.
     pub made: VTime,
 }
 
-/// A port on which somebody listens.
+/// A port on which a process listens.
 #[derive(Debug, Default)]
 pub struct Listener {
-    /// The port.
+    /// The number of the port.
     pub port: u16,
     /// Connections that wait to be accepted.
     pub waiting: VecDeque<usize>,
-    /// It still listens.
+    /// Whether it still listens.
     pub open: bool,
 }
 
@@ -58,7 +58,7 @@ impl Connection {
         !end.inbox.is_empty() || end.reset || !self.ends[1 - side].open
     }
 
-    /// How much the other end of this one still takes. One that is closed takes everything: the kernel answers with a
+    /// How many bytes the other end of this one still takes. A closed end takes everything: the kernel answers with a
     /// reset.
     pub fn room(&self, side: usize) -> usize {
         let (end, other) = (&self.ends[side], &self.ends[1 - side]);
@@ -68,7 +68,7 @@ impl Connection {
         }
     }
 
-    /// Closes an end. With unread bytes in it, or by wish, the other end is reset.
+    /// Closes an end. If it has unread bytes, or if that is asked for, the other end is reset.
     pub fn close(&mut self, side: usize, reset: bool) {
         let reset = reset || !self.ends[side].inbox.is_empty();
         self.ends[side].open = false;
@@ -80,7 +80,7 @@ impl Connection {
         }
     }
 
-    /// Writes the state.
+    /// Writes the state for the comparison of cycles.
     pub fn canon(&self, canon: &mut Canon) {
         let Connection {
             ends,

@@ -1,6 +1,6 @@
 //! The simulated kernel as one of its processes sees it.
 //!
-//! Invariant: every call does at once what the real one does to a process that never blocks in the kernel.
+//! Invariant: every call does at once what the real one does for a process that never blocks in the kernel.
 
 use super::SimKernel;
 use super::process::{Aim, Desc, Process, State};
@@ -10,7 +10,7 @@ use crate::tables::Used;
 use rehang_scenario::VTime;
 use rehang_trace::Fact;
 
-/// The kernel through the eyes of one process.
+/// The kernel as one process sees it.
 pub(super) struct View<'a> {
     pub kernel: &'a mut SimKernel,
     pub me: Proc,
@@ -39,7 +39,7 @@ impl View<'_> {
         self.this().children.get(at).copied()
     }
 
-    /// Whether an access to the controlling terminal from the background stops the process; it has then.
+    /// Whether an access to the controlling terminal from the background stops the process; if so, it is stopped now.
     fn stops(&mut self, tty: usize, sig: Sig) -> Result<bool, Errno> {
         let this = self.this();
         if this.controlling != Some(tty) || this.pgid == self.kernel.ttys[tty].foreground {
@@ -58,7 +58,7 @@ impl View<'_> {
         Ok(true)
     }
 
-    /// Sends a signal; one that stops this process itself, at the end of this resume.
+    /// Sends a signal; if it stops this process itself, it is sent at the end of this resume.
     fn send(&mut self, aim: Aim, sig: Sig) {
         let me = self.me;
         let hits = match aim {

@@ -1,4 +1,4 @@
-//! A pipe as Linux keeps it: sixteen pages, and a page that is begun is only filled up by a write that fits.
+//! A pipe as Linux keeps it: sixteen pages; a page that has been begun is filled up only by a write that fits.
 //!
 //! Invariant: capacity counts pages, not bytes (`fs/pipe.c`, `pipe_write`): 2,049-byte writes fill it at
 //! 32,784 bytes, 4,097-byte writes at 45,066. A write of at most 4,096 bytes is whole or not at all.
@@ -11,15 +11,15 @@ const PAGE: usize = 4096;
 /// Pages of a pipe of 65,536 bytes, the default of Linux.
 const PAGES: usize = 16;
 
-/// One pipe.
+/// The content of one pipe, and who has it open.
 #[derive(Debug, Default)]
 pub struct Pipe {
     pages: VecDeque<Vec<u8>>,
-    /// How much of the first page is read.
+    /// How many bytes of the first page have been read.
     read: usize,
-    /// Open read ends.
+    /// How many read ends are open.
     pub readers: u32,
-    /// Open write ends.
+    /// How many write ends are open.
     pub writers: u32,
 }
 
@@ -34,7 +34,7 @@ impl Pipe {
         !self.pages.is_empty() || self.writers == 0
     }
 
-    /// Takes what fits; 0 means full.
+    /// Takes as many bytes as fit; 0 means full.
     pub fn write(&mut self, mut bytes: &[u8]) -> usize {
         let mut took = 0;
         let head = bytes.len() % PAGE;
@@ -57,7 +57,7 @@ impl Pipe {
         took
     }
 
-    /// Takes at most `max` bytes out.
+    /// Removes at most `max` bytes.
     pub fn read(&mut self, max: usize) -> Vec<u8> {
         let mut out = Vec::new();
         while out.len() < max

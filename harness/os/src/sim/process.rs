@@ -32,60 +32,60 @@ pub enum Desc {
     Socket(usize, usize),
 }
 
-/// What a process does.
+/// The state of a process.
 pub enum State {
     /// It has not run yet.
     New,
-    /// It waits.
+    /// It waits for this.
     Waiting(Wait),
     /// It runs now: its program is out.
     Running,
-    /// It has ended and nobody has reaped it.
+    /// It has ended and has not been reaped.
     Zombie(Exit),
-    /// It is no more.
+    /// It was reaped.
     Gone,
 }
 
-/// A process.
+/// One process, alive or ended.
 pub struct Process {
-    /// Its role.
+    /// Its role, such as `agent.1`.
     pub role: String,
     proc: Proc,
-    /// Its parent; none: the scheduler.
+    /// Its parent; `None` if the scheduler started it.
     pub parent: Option<Proc>,
-    /// Its name and arguments.
+    /// Its program name and arguments.
     pub argv: Vec<String>,
-    /// Its environment.
+    /// Its whole environment.
     pub env: Vec<(String, String)>,
-    /// Its group.
+    /// The number of its group.
     pub pgid: u32,
-    /// Its session.
+    /// The number of its session.
     pub sid: u32,
-    /// Its parent is a shell in its session that the scheduler stands for.
+    /// Its parent is a shell in its session that the scheduler plays.
     pub shell: bool,
-    /// Its controlling terminal.
+    /// Its controlling terminal, if it has one.
     pub controlling: Option<usize>,
-    /// Its descriptors.
+    /// Its descriptors, by number.
     pub fds: BTreeMap<u32, Desc>,
-    /// What it does.
+    /// The state that it is in.
     pub state: State,
     /// The signal that stopped it.
     pub stopped: Option<Sig>,
-    /// How many stops of the cell there had been by then.
+    /// How many stops the cell had had by then.
     pub stop: u64,
     /// It was continued in the middle of a terminal access, which it tries again.
     pub retries: bool,
-    /// What stops it as soon as it waits again: a process finishes its resume before a stop of its own doing.
+    /// What stops it as soon as it waits again: a process finishes its resume before a stop that it caused itself.
     pub at_end: Option<(Aim, Sig)>,
-    /// What it does with signals; default where nothing stands.
+    /// What it does with signals; default for those that are not in it.
     pub dispositions: BTreeMap<Sig, Disposition>,
     /// Caught signals that it has not taken, and fatal ones that wait for CONT.
     pub pending: Vec<Sig>,
     /// Its children, in the order of starts.
     pub children: Vec<Proc>,
-    /// What a terminal still takes from it in this resume.
+    /// How many bytes a terminal still takes from it in this resume.
     pub tty_quota: usize,
-    /// Its program; none once it is over or while it runs.
+    /// Its program; `None` once it is over or while it runs.
     pub program: Option<Box<dyn Program>>,
     /// What it has used.
     pub used: Used,
@@ -101,7 +101,7 @@ pub enum Aim {
 }
 
 impl Process {
-    /// A process that has not run; it is in nobody's group yet.
+    /// A process that has not run and belongs to no group yet.
     pub fn new(
         role: String,
         proc: Proc,
@@ -152,12 +152,12 @@ impl Process {
         self.controlling = None;
     }
 
-    /// Whether it lives; a stopped process does.
+    /// Whether it is alive; a stopped process is.
     pub fn alive(&self) -> bool {
         matches!(self.state, State::New | State::Waiting(_) | State::Running)
     }
 
-    /// When it wants to be resumed.
+    /// The time at which it wants to be resumed.
     pub fn deadline(&self) -> Option<VTime> {
         match &self.state {
             State::Waiting(wait) if self.stopped.is_none() => wait.until,
@@ -222,7 +222,7 @@ impl SimKernel {
         }
     }
 
-    /// A process waits again: now what it did stops it, if something did.
+    /// A process waits again: if it did something that stops it, that happens now.
     pub(super) fn turn_ends(&mut self, proc: Proc) {
         if let Some((aim, sig)) = self.get_mut(proc).at_end.take() {
             self.signal(aim, sig);
@@ -253,7 +253,7 @@ impl SimKernel {
         }
     }
 
-    /// What a signal does to one process at once; its end, where it is fatal.
+    /// What a signal does to one process at once; returns its end if the signal is fatal.
     fn strike(&mut self, proc: Proc, sig: Sig) -> Option<Exit> {
         let process = self.get_mut(proc);
         if !process.alive() {
@@ -343,7 +343,7 @@ impl SimKernel {
         self.bereave(proc);
     }
 
-    /// A process is over: its descriptors are closed.
+    /// A process has ended: its descriptors are closed.
     fn die(&mut self, proc: Proc, exit: Exit) {
         let process = self.get_mut(proc);
         let fds = std::mem::take(&mut process.fds);
@@ -378,7 +378,7 @@ impl SimKernel {
             }
         }
         if let Some(tty) = self.ttys.iter().position(|tty| sid == pid && tty.session == sid) {
-            // a terminal without a session has no foreground: its keys reach nobody
+            // a terminal without a session has no foreground: its keys reach no process
             let foreground = std::mem::take(&mut self.ttys[tty].foreground);
             self.ttys[tty].session = 0;
             for p in self.all().filter(|&p| self.get(p).controlling == Some(tty)).collect::<Vec<_>>() {
@@ -491,7 +491,7 @@ impl SimKernel {
             match state {
                 State::New => drop(canon.text("new")),
                 State::Waiting(Wait { read, write, until, child, on }) => {
-                    // a stopped process does nothing at its deadline, nor does its state change
+                    // a stopped process does nothing at its deadline, and its state does not change
                     let until = until.filter(|_| stopped.is_none());
                     canon.text("waits").text(on).deadline(until).flag(*child);
                     for fds in [read, write] {

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 impl SimKernel {
     pub(super) fn tables(&self, parties: &[Party]) -> Tables<'_> {
         let foregrounds = self.ttys.iter().enumerate().map(|(at, tty)| (at as u64, self.leader(tty.foreground)));
-        // of all connections that there ever were, few are held
+        // few of all connections so far are still held
         let of_processes = self.processes.iter().flat_map(|process| process.fds.values().copied());
         let of_parties = parties.iter().flat_map(|party| &party.holds).filter_map(|&(handle, _)| self.desc(handle));
         let held: BTreeSet<usize> = of_processes.chain(of_parties).filter_map(connection).collect();
@@ -43,7 +43,7 @@ impl SimKernel {
         }
     }
 
-    /// Whose group or session a number is.
+    /// Which process or shell leads the group or session of this number.
     fn leader(&self, number: u32) -> Leader {
         match number {
             0 => Leader::Nobody,
@@ -85,7 +85,7 @@ fn waits(process: &Process, wait: &Wait) -> Waits {
     Waits { read: numbers(&wait.read), write: numbers(&wait.write), until: wait.until, child: wait.child }
 }
 
-/// Which connection this is an end of.
+/// The connection that this is an end of.
 fn connection(desc: Desc) -> Option<usize> {
     match desc {
         Desc::Socket(at, _) => Some(at),

@@ -1,6 +1,6 @@
 //! The system call that a process would be blocked in.
 //!
-//! Invariant: an agent is an event loop; any other program waits in the plainest call that waits for the same.
+//! Invariant: an agent is an event loop; any other program waits in the simplest call that waits for the same.
 
 use super::{At, Row, Tables, Thing, Waits};
 use crate::os::Sig;
@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 
 /// The number of an event loop's own descriptor, which no persona has.
 const EPOLL_FD: i32 = 1_000;
-/// `TCSETS`: what a program does that sets its terminal.
+/// `TCSETS`: the request of a program that sets its terminal.
 const TCSETS: u64 = 0x5402;
-/// Threads' ids, beside those of the processes.
+/// The first id of a thread, apart from those of the processes.
 const FIRST_WORKER: Pid = 2_000_000;
 
 impl Tables<'_> {
@@ -62,10 +62,10 @@ impl Tables<'_> {
     }
 }
 
-/// The call of a program that is no event loop.
+/// The call of a program that has no event loop.
 fn plain(waits: &Waits, limit: TimeLimit) -> Call {
     match (waits.read.as_slice(), waits.write.as_slice(), waits.until) {
-        // a shell takes its children's ends by a signal meanwhile
+        // a shell learns of its children's ends by a signal meanwhile
         ([fd], [], None) => call("read", Does::Read { fd: fd.cast_signed() }, TimeLimit::Never),
         ([], [fd], None) => call("write", Does::Write { fd: fd.cast_signed() }, TimeLimit::Never),
         ([], [], None) if waits.child => call("wait4", Does::Child { pid: -1 }, TimeLimit::Never),
@@ -76,7 +76,7 @@ fn plain(waits: &Waits, limit: TimeLimit) -> Call {
 }
 
 pub(super) fn call(name: &str, does: Does, limit: TimeLimit) -> Call {
-    // numbers differ by architecture: only names and deeds are told
+    // numbers differ by architecture: only names and meanings are shown
     Call { number: -1, name: name.to_owned(), does, limit, ..Call::default() }
 }
 

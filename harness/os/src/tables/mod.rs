@@ -38,23 +38,23 @@ pub enum Thing {
     Socket(u64, usize),
 }
 
-/// A group or session: a process's, or that of a terminal's shell.
+/// The leader of a group or session: a process, or the shell of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Leader {
-    /// This process's.
+    /// This process.
     Proc(Proc),
-    /// That of the shell of this terminal.
+    /// The shell of this terminal.
     Shell(u64),
-    /// Nobody's.
+    /// No process.
     Nobody,
 }
 
-/// What a process is at.
+/// What a process is doing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum At {
     /// It has not run yet: it is about to.
     New,
-    /// It waits.
+    /// It waits for this.
     Waits(Waits),
     /// It has ended, and was not reaped.
     Zombie,
@@ -67,40 +67,40 @@ pub struct Waits {
     pub read: Vec<u32>,
     /// Descriptors to write to.
     pub write: Vec<u32>,
-    /// An instant.
+    /// The deadline.
     pub until: Option<VTime>,
-    /// A child's end.
+    /// Whether it waits for a child's end.
     pub child: bool,
 }
 
 /// A process that is not gone.
 #[derive(Debug, Clone)]
 pub struct Row<'a> {
-    /// Its place.
+    /// Its place in the order of starts.
     pub proc: Proc,
-    /// Its name and arguments.
+    /// Its program name and arguments.
     pub argv: &'a [String],
-    /// Its parent; none: the scheduler started it, or it was adopted.
+    /// Its parent; `None` if the scheduler started it, or it was adopted.
     pub parent: Option<Proc>,
-    /// The scheduler started it.
+    /// Whether the scheduler started it.
     pub root: bool,
-    /// Its group and its session.
+    /// The leader of its group.
     pub group: Leader,
-    /// Its session.
+    /// The leader of its session.
     pub session: Leader,
-    /// Its parent is the shell of its terminal.
+    /// Whether its parent is the shell of its terminal.
     pub shell: bool,
     /// Its controlling terminal.
     pub controlling: Option<u64>,
     /// Its descriptors, by number.
     pub fds: Vec<(u32, Thing)>,
-    /// What it is at.
+    /// What it is doing.
     pub at: At,
     /// The signal that stopped it.
     pub stopped: Option<Sig>,
-    /// Its own access to its terminal stopped it.
+    /// Whether its own access to its terminal stopped it.
     pub retries: bool,
-    /// What it does with signals; those that are not there have their default.
+    /// What it does with signals; those that are not in it have their default.
     pub dispositions: &'a BTreeMap<Sig, Disposition>,
     /// Signals that wait for it.
     pub pending: Vec<Sig>,
@@ -111,7 +111,7 @@ pub struct Row<'a> {
 /// What a process has used since it began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Used {
-    /// When it began.
+    /// When the process began.
     pub began: VTime,
     /// How often it was let run.
     pub turns: u64,
@@ -127,7 +127,7 @@ impl Used {
         Used { began, ..Used::default() }
     }
 
-    /// It read so many bytes in its present turn.
+    /// It read this many bytes in its present turn.
     pub fn read(&mut self, bytes: u64) {
         self.io.read_bytes += bytes;
         if bytes > 0 && self.read_in != self.turns {
@@ -136,7 +136,7 @@ impl Used {
         }
     }
 
-    /// It wrote so many bytes in its present turn.
+    /// It wrote this many bytes in its present turn.
     pub fn wrote(&mut self, bytes: u64) {
         self.io.written_bytes += bytes;
         if bytes > 0 && self.wrote_in != self.turns {
@@ -149,17 +149,17 @@ impl Used {
 /// One direction of a connection: what has gone through it, and when last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Went {
-    /// Bytes.
+    /// How many bytes there were.
     pub bytes: u64,
-    /// Pieces: all that was written in one turn is one.
+    /// How many pieces there were: all that was written in one turn is one piece.
     pub pieces: u32,
-    /// When the last ones went.
+    /// When the last bytes went through.
     pub last: Option<VTime>,
     piece: u64,
 }
 
 impl Went {
-    /// So many bytes go at this time, in this turn of this kernel.
+    /// Counts bytes that go through at this time, in this turn of this kernel.
     pub fn add(&mut self, bytes: u64, now: VTime, turn: u64) {
         if bytes == 0 {
             return;
@@ -171,25 +171,25 @@ impl Went {
     }
 }
 
-/// A connection.
+/// One connection between two ends.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Link {
-    /// The listener that it was made to.
+    /// The listener that it was connected to.
     pub listener: u64,
     /// When it was made.
     pub made: VTime,
     /// What has gone to each end.
     pub to: [Went; 2],
-    /// What lies unread at each end.
+    /// How many bytes are unread at each end.
     pub unread: [u64; 2],
     /// Which ends are open.
     pub open: [bool; 2],
 }
 
-/// Someone outside the cell's processes: whoever holds the scheduler's descriptors in their eyes.
+/// A party outside the cell's processes: to them, it holds the scheduler's descriptors.
 #[derive(Debug, Clone, Default)]
 pub struct Outsider {
-    /// A name: `wrapper`, `client`, `model`.
+    /// Its name: `wrapper`, `client`, `model`.
     pub name: String,
     /// What it holds, and whether it waits for input there.
     pub holds: Vec<(Thing, bool)>,
@@ -198,7 +198,7 @@ pub struct Outsider {
 /// All that a snapshot is made of.
 #[derive(Debug, Clone, Default)]
 pub struct Tables<'a> {
-    /// Virtual time.
+    /// The present virtual time.
     pub now: VTime,
     /// The processes that are not gone, in the order of starts.
     pub rows: Vec<Row<'a>>,
@@ -208,6 +208,6 @@ pub struct Tables<'a> {
     pub links: BTreeMap<u64, Link>,
     /// How many connections wait at each listener, by number.
     pub queues: BTreeMap<u64, u64>,
-    /// Who is outside; the first one started the agents.
+    /// The parties outside; the first one started the agents.
     pub outside: Vec<Outsider>,
 }

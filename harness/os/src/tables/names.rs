@@ -10,11 +10,11 @@ use rehang_scenario::VTime;
 
 /// The process that takes in orphans.
 pub(super) const INIT: Pid = 1;
-/// The first of the scheduler's parties: [`Tables::outside`] in order.
+/// The pid of the first of the scheduler's parties: [`Tables::outside`] in order.
 pub(super) const FIRST_PARTY: Pid = 2;
-/// The first process of a cell: no cell has so many parties.
+/// The pid of the first process of a cell: no cell has more parties than fit before it.
 pub(super) const FIRST: Pid = 1_000;
-/// The shell of the first terminal: no cell has so many processes.
+/// The pid of the first terminal's shell: no cell has more processes than fit before it.
 pub(super) const FIRST_SHELL: Pid = 1_000_000;
 /// The first inode of each kind.
 pub(super) const PIPES: u64 = 10_000_000;
@@ -25,9 +25,9 @@ pub(super) const LISTENS_AT: u64 = 4_096;
 pub(super) const CONNECTS_FROM: u64 = 32_768;
 /// The major number of pseudo-terminals.
 pub(super) const PTY_MAJOR: u32 = 136;
-/// Virtual time begins this long after the machine: nothing began before its boot.
+/// Virtual time begins this long after the machine's boot, so nothing began before the boot.
 pub(super) const BOOT_NS: u64 = 3_600_000_000_000;
-/// Bytes of a process's name.
+/// The most bytes of a process's name.
 pub(super) const COMM: usize = 15;
 
 impl Leader {
@@ -92,7 +92,7 @@ pub(super) fn descriptor(fd: u32, thing: Thing) -> Descriptor {
     Descriptor { fd: fd.cast_signed(), mode, what }
 }
 
-/// What two processes can have in common, in one number: a pipe, a connection, a terminal.
+/// An object that two processes can have in common, as one number: a pipe, a connection, a terminal.
 pub(super) fn shares(fd: &Descriptor) -> Option<u64> {
     match fd.what {
         Object::Socket { inode } if inode < LISTENERS => Some(SOCKETS + (inode - SOCKETS) / 2 * 2),
@@ -124,7 +124,7 @@ pub(super) fn at_ns(now: VTime) -> u64 {
     BOOT_NS.saturating_add(now.0.saturating_mul(1_000_000))
 }
 
-/// The name that the kernel keeps.
+/// The name that the kernel keeps of a process.
 pub(super) fn name(argv: &[String]) -> String {
     let name = crate::os::program_name(argv);
     let end = name.char_indices().map(|(at, c)| at + c.len_utf8()).take_while(|end| *end <= COMM).last();

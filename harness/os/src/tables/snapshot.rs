@@ -1,7 +1,7 @@
-//! The tables' snapshot: the tree below the agents, and what lies around it.
+//! The tables' snapshot: the tree below the agents, and the processes around it.
 //!
-//! Invariant: as with the reader of `/proc`, around the tree is what shares a pipe, a socket or a terminal with it, or is
-//! above it, and nothing else.
+//! Invariant: as with the reader of `/proc`, a process is around the tree if it shares a pipe, a socket or a terminal
+//! with the tree, or is above it, and not otherwise.
 
 use super::call::call;
 use super::names::{
@@ -21,7 +21,7 @@ const MAX_ARGS: usize = 64;
 const MAX_ARG: usize = 1_024;
 
 impl Tables<'_> {
-    /// The snapshot. The roots are the agents that live; where none does, whoever started them.
+    /// The snapshot. The roots are the agents that live; if none does, whoever started them.
     pub fn snapshot(&self) -> Snapshot {
         let mut snapshot = Snapshot {
             at_ns: at_ns(self.now),
@@ -53,7 +53,7 @@ impl Tables<'_> {
         if agents.is_empty() { vec![party(0)] } else { agents }
     }
 
-    /// The roots and all below them are the tree; the rest is around it where it shares something with the tree, or is
+    /// The roots and all below them are the tree; the rest is around it if it shares something with the tree, or is
     /// above it.
     fn split(&self, mut all: BTreeMap<Pid, Process>, snapshot: &mut Snapshot) {
         let mut tree: BTreeSet<Pid> = snapshot.roots.iter().copied().collect();

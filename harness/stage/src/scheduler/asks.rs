@@ -1,22 +1,22 @@
-//! What the agent asks and has not been told, and whether somebody at the terminal can read it.
+//! What the agent asks and has no answer to yet, and whether a person at the terminal can read it.
 //!
-//! Invariant: of the terminal's text no more is kept than a beginning of the sought text can fill.
+//! Invariant: no more of the terminal's text is kept than can be a beginning of the sought text.
 
 use rehang_scenario::{Canon, turns::Question};
 use rehang_trace::AskKind;
 
-/// An ask, as the agent states it.
+/// An open ask, as the agent states it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenAsk {
-    /// Its id.
+    /// The ask's id.
     pub id: String,
-    /// Its kind.
+    /// Whether it is a question or a permission.
     pub kind: AskKind,
-    /// Its questions.
+    /// The questions; empty for a permission.
     pub questions: Vec<Question>,
-    /// Its permission.
+    /// The permission; empty for a question.
     pub permission: String,
-    /// Whether somebody at the terminal can read what it is about.
+    /// Whether a person at the terminal can read what it is about.
     pub shown: Shown,
 }
 
@@ -24,7 +24,7 @@ pub struct OpenAsk {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shown {
     sought: String,
-    /// The end of what has come out: as much as a beginning of the text can fill.
+    /// The end of what has come out: as many bytes as can be a beginning of the text.
     tail: String,
     found: bool,
 }
@@ -40,7 +40,7 @@ impl Shown {
         self.found
     }
 
-    /// This came out.
+    /// Takes in text that came out on the terminal.
     pub fn print(&mut self, text: &str) {
         if self.found {
             return;
@@ -62,7 +62,7 @@ impl Shown {
 }
 
 impl OpenAsk {
-    /// Writes the state.
+    /// Writes the state for the comparison of cycles.
     pub fn canon(&self, canon: &mut Canon) {
         let OpenAsk {
             id,

@@ -1,4 +1,4 @@
-//! What comes out of the agent: read, entered into the trace, and handed to those who listen.
+//! Reads what comes out of the agent, records it in the trace, and passes it to those who listen.
 //!
 //! Invariant: after each step everything that came out of the agent is read before anybody else acts.
 
@@ -14,7 +14,7 @@ use rehang_strategy::Stream;
 use rehang_trace::{Fact, What};
 
 impl Hub<'_> {
-    /// Reads all that has come, enters it into the trace, and tells those who listen.
+    /// Reads all that has come, records it in the trace, and tells those who listen.
     pub fn drain(&mut self) -> Result<(), InternalError> {
         self.flush()?;
         for happened in self.kernel.happened() {
@@ -47,7 +47,7 @@ impl Hub<'_> {
             Change::Adopted => What::Adopted,
             Change::Signalled { to, sig } => What::Signal { sig: sig.name().to_owned(), to },
             Change::Fact(Fact::Acted { strategy, act }) if strategy == rehang_fakes::opencode::STORE => {
-                // what a server has on its disk: a restarted one finds it, and nobody sees it
+                // this is what a server has on its disk: a restarted one finds it, and it is not shown to anybody
                 self.text_bytes += act.len();
                 self.launch.plan.stored = Some(act);
                 return;

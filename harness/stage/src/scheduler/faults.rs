@@ -1,6 +1,6 @@
-//! Faults that strike at an instant: a process crashes, freezes, thaws or restarts; the companion's worker dies.
+//! Faults that strike at a given time: a process crashes, freezes, thaws or restarts; the companion's worker dies.
 //!
-//! Invariant: faults inside the agent (its events, POSTs, tools, queue) are the persona's, not struck here.
+//! Invariant: faults inside the agent (its events, POSTs, tools, queue) are played by the persona, not here.
 
 use super::hub::{Actor, Hub};
 use super::inbox::Input;
@@ -57,7 +57,7 @@ impl Actor for Faults {
 
     fn canon(&self, _: &Hub<'_>, canon: &mut Canon) {
         let Faults { due } = self;
-        // they strike in the order of the file: what is left of them says which they are
+        // they strike in the order of the file, so the number that is left says which ones they are
         canon.list(due, |canon, (at, _)| {
             canon.deadline(Some(*at));
         });
@@ -83,7 +83,7 @@ fn strike(hub: &mut Hub<'_>, name: &str, role: &str, does: ProcessDoes) -> Resul
             hub.drain()?;
             hub.relaunch()
         }
-        // the persona knows when from its plan
+        // the persona knows the time from its plan
         ProcessDoes::Mute => Ok(()),
     }
 }

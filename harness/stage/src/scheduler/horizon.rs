@@ -1,19 +1,19 @@
 //! The horizon: the virtual time at which a cell that has neither settled nor been proved to hang is given up.
 //!
-//! Invariant: it lies after every instant that the scenario or a strategy's bound names, so that what is only slow comes
-//! to its end first.
+//! Invariant: it is later than every instant that the scenario or a strategy's bound names, so that a run that is only
+//! slow ends first.
 
 use crate::judged::counts;
 use rehang_scenario::{Scenario, Span};
 use serde_json::Value;
 
-/// The horizon of a scenario whose spans are short: two days.
+/// The horizon of a scenario with short spans: two days.
 pub const SHORTEST: Span = Span::hours(48);
 
-/// The longest horizon, twenty years: a file whose spans and runs multiply beyond all measure is given up all the same.
+/// The longest horizon, twenty years: a file whose spans and runs add up to more is given up then.
 const LONGEST: Span = Span::hours(20 * 366 * 24);
 
-/// The horizon of a scenario under a stack: two days, after all that its spans and the stack's bound can add up to.
+/// The horizon of a scenario under a stack: two days after the sum of its spans and the stack's bound.
 pub fn of(scenario: &Scenario, stack: &str) -> Span {
     let written = serde_json::to_value(scenario).map_or(0, |value| sum_ms(&value));
     let bound = rehang_strategy::stack(stack).ok().and_then(|stack| stack.bound(&counts(scenario, Span::ZERO)));
@@ -22,7 +22,7 @@ pub fn of(scenario: &Scenario, stack: &str) -> Span {
     all.min(LONGEST)
 }
 
-/// The sum of all spans in a value; one that is repeated counts as often as it is.
+/// The sum of all spans in a value; a span that is repeated counts as often as it is.
 fn sum_ms(value: &Value) -> u64 {
     let sum = |values: &mut dyn Iterator<Item = &Value>| values.map(sum_ms).fold(0, u64::saturating_add);
     match value {

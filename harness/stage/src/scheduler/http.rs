@@ -1,8 +1,8 @@
 //! The scheduler's connections to the agent's server: requests with a time limit, and event streams.
 //!
-//! Invariant: a request is one connection, closed by a reset once its response is whole, so that nothing lingers
-//! in TIME_WAIT; its number counts the cell's requests from 1. Who opens an event stream again says which event it has
-//! seen last, where events have ids (WHATWG HTML, 9.2).
+//! Invariant: a request is one connection, closed by a reset once its response is whole, so that nothing is left in
+//! TIME_WAIT; its number counts the cell's requests from 1. An actor that opens an event stream again says which event
+//! it has seen last, if events have ids (WHATWG HTML, 9.2).
 
 use super::hub::Hub;
 use super::inbox::Input;
@@ -20,10 +20,10 @@ use rehang_wire::{
 };
 use serde_json::Value;
 
-/// The host that requests name: without a port, which differs from run to run.
+/// The host that requests name: without a port, because the port differs from run to run.
 const HOST: &str = "localhost";
 
-/// What came of one look at a connection.
+/// The result of one look at a connection.
 enum Came {
     Nothing,
     Whole,
@@ -31,7 +31,7 @@ enum Came {
 }
 
 impl Hub<'_> {
-    /// Sends a request for the actor whose turn it is; its number.
+    /// Sends a request for the actor whose turn it is; returns its number.
     pub fn request(
         &mut self,
         who: &str,
@@ -60,7 +60,7 @@ impl Hub<'_> {
         Ok(id)
     }
 
-    /// Opens the event stream for the actor whose turn it is; whether the server takes the connection.
+    /// Opens the event stream for the actor whose turn it is; returns whether the server takes the connection.
     pub fn listen_to_events(&mut self, who: &str) -> Result<bool, InternalError> {
         self.net.requests += 1;
         let (id, (method, path)) = (self.net.requests, EVENTS.sent());
@@ -73,12 +73,12 @@ impl Hub<'_> {
         self.open_connection(who, bytes, Kind::Events { decoder: sse::Decoder::new() })
     }
 
-    /// Whether the actor whose turn it is says on its next event stream what it has seen last.
+    /// Whether the actor whose turn it is will say on its next event stream what it has seen last.
     pub fn has_seen_events(&self) -> bool {
         self.net.last_ids.contains_key(&self.actor)
     }
 
-    /// Gives a request up.
+    /// Gives an open request up.
     pub fn cancel(&mut self, who: &str, id: u32) -> Result<(), InternalError> {
         let at = self.net.open.iter().position(|c| matches!(c.what, Kind::Request { id: other, .. } if other == id));
         if let Some(at) = at {

@@ -21,10 +21,10 @@ use rehang_trace::{
 };
 use std::collections::{BTreeMap, VecDeque};
 
-/// The client's place among the actors: behind the wrapper.
+/// The client's place among the actors: after the wrapper.
 pub const CLIENT_SEAT: usize = 1;
 
-/// Someone in the scheduler who acts.
+/// A party in the scheduler that acts.
 pub trait Actor {
     /// When it wants to act by itself.
     fn deadline(&self) -> Option<VTime> {
@@ -37,41 +37,41 @@ pub trait Actor {
     fn act(&mut self, hub: &mut Hub<'_>, name: &str, inbox: VecDeque<Input>) -> Result<(), InternalError>;
     /// Writes its state. A request of its own is written as [`Net::place`] gives it.
     fn canon(&self, hub: &Hub<'_>, canon: &mut Canon);
-    /// What it waits for, where that explains a hang.
+    /// What it waits for, if that explains a hang.
     fn waits_for(&self) -> Option<&'static str> {
         None
     }
 }
 
-/// What all actors share.
+/// The state that all actors share.
 pub struct Hub<'w> {
     pub kernel: &'w mut dyn Kernel,
     pub now: VTime,
     pub begin: VTime,
     pub events: Vec<Event>,
-    /// The texts in them and in the requests to the model, in bytes.
+    /// How much text is in them and in the requests to the model, in bytes.
     pub text_bytes: usize,
     pub inboxes: Vec<Inbox>,
-    /// Who acts now.
+    /// The actor that acts now.
     pub actor: usize,
-    /// The seats of the outside strategies.
+    /// The seats of the outside strategies, by index.
     pub strategies: Vec<usize>,
     pub agent: Proc,
     pub launch: Launch,
     pub streams: Streams,
-    /// stdout and stderr (or the terminal) are read as they come.
+    /// Whether stdout and stderr (or the terminal) are read as they come.
     pub reads: [bool; 2],
     pub stream_open: [bool; 2],
     pub carry: [Vec<u8>; 2],
     pub exit: Option<Exit>,
-    /// The agent is a server.
+    /// Whether the agent is a server.
     pub serves: bool,
-    /// It is a run that listens too (`--port`): people can reach it.
+    /// Whether it is a run that listens too (`--port`): people can reach it.
     pub listens: bool,
     pub port: Option<u16>,
-    /// All ports that the agent and what it started have named.
+    /// All ports that the agent and the processes that it started have named.
     pub ports: Ports,
-    /// The client is told that the server listens once everybody else has taken that in: people and strategies
+    /// Whether the client is still to be told that the server listens; it is told last, so that people and strategies
     /// have their event streams open before the prompt is sent.
     pub client_waits: bool,
     pub session: String,
@@ -80,19 +80,19 @@ pub struct Hub<'w> {
     pub model: Connections,
     /// What was asked and has not ended.
     pub asks: Vec<OpenAsk>,
-    /// What agents have stated, by role: evidence alone reads it.
+    /// What agents have stated, by role: only evidence reads it.
     pub records: BTreeMap<String, Records>,
     pub faults: Vec<Fault>,
-    /// The companion's worker is dead, and whoever asks by its pid finds so.
+    /// Whether the companion's worker is dead; whoever asks by its pid finds that it is.
     pub worker_dead: bool,
-    /// Counts material events.
+    /// Counts the material events so far.
     pub material: u64,
     pub settled: Option<VTime>,
-    /// How long the cell goes on behind its end.
+    /// How long the cell goes on after its end.
     pub afterwards: Option<Span>,
     /// How many runs of the caller's loop are still to begin.
     pub runs_left: u32,
-    /// A run was settled that is not the last.
+    /// Whether a run was settled that is not the last.
     pub run_over: bool,
     /// The strategy through which people write to the agent's stdin.
     pub relay: Option<usize>,
@@ -168,7 +168,7 @@ impl<'w> Hub<'w> {
         })
     }
 
-    /// Starts the agent.
+    /// Starts the agent of the cell.
     pub fn launch(&mut self) -> Result<(), InternalError> {
         self.kernel.set_now(self.now);
         let (agent, streams) = self.kernel.start(&self.launch)?;
@@ -189,7 +189,7 @@ impl<'w> Hub<'w> {
         }
     }
 
-    /// Closes the wrapper's ends of all of the agent's streams.
+    /// Closes the wrapper's ends of all streams of the agent.
     pub fn close_streams(&mut self) -> Result<(), InternalError> {
         let streams = std::mem::take(&mut self.streams);
         self.stream_open = [false; 2];
@@ -200,14 +200,14 @@ impl<'w> Hub<'w> {
         Ok(())
     }
 
-    /// Starts the agent again, at the same address as far as its clients can tell.
+    /// Starts the agent again; to its clients, its address stays the same.
     pub fn relaunch(&mut self) -> Result<(), InternalError> {
         self.restarts += 1;
         self.launch.role = role::agent(self.restarts + 1);
         self.launch()
     }
 
-    /// Enters something into the trace.
+    /// Records an event in the trace.
     pub fn record(&mut self, who: &str, what: What) {
         let what = self.ports.hide(what);
         self.text_bytes += what.text_bytes();
@@ -233,19 +233,19 @@ impl<'w> Hub<'w> {
         !self.worker_dead && !self.has_fault(&Fault::Worker(WorkerFault::NeverStarts))
     }
 
-    /// Tells one actor something.
+    /// Puts an input into the inbox of one actor.
     pub fn deliver(&mut self, seat: usize, input: Input) {
         self.inboxes[seat].push(input);
     }
 
-    /// Tells all actors something.
+    /// Puts an input into the inboxes of all actors.
     pub fn deliver_all(&mut self, input: &Input) {
         for inbox in &mut self.inboxes {
             inbox.push(input.clone());
         }
     }
 
-    /// Somebody holds the run to be over.
+    /// An actor says that the run is over.
     pub fn settle(&mut self, who: &str, outcome: RunEnd, cause: &str, text: &str) {
         if self.settled.is_some() || self.run_over {
             return;
@@ -270,7 +270,7 @@ impl<'w> Hub<'w> {
         self.ends_at().is_some_and(|end| self.afterwards.is_none() || end <= self.now)
     }
 
-    /// Whether nobody has a say any more: the run is settled, and nothing comes behind it.
+    /// Whether no actor can act any more: the run is settled, and nothing comes after it.
     pub fn is_closed(&self) -> bool {
         self.run_over || (self.settled.is_some() && self.afterwards.is_none())
     }
@@ -282,7 +282,7 @@ impl<'w> Hub<'w> {
         self.kernel.kill(self.agent, group, sig)
     }
 
-    /// Sends a signal to the agent and to all that it started, one after the other, in the order of starts.
+    /// Sends a signal to the agent and to all processes that it started, in the order of starts.
     pub fn signal_tree(&mut self, who: &str, sig: Sig) -> Result<(), InternalError> {
         let instance = Role::of(self.kernel.role(self.agent)).map(Role::instance);
         let roles = self.kernel.waits().into_iter().map(|(role, _)| role);
@@ -291,7 +291,7 @@ impl<'w> Hub<'w> {
         self.signal_each(who, tree, sig)
     }
 
-    /// Sends a signal to whoever holds the agent's output open, one after the other, in the order of starts.
+    /// Sends a signal to each process that holds the agent's output open, in the order of starts.
     pub fn signal_holders(&mut self, who: &str, sig: Sig) -> Result<(), InternalError> {
         let streams = [self.streams.stdout, self.streams.stderr, self.streams.tty];
         let mut holders: Vec<Proc> =
@@ -316,7 +316,7 @@ impl<'w> Hub<'w> {
     /// Writes to the agent's stdin or terminal.
     pub fn write_stdin(&mut self, who: &str, bytes: &[u8]) -> Result<(), InternalError> {
         if self.streams.stdin.or(self.streams.tty).is_none() {
-            // It is closed: nobody writes anything.
+            // It is closed: nothing can be written.
             return Ok(());
         }
         self.record(who, What::In { text: String::from_utf8_lossy(bytes).into_owned() });
@@ -344,7 +344,7 @@ impl<'w> Hub<'w> {
         Ok(())
     }
 
-    /// Writes what the agent's stdin or terminal takes now.
+    /// Writes as much as the agent's stdin or terminal takes now.
     pub fn flush(&mut self) -> Result<(), InternalError> {
         let Some(handle) = self.streams.stdin.or(self.streams.tty) else {
             self.unwritten.clear();
@@ -421,7 +421,7 @@ impl<'w> Hub<'w> {
         for handle in [stdin, stdout, stderr, tty, model_listener] {
             canon.flag(handle.is_some());
         }
-        // a handle's number only names it: which of the world's open ones it is decides
+        // a handle's number only names it: what matters is which of the world's open handles it is
         let streams = [stdin, stdout, stderr, tty, model_listener].into_iter().copied().flatten();
         let held: Vec<Handle> = streams.chain(net.handles()).chain(model.handles()).collect();
         for handle in &held {

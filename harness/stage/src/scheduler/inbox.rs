@@ -1,4 +1,4 @@
-//! What actors are told, and what of it they have not taken yet.
+//! What actors are told, and which of it they have not taken yet.
 //!
 //! Invariant: the canonical form of an inbox holds each of its inputs, and costs no more than what came in since the last
 //! time: a run that spins may fill an inbox without end.
@@ -14,18 +14,18 @@ use std::collections::VecDeque;
 #[derive(Debug, Default)]
 pub struct Inbox {
     inputs: VecDeque<Input>,
-    /// The digest of the first inputs, and how many they are.
+    /// The digest of the first inputs, and how many of them it covers.
     digest: Sha256,
     digested: usize,
 }
 
 impl Inbox {
-    /// Adds an input.
+    /// Adds an input at the end.
     pub fn push(&mut self, input: Input) {
         self.inputs.push_back(input);
     }
 
-    /// Whether there is none.
+    /// Whether there is no input.
     pub fn is_empty(&self) -> bool {
         self.inputs.is_empty()
     }
@@ -35,13 +35,13 @@ impl Inbox {
         self.inputs.contains(input)
     }
 
-    /// Takes all inputs.
+    /// Takes all inputs, oldest first.
     pub fn take(&mut self) -> VecDeque<Input> {
         std::mem::take(self).inputs
     }
 
-    /// Writes the number of inputs and the SHA-256 of their `Debug` texts, which say the whole of each since `Debug` is
-    /// derived.
+    /// Writes the number of inputs and the SHA-256 of their `Debug` texts, which contain the whole of each input since
+    /// `Debug` is derived.
     pub fn canon(&mut self, canon: &mut Canon) {
         let Self { inputs, digest, digested } = self;
         for input in inputs.range(*digested..) {
@@ -54,7 +54,7 @@ impl Inbox {
     }
 }
 
-/// What an actor is told.
+/// One thing that an actor is told.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
     /// The cell begins.
@@ -63,43 +63,43 @@ pub enum Input {
     Output(Stream, Vec<u8>),
     /// The end of one of its streams.
     OutputEnd(Stream),
-    /// The agent's process is over.
+    /// The agent's process has ended.
     Exited(Exit),
-    /// The server listens.
+    /// The agent's server listens.
     Listening,
     /// The session for the prompt was made.
     SessionMade(String),
     /// The response to a request of its own.
     Response {
-        /// The request.
+        /// The number of the request.
         id: u32,
         /// The HTTP status.
         status: u16,
-        /// The body.
+        /// The body of the response.
         body: Json,
     },
     /// A request of its own got no response.
     Failed {
-        /// The request.
+        /// The number of the request.
         id: u32,
-        /// Why.
+        /// Why there was none.
         why: &'static str,
     },
     /// An event on its event stream.
     Event(Json),
     /// Its event stream ended.
     EventsEnd,
-    /// Somebody runs a command of the companion.
+    /// A person runs a command of the companion.
     Command(String),
-    /// Something is asked (people at a terminal look at the screen then).
+    /// The agent asks something (people at a terminal look at the screen then).
     Asked,
     /// The companion's worker died.
     WorkerDied,
-    /// A connection to the model's server has something.
+    /// A connection to the model's server can be read or written.
     Model,
-    /// Somebody else wrote this to the agent's stdin.
+    /// Another actor wrote this to the agent's stdin.
     Wrote(Vec<u8>),
-    /// This person wants this to be written to the agent's stdin, through the one who is told.
+    /// This person wants this to be written to the agent's stdin by the strategy that is told.
     Typed(String, Vec<u8>),
 }
 

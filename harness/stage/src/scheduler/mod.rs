@@ -38,25 +38,25 @@ use std::collections::BTreeSet;
 
 /// Steps at one instant after which repeating states are looked for.
 const SPIN_STEPS: u32 = 2_000;
-/// Then one in so many is looked at, up to so many steps: a cycle of steps comes back at one of them too, at a fraction of
-/// the cost. Primes, so that all phases of a short cycle have their turn: in some of them an id that counts up is under
-/// way. What has not come back for long mostly grows, and each look at it costs more than the last.
+/// Then one step of this many is looked at, up to this many steps: a cycle of steps also repeats at those, at a
+/// fraction of the cost. Primes, so that all phases of a short cycle are looked at: in some of them an id that counts
+/// up is in use. A state that has not repeated for long usually grows, and each look at it costs more than the last.
 const SPIN_SAMPLES: [(u32, u64); 3] = [(20_000, 17), (70_000, 131), (SPIN_MAX, 1_031)];
 /// Steps at one instant after which the cell is given up.
 const SPIN_MAX: u32 = 200_000;
 /// Texts of a trace and of requests to a model, in bytes, after which a cell is given up, unless a job says less: a file
 /// that repeats a long text fills a machine's memory within its steps, and so does a model that never rests.
 pub const TEXT_MAX: usize = 128 << 20;
-/// Instants of a cell among which repeating states are looked for although something material happens between them:
-/// an agent that begins the same answer again and again says something each time. What has not repeated by the end of
-/// them grows or counts, and costs no further comparison.
+/// The instants of a cell among which repeating states are looked for although something material happens between them:
+/// an agent that begins the same answer again and again says something each time. A state that has not repeated by the
+/// end of them grows or counts, and is not compared any more.
 const LOOP_INSTANTS: std::ops::Range<u32> = 6_000..6_500;
 /// Steps of a cell after which it is given up, unless a job says less.
 pub const STEPS_MAX: u64 = 2_000_000;
-/// How long a server has to go away after SIGTERM.
+/// How long a server may take to end after SIGTERM.
 const SHUTDOWN_GRACE: Span = Span::secs(10);
 
-/// A cell to run.
+/// The description of a cell to run.
 #[derive(Debug, Clone, Copy)]
 pub struct Job<'a> {
     /// The scenario, with the arm applied.
@@ -65,15 +65,15 @@ pub struct Job<'a> {
     pub stack: &'a str,
     /// How the agent's streams are connected.
     pub terminal: Terminal,
-    /// Decides ties.
+    /// Decides the order of candidates at one instant.
     pub seed: u64,
-    /// Shifts the begin of virtual time: a verdict must not depend on it.
+    /// Shifts the start of virtual time: a verdict must not depend on it.
     pub begin: VTime,
     /// Steps after which it is given up with the end `horizon`: [`STEPS_MAX`], or less for a search.
     pub steps_max: u64,
     /// Bytes of its texts after which it is given up: [`TEXT_MAX`], or less for a search.
     pub text_max: usize,
-    /// What is done about proofs.
+    /// How claimed proofs are treated.
     pub proofs: Proofs,
     /// When evidence is taken. It changes no trace.
     pub looks: Looks,
@@ -88,10 +88,10 @@ impl<'a> Job<'a> {
     }
 }
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
-    /// The trace.
+    /// The trace of the run.
     pub trace: Trace,
     /// How often a participant was let run.
     pub steps: u64,
@@ -102,13 +102,13 @@ pub struct Record {
 /// Why a cell could not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
-    /// An internal error, or a fake that lies.
+    /// An internal error, or a fake whose announcement is false.
     #[error(transparent)]
     Internal(#[from] InternalError),
     /// The stack cannot be made.
     #[error(transparent)]
     Stack(#[from] SpecError),
-    /// The stack has no seat in this agent.
+    /// No member of the stack can be used with this agent.
     #[error(transparent)]
     Seat(#[from] SeatError),
 }
@@ -125,17 +125,17 @@ pub fn run(kernel: &mut dyn Kernel, job: &Job<'_>) -> Result<Record, RunError> {
     match result {
         Ok(()) => Ok(Record { trace, steps, looks: std::mem::take(&mut scheduler.looks) }),
         Err(fault) => {
-            // the next cell must find an empty world, whatever happened in this one
+            // the next cell must find an empty world, however this one ended
             let _ = scheduler.hub.kernel.clear();
             Err(fault.into())
         }
     }
 }
 
-/// The wrapper's seat.
+/// The index of the wrapper's seat.
 const WRAPPER: usize = 0;
 
-/// Someone in the scheduler: an actor, what it has been told, and its name.
+/// A party in the scheduler: an actor, its inbox, and its name.
 struct Seat {
     name: String,
     actor: Box<dyn Actor>,
@@ -146,22 +146,22 @@ struct Scheduler<'w, 'j> {
     job: Job<'j>,
     seats: Vec<Seat>,
     steps: u64,
-    /// Steps at this instant.
+    /// Steps taken at this instant.
     at_instant: u32,
-    /// Times that everything was at rest.
+    /// How many times everything was at rest.
     instants: u32,
-    /// When it is given up, once that is worth knowing.
+    /// When the cell is given up, once that matters.
     horizon: Option<Span>,
-    /// The evidence so far.
+    /// The evidence taken so far.
     looks: Vec<Look>,
-    /// What was seen last, and when the next look is due.
+    /// What was last seen, and when the next look is due.
     last_look: Option<rehang_evidence::Snapshot>,
     next_look: VTime,
 }
 
-/// How far a turn of the loop came.
+/// The result of one turn of the loop.
 enum Turn {
-    /// Somebody went on.
+    /// A process or an actor ran.
     Step,
     /// Everything is at rest until this time, or for ever.
     Rest(Option<VTime>),
@@ -169,7 +169,7 @@ enum Turn {
     GivenUp,
 }
 
-/// Who can go on.
+/// What can run next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Candidate {
     Process(Proc),
@@ -222,8 +222,8 @@ impl<'w, 'j> Scheduler<'w, 'j> {
             self.hub.inboxes[at].push(Input::Begin);
         }
         let mut proof = Proof::default();
-        // within an instant, and across many of them, it does not matter what is said: a state that comes back comes back
-        // for ever
+        // within an instant, and across many of them, it does not matter what is said: a state that repeats once
+        // repeats for ever
         let (mut spin, mut loops) = (Proof::default(), Proof::default());
         while !self.hub.is_over() {
             let next = match self.turn()? {
@@ -240,7 +240,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
             };
             spin = Proof::default();
             if let Some(end) = self.hub.ends_at() {
-                // It is settled: nothing can hang any more.
+                // The run is settled: it cannot hang any more.
                 self.pass_to(next.unwrap_or(end).min(end))?;
                 continue;
             }
@@ -273,7 +273,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
         self.finish()
     }
 
-    /// Lets somebody go on, or says until when everything is at rest.
+    /// Lets one candidate run, or says until when everything is at rest.
     fn turn(&mut self) -> Result<Turn, InternalError> {
         if !self.step()? {
             self.at_instant = 0;
@@ -295,7 +295,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
         Ok(Turn::Step)
     }
 
-    /// Time moves.
+    /// Moves virtual time to this instant.
     fn pass_to(&mut self, next: VTime) -> Result<(), InternalError> {
         self.look_until(next);
         self.hub.now = next.max(self.hub.now);
@@ -310,7 +310,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
         self.job.proofs != Proofs::Off && self.at_instant > SPIN_STEPS && self.steps.is_multiple_of(one_in())
     }
 
-    /// The state has come back: it is a hang, if the cycle plays once more as it did.
+    /// The state has repeated: it is a hang, if the cycle is the same when it is played once more.
     fn claim(&mut self, cycle: &Cycle, unit: Unit) -> Result<(), InternalError> {
         let (now, waits, events) = (self.hub.now, self.waits(), self.hub.events.len());
         if self.job.proofs == Proofs::Replayed {
@@ -322,10 +322,10 @@ impl<'w, 'j> Scheduler<'w, 'j> {
         self.hang(Ended::Lasso { waits, cycle_ms: cycle.span().as_ms() })
     }
 
-    /// Plays a cycle once more.
+    /// Plays a cycle once more, as a check.
     fn replay(&mut self, cycle: &Cycle, unit: Unit) -> Result<(), InternalError> {
         let fails = |why: String| InternalError::Proof { cycle_ms: cycle.span().as_ms(), why };
-        // the limits are those of a cell: what is played again counts for nothing
+        // the limits are those of a cell: what is played again does not count towards them
         (self.at_instant, self.hub.text_bytes, self.job.steps_max) = (0, 0, u64::MAX);
         let mut left = cycle.length();
         // at the place where an instant's state was taken, time is about to move
@@ -362,7 +362,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
         Ok(())
     }
 
-    /// Lets one candidate go on; false where there is none at this instant.
+    /// Lets one candidate go on; false if there is none at this instant.
     fn step(&mut self) -> Result<bool, InternalError> {
         let mut candidates: Vec<(Candidate, u64)> = Vec::new();
         for proc in self.hub.kernel.ready(self.hub.now)? {
@@ -375,7 +375,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
                 candidates.push((Candidate::Actor(at), rank(self.job.seed, &seat.name)));
             }
         }
-        // A strategy outside stands in for the wrapper: the baseline has its word where no strategy has anything to do.
+        // A strategy outside takes the wrapper's place: the baseline acts only if no strategy has anything to do.
         let strategies = &self.hub.strategies;
         if candidates.iter().any(|(who, _)| matches!(who, Candidate::Actor(at) if strategies.contains(at))) {
             candidates.retain(|(who, _)| *who != Candidate::Actor(WRAPPER));
@@ -396,7 +396,8 @@ impl<'w, 'j> Scheduler<'w, 'j> {
         Ok(true)
     }
 
-    /// The caller's loop: this run is over, and the next begins. Who watched it is gone; who answers is still there.
+    /// The caller's loop: this run is over, and the next begins. Actors that watched the run are gone; people are still
+    /// there.
     fn begin_again(&mut self) -> Result<(), InternalError> {
         self.hub.run_over = false;
         self.land(self.hub.now)?;
@@ -467,7 +468,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
             } = seat;
             actor.canon(&self.hub, &mut canon);
         }
-        // empty wherever time may move, and not at a sample of a spin
+        // empty whenever time may move, but not at a sample of a spin
         for inbox in &mut self.hub.inboxes {
             inbox.canon(&mut canon);
         }
@@ -496,7 +497,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
         self.hang(Ended::Horizon { reason, waits })
     }
 
-    /// The run is settled: what is in flight lands, a server is shut down, and what is left is named.
+    /// The run is settled: what is in flight is delivered, a server is shut down, and what is left is recorded.
     fn finish(&mut self) -> Result<(), InternalError> {
         self.land(self.hub.now)?;
         if self.hub.serves && self.hub.agent_alive() {
@@ -515,7 +516,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
         Ok(())
     }
 
-    /// What those that are left hold: by role, in the words of the judge (`left-behind`).
+    /// What the remaining processes hold: by role, in the words of the judge (`left-behind`).
     fn held(&self) -> Vec<(String, String)> {
         let Streams { stdin: _, stdout, stderr, tty } = self.hub.streams;
         let streams = [("pipe stdout", stdout), ("pipe stderr", stderr), ("terminal", tty)];
@@ -531,7 +532,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
         held.map(|(proc, what)| (self.hub.kernel.role(proc).to_owned(), what)).collect()
     }
 
-    /// Lets the processes alone go on, until a time or until the agent is gone.
+    /// Lets only the processes go on, until a time or until the agent is gone.
     fn land(&mut self, until: VTime) -> Result<(), InternalError> {
         for _ in 0..SPIN_MAX {
             let ready = self.hub.kernel.ready(self.hub.now)?;
@@ -553,7 +554,7 @@ impl<'w, 'j> Scheduler<'w, 'j> {
     }
 }
 
-/// What a cycle's length is counted in.
+/// The unit of a cycle's length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unit {
     /// Steps within one instant.
@@ -574,7 +575,7 @@ fn parts(job: &Job<'_>) -> Result<(Vec<String>, Vec<Member>), RunError> {
     Ok(rehang_strategy::stack(job.stack)?.seat_in(&job.scenario.agent)?.split())
 }
 
-/// The order of candidates: seeds 2k-1 and 2k are each other's reverse, so that two seeds give both orders of any tie.
+/// The order of candidates: seeds 2k-1 and 2k give opposite orders, so that two seeds give both orders of any tie.
 fn rank(seed: u64, role: &str) -> u64 {
     let pair = seed.div_ceil(2);
     let mut hash = 0xcbf2_9ce4_8422_2325_u64 ^ pair.wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -1,4 +1,4 @@
-//! The model's server on loopback: where a fault touches the model's stream, the model is a participant.
+//! The model's server on loopback: if a fault touches the model's stream, the model is a participant.
 //!
 //! Invariant: it says what the scenario's turns say, chunk by chunk and in virtual time, and counts its responses
 //! over all sessions from 1, as the scenario's faults do.
@@ -62,7 +62,8 @@ pub fn drain(hub: &mut Hub<'_>) -> Result<(), InternalError> {
             let api = Api::of_target(&request.head.target).unwrap_or(Api::OpenAiChat);
             let path = request.head.headers.get(RESPONSE_HEADER).unwrap_or("1").to_owned();
             connection.asked = Some((api, path));
-            // an agent sends all that was said with each request: what never rests grows with the square of its steps
+            // an agent sends all that was said with each request: an agent that never rests grows with the square of
+            // its steps
             hub.text_bytes += request.body.len();
             news = true;
         }
@@ -73,7 +74,7 @@ pub fn drain(hub: &mut Hub<'_>) -> Result<(), InternalError> {
     flush(hub)
 }
 
-/// Sends what there is room for, and closes what is wholly sent.
+/// Sends as much as there is room for, and closes what is wholly sent.
 fn flush(hub: &mut Hub<'_>) -> Result<(), InternalError> {
     let mut at = 0;
     while let Some(connection) = hub.model.open.get_mut(at) {
@@ -81,7 +82,7 @@ fn flush(hub: &mut Hub<'_>) -> Result<(), InternalError> {
             match hub.kernel.write(connection.handle, &connection.unsent)? {
                 Write::Took(n) => drop(connection.unsent.drain(..n)),
                 Write::Later => break,
-                // nobody is there to read it; that the other end is closed is read as such
+                // there is no reader any more; that the other end is closed is seen by a read
                 Write::Failed(_) => connection.unsent.clear(),
             }
         }
@@ -96,10 +97,10 @@ fn flush(hub: &mut Hub<'_>) -> Result<(), InternalError> {
     Ok(())
 }
 
-/// The model's place among the actors: behind wrapper, client and faults.
+/// The model's place among the actors: after wrapper, client and faults.
 const MODEL_SEAT: usize = 3;
 
-/// The model: the streams that it has open.
+/// The model, with the streams that it has open.
 pub struct Model {
     turns: Vec<Turn>,
     script: ModelScript,
@@ -116,7 +117,7 @@ struct Open {
 }
 
 impl Model {
-    /// The model of a scenario.
+    /// The model that a scenario describes.
     pub fn new(scenario: &Scenario) -> Model {
         let script = ModelScript::new(&scenario.faults);
         Model { turns: scenario.turns.clone(), script, streams: Vec::new() }
@@ -135,15 +136,15 @@ impl Model {
             call(api, turn, &format!("call_{number}_{calls}"))
         });
         let stream = self.script.begin(all, now);
-        // nobody who speaks the chat API looks at the id of a response: one that counted up would keep the bytes of a loop
-        // that asks for ever from coming back
+        // no client of the chat API reads the id of a response: if it counted up, the bytes of a loop that asks for
+        // ever would never repeat
         let id = if api == Api::OpenAiChat { "response".to_owned() } else { format!("response_{number}") };
         let encoder = Encoder::new(api, &id, "scripted");
         self.streams.push(Open { handle, stream, encoder, api, headed: false, number });
     }
 }
 
-/// A tool call in the agent's dialect.
+/// A tool call in the agent's wire format.
 fn call(api: Api, turn: &Turn, id: &str) -> Option<ToolCall> {
     let claude = api == Api::Anthropic;
     let (name, input) = match turn {
@@ -159,7 +160,7 @@ fn call(api: Api, turn: &Turn, id: &str) -> Option<ToolCall> {
 }
 
 impl Open {
-    /// The bytes of an item, and whether the connection is over (and reset) behind it.
+    /// The bytes of an item, and whether the connection is closed (and reset) after it.
     fn bytes(&mut self, item: &Item) -> (Vec<u8>, Option<bool>) {
         let mut out = Vec::new();
         if !self.headed && !matches!(item, Item::Status(_) | Item::Reset) {

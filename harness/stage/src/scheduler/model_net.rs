@@ -17,25 +17,25 @@ pub(super) struct Connection {
     pub(super) handle: Handle,
     pub(super) reader: RequestReader,
     pub(super) asked: Option<(Api, String)>,
-    /// Its response has begun.
+    /// Whether its response has begun.
     pub(super) answered: bool,
-    /// The agent's end is closed.
+    /// Whether the agent's end is closed.
     pub(super) over: bool,
     /// What the connection has not taken yet.
     pub(super) unsent: Vec<u8>,
-    /// It is closed once all is sent: whether with a reset.
+    /// If it is to be closed once all is sent: whether with a reset.
     pub(super) closes: Option<bool>,
 }
 
 impl Connections {
-    /// Sends this, as soon as there is room for it.
+    /// Sends these bytes, as soon as there is room for them.
     pub(super) fn send(&mut self, handle: Handle, bytes: &[u8]) {
         if let Some(connection) = self.open.iter_mut().find(|c| c.handle == handle) {
             connection.unsent.extend_from_slice(bytes);
         }
     }
 
-    /// Closes a connection after what is to be sent on it.
+    /// Closes a connection after its unsent bytes are sent.
     pub(super) fn close(&mut self, handle: Handle, reset: bool) {
         if let Some(connection) = self.open.iter_mut().find(|c| c.handle == handle) {
             connection.closes = Some(reset);
@@ -47,12 +47,12 @@ impl Connections {
         self.open.iter().position(|c| c.handle == handle).map_or(0, |at| at as u64 + 1)
     }
 
-    /// The handles that they hold.
+    /// The handles that the connections hold.
     pub fn handles(&self) -> impl Iterator<Item = Handle> {
         self.open.iter().map(|c| c.handle)
     }
 
-    /// Writes the state.
+    /// Writes the state for the comparison of cycles.
     pub fn canon(&self, canon: &mut Canon) {
         let Connections { open } = self;
         canon.list(open, |canon, connection| {

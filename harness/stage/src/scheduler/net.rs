@@ -1,26 +1,26 @@
 //! The scheduler's open connections to the agent's server, as data.
 //!
-//! Invariant: a request's number counts the cell's requests from 1 and decides nothing; what is compared of it is its
-//! place among those that are open.
+//! Invariant: a request's number counts the cell's requests from 1 and decides nothing; what is compared of a request
+//! is its place among those that are open.
 
 use rehang_os::kernel::Handle;
 use rehang_scenario::{Canon, Canonical, VTime};
 use rehang_wire::{http::ResponseReader, sse};
 use std::collections::BTreeMap;
 
-/// All connections.
+/// All connections of the cell to the agent's server.
 #[derive(Debug, Default)]
 pub struct Net {
     pub(super) open: Vec<Connection>,
     pub(super) requests: u32,
-    /// The last event's id, by the seat that has seen it.
+    /// The id of the last event, by the seat that has seen it.
     pub(super) last_ids: BTreeMap<usize, String>,
 }
 
 #[derive(Debug)]
 pub(super) struct Connection {
-    /// None while the listener's queue is full. A kernel tries again behind 1, 3, 7 … s; here it is at once when there
-    /// is room.
+    /// `None` while the listener's queue is full. A kernel tries again after 1, 3, 7 … s; here it is tried at once when
+    /// there is room.
     pub(super) handle: Option<Handle>,
     pub(super) port: u16,
     pub(super) seat: usize,
@@ -37,7 +37,7 @@ pub(super) enum Kind {
 }
 
 impl Net {
-    /// The earliest time limit of a request.
+    /// The earliest time limit of an open request.
     pub fn deadline(&self) -> Option<VTime> {
         let limits = self.open.iter().filter_map(|c| match c.what {
             Kind::Request { until, .. } => until,
@@ -58,12 +58,12 @@ impl Net {
         self.open.iter().filter_map(|c| c.handle)
     }
 
-    /// The handles that connections hold, and whose they are: the actor's seat.
+    /// The handles that connections hold, and the seat of the actor that owns each.
     pub fn held(&self) -> impl Iterator<Item = (usize, Handle)> {
         self.open.iter().filter_map(|c| Some((c.seat, c.handle?)))
     }
 
-    /// Writes the state: who waits for what.
+    /// Writes the state: which actor waits for what.
     pub fn canon(&self, canon: &mut Canon) {
         let Net {
             open,
@@ -71,7 +71,7 @@ impl Net {
             last_ids,
         } = self;
         canon.list(open, |canon, connection| connection.canon(canon));
-        // whoever listens has the newest
+        // an actor that listens has the newest
         let listens = |seat| open.iter().any(|c| c.seat == seat && matches!(c.what, Kind::Events { .. }));
         for (seat, id) in last_ids.iter().filter(|(seat, _)| !listens(**seat)) {
             canon.num(*seat as u64).text(id);

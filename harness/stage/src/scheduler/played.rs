@@ -1,6 +1,6 @@
-//! The seat of somebody who takes part (`rehang_actors`): passes on what they are told, and carries out what they do.
+//! The seat of a party that takes part (`rehang_actors`): passes on what it is told, and carries out what it does.
 //!
-//! Invariant: what they do is carried out in its order, and at the instant at which they do it.
+//! Invariant: what the party does is carried out in its order, and at the instant at which it does it.
 
 use super::Job;
 use super::hub::{Actor, Hub};
@@ -27,7 +27,7 @@ pub fn client(job: &Job<'_>, sends_prompt: bool) -> Box<dyn Actor> {
     }
 }
 
-/// The baseline client of a further run: a server has its session already.
+/// The baseline client of a later run: a server has its session already.
 pub fn next_client(job: &Job<'_>, sends_prompt: bool, session: &str) -> Box<dyn Actor> {
     match job.scenario.agent.serves() {
         true => Box::new(Played::new(session_client(job, sends_prompt).in_session(session))),
@@ -41,7 +41,7 @@ fn session_client(job: &Job<'_>, sends_prompt: bool) -> SessionClient {
     SessionClient::new(kind, &job.scenario.title, reconnect, !sends_prompt)
 }
 
-/// A person of the scenario.
+/// A person of the scenario, in a seat.
 pub fn person(person: &Person, job: &Job<'_>) -> Box<dyn Actor> {
     let reconnect = rehang_actors::reconnect(&job.scenario.faults);
     let mut someone = Someone::new(person, job.scenario.agent.serves(), reconnect);
@@ -50,7 +50,7 @@ pub fn person(person: &Person, job: &Job<'_>) -> Box<dyn Actor> {
     Box::new(Played { is_person: true, reads_screen, ..Played::new(someone) })
 }
 
-/// No client: the agent has its prompt on the command line.
+/// No client: the agent gets its prompt on the command line.
 struct Nobody;
 
 impl Actor for Nobody {
@@ -63,13 +63,13 @@ impl Actor for Nobody {
     }
 }
 
-/// Somebody in their seat.
+/// A party in its seat.
 struct Played {
     actor: Box<dyn rehang_actors::Actor>,
-    /// What they write to the agent's stdin goes through a strategy that relays.
+    /// What the party writes to the agent's stdin goes through a strategy that relays.
     is_person: bool,
     reads_screen: bool,
-    /// The actor's own numbers of its requests, by the cell's.
+    /// The actor's own numbers of its requests, by the cell's numbers.
     requests: BTreeMap<u32, u32>,
 }
 
@@ -125,11 +125,11 @@ impl Played {
         Ok(())
     }
 
-    /// An input in the words of the actors; none if it is nothing to them.
+    /// An input in the terms of the actors; `None` if it does not concern them.
     fn told(&mut self, hub: &Hub<'_>, input: Input) -> Option<rehang_actors::Input> {
         use rehang_actors::Input as Told;
         Some(match input {
-            // who holds no stdin has no prompt to write there
+            // a party that does not hold stdin cannot write a prompt to it
             Input::Begin if !self.is_person && hub.streams.stdin.is_none() && !hub.serves => return None,
             Input::Begin => Told::Begin,
             Input::Output(Stream::Stdout, bytes) => Told::Output(bytes),

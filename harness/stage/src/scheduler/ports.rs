@@ -1,18 +1,18 @@
 //! The ports of a cell, which differ from run to run, and their names in its trace.
 //!
-//! Invariant: a port that a server of the cell has named in a text enters no text of the trace, whichever way the text
-//! takes: out of a stream, over the wire, or as a fact.
+//! Invariant: a port that a server of the cell has named in a text is in no text of the trace, whichever way the text
+//! comes: out of a stream, over the wire, or as a fact.
 
 use rehang_trace::{Fact, Json, What};
 
 /// What comes before a port in a text.
 const HOST: &str = "127.0.0.1:";
-/// The agent's own port in a trace.
+/// The name of the agent's own port in a trace.
 pub const AGENT: &str = "{agent}";
-/// The port of a server that the agent has started.
+/// The name of the port of a server that the agent has started.
 const NESTED: &str = "{nested}";
 
-/// The port in a server's first words.
+/// The port in the first text of a server.
 pub fn port_in(text: &str) -> Option<u16> {
     let (_, rest) = text.split_once("listening on http://127.0.0.1:")?;
     let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
@@ -26,14 +26,14 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// Names a port.
+    /// Gives a port a name.
     pub fn name(&mut self, port: u16, name: &'static str) {
         if self.names.iter().all(|(known, _)| *known != port) {
             self.names.push((port, name));
         }
     }
 
-    /// An event with names for ports. What says of itself that it listens on another port is a nested server.
+    /// An event with names in place of ports. A process that says that it listens on another port is a nested server.
     pub fn hide(&mut self, mut what: What) -> What {
         match &mut what {
             What::Out { text, .. } | What::In { text } | What::Says(text) => self.hide_in(text),

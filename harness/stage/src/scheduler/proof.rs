@@ -1,22 +1,22 @@
 //! The proof of a lasso: the whole state repeats exactly, so that what happened in between happens for ever.
 //!
 //! Invariant: flat memory (Brent's algorithm: one state is kept, and replaced ever more rarely). Sound because the state
-//! is whole (`canon` names every field, and a field that it leaves out says why), transitions are deterministic, and none
-//! depends on absolute time. A state has two halves: the scheduler's own, which costs nothing to write, and the world's,
-//! for which every process is asked. If the first differs from what is kept, the second is not asked for.
+//! is whole (`canon` names every field, and a field that it leaves out says why), transitions are deterministic, and
+//! none depends on absolute time. A state has two halves: the scheduler's own, which costs nothing to write, and the
+//! world's, for which every process is asked. If the first half differs from what is kept, the second is not asked for.
 
 use rehang_scenario::{Span, VTime};
 use rehang_trace::Event;
 
-/// What is done about the proof of a lasso.
+/// How the proof of a lasso is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Proofs {
     /// The first state that repeats ends the cell.
     Claimed,
-    /// As claimed, and then the cycle is played once more: it must bring the same events and the same state.
+    /// As `Claimed`, and then the cycle is played once more: it must bring the same events and the same state.
     Replayed,
-    /// None is claimed: the cell goes on to its end, its deadlock or its horizon. A lasso that is claimed where such a
-    /// run settles was false.
+    /// None is claimed: the cell goes on to its end, its deadlock or its horizon. If such a run settles, a lasso that
+    /// was claimed in it was false.
     Off,
 }
 
@@ -27,13 +27,13 @@ impl Default for Proofs {
     }
 }
 
-/// Instants without a material event before states are compared: most runs never come that far.
+/// Instants without a material event before states are compared: most runs end before that.
 const FREE_INSTANTS: u32 = 3;
 
-/// Where in a run a state was looked at.
+/// The place in a run where a state was looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
-    /// Virtual time.
+    /// The virtual time of the place.
     pub now: VTime,
     /// Its ordinal among the places of its kind: steps within an instant, or instants.
     pub ordinal: u64,
@@ -44,25 +44,25 @@ pub struct Place {
 /// The whole state at one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct State {
-    /// The scheduler's half.
+    /// The scheduler's half of the state.
     pub own: Vec<u8>,
-    /// The world's half.
+    /// The world's half of the state.
     pub kernel: Vec<u8>,
 }
 
-/// A state that came back.
+/// A state that has repeated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cycle {
-    /// Where it was first.
+    /// Where it was seen first.
     pub from: Place,
-    /// Where it came back.
+    /// Where it was seen again.
     pub to: Place,
-    /// The state.
+    /// The repeated state itself.
     pub state: State,
 }
 
 impl Cycle {
-    /// How long it takes.
+    /// How long the cycle takes, in virtual time.
     pub fn span(&self) -> Span {
         self.to.now.since(self.from.now)
     }
@@ -72,7 +72,7 @@ impl Cycle {
         self.to.ordinal - self.from.ordinal
     }
 
-    /// Where the events of its replay differ from its own, if they do: the ordinal of the first, from 0.
+    /// Where the events of its replay differ from its own, if they do: the index of the first, from 0.
     pub fn differs(&self, events: &[Event]) -> Option<usize> {
         let (first, second) = (&events[self.from.events..self.to.events], &events[self.to.events..]);
         let pairs = first.iter().zip(second);
@@ -81,7 +81,7 @@ impl Cycle {
     }
 }
 
-/// An event without its time and without what counts up: of each word that holds a digit only its place is left.
+/// An event without its time and without what counts up: a word that holds a digit is replaced by a placeholder.
 fn unnumbered(event: &Event) -> String {
     let text = format!("{} {:?}", event.who, event.what);
     let mut out = String::with_capacity(text.len());
@@ -108,7 +108,7 @@ pub struct Proof {
 }
 
 impl Proof {
-    /// Whether states are compared at this quiescent instant, after so many material events.
+    /// Whether states are compared at this quiescent instant, after this many material events.
     pub fn is_due(&mut self, material: u64) -> bool {
         if material != self.material {
             *self = Proof { material, ..Proof::default() };
@@ -120,7 +120,7 @@ impl Proof {
     /// The cycle, if the state at this place is the one that is kept.
     ///
     /// # Errors
-    /// Those of `world`.
+    /// The errors of `world`.
     pub fn repeats<E>(
         &mut self,
         own: Vec<u8>,
@@ -140,7 +140,7 @@ impl Proof {
         }
         self.length += 1;
         if replaces {
-            // not twice as long, so that what is kept is not the same phase of every short cycle
+            // not exactly twice as long, so that what is kept is not the same phase of every short cycle
             self.power = self.power.saturating_mul(2).saturating_add(1);
             self.length = 0;
             self.kept = Some((state, place));
@@ -157,7 +157,7 @@ mod tests {
         let mut proof = Proof::default();
         for (at, state) in states.enumerate() {
             let now = VTime(at as u64 * 1_000);
-            // the halves differ at other instants: neither alone repeats where the state does not
+            // the halves change at different instants: neither alone repeats unless the state does
             let (own, kernel) = (vec![state / 8], vec![state % 8]);
             if !proof.is_due(0) {
                 continue;

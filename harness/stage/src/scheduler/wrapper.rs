@@ -10,10 +10,10 @@ use rehang_scenario::{Canon, Fault, Span, Terminal, VTime, WrapperFault};
 use rehang_trace::{RunEnd, What};
 use std::collections::VecDeque;
 
-/// How much a slow reader takes each second ([`Terminal::StdoutSlow`]).
+/// How many bytes a slow reader takes each second ([`Terminal::StdoutSlow`]).
 const SLOW_BYTES: usize = 4_096;
 
-/// The baseline wrapper.
+/// The baseline wrapper of a cell.
 pub struct Wrapper {
     waits: bool,
     reads_next: Option<VTime>,
@@ -70,7 +70,7 @@ impl Actor for Wrapper {
             // What it has just read itself comes first.
             return Ok(());
         }
-        // A stream that it never reads is none that it waits for.
+        // It does not wait for a stream that it never reads.
         let ignores =
             [WrapperFault::IgnoresStdout, WrapperFault::IgnoresStderr].map(|w| hub.has_fault(&Fault::Wrapper(w)));
         let over = hub.stream_open.iter().zip(ignores).all(|(open, ignored)| !open || ignored);

@@ -1,6 +1,6 @@
-//! The host outside an agent, in the place of whatever runs it: carries out what a strategy does.
+//! The host outside an agent, in the place of the program that runs it: carries out what a strategy does.
 //!
-//! Invariant: a strategy sees only what a wrapper in its place would see, and a tick only at its own deadline.
+//! Invariant: a strategy sees only what a wrapper in its place would see, and gets a tick only at its own deadline.
 
 use super::Job;
 use super::evidence::Glance;
@@ -20,19 +20,19 @@ use std::collections::{BTreeMap, VecDeque};
 /// How long after a cut the event stream is opened again: what EventSource does by default (WHATWG HTML, 3 s).
 const RECONNECT: Span = Span::secs(3);
 
-/// A hosted strategy.
+/// A hosted strategy, in its seat.
 pub struct WrapperHost {
     host: Host,
     seat: usize,
-    /// The strategy's own numbers of requests, by ours.
+    /// The strategy's own numbers of requests, by the cell's numbers.
     requests: BTreeMap<u32, u32>,
     reopen: Option<VTime>,
     over: bool,
-    /// The cell goes on behind its end, and so does this one.
+    /// The cell goes on after its end, and so does this host.
     lingers: bool,
     serves: bool,
     terminal: Terminal,
-    /// Whose line it passes on just now: what it writes then is theirs.
+    /// The person whose line it passes on now: what it writes then is attributed to them.
     typist: Option<String>,
     /// What became of the companion's worker, of those that look at it: a job whose worker is gone waits for it.
     worker_gone: Option<bool>,
@@ -115,7 +115,7 @@ impl WrapperHost {
             }
             Act::LookAtWorker => {
                 let alive = hub.worker_alive();
-                // who has taken its pid is not the worker
+                // a process that has taken its pid is not the worker
                 self.worker_gone = Some(!alive || self.worker_gone == Some(true));
                 hub.record(name, What::Looked { at: "worker".to_owned(), saw: Value::Bool(alive) });
                 return Ok(Some(Seen::Worker(alive)));
@@ -133,7 +133,7 @@ impl WrapperHost {
             }
             Act::Report(policy) => hub.record(name, What::Report(policy)),
             Act::Say(text) => hub.record(name, What::Says(text)),
-            // these are done in the other seat: from out here nobody can
+            // these are done in the other seat: they are impossible from outside the agent
             Act::AnswerTool { .. }
             | Act::Withhold { .. }
             | Act::Reply { .. }

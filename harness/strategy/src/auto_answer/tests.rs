@@ -8,7 +8,7 @@ fn boot(env: &[(&str, &str)], stdin_tty: bool, run: bool) -> Seen {
     Seen::Boot { env, stdin_tty, run }
 }
 
-/// What the model is told, and the answers; none where the question is asked.
+/// What the model is told, and the answers; `None` if the question is asked.
 fn told(spec: &str, seen: &Seen, questions: Vec<Question>) -> Option<(String, Vec<Vec<String>>)> {
     let mut bench = Bench::of(spec);
     bench.see(seen.clone());
@@ -114,7 +114,7 @@ fn two_questions_map_by_place_and_one_label_is_given_where_several_may_be() {
     assert_eq!(answers, [vec![], vec!["B".to_owned()]]);
 }
 
-/// Seed research 1.7: the matrix of environment and terminal; `run` only where it is named.
+/// Seed research 1.7: the matrix of environment and terminal; `run` only if it is named.
 #[test]
 fn who_is_asked() {
     let asks =
@@ -161,7 +161,7 @@ fn at_the_ask_layer_it_replies_to_questions_alone() {
     assert_eq!(bench.see(Seen::Pending(ask(Vec::new()))), [], "a permission is no question");
 }
 
-/// v0.8.8's adversarial test: as many questions as a model may send, and each as long as it may be.
+/// v0.8.8's adversarial test: as many questions as a model may send, and each as long as is allowed.
 #[test]
 fn twenty_long_questions_are_told_whole() {
     let long = |at: usize| format!("{at}{}", "?".repeat(50_000));

@@ -1,7 +1,7 @@
 //! The texts of a failed prompt, and PR 5's `classifyError`, which adds a hint.
 //!
-//! Invariant: a hint is added, never put in the error's place. Its misses are kept: a prompt timeout says
-//! nothing of an abort, so it stays a bare `prompt timeout` (defect g).
+//! Invariant: a hint is added, and never replaces the error. What it misses is kept: a prompt timeout says nothing of
+//! an abort, so it stays a bare `prompt timeout` (defect g).
 
 use rehang_scenario::Span;
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! `autoHealJob`, on a person's command, with the job store and the worker that owns the prompt (seed 2.2, 2.3).
 //!
-//! Invariant: a heal changes a job only where the job is running and its session is known; every other way out
-//! is a `skipped` with its reason, and a dry run changes nothing.
+//! Invariant: a heal changes a job only if the job is running and its session is known; every other way out is a
+//! `skipped` with its reason, and a dry run changes nothing.
 
 use super::job::{Job, Status, TASK};
 use super::message::Last;
@@ -14,11 +14,11 @@ use rehang_wire::opencode::Route;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 
-/// How long a dead worker's session must have been still before its job is failed (PR 3, PR 5).
+/// How long a dead worker's session must have been unchanged before its job is failed (PR 3, PR 5).
 pub const STILL: Span = Span::secs(60);
-/// From the status of a job that its worker ended to its data file: two writes, and a tick between them.
+/// The time from the status of a job that its worker ended to its data file: two writes, with a tick between them.
 const WRITE: Span = Span::ms(1);
-/// Commands that wait for the one that runs; a person types no more.
+/// The most commands that wait for the one that runs; a person types no more.
 const COMMANDS_MAX: usize = 16;
 
 /// The companion with one background task.
@@ -33,7 +33,7 @@ pub struct Companion {
     waiting: VecDeque<Run>,
     settled: bool,
     polled: bool,
-    /// When the worker has written the data file, behind the status.
+    /// When the worker writes the data file, which comes after the status.
     writes: Option<VTime>,
 }
 
@@ -49,7 +49,7 @@ enum Run {
 #[derive(Debug)]
 enum Doing {
     Nothing,
-    /// Looks whether there is a worker that takes the job.
+    /// Looks whether there is a worker to take the job.
     Starts,
     Probes(Run, u32),
     LooksAtWorker(Run, Probe),
@@ -58,12 +58,12 @@ enum Doing {
 #[derive(Debug)]
 enum Probe {
     Unreachable(String),
-    /// Not terminal; when its last message was touched, where there is one.
+    /// Not terminal; when its last message was touched, if it has one.
     Open(Option<VTime>),
 }
 
 impl Companion {
-    /// One whose worker runs the prompt's POST alone, or the same revision's watcher.
+    /// A companion whose worker runs only the prompt's POST, or the same revision's watcher.
     pub fn new(rules: Rules, watched: bool) -> Companion {
         Companion {
             rules,
@@ -79,7 +79,7 @@ impl Companion {
         }
     }
 
-    /// Runs the monitor's `status`; [`Companion::take_polled`] says when it is there.
+    /// Runs the monitor's `status`; [`Companion::take_polled`] says when the result is there.
     pub(super) fn poll(&mut self, now: VTime, acts: &mut Vec<Act>) {
         self.run(now, Run::Monitor, acts);
     }
@@ -89,7 +89,7 @@ impl Companion {
         std::mem::take(&mut self.polled)
     }
 
-    /// The job, once there is one.
+    /// The job, once it exists.
     pub(super) fn job(&self) -> Option<&Job> {
         self.job.as_ref()
     }
@@ -138,7 +138,7 @@ impl Companion {
     fn probed(&mut self, now: VTime, run: Run, status: u16, body: &Value, acts: &mut Vec<Act>) {
         let last = if (200..300).contains(&status) { Last::of(body) } else { None };
         let start = self.job.as_ref().map_or(VTime::ZERO, |job| job.created);
-        // Defect a: the step's finish is taken for the turn's, and the worker is not even looked at.
+        // Defect a: the step's finish is taken for the turn's, and the worker is not looked at.
         if let Some(last) = last.filter(|last| last.is_terminal(start, self.rules.lenient)) {
             let details = format!("finish: {}", last.finish().unwrap_or("none"));
             let settled = Settled::Completed(last.text());
@@ -173,7 +173,7 @@ impl Companion {
                     let why = format!("idle {secs}s < {}s threshold", STILL.as_ms() / 1_000);
                     return self.say(now, run, "skipped", &why, acts);
                 }
-                // Defect e: a session that has been writing one long message looks as still as a dead one.
+                // Defect e: a session that has been writing one long message looks as unchanged as a dead one.
                 let text = format!("task-worker exited without completion; session last updated {secs}s ago");
                 let settled = Settled::Stopped("worker-dead".to_owned(), text.clone());
                 self.heal(now, run, "worker-dead", &text, settled, acts);
@@ -212,7 +212,7 @@ impl Companion {
         self.settle(settled, acts);
     }
 
-    /// Prints what the command prints when its heal is through, and goes on with the next command.
+    /// Prints what the command prints when its heal is finished, and goes on with the next command.
     fn say(&mut self, now: VTime, run: Run, action: &str, details: &str, acts: &mut Vec<Act>) {
         self.now = Doing::Nothing;
         let job = self.job.as_ref();
@@ -255,7 +255,7 @@ impl Companion {
         self.settle(Settled::Stopped("cancel".to_owned(), text.to_owned()), acts);
     }
 
-    /// The worker's own end, which is written whatever a healer wrote before (defect k).
+    /// The worker's own end, which is written even over what a healer wrote before (defect k).
     fn worker_done(&mut self, now: VTime, settled: Settled, acts: &mut Vec<Act>) {
         if let Some(job) = &mut self.job {
             match &settled {
@@ -330,8 +330,8 @@ impl Strategy for Companion {
         [self.worker.deadline(), self.writes].into_iter().flatten().min()
     }
 
-    /// None: a worker that lives is bound by its prompt timeout, but a job whose worker died or never started
-    /// ends on a person's command at best, and a queued one not even then (defect f).
+    /// None: a worker that lives is bound by its prompt timeout, but a job whose worker died or never started ends only
+    /// on a person's command, and a queued one not even then (defect f).
     fn bound(&self, _: &Facts) -> Option<Span> {
         None
     }
@@ -370,8 +370,9 @@ impl Strategy for Companion {
         }
         canon.num(waiting.len() as u64);
         waiting.iter().for_each(|run| run.canon(canon));
-        // Two machines share one space of ids, so what was sent later may have the lower one: which request is which, in
-        // the order of ids. An abort is none of them: nobody waits for its response, and no request comes after it.
+        // Two machines share one space of ids, so a later request may have the lower id: this writes which request is
+        // which, in the order of ids. An abort is left out: no one waits for its response, and no request comes after
+        // it.
         let [sent, poll] = worker.under_way();
         let mut under_way: Vec<(u32, u64)> =
             [sent, poll, probe].into_iter().zip(0..).filter_map(|(id, what)| Some((id?, what))).collect();

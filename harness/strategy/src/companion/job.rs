@@ -1,30 +1,30 @@
 //! The companion's job store: one background task, and what `status` and `result` print of it.
 //!
-//! Invariant: a status is one of those that the companion writes. `cancelled` is never among them, though its
+//! Invariant: a status is one of those that the companion writes. `cancelled` is never one of them, although its
 //! monitor knows the word: a cancelled job is `failed` with the text `Canceled by user`.
 
 use crate::canon::option;
 use rehang_scenario::{Canon, Span, VTime};
 use serde_json::{Value, json};
 
-/// The one job's id.
+/// The id of the only job.
 pub const TASK: &str = "task-1";
 
-/// A job's status.
+/// The status of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// No worker took it yet.
+    /// No worker has taken it yet.
     Queued,
     /// A worker runs it.
     Running,
-    /// It has its result.
+    /// It has a result.
     Completed,
-    /// It has its error.
+    /// It has an error.
     Failed,
 }
 
 impl Status {
-    /// The word in the store.
+    /// The word that the store has for it.
     pub fn word(self) -> &'static str {
         match self {
             Status::Queued => "queued",
@@ -34,30 +34,30 @@ impl Status {
         }
     }
 
-    /// Whether nothing changes it any more; a healer leaves it alone.
+    /// Whether nothing changes it any more; a healer then leaves it alone.
     pub fn is_over(self) -> bool {
         matches!(self, Status::Completed | Status::Failed)
     }
 }
 
-/// A job.
+/// The companion's background task, as its store has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
-    /// Its status.
+    /// The status of the job.
     pub status: Status,
-    /// Its phase: `queued`, `investigating`, `completed`, `failed`.
+    /// The phase: `queued`, `investigating`, `completed`, `failed`.
     pub phase: &'static str,
     /// The session, once the worker has it.
     pub session: Option<String>,
-    /// When it was queued. The companion never writes `startedAt`, so this stands for it.
+    /// When it was queued. The companion never writes `startedAt`, so this is used for it.
     pub created: VTime,
     /// When it was last written.
     pub updated: VTime,
     /// The result's text, or the error's.
     pub text: String,
-    /// A healer, not the worker, ended it.
+    /// Whether a healer, and not the worker, ended it.
     pub healed: bool,
-    /// Whether `text` stands in the data file that `result` prints.
+    /// Whether `text` is in the data file that `result` prints.
     pub written: bool,
 }
 
@@ -76,7 +76,7 @@ impl Job {
         }
     }
 
-    /// Its worker has it.
+    /// Its worker takes it, with this session.
     pub fn take(&mut self, now: VTime, session: &str) {
         self.session = Some(session.to_owned());
         self.status = Status::Running;
@@ -85,7 +85,7 @@ impl Job {
     }
 
     /// It is over, and its status says so. Defect k: nothing keeps a late worker from writing over what a healer wrote,
-    /// and the data file comes behind the status ([`Job::write`]).
+    /// and the data file comes after the status ([`Job::write`]).
     pub fn end(&mut self, now: VTime, status: Status, text: &str, healed: bool) {
         self.status = status;
         self.phase = status.word();
@@ -95,12 +95,12 @@ impl Job {
         self.written = false;
     }
 
-    /// Its data file is there.
+    /// Its data file is written.
     pub fn write(&mut self) {
         self.written = true;
     }
 
-    /// As the store has it.
+    /// The job as the store has it, in JSON.
     pub fn json(&self) -> Value {
         let mut job = json!({
             "id": TASK,
@@ -130,7 +130,7 @@ impl Job {
         json!({"workspaceRoot": ".", "running": running, "latestFinished": finished, "recent": []})
     }
 
-    /// What `result` prints: the data file of a job that is over, or that it still runs.
+    /// What `result` prints: the data file of a job that is over, or that the job still runs.
     pub fn result_json(&self, now: VTime) -> Value {
         match self.status.is_over() {
             true if !self.written => json!({"status": self.status.word(), "rendered": null}),
@@ -163,5 +163,5 @@ impl Job {
     }
 }
 
-/// How much of a result `status` shows (PR 3).
+/// How many characters of a result `status` shows (PR 3).
 const SUMMARY_CHARS: usize = 500;

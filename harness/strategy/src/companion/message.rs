@@ -1,7 +1,7 @@
 //! What the companion reads out of `GET /session/:id/message?limit=1`: the last message, and nothing else.
 //!
-//! Invariant: a body of any shape gives an answer; what is missing reads as the companion's JavaScript does
-//! (absent, zero, empty). Times on the wire are the server's clock in ms; here that is virtual time as it is.
+//! Invariant: a body of any shape gives an answer; what is missing reads as in the companion's JavaScript (absent,
+//! zero, empty). Times on the wire are the server's clock in ms; here that is virtual time, unchanged.
 
 use crate::canon::option;
 use rehang_scenario::{Canon, Span, VTime};
@@ -11,10 +11,10 @@ use serde_json::Value;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Last<'a>(&'a Value);
 
-/// What a poll compares with the poll before (seed 2.1, step 2).
+/// What a poll compares with the previous poll (seed 2.1, step 2).
 ///
-/// Defect i: of a tool's output only `state.output` counts, and a running bash writes to
-/// `state.metadata.output`; nor does the length of a text that grows count. So a busy session looks still.
+/// Defect i: of a tool's output only `state.output` counts, but a running bash writes to `state.metadata.output`; nor
+/// does the length of a text that grows count. So a busy session looks unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Signature {
     id: String,
@@ -26,7 +26,7 @@ pub(crate) struct Signature {
 }
 
 impl<'a> Last<'a> {
-    /// The last message of a list; none where there is none.
+    /// The last message of a list; `None` if the list is empty.
     pub(crate) fn of(body: &'a Value) -> Option<Last<'a>> {
         body.as_array().and_then(|list| list.last()).map(Last)
     }
@@ -52,22 +52,22 @@ impl<'a> Last<'a> {
         self.info()["time"][name].as_u64()
     }
 
-    /// When it was made or, where it is later, completed.
+    /// When it was made or, if that is later, completed.
     pub(crate) fn touched(self) -> Option<VTime> {
         self.time("created").max(self.time("completed")).map(VTime)
     }
 
-    /// When it was made.
+    /// When it was made, if it says so.
     pub(crate) fn created(self) -> Option<VTime> {
         self.time("created").map(VTime)
     }
 
-    /// Its finish reason, where that is a string.
+    /// Its finish reason, if that is a string.
     pub(crate) fn finish(self) -> Option<&'a str> {
         self.info()["finish"].as_str()
     }
 
-    /// All of its text.
+    /// The text of all its parts.
     pub(crate) fn text(self) -> String {
         self.parts().iter().filter(|part| part["type"] == "text").filter_map(|part| part["text"].as_str()).collect()
     }
@@ -78,7 +78,7 @@ impl<'a> Last<'a> {
         error["data"]["message"].as_str().or_else(|| error["name"].as_str())
     }
 
-    /// What a poll compares with the poll before.
+    /// What a poll compares with the previous poll.
     pub(crate) fn signature(self) -> Signature {
         let state = self.last_tool().map_or(&Value::Null, |tool| &tool["state"]);
         Signature {
@@ -106,7 +106,7 @@ impl<'a> Last<'a> {
         self.last_tool().is_some_and(|tool| tool["tool"] == "bash" && tool["state"]["status"] == "running")
     }
 
-    /// Whether it is an assistant's message in which nothing has begun: no part, no input token.
+    /// Whether it is an assistant's message in which nothing has begun: no part and no input token.
     pub(crate) fn is_empty(self) -> bool {
         let tokens = self.info()["tokens"]["input"].as_u64().unwrap_or(0);
         self.info()["role"] == "assistant" && self.parts().is_empty() && tokens == 0
@@ -114,7 +114,7 @@ impl<'a> Last<'a> {
 }
 
 impl Signature {
-    /// Its times as their distance from now, however far they are: the next poll's are compared with them.
+    /// Its times as their distance from now, without a limit: the next poll's times are compared with them.
     pub(crate) fn canon(&self, canon: &mut Canon) {
         let Self { id, created, completed, parts, status, output_len } = self;
         canon.text(id).num(*parts as u64).text(status).num(*output_len as u64);
@@ -132,7 +132,7 @@ pub(crate) mod shapes {
 
     use serde_json::{Value, json};
 
-    /// A bash that runs; its output so far is where opencode puts it: in the metadata.
+    /// A bash that runs; its output so far is in the metadata, where opencode puts it.
     pub(crate) fn bash_running(so_far: &str) -> Value {
         json!([{
             "info": {"id": "msg_2", "role": "assistant", "time": {"created": 1_000}, "tokens": {"input": 10}},

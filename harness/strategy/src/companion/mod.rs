@@ -1,19 +1,19 @@
 //! The opencode companion's strategies: the watcher of a prompt, the healer of jobs, the monitor that reports.
 //!
-//! Invariant: nothing here tells the server's session to stop, apart from a person's `cancel`; what a version
-//! got wrong is marked `Defect`, with the letter of the seed's list.
+//! Invariant: nothing here tells the server's session to stop, apart from a person's `cancel`; what a version got wrong
+//! is marked `Defect`, with the letter that the seed's list gives it.
 //!
 //! # The agreement with the stage
 //!
-//! All of them send the prompt themselves. `time.created` and `time.completed` of messages are virtual
-//! milliseconds as they are, so that a healer can compare them with its own clock.
+//! All of them send the prompt themselves. `time.created` and `time.completed` of messages are virtual milliseconds,
+//! unchanged, so that a healer can compare them with its own clock.
 //!
 //! `heal` and `monitor` play a background task: a job in a store, and a worker process that owns the prompt's
 //! POST. The worker takes the job if the first [`crate::Act::LookAtWorker`] is answered with `Worker(true)`;
 //! with `Worker(false)` (it never starts) the job stays queued and no prompt is sent. When the worker dies, the
-//! stage says [`crate::Seen::WorkerDied`]: its requests are cancelled, as the kernel would close its sockets,
-//! and nothing else changes, since nobody notices before they look. From then on looks say `Worker(false)`.
-//! The plain watchers run in the caller's own process: a worker's fault does not touch them.
+//! stage says [`crate::Seen::WorkerDied`]: its requests are cancelled, as the kernel would close its sockets, and
+//! nothing else changes, since no one notices before they look. From then on looks say `Worker(false)`. The plain
+//! watchers run in the caller's own process: a worker's fault does not touch them.
 //!
 //! A person's commands come as [`crate::Seen::Command`]: `heal`, `heal --dry-run`, `status`, `result`,
 //! `cancel`; what they print comes out as [`crate::Act::Say`], in JSON.
@@ -102,7 +102,7 @@ pub const ENTRIES: &[Entry] = &[
     },
 ];
 
-/// A revision of the companion.
+/// The revision of the companion that is played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
     /// tasict's PR 3.
@@ -113,27 +113,27 @@ pub enum Version {
     Desc,
 }
 
-/// What a revision runs with. As in `Number(env) || default`, a zero is the default.
+/// The settings of a revision. As in `Number(env) || default`, a zero means the default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
-    /// The revision.
+    /// The revision that these are of.
     pub version: Version,
-    /// Whether the prompt is watched; else it is the POST alone.
+    /// Whether the prompt is watched; otherwise only the POST is sent.
     pub watches: bool,
     /// Whether a completion without a finish reason ends the prompt (no OPENCODE_STRICT_TERMINAL).
     pub lenient: bool,
-    /// How long one signature may stay (OPENCODE_IDLE_TIMEOUT_MS); strictly longer aborts.
+    /// How long one signature may stay unchanged (OPENCODE_IDLE_TIMEOUT_MS); strictly longer aborts.
     pub idle: Span,
-    /// How many polls in a row see no child (OPENCODE_PGREP_MISS_THRESHOLD).
+    /// How many polls in a row must see no child (OPENCODE_PGREP_MISS_THRESHOLD).
     pub misses: u32,
-    /// Between two polls (OPENCODE_COMPLETION_POLL_MS).
+    /// The time between two polls (OPENCODE_COMPLETION_POLL_MS).
     pub poll: Span,
-    /// The longest prompt (OPENCODE_PROMPT_TIMEOUT_MS).
+    /// The longest time for a prompt (OPENCODE_PROMPT_TIMEOUT_MS).
     pub prompt_timeout: Span,
 }
 
 impl Rules {
-    /// The constants that it tells for an abort of this cause, in its own words of them.
+    /// The constants that it reports for an abort of this cause, in its own words.
     ///
     /// Defect h: PR 5's `config --json` and README give the idle default as 900000; the code runs with 3600000.
     pub(crate) fn reported(&self, cause: &str) -> BTreeMap<String, u64> {
@@ -199,7 +199,7 @@ const MAX_POLLS: Param = Param {
     doc: "polls before the monitor gives up (OPENCODE_MONITOR_MAX_POLLS)",
 };
 
-/// A strategy that lacks a parameter runs with its revision's default.
+/// A strategy without a parameter runs with its revision's default.
 fn rules(version: Version, params: &Params) -> Rules {
     let span = |name, default: Span| match params.span(name) {
         Span::ZERO => default,

@@ -1,6 +1,6 @@
 //! The monitor hook: a loop that asks for the job's status and tells its user what it hears (seed 2.4).
 //!
-//! Invariant: it says something only on a change, at a heartbeat and at an end, and settles nothing before it
+//! Invariant: it says something only on a change, at a heartbeat and at an end, and does not settle the run before it
 //! has said so: for its user the run is over when `TERMINAL=` comes, up to one poll late.
 
 use super::heal::Companion;
@@ -9,13 +9,13 @@ use crate::canon::{option, settled};
 use crate::{Act, Facts, Seen, Settled, Strategy};
 use rehang_scenario::{Canon, Span, VTime};
 
-/// Between two polls (PR 3).
+/// The time between two polls (PR 3).
 pub const POLL: Span = Span::secs(30);
-/// Unchanged polls before a heartbeat (OPENCODE_MONITOR_HEARTBEAT_POLLS).
+/// How many unchanged polls come before a heartbeat (OPENCODE_MONITOR_HEARTBEAT_POLLS).
 pub const HEARTBEAT_POLLS: u32 = 10;
-/// Polls before it gives up (OPENCODE_MONITOR_MAX_POLLS, PR 5).
+/// After how many polls it gives up (OPENCODE_MONITOR_MAX_POLLS, PR 5).
 pub const MAX_POLLS: u32 = 120;
-/// How much of a result it shows (OPENCODE_MONITOR_RESULT_CHARS).
+/// How many characters of a result it shows (OPENCODE_MONITOR_RESULT_CHARS).
 pub const RESULT_CHARS: usize = 1_500;
 
 /// The monitor of a companion's job.
@@ -32,7 +32,7 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// One that says a heartbeat after so many unchanged polls, and gives up after so many polls.
+    /// A monitor that says a heartbeat after so many unchanged polls, and gives up after so many polls.
     pub fn new(companion: Companion, heartbeat: u32, max_polls: Option<u32>) -> Monitor {
         Monitor { companion, heartbeat, max_polls, at: None, polls: 0, unchanged: 0, said: None, held: None }
     }
@@ -106,7 +106,7 @@ impl Strategy for Monitor {
         [self.at, self.companion.deadline()].into_iter().flatten().min()
     }
 
-    /// None, as its companion: it reports, and ends nothing that a heal would not end.
+    /// None, as for its companion: it reports, and ends nothing that a heal would not end.
     fn bound(&self, facts: &Facts) -> Option<Span> {
         self.companion.bound(facts)
     }

@@ -1,7 +1,7 @@
 //! `sendPrompt`: the prompt's POST, raced by a watcher that polls the session's last message (seed 2.1).
 //!
-//! Invariant: the first success wins, a first failure leaves the other side alone, and an abort by the
-//! watcher fails both. The server's session is never told to stop (defect j): it stays as it was.
+//! Invariant: the first success wins, a first failure leaves the other side alone, and an abort by the watcher fails
+//! both. The server's session is never told to stop (defect j): it stays as it was.
 
 use super::errors::{classify, fetch_error, status_error};
 use super::message::{Last, Signature};
@@ -12,27 +12,27 @@ use rehang_scenario::{Canon, Policy, Span, VTime};
 use rehang_wire::opencode::{Prompt, Route};
 use serde_json::Value;
 
-/// Before the first poll, fixed (PR 3).
+/// The time before the first poll, fixed (PR 3).
 pub const START_DELAY: Span = Span::secs(5);
-/// Each poll's own limit (PR 3).
+/// The time limit of each poll (PR 3).
 pub const POLL_TIMEOUT: Span = Span::secs(10);
 /// How often the descendant extends one signature's idle time (OPENCODE_MAX_IDLE_EXTENSIONS).
 pub const MAX_EXTENSIONS: u32 = 2;
 /// How long the descendant lets an assistant's message stay empty (OPENCODE_STREAM_STALL_MS).
 pub const STREAM_STALL: Span = Span::secs(90);
-/// What the descendant takes for a provider's refusal, anywhere in the last message's text. The seed names
+/// The words that the descendant takes for a provider's refusal, anywhere in the last message's text. The seed names
 /// quota, 429 and prose about retries; the exact pattern is not known.
 const QUOTA_WORDS: [&str; 4] = ["quota", "429", "rate limit", "retrying"];
 
-/// The prompt's sender; without `rules.watches` it is the POST alone, as before PR 3.
+/// The prompt's sender; without `rules.watches` it is only the POST, as before PR 3.
 #[derive(Debug)]
 pub struct SendPrompt {
     rules: Rules,
-    /// The next request's number, and the step to the one behind it: two machines can share one space.
+    /// The next request's number, and the step to the one after it: two machines can share one space.
     next_id: u32,
     step: u32,
     session: String,
-    /// When the prompt timeout aborts both sides. It is the start plus a constant, so it stands for the start.
+    /// When the prompt timeout aborts both sides. It is the start plus a constant, so it also tells the start.
     due: Option<VTime>,
     start: VTime,
     fetch: Fetch,
@@ -73,12 +73,12 @@ struct Abort {
 }
 
 impl SendPrompt {
-    /// One that numbers its requests from 1.
+    /// A sender that numbers its requests from 1.
     pub fn new(rules: Rules) -> SendPrompt {
         SendPrompt::numbered(rules, 1, 1)
     }
 
-    /// One that numbers its requests `first`, `first + step`, …
+    /// A sender that numbers its requests `first`, `first + step`, …
     pub(super) fn numbered(rules: Rules, first: u32, step: u32) -> SendPrompt {
         SendPrompt {
             rules,
@@ -97,7 +97,7 @@ impl SendPrompt {
         }
     }
 
-    /// Sends the prompt.
+    /// Sends the prompt to this session.
     pub(super) fn start(&mut self, now: VTime, session: &str, prompt: &str, acts: &mut Vec<Act>) {
         session.clone_into(&mut self.session);
         self.start = now;
@@ -262,8 +262,8 @@ impl SendPrompt {
         self.fetch = Fetch::Failed(error);
     }
 
-    /// Fails both sides. Defect g: where the POST had failed before, that older error is what is told; the
-    /// descendant prefers the abort's reason.
+    /// Fails both sides. Defect g: if the POST had failed before, that older error is reported; the descendant prefers
+    /// the abort's reason.
     fn abort(&mut self, now: VTime, abort: Abort, acts: &mut Vec<Act>) {
         let older = match std::mem::replace(&mut self.fetch, Fetch::Idle) {
             Fetch::Failed(error) if self.rules.version != Version::Desc => Some(error),
@@ -304,8 +304,8 @@ fn timed_out() -> Abort {
     Abort { detected: "prompt-timeout", cause: "prompt-timeout", text: "prompt timeout".to_owned() }
 }
 
-/// What the descendant aborts for besides idleness. It also reads opencode's own log file for an error of
-/// the session; there is none here.
+/// The reasons other than idleness for which the descendant aborts. It also reads opencode's own log file for an error
+/// of the session; there is none here.
 fn doom(now: VTime, last: Last<'_>) -> Option<Abort> {
     let text = last.text().to_lowercase();
     if let Some(word) = QUOTA_WORDS.iter().find(|word| text.contains(*word)) {
@@ -337,7 +337,7 @@ impl Strategy for SendPrompt {
                 let reply = Last::reply(body);
                 match (200..300).contains(status).then(|| reply.error()) {
                     None => self.fetch_failed(now, status_error(*status, body), acts),
-                    // The seed is silent on a turn that was stopped by somebody else: the least is to say so.
+                    // The seed does not say what happens if something else stops a turn: the least is to report it.
                     Some(Some(error)) => self.settle(Settled::Failed(error.to_owned()), acts),
                     Some(None) => self.settle(Settled::Completed(reply.text()), acts),
                 }
@@ -355,7 +355,7 @@ impl Strategy for SendPrompt {
                     _ => self.sleep(now),
                 }
             }
-            // Defect c: whatever goes wrong in one poll is swallowed, and idleness is not looked at.
+            // Defect c: any error in a poll is swallowed, and idleness is not looked at.
             Seen::Failed { id, .. } if matches!(self.watch, Watch::Polls(own) if own == *id) => self.sleep(now),
             _ => {}
         }
@@ -369,8 +369,8 @@ impl Strategy for SendPrompt {
         [self.due, watch].into_iter().flatten().min()
     }
 
-    /// Idleness and misses are not looked at while polls fail, so only the prompt timeout bounds it; the
-    /// prompt goes out when the server is there, which is given one poll's limit.
+    /// Idleness and misses are not looked at while polls fail, so only the prompt timeout bounds it; the prompt goes
+    /// out when the server is there, for which it has one poll's limit.
     fn bound(&self, _: &Facts) -> Option<Span> {
         Some(self.rules.prompt_timeout + POLL_TIMEOUT)
     }
@@ -382,7 +382,7 @@ impl Strategy for SendPrompt {
             step: _,    // not compared: it never changes after construction
             session,
             due,
-            start: _, // not compared: it is `due` without the prompt timeout, and nobody reads it once that is gone
+            start: _, // not compared: it is `due` without the prompt timeout, and it is not read once that is gone
             fetch,
             watch,
             pid,
@@ -413,8 +413,8 @@ impl Strategy for SendPrompt {
             }
             Watch::CountsForIdle => canon.num(7),
         };
-        // Before the prompt is sent, these are as they were made, but for `active`, which the start sets; once it is over,
-        // nobody reads them.
+        // Before the prompt is sent, these are as they were made, except `active`, which the start sets; once it is
+        // over, they are not read.
         if due.is_some() {
             canon.age(*active, rules.prompt_timeout);
             canon.capped(u64::from(*missed), u64::from(rules.misses));

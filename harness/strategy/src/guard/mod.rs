@@ -1,9 +1,9 @@
-//! Ours: the stack that harms nothing and misses fewest.
+//! Ours: the stack that harms nothing and misses the fewest hangs.
 //!
-//! It sits outside alone. It looks at the agent's processes as `rehang why` does, and ends what no healthy run stays in,
-//! each finding after its own limit ([`standing`]); what is over is taken as over (a result is there and the process
-//! lingers, a pipe is held by somebody else, the server is idle and the event was lost); stdin that nobody writes to is
-//! closed. An ask is never answered and never refused: the run is stopped, and the report says why.
+//! It only sits outside. It looks at the agent's processes as `rehang why` does, and ends a state that no healthy run
+//! stays in, each finding after its own limit ([`standing`]); a run that is over is taken as over (a result is there
+//! and the process lingers, another process holds a pipe, the server is idle and the event was lost); stdin that nobody
+//! writes to is closed. An ask is never answered and never refused: the run is stopped, and the report says why.
 //!
 //! Invariant: silence alone never ends anything before [`QUIET`]: builds, slow models and people are silent for long.
 
@@ -19,14 +19,14 @@ use rehang_scenario::{Policy, Span};
 /// alphaone/ai-memory-mcp#3888) and above what a person has to answer.
 pub const QUIET: Span = Span::hours(5);
 
-/// The stacks.
+/// The named stacks of this family.
 pub const STACKS: &[Named] = &[Named {
     name: "guard",
     members: "guard-process+guard-server",
     summary: "ends by evidence what cannot go on, takes as over what is over, and never speaks for a person",
 }];
 
-/// The parts; they play in the stack only.
+/// The parts; they play only in the stack.
 pub const ENTRIES: &[Entry] = &[
     Entry {
         name: "guard-process",
@@ -48,7 +48,7 @@ pub const ENTRIES: &[Entry] = &[
     },
 ];
 
-/// A report in the words of this family.
+/// A report with this family's name.
 fn report(cause: &str, rule: &str, text: &str, limit: (&str, Span)) -> Policy {
     Policy {
         detected: Some(cause.to_owned()),

@@ -1,8 +1,8 @@
-//! The outside of guard, where the agent is a process.
+//! The part of guard outside of an agent that is a process.
 //!
-//! Invariants: a result that is whole is never lost: what lingers behind it is ended and the run is completed; what
-//! nobody has read is never taken for whole; a line that was said a moment ago is no news, so neither a ticker nor a
-//! retry passes for work ([`said`]); a terminal is never hung up.
+//! Invariants: a result that is whole is never lost: a process that lingers after it is ended and the run is completed;
+//! output that nobody has read is never taken for whole; a line that was said a moment ago is not new, so neither a
+//! ticker nor a retry passes for work ([`said`]); a terminal is never hung up.
 
 mod said;
 
@@ -17,18 +17,18 @@ use std::collections::VecDeque;
 
 /// How long an agent may say nothing at all before a stdin that nobody writes to is closed. (Claude Code 2 waits 3 s.)
 pub(super) const MUTE: Span = Span::secs(60);
-/// How long a process may live behind its result (little-loops main: post_stream_close_grace).
+/// How long a process may live after its result (little-loops main: post_stream_close_grace).
 pub(super) const LINGER: Span = Span::secs(300);
-/// From each step of ending a process to the next.
+/// The time from each step of ending a process to the next.
 pub(super) const STEP: Span = Span::secs(30);
 const MUTE_TEXT: &str = "the agent says nothing, and its stdin is open though nobody writes to it";
 const HELD_TEXT: &str = "the process is over, and somebody else holds its pipe";
 const UNREAD_TEXT: &str = "the process is over, and nobody has read what it said for hours";
-/// How many lines a line must be unlike to be news.
+/// From how many earlier lines a line must differ to be new.
 const RECENT: usize = 64;
-/// Where a line's hash begins (FNV-1a, 64 bits).
+/// The start value of a line's hash (FNV-1a, 64 bits).
 const HASH: u64 = 0xcbf2_9ce4_8422_2325;
-/// How much of stdout is kept, for a run that is over without a `result` message.
+/// How many bytes of stdout are kept, for a run that is over without a `result` message.
 const TEXT_MAX: usize = 256 * 1_024;
 
 #[derive(Debug)]
@@ -44,9 +44,9 @@ pub(super) struct Process {
     closed_stdin: bool,
     open: [bool; 2],
     lines: Lines,
-    /// The hash of the line that has begun.
+    /// The hash of the line that has begun, as far as it has come.
     part: u64,
-    /// Hashes of the last different lines.
+    /// Hashes of the last lines that were different.
     recent: VecDeque<u64>,
     text: Vec<u8>,
     result: Option<(bool, String)>,
@@ -55,7 +55,7 @@ pub(super) struct Process {
     standing: Standing,
 }
 
-/// A process is being ended.
+/// The steps of ending a process.
 #[derive(Debug, Clone, PartialEq)]
 struct Ending {
     /// How many steps were taken: stdin closed, TERM, KILL.
@@ -162,14 +162,14 @@ impl Process {
     fn message(&mut self, message: &Value) {
         self.result = match text(message, "type") {
             "result" => Some((message["is_error"] != true, text(message, "result").to_owned())),
-            // A further turn has begun.
+            // Another turn has begun.
             "assistant" | "user" | "control_request" => None,
             _ => return,
         };
         self.ending = None;
     }
 
-    /// What the state as it is leads to, and when.
+    /// What the present state leads to, and when.
     fn plan(&self) -> Option<(VTime, Plan)> {
         if !self.running {
             return None;
@@ -212,7 +212,7 @@ impl Process {
         Some(Intent { does, cause: cause.to_owned(), text: text.to_owned(), pid: None, since, at })
     }
 
-    /// Whether this finding has the stdin closed first: it waits for one that nobody writes to.
+    /// Whether this finding first has the stdin closed, because it waits for one that nobody writes to.
     fn closes(&self, limit: &Limit) -> bool {
         self.is_unwritten() && limit.root && limit.signature == "stdin-open"
     }
@@ -256,12 +256,12 @@ impl Process {
         }
     }
 
-    /// The next step of ending the process: its stdin is closed where it waits for more, then TERM, then KILL.
+    /// The next step of ending the process: its stdin is closed if it waits for more, then TERM, then KILL.
     fn go_on(&mut self, now: VTime, acts: &mut Vec<Act>) {
-        // Only a pipe can be closed: the end of another stdin is there already, and a terminal's is a hang-up.
+        // Only a pipe can be closed: another stdin is at its end already, and for a terminal it would be a hang-up.
         let holds_stdin = self.terminal == Some(Terminal::Pipe) && !self.closed_stdin;
         let Some(ending) = &mut self.ending else { return };
-        // what has said its result may end by the end of its stdin
+        // an agent that has said its result may end at the end of its stdin
         if ending.steps == 0 && (self.result.is_none() || !holds_stdin) {
             ending.steps = 1;
         }
@@ -293,7 +293,7 @@ impl Process {
         self.moved = now;
         self.standing.over();
         match &self.ending {
-            // it is over; what it started and left has no time of its own here (`supervise` gives it the grace)
+            // it is over; the processes that it left get no time of their own here (`supervise` gives them the grace)
             Some(ending) if ending.steps > 1 => {
                 acts.push(Act::Kill { sig: "KILL", whom: Whom::Tree });
                 self.settle(acts);
@@ -306,10 +306,10 @@ impl Process {
     }
 }
 
-/// What is to be done.
+/// The next thing to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Plan {
-    /// Nobody has written to it for so long.
+    /// Nothing was written to it for this long.
     CloseStdin(Span),
     End(Why),
     GoOn,
@@ -328,7 +328,7 @@ impl Strategy for Process {
             Seen::Output(stream, bytes) => self.output(now, *stream, bytes),
             Seen::OutputEnd(stream) => {
                 self.open[usize::from(*stream == Stream::Stderr)] = false;
-                // Both ends and the exit: the wrapper that nobody changes says how it went.
+                // Both ends and the exit: the unchanged wrapper says how it ended.
                 self.running &= self.open != [false, false] || self.exit.is_none();
             }
             Seen::Wrote(_) => {
@@ -391,7 +391,7 @@ impl Strategy for Process {
         standing.canon(canon);
         canon.flag(*running).flag(*said).flag(*written).flag(*closed_stdin);
         if *running {
-            // Where it does not run, nobody reads these, and a start sets both.
+            // If it does not run, these are not read, and a start sets both.
             canon.age(*moved, QUIET).age(*read, STEP);
         }
         option(canon, *terminal, |canon, terminal| {

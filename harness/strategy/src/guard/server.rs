@@ -1,8 +1,8 @@
-//! The outside of guard, where the agent is an opencode server.
+//! The part of guard outside of an agent that is an opencode server.
 //!
-//! Invariants: nothing is concluded from one look: a state must have stood for its whole limit, over at least two
-//! rounds; a step that called tools is not a finished turn; an open ask is never answered or refused by us; whatever
-//! changes in the last message, streamed metadata too, is progress.
+//! Invariants: nothing is concluded from one look: a state must have lasted for its whole limit, over at least two
+//! rounds; a step that called tools is not a finished turn; guard never answers or refuses an open ask; any change in
+//! the last message, in streamed metadata too, is progress.
 
 use super::standing::{self, PERSON};
 use super::{QUIET, report};
@@ -13,15 +13,15 @@ use rehang_scenario::{Canon, Span, VTime};
 use rehang_wire::opencode::{Ask, Route};
 use serde_json::Value;
 
-/// How often the server is asked.
+/// The time between two rounds of questions to the server.
 pub(super) const EVERY: Span = Span::secs(30);
-/// How long a server may be out of reach, or a finished turn go unnoticed by its client.
+/// How long a server may be out of reach, or a finished turn may go unnoticed by its client.
 pub(super) const SOON: Span = Span::mins(1);
-/// How long a state may stand that a healthy server passes through: busy behind its last word, idle before it,
-/// a bash without a child. Above the bash tool's own limit of 2 minutes.
+/// How long a state may last that a healthy server passes through: busy after its last word, idle before it, a bash
+/// without a child. Above the bash tool's own limit of 2 minutes.
 pub(super) const STUCK: Span = Span::mins(10);
-/// How long a tool may be shown as running of which nothing runs any more: no healthy run on record shows that for longer
-/// than it takes to read its output, and the bash tool's own limit is over by then.
+/// How long a tool may be shown as running although none of its processes runs any more: no healthy run on record shows
+/// that for longer than it takes to read its output, and the bash tool's own limit is over by then.
 pub(super) const GONE: Span = Span::mins(2);
 /// The time limit of each request.
 const LIMIT: Span = Span::secs(10);
@@ -36,7 +36,7 @@ pub(super) struct Server {
     looking: bool,
     /// What this round has found so far.
     found: Found,
-    /// What the last whole round found, and since when that stands.
+    /// What the last whole round found, and since when that has been so.
     last: Found,
     since: VTime,
     over: bool,
@@ -55,7 +55,7 @@ enum Look {
 struct Found {
     reached: bool,
     busy: Option<bool>,
-    /// The sessions that are busy, all of the server.
+    /// The busy sessions of the whole server.
     at_work: Vec<String>,
     message: Option<Value>,
     asks: usize,
@@ -64,7 +64,7 @@ struct Found {
     stands: Option<standing::Finding>,
 }
 
-/// What a state means, how long it may stand, and how the run is then held to have ended.
+/// What a state means, how long it may last, and how the run is then settled.
 struct Meaning {
     cause: &'static str,
     limit: Span,
@@ -114,7 +114,7 @@ impl Server {
         self.judge(now, acts);
     }
 
-    /// Looks at a whole round.
+    /// Judges a whole round.
     fn judge(&mut self, now: VTime, acts: &mut Vec<Act>) {
         if self.over || self.counting || self.looking || !self.flying.is_empty() {
             return;
@@ -133,7 +133,7 @@ impl Server {
             Settled::Stopped(_, why) | Settled::Failed(why) => why,
         };
         acts.push(Act::Report(report(meaning.cause, "end", why, ("limit_ms", meaning.limit))));
-        // an aborted ask stays listed, and the model is told that a user ended it: an open one is left to whoever comes
+        // an aborted ask stays listed, and the model is told that a user ended it: an open ask is left to whoever comes
         if self.last.busy == Some(true) && meaning.cause != "asked" {
             self.send(Look::Abort, Route::Abort { session: &self.session, soft: false }.sent(), acts);
         }
@@ -181,7 +181,7 @@ fn meaning(found: &Found) -> Option<Meaning> {
     }
 }
 
-/// A turn's last word: an assistant's message that is completed and did not call tools.
+/// A turn's last message: an assistant's message that is completed and did not call tools.
 fn is_final(message: &Value) -> bool {
     let info = &message["info"];
     let finish = text(info, "finish");
@@ -193,7 +193,7 @@ fn bash_runs(message: Option<&Value>) -> bool {
     parts(message).iter().any(|part| text(part, "tool") == "bash" && text(&part["state"], "status") == "running")
 }
 
-/// Whether all that runs is subagents whose sessions are not at work.
+/// Whether everything that runs is subagents whose sessions are not at work.
 fn only_lost_tasks(message: Option<&Value>, at_work: &[String]) -> bool {
     let mut running = parts(message).iter().filter(|part| text(&part["state"], "status") == "running").peekable();
     let is_lost = |part: &Value| {
@@ -203,7 +203,7 @@ fn only_lost_tasks(message: Option<&Value>, at_work: &[String]) -> bool {
     running.peek().is_some() && running.all(is_lost)
 }
 
-/// What a message is made of.
+/// The parts of a message.
 fn parts(message: Option<&Value>) -> &[Value] {
     message.and_then(|message| message["parts"].as_array()).map_or(&[], Vec::as_slice)
 }

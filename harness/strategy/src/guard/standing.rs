@@ -1,8 +1,8 @@
-//! What looks at the agent's processes find, for how long that stands, and for how long it may.
+//! What looks at the agent's processes find, for how long that has been so, and for how long it may be.
 //!
-//! Invariants: one look proves nothing: a finding must be the same, of the same process, at every look for as long as its
-//! limit; a finding that has no limit here, or that is a guess, never ends a run. Each limit is above the longest healthy
-//! run that is on record beside it; [`CLOSED`] and [`STOPPED`] have no such record.
+//! Invariants: one look proves nothing: a finding must be the same, of the same process, at every look for as long as
+//! its limit; a finding that has no limit here, or that is a guess, never ends a run. Each limit is above the longest
+//! healthy run that is recorded beside it; [`CLOSED`] and [`STOPPED`] have no such record.
 
 use crate::{Act, Seen};
 use rehang_evidence::diagnosis::{Sure, Verdict};
@@ -12,7 +12,7 @@ use rehang_scenario::{Canon, Span, VTime};
 /// How long nothing must have moved before the first look.
 const FIRST: Span = Span::secs(10);
 
-/// From one look to the next, by how long nothing else was found: a look costs some milliseconds.
+/// The time from one look to the next, by how long nothing else was found: a look costs some milliseconds.
 fn every(unchanged: Span) -> Span {
     match unchanged {
         so_long if so_long < Span::mins(2) => Span::secs(10),
@@ -21,18 +21,18 @@ fn every(unchanged: Span) -> Span {
     }
 }
 
-/// How long a finding may stand, and what is said of it.
+/// How long a finding may last, and what is said of it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Limit {
     /// The signature of the finding, as `rehang why` names it: the cause of the end.
     pub signature: &'static str,
-    /// Whether it is of the agent itself; else of a process below it.
+    /// Whether it is about the agent itself; otherwise about a process below it.
     pub root: bool,
-    /// How sure it must be at least.
+    /// The least certainty of the finding.
     pub sure: Sure,
-    /// How long it may stand.
+    /// How long it may last.
     pub after: Span,
-    /// What is said of it.
+    /// The text of the report.
     pub why: &'static str,
 }
 
@@ -44,37 +44,38 @@ const fn below(signature: &'static str, after: Span, why: &'static str) -> Limit
     Limit { signature, root: false, sure: Sure::Likely, after, why }
 }
 
-/// Nothing that is alive can end it, and the evidence says so itself.
+/// Nothing that is alive can end this state, and the evidence itself shows that.
 const fn closed_below(signature: &'static str, why: &'static str) -> Limit {
     Limit { signature, root: false, sure: Sure::Certain, after: CLOSED, why }
 }
 
-/// An ask of an agent that nobody can answer: it has no terminal, no host and no server for it.
+/// An ask that nobody can answer: the agent has no terminal, no host and no server for it.
 const fn unanswerable(signature: &'static str, why: &'static str) -> Limit {
     Limit { signature, root: true, sure: Sure::Certain, after: CLOSED_IN, why }
 }
 
-/// Nobody who is alive or out of sight can end it, so that only a reading that was wrong once is waited out: three looks
-/// agree. In no healthy run of the corpus is an agent closed in at any look.
+/// No process or person, alive or out of sight, can end this state, so the limit only waits out a reading that was
+/// wrong once: three looks agree. No look at a healthy run of the corpus finds an agent closed in.
 pub const CLOSED_IN: Span = Span::secs(30);
-/// Whoever could end it is in sight and does nothing for it. A judgement: healthy runs of the corpus are found so too, and
-/// none for that long.
+/// The process that could end this state is in sight and does nothing for it. A judgement: looks at healthy runs of the
+/// corpus find it too, but in none for that long.
 const CLOSED: Span = Span::secs(40);
 /// The first word of a healthy answer came after 25 minutes in a provider's queue (batonogov/pine#1338). Most clients give
 /// up sooner: the SDKs of Anthropic and OpenAI after 10 minutes, undici after 5.
 const SILENT: Span = Span::mins(30);
-/// Whoever has stopped a process on purpose is taken to be gone. A judgement too.
+/// Whoever stopped a process on purpose is assumed to be gone. This is also a judgement.
 const STOPPED: Span = Span::mins(15);
 /// A process that outlives its command and holds its pipe ends after up to 5 minutes in healthy runs (a `sleep 300`).
 const HELD: Span = Span::mins(10);
-/// A child without an end of its own is ended by its tool's limit: an hour is the longest on record (Claude Code's
+/// A child that has no end of its own is ended by its tool's limit: an hour is the longest on record (Claude Code's
 /// BASH_MAX_TIMEOUT_MS as it is set in reports).
 const OF_A_TOOL: Span = Span::mins(65);
 
-/// Somebody who can answer comes back within 50 minutes (the longest on record in the corpus, `benign/waiting-for-a-human`).
+/// A person who can answer comes back within 50 minutes (the longest on record in the corpus,
+/// `benign/waiting-for-a-human`).
 pub const PERSON: Span = Span::mins(58);
 
-/// The findings that end a run; of several that fit the first counts.
+/// The findings that end a run; if several fit, the first counts.
 pub const LIMITS: [Limit; 34] = [
     unanswerable("question-open", "the agent asks, and it runs where nobody can answer"),
     unanswerable("permission-open", "the agent asks for a permission, and it runs where nobody can answer"),
@@ -122,20 +123,20 @@ pub const LIMITS: [Limit; 34] = [
 ];
 
 impl Limit {
-    /// How long the finding may stand, where the agent is closed in or not.
+    /// How long the finding may last, if the agent is closed in or not.
     pub fn within(&self, closed_in: bool) -> Span {
         if closed_in { self.after.min(CLOSED_IN) } else { self.after }
     }
 }
 
-/// What a look found that ends a run once it has stood for its time.
+/// A finding of a look that ends a run once it has lasted for its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Finding {
-    /// Its limit.
+    /// The limit that it falls under.
     pub limit: &'static Limit,
     /// The process that it is about.
     pub pid: Pid,
-    /// How long it may stand.
+    /// How long it may last.
     pub after: Span,
 }
 
@@ -146,23 +147,23 @@ impl Finding {
     }
 }
 
-/// What stands, and since when.
+/// The present finding, and since when it has been so.
 #[derive(Debug, Default)]
 pub(super) struct Standing {
-    /// When the next look is due; none while one is under way, or where nobody looks.
+    /// When the next look is due; `None` while one is under way, or if no looks are taken.
     next: Option<VTime>,
     found: Option<Finding>,
-    /// Since when; without a value while nobody looks.
+    /// Since when; `None` while no looks are taken.
     since: Option<VTime>,
 }
 
 impl Standing {
-    /// Something moved: what was found is of the past.
+    /// Something moved: the finding is outdated.
     pub(super) fn moved(&mut self, now: VTime) {
         *self = Standing { next: Some(now + FIRST), found: None, since: Some(now) };
     }
 
-    /// No more looks.
+    /// Ends the looks.
     pub(super) fn over(&mut self) {
         *self = Standing::default();
     }
@@ -172,7 +173,7 @@ impl Standing {
         self.next
     }
 
-    /// Looks if it is time to.
+    /// Takes a look if one is due.
     pub(super) fn tick(&mut self, now: VTime, acts: &mut Vec<Act>) {
         if self.next.is_some_and(|at| now >= at) {
             self.next = None;
@@ -180,7 +181,7 @@ impl Standing {
         }
     }
 
-    /// Takes in what a look found.
+    /// Processes what a look found.
     pub(super) fn see(&mut self, now: VTime, seen: &Seen) {
         let Seen::Looked(diagnosis) = seen else { return };
         let found = found_by(diagnosis);
@@ -189,17 +190,17 @@ impl Standing {
         }
         let since = self.since.unwrap_or(now);
         let next = now + every(now.since(since));
-        // the last look is when the limit is over
+        // the last look is at the end of the limit
         let limit = self.found.map(|found| since + found.after).filter(|at| *at > now);
         self.next = Some(limit.map_or(next, |limit| limit.min(next)));
     }
 
-    /// What has stood for its limit, and since when it has.
+    /// The finding that has lasted for its limit.
     pub(super) fn due(&self, now: VTime) -> Option<Finding> {
         self.found.filter(|found| self.since.is_some_and(|since| now.since(since) >= found.after))
     }
 
-    /// What stands, since when, and until when it may.
+    /// The finding, since when it has been so, and until when it may be.
     pub(super) fn intent(&self) -> Option<(Finding, VTime, VTime)> {
         let (found, since) = (self.found?, self.since?);
         Some((found, since, since + found.after))
@@ -217,7 +218,7 @@ impl Standing {
     }
 }
 
-/// What was found, if it ends a run once it has stood for its time.
+/// The finding, if it ends a run once it has lasted for its time.
 pub(super) fn found_by(diagnosis: &Diagnosis) -> Option<Finding> {
     let fits = |limit: &&Limit| {
         limit.signature == diagnosis.signature && limit.root == diagnosis.is_root && diagnosis.sure >= limit.sure

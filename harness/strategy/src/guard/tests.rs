@@ -21,14 +21,14 @@ fn words(list: &[(Span, &str)]) -> Vec<(u64, String)> {
     list.iter().map(|(at, word)| (at.as_ms(), (*word).to_owned())).collect()
 }
 
-/// When it acts by silence alone; the look that is due before is asked for, and never answered.
+/// When it acts because of silence alone; the look that is due before is asked for, and never answered.
 fn quiet_until(bench: &mut Bench) -> u64 {
     let look = bench.strategy.deadline().expect("a look is due");
     assert_eq!(bench.until(look.0).into_iter().map(|(_, act)| act).collect::<Vec<_>>(), [Act::Look]);
     bench.strategy.deadline().expect("a limit").0
 }
 
-/// What it does, apart from looking, where each look finds the same.
+/// What it does, apart from looking, if each look finds the same.
 fn finds(bench: &mut Bench, ms: u64, seen: &Seen) -> Vec<(u64, Act)> {
     let mut done = Vec::new();
     while let Some(at) = bench.strategy.deadline().filter(|at| at.0 <= ms) {
@@ -74,7 +74,7 @@ fn who_is_closed_in_is_ended_after_half_a_minute_whatever_was_found() {
         let (at, Act::Report(policy)) = &acts[0] else { panic!("{}: {acts:?}", limit.signature) };
         assert_eq!((*at, policy.constants["limit_ms"]), (ends, limit.after.min(CLOSED_IN).as_ms()));
     }
-    // now it is, now it is not: each look that finds otherwise begins the time anew
+    // the finding comes and goes: each look that finds something else starts the time anew
     let mut bench = process(Terminal::Null);
     let seen = looked("never-ends", true, Sure::Likely);
     for look in 1..20_u64 {
@@ -274,7 +274,7 @@ fn a_retry_that_says_nothing_new_is_no_news() {
     assert_eq!(quiet_until(&mut bench), 4 * 3_600_000 + FIRST_LOOK_MS + QUIET.as_ms(), "10 s later, after the look");
 }
 
-/// What a server answers for ever.
+/// What a server answers each time.
 struct Stands {
     busy: bool,
     message: Value,

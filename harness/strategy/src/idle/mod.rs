@@ -1,8 +1,9 @@
-//! little-loops' idle timeout: no line of output for so long, and the agent is killed.
+//! little-loops' idle timeout: if no line of output comes for a given time, the agent is killed.
 //!
 //! Invariant: as in the original, time is looked at only when `select(1.0)` returns, the wall clock before
 //! the idle clock, both with a strict `>`; and every line of either stream, blank ones too, resets idleness.
-//! The 1 s wake-ups that change nothing are not asked for; those that would are computed ([`Idle::wake`]).
+//! The 1 s wake-ups that change nothing are not asked for; those that would change something are computed
+//! ([`Idle::wake`]).
 
 mod pipe;
 
@@ -18,7 +19,7 @@ pub const SELECT: Span = Span::secs(1);
 /// How long it waits for a process that it has killed (`wait(timeout=10)`).
 pub const REAP: Span = Span::secs(10);
 
-/// The versions.
+/// The versions in the catalogue.
 pub const ENTRIES: &[Entry] = &[
     Entry {
         name: "idle@f54b32f",
@@ -79,7 +80,7 @@ const WALL: Param = Param {
     doc: "the wall clock's limit, looked at first (AutomationConfig.timeout_seconds); 0ms: off",
 };
 
-/// What main has and f54b32f9d has not.
+/// What main has and f54b32f9d lacks.
 #[derive(Debug, Clone, Copy)]
 struct Grace {
     linger: Span,
@@ -108,15 +109,15 @@ struct Idle {
 enum Phase {
     /// Nothing is started yet, or all is over.
     Off,
-    /// The loop runs.
+    /// The loop reads the pipes.
     Reads,
     /// `readline` blocks on half a line of this stream: no timer is looked at.
     Wedged(Stream),
-    /// Reading is over, the process is not; killed then, if ever.
+    /// Reading is over, but the process is not; it is killed at this time, if given.
     Waits(Option<VTime>),
-    /// SIGTERM was sent; SIGKILL then.
+    /// SIGTERM was sent; SIGKILL is sent at this time.
     Termed(VTime, Cause),
-    /// SIGKILL was sent; given up then, if ever (`wait()` at f54b32f).
+    /// SIGKILL was sent; it is given up at this time, if given (f54b32f waits without limit: `wait()`).
     Killed(Option<VTime>, Cause),
 }
 
@@ -145,7 +146,7 @@ impl Idle {
         }
     }
 
-    /// The loop's top: is there a pipe left, is a limit passed? Then what `select` says at once.
+    /// The loop's top: whether a pipe is left, and whether a limit has passed; then what `select` returns at once.
     fn turn(&mut self, now: VTime, acts: &mut Vec<Act>) {
         if !self.stdout.open && !self.stderr.open {
             self.stop_reading(now, acts);
@@ -156,7 +157,7 @@ impl Idle {
         }
     }
 
-    /// `select` returns as long as a pipe is ready: one line of each, then the loop's top again.
+    /// `select` returns as long as a pipe is ready: one line of each pipe, then the loop's top again.
     fn select(&mut self, now: VTime, acts: &mut Vec<Act>) {
         while self.phase == Phase::Reads {
             let ready = [Stream::Stdout, Stream::Stderr].map(|s| self.pipe(s).is_ready().then_some(s));
@@ -189,7 +190,7 @@ impl Idle {
         }
     }
 
-    /// Bytes or ends are there: `readline` goes on where it blocked, and `select` returns.
+    /// Bytes or ends have arrived: `readline` goes on where it blocked, and `select` returns.
     fn wake_up(&mut self, now: VTime, acts: &mut Vec<Act>) {
         if let Phase::Wedged(stream) = self.phase
             && self.pipe(stream).is_ready()
@@ -209,12 +210,12 @@ impl Idle {
         self.reap(acts);
     }
 
-    /// What follows the process's end, where reading is over.
+    /// What follows the process's end, if reading is over.
     fn reap(&mut self, acts: &mut Vec<Act>) {
         let Some(exit) = self.exit else { return };
         match self.phase {
             Phase::Waits(_) => {
-                // Without a result both pipes have ended, and the wrapper that nobody changes says how it went.
+                // Without a result both pipes have ended, and the unchanged wrapper says how it ended.
                 if let Some((ok, text)) = self.result.take() {
                     let ok = ok && exit == 0;
                     acts.push(Act::Settle(if ok { Settled::Completed(text) } else { Settled::Failed(text) }));
@@ -273,7 +274,7 @@ impl Idle {
         }
     }
 
-    /// The first wake-up of `select(1.0)` at which a limit is passed.
+    /// The first wake-up of `select(1.0)` at which a limit has passed.
     fn wake(&self) -> Option<VTime> {
         let first = |base: VTime, limit: Span| {
             let seconds = (base + limit).since(self.woke).as_ms() / SELECT.as_ms();
@@ -367,8 +368,8 @@ impl Strategy for Idle {
             Phase::Termed(at, cause) => canon.num(4).deadline(Some(*at)).num(*cause as u64),
             Phase::Killed(at, cause) => canon.num(5).deadline(*at).num(*cause as u64),
         };
-        // Only the loop that reads looks at these, and a start sets all three. Of the last wake-up it reads which
-        // part of a second it was: a limit that is passed is noticed within the second.
+        // Only the loop that reads looks at these, and a start sets all three. Of the last wake-up it reads only the
+        // fraction of a second: a limit that has passed is noticed within the second.
         if matches!(phase, Phase::Reads | Phase::Wedged(_)) {
             canon.age(*started, *wall).age(*last_line, *timeout);
             canon.num(canon.now().since(*woke).as_ms() % SELECT.as_ms());
@@ -399,7 +400,7 @@ fn over(now: VTime, since: VTime, limit: Span) -> bool {
     limit > Span::ZERO && now.since(since) > limit
 }
 
-/// Whether a line is a `result` message: whether it says that all went well, and its text.
+/// If a line is a `result` message: whether it says that all went well, and its text.
 fn result(line: &[u8]) -> Option<(bool, String)> {
     let message: serde_json::Value = serde_json::from_slice(line).ok()?;
     let ok = message["is_error"] != true;

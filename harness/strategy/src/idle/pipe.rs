@@ -1,26 +1,26 @@
 //! One of the agent's pipes, as Python's text reader empties it: a `select` and one `readline` a wake-up.
 //!
-//! Invariant: what was read ahead wakes nobody. A burst of lines gives one line; the others stay in the
-//! reader's buffer until the kernel has something new (the defect that little-loops' tests cannot see, since
-//! they mock the selector).
+//! Invariant: what was read ahead causes no wake-up. A burst of lines gives one line; the others stay in the reader's
+//! buffer until the kernel has something new (the defect that little-loops' tests cannot see, since they mock the
+//! selector).
 
 use rehang_scenario::Canon;
 
-/// What a reader takes from the kernel at a time (`TextIOWrapper._CHUNK_SIZE`).
+/// How many bytes a reader takes from the kernel at a time (`TextIOWrapper._CHUNK_SIZE`).
 const CHUNK: usize = 8_192;
 
-/// What one `readline` gave.
+/// The result of one `readline`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Line {
     /// A line; without a newline at the end of the stream.
     Whole(Vec<u8>),
-    /// Half a line is there: the call blocks, and every timer with it.
+    /// Only half a line is there: the call blocks, and with it every timer.
     Blocks,
-    /// The end.
+    /// The stream has ended.
     End,
 }
 
-/// A pipe and the buffer of its reader.
+/// A pipe, and the buffer of its reader.
 #[derive(Debug, Clone, Default)]
 pub struct Pipe {
     kernel: Vec<u8>,
@@ -41,17 +41,17 @@ impl Pipe {
         self.kernel.extend_from_slice(bytes);
     }
 
-    /// The last writer is gone.
+    /// The last writer has closed.
     pub fn end(&mut self) {
         self.ended = true;
     }
 
-    /// Whether `select` names it.
+    /// Whether `select` reports it as ready.
     pub fn is_ready(&self) -> bool {
         self.open && (self.ended || !self.kernel.is_empty())
     }
 
-    /// One `readline`.
+    /// Plays one `readline`.
     pub fn readline(&mut self) -> Line {
         loop {
             if let Some(i) = self.ahead.iter().position(|&b| b == b'\n') {
@@ -70,7 +70,7 @@ impl Pipe {
         }
     }
 
-    /// Writes the state.
+    /// Writes the state for the comparison of cycles.
     pub fn canon(&self, canon: &mut Canon) {
         let Self { kernel, ahead, ended, open } = self;
         canon.flag(*open).flag(*ended).bytes(kernel).bytes(ahead);

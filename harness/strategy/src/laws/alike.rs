@@ -1,14 +1,16 @@
-//! Two states with equal encodings behave alike for ever: what every `canon` promises, held against every strategy.
+//! Two states with equal encodings behave alike for ever: every `canon` promises it, and this tests it on every
+//! strategy.
 //!
-//! Words of a small alphabet are played, at random but rather what is asked for than anything else, and from each state
-//! on the way some letters more. Wherever two words end in states with equal encodings, the same further letters must
-//! give the same acts and the same deadlines. The host's part is played as it is written: requests are known by their
-//! places in the order of their ids and then of sending, what an answer says of times is as long ago in both, and no message is older than
-//! the run that it belongs to.
+//! Words of a small alphabet are played, chosen at random but with a preference for what is asked for, and from each
+//! state on the way some letters more. Wherever two words end in states with equal encodings, the same further letters
+//! must give the same acts and the same deadlines. The host's part is played as it is written: requests are known by
+//! their places in the order of their ids and then of sending, the times in an answer are as long ago in both, and no
+//! message is older than the run that it belongs to.
 //!
-//! It is a search and no proof: a missing field is found only if two of the words differ in nothing else.
+//! It is a search and not a proof: a missing field is found only if two of the words differ in nothing else.
 //!
-//! Invariant: the words are a function of the strategy's name, so a failure comes back, cut down to what it needs.
+//! Invariant: the words are a function of the strategy's name, so a failure can be repeated, and is reduced to what it
+//! needs.
 
 use super::letters::{self, Kind, Letter};
 use crate::testing::Bench;
@@ -22,26 +24,26 @@ const WORDS: usize = 120;
 const WORD_MAX: usize = 20;
 /// How many letters are tried from each state on the way.
 const BRANCHES: usize = 3;
-/// How many letters of the alphabet a word is made of, besides those that say what was looked at: few meet each other
-/// often.
+/// How many letters of the alphabet a word is made of, besides those that say what was looked at: with few letters the
+/// same ones often come together.
 const FEW: usize = 7;
-/// How long what two words have in common behind them is; how many words of one state are kept, and how many are compared
+/// How long the common continuation of two words is; how many words of one state are kept, and how many are compared
 /// while one word is played.
 const FUTURE_LEN: usize = 24;
 const KEPT_MAX: usize = 40;
 const COMPARED_MAX: usize = 4;
-/// Fewer comparisons than this say nothing.
+/// A test with fewer comparisons than this says nothing.
 const COMPARED_MIN: usize = 100;
 
 type Word = Vec<Letter>;
 
-/// A strategy, and what its host keeps of it.
+/// A strategy, and what its host keeps about it.
 struct Play {
     bench: Bench,
     begun: Option<VTime>,
-    /// The requests under way, in the order of sending; what was sent before a comparison, in the order of ids.
+    /// The requests in flight, in the order of sending; those sent before a comparison, in the order of ids.
     sent: Vec<u32>,
-    /// What it looks at: the letters that say what it sees are of this kind.
+    /// What it looks at: the letters that are an answer to that are of this kind.
     looks: Option<Kind>,
 }
 
@@ -49,7 +51,7 @@ impl Play {
     /// A strategy that has seen this much.
     fn of(spec: &str, word: &[Letter]) -> Play {
         let mut play = Play { bench: Bench::of(spec), begun: None, sent: Vec::new(), looks: None };
-        // Not at zero, where an instant that was never set would look like the begin.
+        // Not at zero, where an instant that was never set would look like the start.
         play.bench.now = VTime(50_000_000);
         for letter in word {
             play.take(letter, play.age());
@@ -57,19 +59,19 @@ impl Play {
         play
     }
 
-    /// How old its run is.
+    /// How long ago its run began, in milliseconds.
     fn age(&self) -> u64 {
         self.begun.map_or(0, |at| self.bench.now.since(at).as_ms())
     }
 
-    /// The whole state: the strategy's encoding, and which request each of its ids stands for.
+    /// The whole state: the strategy's encoding, and which request each of its ids refers to.
     fn state(&self) -> (Vec<u8>, Vec<usize>) {
         let mut places: Vec<(u32, usize)> = self.sent.iter().copied().zip(0..).collect();
         places.sort_unstable();
         (self.bench.canon(), places.into_iter().map(|(_, place)| place).collect())
     }
 
-    /// Takes a letter, and gives what is done, each with its time from now. No time that is told is above `age`.
+    /// Plays a letter, and returns what is done, each with its time from now. No age that is told is above `age`.
     fn take(&mut self, letter: &Letter, age: u64) -> Vec<(u64, String)> {
         let now = self.bench.now;
         let acts = match letter {
@@ -101,13 +103,13 @@ impl Play {
         self.bench.see(seen).into_iter().map(|act| (now, act)).collect()
     }
 
-    /// The request at this place is over.
+    /// The request at this place has ended.
     fn landed(&mut self, which: usize) -> Option<u32> {
         let at = which.checked_rem(self.sent.len())?;
         Some(self.sent.remove(at))
     }
 
-    /// An act without what names nothing: ids of requests, and times that are only printed.
+    /// An act without what decides nothing: ids of requests, and times that are only printed.
     fn told(&mut self, act: Act) -> String {
         match act {
             Act::Request { id, method, path, body, timeout } => {
@@ -132,7 +134,7 @@ impl Play {
         format!("looks at {kind:?}")
     }
 
-    /// What may well come next: what it waits for, or anything.
+    /// What may well come next: what the strategy waits for, or anything.
     fn next(&self, dice: &mut Dice, letters: &[Letter]) -> Letter {
         let of_kind = |kind: Option<Kind>, dice: &mut Dice| {
             let fit: Vec<&Letter> = letters.iter().filter(|letter| letter.kind() == kind).collect();
@@ -152,7 +154,7 @@ impl Play {
     }
 }
 
-/// The body of an answer: what was so many milliseconds ago has its time, and nothing is older than `age`.
+/// The body of an answer: what happened a number of milliseconds ago has its time, and nothing is older than `age`.
 fn dated(body: &Value, now: VTime, age: u64) -> Value {
     match body {
         Value::Object(all) => all.iter().map(|(key, value)| (key.clone(), dated(value, now, age))).collect(),
@@ -165,7 +167,7 @@ fn dated(body: &Value, now: VTime, age: u64) -> Value {
     }
 }
 
-/// Blanks the numbers behind words that say when something was: they are printed, and decide nothing.
+/// Blanks the numbers after words that say when something was: they are printed, and decide nothing.
 fn without_times(text: &str) -> String {
     let mut blank = text.to_owned();
     for mark in ["armedAt", "updatedAt", "createdAt", "elapsed", "last updated"] {
@@ -181,13 +183,13 @@ fn without_times(text: &str) -> String {
     blank
 }
 
-/// Where two states with equal encodings part: what each does there. `next` gives the further letters.
+/// Where two states with equal encodings behave differently: what each does there. `next` gives the further letters.
 fn parts(spec: &str, a: &[Letter], b: &[Letter], mut next: impl FnMut(&Play) -> Option<Letter>) -> Option<String> {
     let (mut a, mut b) = (Play::of(spec, a), Play::of(spec, b));
     if a.state() != b.state() {
         return None;
     }
-    // What stands at the same place in the order of ids is the same request.
+    // What has the same place in the order of ids is the same request.
     a.sent.sort_unstable();
     b.sent.sort_unstable();
     let left = |play: &Play| play.bench.strategy.deadline().map(|at| at.since(play.bench.now).as_ms());
@@ -204,7 +206,7 @@ fn parts(spec: &str, a: &[Letter], b: &[Letter], mut next: impl FnMut(&Play) -> 
     }
 }
 
-/// splitmix64.
+/// A splitmix64 generator.
 struct Dice(u64);
 
 impl Dice {
@@ -233,7 +235,7 @@ impl Dice {
         letters
     }
 
-    /// A letter that says the like.
+    /// A letter that says something similar.
     fn sibling(&mut self, letter: &Letter, all: &[Letter]) -> Letter {
         let fit: Vec<&Letter> = all.iter().filter(|other| other.is_like(letter)).collect();
         fit.get(self.below(fit.len())).map_or(letter, |sibling| *sibling).clone()
@@ -256,7 +258,7 @@ struct Same {
 }
 
 impl Ends {
-    /// Takes a word, and compares it with one that leads to an equal state.
+    /// Records a word, and compares it with one that leads to an equal state.
     fn take(&mut self, spec: &str, round: usize, word: &[Letter], dice: &mut Dice, letters: &[Letter]) {
         let same = self.words.entry(Play::of(spec, word).state()).or_default();
         if same.compared.1 != round {
@@ -315,7 +317,7 @@ fn check(spec: &str, all: &[Letter]) {
     assert!(ends.compared >= COMPARED_MIN, "{spec}: only {} comparisons", ends.compared);
 }
 
-/// Cuts down what parts, and says it.
+/// Reduces a case of different behaviour, and fails with it.
 fn fail(spec: &str, mut case: [Word; 3]) -> ! {
     let parts = |[a, b, future]: &[Word; 3]| {
         let mut letters = future.iter();
@@ -401,7 +403,7 @@ fn equal_states_of_a_companion_behave_alike() {
     specs.iter().for_each(|spec| check(spec, &letters::companion()));
 }
 
-/// Whoever is new in the catalogue is compared here too.
+/// A strategy that is new in the catalogue must be compared here too.
 #[test]
 fn nobody_is_left_out() {
     let here = include_str!("alike.rs");

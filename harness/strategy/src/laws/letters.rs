@@ -1,4 +1,5 @@
-//! The alphabets of [`super::alike`]: what a strategy in each seat may see, in few letters that meet each other often.
+//! The alphabets of [`super::alike`]: what a strategy in each seat may see, in few letters, so that they often come
+//! together.
 //!
 //! Invariant: the first letter begins a run.
 
@@ -10,25 +11,25 @@ use rehang_evidence::Sure;
 use rehang_scenario::Terminal;
 use serde_json::{Value, json};
 
-/// What is behind a number that is an age in the body of an answer.
+/// What follows a number that is an age in the body of an answer.
 pub const AGO: &str = " ms ago";
 
 /// What happens next.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Letter {
-    /// Nothing, for so many milliseconds.
+    /// Nothing happens for this many milliseconds.
     Wait(u64),
-    /// Nothing, until the strategy's deadline.
+    /// Nothing happens until the strategy's deadline.
     Due,
-    /// This is seen.
+    /// The strategy sees this.
     See(Seen),
-    /// A request under way is answered: its place, the status, the body (see [`AGO`]).
+    /// A request in flight is answered: its place, the status, the body (see [`AGO`]).
     Respond(usize, u16, Value),
-    /// A request under way is lost.
+    /// A request in flight is lost.
     Fail(usize, &'static str),
 }
 
-/// What a letter may be asked for as.
+/// What a letter can be the answer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A request is answered or lost.
@@ -44,7 +45,7 @@ pub enum Kind {
 }
 
 impl Letter {
-    /// Whether another letter says the like, with other words.
+    /// Whether another letter says something similar, in other words.
     pub fn is_like(&self, other: &Letter) -> bool {
         use std::mem::discriminant;
         match (self, other) {
@@ -53,7 +54,7 @@ impl Letter {
         }
     }
 
-    /// What it is the answer to, if it is one.
+    /// What the letter is an answer to, if it is one.
     pub fn kind(&self) -> Option<Kind> {
         match self {
             Letter::Respond(..) | Letter::Fail(..) => Some(Kind::Answer),
@@ -78,7 +79,7 @@ fn started(session: &str, prompt: &str) -> Seen {
     Seen::Started { session: session.to_owned(), prompt: prompt.to_owned() }
 }
 
-/// The tool boundary, the ask layer, the model's stream.
+/// Letters of the tool boundary, the ask layer and the model's stream.
 pub fn inside() -> Vec<Letter> {
     let boot = |env: &[(&str, &str)], stdin_tty, run| Seen::Boot {
         env: env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
@@ -97,7 +98,7 @@ pub fn inside() -> Vec<Letter> {
         let session = if child { &other } else { &session }.clone();
         let ask = Ask { id: id.to_owned(), session, child, questions: vec![asked], permission: String::new() };
         letters.extend(see([Seen::ToolAsks(ask.clone()), Seen::Pending(ask.clone())]));
-        // The same id with another question, as a server that began anew may give it.
+        // The same id with another question, as a server that was restarted may give it.
         let changed = Ask { questions: vec![question(false), question(true)], ..ask };
         letters.push(Letter::See(Seen::Pending(changed)));
     }
@@ -138,7 +139,7 @@ fn looks() -> [Seen; 4] {
     ]
 }
 
-/// A process and its streams; lines of Claude Code's among them.
+/// Letters of a process and its streams, with lines of Claude Code's among them.
 pub fn process() -> Vec<Letter> {
     let mut letters = see([started("", "go")]);
     letters.extend(see(looks()));
@@ -176,7 +177,7 @@ pub fn process() -> Vec<Letter> {
     letters
 }
 
-/// Claude Code's control protocol.
+/// Letters of Claude Code's control protocol.
 pub fn claude() -> Vec<Letter> {
     let mut letters = see([started("", "go")]);
     let asks = |id: &str, call: &str, tool: &str, input: Value| {
@@ -212,7 +213,7 @@ fn lines(all: &[&str]) -> Vec<Letter> {
     all.iter().map(|line| Letter::See(Seen::Output(Stream::Stdout, format!("{line}\n").into_bytes()))).collect()
 }
 
-/// opencode's events, lists and statuses.
+/// Letters of opencode's events, lists and statuses.
 pub fn server() -> Vec<Letter> {
     let mut letters = see([started("ses_1", "go"), started("ses_9", "go")]);
     let tool = |call: &str| json!({"messageID": "msg_1", "callID": call});
@@ -276,7 +277,7 @@ pub fn server() -> Vec<Letter> {
     letters
 }
 
-/// What the companion polls, counts and is told.
+/// Letters of what the companion polls, counts and is told.
 pub fn companion() -> Vec<Letter> {
     let mut letters = see([started("ses_1", "go"), started("ses_2", "go"), started("ses_1", "stop")]);
     let command = |command: &str| Seen::Command(command.to_owned());

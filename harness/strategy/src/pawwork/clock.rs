@@ -1,4 +1,4 @@
-//! The clock of a model's stream: silence aborts it, unless somebody is being asked in that very session.
+//! The clock of a model's stream: silence aborts it, unless a person is being asked in that very session.
 //!
 //! Invariant: a session has at most one timer, and an event or a new stream replaces it whole; so no timer of
 //! a stream that is gone ever fires. A child's question does not pause its parent's clock (5.7, by reading).
@@ -20,9 +20,9 @@ pub const CONNECT_REASONING: Span = Span::secs(120);
 #[derive(Debug)]
 pub(super) struct StreamClock {
     silent: Span,
-    /// Until the first progress; none where the version has no such limit.
+    /// The time until the first progress; `None` if the version has no such limit.
     connect: Option<Span>,
-    /// The model reasons, and so has another limit.
+    /// Whether the model reasons, and so has another limit.
     reasons: bool,
     timers: BTreeMap<String, Timer>,
 }
@@ -30,18 +30,18 @@ pub(super) struct StreamClock {
 #[derive(Debug, Clone, Copy)]
 struct Timer {
     due: VTime,
-    /// No progress yet, and a connect limit that counts.
+    /// Whether there is no progress yet, and a connect limit that counts.
     connecting: bool,
 }
 
 impl StreamClock {
-    /// Clocks with these limits; a connect limit of 0 is none.
+    /// Clocks with these limits; a connect limit of 0 means none.
     pub(super) fn new(silent: Span, connect: Span) -> StreamClock {
         let connect = (connect > Span::ZERO).then_some(connect);
         StreamClock { silent, connect, reasons: false, timers: BTreeMap::new() }
     }
 
-    /// Takes what is seen of the streams; at a tick, `is_asked` says whether somebody is asked in a session.
+    /// Processes what is seen of the streams; at a tick, `is_asked` says whether a person is asked in a session.
     pub(super) fn on(&mut self, now: VTime, seen: &Seen, is_asked: impl Fn(&str) -> bool, acts: &mut Vec<Act>) {
         match seen {
             Seen::Boot { env, .. } => {
@@ -68,7 +68,7 @@ impl StreamClock {
         }
     }
 
-    /// When the next one fires.
+    /// When the next clock fires.
     pub(super) fn deadline(&self) -> Option<VTime> {
         self.timers.values().map(|timer| timer.due).min()
     }

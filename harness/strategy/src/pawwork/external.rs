@@ -1,6 +1,6 @@
 //! External results (6ab984202): the ledger's successor. A question is a tool call whose result comes by HTTP.
 //!
-//! Invariant: a call is pending, then a tombstone for 30 s, then gone; it is resolved at most once, and what
+//! Invariant: a call is pending, then a tombstone for 30 s, then gone; it is resolved at most once, and a reply that
 //! does not fit leaves it pending.
 
 use super::clock::StreamClock;
@@ -25,12 +25,12 @@ struct Call {
     id: String,
     session: String,
     questions: Vec<Question>,
-    /// When its tombstone goes; none while it is pending.
+    /// When its tombstone is removed; `None` while it is pending.
     gone: Option<VTime>,
 }
 
 impl ExternalResult {
-    /// One with these limits of silence and of the first progress; 0 for no limit of the latter.
+    /// A registry with these limits of silence and of the first progress; 0 for no limit of the latter.
     pub fn new(silent: Span, connect: Span) -> ExternalResult {
         ExternalResult { clock: StreamClock::new(silent, connect), calls: Vec::new() }
     }
@@ -74,7 +74,7 @@ impl Strategy for ExternalResult {
                 let (id, session) = (ask.id.clone(), ask.session.clone());
                 self.calls.push(Call { id, session, questions: ask.questions.clone(), gone: None });
             }
-            // Before anything else of an abort: a response that races it meets the tombstone.
+            // Before anything else of an abort: a response that races with it finds the tombstone.
             Seen::Closing { id, .. } | Seen::Ended { id } => self.bury(now, id),
             Seen::Submitted { id, session, dismiss, body } => {
                 let (status, body, then) = self.respond(now, session, id, *dismiss, body);
@@ -91,7 +91,7 @@ impl Strategy for ExternalResult {
         self.clock.deadline()
     }
 
-    /// None: while somebody is asked it waits for ever, by design.
+    /// None: while a person is asked it waits for ever, by design.
     fn bound(&self, _: &Facts) -> Option<Span> {
         None
     }
@@ -100,7 +100,7 @@ impl Strategy for ExternalResult {
         let Self { clock, calls } = self;
         clock.canon(canon);
         let now = canon.now();
-        // A tombstone whose time is over goes before anybody reads it.
+        // A tombstone whose time is over is removed before it can be read.
         let calls: Vec<&Call> = calls.iter().filter(|call| call.gone.is_none_or(|gone| now < gone)).collect();
         canon.list(&calls, |canon, Call { id, session, questions, gone }| {
             canon.text(id).text(session).deadline(*gone);

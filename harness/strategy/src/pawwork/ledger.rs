@@ -1,7 +1,7 @@
-//! The session blocker ledger (2837fabbb): who is being asked, told to clients and to the stream's clock.
+//! The session blocker ledger (2837fabbb): who is being asked; clients and the stream's clock are told.
 //!
-//! Invariant: an entry is there from before `question.asked` until before `question.replied` or
-//! `question.rejected`; its removal is published exactly once. It ends no hang: it keeps the clock from one.
+//! Invariant: an entry exists from before `question.asked` until before `question.replied` or `question.rejected`; its
+//! removal is published exactly once. It ends no hang: it keeps the clock from aborting.
 
 use super::clock::StreamClock;
 use super::reply;
@@ -22,12 +22,12 @@ struct Entry {
     id: String,
     session: String,
     questions: Vec<Question>,
-    /// When it was first put in; putting it in again keeps that. Only ever published.
+    /// When it was first put in; putting it in again keeps that time. It is only published.
     armed: VTime,
 }
 
 impl Ledger {
-    /// One with these limits of silence and of the first progress; 0 for no limit of the latter.
+    /// A ledger with these limits of silence and of the first progress; 0 for no limit of the latter.
     pub fn new(silent: Span, connect: Span) -> Ledger {
         Ledger { clock: StreamClock::new(silent, connect), entries: Vec::new() }
     }
@@ -109,7 +109,7 @@ impl Strategy for Ledger {
         self.clock.deadline()
     }
 
-    /// None: while somebody is asked it waits for ever, by design.
+    /// None: while a person is asked it waits for ever, by design.
     fn bound(&self, _: &Facts) -> Option<Span> {
         None
     }

@@ -1,14 +1,14 @@
 //! PawWork's strategies: the blocker ledger, the recovery clock, external results.
 //!
-//! Invariant: a strategy here decides (timers, what fits, what becomes of an ask) and knows no route and no
-//! event but those that it publishes itself; the persona owns routes, tool texts and the pending map.
+//! Invariant: a strategy here decides (timers, what fits, what happens to an ask) and knows no route and no event
+//! except those that it publishes itself; the persona owns routes, tool texts and the pending map.
 //!
 //! # The agreement with the persona
 //!
 //! `ledger@v0` (2837fabbb, with the connect timeout of 54c7661d2 as a parameter) and `external-result`
 //! (6ab984202) sit inside. The persona looks into `Plan::inside` for `ledger@…` or `external-result`.
-//! `recovery@430` (563d689d3) is an outside reader of events and routes and needs nothing from the persona
-//! but upstream's wire.
+//! `recovery@430` (563d689d3) is an outside reader of events and routes and needs nothing from the persona except
+//! upstream's wire.
 //!
 //! **Model streams.** The AI SDK runs a response's tools *within* its stream. So `StreamOpen` comes when a
 //! request goes to the model, `StreamMoved` with each event of the SDK's stream (`progress: false` for start,
@@ -47,11 +47,12 @@
 //! tool `question` whose `state.metadata.externalResultReady` is true, and in `GET /external-result` (a list
 //! of `{sessionID, messageID, callID, questions}`, from the pending map). It is answered by
 //! `POST /session/:id/tool/respond` with `{messageID, callID, action: "submit", answers: [[…]]}` or
-//! `{messageID, callID, action: "dismiss"}`; the persona takes `callID` out of the body (empty where there is
-//! none) as `Submitted.id`, `dismiss` from the action, and the session from the path. Texts: a dismissal completes
-//! the part with `metadata.dismissed` and [`EXTERNAL_DISMISSED`](rehang_scenario::attribution::EXTERNAL_DISMISSED); abort and disposal fail it with [`external_text`].
-//! A restarted server rewrites, on read, a stored running part that is `externalResultReady` and has no pending
-//! ask: error [`CANCELLED`], metadata `interrupted` and `stale_external_result`.
+//! `{messageID, callID, action: "dismiss"}`; the persona takes `callID` out of the body (empty if there is none) as
+//! `Submitted.id`, `dismiss` from the action, and the session from the path. Texts: a dismissal completes the part with
+//! `metadata.dismissed` and [`EXTERNAL_DISMISSED`](rehang_scenario::attribution::EXTERNAL_DISMISSED); abort and
+//! disposal fail it with [`external_text`]. A restarted server rewrites, on read, a stored running part that is
+//! `externalResultReady` and has no pending ask: error [`CANCELLED`], metadata `interrupted` and
+//! `stale_external_result`.
 
 pub mod clock;
 pub mod external;
@@ -66,7 +67,7 @@ use crate::{Entry, Param, Seat, Wire};
 use rehang_scenario::Span;
 use rehang_scenario::attribution::QUESTION_DISMISSED;
 
-/// All of PawWork's strategies.
+/// PawWork's strategies in the catalogue.
 pub const ENTRIES: &[Entry] = &[
     Entry {
         name: "ledger@v0",

@@ -1,7 +1,7 @@
 //! The front end's recovery clock (563d689d3): a question that runs, and that no list of this client knows.
 //!
-//! Invariant: the clock is edge-triggered and fires once an arm; it halts only what it has looked at again.
-//! #756: the halt is a hard abort, so the clock that was to save a lost question became its killer.
+//! Invariant: the clock is edge-triggered and fires once each time it is armed; it halts only what it has looked at
+//! again. #756: the halt is a hard abort, so the clock that was to save a lost question killed it.
 
 use crate::{Act, Facts, Seen, Strategy};
 use rehang_scenario::{Canon, Policy, Span, VTime};
@@ -9,15 +9,15 @@ use rehang_wire::opencode::{Ask, Route, Status, kind};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// From the moment that a question is missing to the look at the server's list (HEAL_DELAY_MS).
+/// The time from when a question is missing to the look at the server's list (HEAL_DELAY_MS).
 pub const HEAL_DELAY: Span = Span::ms(3_000);
 /// How often a list that fails is asked for again (MAX_RETRIES).
 pub const MAX_RETRIES: u32 = 3;
-/// What its front end is told when its user leaves the session ([`Seen::Command`]).
+/// What the front end is told when its user leaves the session ([`Seen::Command`]).
 pub const LEAVES: &str = "leave";
-/// And when they come back to it.
+/// What the front end is told when its user comes back to the session.
 pub const COMES_BACK: &str = "come-back";
-/// The most parts and requests that are remembered; a front end that has more shows the first.
+/// The most parts and requests that are remembered; a front end that has more shows the first ones.
 const REMEMBERED_MAX: usize = 1_000;
 
 /// The recovery clock of the one session that is on screen.
@@ -30,7 +30,7 @@ pub struct Recovery {
     /// Requests that this client knows, by id.
     known: BTreeSet<String>,
     missing: bool,
-    /// Its user looks at something else: the clock is the active session's alone.
+    /// Whether its user looks at something else: the clock runs only for the active session.
     away: bool,
     clock: Clock,
     next_id: u32,
@@ -42,13 +42,13 @@ type Tool = (String, String);
 enum Clock {
     #[default]
     Off,
-    /// Fires then; so many retries are behind it.
+    /// Fires at this time; this many retries came before it.
     Armed(VTime, u32),
-    /// Waits for the list.
+    /// Waits for the server's list.
     Lists(u32, u32),
-    /// Waits for the abort's response.
+    /// Waits for the response to the abort.
     Halts(u32),
-    /// Has fired; only leaving arms it again.
+    /// It has fired; only leaving arms it again.
     Fired,
 }
 
@@ -94,13 +94,13 @@ impl Recovery {
         }
     }
 
-    /// The snapshot: whether a question runs and the dock has none to show. Any known request is one to show,
-    /// so which call it belongs to matters only to the look at the server's list.
+    /// The snapshot: whether a question runs and the dock has none to show. Any known request can be shown, so which
+    /// call it belongs to matters only to the look at the server's list.
     fn looks_missing(&self) -> bool {
         !self.away && !self.session.is_empty() && self.known.is_empty() && !self.running.is_empty()
     }
 
-    /// Whether a list has a request for each question that runs; a request without ids stands for one of them.
+    /// Whether a list has a request for each question that runs; a request without ids counts as one of them.
     fn covers(&self, list: &[&Value]) -> bool {
         let tools: Vec<Option<Tool>> = list.iter().map(|request| tool_of(&request["tool"])).collect();
         let nameless = tools.iter().filter(|tool| tool.is_none()).count();
@@ -150,7 +150,7 @@ impl Recovery {
         self.clock = Clock::Halts(id);
     }
 
-    /// Arms on the edge into `missing`, and forgets everything on the edge out of it.
+    /// Arms the clock when `missing` becomes true, and forgets everything when it becomes false.
     fn edge(&mut self, now: VTime, acts: &mut Vec<Act>) {
         let missing = self.looks_missing();
         if missing == self.missing {

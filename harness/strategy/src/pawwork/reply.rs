@@ -6,7 +6,7 @@
 use rehang_scenario::turns::Question;
 use serde_json::Value;
 
-/// Reads `answers`: a list of labels for each question; none where the body has no such shape.
+/// Reads `answers`: a list of labels for each question; `None` if the body has no such shape.
 pub(super) fn answers(body: &Value) -> Option<Vec<Vec<String>>> {
     let lists = body["answers"].as_array()?;
     let labels = |list: &Value| list.as_array()?.iter().map(|label| label.as_str().map(str::to_owned)).collect();

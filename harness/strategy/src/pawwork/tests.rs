@@ -5,7 +5,7 @@ use crate::{Act, Ask, Seen, Strategy, Then};
 use rehang_scenario::VTime;
 use serde_json::{Value, json};
 
-/// A strategy under test, and everything that it has done.
+/// A strategy under test, and everything that it has done so far.
 struct Bench {
     strategy: Box<dyn Strategy>,
     acts: Vec<(u64, Act)>,
@@ -17,7 +17,7 @@ impl Bench {
         Bench { strategy: (entry.build)(&params), acts: vec![] }
     }
 
-    /// Shows it something, after all ticks that are due before.
+    /// Shows it something, after all ticks that are due before that.
     fn see(&mut self, now: u64, seen: Seen) -> Vec<Act> {
         self.until(now.saturating_sub(1));
         let mut acts = Vec::new();
@@ -110,7 +110,7 @@ fn an_awaiting_question_arms_the_clock_again_and_never_ends_it() {
     }
 }
 
-/// 5.7, by reading: the session must be the very one.
+/// 5.7, by reading: the session must be the same one.
 #[test]
 fn a_childs_question_does_not_pause_its_parents_clock() {
     let mut bench = Bench::new("ledger@v0");
@@ -286,7 +286,7 @@ mod recovery {
         Seen::Response { id, status: 200, body: list }
     }
 
-    /// A question that runs since 1,000 ms, and of which no event told.
+    /// A question that has been running since 1,000 ms, and of which no event told.
     fn missing() -> Bench {
         let mut bench = Bench::new("recovery@430");
         bench.see(0, Seen::Started { session: "ses_1".to_owned(), prompt: "go".to_owned() });
@@ -312,7 +312,7 @@ mod recovery {
         assert_eq!(bench.strategy.deadline(), None);
     }
 
-    /// #756: the killer. Nobody did anything, and the session is aborted.
+    /// #756: nobody did anything, and the session is aborted.
     #[test]
     fn a_question_that_is_not_listed_is_killed() {
         for list in [json!([]), json!([asked("call_9")])] {

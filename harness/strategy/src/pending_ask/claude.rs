@@ -1,7 +1,7 @@
 //! Open asks on Claude Code's control protocol: `can_use_tool` requests that nobody has responded to.
 //!
-//! Invariant: a request is closed by whoever responds first, seen in what others write to stdin, or in its cancel, its
-//! tool's result, or the end of the turn.
+//! Invariant: a request is closed by the first response to it, as seen in what others write to stdin, or by its cancel,
+//! its tool's result, or the end of the turn.
 
 use super::{OPEN_MAX, Open, Rule, Ruling};
 use crate::lines::{Lines, blocks, text};

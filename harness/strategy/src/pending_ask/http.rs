@@ -1,8 +1,8 @@
-//! Open asks on opencode's HTTP: listed every few seconds, and heard of by events in between.
+//! Open asks on opencode's HTTP: listed every few seconds, and reported by events in between.
 //!
 //! Invariant: an ask is ended right after a round of listing that still had it, in a session that is busy (real
-//! opencode goes on listing what an abort has dropped), and only in the tree of our own session: parents are asked
-//! for until the root or a stranger is met.
+//! opencode goes on listing what an abort has dropped), and only in the tree of our own session: parents are asked for
+//! until the root or an unrelated session is reached.
 
 use super::claude::question;
 use super::{OPEN_MAX, Open, Rule, Ruling};
@@ -13,28 +13,28 @@ use rehang_scenario::{Canon, Span, VTime};
 use rehang_wire::opencode::{Answers, Ask, PermissionReply, Permit, Route, kind};
 use serde_json::Value;
 
-/// The time limit of each request, as the opencode companion's GETs have it.
+/// The time limit of each request, the same as for the opencode companion's GETs.
 const LIMIT: Span = Span::secs(10);
 /// How deep a session tree may be.
 const DEPTH_MAX: usize = 32;
-/// How many sessions are kept in mind.
+/// How many sessions are remembered.
 const SESSIONS_MAX: usize = 10_000;
 
 #[derive(Debug)]
 pub(super) struct Http {
     root: String,
-    /// Sessions and their parents; an empty parent is none.
+    /// Sessions and their parents; an empty parent means none.
     parents: Vec<(String, String)>,
     open: Vec<Open>,
     next_id: u32,
     flying: Vec<(u32, Flight)>,
     /// When the next round of listing is due.
     round_at: Option<VTime>,
-    /// When the last one began: what was due before is not due again by itself.
+    /// When the last round began: an ask that was due before is not due again by itself.
     round_was: VTime,
     /// Sessions whose parent was asked for since.
     looked_up: Vec<String>,
-    /// What the last status said is busy; none where it could not be had.
+    /// What the last status said is busy; `None` if it was not available.
     busy: Option<Vec<String>>,
     over: bool,
 }
@@ -104,7 +104,7 @@ impl Http {
         canon.text(root).flag(*over).deadline(*round_at).age(*round_was, round_max);
         canon.list(open, |canon, open| {
             open.canon(canon, rule.after + round_max);
-            // What the two ages do not say where both are above their limits.
+            // What the two ages do not say if both are above their limits.
             canon.flag(rule.due(open) > *round_was);
         });
         texts(canon, looked_up);
@@ -145,7 +145,8 @@ impl Http {
                 }
             }
             Flight::Reply(ask) => {
-                // What was refused for good (4xx) is not sent again; what may not have arrived is, if it is still listed.
+                // A request that was refused for good (4xx) is not sent again; one that may not have arrived is, if the
+                // ask is still listed.
                 if got.is_none_or(|(status, _)| status >= 500) {
                     self.open.iter_mut().filter(|open| open.id == *ask).for_each(|open| open.replied = false);
                 }
@@ -214,7 +215,8 @@ impl Http {
         }
     }
 
-    /// Whose a session is: the way up from it leads to our root, to another, or to a session that is not known yet.
+    /// Whose a session is: its chain of parents leads to our root, to another root, or to a session that is not known
+    /// yet.
     fn whose<'a>(&'a self, session: &'a str) -> Whose<'a> {
         let mut at = session;
         for _ in 0..DEPTH_MAX {
@@ -234,7 +236,8 @@ impl Http {
         self.whose(session) == Whose::Ours
     }
 
-    /// Asks for parents that are not known: once a round, so that a session that cannot be had costs no more.
+    /// Asks for parents that are not known: once a round, so that a session whose parent is not available costs no
+    /// more.
     fn look_up(&mut self, acts: &mut Vec<Act>) {
         let unknown = |open: &Open| match self.whose(&open.session) {
             Whose::Unknown(session) => Some(session.to_owned()),
@@ -272,7 +275,7 @@ impl Http {
         }
     }
 
-    /// Ends the run: what is asked first, since opencode goes on listing the asks of a session that was aborted.
+    /// Ends the run: first the open asks, since opencode goes on listing the asks of a session that was aborted.
     fn stop(&mut self, why: String, acts: &mut Vec<Act>) {
         let ours = |open: &&Open| self.is_ours(&open.session);
         for open in self.open.iter().filter(ours).cloned().collect::<Vec<_>>() {
@@ -323,11 +326,11 @@ fn refusal<'a>(open: &'a Open, why: &str) -> (Route<'a>, Value) {
 fn busy(status: &serde_json::Map<String, Value>) -> Vec<String> {
     status.iter().filter(|(_, s)| text(s, "type") != "idle").map(|(session, _)| session.clone()).collect()
 }
-/// Whose a session is.
+/// Which tree a session belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Whose<'a> {
     Ours,
     Others,
-    /// As far as the way up is known: this one is not.
+    /// The chain of parents is known up to this session, which is not known.
     Unknown(&'a str),
 }

@@ -1,4 +1,4 @@
-//! Ours: the asks that are open in the whole session tree, ended by an explicit policy when nobody comes.
+//! Ours: the asks that are open in the whole session tree; an explicit policy ends them when nobody comes.
 //!
 //! Invariants: nothing is ended before `after` has passed since it was first seen, so a live answerer goes first, and
 //! then only what the agent still lists as open in a busy session; one reply an ask; a permission is never widened;
@@ -13,7 +13,7 @@ use crate::{Act, Entry, Facts, Param, Params, Seat, Seen, Strategy, Wire, canon}
 use rehang_scenario::turns::{Choice, Question};
 use rehang_scenario::{Canon, Policy as Report, Span, VTime};
 
-/// The strategy.
+/// The only version.
 pub const ENTRIES: &[Entry] = &[Entry {
     name: "pending-ask",
     seat: Seat::Outside,
@@ -45,7 +45,7 @@ pub const ENTRIES: &[Entry] = &[Entry {
     build: |params| Box::new(PendingAsk { rule: Rule::new(params), way: Way::NotYet }),
 }];
 
-/// The most asks that are kept in mind at a time.
+/// The most asks that are remembered at a time.
 const OPEN_MAX: usize = 1_000;
 
 struct PendingAsk {
@@ -64,9 +64,9 @@ enum Way {
 struct Open {
     /// The id that a reply names.
     id: String,
-    /// The session; empty where there is none.
+    /// The session; empty if there is none.
     session: String,
-    /// Its questions; none for a permission.
+    /// Its questions; empty for a permission.
     questions: Vec<Question>,
     /// What is to be permitted; empty for a question.
     permission: String,
@@ -74,7 +74,7 @@ struct Open {
     since: VTime,
     /// Whether it was replied to.
     replied: bool,
-    /// Whether it came as opencode 1.0.185 has it, which takes a reply on another route.
+    /// Whether it has opencode 1.0.185's form, which takes a reply on another route.
     old: bool,
 }
 
@@ -94,12 +94,12 @@ impl Open {
     }
 }
 
-/// What the policy makes of an ask.
+/// What the policy says to do with an ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Ruling {
-    /// Leave it to somebody else.
+    /// Leave it open for another.
     Leave,
-    /// Reject it, with this text where the wire has room for one.
+    /// Reject it, with this text if the wire has room for one.
     Refuse(String),
     /// Answer it with these labels.
     Answer(Vec<Vec<String>>),
@@ -126,7 +126,7 @@ impl Rule {
         }
     }
 
-    /// When an ask may be ended.
+    /// When the rule allows an ask to be ended.
     fn due(&self, open: &Open) -> VTime {
         open.since + self.after
     }
@@ -143,7 +143,7 @@ impl Rule {
         answers.map_or_else(|| Ruling::Refuse(self.refusal(open)), Ruling::Answer)
     }
 
-    /// Says "stop" on purpose: a refusal that invites a guess is taken for leave to guess (khalilgharbaoui#8).
+    /// Says "stop" on purpose: a refusal that invites a guess is taken as permission to guess (khalilgharbaoui#8).
     fn refusal(&self, open: &Open) -> String {
         format!(
             "No user is available: {} was not answered within {}, so it was refused by policy. \
@@ -171,7 +171,7 @@ impl Rule {
     }
 }
 
-/// One label for each question, where each has an option that fits.
+/// One label for each question, if each has an option that fits.
 fn answers(open: &Open, fits: impl Fn(&Choice) -> bool) -> Option<Vec<Vec<String>>> {
     open.questions.iter().map(|q| q.options.iter().find(|o| fits(o)).map(|o| vec![o.label.clone()])).collect()
 }
@@ -200,7 +200,7 @@ impl Strategy for PendingAsk {
         }
     }
 
-    /// It bounds asks, not runs: a run can hang on something else.
+    /// It bounds asks, not runs: a run can still hang on something else.
     fn bound(&self, _: &Facts) -> Option<Span> {
         None
     }

@@ -3,7 +3,7 @@ use crate::{Act, Seen};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// A server: its sessions and what is asked there. Answers requests at once, and keeps what was posted.
+/// A server: its sessions and what is asked there. Answers requests at once, and records what was posted.
 #[derive(Default)]
 struct Server {
     busy: Vec<&'static str>,
@@ -33,7 +33,7 @@ impl Server {
         }
     }
 
-    /// Lets time pass, answering.
+    /// Lets time pass, and answers requests meanwhile.
     fn run(&mut self, bench: &mut Bench, ms: u64) {
         while bench.strategy.deadline().is_some_and(|at| at.0 <= ms) {
             let at = bench.strategy.deadline().map_or(ms, |at| at.0.max(bench.now.0));

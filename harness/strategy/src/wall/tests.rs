@@ -34,7 +34,7 @@ fn what_is_over_and_what_has_no_cap_is_left_alone() {
     assert_eq!(Bench::started("wall(cap=0ms)").until(100_000_000), []);
 }
 
-/// Who announces what it will do announces what it then does.
+/// A strategy that announces what it will do announces what it then does.
 #[test]
 fn what_is_announced_is_what_comes() {
     let mut bench = Bench::started("wall(cap=1m)");
@@ -47,7 +47,7 @@ fn what_is_announced_is_what_comes() {
     assert!(bench.strategy.intent().is_none());
 }
 
-/// `timeout` around several runs: the cap is that of all.
+/// `timeout` around several runs: the cap applies to all of them together.
 #[test]
 fn a_second_run_has_what_the_first_one_left() {
     let mut bench = Bench::started("wall(cap=1m)");

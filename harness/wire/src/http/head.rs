@@ -1,34 +1,34 @@
 //! The heads of messages: request line or status line, and header lines.
 //!
-//! Invariant: names compare without case, lines keep their order, and a value that occurs twice is not folded.
+//! Invariant: names are compared without case, lines keep their order, and a value that occurs twice is not folded.
 
 use rehang_scenario::{Canon, Canonical};
 
-/// Header lines, in order.
+/// The header lines of a message, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Headers(pub Vec<(String, String)>);
 
 /// The head of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestHead {
-    /// `GET`, `POST`, …
+    /// The method: `GET`, `POST`, …
     pub method: String,
     /// Path and query as they were sent; [`super::Target`] takes them apart.
     pub target: String,
-    /// The minor version: 1, or 0 for an old client.
+    /// The minor version of HTTP: 1, or 0 for an old client.
     pub minor: u8,
-    /// The header lines.
+    /// The header lines, in order.
     pub headers: Headers,
 }
 
 /// The head of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResponseHead {
-    /// The status.
+    /// The status code.
     pub status: u16,
-    /// The minor version: 1 or 0.
+    /// The minor version of HTTP: 1 or 0.
     pub minor: u8,
-    /// The header lines.
+    /// The header lines, in order.
     pub headers: Headers,
 }
 
@@ -57,7 +57,7 @@ impl Headers {
 }
 
 impl RequestHead {
-    /// Whether the client keeps the connection for a further request.
+    /// Whether the client keeps the connection open for another request.
     pub fn keep_alive(&self) -> bool {
         self.headers.keep_alive(self.minor)
     }
@@ -69,7 +69,7 @@ impl RequestHead {
 }
 
 impl ResponseHead {
-    /// Whether the server keeps the connection for a further request.
+    /// Whether the server keeps the connection open for another request.
     pub fn keep_alive(&self) -> bool {
         self.headers.keep_alive(self.minor)
     }

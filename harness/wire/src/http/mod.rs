@@ -1,8 +1,7 @@
 //! HTTP/1.1 requests and responses, for a client and for a server.
 //!
-//! Invariants: the same bytes give the same messages however they are cut into reads; a message is framed in
-//! exactly one way, and where its framing is ambiguous it is an error; no `Date` and nothing else that varies
-//! is ever written.
+//! Invariants: the same bytes give the same messages however they are cut into reads; a message is framed in exactly
+//! one way, and ambiguous framing is an error; neither `Date` nor anything else that varies is ever written.
 //!
 //! ```
 //! use rehang_wire::http::{self, RequestReader};

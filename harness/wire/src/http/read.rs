@@ -11,12 +11,12 @@ use rehang_scenario::{Canon, Canonical};
 
 /// Reads the requests of one connection.
 pub type RequestReader = Reader<RequestHead>;
-/// Reads the responses of one connection. None of them may answer a HEAD request: a response does not show that it
-/// has no body for this reason, and nobody here asks so.
+/// Reads the responses of one connection. None of them may answer a HEAD request: such a response has no body but does
+/// not show it, and no client here sends HEAD.
 pub type ResponseReader = Reader<ResponseHead>;
-/// A whole request.
+/// A whole request, with its body.
 pub type Request = Message<RequestHead>;
-/// A whole response.
+/// A whole response, with its body.
 pub type Response = Message<ResponseHead>;
 
 /// Reads the messages of one side of one connection.
@@ -24,35 +24,35 @@ pub type Response = Message<ResponseHead>;
 pub struct Reader<H> {
     buffer: Buffer,
     state: State,
-    /// Bytes of the current body that were given away.
+    /// How many bytes of the current body were given away.
     body_bytes: u64,
     ended: bool,
     failed: Option<HttpError>,
-    /// What [`Reader::next_message`] has of the current message.
+    /// What [`Reader::next_message`] has so far of the current message.
     partial: Option<Message<H>>,
 }
 
 /// A message, or a part of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece<H> {
-    /// A message begins.
+    /// A message begins with this head.
     Head(H),
     /// Some of its body; never empty.
     Body(Vec<u8>),
-    /// The message is over.
+    /// The message is complete.
     End,
 }
 
-/// A whole message.
+/// A whole message: its head and its body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message<H> {
-    /// Its head.
+    /// The head of the message.
     pub head: H,
-    /// Its body.
+    /// The body of the message; it may be empty.
     pub body: Vec<u8>,
 }
 
-/// Why bytes are no message.
+/// Why bytes are not a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum HttpError {
     /// The head does not parse.
@@ -61,10 +61,10 @@ pub enum HttpError {
     /// The head is longer than [`HEAD_MAX_BYTES`].
     #[error("head longer than 64 KiB")]
     HeadTooLong,
-    /// More header lines than [`HEADERS_MAX`].
+    /// There are more header lines than [`HEADERS_MAX`].
     #[error("more than 100 header lines")]
     TooManyHeaders,
-    /// Contradicting lengths, or a transfer coding that is not `chunked`.
+    /// The lengths contradict each other, or the transfer coding is not `chunked`.
     #[error("ambiguous or unknown body length")]
     Length,
     /// A chunk does not parse.
@@ -78,12 +78,12 @@ pub enum HttpError {
     Cut,
 }
 
-/// What requests and responses do differently.
+/// The differences between requests and responses.
 pub trait Head: Clone + sealed::Sealed {
-    /// Parses a head: how long it is, and the head; `None` where it is not whole yet.
+    /// Parses a head: how long it is, and the head; `None` if it is not whole yet.
     #[doc(hidden)]
     fn parse(bytes: &[u8]) -> Result<Option<(usize, Self)>, HttpError>;
-    /// How the body is framed; `None` where the head is an interim one that no body and no message belongs to.
+    /// How the body is framed; `None` if the head is an interim one, which has no body and is not a message.
     #[doc(hidden)]
     fn framing(&self) -> Result<Option<Framing>, HttpError>;
     /// The longest body that is handed out in pieces.
@@ -97,7 +97,7 @@ mod sealed {
     impl Sealed for super::ResponseHead {}
 }
 
-/// How a body's end is found.
+/// How the end of a body is found.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
@@ -113,7 +113,7 @@ enum State {
     ChunkSize,
     ChunkData(u64),
     ChunkEnd,
-    /// Behind the last chunk; so many bytes of trailer lines were skipped.
+    /// After the last chunk; this many bytes of trailer lines were skipped.
     Trailers(usize),
     UntilEnd,
 }
@@ -125,7 +125,7 @@ impl<H: Head> Default for Reader<H> {
 }
 
 impl<H: Head> Reader<H> {
-    /// A reader at the begin of a connection.
+    /// A reader at the start of a connection.
     pub fn new() -> Reader<H> {
         let state = State::Head;
         Reader { buffer: Buffer::default(), state, body_bytes: 0, ended: false, failed: None, partial: None }
@@ -143,10 +143,10 @@ impl<H: Head> Reader<H> {
         self.ended = true;
     }
 
-    /// The next piece; `None` where more bytes are needed, or at the end.
+    /// The next piece; `None` if more bytes are needed, or at the end.
     ///
     /// # Errors
-    /// What is wrong with the bytes; the connection is of no more use then.
+    /// What is wrong with the bytes; the connection cannot be used after that.
     pub fn next_piece(&mut self) -> Result<Option<Piece<H>>, HttpError> {
         if let Some(error) = self.failed {
             return Err(error);
@@ -159,11 +159,11 @@ impl<H: Head> Reader<H> {
         piece
     }
 
-    /// The next whole message, for those that do not stream; `None` where more bytes are needed. Use either this
-    /// or [`Reader::next_piece`] on one message.
+    /// The next whole message, for callers that do not stream; `None` if more bytes are needed. Use either this or
+    /// [`Reader::next_piece`] on one message.
     ///
     /// # Errors
-    /// As [`Reader::next_piece`]; a body longer than [`BODY_MAX_BYTES`] too.
+    /// Those of [`Reader::next_piece`]; a body longer than [`BODY_MAX_BYTES`] too.
     pub fn next_message(&mut self) -> Result<Option<Message<H>>, HttpError> {
         while let Some(piece) = self.next_piece()? {
             match (piece, &mut self.partial) {
@@ -291,9 +291,9 @@ impl<H: Head> Reader<H> {
         Piece::End
     }
 
-    /// More bytes are needed: that is an error where none can come.
+    /// More bytes are needed: that is an error if none can come.
     fn starved(&self) -> Result<Option<Piece<H>>, HttpError> {
-        // An empty line between messages is allowed, so it is no cut message either (RFC 9112, 2.2).
+        // An empty line between messages is allowed, so it is not a cut message either (RFC 9112, 2.2).
         let blank = self.buffer.rest().iter().all(|b| matches!(b, b'\r' | b'\n'));
         if self.ended && !(self.state == State::Head && blank) { Err(HttpError::Cut) } else { Ok(None) }
     }
@@ -396,7 +396,8 @@ impl<H: Head + Canonical> Canonical for Reader<H> {
             State::Trailers(skipped) => canon.num(5).num(skipped as u64),
             State::UntilEnd => canon.num(6),
         };
-        // Without a limit the count is never read, and an event stream would never be the same twice.
+        // Without a limit the count is never read; if it were compared, an event stream would never be in the same
+        // state twice.
         let counted = if H::STREAMED_MAX_BYTES == u64::MAX { 0 } else { *body_bytes };
         canon.num(counted).flag(*ended).num(failed.map_or(0, |error| error as u64 + 1));
         match partial {

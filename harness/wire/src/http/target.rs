@@ -1,6 +1,6 @@
 //! Paths and queries.
 //!
-//! Invariant: decoding never fails; what is no valid escape stands for itself, and what is no UTF-8 is replaced.
+//! Invariant: decoding never fails; an invalid escape is kept as it is, and invalid UTF-8 is replaced.
 
 /// A request's target, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -12,7 +12,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Takes a target apart; one in absolute form (`http://host/path`) too.
+    /// Takes a target apart, also one in absolute form (`http://host/path`).
     pub fn parse(target: &str) -> Target {
         let target = match target.split_once("://") {
             Some((scheme, rest)) if !scheme.contains(['/', '?']) => rest.find('/').map_or("/", |at| &rest[at..]),
@@ -40,7 +40,7 @@ impl Target {
     }
 }
 
-/// Decodes `%41` to `A`.
+/// Decodes percent escapes: `%41` to `A`.
 pub fn percent_decode(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

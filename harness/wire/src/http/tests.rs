@@ -170,7 +170,7 @@ fn targets_are_decoded_segment_by_segment() {
     assert_eq!(Target::parse("/r?u=http://x/y").path(), ["r"]);
 }
 
-/// Reads with the given cuts; bodies are joined, since their pieces may differ.
+/// Reads with the given cuts; bodies are joined, because their pieces may differ.
 fn read_cut<H: Head + Canonical>(wire: &[u8], cuts: &[usize]) -> (Vec<Message<H>>, Option<HttpError>) {
     let mut reader = Reader::<H>::new();
     let mut all = Vec::new();

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-/// About as much as a head takes beside its target: it is allocated once.
+/// Roughly the size of a head without its target, in bytes: that much is allocated at once.
 const HEAD_BYTES: usize = 128;
 
 /// The interim response for a client that [`expects it`](super::RequestHead::expects_continue).
@@ -12,7 +12,7 @@ pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 /// The end of a chunked body.
 pub const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
-/// A request. Its length is written where it has a body, or where its method usually has one.
+/// A request. Its length is written if it has a body, or if its method usually has one.
 pub fn request(method: &str, path: &str, host: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
     let mut out = String::with_capacity(HEAD_BYTES + path.len() + body.len());
     out.push_str(method);
@@ -29,7 +29,7 @@ pub fn request(method: &str, path: &str, host: &str, headers: &[(&str, &str)], b
     with_body(out, body)
 }
 
-/// A whole response. One that has no body by its status (1xx, 204, 304) gets none.
+/// A whole response. A response whose status allows no body (1xx, 204, 304) gets none.
 pub fn response(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
     let mut out = status_line(status, headers);
     if matches!(status, 100..=199 | 204 | 304) {
@@ -48,12 +48,12 @@ pub fn streaming_head(status: u16, headers: &[(&str, &str)]) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// A chunk of a body. Of no bytes it is nothing, since an empty chunk would be the last.
+/// A chunk of a body. Without bytes it is empty, since an empty chunk would be the last one.
 pub fn chunk(bytes: &[u8]) -> Vec<u8> {
     if bytes.is_empty() {
         return Vec::new();
     }
-    // sixteen digits at the most, and two line ends
+    // sixteen digits at most, and two line ends
     let mut out = String::with_capacity(bytes.len() + 20);
     let _ = write!(out, "{:x}\r\n", bytes.len());
     let mut out = out.into_bytes();

@@ -1,7 +1,7 @@
 //! The client's side: the bytes of an SSE body to events.
 //!
-//! Invariants: a tool call comes out once and whole, when its stream says that it is, or when a later part shows
-//! it; a call that the stream's end cuts never comes out. What is not known is passed over, as real clients do.
+//! Invariants: a tool call comes out once and whole, when its stream says that it is, or when a later part shows it; a
+//! call that the stream's end cuts never comes out. Unknown content is skipped, as real clients do.
 
 use super::encode::error_status;
 use super::{Api, Finish, ModelEvent, ToolCall, gemini};
@@ -10,29 +10,29 @@ use rehang_scenario::{Canon, Canonical};
 use serde_json::Value;
 use std::collections::VecDeque;
 
-/// The most tool calls that may be open at once in one response.
+/// The most tool calls that may be open at a time in one response.
 pub const OPEN_CALLS_MAX: usize = 128;
 /// The longest arguments of one tool call, in bytes.
 pub const ARGUMENTS_MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// Why a stream is none of its API.
+/// Why a stream does not follow its API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum ModelError {
     /// An SSE line or event is too long.
     #[error(transparent)]
     Sse(#[from] SseError),
-    /// An event's data is no JSON object.
+    /// An event's data is not a JSON object.
     #[error("event is no json object")]
     Json,
-    /// A tool call's arguments are no JSON.
+    /// A tool call's arguments are not JSON.
     #[error("tool call's arguments are no json")]
     Arguments,
-    /// More open calls than [`OPEN_CALLS_MAX`], or longer arguments than [`ARGUMENTS_MAX_BYTES`].
+    /// There are more open calls than [`OPEN_CALLS_MAX`], or longer arguments than [`ARGUMENTS_MAX_BYTES`].
     #[error("tool calls beyond the limit")]
     TooMuch,
 }
 
-/// Decodes one response.
+/// Decodes one response to a request.
 #[derive(Debug, Clone)]
 pub struct Decoder {
     api: Api,
@@ -77,10 +77,10 @@ impl Decoder {
         }
     }
 
-    /// The next event; `None` where more bytes are needed.
+    /// The next event; `None` if more bytes are needed.
     ///
     /// # Errors
-    /// What is wrong with the stream; it is of no more use then.
+    /// What is wrong with the stream; it cannot be used after that.
     pub fn next_event(&mut self) -> Result<Option<ModelEvent>, ModelError> {
         if let Some(error) = self.failed {
             return Err(error);
@@ -92,8 +92,8 @@ impl Decoder {
         next
     }
 
-    /// Whether the stream said that it is over: `[DONE]`, `message_stop`, `response.completed`. A connection may
-    /// well stay open behind that, and one may close without it.
+    /// Whether the stream said that it is over: `[DONE]`, `message_stop`, `response.completed`. A connection may stay
+    /// open after that, and one may close without it.
     pub fn is_ended(&self) -> bool {
         self.ended
     }
@@ -133,7 +133,7 @@ impl Decoder {
         self.start();
         let Some(choice) = body.pointer("/choices/0") else { return Ok(()) };
         if choice.pointer("/delta/content").and_then(Value::as_str).is_some_and(|said| !said.is_empty()) {
-            // A text behind calls must not overtake them; one whose arguments still come is not cut short.
+            // A text after calls must not overtake them; a call whose arguments are still coming is not cut short.
             for (index, partial) in std::mem::take(&mut self.open) {
                 match partial.clone().whole() {
                     Ok(call) if !partial.arguments.is_empty() => self.ready.push_back(call),
@@ -146,7 +146,7 @@ impl Decoder {
             choice.pointer("/delta/tool_calls").and_then(Value::as_array).into_iter().flatten().enumerate()
         {
             let index = call.get("index").and_then(Value::as_u64).unwrap_or(at as u64);
-            // Calls come one behind the other: the next one's begin is the end of those before.
+            // Calls come one after the other: the start of the next one is the end of those before.
             if self.open.iter().all(|(open, _)| *open != index) {
                 self.close_all()?;
             }

@@ -1,19 +1,19 @@
 //! The server's side: events to the bytes of an SSE body.
 //!
-//! Invariant: every event is whole SSE events of its own, so a stream may end behind any of them.
+//! Invariant: every event is one or more whole SSE events, so a stream may end after any of them.
 
 use super::{Api, Finish, ModelEvent, ToolCall, gemini};
 use crate::sse;
 use rehang_scenario::{Canon, Canonical};
 use serde_json::{Value, json};
 
-/// Encodes one response.
+/// Encodes one response to a request.
 #[derive(Debug, Clone)]
 pub struct Encoder {
     api: Api,
     id: String,
     model: String,
-    /// Content blocks or output items that are done.
+    /// The content blocks or output items that are done.
     done: Vec<Value>,
     /// The text of the block that is open.
     text: Option<String>,
@@ -34,7 +34,7 @@ impl Canonical for Encoder {
         } = self;
         canon.num(*api as u64).num(u64::from(*calls));
         canon.flag(text.is_some()).text(text.as_deref().unwrap_or(""));
-        // its own id counts the cell's responses, and is a name
+        // its own id counts the cell's responses, and is only a name
         canon.list(done, |canon, item| {
             canon.text(&item.to_string().replace(id, ""));
         });
@@ -58,8 +58,7 @@ impl Encoder {
         }
     }
 
-    /// What ends a stream in good order: `[DONE]`, `message_stop`; OpenAI responses and Gemini have nothing of the
-    /// kind.
+    /// The regular end of a stream: `[DONE]`, `message_stop`; OpenAI responses and Gemini have none.
     pub fn end(&mut self) -> Vec<u8> {
         match self.api {
             Api::OpenAiChat => sse::data("[DONE]"),
@@ -72,7 +71,7 @@ impl Encoder {
         }
     }
 
-    /// The whole response of an OpenAI `responses` request that wants no stream.
+    /// The whole response to an OpenAI `responses` request that asks for no stream.
     pub(super) fn whole_response(mut self, events: &[ModelEvent]) -> Value {
         for event in events {
             self.responses(event);
@@ -222,7 +221,7 @@ impl Encoder {
             ModelEvent::Finish(Finish::None) => return Vec::new(),
             ModelEvent::Finish(finish) => chunk(&[], Some(*finish)),
             ModelEvent::Error { status, message } => error_body(self.api, *status, message),
-            // Its clients read nothing but `data:`, so a comment is no sign of life to them.
+            // Its clients read only `data:`, so a comment is not a sign of life to them.
             ModelEvent::KeepAlive => gemini::alive(&self.id, &self.model),
         };
         sse::data(&body.to_string())
@@ -284,7 +283,7 @@ impl Encoder {
     }
 }
 
-/// What every response is said to have used: 10 tokens in, 3 out. The fakes that play their model themselves say the
+/// The usage that every response reports: 10 tokens in, 3 out. The fakes that play their model themselves report the
 /// same, so that a release with this model and its fake agree.
 pub(super) fn chat_usage() -> Value {
     json!({"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 13})
@@ -295,7 +294,7 @@ fn response_usage() -> Value {
         "output_tokens": 3, "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 13})
 }
 
-/// The JSON body of an HTTP error, and the error inside a stream where the API has one.
+/// The JSON body of an HTTP error, and the error inside a stream if the API has one.
 pub fn error_body(api: Api, status: u16, message: &str) -> Value {
     match api {
         Api::Anthropic => json!({"type": "error", "error": {"type": error_kind(status), "message": message}}),
@@ -321,7 +320,7 @@ fn error_kind(status: u16) -> &'static str {
     ERROR_KINDS.iter().find(|(s, _)| *s == status).map_or("api_error", |(_, kind)| kind)
 }
 
-/// The status of an error type of Anthropic's; 0 where it is none.
+/// The status of an error type of Anthropic's; 0 if it is not one.
 pub(super) fn error_status(kind: &str) -> u16 {
     ERROR_KINDS.iter().find(|(_, k)| *k == kind).map_or(0, |(status, _)| *status)
 }

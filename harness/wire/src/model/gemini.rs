@@ -1,5 +1,5 @@
-//! Google's generateContent, in the parts in which it is unlike the three others: the method stands in the target,
-//! tool calls may lack an id, and no reason tells a call from a stop.
+//! Google's generateContent, in the parts that differ from the three others: the method is in the target, tool calls
+//! may lack an id, and the finish reason does not tell a call from a stop.
 //!
 //! Invariant: a call without an id gets one from its tool's name and its place among that tool's calls, so that a
 //! result, which comes back the same way, finds it.
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 const STREAMED: &str = "streamGenerateContent";
 const WHOLE: &str = "generateContent";
 
-/// The model and whether it is to stream, where a target's last segment generates.
+/// The model and whether it is to stream, if a target's last segment generates.
 pub(super) fn method(segment: &str) -> Option<(&str, bool)> {
     match segment.split_once(':')? {
         (model, STREAMED) => Some((model, true)),
@@ -70,7 +70,7 @@ pub(super) fn status_name(status: u16) -> &'static str {
     }
 }
 
-/// Ids for calls and results that have none.
+/// Makes ids for calls and results that have none.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ids {
     calls: BTreeMap<String, u32>,
@@ -110,7 +110,7 @@ impl Canonical for Ids {
     }
 }
 
-/// Reads a request's tools.
+/// Reads the tools of a request.
 pub(super) fn tools(body: &Value) -> Vec<Tool> {
     let declared = list(body, "tools").flat_map(|tool| list(tool, "functionDeclarations"));
     let schema = |tool: &Value| tool.get("parametersJsonSchema").or_else(|| tool.get("parameters")).cloned();
@@ -123,7 +123,7 @@ pub(super) fn tools(body: &Value) -> Vec<Tool> {
         .collect()
 }
 
-/// Reads a request's conversation.
+/// Reads the conversation of a request.
 pub(super) fn messages(body: &Value) -> Vec<Message> {
     let mut ids = Ids::default();
     let mut all = Vec::new();
@@ -162,7 +162,7 @@ fn read_part(part: &Value, ids: &mut Ids) -> Option<Part> {
     Some(Part::Result { id, text: told, is_error: error.is_some() })
 }
 
-/// A request's body, but for its tools.
+/// A request's body, except for its tools.
 pub(super) fn request_body(request: &ModelRequest) -> Value {
     let mut names = Map::new();
     let mut part = |part: &Part| match part {

@@ -1,7 +1,7 @@
 //! The model APIs' streams: OpenAI chat and responses, Anthropic messages, Google's generateContent.
 //!
-//! [`ModelEvent`] is what all of them say in common. [`Encoder`] is the server's side, chunk by chunk, so that a
-//! stream can stall or be cut behind any of them; [`Decoder`] the client's; [`script`] says what comes when.
+//! [`ModelEvent`] has what all of them have in common. [`Encoder`] is the server's side, chunk by chunk, so that a
+//! stream can stall or be cut after any of them; [`Decoder`] is the client's; [`script`] says what comes when.
 //!
 //! Invariant: what an encoder writes for a list of events, the decoder of the same API reads as the same list.
 
@@ -21,7 +21,7 @@ pub use whole::whole;
 use rehang_scenario::{Canon, Canonical};
 use serde_json::Value;
 
-/// A model API.
+/// One of the model APIs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Api {
     /// OpenAI's `POST /v1/chat/completions`; what opencode speaks to an OpenAI-compatible provider.
@@ -37,9 +37,9 @@ pub enum Api {
 /// One thing that a model's stream says.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelEvent {
-    /// The stream begins.
+    /// The stream has begun.
     Start,
-    /// Some text.
+    /// Some text of the response.
     TextDelta(String),
     /// A whole tool call.
     ToolCall(ToolCall),
@@ -47,7 +47,7 @@ pub enum ModelEvent {
     Finish(Finish),
     /// An error instead of the rest.
     Error {
-        /// The HTTP status that it would have had; 0 where it cannot be told.
+        /// The HTTP status that it would have had; 0 if it has none.
         status: u16,
         /// What the server says.
         message: String,
@@ -59,16 +59,16 @@ pub enum ModelEvent {
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCall {
-    /// Its id: the caller's counter, never random.
+    /// The call's id: the caller's counter, never random.
     pub id: String,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
-    /// Its arguments.
+    /// The arguments of the call.
     pub input: Value,
 }
 
 impl Api {
-    /// All of them.
+    /// All of them, in this order.
     pub const ALL: [Api; 4] = [Api::OpenAiChat, Api::OpenAiResponses, Api::Anthropic, Api::Gemini];
 
     /// The target of a request for this model, below any base path. Only Gemini's names the model and the stream.

@@ -1,11 +1,11 @@
-//! What is asked of a model: the bodies of the APIs' requests, small and tolerant.
+//! What a model is asked: the bodies of the APIs' requests, reduced to what is read here.
 //!
 //! Invariant: reading never fails on JSON; what is missing or unknown is left out.
 
 use super::{Api, gemini};
 use serde_json::{Value, json};
 
-/// A request, as far as anybody here looks at it.
+/// A request, as far as it is read here.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ModelRequest {
     /// The model's name.
@@ -21,33 +21,33 @@ pub struct ModelRequest {
 /// A tool that is offered.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tool {
-    /// Its name.
+    /// The name of the tool.
     pub name: String,
-    /// What it is for.
+    /// What the tool is for.
     pub description: String,
     /// The JSON Schema of its arguments.
     pub parameters: Value,
 }
 
-/// A message of the conversation.
+/// One message of the conversation.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Message {
     /// `system`, `user` or `assistant`; tool results are the user's.
     pub role: String,
-    /// What it holds.
+    /// The parts of the message.
     pub parts: Vec<Part>,
 }
 
 /// A part of a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Part {
-    /// A text.
+    /// A part that is a text.
     Text(String),
     /// The assistant called a tool.
     Call(super::ToolCall),
     /// A tool's result.
     Result {
-        /// The call's id.
+        /// The id of the call.
         id: String,
         /// What the model is told.
         text: String,
@@ -75,9 +75,9 @@ impl ModelRequest {
         request
     }
 
-    /// Reads a request's body.
+    /// Reads the body of a request.
     pub fn parse(api: Api, body: &Value) -> ModelRequest {
-        // Codex groups its tools: a group stands for what is in it.
+        // Codex groups its tools: a group is replaced by its tools.
         let grouped = array(body, "tools").flat_map(|tool| match tool.get("tools").and_then(Value::as_array) {
             Some(group) => group.iter().collect(),
             None => vec![tool],
@@ -87,7 +87,7 @@ impl ModelRequest {
             let parameters = tool.get("parameters").or_else(|| tool.get("input_schema"));
             let name = string(tool, "name");
             Tool {
-                // A vendor's own tool (`web_search`) has no name but its type.
+                // A vendor's own tool (`web_search`) has no name except its type.
                 name: if name.is_empty() { string(tool, "type") } else { name },
                 description: string(tool, "description"),
                 parameters: parameters.cloned().unwrap_or_default(),
@@ -118,8 +118,8 @@ impl ModelRequest {
         }
     }
 
-    /// Whether this is the agent's own request and none on the side (a title, a router, a warm-up): main ones
-    /// offer tools.
+    /// Whether this is the agent's main request and not a side request (a title, a router, a warm-up): main ones offer
+    /// tools.
     pub fn is_main(&self) -> bool {
         !self.tools.is_empty()
     }
@@ -129,14 +129,14 @@ impl ModelRequest {
         self.tools.iter().any(|t| t.name == tool)
     }
 
-    /// Which response this is since the user last said something, from 0: how many times the assistant spoke
-    /// since then. A tool's result is not the user's word.
+    /// The number of this response since the user last said something, from 0: how many times the assistant has spoken
+    /// since then. A tool's result does not count as said by the user.
     pub fn turn(&self) -> usize {
         let mut turn = 0;
         let mut speaking = false;
         for message in &self.messages {
             let speaks = message.role == "assistant";
-            // OpenAI responses send one item a text and a call: what stands together is one response.
+            // OpenAI responses send one item for each text and call: adjacent ones are one response.
             turn += usize::from(speaks && !speaking);
             speaking = speaks;
             if message.role == "user" && message.parts.iter().any(|p| matches!(p, Part::Text(_))) {
@@ -146,7 +146,7 @@ impl ModelRequest {
         turn
     }
 
-    /// What the last tool call told the model, where one did since the user last said something.
+    /// What the last tool call told the model, if there was one since the user last said something.
     pub fn last_result(&self) -> Option<&str> {
         self.messages.iter().rev().flat_map(|m| m.parts.iter().rev()).find_map(|part| match part {
             Part::Result { text, .. } => Some(text.as_str()),
@@ -172,7 +172,7 @@ pub fn request_body(api: Api, request: &ModelRequest) -> Value {
             let system: Vec<Value> = system.into_iter().flat_map(anthropic_parts).collect();
             let message = |m: &Message| json!({"role": m.role, "content": anthropic_parts(m)});
             let messages: Vec<Value> = rest.into_iter().map(message).collect();
-            // Required by the API; nobody counts here.
+            // The API requires it; no code here counts tokens.
             let mut body =
                 json!({"model": request.model, "stream": request.stream, "max_tokens": 8192, "messages": messages});
             if !system.is_empty() {

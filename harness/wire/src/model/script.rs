@@ -1,9 +1,9 @@
-//! What comes over a model's stream, and when: a scenario's response, with the faults that strike it.
+//! What comes over a model's stream, and when: a scenario's response, with the faults that are applied to it.
 //!
 //! Used by a persona that plays its model in-process and by the stage's model server alike, so a fault means the
 //! same in both. Invariant: nothing here depends on when it is polled; a stream's instants follow from its start.
 //!
-//! A chunk is one `say`, one tool call or the finish; silence and compaction are none. `after = k` strikes when k
+//! A chunk is one `say`, one tool call or the finish; silence and compaction are not chunks. `after = k` applies when k
 //! chunks are out, before any silence that follows them.
 
 use super::{Finish, ModelEvent, ToolCall};
@@ -11,35 +11,37 @@ use rehang_scenario::turns::{Response, Turn};
 use rehang_scenario::{Canon, Canonical, Fault, ModelDoes, ModelFault, Span, VTime};
 use std::collections::VecDeque;
 
-/// How often a model that thinks says that it is alive. The servers of models that think for long do, each in its own time,
-/// and every client that was measured waits so long (the shortest limit is 240 s); one that says nothing is a fault, `pause`
-/// or `stall`. A choice: often enough for all of them, rarely enough to be cheap, and no divisor of anybody's limit.
+/// How often a model that thinks sends a sign of life. The servers of models that think for long do so, each at its own
+/// interval, and every client that was measured waits that long (the shortest limit is 240 s); a model that says
+/// nothing is a fault, `pause` or `stall`. The value is a choice: often enough for all of them, rarely enough to be
+/// cheap, and no divisor of any client's limit.
 pub const THINKS_ALOUD: Span = Span::secs(97);
 
 /// A piece of a response before any fault.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Chunk {
-    /// Something is said.
+    /// The model says this.
     Event(ModelEvent),
-    /// Nothing but signs of life, one each [`THINKS_ALOUD`], for so long: a `think`.
+    /// Only signs of life for this long, one each [`THINKS_ALOUD`]: a `think`.
     Pause(Span),
-    /// The agent compacts its context, which takes so long. Not the model's doing, but it has its place in the order.
+    /// The agent compacts its context, which takes this long. The model does not do it, but it has its place in the
+    /// order.
     Compact(Span),
 }
 
 /// What a stream does at an instant.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Item {
-    /// It says something; never [`ModelEvent::KeepAlive`].
+    /// It says this event; never [`ModelEvent::KeepAlive`].
     Event(ModelEvent),
     /// A sign of life without content.
     KeepAlive,
-    /// The agent compacts now, for so long; the stream is silent meanwhile.
+    /// The agent compacts now, for this long; the stream is silent meanwhile.
     Compacting(Span),
-    /// It is over. Whether it ended as its API ends a stream (`[DONE]`, `message_stop`), with or without a finish
-    /// reason before; else the body just ends, in good order for HTTP.
+    /// The stream is over. Either it ended as its API ends a stream (`[DONE]`, `message_stop`), with or without a
+    /// finish reason before, or the body just ends, correctly for HTTP.
     Ended {
-        /// With the API's own terminator.
+        /// Whether it ended with the API's own terminator.
         clean: bool,
     },
     /// The connection is reset.
@@ -48,8 +50,8 @@ pub enum Item {
     Status(u16),
 }
 
-/// Cuts a response into chunks. `say` makes the final text (it knows what `{answer}` stands for); `call` names
-/// the tool call that a turn is in the agent's dialect, or none.
+/// Cuts a response into chunks. `say` makes the final text (it knows what `{answer}` is replaced by); `call` names the
+/// tool call that a turn is in the agent's dialect, or none.
 pub fn chunks(
     response: &Response,
     mut say: impl FnMut(&str) -> String,
@@ -64,7 +66,7 @@ pub fn chunks(
             Turn::Ask(_) | Turn::Permit(_) | Turn::Bash(_) | Turn::Task(_) => {
                 all.extend(call(part).map(ModelEvent::ToolCall).map(Chunk::Event));
             }
-            // Neither is a part of a response: `turns::responses` takes them apart.
+            // Neither is a part of a response: `turns::responses` removes them.
             Turn::Together(_) | Turn::Finish(_) => {}
         }
     }
@@ -74,7 +76,8 @@ pub fn chunks(
     all
 }
 
-/// The response of the agent's own session, from 0, that its model says again for ever, if it does: the persona stays at it.
+/// The response of the agent's own session, from 0, that its model repeats for ever, if it does: the persona stays at
+/// it.
 pub fn repeats(faults: &[Fault]) -> Option<usize> {
     faults.iter().find_map(|fault| match fault {
         Fault::Model(fault) if fault.does == ModelDoes::Repeats => usize::try_from(fault.response).ok()?.checked_sub(1),
@@ -82,7 +85,7 @@ pub fn repeats(faults: &[Fault]) -> Option<usize> {
     })
 }
 
-/// Deals the model's faults out to its responses, which are numbered from 1 as they begin, over all sessions.
+/// Assigns the model's faults to its responses, which are numbered from 1 as they begin, over all sessions.
 #[derive(Debug, Clone)]
 pub struct ModelScript {
     faults: Vec<ModelFault>,
@@ -104,7 +107,7 @@ impl ModelScript {
         self.begun
     }
 
-    /// Begins the next response.
+    /// Begins the next response, at this time.
     pub fn begin(&mut self, chunks: Vec<Chunk>, start: VTime) -> Stream {
         self.begun = self.begun.saturating_add(1);
         let faults: Vec<ModelFault> =
@@ -124,18 +127,18 @@ impl Canonical for ModelScript {
     }
 }
 
-/// One response as it comes over the wire.
+/// One response, as it comes over the wire.
 #[derive(Debug, Clone)]
 pub struct Stream {
     /// What is still to come.
     rest: VecDeque<Chunk>,
-    /// Chunks that are out.
+    /// How many chunks are out.
     out: u32,
-    /// Faults that have not struck.
+    /// The faults that have not been applied.
     faults: Vec<(u32, ModelDoes)>,
-    /// Each chunk takes so long, once so many are out.
+    /// How long each chunk takes, once this many are out.
     slow: Option<(u32, Span)>,
-    /// The next chunk's slowness has been waited for.
+    /// Whether the next chunk's delay has passed.
     slept: bool,
     state: State,
     retry_after: Option<Span>,
@@ -147,11 +150,11 @@ enum State {
     Asked(VTime),
     /// The next thing comes at this instant.
     Flows(VTime),
-    /// A sign of life comes at this instant and every so often.
+    /// A sign of life comes at this instant and at this interval after it.
     KeepsAlive(VTime, Span),
     /// It thinks until the second instant; the next sign of life comes at the first, if that is before.
     Thinks(VTime, VTime),
-    /// Open and silent for ever.
+    /// The stream is open, and silent for ever.
     Stalled,
     Over,
 }
@@ -182,7 +185,7 @@ impl Stream {
                 State::Flows(at) => self.flow(at, &mut items),
                 State::KeepsAlive(at, every) => {
                     items.push(Item::KeepAlive);
-                    // A reader that was frozen for hours finds one sign of life, not thousands; the phase stays.
+                    // A reader that was frozen for hours finds one sign of life, not thousands; the phase is kept.
                     let every = every.as_ms().max(1);
                     let missed = now.since(at).as_ms() / every;
                     self.state = State::KeepsAlive(at + Span(every.saturating_mul(missed + 1)), Span(every));
@@ -201,7 +204,7 @@ impl Stream {
         items
     }
 
-    /// When the next thing comes; none where the stream is over, or stalls for ever.
+    /// When the next item comes; `None` if the stream is over, or stalls for ever.
     pub fn deadline(&self) -> Option<VTime> {
         match self.state {
             State::Asked(at) | State::Flows(at) | State::KeepsAlive(at, _) => Some(at),

@@ -57,7 +57,7 @@ fn a_stream_without_a_finish_is_told_apart() {
         assert_eq!((got, ended), (vec![ModelEvent::Start, said("x")], false), "{api:?}");
         let (got, ended) = decode(api, &[&wire, &encoder.end()]);
         assert_eq!(got.len(), 2, "{api:?}");
-        // OpenAI responses end by `response.completed`, Gemini by its finish reason: by the finish.
+        // OpenAI responses end with `response.completed`, Gemini with its finish reason: both with the finish.
         assert_eq!(ended, matches!(api, Api::OpenAiChat | Api::Anthropic), "{api:?}");
     }
 }
@@ -248,7 +248,7 @@ fn each_fault_strikes_behind_its_chunk() {
     assert_eq!(play(&[fault(2, ModelDoes::Reset)]), with(3, (6_000, Item::Reset)));
     assert_eq!(play(&[fault(3, ModelDoes::Status(429))]), [(1_000, Item::Status(429))]);
     assert_eq!(play(&[fault(0, ModelDoes::NoFinish)]), with(4, (6_000, Item::Ended { clean: true })));
-    // Behind the finish the terminator lingers (openhuman PR#4393).
+    // After the finish the terminator is delayed (openhuman PR#4393).
     assert_eq!(play(&[fault(4, ModelDoes::Stall)]), whole[..5]);
     let paused: Vec<u64> = play(&[fault(2, ModelDoes::Pause(Span(7)))]).iter().map(|(at, _)| *at).collect();
     assert_eq!(paused, [1_000, 1_000, 6_000, 6_007, 6_007, 6_007]);

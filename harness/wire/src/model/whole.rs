@@ -1,6 +1,7 @@
-//! A response as one body, for a client that wants no stream.
+//! A response as one body, for a client that asks for no stream.
 //!
-//! Invariant: it holds what the stream of the same events holds; what only a stream can say (a sign of life) is left out.
+//! Invariant: it holds what the stream of the same events holds; what only a stream can carry (a sign of life) is left
+//! out.
 
 use super::encode::chat_usage;
 use super::{Api, Encoder, Finish, ModelEvent, gemini};

@@ -1,4 +1,4 @@
-//! The bodies: what clients send, and what of an answer or an event is read here.
+//! The bodies: what clients send, and the parts of answers and events that are read here.
 //!
 //! Invariants: what is written has the keys in the order in which the releases' own clients send them; what is read may
 //! have any shape.
@@ -11,7 +11,7 @@ use serde_json::Value;
 /// The body of `POST /session`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MakeSession {
-    /// Its title; with one the release asks no model for it.
+    /// The title; a release that gets one does not ask its model for it.
     pub title: String,
 }
 
@@ -27,40 +27,40 @@ struct TextPart<'a> {
     text: &'a str,
 }
 
-/// What a prompt's body says, as a server reads it.
+/// The content of a prompt's body, as a server reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompted {
-    /// Its text parts, a line each.
+    /// Its text parts, one a line.
     pub text: String,
-    /// The provider's id and the model's; none where the server's own choice is meant.
+    /// The provider's id and the model's; `None` if the server is to choose.
     pub model: Option<(String, String)>,
 }
 
 /// The body of `POST /question/:id/reply`: for each question the labels.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Answers {
-    /// The labels.
+    /// The labels chosen for each question.
     pub answers: Vec<Vec<String>>,
 }
 
-/// What a permission is answered.
+/// The answer to a permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Permit {
-    /// This once.
+    /// It is allowed this once.
     Once,
-    /// And whatever else its patterns match.
+    /// It is allowed, and so is whatever else its patterns match.
     Always,
-    /// No.
+    /// It is rejected.
     Reject,
 }
 
-/// By which route a permission is answered: they name the answer differently.
+/// The route by which a permission is answered: the two name the answer differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplyRoute {
-    /// [`Route::Permit`], from 1.1 on: `reply`.
+    /// [`Route::Permit`], from 1.1 on: the key is `reply`.
     Own,
-    /// [`Route::PermitIn`]: `response`.
+    /// [`Route::PermitIn`]: the key is `response`.
     Session,
 }
 
@@ -68,17 +68,17 @@ pub enum ReplyRoute {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum PermissionReply<'a> {
-    /// By [`ReplyRoute::Own`].
+    /// The body for [`ReplyRoute::Own`].
     Own {
-        /// The answer.
+        /// The answer to the permission.
         reply: Permit,
-        /// What the model is told besides.
+        /// What the model is told in addition.
         #[serde(skip_serializing_if = "Option::is_none")]
         message: Option<&'a str>,
     },
-    /// By [`ReplyRoute::Session`].
+    /// The body for [`ReplyRoute::Session`].
     Session {
-        /// The answer.
+        /// The answer to the permission.
         response: Permit,
     },
 }
@@ -86,37 +86,37 @@ pub enum PermissionReply<'a> {
 /// What a session is doing, as the list of statuses and `session.status` say it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// Nothing; a list does not show it.
+    /// It does nothing; a list does not show such a session.
     Idle,
-    /// A turn.
+    /// It is in a turn.
     Busy,
     /// It waits to ask its model again.
     Retry,
-    /// A word of a newer release: it is doing something.
+    /// A status of a newer release: it is doing something.
     Other,
 }
 
 /// An open question: an entry of the list, or what `question.asked` says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question<'a> {
-    /// Its id.
+    /// The question's id.
     pub id: &'a str,
-    /// The session that asks.
+    /// The id of the session that asks.
     pub session: &'a str,
-    /// What is asked.
+    /// The questions that are asked.
     pub questions: Vec<Asked>,
 }
 
 /// An open permission: an entry of the list, or what `permission.asked` or 1.0's `permission.updated` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Permission<'a> {
-    /// Its id.
+    /// The permission's id.
     pub id: &'a str,
-    /// The session that asks.
+    /// The id of the session that asks.
     pub session: &'a str,
     /// What is to be allowed: `bash`, `edit`, …
     pub permission: &'a str,
-    /// How it is answered: 1.0, which says `type` for `permission`, knows the session's route alone.
+    /// How it is answered: 1.0, which says `type` for `permission`, has only the session's route.
     pub via: ReplyRoute,
 }
 
@@ -126,14 +126,14 @@ impl<'a> Prompt<'a> {
         Prompt { parts: [TextPart { r#type: "text", text }] }
     }
 
-    /// The body.
+    /// The JSON body.
     pub fn body(&self) -> Value {
         to_value(self)
     }
 }
 
 impl Prompted {
-    /// Reads a body; none where it has no list of parts.
+    /// Reads a body; `None` if it has no list of parts.
     pub fn of(body: &Value) -> Option<Prompted> {
         let parts = body.get("parts")?.as_array()?;
         let texts: Vec<&str> = parts.iter().filter_map(|part| part.get("text")?.as_str()).collect();
@@ -146,21 +146,21 @@ impl Prompted {
 }
 
 impl MakeSession {
-    /// The body.
+    /// The JSON body.
     pub fn body(&self) -> Value {
         to_value(self)
     }
 }
 
 impl Answers {
-    /// The body.
+    /// The JSON body.
     pub fn body(&self) -> Value {
         to_value(self)
     }
 }
 
 impl Permit {
-    /// The word of a reply; none if there is no such word.
+    /// The answer of this word; `None` if there is no such word.
     pub fn parse(word: &str) -> Option<Permit> {
         match word {
             "once" => Some(Permit::Once),
@@ -170,7 +170,7 @@ impl Permit {
         }
     }
 
-    /// The word.
+    /// The word on the wire.
     pub fn word(self) -> &'static str {
         match self {
             Permit::Once => "once",
@@ -181,7 +181,7 @@ impl Permit {
 }
 
 impl ReplyRoute {
-    /// The key of the answer.
+    /// The key of the answer on the wire.
     pub fn key(self) -> &'static str {
         match self {
             ReplyRoute::Own => "reply",
@@ -191,14 +191,14 @@ impl ReplyRoute {
 }
 
 impl PermissionReply<'_> {
-    /// The body.
+    /// The JSON body.
     pub fn body(&self) -> Value {
         to_value(self)
     }
 }
 
 impl Status {
-    /// What `{"type": …}` says; none if it has no type.
+    /// The status that `{"type": …}` says; `None` if it has no type.
     pub fn of(status: &Value) -> Option<Status> {
         match text(status, "type") {
             "" => None,
@@ -211,7 +211,7 @@ impl Status {
 }
 
 impl<'a> Question<'a> {
-    /// Reads one.
+    /// Reads a question.
     pub fn of(request: &'a Value) -> Question<'a> {
         let questions = list(&request["questions"]).iter().map(asked).collect();
         Question { id: text(request, "id"), session: text(request, "sessionID"), questions }
@@ -219,7 +219,7 @@ impl<'a> Question<'a> {
 }
 
 impl<'a> Permission<'a> {
-    /// Reads one: 1.0's has no `permission`.
+    /// Reads a permission: 1.0's has no key `permission`.
     pub fn of(request: &'a Value) -> Permission<'a> {
         let old = request["permission"].is_null();
         Permission {
@@ -252,12 +252,12 @@ pub fn asked(question: &Value) -> Asked {
     }
 }
 
-/// The answers of a reply's body; none where they are not lists of texts.
+/// The answers of a reply's body; `None` if they are not lists of texts.
 pub fn answers_of(body: &Value) -> Option<Vec<Vec<String>>> {
     Vec::deserialize(body.get("answers")?).ok()
 }
 
-/// A member's text; empty where it is none.
+/// The text of a member; empty if it is not a text.
 pub(super) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_default()
 }
@@ -266,7 +266,7 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// None of these can fail to be written: they hold texts and lists.
+/// None of these can fail to be written: they hold only texts and lists.
 fn to_value(body: &impl Serialize) -> Value {
     serde_json::to_value(body).unwrap_or_default()
 }

@@ -1,11 +1,11 @@
 //! What an event says: its type, and which ask it ends.
 //!
-//! Invariant: an event of any shape is read as far as it goes.
+//! Invariant: an event of any shape is read as far as it can be.
 
 use super::body::text;
 use serde_json::Value;
 
-/// The types of events that somebody here looks for.
+/// The types of events that are read here.
 #[allow(missing_docs)]
 pub mod kind {
     pub const CONNECTED: &str = "server.connected";
@@ -21,7 +21,7 @@ pub mod kind {
     pub const QUESTION_REPLIED: &str = "question.replied";
     pub const QUESTION_REJECTED: &str = "question.rejected";
     pub const PERMISSION_ASKED: &str = "permission.asked";
-    /// 1.0's word for it.
+    /// 1.0's name for `permission.asked`.
     pub const PERMISSION_UPDATED: &str = "permission.updated";
     pub const PERMISSION_REPLIED: &str = "permission.replied";
     /// PawWork's ledger.
@@ -29,7 +29,7 @@ pub mod kind {
 }
 
 /// The id of the ask that an event of this type and these properties ends: `requestID`, or 1.0's `permissionID`; empty
-/// where the event names none. `None` if it ends no ask.
+/// if the event names none. `None` if it ends no ask.
 pub fn closed<'a>(kind: &str, properties: &'a Value) -> Option<&'a str> {
     if !matches!(kind, kind::QUESTION_REPLIED | kind::QUESTION_REJECTED | kind::PERMISSION_REPLIED) {
         return None;

@@ -1,21 +1,21 @@
 //! The routes that say what a server is and has: `GET`s without an id, each with the first release that answers them.
 //!
 //! Invariant: `ALL` names each of them once (`each_path_is_one_route`), and a release has those whose `since` is not
-//! above it. Boundaries are those between recorded releases: 1.0.185, 1.2.15, 1.2.27, 1.3.2, 1.18.33.
+//! above it. The boundaries are those between recorded releases: 1.0.185, 1.2.15, 1.2.27, 1.3.2, 1.18.33.
 
-/// A version's three numbers.
+/// The three numbers of a version.
 pub type Numbers = (u32, u32, u32);
 
 const V1_0: Numbers = (1, 0, 0);
-/// Recorded first in 1.2.15.
+/// First recorded in 1.2.15.
 const V1_1: Numbers = (1, 1, 0);
 const V1_2_27: Numbers = (1, 2, 27);
-/// Recorded first in 1.18.33; taken for the boundary of the dialect.
+/// First recorded in 1.18.33; taken for the boundary of the dialect.
 const V1_14: Numbers = (1, 14, 0);
 
 macro_rules! infos {
     ($($name:ident $path:literal $since:ident,)*) => {
-        /// What is asked for.
+        /// What a client asks for.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[allow(missing_docs)]
         pub enum Info {
@@ -23,10 +23,10 @@ macro_rules! infos {
         }
 
         impl Info {
-            /// All of them.
+            /// All of them, in this order.
             pub const ALL: &[Info] = &[$(Info::$name,)*];
 
-            /// Its path.
+            /// The path of the route.
             pub fn path(self) -> &'static str {
                 match self {
                     $(Info::$name => $path,)*
@@ -94,14 +94,15 @@ infos! {
 }
 
 impl Info {
-    /// The one of this path's segments.
+    /// The one with these path segments.
     pub fn of(segments: &[&str]) -> Option<Info> {
         let is = |info: &Info| info.path().split('/').skip(1).eq(segments.iter().copied());
         Info::ALL.iter().copied().find(is)
     }
 }
 
-/// What of a session is asked for over the second API (`/api/session/:id/…`), which releases of the newest dialect have.
+/// The parts of a session that are asked for over the second API (`/api/session/:id/…`), which releases of the newest
+/// dialect have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum ApiPart {
@@ -114,13 +115,13 @@ pub enum ApiPart {
 }
 
 impl ApiPart {
-    /// All of them.
+    /// All of them, in this order.
     pub const ALL: [ApiPart; 6] = {
         use ApiPart::*;
         [Info, Context, History, Messages, Permissions, Questions]
     };
 
-    /// What comes after the session's id; nothing for the session itself.
+    /// The segment after the session's id; empty for the session itself.
     pub fn segment(self) -> &'static str {
         match self {
             ApiPart::Info => "",
@@ -132,7 +133,7 @@ impl ApiPart {
         }
     }
 
-    /// The one of this segment.
+    /// The part of this segment.
     pub fn of(segment: &str) -> Option<ApiPart> {
         ApiPart::ALL.into_iter().find(|part| part.segment() == segment)
     }

@@ -1,10 +1,10 @@
 //! opencode's HTTP API: its routes, the bodies that clients send, and what its answers and events say.
 //!
-//! Both sides read it here: the fakes serve these routes, and clients, strategies and readers of logs ask for them. What a
-//! release answers where is recorded in the fakes' goldens; PawWork's routes are read from its sources.
+//! Both sides read it here: the fakes serve these routes, and clients, strategies and readers of logs ask for them.
+//! Which release answers what is recorded in the fakes' goldens; PawWork's routes are read from its sources.
 //!
 //! Invariants: a [`Route`] that is written and parsed again is the same one (`every_route_survives`); reading never
-//! fails on a key that is not known, and never panics: what is missing reads as empty.
+//! fails on an unknown key, and never panics: what is missing reads as empty.
 
 mod body;
 mod event;

@@ -1,4 +1,4 @@
-//! The routes: method, path and query of every request that somebody here makes or answers.
+//! The routes: method, path and query of every request that is made or answered here.
 //!
 //! Invariant: each route is spelled once to be written and once to be read, both in this file.
 
@@ -6,25 +6,25 @@ use super::info::{ApiPart, Info};
 use crate::http::{Target, percent_encode};
 use std::fmt;
 
-/// What kind of ask a route is about.
+/// The kind of ask that a route is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ask {
     /// `/question`, from 1.1 on.
     Question,
     /// `/permission`, from 1.1 on.
     Permission,
-    /// `/blocker`: PawWork's ledger.
+    /// `/blocker`, which only PawWork's ledger has.
     Blocker,
     /// `/external-result`: PawWork's, from 6ab984202 on.
     External,
 }
 
-/// A request that opencode's server or one of its forks' answers.
+/// A request that opencode's server or one of its forks' servers answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Route<'a> {
     /// `GET /event`, or `GET /global/event`, whose events are wrapped in a payload.
     Events {
-        /// Of all folders.
+        /// Whether it has the events of all folders.
         global: bool,
     },
     /// `GET /session`.
@@ -39,23 +39,23 @@ pub enum Route<'a> {
     Children(&'a str),
     /// `GET /session/:id/message`.
     Messages {
-        /// Whose.
+        /// The session's id.
         session: &'a str,
-        /// The newest ones only.
+        /// Only this many of the newest ones, if given.
         limit: Option<usize>,
     },
     /// `POST /session/:id/message`, or `…/prompt_async`, which is answered at once.
     Prompt {
-        /// In which session.
+        /// The session's id.
         session: &'a str,
-        /// The answer is the reply, at the turn's end.
+        /// Whether the answer is the reply, at the turn's end.
         waits: bool,
     },
     /// `POST /session/:id/abort`.
     Abort {
-        /// Which session.
+        /// The session's id.
         session: &'a str,
-        /// PawWork's `?mode=soft`: nothing is stopped where something is asked.
+        /// PawWork's `?mode=soft`: nothing is stopped if a question is open.
         soft: bool,
     },
     /// `GET /question`, `/permission`, `/blocker`, `/external-result`: what is open.
@@ -68,7 +68,7 @@ pub enum Route<'a> {
     Permit(&'a str),
     /// `POST /session/:id/permissions/:permission`: the only one of 1.0, and kept since.
     PermitIn {
-        /// The session that asks; the server does not look at it.
+        /// The session that asks; the server does not read it.
         session: &'a str,
         /// The permission's id.
         id: &'a str,
@@ -77,13 +77,13 @@ pub enum Route<'a> {
     Respond(&'a str),
     /// `POST /instance/dispose`: everything that is open ends.
     Dispose,
-    /// `GET /doc`: the API as OpenAPI has it.
+    /// `GET /doc`: the description of the API as OpenAPI.
     Doc,
     /// `GET /session/:id/message/:message`.
     Message {
-        /// Whose.
+        /// The session's id.
         session: &'a str,
-        /// Which.
+        /// The message's id.
         id: &'a str,
     },
     /// `GET /session/:id/todo`.
@@ -94,19 +94,19 @@ pub enum Route<'a> {
     Info(Info),
     /// `GET /api/session/:id/…`.
     Api {
-        /// Which session.
+        /// The session's id.
         session: &'a str,
-        /// What of it.
+        /// The part of the session.
         part: ApiPart,
     },
-    /// `GET /file`, `/file/content`, `/find`, …: they want something in their query.
+    /// `GET /file`, `/file/content`, `/find`, …: they need a value in their query.
     Find(Find),
 }
 
 /// The event stream of one folder, which clients open.
 pub const EVENTS: Route<'static> = Route::Events { global: false };
 
-/// What is looked for in the server's folder.
+/// What can be searched for in the server's folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Find {
     /// `/file?path=`.
@@ -122,10 +122,10 @@ pub enum Find {
 }
 
 impl Find {
-    /// All of them.
+    /// All of them, in this order.
     pub const ALL: [Find; 5] = [Find::Files, Find::Content, Find::Text, Find::Names, Find::Symbols];
 
-    /// Its path.
+    /// The path of the route.
     pub fn path(self) -> &'static str {
         match self {
             Find::Files => "/file",
@@ -152,7 +152,7 @@ impl Find {
 }
 
 impl Ask {
-    /// The route's first segment.
+    /// The first segment of the route.
     pub fn segment(self) -> &'static str {
         match self {
             Ask::Question => "question",
@@ -164,7 +164,7 @@ impl Ask {
 }
 
 impl<'a> Route<'a> {
-    /// The route of a request; none if nobody here knows it.
+    /// The route of a request; `None` if it is not known here.
     pub fn parse(method: &str, target: &'a Target) -> Option<Route<'a>> {
         let segments: Vec<&'a str> = target.path();
         let asks = |ask| Some(Route::Asks(ask));
@@ -211,7 +211,7 @@ impl<'a> Route<'a> {
         }
     }
 
-    /// `GET` or `POST`.
+    /// The method: `GET` or `POST`.
     pub fn method(&self) -> &'static str {
         match self {
             Route::Events { .. }

@@ -1,22 +1,22 @@
 //! The shape of an answer: which keys it has and what kind of value each holds, without the values.
 //!
-//! Invariant: what two releases or a release and a fake say differently in words or numbers has one shape; a key more, a
-//! key less or another kind of value is another.
+//! Invariant: values that two releases, or a release and a fake, give in different words or numbers have one shape; a
+//! key more, a key less or another kind of value is another shape.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// Objects whose keys are names that somebody chose: providers, models, keys of a keyboard, patterns of commands.
+/// Objects whose keys are freely chosen names: providers, models, keys of a keyboard, patterns of commands.
 const NAMED: [&str; 5] = ["models", "default", "provider", "keybinds", "bash"];
-/// The key that stands for all such names.
+/// The key that replaces all such names.
 const ANY_NAME: &str = "*";
 
-/// Routes as a `/doc` names them, each with the shape of what it answers with 200.
+/// Routes as a `/doc` names them, each with the shape of its answer with status 200.
 pub type Shapes = BTreeMap<String, Shape>;
 
-/// The target that asks a route of a `/doc`, with these ids in its path; none where it wants another id.
+/// The target that asks a route of a `/doc`, with these ids in its path; `None` if it needs another id.
 pub fn target_of(path: &str, session: &str, message: &str) -> Option<String> {
     let filled = path.replace("{messageID}", message);
     let filled = match filled.split_once("/session/{") {
@@ -26,30 +26,30 @@ pub fn target_of(path: &str, session: &str, message: &str) -> Option<String> {
     (!filled.contains(['{', '*'])).then_some(filled)
 }
 
-/// A shape.
+/// The shape of a JSON value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shape {
-    /// `null`, `boolean`, `number` or `string`; `any` where several were seen in one place.
+    /// `null`, `boolean`, `number` or `string`; `any` if several were seen in one place.
     Scalar(&'static str),
-    /// A list, and the shape of its elements; none where it was empty.
+    /// A list, and the shape of its elements; `None` if it was empty.
     List(Option<Box<Shape>>),
-    /// An object.
+    /// An object: its keys.
     Object(BTreeMap<String, Field>),
 }
 
 /// A key of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
-    /// What it holds.
+    /// The shape of its value.
     pub shape: Shape,
-    /// Some elements of the list that the object is of have no such key.
+    /// Whether some elements of the list that the object is in have no such key.
     pub optional: bool,
 }
 
 const KINDS: [&str; 5] = ["null", "boolean", "number", "string", "any"];
 
 impl Shape {
-    /// The shape of a value.
+    /// The shape of this value.
     pub fn of(value: &Value) -> Shape {
         Shape::within(value, "")
     }
@@ -80,7 +80,7 @@ impl Shape {
         }
     }
 
-    /// The shape of what has either shape.
+    /// The shape that covers both shapes.
     fn join(self, other: Shape) -> Shape {
         match (self, other) {
             (Shape::Scalar(one), Shape::Scalar(other)) if one == other => Shape::Scalar(one),
@@ -104,7 +104,8 @@ impl Shape {
         }
     }
 
-    /// Where a fake's shape is not this one, a release's: a pointer and what is wrong there. Empty lists fit every list.
+    /// Where a fake's shape differs from this one, a release's: a pointer, and what is wrong there. Empty lists fit
+    /// every list.
     pub fn differences(&self, fake: &Shape) -> Vec<String> {
         let mut out = Vec::new();
         self.differ(fake, "", &mut out);

@@ -1,8 +1,8 @@
 //! What the real kernel does and what the simulated one does, side by side: `docs/kernel-behaviours.md`.
 //!
-//! Each row does something, byte by byte, to a real terminal, pipe, connection or process, without any fake, and the same
-//! to the model. Invariant: both give the same, or the test is red, and the table in the book is what came out. Nothing
-//! waits by the clock: what is to come is polled for, and a ceiling only gives up.
+//! Each row does something, byte by byte, to a real terminal, pipe, connection or process, without any fake, and the
+//! same to the model. Invariant: both give the same result, or the test fails, and the table in the book shows that
+//! result. Nothing waits for a fixed time: the test polls for what is to come, and the time limit only gives up.
 
 mod pipes;
 mod real;
@@ -16,7 +16,7 @@ use rehang_scenario::Canon;
 use rehang_scenario::plan::Plan;
 use std::fmt::Write;
 
-/// One behaviour.
+/// One row of the table.
 pub(super) struct Row {
     pub name: &'static str,
     pub done: String,
@@ -24,7 +24,7 @@ pub(super) struct Row {
     pub model: String,
 }
 
-/// Bytes as a reader of the table wants them: escaped, and many of a kind as a number.
+/// Bytes as the table shows them: escaped, and a run of one byte as a number.
 fn shown(bytes: &[u8]) -> String {
     let mut text = String::from("\"");
     for run in bytes.chunk_by(|a, b| a == b) {
@@ -96,7 +96,7 @@ fn the_model_is_the_kernel() {
     expect_file!["../../../../../docs/kernel-behaviours.md"].assert_eq(&table);
 }
 
-/// A program that does nothing of itself.
+/// A program that does nothing by itself.
 struct Idler;
 
 impl Program for Idler {

@@ -1,4 +1,4 @@
-//! Pipes.
+//! The rows of pipes.
 
 use super::real::{is_ready, read, write};
 use super::{Row, shown};
@@ -8,21 +8,21 @@ use rustix::io::Errno;
 use rustix::pipe::PipeFlags;
 use std::os::fd::{AsFd, OwnedFd};
 
-/// Something that is done to a pipe.
+/// An operation on a pipe.
 enum Do {
-    /// One write of so many bytes.
+    /// One write of this many bytes.
     Write(usize),
-    /// Writes of so many bytes, until it is full; gives all that it took.
+    /// Writes of this many bytes each, until it is full; the result is the sum that it took.
     Fill(usize),
-    /// One read.
+    /// One read of at most this many bytes.
     Read(usize),
     /// Whether `poll` calls it writable.
     Out,
     /// Whether `poll` calls it readable.
     In,
-    /// The last reader is gone.
+    /// The last reader closes.
     NoReader,
-    /// The last writer is gone.
+    /// The last writer closes.
     NoWriter,
 }
 

@@ -1,6 +1,7 @@
-//! The real kernel's objects, as plain as they come.
+//! The real kernel's objects, without anything around them.
 //!
-//! Invariant: a wait is for something that is to come, and ends when it has; the ceiling is only for what never comes.
+//! Invariant: a wait is for something that is to come, and ends when it has; the time limit applies only to what never
+//! comes.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
@@ -9,10 +10,10 @@ use rustix::pty::OpenptFlags;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// After so long what was to come does not come.
+/// After this time, what was to come does not come.
 const CEILING: Duration = Duration::from_secs(10);
 
-/// A terminal that is nobody's.
+/// A terminal that controls no session.
 pub struct Tty {
     pub master: OwnedFd,
     pub slave: OwnedFd,
@@ -38,7 +39,7 @@ impl Tty {
         self.is_open = false;
     }
 
-    /// All that comes out of the master, once so much has come.
+    /// All that comes out of the master, once this many bytes have come.
     pub fn comes_out(&self, expected: usize) -> Vec<u8> {
         let until = Instant::now() + CEILING;
         let mut all = Vec::new();
@@ -48,14 +49,14 @@ impl Tty {
         while all.len() < expected && is_there(self.master.as_fd(), PollFlags::IN, until) {
             all.extend(drain(self.master.as_fd()));
         }
-        // a look at an empty slave waits for the worker, and this for the lock that it holds
+        // a poll of an empty slave waits for the worker, and this for the lock that it holds
         is_there(self.slave.as_fd(), PollFlags::IN, Instant::now());
         self.waiting();
         all.extend(drain(self.master.as_fd()));
         all
     }
 
-    /// Waits until the master's own line discipline holds so much: a signal key discards what has not come so far.
+    /// Waits until the master's own line discipline holds this many bytes: a signal key discards what has not arrived.
     pub fn has_come(&self, bytes: u64) {
         let until = Instant::now() + CEILING;
         while rustix::io::ioctl_fionread(&self.master).unwrap() < bytes {
@@ -70,7 +71,7 @@ impl Tty {
     }
 }
 
-/// Waits for something.
+/// Waits for this event until this instant.
 pub fn is_there(fd: BorrowedFd<'_>, what: PollFlags, until: Instant) -> bool {
     let left = until.saturating_duration_since(Instant::now());
     let limit = Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: i64::from(left.subsec_nanos()) };
@@ -83,12 +84,12 @@ pub fn comes(fd: BorrowedFd<'_>, what: PollFlags) -> bool {
     is_there(fd, what, Instant::now() + CEILING)
 }
 
-/// Whether it is there now.
+/// Whether the event is there now.
 pub fn is_ready(fd: BorrowedFd<'_>, what: PollFlags) -> bool {
     is_there(fd, what, Instant::now())
 }
 
-/// Reads until nothing is there.
+/// Reads until nothing is left.
 fn drain(fd: BorrowedFd<'_>) -> Vec<u8> {
     let mut all = Vec::new();
     while let Ok(bytes) = read(fd, 65_536) {
@@ -100,7 +101,7 @@ fn drain(fd: BorrowedFd<'_>) -> Vec<u8> {
     all
 }
 
-/// Reads.
+/// Reads at most `max` bytes.
 pub fn read(fd: BorrowedFd<'_>, max: usize) -> Result<Vec<u8>, Errno> {
     let mut space = vec![0; max];
     let n = rustix::io::retry_on_intr(|| rustix::io::read(fd, &mut space))?;
@@ -108,7 +109,7 @@ pub fn read(fd: BorrowedFd<'_>, max: usize) -> Result<Vec<u8>, Errno> {
     Ok(space)
 }
 
-/// Writes.
+/// Writes these bytes.
 pub fn write(fd: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize, Errno> {
     rustix::io::retry_on_intr(|| rustix::io::write(fd, bytes))
 }

@@ -1,7 +1,7 @@
 //! Sessions, process groups, and what a terminal does to them.
 //!
-//! On the real side a session's leader is forked, and with it whoever the row needs; they say what they see in words
-//! through a pipe. They run in a copy of a process with threads, so they call nothing but the kernel.
+//! On the real side the row forks a session's leader and the other processes that it needs; they report what they see
+//! in words through a pipe. They run in a copy of a process with threads, so they call nothing except the kernel.
 
 use super::Row;
 use super::real::{Tty, comes, read, write};
@@ -15,7 +15,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 // --- the real side ---
 
-/// What a forked process says, and where.
+/// The pipe through which a forked process reports.
 #[derive(Clone, Copy)]
 struct Says(i32);
 
@@ -60,7 +60,7 @@ impl Says {
     }
 }
 
-/// Forks; the child does this and ends with its number.
+/// Forks; the child runs this function and exits with its result.
 fn forked(does: impl FnOnce() -> i32) -> i32 {
     // SAFETY: the child calls only what may be called after a fork, and never returns from here.
     unsafe {
@@ -80,7 +80,7 @@ fn in_background(does: impl FnOnce() -> i32) -> i32 {
         }
         does()
     });
-    // SAFETY: numbers only; whoever of the two is first, the group is there before anybody waits.
+    // SAFETY: numbers only; parent and child both set it, so the group exists before anybody waits.
     unsafe {
         libc::setpgid(pid, pid);
     }
@@ -135,8 +135,8 @@ fn reads(slave: i32) -> i32 {
     }
 }
 
-/// A session on a terminal of its own: what its processes say, once `acts` has done something to its master and all of
-/// them have ended. `acts` runs when they have said so much.
+/// A session on a terminal of its own: what its processes report, once `acts` has done something to its master and all
+/// of them have ended. `acts` runs when they have reported this much.
 fn session(leader: impl FnOnce(i32, Says) -> i32, ready: &str, acts: impl FnOnce(&mut Option<OwnedFd>)) -> String {
     let tty = Tty::new();
     let (hears, says) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
@@ -182,14 +182,14 @@ fn session(leader: impl FnOnce(i32, Says) -> i32, ready: &str, acts: impl FnOnce
     said.strip_prefix(ready).unwrap_or(&said).trim_end().to_owned()
 }
 
-/// The same where nothing is done from outside.
+/// The same, if nothing is done from outside.
 fn alone(leader: impl FnOnce(i32, Says) -> i32) -> String {
     session(leader, "", |_| {})
 }
 
 // --- the model's side ---
 
-/// An agent that does nothing of itself, on this terminal.
+/// An agent that does nothing by itself, on this terminal.
 fn agent(terminal: Terminal) -> (SimKernel, Proc, Option<Handle>) {
     let launch = Launch {
         role: "agent".into(),
@@ -216,7 +216,7 @@ fn os(kernel: &mut SimKernel, me: Proc) -> View<'_> {
     View { kernel, me, now: VTime::ZERO }
 }
 
-/// A child of a process, which does nothing of itself.
+/// A child of a process; it does nothing by itself.
 fn child(kernel: &mut SimKernel, of: Proc, group: Group) -> Proc {
     let next = Proc(kernel.processes.len() as u32);
     let argv = vec!["idler".into()];
@@ -342,7 +342,7 @@ fn own_pid() -> i32 {
     unsafe { libc::getpid() }
 }
 
-/// A child of a child whose parent ends: its group has nobody left in its session who could continue it.
+/// A child of a child whose parent ends: nobody is left in its group's session who could continue the group.
 fn orphan_reads() -> (String, String) {
     let linux = alone(|slave, says| {
         until_all_ended(|| {
@@ -390,7 +390,7 @@ fn orphan_tstp() -> (String, String) {
     (linux, if what.is_empty() { "goes on".into() } else { what })
 }
 
-/// A stopped group loses the last who could continue it.
+/// A stopped group loses the last process that could continue it.
 fn orphan_stopped() -> (String, String) {
     let linux = alone(|_, says| {
         until_all_ended(|| {
@@ -484,7 +484,7 @@ fn hung_up() -> (String, String) {
     (linux, taken(&mut kernel, agent))
 }
 
-/// What it says of its terminal, in words.
+/// What a process says of its terminal, in words.
 fn of_terminal(is_one: bool) -> &'static str {
     if is_one { "a terminal " } else { "no terminal " }
 }

@@ -1,4 +1,4 @@
-//! Connections over loopback.
+//! The rows of connections over loopback.
 
 use super::real::{comes, is_ready, read, write};
 use super::{Row, shown};
@@ -11,9 +11,9 @@ use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
-/// Something that one end does: `false` connected, `true` accepted.
+/// An operation of one end: `false` is the end that connected, `true` the end that accepted.
 enum Do {
-    /// It writes.
+    /// It writes this text.
     Write(bool, &'static str),
     /// It reads; `true`: something is to come.
     Read(bool, bool),
@@ -58,7 +58,7 @@ impl Model {
 fn error(error: Errno) -> String {
     match error {
         Errno::AGAIN => "EAGAIN".into(),
-        // a persona knows no difference (see `descriptor::write`)
+        // to a persona they are the same (see `descriptor::write`)
         Errno::CONNRESET | Errno::PIPE => format!("{:?}", Error::Reset),
         error => error.to_string(),
     }
@@ -87,7 +87,7 @@ fn really(ends: &mut [Option<OwnedFd>; 2], what: &Do) -> Option<String> {
         Do::Close(side) => {
             let other = ends[usize::from(!*side)].as_ref().map(|fd| fd.try_clone().unwrap());
             drop(ends[usize::from(*side)].take());
-            // the other end is told in no time, but on another processor perhaps
+            // the other end is told at once, but perhaps on another processor
             if let Some(other) = other {
                 comes(other.as_fd(), PollFlags::RDHUP | PollFlags::HUP);
             }
@@ -134,7 +134,7 @@ fn row(name: &'static str, script: &[Do]) -> Row {
     Row { name, done, linux: format!("→ {}", linux.join(", ")), model: format!("→ {}", model.join(", ")) }
 }
 
-/// Nobody listens where somebody did.
+/// Nobody listens any more where a process did.
 fn refused() -> Row {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let linux = TcpStream::connect(address).map_or_else(|error| format!("{:?}", error.kind()), |_| "connected".into());

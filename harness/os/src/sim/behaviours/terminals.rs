@@ -1,4 +1,4 @@
-//! Terminals: the line discipline, on a real pseudo-terminal that controls nobody, and as the model has it.
+//! Terminals: the line discipline, on a real pseudo-terminal that controls no session, and as the model has it.
 
 use super::real::{Tty, read, write};
 use super::{Row, shown};
@@ -6,7 +6,7 @@ use crate::line_discipline::{HOLDS, LineDiscipline};
 use rustix::io::Errno;
 use std::os::fd::AsFd;
 
-/// Something that is done to a terminal.
+/// An operation on a terminal.
 #[derive(Clone)]
 enum Do {
     /// One write to the master.
@@ -23,14 +23,14 @@ enum Do {
     HangUp,
 }
 
-/// What a call gave, and what came out of the master after it.
+/// What a call returned, and what came out of the master after it.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     gave: Option<String>,
     echo: Vec<u8>,
 }
 
-/// The model, and what was typed that it has not taken: the kernel keeps that in a queue before the line discipline.
+/// The model, and the typed text that it has not taken: the kernel keeps that in a queue before the line discipline.
 struct Model {
     line: LineDiscipline,
     queue: Vec<u8>,
@@ -85,7 +85,7 @@ impl Model {
     }
 }
 
-/// Does it to a real terminal. So much echo is to come.
+/// Does it to a real terminal. This many bytes of echo are to come.
 fn really(tty: &mut Tty, what: &Do, echo: usize) -> Outcome {
     let mut drains = true;
     let gave = match what {
@@ -157,7 +157,8 @@ fn row(name: &'static str, script: &[Do]) -> Row {
     Row { name, done, linux: text(&seen), model: text(&modelled) }
 }
 
-/// What a terminal takes that nobody reads, written by so many bytes: at least what the model says, and not much more.
+/// What a terminal that nobody reads takes, in writes of this many bytes: at least what the model says, and not much
+/// more.
 fn fills(size: usize) -> String {
     let tty = Tty::new();
     let mut total = 0;
@@ -246,7 +247,7 @@ pub fn rows() -> Vec<Row> {
     rows
 }
 
-/// Numbers that look random and are not.
+/// Pseudo-random numbers, the same in every run.
 struct Draw(u64);
 
 impl Draw {
@@ -283,7 +284,7 @@ impl Draw {
     }
 }
 
-/// Sessions of random keys.
+/// How many sessions of random keys are typed.
 const SESSIONS: u64 = 400;
 
 /// The same keys at both, piece by piece as lockstep types them: each piece must have the echo and the input that the
@@ -303,7 +304,8 @@ fn random_keys() {
                     while !rest.is_empty() {
                         let had_lines = line.readable();
                         let Ok(typed) = line.type_in(rest) else {
-                            // it says that it does not know: a key whose echo is too long for what is certain
+                            // the model says that it does not know: the key's echo is longer than what is certain to be
+                            // taken
                             unknown += 1;
                             continue 'session;
                         };
@@ -337,8 +339,8 @@ fn random_keys() {
     assert!(unknown < SESSIONS / 20, "{unknown} of {SESSIONS} sessions have no prediction");
 }
 
-/// The kernel writes long echo out before a batch of input is over. Whether a signal key's flush still finds it depends on
-/// who of the kernel's workers comes first, so that key comes in a piece of its own.
+/// The kernel writes long echo out before a batch of input is over. Whether a signal key's flush still finds it depends
+/// on which of the kernel's workers runs first, so that key comes in a piece of its own.
 #[test]
 fn a_signal_key_after_long_echo_begins_a_piece() {
     let mut line = LineDiscipline::new();
@@ -348,7 +350,7 @@ fn a_signal_key_after_long_echo_begins_a_piece() {
         rest = &rest[typed.taken..];
     }
     line.drain(usize::MAX);
-    // 256 characters are erased, by three bytes of echo each: so many are written out at once
+    // 256 characters are erased, by three bytes of echo each: that many are written out at once
     let Ok(erased) = line.type_in(b"\x15\x1ab") else { panic!("keys that are modelled") };
     assert_eq!((erased.taken, erased.echo.len()), (1, 768));
     line.drain(usize::MAX);

@@ -1,14 +1,14 @@
 //! A look that a strategy asks for: two snapshots, a window apart, and what they mean.
 //!
-//! Invariant: what a later look can show of the past is in the compared state: ages up to where no rule asks for more,
-//! what the agents have said of themselves, and which look is under way.
+//! Invariant: what a later look can show of the past is in the compared state: ages up to the largest that a rule asks
+//! for, what the agents have said of themselves, and which look is under way.
 
 use super::super::hub::Hub;
 use super::WINDOW;
 use rehang_evidence::{Diagnosis, Limits, Snapshot, diagnose};
 use rehang_scenario::{Canon, VTime};
 
-/// No rule of the diagnosis asks whether something is older: twice the silence of [`Limits`].
+/// The greatest age that a rule of the diagnosis asks for: twice the silence of [`Limits`].
 const OLD_MS: u64 = 120_000;
 
 /// The looks of one strategy.
@@ -21,24 +21,24 @@ pub struct Glance {
 }
 
 impl Glance {
-    /// Takes the first snapshot.
+    /// Takes the first snapshot of a look.
     pub fn begin(&mut self, hub: &mut Hub<'_>) {
         self.count += 1;
         self.under_way = Some((hub.evidence_now(), hub.now + WINDOW));
     }
 
-    /// When the second one is due.
+    /// When the second snapshot is due.
     pub fn deadline(&self) -> Option<VTime> {
         self.under_way.as_ref().map(|(_, due)| *due)
     }
 
-    /// Takes the second snapshot if it is due; what both mean.
+    /// Takes the second snapshot if it is due; returns what both mean.
     pub fn end(&mut self, hub: &mut Hub<'_>) -> Option<Diagnosis> {
         let (before, _) = self.under_way.take_if(|(_, due)| *due <= hub.now)?;
         Some(diagnose(&before, &hub.evidence_now(), &Limits::default()))
     }
 
-    /// Writes what a later look can show of what was; nothing of a strategy that never looked.
+    /// Writes what a later look can show of the past; nothing for a strategy that never looked.
     pub fn canon(&self, hub: &Hub<'_>, canon: &mut Canon) {
         let Self { under_way, count } = self;
         if *count == 0 {

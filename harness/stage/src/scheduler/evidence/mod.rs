@@ -1,11 +1,11 @@
 //! Evidence: what `rehang why` would say of the cell's processes, from a snapshot of the kernel's tables.
 //!
-//! The kernel shows what processes wait for; here come in what it cannot know: which of the scheduler's descriptors the
-//! wrapper, the client and the model hold, the command that a fake plays, what the agents say of themselves
-//! ([`records`]), and the connection to the model of an agent that plays its model itself.
+//! The kernel shows what processes wait for. This module adds what the kernel cannot know: which of the scheduler's
+//! descriptors the wrapper, the client and the model hold, the command that a fake plays, what the agents say of
+//! themselves ([`records`]), and the connection to the model of an agent that plays its model itself.
 //!
-//! Invariant: taking evidence changes no trace: nothing is sent, nobody runs, and time that is played beyond a proof is
-//! taken back.
+//! Invariant: taking evidence changes no trace: nothing is sent, no process runs, and time that is played after a proof
+//! is taken back.
 
 mod glance;
 pub(super) mod records;
@@ -22,49 +22,49 @@ use rehang_os::kernel::{InternalError, Party};
 use rehang_os::tables::proc_of;
 use rehang_scenario::{Span, Terminal, VTime};
 
-/// Between the two snapshots of a look: what `rehang why` takes by default.
+/// The time between the two snapshots of a look: the default of `rehang why`.
 const WINDOW: Span = Span::secs(1);
-/// How long after a proof is looked: silence counts as one from a minute on.
+/// How long after a proof the look is taken: from a minute on, the diagnosis counts silence as such.
 const AFTER_PROOF: Span = Span::secs(120);
-/// An agent takes so long to be up, in nanoseconds: what it starts then is no helper of its own.
+/// How long an agent's start takes, in nanoseconds: a process that it starts later is not one of its helpers.
 const STARTS_NS: u64 = 5_000_000_000;
-/// The remote address of a model that no server plays, and what the kernel would call that connection.
+/// The remote address of a model that no server plays, and the descriptor and inode that the kernel would give it.
 const MODEL_AT: &str = "203.0.113.1:443";
 const MODEL_FD: i32 = 1_001;
 const MODEL_INODE: u64 = 40_000_000;
-/// Steps between the two snapshots of a spin: every process of one has some.
+/// Steps between the two snapshots of a spin: every process of a spin takes some of them.
 const SPUN: u32 = 68;
-/// Who drives a server.
+/// The name of the party that drives a server.
 const CLIENT: &str = "client";
-/// How often a model that thinks gives a sign of life, in milliseconds, and how long such an event is, in bytes
+/// How often a model that thinks sends a sign of life, in milliseconds, and how long such an event is, in bytes
 /// (Anthropic's `ping` events; a stream that stalls is always played by the model's server, which is a process).
 const PING_MS: u64 = 15_000;
 const PING_BYTES: u64 = 33;
 
-/// When evidence is taken.
+/// When evidence of a cell is taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Looks {
     /// Never.
     #[default]
     Never,
-    /// Where a hang is proved.
+    /// When a hang is proved.
     AtHang,
-    /// Where a hang is proved, and so often in virtual time before.
+    /// When a hang is proved, and at this interval of virtual time before.
     Every(Span),
 }
 
-/// A look at the processes.
+/// One look at the processes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Look {
-    /// When, in virtual time since the cell began.
+    /// When it was taken, in virtual time since the cell began.
     pub at: VTime,
-    /// A hang was proved before it.
+    /// Whether a hang was proved before it.
     pub at_hang: bool,
-    /// The two snapshots.
+    /// The first snapshot.
     pub before: Snapshot,
-    /// The second one.
+    /// The second snapshot.
     pub after: Snapshot,
-    /// What they mean.
+    /// What the two snapshots mean.
     pub diagnosis: Diagnosis,
 }
 
@@ -72,7 +72,7 @@ impl Look {
     fn of(at: VTime, at_hang: bool, before: Snapshot, after: Snapshot) -> Look {
         let limits = Limits::default();
         let mut diagnosis = diagnose(&before, &after, &limits);
-        // a server that waits for requests explains nothing: what does the one wait for that drives it?
+        // a server that waits for requests explains nothing: what does the party that drives it wait for?
         let client = after.around.values().find(|process| process.comm == CLIENT && !process.fds.is_empty());
         if let Some(client) = client.filter(|_| diagnosis.signature == "serves") {
             let from = |snapshot: &Snapshot| Snapshot { roots: vec![client.pid], ..snapshot.clone() };
@@ -83,7 +83,7 @@ impl Look {
 }
 
 impl Hub<'_> {
-    /// What the processes look like now, the kernel told the time.
+    /// What the processes look like now, after the kernel has been told the time.
     pub(super) fn evidence_now(&mut self) -> Snapshot {
         self.kernel.set_now(self.now);
         self.evidence()
@@ -133,7 +133,7 @@ impl Hub<'_> {
     }
 }
 
-/// Shows the commands that fakes play, and agents as having been started before they were up.
+/// Puts in the commands that fakes play, and shows agents as started earlier, so that they are up by now.
 fn dress(snapshot: &mut Snapshot) {
     for process in snapshot.tree.values_mut().chain(snapshot.around.values_mut()) {
         if let Some(shown) = rehang_fakes::tool::shown(&process.args) {
@@ -158,7 +158,7 @@ fn talk_to_model(snapshot: &mut Snapshot, pid: Pid, records: &Records, now: VTim
     let Some(process) = snapshot.tree.get_mut(&pid) else { return };
     let inode = MODEL_INODE + pid.unsigned_abs() as u64;
     process.fds.push(Descriptor { fd: MODEL_FD, mode: Mode::Both, what: Object::Socket { inode } });
-    // a server's event loop that watches not even its listener is stuck: what its model says lies unread
+    // a server's event loop that does not even watch its listener is stuck: what its model says is not read
     let listens = process.listening(&snapshot.sockets).next().is_some();
     let is_stuck = listens && process.fds.iter().any(|fd| matches!(&fd.what, Object::Epoll { on } if on.is_empty()));
     for fd in process.fds.iter_mut().filter(|_| !is_stuck) {
@@ -190,7 +190,7 @@ fn talk_to_model(snapshot: &mut Snapshot, pid: Pid, records: &Records, now: VTim
 }
 
 impl Scheduler<'_, '_> {
-    /// Looks at the instants that are due before `next`, at which nothing changes but the time.
+    /// Takes the looks that are due before `next`, a time in which only the clock changes.
     pub(super) fn look_until(&mut self, next: VTime) {
         let Looks::Every(every) = self.job.looks else { return };
         if every == Span::ZERO {
@@ -220,7 +220,7 @@ impl Scheduler<'_, '_> {
         snapshot
     }
 
-    /// Looks where nothing can ever happen again: whoever comes later sees the same.
+    /// Takes a look after which nothing can ever happen again: a later look shows the same.
     pub(super) fn look_at_deadlock(&mut self) {
         if self.job.looks == Looks::Never {
             return;
@@ -230,7 +230,7 @@ impl Scheduler<'_, '_> {
         self.looks.push(Look::of(self.cell_time(at + WINDOW), true, before, after));
     }
 
-    /// Looks where a cycle repeats for ever: the cycle is played on, and taken back.
+    /// Takes a look at a cycle that repeats for ever: the cycle is played on, and taken back.
     pub(super) fn look_at_lasso(&mut self, spins: bool) -> Result<(), InternalError> {
         if self.job.looks == Looks::Never {
             return Ok(());
@@ -246,7 +246,7 @@ impl Scheduler<'_, '_> {
         Ok(())
     }
 
-    /// Plays until everything is at rest beyond this time, and looks at it.
+    /// Plays until everything is at rest after this time, and takes a look.
     fn play_until(&mut self, at: VTime) -> Result<Snapshot, InternalError> {
         loop {
             match self.turn()? {
@@ -257,7 +257,7 @@ impl Scheduler<'_, '_> {
         }
     }
 
-    /// Time does not pass, and steps are taken without end: on a machine that takes a processor.
+    /// Time does not pass, and steps are taken without end: on a machine this uses a whole processor.
     fn spin(&mut self) -> Result<[Snapshot; 2], InternalError> {
         let before = self.hub.evidence();
         for _ in 0..SPUN {

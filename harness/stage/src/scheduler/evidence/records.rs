@@ -1,7 +1,7 @@
 //! What an agent's own records would say of it: opencode's server or log, Claude Code's transcript.
 //!
-//! A fake writes no such files, and its server would notice a question; its facts say the same. What production's reader
-//! (`harness/evidence/src/read/records`) can find out for an agent is filled in, and no more.
+//! A fake writes no such files, and its server would notice a question; its facts say the same. Only what production's
+//! reader (`harness/evidence/src/read/records`) can find out for an agent is filled in.
 //!
 //! Invariant: made of facts alone, so that it is the same on every stage.
 
@@ -11,12 +11,12 @@ use rehang_scenario::VTime;
 use rehang_trace::{AskKind, Fact};
 use std::collections::BTreeMap;
 
-/// The most characters of a question that are kept, as the reader has it.
+/// The most characters of a question that are kept, the same as in the reader.
 const MAX_TEXT: usize = 200;
-/// What an event of the model's stream has beside its text, in bytes.
+/// How many bytes an event of the model's stream has besides its text.
 const EVENT_BYTES: u64 = 128;
 
-/// What one agent has stated.
+/// What one agent has stated so far.
 #[derive(Debug, Default)]
 pub struct Records {
     sessions: Vec<Session>,
@@ -41,18 +41,18 @@ enum Step {
     Done(String),
 }
 
-/// A request to the model that has no end yet.
+/// A request to the model that has not ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Talk {
     /// When it was sent.
     pub asked: VTime,
-    /// When something came last.
+    /// When something last came, if anything did.
     pub heard: Option<VTime>,
-    /// What came: bytes, and in how many pieces.
+    /// How many bytes came.
     pub bytes: u64,
-    /// In how many pieces.
+    /// In how many pieces they came.
     pub pieces: u32,
-    /// How many requests there have been.
+    /// How many requests there have been so far.
     pub requests: u64,
 }
 
@@ -63,7 +63,7 @@ struct Tool {
 }
 
 impl Records {
-    /// Takes in a fact.
+    /// Takes in a fact that the agent stated.
     pub fn note(&mut self, fact: &Fact, now: VTime) {
         match fact {
             Fact::Session { id, parent } => {
@@ -120,7 +120,7 @@ impl Records {
         &mut self.sessions[at]
     }
 
-    /// The request to the model that was heard of last, of those that have no end.
+    /// The request to the model that was heard of last, among those that have not ended.
     pub fn talk(&self) -> Option<&Talk> {
         let open = self.sessions.iter().filter_map(|session| match &session.step {
             Step::Open(talk) => Some(talk),

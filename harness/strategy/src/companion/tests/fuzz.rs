@@ -1,4 +1,4 @@
-//! Arbitrary observations, in any order: no strategy panics, and none cares when the clock began.
+//! Arbitrary observations, in any order: no strategy panics, and none depends on when the clock began.
 
 use crate::companion::message::shapes;
 use crate::{Ask, Entry, Params, Seen};

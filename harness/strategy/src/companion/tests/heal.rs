@@ -19,7 +19,7 @@ fn a_worker_that_lives_is_left_alone_and_finishes() {
     assert_eq!(story.settled(), Some((90_000, Settled::Completed("done".to_owned()))));
 }
 
-/// The threshold of 60 s, a tick before and at it; defect e is the same act on a session that still writes.
+/// The threshold of 60 s, a tick before it and at it; defect e is the same act on a session that still writes.
 #[test]
 fn a_dead_worker_fails_its_job_after_a_minute_of_stillness() {
     let story = play("heal@pr3", dead(bash_from(0), vec![(60_999, "heal"), (61_000, "heal")]), H4);
@@ -83,7 +83,7 @@ fn an_error_status_is_reachable_and_not_terminal() {
     assert_eq!(story.action(60_000).0, "healed-failed");
 }
 
-/// 2.5 k: the worker's late failure stands over what was healed; the run was settled before.
+/// 2.5 k: the worker's late failure replaces what was healed; the run was settled before.
 #[test]
 fn a_late_worker_writes_over_a_healed_job() {
     let done = |_| Ok(shapes::finished(2_000, Some("stop"), "done"));

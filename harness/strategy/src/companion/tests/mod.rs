@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 /// A status with its body, or why there was none.
 type Posted = Result<(u16, Json), &'static str>;
 
-/// What a strategy's world answers, by the millisecond.
+/// What a strategy's environment answers, by the millisecond.
 struct World {
     messages: Box<dyn Fn(u64) -> Result<Json, u16>>,
     /// When the prompt's POST ends, and how.
@@ -39,7 +39,7 @@ impl Default for World {
     }
 }
 
-/// What came of it: each act with its time.
+/// What a run gave: each act with its time.
 struct Story(Vec<(u64, Act)>);
 
 impl Story {
@@ -73,7 +73,7 @@ impl Story {
         says.collect()
     }
 
-    /// The one action of the heal that was commanded at `t`.
+    /// The only action of the heal that was commanded at `t`.
     fn action(&self, t: u64) -> (String, String) {
         let (_, said) = self.says().into_iter().find(|(at, _)| *at == t).expect("said");
         let said: Json = serde_json::from_str(&said).expect("JSON");
@@ -82,7 +82,7 @@ impl Story {
     }
 }
 
-/// Plays until it settles, or until `end` ms; beyond the end with `on`, to see what comes after a settlement.
+/// Plays until it settles, or until `end` ms; with `on` beyond that, to see what comes after a settlement.
 fn play(spec: &str, world: World, end: u64) -> Story {
     play_on(spec, world, end, false)
 }

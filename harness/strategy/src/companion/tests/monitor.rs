@@ -1,4 +1,4 @@
-//! The monitor: 2.4.
+//! The monitor of a job (seed 2.4).
 
 use super::*;
 
@@ -29,7 +29,7 @@ fn pr5_gives_up_after_an_hour_while_the_job_runs() {
     assert!(pr3.says().last().is_some_and(|(t, _)| *t > 14_000_000));
 }
 
-/// Its status heals, so a dead worker is found out by it, and it says so.
+/// Its status heals, so it finds out a dead worker, and says so.
 #[test]
 fn its_polls_heal() {
     let world = World { messages: bash_from(0), worker_dies: Some(2_000), ..World::default() };

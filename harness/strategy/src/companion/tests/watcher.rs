@@ -88,7 +88,7 @@ fn pr5_tells_another_idle_limit_than_it_has() {
     assert_eq!(pr3.report().constants["idle_ms"], 900_000);
 }
 
-/// 2.5 a, RAN: resolved on the first poll.
+/// 2.5 a, RAN: it resolved on the first poll.
 #[test]
 fn a_tool_calls_step_is_taken_for_the_end() {
     let step = |_| Ok(shapes::finished(2_000, Some("tool-calls"), "so far"));
@@ -127,7 +127,7 @@ fn a_refused_prompt_is_told_when_idleness_fires() {
     assert_eq!(play("watcher@pr5", world(), H4).settled(), Some((3_605_000, failed())));
 }
 
-/// 2.5 g: the POST was cut at 300 s; what ended the run later is not what is told. The descendant mends that.
+/// 2.5 g: the POST was cut at 300 s; what ended the run later is not what is reported. The descendant fixes that.
 #[test]
 fn an_older_fetch_error_hides_the_abort() {
     let world = || World {

@@ -1,22 +1,22 @@
-//! What a line says, for a reader who asks whether it was said before.
+//! What a line says, to find out whether it was said before.
 //!
-//! Invariant: of a message (a line that is a JSON object) only its content counts: names that are given anew each
-//! time, instants, spans and what it cost are none. So the steps of an agent that asks its model again and again, and
-//! gets the same half of an answer, say the same. A line of plain text is taken as it stands: a counter is news.
+//! Invariant: of a message (a line that is a JSON object) only its content counts: names that are given anew each time,
+//! instants, spans and costs are not content. So the steps of an agent that asks its model again and again, and gets
+//! the same half of an answer, say the same. A line of plain text is taken as a whole: a counter makes it new.
 
 use serde_json::Value;
 
-/// How deep a message is looked into; serde_json reads 128 levels.
+/// The depth to which a message is looked into; serde_json reads 128 levels.
 const DEEP: u32 = 128;
-/// Keys, or ends of keys, whose values are no content.
+/// Keys, or ends of keys, whose values are not content.
 const NO_CONTENT: [&str; 9] = ["id", "ids", "timestamp", "time", "_ms", "tokens", "usage", "cost", "_usd"];
 
-/// Goes on with a hash (FNV-1a, 64 bits: the same on every machine, unlike the standard library's).
+/// Continues a hash (FNV-1a, 64 bits: the same on every machine, unlike the standard library's).
 pub(super) fn hash(begun: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(begun, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Goes on with the content of a message.
+/// Continues a hash with the content of a message.
 pub(super) fn content(begun: u64, message: &Value) -> u64 {
     walk(begun, message, DEEP)
 }
