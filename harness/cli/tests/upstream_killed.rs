@@ -9,10 +9,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// Behind so many seconds a process that a killed run left is taken for one that lives on.
+/// Seconds after which a process that a killed run left counts as one that lives on.
 const CEILING_S: libc::c_uint = 120;
 
-/// Nothing is taken for a hang but by `--deadline`.
+/// Only `--deadline` decides what counts as a hang here.
 const AGENT: &str = r#"
 name   = "small"
 title  = "A small agent"
@@ -45,7 +45,7 @@ if not message.get("tool_calls"):
     time.sleep(100000)
 "#;
 
-/// In npm's place. It says when it has half of the package, where it is told to get no further.
+/// Takes npm's place. If it is told to stop half-way, it says when it has half of the package.
 const NPM: &str = r#"#!/bin/sh
 case " $* " in
 *" view "*) echo '["1.0.0"]' ;;
@@ -81,7 +81,7 @@ impl Place {
             // whoever the agent is in its sandbox
             std::fs::set_permissions(at(pipe), PermissionsExt::from_mode(0o666)).expect("a named pipe");
         }
-        // held at both ends: nobody waits for the other side to open it
+        // held at both ends, so that no side waits for the other to open it
         let words = File::options().read(true).write(true).open(at("word")).expect("a named pipe");
         Place { words: BufReader::new(words), dir }
     }

@@ -1,7 +1,7 @@
 //! `rehang bisect`: between which two releases a verdict changed.
 //!
-//! Invariant: both ends are run, never believed; the answer names two releases that were run, each with its verdict
-//! and evidence, and every release between them with the reason why it could not be used.
+//! Invariant: both ends are run, never taken from the command line on trust; the answer names two releases that were
+//! run, each with its verdict and evidence, and every release between them with the reason why it could not be used.
 
 use super::{Code, CommandError};
 use crate::bars::Install;
@@ -81,7 +81,7 @@ impl Bisect {
     /// Searches and prints.
     ///
     /// # Errors
-    /// Words that do not fit, a registry that cannot be asked, a machine that gives no sandbox.
+    /// Arguments that do not fit, a registry that cannot be asked, a machine that gives no sandbox.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
         let all = agents::all(self.agents.as_deref())?;
         let agent = agents::named(&all, &self.agent)?;
@@ -162,7 +162,7 @@ fn unfit(ends: &[Row; 2]) -> Option<String> {
     (ends[0].verdict() == ends[1].verdict()).then(|| format!("both ends are alike: {}", ends[0].verdict()))
 }
 
-/// Which of the two ends a release is like. Where only one of them hangs, whatever does not hang is like the other.
+/// Which of the two ends a release is like. If only one of them hangs, a release that does not hang is like the other.
 fn which(row: &Row, ends: &[Verdict; 2]) -> Option<usize> {
     if row.outcome.is_none() || !row.flaky.is_empty() {
         return None;

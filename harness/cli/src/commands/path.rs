@@ -1,7 +1,7 @@
 //! `rehang path`: a folder to put in front of `PATH`, whose agents play a scenario on the wall clock.
 //!
-//! Invariant: the same scenario gives the same folder, so calling it again leaves nothing more behind; nothing in the
-//! folder has to be removed or restored by those who use it.
+//! Invariant: the same scenario gives the same folder, so calling it again adds nothing; its users have nothing to
+//! remove or restore.
 
 use super::{Code, CommandError};
 use crate::shell::reading;
