@@ -1,6 +1,6 @@
 //! Terminals: a key that nobody presses, a screen that nobody reads.
 //!
-//! Invariant: what waits for a key is never called broken: the sentence says where the key must come.
+//! Invariant: a process that waits for a key is never called broken: the sentence says where the key must be typed.
 
 use super::{Wait, end_it, left, steady};
 use crate::data::{Descriptor, Object, Process, TimeLimit};
