@@ -35,7 +35,7 @@ pub struct Snapshot {
     pub locks: Vec<Lock>,
     /// What known agents say of themselves.
     pub agents: Vec<Agent>,
-    /// What could not be read, and how it could.
+    /// What could not be read, and what would make it readable.
     pub lacks: Vec<Lack>,
 }
 
@@ -150,7 +150,7 @@ pub struct Ask {
     pub nested: bool,
 }
 
-/// What could not be read, and how it could.
+/// What could not be read, and what would make it readable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lack {
     /// What is missing.
