@@ -1,4 +1,4 @@
-//! `rehang path`: agents in a folder play a scenario for whoever finds them on `PATH`.
+//! `rehang path`: agents in a folder play a scenario for any program that finds them on `PATH`.
 //!
 //! Invariant: only what is said and how it ends is asserted, never when.
 

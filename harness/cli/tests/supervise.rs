@@ -111,7 +111,7 @@ fn what_a_finished_command_leaves_on_the_pipe_is_ended() {
     let cache = tempfile::tempdir().expect("a folder");
     let kept = cache.path().join("kept");
     let args = ["--pace", "200", "--evidence", &kept.to_string_lossy()];
-    // one in the group, one that has left it; and one that let go of the streams, which is nobody's hang
+    // one in the group, one that has left it; and one that closed the streams, which keeps nobody waiting
     let free = cache.path().join("free");
     let script = format!(
         "sleep 1000 & setsid sleep 1001 & (sleep 1002 </dev/null >/dev/null 2>&1 & echo $! >{}); echo done; exit 3",

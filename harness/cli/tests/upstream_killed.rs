@@ -1,7 +1,8 @@
 //! `kill -9` of `rehang upstream`, while an agent runs and while it installs: nothing is left, and the next run goes on.
 //!
 //! Invariant: the agent and the installer say themselves how far they are, by a named pipe, and nothing waits for time;
-//! the ceiling only aborts. One test alone in its file: it takes every process that a killed run leaves for its own child.
+//! the ceiling only aborts. One test alone in its file: it becomes the parent of every process that a killed run
+//! leaves.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -78,7 +79,7 @@ impl Place {
         std::fs::set_permissions(at("bin/npm"), PermissionsExt::from_mode(0o755)).expect("npm");
         for pipe in ["word", "never"] {
             nix::unistd::mkfifo(&at(pipe), mode).expect("a named pipe");
-            // whoever the agent is in its sandbox
+            // whichever user the agent is in its sandbox
             std::fs::set_permissions(at(pipe), PermissionsExt::from_mode(0o666)).expect("a named pipe");
         }
         // held at both ends, so that no side waits for the other to open it

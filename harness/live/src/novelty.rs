@@ -1,7 +1,7 @@
 //! Tells new output from repeated output: a heartbeat, a spinner, a clock on the screen.
 //!
 //! Invariant: two texts that differ in numbers, ids, times and control sequences alone are the same, so that what
-//! repeats itself for ever is never taken for progress.
+//! repeats itself for ever never counts as progress.
 
 use rehang_scenario::text::without_controls;
 use serde_json::Value;

@@ -79,7 +79,7 @@ impl Mask {
         shown
     }
 
-    /// The text, masked, then cut to so many characters.
+    /// The text, masked, then cut to `chars` characters.
     pub fn shown(&mut self, text: &str, chars: usize) -> String {
         let masked = self.text(text);
         match masked.char_indices().nth(chars) {

@@ -44,7 +44,7 @@ impl Verdict {
 pub struct Said {
     /// It hung (`true`), or it completed (`false`), whatever the log's end says.
     pub hung: Option<bool>,
-    /// The process was alive so many milliseconds after the log's last line.
+    /// The process was alive this many milliseconds after the log's last line.
     pub alive_after_ms: Option<u64>,
 }
 

@@ -24,7 +24,7 @@ pub enum Problem {
     /// The conversation went on without the result of a call.
     #[error("no result of `{0}`, and the conversation goes on")]
     NoResult(String),
-    /// The script calls a tool that this request does not offer. The agent gets the call all the same.
+    /// The script calls a tool that this request does not offer. The agent still gets the call.
     #[error("the script calls `{0}`, which the request does not offer")]
     NotOffered(String),
     /// The script's call lacks an argument that the tool's schema requires: the agent's file is out of date.

@@ -27,7 +27,7 @@ pub enum PoolError {
     /// It ended, or gave an answer that cannot be read, in the middle of a unit.
     #[error("a worker broke off: {0}")]
     Broke(String),
-    /// It gave no answer for so long, in real time, and was killed.
+    /// It gave no answer within this span of real time, and was killed.
     #[error("a worker gave no answer for {} s of real time", .0.as_secs())]
     Late(Duration),
 }

@@ -233,7 +233,7 @@ impl Events {
         Ok(Events { to, unsent: Vec::new(), lost: 0, gone: false })
     }
 
-    /// Adds an event that happened so many milliseconds after the start.
+    /// Adds an event that happened `ms` milliseconds after the start.
     pub fn add(&mut self, ms: u64, event: &Event) {
         let line = Line { v: VERSION, ms, lost: self.lost, event };
         let Ok(mut line) = serde_json::to_vec(&line) else { return };

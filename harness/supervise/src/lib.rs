@@ -215,7 +215,7 @@ enum End {
 /// What an end that is not the command's own means.
 struct Meaning {
     code: u8,
-    /// Why, with the cause and whoever ended it.
+    /// Why, with the cause and what ended it.
     what: String,
     /// `stopped`, `completed` or `failed`.
     settled: &'static str,

@@ -41,20 +41,20 @@ pub struct Bisect {
     pub agent: String,
     /// The scenario: a name of `scenarios/upstream`, or, with a slash, any of the corpus.
     pub scenario: String,
-    /// A release that is as it should be.
+    /// A release with the right verdict.
     #[arg(long, value_name = "VERSION")]
     pub good: Version,
-    /// A release that is not.
+    /// A release with the wrong verdict.
     #[arg(long, value_name = "VERSION")]
     pub bad: Version,
-    /// The terminal; `null` where the scenario has it, else its first.
+    /// The terminal; by default `null` if the scenario has it, else its first.
     #[arg(long, value_name = "NAME", value_parser = super::terminal)]
     pub terminal: Option<Terminal>,
-    /// So many runs of a release must agree.
+    /// How many runs of a release must agree.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repeat: u32,
-    /// A run is over so many seconds after its first model request at the latest; as long as tells a hang from
-    /// a limit of the agent's own where nothing is said: one minute, twelve with a silent model.
+    /// A run is over this many seconds after its first model request at the latest; by default long enough to tell a
+    /// hang from a limit of the agent's own: one minute, twelve with a silent model.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(5..=3_600))]
     pub deadline: Option<u64>,
     /// What is printed on stdout.

@@ -59,9 +59,9 @@ const AFTER_MAX: Span = Span::secs(1);
 ///
 /// They are compared event by event.
 ///
-/// Each release is recorded in its sandbox; its fake gets the same requests at the same points and the same words of the
-/// model. Ids, instants and folders are named; what else is not compared stands in the lists of `rehang-drift`, each entry with
-/// its reason.
+/// Each release is recorded in its sandbox; its fake gets the same requests at the same points and the same words of
+/// the model. Ids, instants and folders are named; what else is not compared is in the lists of `rehang-drift`, each
+/// entry with its reason.
 ///
 /// Exit codes: 0 the same · 1 there are differences · 2 usage, no network, no sandbox · 70 internal error.
 #[derive(Debug, Clone, Args)]
@@ -71,7 +71,7 @@ const AFTER_MAX: Span = Span::secs(1);
   rehang drift claude@2.0.77 claude/ask-host    one scenario
   rehang drift --routes opencode@1.2.27         which GET routes answer, and with which keys")]
 pub struct Drift {
-    /// Releases and scenarios; those that fakes play, and a choice of scenarios, where none is named.
+    /// Releases and scenarios; by default those that fakes play, and a choice of scenarios.
     #[arg(value_name = "AGENT@VERSION|SCENARIO")]
     pub words: Vec<String>,
     /// Compares opencode's `GET` routes instead: which answer, and with which keys.

@@ -34,7 +34,7 @@ pub struct Select {
     /// Only one part of N, to spread a run over machines.
     #[arg(long, value_name = "K/N", value_parser = shard)]
     pub shard: Option<(usize, usize)>,
-    /// Scenario files and folders; the folder `scenarios` here or above where none is named.
+    /// Scenario files and folders; by default the folder `scenarios` here or above.
     #[arg(long, value_name = "PATH")]
     pub scenarios: Vec<PathBuf>,
     /// Cells that no rule of their file covers are selected too; no result meets their rule.

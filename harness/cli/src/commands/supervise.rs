@@ -54,7 +54,7 @@ pub struct Supervise {
     /// own.
     #[arg(long)]
     pub dry_run: bool,
-    /// Lets the strategy's clock run so many times as fast as the wall clock: for tests.
+    /// Lets the strategy's clock run this many times as fast as the wall clock: for tests.
     #[arg(long, value_name = "N", default_value_t = 1, hide = true)]
     pub pace: u32,
     /// The command.

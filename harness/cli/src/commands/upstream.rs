@@ -60,12 +60,12 @@ pub struct Upstream {
     /// How many runs of a cell must agree; if they do not, it is called flaky.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repeat: u32,
-    /// A cell is over so many seconds after its first model request at the latest; as long as tells a hang from
-    /// a limit of the agent's own where nothing is said: one minute, twelve with a silent model.
+    /// A cell is over this many seconds after its first model request at the latest; by default long enough to tell a
+    /// hang from a limit of the agent's own: one minute, twelve with a silent model.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(5..=3_600))]
     pub deadline: Option<u64>,
-    /// An earlier results file; what got worse since makes the exit code 1. A release that it does not have is held
-    /// against the newest older one that it has.
+    /// An earlier results file; what got worse since makes the exit code 1. A release that it does not have is compared
+    /// with the newest older one that it has.
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
     /// Keeps each row in this file as soon as its cell has ended; cells that it has already are not run again.
@@ -80,8 +80,8 @@ pub struct Upstream {
     /// Writes a page into this folder, `index.html`: releases × scenarios, each square with its evidence.
     #[arg(long, value_name = "DIR")]
     pub report: Option<PathBuf>,
-    /// Writes what went over each cell's wires to DIR/AGENT-VERSION/SCENARIO-TERMINAL.jsonl, without real ids, instants and
-    /// folders: the form in which a fake is held to a release.
+    /// Writes what went over each cell's wires to DIR/AGENT-VERSION/SCENARIO-TERMINAL.jsonl, without real ids, instants
+    /// and folders: the form in which a fake is compared with a release.
     #[arg(long, value_name = "DIR")]
     pub record: Option<PathBuf>,
     /// If a release hangs, `rehang why` looks at it from outside its sandbox, once a run; the rows contain what it
@@ -97,7 +97,7 @@ pub struct Upstream {
     /// A folder with agents of your own; one with a shipped one's name replaces it.
     #[arg(long, value_name = "DIR")]
     pub agents: Option<PathBuf>,
-    /// Scenario files and folders; the folder `scenarios/upstream` here or above where none is named.
+    /// Scenario files and folders; by default the folder `scenarios/upstream` here or above.
     #[arg(long, value_name = "PATH")]
     pub scenarios: Vec<PathBuf>,
     /// Names the cells, and runs none.

@@ -59,7 +59,7 @@ pub struct Wrapper {
     /// Only these terminals of the wrapper: null, pipe, closed, tty.
     #[arg(long, value_name = "TERMINAL")]
     pub terminal: Vec<Word>,
-    /// Scenario files and folders; the folder `scenarios` here or above where none is named.
+    /// Scenario files and folders; by default the folder `scenarios` here or above.
     #[arg(long, value_name = "PATH")]
     pub scenarios: Vec<PathBuf>,
     /// How many cells at once: they mostly wait.

@@ -20,7 +20,7 @@ use serde::Serialize;
 /// How long something must be quiet before it counts as silent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Limits {
-    /// A connection on which nothing has come for so many milliseconds is silent.
+    /// A connection on which nothing has come for this many milliseconds is silent.
     pub silent_ms: u64,
 }
 

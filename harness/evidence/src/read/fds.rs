@@ -120,7 +120,7 @@ fn is_terminal(device: u64) -> bool {
     matches!(libc::major(device), 4 | 5 | 136..=143 | 188 | 204 | 229)
 }
 
-/// /dev/tty is the controlling terminal of whoever opened it.
+/// /dev/tty is the controlling terminal of the process that opened it.
 fn own_terminal(pid: Pid, _fd: i32, device: u64) -> Option<u32> {
     if (libc::major(device), libc::minor(device)) != (5, 0) {
         return None;

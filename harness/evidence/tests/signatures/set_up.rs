@@ -197,7 +197,7 @@ pub fn agent_piped(stage: &mut Stage, name: &str, first: &[&str], words: &[&str]
     stage.start(command);
 }
 
-/// A socket that listens and whose queue is full: whoever connects is not answered.
+/// A socket that listens and whose queue is full: a client that connects gets no answer.
 pub fn deaf() -> (TcpListener, Vec<TcpStream>) {
     use rustix::net::{AddressFamily, SocketType, bind, listen, socket};
     let socket = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");

@@ -58,7 +58,7 @@ impl<'a> Drafter<'a> {
         }
     }
 
-    /// Leaves out what is oldest and not needed, until no more than so many turns are left.
+    /// Leaves out what is oldest and not needed, until at most `turns` turns are left.
     pub(super) fn shrink(&mut self, groups: &mut Vec<Group<'a>>, turns: usize) {
         while count(groups, false) > turns {
             if !self.drop_oldest(groups, true) && !self.drop_words(groups) {

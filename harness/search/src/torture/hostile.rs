@@ -157,7 +157,7 @@ fn at_a_limit(source: &mut Rng, scenario: &mut Scenario) {
     }
 }
 
-/// A process says the same so many times.
+/// A process says the same many times.
 fn counts(source: &mut Rng, scenario: &mut Scenario) {
     let (every, times) = (source.pick(&PACES), source.pick(&COUNTS));
     let print = if source.one_in(2) { String::new() } else { source.text() };

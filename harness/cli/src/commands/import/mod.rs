@@ -50,7 +50,7 @@ pub struct Import {
     /// Writes the scenario into this file, which must not exist; else it is printed.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// The log's format, where it is not found out: claude, claude-transcript, sdk, opencode-events, opencode-export,
+    /// The log's format, if it is not detected: claude, claude-transcript, sdk, opencode-events, opencode-export,
     /// opencode-run, codex, recording, asciicast, script, amp, gemini, pi, opencode-rows, copilot, plain.
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     pub format: Option<Format>,
@@ -78,7 +78,7 @@ pub struct EndArgs {
     /// It completed, though the log shows no end.
     #[arg(long)]
     pub completed: bool,
-    /// The process was alive so long after the log's last line, and so it hung: 20m.
+    /// The process was alive for this long after the log's last line, and so it hung: 20m.
     #[arg(long, value_name = "TIME", value_parser = alive, conflicts_with = "completed")]
     pub alive_after: Option<Span>,
 }

@@ -11,7 +11,7 @@ use crate::diagnosis::view::View;
 use crate::kind;
 use rehang_scenario::text::counted_as;
 
-/// A child that began within so many nanoseconds of its agent is a helper: tools come later.
+/// A child that began within this many nanoseconds of its agent is a helper: tools come later.
 const BESIDE_NS: u64 = 3_000_000_000;
 
 /// What an agent says of itself.

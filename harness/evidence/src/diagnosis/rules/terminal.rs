@@ -80,7 +80,7 @@ pub fn read(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) ->
     })
 }
 
-/// A wait for room on a terminal: whoever holds the master does not read.
+/// A wait for room on a terminal: the holder of its master does not read.
 pub fn write(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) -> Option<Finding> {
     let pid = process.pid;
     let Object::Tty { path, index } = &fd.what else { return None };
