@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 fn main() -> std::io::Result<()> {
-    // From the package's folder, in which a build script runs: what was compiled in goes stale when a clone is moved.
+    // Relative to the package's folder, in which a build script runs: a compiled-in path would be wrong once a clone is
+    // moved.
     let folder = Path::new("../../scenarios").canonicalize()?;
     let mut files = Vec::new();
     collect(&folder, &mut files)?;

@@ -1,6 +1,7 @@
-//! One proposal into the rules: in place, into a rule that says the same, or as new rules.
+//! Puts one proposal into the rules: in place, into a rule that says the same, or as new rules.
 //!
-//! Invariant: [`apply`] leaves rules that hold for the board with the proposal's wishes, or changes nothing.
+//! Invariant: [`apply`] either leaves rules under which each cell of the board gets its content and the proposal's
+//! cells theirs, or changes nothing.
 
 use crate::content::content;
 use crate::plan::Proposal;
@@ -8,8 +9,8 @@ use crate::rules::{At, Board, Rules, Scope, end, products};
 use rehang_scenario::{Arm, CellId, Expect, Expected};
 use std::collections::BTreeSet;
 
-/// Takes a proposal into the rules, and into what the board wants. `commented`: rules of the file that have a comment,
-/// which is not thrown away.
+/// Puts a proposal into the rules, and into what the board wants. `commented`: the rules of the file that have a
+/// comment; the comment is kept.
 pub(crate) fn apply(
     rules: &mut Rules,
     board: &mut Board<'_>,
@@ -55,14 +56,15 @@ fn in_place(
     let old = &mut new.list_mut(from.0)[from.1].expect;
     let Expect { mut strategies, terminals, seeds, .. } = old.clone();
     if strategies.is_empty() && old.outcome == Expected::AsNone && proposal.content.outcome != Expected::AsNone {
-        // it spoke of the rest, whatever that may be one day; what was seen is said of those that were seen
+        // the old rule covered all cells that no other rule covers, later ones too; what was seen is written only for
+        // the cells that were seen
         strategies = board.names(&stacks(board, proposal));
     }
     *old = Expect { strategies, terminals, seeds, ..proposal.content.clone() };
     new.holds(board).then_some(new)
 }
 
-/// A rule that says the same already: it may have to name the stacks too.
+/// Uses a rule that says the same already, and adds the stacks to it where it must name them.
 fn into_another(rules: &Rules, board: &Board<'_>, proposal: &Proposal, from: Option<At>) -> Option<Rules> {
     let same = |rule: &Expect| content(rule) == proposal.content;
     let others = rules.scopes().flat_map(|scope| (0..rules.list(scope).len()).map(move |i| (scope, i)));
@@ -92,7 +94,7 @@ fn into_another(rules: &Rules, board: &Board<'_>, proposal: &Proposal, from: Opt
     None
 }
 
-/// Whether a proposal speaks of all that nothing else speaks of.
+/// Whether a proposal covers all cells that no other rule covers.
 fn is_rest(board: &Board<'_>, proposal: &Proposal) -> bool {
     let of_none = || proposal.cells.iter().any(|&cell| board.places[cell].id.strategy == "none");
     let of_others = || proposal.cells.iter().any(|&cell| board.places[cell].id.strategy != "none");
@@ -112,7 +114,7 @@ fn stacks(board: &Board<'_>, proposal: &Proposal) -> Vec<String> {
     stacks
 }
 
-/// New rules: before the one that spoke of the cells, or at the end; or among the own rules of each variant.
+/// Adds new rules: before the rule that covered the cells, or at the end, or among each variant's own rules.
 fn anew(rules: &Rules, board: &Board<'_>, proposal: &Proposal, from: Option<At>, own: bool) -> Option<Rules> {
     let mut new = rules.clone();
     let of_variant = |variant: usize| -> Vec<usize> {
@@ -171,7 +173,7 @@ fn anew(rules: &Rules, board: &Board<'_>, proposal: &Proposal, from: Option<At>,
     new.holds(board).then_some(new)
 }
 
-/// The rules without the words that the proposal's cells alone needed in their old rule.
+/// The rules, without the words of the old rule that only the proposal's cells needed.
 fn narrowed(rules: &Rules, board: &Board<'_>, proposal: &Proposal, from: Option<At>) -> Rules {
     narrowed_of(rules, board, proposal, from, rules)
 }

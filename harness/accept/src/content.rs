@@ -1,17 +1,17 @@
-//! What a rule says of a cell, without the cells it speaks of: written anew, or an old rule amended.
+//! What a rule says of a cell, without its list of cells: written anew, or as an amended old rule.
 //!
-//! Invariant: of an old rule only the keys that do not fit change, unless its outcome does.
+//! Invariant: in an old rule only the keys that do not fit change, unless its outcome changes.
 
 use crate::seen::Seen;
 use rehang_judge::MismatchIn;
 use rehang_scenario::{Arm, Expect, Expected, Policy, Span};
 
-/// Characters of a text that the model was told, as far as a new rule cites it.
+/// The most characters that a new rule cites of a text that the model was told.
 const TOLD_CHARS: usize = 100;
 /// Ends that lie no further apart than one part in this many share a `within`.
 const CLOSE: u64 = 20;
 
-/// A rule without the cells it speaks of. Two rules say the same if these are equal.
+/// A rule without its list of cells. Two rules say the same if these are equal.
 pub(crate) fn content(rule: &Expect) -> Expect {
     let mut content = Expect { strategies: Vec::new(), terminals: Vec::new(), seeds: Vec::new(), ..rule.clone() };
     content.breaks.sort();
@@ -36,8 +36,8 @@ pub(crate) fn fresh(stack: &str, arm: Arm, seen: &Seen) -> Expect {
     Expect { outcome, proof, within, breaks: seen.end.broken.clone(), policy, told, ..rule }
 }
 
-/// An old rule's content, changed where it does not fit. `explicit`: the rule speaks of `none` too, so that it cannot
-/// say "as none".
+/// An old rule's content, changed where it does not fit. `explicit`: the rule covers `none` too, so that it cannot say
+/// "as none".
 pub(crate) fn amended(old: &Expect, stack: &str, seen: &Seen, explicit: bool) -> Expect {
     let misses: Vec<MismatchIn> = seen.misses(old).into_iter().map(|miss| miss.what).collect();
     let missed = |what| misses.contains(&what);
@@ -51,12 +51,12 @@ pub(crate) fn amended(old: &Expect, stack: &str, seen: &Seen, explicit: bool) ->
             return new;
         }
         new.proof = seen.end.outcome.proof().filter(|_| old.proof.is_some() && new.outcome != Expected::AsNone);
-        // what whoever wrote the rule did not ask of an end is not asked now, and what they asked is
+        // the author of the rule chose what it asks of an end: the same keys are asked now, and no others
         let ended = seen.ended.since(rehang_scenario::VTime::ZERO);
         let is_end = seen.end.outcome.is_end();
         let was_end = !matches!(old.outcome, Expected::Hung(_) | Expected::Undecided);
         new.within = match old.within {
-            // a limit that was close to another end is none to this one
+            // a limit that was close to another end says nothing of this one
             Some(within) if ended <= within && are_close(ended, within) => Some(within).filter(|_| is_end),
             Some(_) => is_end.then(|| rounded(ended)),
             None => new.within.filter(|_| !was_end),
@@ -157,7 +157,7 @@ fn claims(seen: &Seen, outcome: &Expected) -> Option<Policy> {
     Some(all).filter(|all| *all != Policy::default())
 }
 
-/// Puts what is claimed now in the place of what is claimed no more.
+/// Replaces the claims that are no longer made by those that are made now.
 fn reclaimed(policy: &mut Policy, seen: &Seen) {
     let Some((who, _)) = seen.reports.last() else {
         *policy = Policy::default();
@@ -195,7 +195,7 @@ fn told(seen: &Seen) -> Vec<String> {
     texts
 }
 
-/// Those of the texts that are still said, in order; where none is, the last that is said.
+/// Those of the texts that are still said, in order; if none is, the last text that is said.
 fn said(seen: &Seen, old: &[String]) -> Vec<String> {
     let mut rest = seen.said.as_slice();
     let mut kept = Vec::new();
@@ -211,7 +211,7 @@ fn said(seen: &Seen, old: &[String]) -> Vec<String> {
     kept
 }
 
-/// The first line of a text, and of that so many words that a rule stays readable.
+/// The first words of a text's first line, few enough that a rule stays readable.
 fn begin(text: &str) -> String {
     let line = text.trim_start().lines().next().unwrap_or_default();
     let Some((end, _)) = line.char_indices().nth(TOLD_CHARS) else { return line.to_owned() };

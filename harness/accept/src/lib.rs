@@ -1,7 +1,7 @@
 //! Expectations are accepted, not typed: the `[[expect]]` rules of a scenario file for what was seen.
 //!
 //! Pure: a file's text and what was seen of its cells come in, the new text and what was refused go out. The way
-//! through: a [`Plan`] compares each cell with its rule, refuses what no file is to expect, and groups the others into
+//! through: a [`Plan`] compares each cell with its rule, refuses what no file may expect, and groups the others into
 //! [`Proposal`]s; [`Plan::write`] puts those that are taken into the text.
 //!
 //! Invariants: a rule all of whose cells are as expected stays byte for byte. After [`Plan::write`] each accepted cell is
@@ -24,7 +24,7 @@ pub use seen::{End, Ended, Seen};
 use rehang_scenario::cells::CellId;
 use rehang_scenario::{Arm, Expect, Expected, Family, Problems};
 
-/// What a file becomes.
+/// The new text of a file, and what changed in it.
 #[derive(Debug, Clone)]
 pub struct Written {
     /// The new text.
@@ -57,15 +57,15 @@ pub enum Error {
     /// With its new rules the file would have errors.
     #[error("with the rules for what was seen it would be no right file:\n{0}")]
     WouldBeWrong(Box<Problems>),
-    /// The new rules don't say of this cell what they are to say.
+    /// The new rules do not give this cell the content that it must get; the text names the cell.
     #[error("internal error: the new rules would say something else of {0} than what was seen")]
     Internal(String),
 }
 
-/// A rule for cells that no rule of a file speaks of: nothing meets it, so that they are seen.
+/// A rule for the cells that no rule of a file covers. No result meets it, so that every result is reported as seen.
 pub const UNCOVERED: &str = "no rule of the file speaks of this cell";
 
-/// Gives the cells of a file that no rule speaks of one that nothing meets, so that they run.
+/// Gives the cells that no rule of a file covers a rule that no result meets, so that they run.
 pub fn cover(family: &mut Family) {
     for variant in &mut family.variants {
         let outcome = Expected::Hung(UNCOVERED.to_owned());

@@ -1,7 +1,7 @@
 //! What may be accepted of a file, change by change, and what may not.
 //!
-//! Invariant: nothing is proposed for a cell that shows a fault of rehang's, a spurious `rejected`, or a hang of `none`
-//! without a proof; a cell that was not run keeps what its rule says.
+//! Invariant: nothing is proposed for a cell that shows an internal error, a spurious `rejected`, or a hang of `none`
+//! without a proof; a cell that did not run keeps its rule's content.
 
 use crate::apply::apply;
 use crate::content::{amended, content, fresh, joined};
@@ -39,13 +39,13 @@ pub enum Result {
 pub struct Proposal {
     /// The cells, by their places on the board.
     pub(crate) cells: Vec<usize>,
-    /// The rule that speaks of them: its list and its number there.
+    /// The rule that covers them: its list and its number there.
     pub(crate) from: Option<(Scope, usize)>,
     /// What their rule is to say.
     pub(crate) content: Expect,
     /// Their names.
     pub ids: Vec<CellId>,
-    /// The line of the rule that speaks of them, from 1; none where there is none.
+    /// The line of the rule that covers them, from 1; `None` if no rule does.
     pub line: Option<usize>,
 }
 
@@ -71,7 +71,8 @@ pub struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// Makes a plan. `rejects` says whether a strategy is known to reject without a cause, so that it is no surprise.
+    /// Makes a plan. `rejects` says whether a strategy is known to reject without a cause; of such a strategy a
+    /// spurious `rejected` is not refused.
     pub fn new(
         family: &'a Family,
         ran: &[Ran],
@@ -147,7 +148,7 @@ impl<'a> Plan<'a> {
         self.refused.push(Refused { id: id.clone(), why: why.into() });
     }
 
-    /// Refuses cells of one rule that differ in nothing but the seed, and not in nothing but the seed's number.
+    /// Refuses cells of one rule that differ only in their seed, if they would get different contents.
     fn seeds(
         &mut self,
         assigned: &[Option<crate::rules::At>],
@@ -177,8 +178,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Cells of one rule that are to get the same become one proposal. Of one rule's, those of the most cells come
-    /// last: what is left of the rule then can be changed where it is.
+    /// Cells of one rule that get the same content become one proposal. The largest proposal of a rule comes last: what
+    /// is left of the rule by then can be changed in place.
     fn group(&mut self, assigned: &[Option<crate::rules::At>], targets: BTreeMap<usize, Expect>) {
         let mut groups: Vec<Proposal> = Vec::new();
         for (cell, new) in targets {
@@ -246,7 +247,7 @@ impl<'a> Plan<'a> {
         Ok(Written { text, changes, accepted, refused })
     }
 
-    /// Reads the new text and holds it against what each cell is to get, and what was seen.
+    /// Reads the new text and compares it with what each cell must get, and with what was seen.
     fn verify(&self, text: &str, board: &Board<'_>, accepted: &[usize]) -> std::result::Result<(), Error> {
         let name = &self.family.source.name;
         let loaded = load(name, text.as_bytes());
@@ -264,7 +265,7 @@ impl<'a> Plan<'a> {
                 Some(seen) if accepted.contains(&cell) => seen.misses(rule).is_empty(),
                 _ => true,
             });
-            // whoever names a stack on the command line runs it in files that don't
+            // a stack that the command line names also runs in files that do not name it
             let is_no_cell = place.extra && !accepted.contains(&cell);
             if gets != board.wanted[cell] && !is_no_cell || !fits {
                 return Err(Error::Internal(place.id.to_string()));
@@ -292,12 +293,12 @@ enum Refusal {
     /// What nobody acts on is not decided: why.
     #[error("under `none` nothing is proved: {0}")]
     Undecided(String),
-    /// A control arm that is none.
+    /// A control arm that does not complete.
     #[error("the control arm does not complete where nobody acts: its change is not the right one")]
     Control,
 }
 
-/// The one thing that was seen on all stages; none where the cell is as expected.
+/// What was seen, the same on all stages; `None` if the cell is as expected.
 fn one<'r>(results: &[&'r Result]) -> std::result::Result<Option<&'r Seen>, Refusal> {
     let mut seen: Option<&Seen> = None;
     for result in results {
@@ -316,7 +317,7 @@ fn one<'r>(results: &[&'r Result]) -> std::result::Result<Option<&'r Seen>, Refu
     Ok(seen)
 }
 
-/// Refuses what no file is to expect because it was seen once.
+/// Refuses what no file may expect merely because it was seen once.
 fn acceptable(
     id: &CellId,
     seen: Option<&Seen>,

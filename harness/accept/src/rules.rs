@@ -1,6 +1,6 @@
-//! The rules of a file as lists: which speaks of which cell, and what each cell must get.
+//! The rules of a file as lists: which rule covers which cell, and what each cell must get.
 //!
-//! Invariant: no change of the lists is taken that gives any cell another content than the one that is wanted for it
+//! Invariant: a change of the lists is made only if every cell still gets the content that is wanted for it
 //! ([`Rules::holds`]).
 
 use crate::content::content;
@@ -21,7 +21,7 @@ pub(crate) enum Scope {
 /// A rule, and which of the file's it was.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Rule {
-    /// Its number in its list as the file has it; none for a new one.
+    /// Its number in its list as the file has it; `None` for a new rule.
     pub(crate) origin: Option<usize>,
     pub(crate) expect: Expect,
 }
@@ -41,9 +41,10 @@ pub(crate) type At = (Scope, usize);
 pub(crate) struct Place {
     pub(crate) id: CellId,
     pub(crate) variant: usize,
-    /// Its stack is in the matrix only if a rule names it, and one must.
+    /// Its stack is in the matrix only if a rule names it, so a rule must name it.
     pub(crate) named: bool,
-    /// It ran because a user named its stack. Its stack is in no matrix, and no rule of the file names it.
+    /// It ran because a user named its stack on the command line: the stack is in no matrix, and no rule of the file
+    /// names it.
     pub(crate) extra: bool,
 }
 
@@ -51,7 +52,7 @@ pub(crate) struct Place {
 pub(crate) struct Board<'a> {
     pub(crate) catalogue: &'a dyn Catalogue,
     pub(crate) places: Vec<Place>,
-    /// The content that each cell is to get; none where no rule speaks of it.
+    /// The content that each cell must get; `None` if no rule covers it.
     pub(crate) wanted: Vec<Option<Expect>>,
     matches: RefCell<BTreeMap<(String, String), bool>>,
 }
@@ -84,7 +85,7 @@ impl Rules {
         &self.list(at.0)[at.1]
     }
 
-    /// Where a rule of the file is now; none if it is gone.
+    /// Where a rule of the file is now; `None` if it is gone.
     pub(crate) fn find(&self, scope: Scope, origin: usize) -> Option<At> {
         self.list(scope).iter().position(|rule| rule.origin == Some(origin)).map(|at| (scope, at))
     }
@@ -93,7 +94,7 @@ impl Rules {
         (0..self.own.len()).map(Scope::Variant).chain([Scope::File])
     }
 
-    /// For each cell the rule that speaks of it.
+    /// For each cell the rule that covers it.
     pub(crate) fn assigned(&self, board: &Board<'_>) -> Vec<Option<At>> {
         board.places.iter().map(|place| self.of_place(board, place)).collect()
     }
@@ -105,7 +106,7 @@ impl Rules {
         })
     }
 
-    /// Whether each cell gets what is wanted for it, and each stack that must be named is.
+    /// Whether each cell gets what is wanted for it, and each stack that must be named is named.
     pub(crate) fn holds(&self, board: &Board<'_>) -> bool {
         let contents: BTreeMap<At, Expect> = self
             .scopes()
@@ -131,7 +132,7 @@ impl<'a> Board<'a> {
         Board { catalogue, places, wanted, matches: RefCell::default() }
     }
 
-    /// Whether a rule speaks of a cell.
+    /// Whether a rule covers a cell.
     pub(crate) fn speaks(&self, rule: &Expect, place: &Place) -> bool {
         let id = &place.id;
         rule.arm == id.arm
@@ -140,7 +141,7 @@ impl<'a> Board<'a> {
             && (rule.strategies.is_empty() || rule.strategies.iter().any(|name| self.means(name, &id.strategy)))
     }
 
-    /// Whether a name means a stack.
+    /// Whether a name in a rule means a stack: it is the stack's own, or the catalogue says that it matches.
     pub(crate) fn means(&self, name: &str, stack: &str) -> bool {
         if name == stack {
             return true;

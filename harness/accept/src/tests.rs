@@ -32,7 +32,7 @@ impl Catalogue for Few {
     }
 }
 
-/// The head of each file: it hangs where nobody acts.
+/// The head of each file: its scenario hangs if nobody acts.
 const HEAD: &str = r#"title     = "Asks, and nobody is there"
 mechanism = "Q1"
 agent     = { opencode = { as = "1.2.15", mode = "serve" } }
@@ -82,7 +82,7 @@ fn completed() -> Seen {
     Seen { reports: vec![("guard".into(), policy)], ..ended(Ended::Completed, 1_200_500) }
 }
 
-/// What was seen of each cell: of those in the control arm, that they complete.
+/// What was seen of each cell; the cells of the control arm complete.
 fn ran(family: &Family, see: &dyn Fn(&CellId) -> Seen) -> Vec<Ran> {
     let all = cells(family, &Few);
     let rules: Vec<(CellId, Option<rehang_scenario::Expect>)> = all

@@ -1,4 +1,4 @@
-//! Changed rules into the text of a file.
+//! Writes changed rules into the text of a file.
 //!
 //! Invariant: what no change touches is the same, byte for byte. A file whose layout the editor cannot keep is an error.
 
@@ -242,10 +242,10 @@ impl Style {
     }
 }
 
-/// What separates the elements of a list. The editor takes a comment behind an element's comma for the begin of the
-/// next element; here it goes with its own.
+/// What separates the elements of a list. The editor counts a comment after an element's comma as the beginning of the
+/// next element; here it belongs to the element before the comma.
 struct Layout {
-    /// For each element what is above it, and what is behind it on its line.
+    /// For each element what is above it, and what follows it on its line.
     around: Vec<(String, String)>,
     /// What every element of a list over several lines begins with.
     pad: String,
@@ -304,7 +304,7 @@ fn prefix(value: &Value) -> String {
     value.decor().prefix().and_then(RawString::as_str).unwrap_or_default().to_owned()
 }
 
-/// What is left of a line, and what begins with the next. Without a line's end nothing is left of it.
+/// The rest of the current line, and what begins with the next line. Without a line's end the rest is empty.
 fn split(text: &str) -> (String, String) {
     match text.find('\n') {
         Some(at) => (text[..at].to_owned(), text[at..].to_owned()),
@@ -329,7 +329,7 @@ fn parsed(text: &str) -> Result<Value, Error> {
     text.trim().parse().map_err(|_| Error::Layout)
 }
 
-/// Changes the keys in which two rules differ; whether some came or went.
+/// Changes the keys in which two rules differ; returns whether keys were added or removed.
 fn edit(
     table: &mut dyn TableLike,
     before: &Expect,

@@ -1,7 +1,7 @@
-//! What is wrong with an agent's file beyond its shape: ranges that are none, words that no template has.
+//! What is wrong with an agent's file beyond its shape: ranges that are not valid, words that a template may not have.
 //!
-//! Invariant: a file that passes gives a recipe for every release that its quirks do not call broken, and none of its
-//! templates is left with a word that nobody fills in.
+//! Invariant: a file that passes gives a recipe for every release that its quirks do not call broken, and every word of
+//! its templates is one that is filled in.
 
 use crate::model::{File, Layer, Wish};
 use rehang_scenario::Problem;
@@ -130,7 +130,7 @@ impl Check<'_> {
         self.problems.push(Problem::new(at, format!("`{}` is not {what}", shown(found))).label(shown(how)));
     }
 
-    /// Where a text stands in the file; the file's first line if it is written in another way there.
+    /// Where a text is in the file; the file's first line if the file spells it in another way.
     fn place(&self, found: &str) -> Range<usize> {
         self.text.find(found).map_or(0..0, |at| at..at + found.len())
     }

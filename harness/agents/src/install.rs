@@ -1,7 +1,7 @@
 //! The cache of installed releases.
 //!
-//! Invariant: a release in the cache is whole. It is put together aside, under a lock of its own, held against the
-//! lock file, and moved into its place in one step; what a killed run left aside is thrown away by the next one.
+//! Invariant: a release in the cache is whole. It is put together in a folder aside, under a lock of its own, compared
+//! with the lock file, and moved into its place in one step; what a killed run left aside is removed by the next one.
 
 use crate::lock::{Hold, Lock, Packages};
 use crate::model::Source;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// For how long a registry's list of versions is taken for what the registry has.
+/// For how long a registry's list of versions is used without asking the registry again.
 const LIST_LASTS: Duration = Duration::from_secs(600);
 
 /// The cache.
@@ -26,23 +26,23 @@ pub struct Store {
 /// An installed release.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Installed {
-    /// The folder that it lies in; a sandbox shows it read-only.
+    /// The folder that it is installed in; a sandbox shows it read-only.
     pub root: PathBuf,
     /// What starts it, before any argument; the first is an absolute path.
     pub program: Vec<String>,
-    /// Further folders and files that it needs of the machine, such as Node.js, for a sandbox to show.
+    /// Further folders and files of the machine that it needs, such as Node.js, for a sandbox to show.
     pub needs: Vec<PathBuf>,
     /// What it consists of: `name@version` and hash.
     pub packages: Packages,
 }
 
-/// Who wants to know how far an installation is.
+/// Is told how far an installation is.
 pub trait Progress {
-    /// What is done now, and how many bytes lie there by now.
+    /// What is done now, and how many bytes have been written so far.
     fn at(&self, what: &str, bytes: u64);
 }
 
-/// Nobody wants to know.
+/// Ignores how far an installation is.
 #[derive(Debug, Clone, Copy)]
 pub struct Quiet;
 
@@ -50,7 +50,7 @@ impl Progress for Quiet {
     fn at(&self, _: &str, _: u64) {}
 }
 
-/// Why a release could not be had.
+/// Why a release could not be installed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// A folder or a file of the cache.
@@ -61,7 +61,7 @@ pub enum StoreError {
         /// What is wrong with it.
         error: std::io::Error,
     },
-    /// The lock file is none.
+    /// The lock file cannot be read as one.
     #[error("{} is no lock file ({why}): repair it, or delete it to trust the registries anew", path.display())]
     BadLock {
         /// The file.
@@ -69,7 +69,7 @@ pub enum StoreError {
         /// What is wrong with it.
         why: String,
     },
-    /// A command is not there.
+    /// A command is not on `PATH`.
     #[error("{tool} cannot be found: {}", remedy(tool))]
     NoTool {
         /// `npm`, `node`, `python3` or `pip`.
@@ -168,7 +168,7 @@ fn remedy(tool: &str) -> &'static str {
     }
 }
 
-/// What lies beside an installed release.
+/// The file beside an installed release: what the release consists of.
 #[derive(Debug, Serialize, Deserialize)]
 struct Marker {
     release: String,
@@ -178,7 +178,7 @@ struct Marker {
 const MARKER: &str = "rehang-installed.json";
 
 impl Store {
-    /// The cache in a folder, which is made where it is not there.
+    /// The cache in a folder, which is made if it does not exist.
     ///
     /// # Errors
     /// A folder that cannot be made.
@@ -198,7 +198,7 @@ impl Store {
         Ok(Store { dir, commands })
     }
 
-    /// Where the cache lies if nobody says: `REHANG_CACHE`, else `$XDG_CACHE_HOME/rehang`, else `~/.cache/rehang`.
+    /// The default folder of the cache: `REHANG_CACHE`, else `$XDG_CACHE_HOME/rehang`, else `~/.cache/rehang`.
     pub fn default_dir() -> PathBuf {
         let of = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
         let cache = || of("XDG_CACHE_HOME").or_else(|| Some(of("HOME")?.join(".cache")));
@@ -210,8 +210,8 @@ impl Store {
         &self.dir
     }
 
-    /// The versions that the registry has, in the order of semver, pre-releases included. A list of the last ten
-    /// minutes is taken for it; without a network, the last list there is.
+    /// The versions that the registry has, in the order of semver, pre-releases included. A list that was read within
+    /// the last ten minutes is used again; without a network, the last list there is.
     ///
     /// # Errors
     /// A registry that cannot be asked.
@@ -234,7 +234,7 @@ impl Store {
         };
         match asked {
             Ok(versions) => {
-                // only a convenience: the next run asks again
+                // a failure does no harm: the next run asks the registry again
                 let _ = self.keep(&list, &versions.iter().map(Version::to_string).collect::<Vec<_>>());
                 Ok(versions)
             }
@@ -243,11 +243,11 @@ impl Store {
         }
     }
 
-    /// The versions that are meant, in the order of semver. One that is named whole and installed already needs no
-    /// registry.
+    /// The versions that are meant, in the order of semver. A version that is named in full and installed already needs
+    /// no registry.
     ///
     /// # Errors
-    /// A registry that cannot be asked; none that is meant, with the nearest.
+    /// A registry that cannot be asked; no version is meant, with the nearest ones.
     pub fn pick(&self, agent: &Agent, wanted: &Wanted) -> Result<Vec<Version>, StoreError> {
         if let Wanted::Exact(version) = wanted
             && agent.at(version).is_ok_and(|recipe| self.place(&recipe).join(MARKER).is_file())
@@ -266,7 +266,7 @@ impl Store {
     /// Installs a release, or finds it installed. Two runs at once are fine: the second waits for the first.
     ///
     /// # Errors
-    /// Why it could not be had.
+    /// Why it could not be installed.
     pub fn install(&self, recipe: &Recipe, progress: &dyn Progress) -> Result<Installed, StoreError> {
         let place = self.place(recipe);
         if let Some(marker) = marker(&place) {
@@ -290,7 +290,7 @@ impl Store {
         let packages = match packages {
             Ok(packages) => packages,
             Err(error) => {
-                // the error is what counts; the next run throws it away too
+                // the first error is reported; the next run removes what is left here
                 let _ = remove(&aside);
                 return Err(error);
             }

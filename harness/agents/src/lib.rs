@@ -1,6 +1,6 @@
-//! Real agents as data: where a release is had, how it is installed, run and read.
+//! Real agents as data: where a release comes from, how it is installed, run and read.
 //!
-//! Invariant: this crate knows no agent by name. What is particular to one stands in its file.
+//! Invariant: this crate knows no agent by name. What is particular to one is in its file.
 
 mod check;
 pub mod install;

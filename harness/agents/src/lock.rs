@@ -1,6 +1,7 @@
 //! The cache's lock file: which bytes each release had when it was first installed.
 //!
-//! Invariant: an entry is never changed by an installation; a release whose bytes are others than before is refused.
+//! Invariant: an entry is never changed by an installation; a release whose bytes differ from the recorded ones is
+//! refused.
 
 use crate::install::StoreError;
 use rustix::fs::{FlockOperation, flock};
@@ -41,7 +42,7 @@ impl Hold {
 }
 
 impl Lock {
-    /// Reads the lock file of a cache; an empty one where there is none.
+    /// Reads the lock file of a cache; an empty one if there is none.
     ///
     /// # Errors
     /// A file that cannot be read, or is no lock file.
@@ -54,7 +55,7 @@ impl Lock {
         }
     }
 
-    /// Holds a release against what is recorded of it, and records it where nothing is.
+    /// Compares a release with what is recorded of it, and records it if nothing is.
     ///
     /// # Errors
     /// A package with another hash than before; a lock file that cannot be read or written.
@@ -81,7 +82,7 @@ impl Lock {
     }
 }
 
-/// Where the lock file of a cache lies.
+/// The path of a cache's lock file.
 pub fn path(dir: &Path) -> PathBuf {
     dir.join("rehang.lock")
 }

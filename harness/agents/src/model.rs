@@ -1,7 +1,7 @@
 //! An agent, typed: one TOML file of `scenarios/agents/`.
 //!
-//! Invariant: nothing about any one agent stands in the code; a new agent or a version's quirk is a change of a file.
-//! Templates hold `{word}`s; [`crate::Words`] says which there are. `{{` and `}}` stand for the brackets themselves.
+//! Invariant: the code holds nothing about any one agent; a new agent or a version's quirk is a change of a file.
+//! Templates hold `{word}`s; [`crate::Words`] says which there are. `{{` and `}}` mean the brackets themselves.
 
 use rehang_scenario::Form;
 use schemars::JsonSchema;
@@ -17,16 +17,16 @@ pub struct File {
     pub name: String,
     /// What people call it.
     pub title: String,
-    /// Where its releases are had.
+    /// Where its releases come from.
     pub source: Source,
     /// The recipe of every release, before quirks.
     pub recipe: Layer,
-    /// What is different in some releases; later ones go over earlier ones.
+    /// What is different in some releases; later quirks override earlier ones.
     #[serde(default)]
     pub quirk: Vec<Quirk>,
 }
 
-/// Where releases are had.
+/// Where releases come from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
@@ -47,7 +47,7 @@ pub struct Quirk {
     /// These releases cannot run here, for this reason.
     #[serde(default)]
     pub broken: Option<String>,
-    /// What goes over the recipe: tables key by key, all else as a whole.
+    /// What overrides the recipe: tables key by key, all else as a whole.
     #[serde(default)]
     pub recipe: Layer,
 }
@@ -68,8 +68,8 @@ pub struct Layer {
     /// The model's name.
     #[serde(default)]
     pub model: Option<String>,
-    /// Its environment; it has no other but that of the sandbox (`PATH`, `HOME`, XDG folders, `TMPDIR`). An empty value
-    /// in a quirk takes a variable away.
+    /// Its environment, beside that of the sandbox (`PATH`, `HOME`, XDG folders, `TMPDIR`). An empty value in a quirk
+    /// removes a variable.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// Files that it finds: a path (`{home}/…`, `{cwd}/…`) and the text.
@@ -78,30 +78,30 @@ pub struct Layer {
     /// How it is started.
     #[serde(default)]
     pub forms: BTreeMap<Form, Start>,
-    /// What is added where bash may run without asking.
+    /// What is added if bash may run without asking.
     #[serde(default)]
     pub allow: Option<Wish>,
-    /// What is added where bash has to ask.
+    /// What is added if bash has to ask.
     #[serde(default)]
     pub ask: Option<Wish>,
     /// How the model calls its tools.
     #[serde(default)]
     pub tools: BTreeMap<Call, ToolShape>,
-    /// A model request is a main one, and spends a scripted turn, if it offers one of these tools; any tool where none
-    /// is named. `*`: every request is one, as of an agent that offers no tools.
+    /// A model request is a main one, and spends a scripted turn, if it offers one of these tools; any tool if none is
+    /// named. `*`: every request is a main one, as with an agent that offers no tools.
     #[serde(default)]
     pub main: Option<Vec<String>>,
-    /// A request whose last user message holds one of these texts is no main one.
+    /// A request whose last user message contains one of these texts is not a main one.
     #[serde(default)]
     pub side: Vec<String>,
-    /// Assistant messages that are there before the model has said a word.
+    /// How many assistant messages a request has before the model has said a word.
     #[serde(default)]
     pub preload: Option<u32>,
-    /// No material progress for so long is a hang, in milliseconds.
+    /// Milliseconds without material progress after which a run counts as a hang.
     #[serde(default)]
     #[schemars(range(min = 1_000, max = 600_000))]
     pub window_ms: Option<u64>,
-    /// Peak resident memory of one run, in MiB; runs stand side by side as far as memory allows.
+    /// Peak resident memory of one run, in MiB; as many runs as fit into memory run side by side.
     #[serde(default)]
     pub memory_mib: Option<u64>,
     /// What its output says, line by line; the first match wins.
@@ -130,15 +130,15 @@ pub enum Dialect {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Start {
-    /// Arguments. The argument `{args}` alone stands for those of `allow` or `ask`, and of the scenario.
+    /// Arguments. An argument that is `{args}` alone is replaced by those of `allow` or `ask`, and of the scenario.
     pub args: Vec<String>,
     /// Lines that are written to its stdin when it has started.
     #[serde(default)]
     pub says: Vec<String>,
-    /// A server: the words of the line that it prints when it listens; behind them is its address.
+    /// Of a server: the words of the line that it prints when it listens; its address follows them.
     #[serde(default)]
     pub listening: Option<String>,
-    /// Its environment, over the recipe's.
+    /// Its environment; it overrides the recipe's.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
 }
@@ -196,7 +196,7 @@ pub struct ToolShape {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Sign {
-    /// The line holds this text.
+    /// The line contains this text.
     #[serde(default)]
     pub text: Option<String>,
     /// The line is JSON with these values at these pointers (`"/type" = "result"`).

@@ -1,6 +1,6 @@
-//! An agent at one release: the file's recipe with the quirks of that release over it.
+//! An agent at one release: the file's recipe overridden by the quirks of that release.
 //!
-//! Invariant: a [`Recipe`] is whole; nothing above this crate looks at a version to know how to run it.
+//! Invariant: a [`Recipe`] is whole; no crate that uses this one looks at a version to know how to run it.
 
 use crate::check;
 use crate::model::{Call, Dialect, Feature, File, Layer, Sign, Source, Start, ToolShape, Wish};
@@ -60,7 +60,7 @@ pub enum AgentsError {
     File(#[from] Box<Problems>),
 }
 
-/// The agents that are shipped: their files lie in the binary.
+/// The agents that are shipped: their files are in the binary.
 const SHIPPED: [(&str, &str); 7] = [
     ("opencode", include_str!("../../../scenarios/agents/opencode.toml")),
     ("claude", include_str!("../../../scenarios/agents/claude.toml")),
@@ -78,7 +78,7 @@ pub struct Recipe {
     pub agent: String,
     /// The release.
     pub version: Version,
-    /// Where it is had.
+    /// Where it comes from.
     pub source: Source,
     /// What starts it, as templates of `{root}` and `{arch}`.
     pub program: Vec<String>,
@@ -92,19 +92,19 @@ pub struct Recipe {
     pub files: BTreeMap<String, String>,
     /// How it can be started.
     pub forms: BTreeMap<Form, Start>,
-    /// What is added where bash may run without asking.
+    /// What is added if bash may run without asking.
     pub allow: Wish,
-    /// What is added where bash has to ask.
+    /// What is added if bash has to ask.
     pub ask: Wish,
     /// How the model calls its tools.
     pub tools: BTreeMap<Call, ToolShape>,
-    /// Tools by which a main model request is known; any tool where empty.
+    /// Tools by which a main model request is known; any tool if empty.
     pub main: Vec<String>,
-    /// A request whose last user message holds one of these texts is no main one.
+    /// A request whose last user message contains one of these texts is not a main one.
     pub side: Vec<String>,
-    /// Assistant messages that are there before the model has said a word.
+    /// How many assistant messages a request has before the model has said a word.
     pub preload: u32,
-    /// No material progress for so long is a hang.
+    /// Milliseconds without material progress after which a run counts as a hang.
     pub window_ms: u64,
     /// Peak resident memory of one run, in MiB.
     pub memory_mib: u64,
@@ -123,14 +123,14 @@ pub struct Recipe {
 pub struct Words(pub BTreeMap<String, String>);
 
 impl Words {
-    /// With this word.
+    /// Adds a word, or replaces its value.
     #[must_use]
     pub fn with(mut self, word: &str, value: impl Into<String>) -> Words {
         self.0.insert(word.to_owned(), value.into());
         self
     }
 
-    /// Fills a template in. `{{` and `}}` become brackets; a word that is not known stays as it stands.
+    /// Fills a template in. `{{` and `}}` become brackets; a word that is not known stays as it is.
     pub fn fill(&self, template: &str) -> String {
         let mut out = String::with_capacity(template.len());
         let mut rest = template;
@@ -159,7 +159,7 @@ impl Words {
 }
 
 impl Agent {
-    /// Reads an agent's file. `name` is its path, as errors shall show it.
+    /// Reads an agent's file. `name` is its path, as errors show it.
     ///
     /// # Errors
     /// What is wrong with the file, with file, line and caret.
@@ -173,7 +173,8 @@ impl Agent {
         Err(Problems { source, list: problems, more: 0 })
     }
 
-    /// The agents that are shipped, and those of a folder of the user's own, which go first where names are the same.
+    /// The agents that are shipped, and those of a folder of the user's own, which replace shipped ones of the same
+    /// name.
     ///
     /// # Errors
     /// What is wrong with a file.
@@ -249,7 +250,7 @@ impl Agent {
 }
 
 impl Recipe {
-    /// Why this release cannot play a scenario with such a feature; none where it can.
+    /// Why this release cannot play a scenario with such a feature; `None` if it can.
     pub fn cannot(&self, feature: Feature) -> Option<&str> {
         let form = match feature {
             Feature::Run => Some(Form::Run),

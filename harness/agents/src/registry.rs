@@ -1,7 +1,7 @@
-//! What a registry has, and which of it was asked for.
+//! The versions that a registry has, and which of them were asked for.
 //!
-//! Invariant: versions are ordered by semver, never by date: registries' dates are not monotonic. Pre-releases are
-//! taken only where they are named.
+//! Invariant: versions are ordered by semver, never by date: registries' dates are not monotonic. A pre-release is used
+//! only if it is named.
 
 use rehang_scenario::text::{or, suggest};
 use semver::{Op, Version, VersionReq};

@@ -1,6 +1,7 @@
 //! `npm` and `pip`, driven as commands: what they are asked, and what their answers mean.
 //!
-//! Invariant: no script of a package is ever run (`--ignore-scripts`, wheels only), and neither tool outlives us.
+//! Invariant: no script of a package is ever run (`--ignore-scripts`, wheels only), and neither tool outlives this
+//! process.
 
 use crate::install::{Progress, StoreError};
 use crate::lock::Packages;
@@ -30,8 +31,8 @@ pub struct Commands {
 }
 
 impl Default for Commands {
-    /// As `PATH` has them. A Python of the system goes before one of the user's own, which lies in the user's HOME,
-    /// where no agent under test may look.
+    /// As `PATH` has them. A Python of the system is preferred to the user's own, which is in the user's HOME, where no
+    /// agent under test may look.
     fn default() -> Commands {
         let system = [Path::new("/usr/bin/python3"), Path::new("/usr/local/bin/python3")];
         let python = system.into_iter().find(|path| path.exists()).unwrap_or(Path::new("python3"));
@@ -60,7 +61,7 @@ impl Commands {
         }
     }
 
-    /// Installs a package of npm into an empty folder, and says what it consists of.
+    /// Installs a package of npm into an empty folder, and returns what it consists of.
     ///
     /// # Errors
     /// No npm, no network, no such version, bytes that are not those of the registry.
@@ -105,7 +106,7 @@ impl Commands {
         Ok(sorted(list.split(',')))
     }
 
-    /// Installs a package of PyPI into an empty folder (`lib`), wheels only, and says what it consists of.
+    /// Installs a package of PyPI into an empty folder (`lib`), wheels only, and returns what it consists of.
     ///
     /// # Errors
     /// As [`Commands::npm_install`].
@@ -129,7 +130,7 @@ impl Commands {
         pypi_packages(&text, package, version)
     }
 
-    /// Where the Python that installs lies: its own file, and its libraries.
+    /// Where the Python that installs is: its own file, and its libraries.
     ///
     /// # Errors
     /// No Python.
@@ -147,7 +148,7 @@ impl Commands {
 
     fn npm(&self) -> Command {
         let mut npm = Command::new(&self.npm);
-        // its own default is to try for more than a minute
+        // npm's own default is to retry for more than a minute
         npm.args(["--fetch-retries=2", "--fetch-retry-mintimeout=500", "--fetch-retry-maxtimeout=2000"]);
         npm
     }
@@ -297,7 +298,7 @@ fn pip_error(package: &str, version: Option<&Version>, out: &Output) -> StoreErr
     }
 }
 
-/// What a tool said, as far as it is worth a line or two.
+/// The part of what a tool said that fits in a line or two.
 fn complaint(out: &Output) -> String {
     let said = String::from_utf8_lossy(&out.stderr);
     let noise = |line: &&str| !line.contains("warn") && !line.contains("complete log") && !line.trim().is_empty();
@@ -309,7 +310,7 @@ fn clip(text: &str) -> String {
     text[..end].chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// Where a command lies on `PATH`, links followed.
+/// The path of a command on `PATH`, links followed.
 pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let found = std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file())?;

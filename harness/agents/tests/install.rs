@@ -1,7 +1,7 @@
 //! Installing from a registry that is a script: whole releases, at most one download, a lock file that is kept to.
 //!
-//! The stub stands where npm would. What it does is what npm was seen to do: it writes the lock file and the package,
-//! and complains on stderr with npm's own codes.
+//! The stub takes npm's place. It does what npm was seen to do: it writes the lock file and the package, and complains
+//! on stderr with npm's own codes.
 
 use rehang_agents::tool::Commands;
 use rehang_agents::{Agent, Installed, Progress, Quiet, Recipe, Store, StoreError, Version, Wanted};

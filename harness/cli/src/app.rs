@@ -1,4 +1,4 @@
-//! The command's words: what `rehang` is called with, and which part of the house each word goes to.
+//! The commands of `rehang`, and which module runs each.
 //!
 //! Invariant: every way out of the command is an exit code of [`crate::error::Code`].
 
@@ -17,9 +17,9 @@ use std::process::ExitCode;
 
 /// Makes AI coding agents hang again, on purpose and the same way every time, and judges what anyone does about it.
 ///
-/// Exit codes: 0 as expected · 1 not as expected · 2 usage or a bad file · 3 a hang where none was expected ·
-/// 4 not deterministic · 5 rehang itself left something behind · 70 internal error; where several hold, the highest.
-/// Where nobody reads the output to its end, it ends without a word, and the exit code of `run` is what it would have been.
+/// Exit codes: 0 as expected · 1 not as expected · 2 usage or a bad file · 3 a hang where none was expected · 4 not
+/// deterministic · 5 rehang itself left something behind · 70 internal error; where several hold, the highest. If
+/// nobody reads the output to its end, it ends silently; the exit code of `run` is the same as if it had been read.
 #[derive(Parser)]
 #[command(name = "rehang", version, arg_required_else_help = true)]
 #[command(after_help = "Examples:
@@ -122,7 +122,7 @@ impl Command {
     }
 }
 
-/// The whole command: plays a fake or a worker where it was started as one, else does what the arguments say.
+/// The whole command: plays a fake or a worker if it was started as one, else does what the arguments say.
 pub fn main() -> ExitCode {
     crate::dispatch();
     let mut face = fitted(grouped(Args::command()), terminal::width(terminal::REPORT).min(terminal::REPORT));
@@ -134,7 +134,7 @@ pub fn main() -> ExitCode {
     };
     match self::command(command) {
         Ok(code) => ExitCode::from(code as u8),
-        // whoever reads our output may stop reading
+        // the reader of the output may stop reading
         Err(CommandError::Io(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             complain!("error: {error}");
@@ -164,7 +164,7 @@ fn grouped(mut command: clap::Command) -> clap::Command {
     ))
 }
 
-/// The command with the examples of its help fit for `width` columns: where one is wider, what is said of each stands
+/// The command with the examples of its help fit for `width` columns: if one is wider, the explanation of each goes
 /// below it. A command itself is not broken.
 fn fitted(command: clap::Command, width: usize) -> clap::Command {
     let command = command.term_width(width).mut_subcommands(|command| fitted(command, width));
@@ -271,7 +271,7 @@ fn command(mut command: Command) -> Result<Code, CommandError> {
             torture.run(&mut anstream::stdout())
         }
         Command::Completions { shell } => {
-            // it panics where it cannot write
+            // it panics if it cannot write
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "rehang", &mut script);
             out.write_all(&script)?;

@@ -1,6 +1,6 @@
 //! How far a command is, on a terminal.
 //!
-//! Invariant: nothing is drawn where stderr is no terminal.
+//! Invariant: nothing is drawn if stderr is not a terminal.
 
 use crate::error::CommandError;
 use crate::terminal;
@@ -33,7 +33,7 @@ pub fn run(pool: &Pool, units: &[Unit], progress: bool) -> Result<Outcome, Comma
     Ok(outcome?)
 }
 
-/// Shows how far an installation is, on a terminal alone.
+/// Shows how far an installation is, only on a terminal.
 #[derive(Debug, Clone)]
 pub struct Install(ProgressBar);
 
@@ -52,7 +52,7 @@ impl Install {
         Install(bar.clone())
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     pub fn clear(&self) {
         self.0.finish_and_clear();
     }

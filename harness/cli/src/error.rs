@@ -31,13 +31,13 @@ pub enum Code {
     Fault = 70,
 }
 
-/// What a command could not do, for the user.
+/// What a command could not do, as the user is told.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
-    /// Words that do not fit, or a file that is not right.
+    /// Arguments that do not fit, or a file that is not right.
     #[error("{0}")]
     Usage(String),
-    /// A file or a pipe; internal where the machine is out of files or memory.
+    /// A file or a pipe; internal if the machine is out of files or memory.
     #[error("{}", machine::open(.0))]
     Io(#[from] std::io::Error),
     /// A worker.

@@ -3,7 +3,7 @@
 //! Invariant: modules import downwards and never in a circle: `app`, then `commands`, then what several commands share,
 //! then `error`. Cells, supervised commands, wrappers and real releases are run by libraries of their own.
 
-/// Says a line on stderr. One that takes nothing, such as a full disk, is no reason to end.
+/// Writes a line to stderr. A stderr that cannot be written, such as a file on a full disk, is ignored.
 macro_rules! complain {
     ($($word:tt)*) => {{
         use std::io::Write as _;
@@ -24,7 +24,7 @@ pub mod terminal;
 
 use rehang_runner::{pool, worker};
 
-/// Plays a fake, a worker or a busy loop, where that is what this process was started as; never returns then.
+/// Plays a fake, a worker or a busy loop if this process was started as one; then it never returns.
 pub fn dispatch() {
     if rehang_fakes::dispatch() {
         std::process::exit(0);

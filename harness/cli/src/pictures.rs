@@ -41,7 +41,7 @@ pub fn report(
         }
         cells.push(page);
     }
-    // what is not as expected is what a reader looks for
+    // a reader looks for what is not as expected
     cells.sort_by_key(|cell| cell.mismatches.is_empty());
     let bad_files = bad_files.iter().map(|bad| Unseen { name: bad.file.clone(), why: bad.errors.join("; ") });
     let broken = outcome.cells.iter().filter(|cell| cell.row.is_none());
@@ -147,16 +147,16 @@ pub fn summary(path: &Path, outcome: &Outcome, bad_files: &[BadFile]) -> Result<
     Ok(file.write_all(text.as_bytes()).map_err(|error| outputs::unwritable(path, error))?)
 }
 
-/// The bytes of a file's name that a cell's name gets: Linux takes 255.
+/// The most bytes of a file's name that come from a cell's name: Linux allows 255 in all.
 const NAME_BYTES: usize = 200;
 
-/// File names for cells, each another.
+/// File names for cells, each used once.
 #[derive(Debug, Default)]
 pub struct FileNames(BTreeSet<String>);
 
 impl FileNames {
-    /// A name for a cell's file with this ending: its letters and digits, the rest as `_`; with a number where another
-    /// cell has it already.
+    /// A name for a cell's file with this ending: its letters and digits, the rest as `_`; with a number if another
+    /// cell has that name already.
     pub fn of(&mut self, id: &str, ending: &str) -> String {
         let plain: String = id.chars().map(|c| if "/:[]()= ".contains(c) { '_' } else { c }).collect();
         let plain = &plain[..plain.floor_char_boundary(NAME_BYTES)];

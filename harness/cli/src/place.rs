@@ -30,7 +30,7 @@ impl Where {
         }
     }
 
-    /// Whether cells run there; of real releases another command runs them.
+    /// Whether cells run there; real releases are run by another command.
     ///
     /// # Errors
     /// Which command.

@@ -29,7 +29,7 @@ const BOLD: Style = Style::new().bold();
 const BAD: Style = AnsiColor::Red.on_default().bold();
 const GOOD: Style = AnsiColor::Green.on_default();
 const DIM: Style = Style::new().dimmed();
-/// Characters of what an agent told its model that a line shows.
+/// The most characters that a line shows of what an agent told its model.
 const TOLD_CHARS: usize = 72;
 
 impl Shown<'_> {
@@ -179,7 +179,7 @@ impl Shown<'_> {
     }
 }
 
-/// A row's outcome in a word or two.
+/// A row's outcome in one or two words.
 pub fn said(row: &Row) -> String {
     let verdict = row.verdict().to_string();
     if row.flaky.is_empty() { verdict } else { format!("flaky: {verdict}") }

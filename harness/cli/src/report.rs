@@ -1,4 +1,4 @@
-//! What came out, for people and for programs.
+//! What a run came to, for people and for programs.
 //!
 //! Invariant: JSON is NDJSON, one object a cell and then one `summary`; colours only where stdout is a terminal
 //! (anstream sees to that and to NO_COLOR).
@@ -49,13 +49,13 @@ const BAD: Style = AnsiColor::Red.on_default().bold();
 const GOOD: Style = AnsiColor::Green.on_default().bold();
 const DIM: Style = Style::new().dimmed();
 
-/// Failures with a timeline; the others say why, and how they are seen.
+/// How many failures are shown with a timeline; the others say why they failed and how to see their timeline.
 const DRAWN_FAILURES: usize = 10;
 /// Lines of a failure's timeline from its begin: enough for how most runs come to their hang.
 const TIMELINE_HEAD: usize = 40;
 /// And from its end.
 const TIMELINE_TAIL: usize = 12;
-/// What stands before the lines of a failure.
+/// What is before the lines of a failure.
 const INDENT: &str = "     ";
 
 impl Report<'_> {
@@ -154,7 +154,7 @@ impl Report<'_> {
         Ok(())
     }
 
-    /// How many cells have another trace on the other stage.
+    /// How many cells have different traces on the two stages.
     fn differing(&self) -> usize {
         self.outcome.cells.iter().filter(|cell| cell.differs.is_some()).count()
     }
@@ -217,7 +217,7 @@ impl Report<'_> {
             }
             report.add_test_suite(suite);
         }
-        // as a whole: behind its writer's errors, that a reader has gone would not be seen
+        // written at once: after the writer's own errors nobody would notice that the reader has gone
         let text = report.to_string().map_err(io::Error::other)?;
         out.write_all(text.as_bytes())
     }
@@ -259,8 +259,8 @@ fn mechanisms(score: &Scoreboard, width: usize) -> String {
 /// The outcome of a cell that was given up without an end and without a proof of a hang.
 const UNDECIDED: &str = "undecided";
 
-/// A failure: why, its timeline's head and tail where it is drawn, and the one command that runs it again. The cell's
-/// file is one of `scenarios`, as the command named them.
+/// A failure: why, its timeline's head and tail if it is drawn, and the one command that runs it again. The cell's file
+/// is one of `scenarios`, as the command named them.
 ///
 /// # Errors
 /// Those of writing.
@@ -288,7 +288,7 @@ pub fn failure(
     writeln!(out)
 }
 
-/// A timeline's first and last lines, and between them how many there are more.
+/// A timeline's first and last lines, and between them how many were left out.
 fn bounded(timeline: &str) -> Vec<String> {
     let lines: Vec<&str> = timeline.lines().collect();
     let left_out = lines.len().saturating_sub(TIMELINE_HEAD + TIMELINE_TAIL);

@@ -1,4 +1,4 @@
-//! Words for a shell: commands that a user can copy.
+//! Commands for a shell that a user can copy.
 //!
 //! Invariant: a shell reads what is quoted here as the very words that it was made of.
 
@@ -13,7 +13,7 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-/// The words that make a command read these scenario files, a blank before them; empty where none were named.
+/// The arguments that make a command read these scenario files, after a blank; empty if none were named.
 pub fn reading(scenarios: &[PathBuf]) -> String {
     scenarios.iter().map(|path| format!(" --scenarios {}", quoted(&path.display().to_string()))).collect()
 }

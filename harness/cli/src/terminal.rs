@@ -1,15 +1,15 @@
 //! How wide the terminal is, and texts that keep to it.
 //!
-//! Invariant: what goes to no terminal has a width that its command names, and so is the same everywhere.
+//! Invariant: output that does not go to a terminal has a width that its command names, and so is the same everywhere.
 
 use indicatif::ProgressBar;
 use rehang_judge::timeline::{self, WIDTH_MIN};
 use std::time::Duration;
 
-/// Columns of a run's report and of the scoreboard where stdout is no terminal.
+/// Columns of a run's report and of the scoreboard if stdout is not a terminal.
 pub const REPORT: usize = 100;
 
-/// Has a bar that is shown move by itself, which takes a thread; without one it moves when it is told something.
+/// Lets a bar that is shown move by itself, which takes a thread; without a thread it moves only when it is updated.
 pub fn tick(bar: &ProgressBar, every: Duration) {
     let has_threads = || std::thread::Builder::new().spawn(|| {}).is_ok_and(|thread| thread.join().is_ok());
     if !bar.is_hidden() && has_threads() {
@@ -17,7 +17,7 @@ pub fn tick(bar: &ProgressBar, every: Duration) {
     }
 }
 
-/// The columns of stdout's terminal, at least [`WIDTH_MIN`]; `otherwise` where it is none.
+/// The columns of stdout's terminal, at least [`WIDTH_MIN`]; `otherwise` if it is not a terminal.
 pub fn width(otherwise: usize) -> usize {
     rustix::termios::tcgetwinsize(std::io::stdout())
         .map(|size| usize::from(size.ws_col))
@@ -27,7 +27,8 @@ pub fn width(otherwise: usize) -> usize {
         .max(WIDTH_MIN)
 }
 
-/// A text in lines of at most `width` columns, broken at blanks where that can be. What is not ASCII counts two.
+/// A text in lines of at most `width` columns, broken at blanks where possible. A character outside ASCII counts as two
+/// columns.
 pub fn fold(text: &str, width: usize) -> String {
     let wide = |c: char| if c.is_ascii() { 1 } else { 2 };
     let (mut out, mut used) = (String::new(), 0);
@@ -52,7 +53,7 @@ pub fn fold(text: &str, width: usize) -> String {
     out
 }
 
-/// A text folded to `width` columns behind `head`; its further lines stand below its first.
+/// A text folded to `width` columns after `head`; its further lines begin in the column of its first.
 pub fn hanging(head: &str, text: &str, width: usize) -> String {
     let indent = head.chars().count();
     let mut out = String::new();

@@ -1,4 +1,4 @@
-//! The shell of `action.yml`: what it makes of its inputs.
+//! The shell of `action.yml`: how it uses its inputs.
 //!
 //! Invariants: the words of a command are split and never evaluated; a command that is only half there does not run;
 //! the exit code is rehang's own.
@@ -15,7 +15,7 @@ struct Ran {
     outputs: String,
 }
 
-/// The script of the step with this id: the block behind its `run`.
+/// The script of the step with this id: the block after its `run`.
 fn script(id: &str) -> String {
     let action =
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../action.yml")).expect("a file");
@@ -24,7 +24,7 @@ fn script(id: &str) -> String {
     block.lines().map_while(|line| line.strip_prefix("        ")).map(|line| format!("{line}\n")).collect()
 }
 
-/// Runs the step as a runner does, with a `rehang` that writes its words down and ends with this code.
+/// Runs the step as a runner does, with a `rehang` that writes down its arguments and ends with this code.
 fn run(command: &str, report: &str, code: u8) -> Ran {
     let folder = tempfile::tempdir().expect("a folder");
     let bin = folder.path().join("rehang/bin");

@@ -1,7 +1,7 @@
 //! A machine that lacks something: the message names what it is and what to do, and the exit code is 70 (125 of
 //! `supervise`, which has a table of its own).
 //!
-//! Invariant: no case waits for a time. A case that needs a namespace or another user is skipped with its reason where
+//! Invariant: no case waits for a time. A case that needs a namespace or another user is skipped with its reason if
 //! there is none.
 
 use std::os::unix::process::CommandExt;
@@ -45,7 +45,7 @@ impl Place {
         file
     }
 
-    /// rehang, started by these words (`unshare …`), or by itself where there are none.
+    /// rehang, started through this command (`unshare …`), or directly if it is empty.
     fn command(&self, by: &[&str], args: &[&str]) -> Command {
         let own = env!("CARGO_BIN_EXE_rehang");
         let mut words = by.iter().copied().chain([own]).chain(args.iter().copied());
@@ -218,7 +218,7 @@ fn a_temporary_folder_that_is_none() {
     Said::of(out, &["wrapper"]).is(70, "TMPDIR");
 }
 
-/// `unshare` with what a user needs to be allowed to; none where this machine gives no namespaces.
+/// `unshare` with the options that let a user use it; `None` if this machine gives no namespaces.
 fn unshare<'a>(what: &'a str, then: &'a str) -> Option<Vec<&'a str>> {
     let mut words = vec!["unshare"];
     if !is_root() {

@@ -1,4 +1,4 @@
-//! `rehang path`: agents in a folder play a scenario for whoever finds them on `PATH`.
+//! `rehang path`: agents in a folder play a scenario for any program that finds them on `PATH`.
 //!
 //! Invariant: only what is said and how it ends is asserted, never when.
 
@@ -19,7 +19,7 @@ fn folder(cache: &Path, args: &[&str]) -> PathBuf {
     PathBuf::from(String::from_utf8(out.stdout).expect("a path").trim_end())
 }
 
-/// An agent, found on a `PATH` that is nothing but the folder, in an environment of nothing else.
+/// An agent, found on a `PATH` that has only the folder, in an environment that has only `PATH`.
 fn agent(folder: &Path, line: &[&str]) -> Command {
     let mut command = Command::new(folder.join(line[0]));
     command.args(&line[1..]).env_clear().env("PATH", folder);

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// Asks, and nobody is there: the file says of each strategy that it leaves the hang alone, which many do not.
+/// Asks, and nobody is there. The file says that every strategy leaves the hang alone, which is wrong for many.
 const HANGS: &str = r#"
 title     = "Asks which database, and nobody is there"
 mechanism = "Q1"

@@ -1,7 +1,7 @@
 //! `rehang supervise` around real commands: what hangs is ended with the right reason, what is silent is left alone.
 //!
-//! Invariant: outcomes and order alone are asserted. Limits are parameters, small ones; a ceiling only aborts. What
-//! shall outlast them waits for a word from the test, not for time.
+//! Invariant: outcomes and order alone are asserted. Limits are parameters, and small; a ceiling only aborts. A command
+//! that must outlast them waits for a word from the test, not for time.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -22,7 +22,7 @@ fn supervise(cache: &Path, args: &[&str], command: &[&str]) -> Command {
 }
 
 fn end(mut child: Child) -> Run {
-    // whoever holds its own stdin must not close it before it has ended
+    // a test that holds the command's stdin must not close it before the command has ended
     let stdin = child.stdin.take();
     let (mut out, mut err) = (String::new(), String::new());
     child.stdout.take().expect("a pipe").read_to_string(&mut out).expect("text");
@@ -111,7 +111,7 @@ fn what_a_finished_command_leaves_on_the_pipe_is_ended() {
     let cache = tempfile::tempdir().expect("a folder");
     let kept = cache.path().join("kept");
     let args = ["--pace", "200", "--evidence", &kept.to_string_lossy()];
-    // one in the group, one that has left it; and one that let go of the streams, which is nobody's hang
+    // one in the group, one that has left it; and one that closed the streams, which keeps nobody waiting
     let free = cache.path().join("free");
     let script = format!(
         "sleep 1000 & setsid sleep 1001 & (sleep 1002 </dev/null >/dev/null 2>&1 & echo $! >{}); echo done; exit 3",
@@ -306,7 +306,7 @@ fn a_strategy_announces_its_limit_and_keeps_to_it() {
 #[test]
 fn a_dry_run_says_what_it_would_do_and_does_nothing() {
     let cache = tempfile::tempdir().expect("a folder");
-    // whatever a strategy would do: a look that is believed, a signal
+    // whatever a strategy would do: trust a look, send a signal
     for (args, cause) in [(["--patience", "300ms"], "stdin-open"), (["--wall", "300ms"], "wall")] {
         let args = [args[0], args[1], "--dry-run"];
         let script =
@@ -360,7 +360,7 @@ fn a_place_that_cannot_be_written_is_the_users_error() {
     }
 }
 
-/// Somebody before a terminal on which `rehang supervise` runs.
+/// A person at a terminal on which `rehang supervise` runs.
 struct Person {
     master: std::fs::File,
     child: Child,
@@ -397,7 +397,7 @@ impl Person {
         Person { master, child: command.spawn().expect("rehang") }
     }
 
-    /// Reads until this stands there.
+    /// Reads until the terminal shows this text.
     fn sees(&mut self, text: &str) {
         let (mut seen, mut byte) = (Vec::new(), [0]);
         while !String::from_utf8_lossy(&seen).contains(text) {

@@ -1,7 +1,8 @@
 //! `kill -9` of `rehang upstream`, while an agent runs and while it installs: nothing is left, and the next run goes on.
 //!
 //! Invariant: the agent and the installer say themselves how far they are, by a named pipe, and nothing waits for time;
-//! the ceiling only aborts. One test alone in its file: it takes every process that a killed run leaves for its own child.
+//! the ceiling only aborts. One test alone in its file: it becomes the parent of every process that a killed run
+//! leaves.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -9,10 +10,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// Behind so many seconds a process that a killed run left is taken for one that lives on.
+/// Seconds after which a process that a killed run left counts as one that lives on.
 const CEILING_S: libc::c_uint = 120;
 
-/// Nothing is taken for a hang but by `--deadline`.
+/// Only `--deadline` decides what counts as a hang here.
 const AGENT: &str = r#"
 name   = "small"
 title  = "A small agent"
@@ -45,7 +46,7 @@ if not message.get("tool_calls"):
     time.sleep(100000)
 "#;
 
-/// In npm's place. It says when it has half of the package, where it is told to get no further.
+/// Takes npm's place. If it is told to stop half-way, it says when it has half of the package.
 const NPM: &str = r#"#!/bin/sh
 case " $* " in
 *" view "*) echo '["1.0.0"]' ;;
@@ -78,10 +79,10 @@ impl Place {
         std::fs::set_permissions(at("bin/npm"), PermissionsExt::from_mode(0o755)).expect("npm");
         for pipe in ["word", "never"] {
             nix::unistd::mkfifo(&at(pipe), mode).expect("a named pipe");
-            // whoever the agent is in its sandbox
+            // whichever user the agent is in its sandbox
             std::fs::set_permissions(at(pipe), PermissionsExt::from_mode(0o666)).expect("a named pipe");
         }
-        // held at both ends: nobody waits for the other side to open it
+        // held at both ends, so that no side waits for the other to open it
         let words = File::options().read(true).write(true).open(at("word")).expect("a named pipe");
         Place { words: BufReader::new(words), dir }
     }

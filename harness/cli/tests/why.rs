@@ -1,4 +1,4 @@
-//! `rehang why` on real processes: who waits for whom, and that whoever looks is left out.
+//! `rehang why` on real processes: who waits for whom, and that the process that looks is left out.
 //!
 //! Invariant: a shell and its child take a moment to come to their waits; the look is repeated until they have, and what it
 //! then says is judged.

@@ -1,4 +1,4 @@
-//! What a user is told who gives a command a name that there is none of, or what it cannot use.
+//! What a user is told who gives a command a name that does not exist, or an argument that it cannot use.
 //!
 //! Invariant: it is a usage error with its reason, said once, and nothing of the user's is overwritten. A mistyped name
 //! is answered with the nearest; one that is far from all is not.
@@ -113,8 +113,8 @@ fn one_process_that_is_gone_does_not_hide_the_others() {
     assert!(none.code == Some(2) && none.out.is_empty(), "{}", none.out);
 }
 
-/// Of each kind of name that a user types: the command, with `NAME` in the place of the name; a name with one slip; what
-/// was meant. A wrong part of a name with several stands in the place of `NAME` too.
+/// Of each kind of name that a user types: the command, with `NAME` in the place of the name; a name with one slip;
+/// what was meant. `NAME` may also stand for the wrong part of a name that has several parts.
 const NAMES: [(&[&str], &str, &str); 28] = [
     (&["run", "NAME"], "row-dfif", "row-diff"),
     (&["list", "NAME"], "qestion/", "question/"),

@@ -60,7 +60,7 @@ fn one_that_ends_it_and_says_that_all_went_well_lies() {
 fn one_that_gives_its_agent_no_stdin_resolves_what_waits_for_one() {
     let (scores, code) = open_pipe(&["--terminal", "pipe"], "claude -p go </dev/null");
     assert_eq!((score(&scores, "stdin/open-pipe[2.0.77]::pipe"), code), ("resolved", Some(0)), "{scores:?}");
-    // where stdin is not the point, one terminal stands for all
+    // if stdin does not matter, one terminal is enough
     let out = rehang(&["benign/text", "--format", "json"], "claude -p go </dev/null");
     let scores = self::scores(&out);
     assert!(scores.len() == 1 && scores[0].1 == "untouched" && out.status.success(), "{scores:?}");

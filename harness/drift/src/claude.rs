@@ -1,8 +1,8 @@
 //! Claude Code's stream-json exchanges: the same input gives the same messages.
 //!
-//! An exchange is played on the simulated kernel: what the host wrote is written at the same place, and what the fake
-//! writes must be what was recorded, in order, key for key, after ids, times, costs and usage are normalised.
-//! [`LEFT_OUT`], [`VARYING`] and [`ORDERED_BY_MODEL`] are all that is not compared.
+//! An exchange is played on the simulated kernel: what the host wrote is written at the same place, and the fake must
+//! write what was recorded, in order, key for key, once ids, times, costs and usage are normalised. [`LEFT_OUT`],
+//! [`VARYING`] and [`ORDERED_BY_MODEL`] are all that is not compared.
 
 use crate::Compared;
 use crate::session::{Session, Setup};
@@ -46,7 +46,7 @@ pub const ORDERED_BY_MODEL: &[&str] = &["message", "message.content.*.input", "m
 pub struct Line {
     /// Written to the agent's stdin; else it came from its stdout.
     pub sent: bool,
-    /// The message; a text where it is none; `<close>` where stdin was closed.
+    /// The message; a text if the line is not a message; `<close>` if stdin was closed.
     pub message: Value,
 }
 
@@ -62,7 +62,7 @@ pub enum Ends {
 /// Reads a recording: one JSON object a line, `{t, dir, msg}`. Lines of stderr are left out.
 ///
 /// # Errors
-/// A line that is none.
+/// A line that is not such an object.
 pub fn read(text: &str) -> Result<Vec<Line>, serde_json::Error> {
     let mut lines = Vec::new();
     for line in text.lines() {
@@ -74,7 +74,7 @@ pub fn read(text: &str) -> Result<Vec<Line>, serde_json::Error> {
     Ok(lines)
 }
 
-/// The most deadlines that a fake is taken over.
+/// The most deadlines of a fake for which time is moved on.
 const TICKS_MAX: u32 = 1_000;
 
 /// Plays an exchange and compares. The lines that `opencode run --format json` prints are compared as those of
@@ -89,7 +89,7 @@ pub fn compare(setup: Setup, lines: &[Line], ends: &Ends) -> Compared {
             said += 1;
             continue;
         }
-        // The host waited for what it had read by then, and the fake has said it without being told more.
+        // The host waited for what it had read by then, and the fake has said it without further input.
         run.wait(said);
         let early = run.session.messages().len();
         if early < said {
@@ -112,7 +112,7 @@ pub fn compare(setup: Setup, lines: &[Line], ends: &Ends) -> Compared {
     compared
 }
 
-/// The host answers, and there is no request to answer.
+/// The host answers, although there is no request to answer.
 #[derive(Debug, thiserror::Error)]
 #[error("the fake has asked for nothing yet")]
 struct NothingAsked;
@@ -141,7 +141,7 @@ impl Run {
         Ok(())
     }
 
-    /// Lets time pass until so much was said, or nothing more will be.
+    /// Lets time pass until this many messages were said, or no more will be.
     fn wait(&mut self, said: usize) {
         for _ in 0..TICKS_MAX {
             if self.session.messages().len() >= said || !self.session.tick() {
@@ -150,7 +150,7 @@ impl Run {
         }
     }
 
-    /// Those that ended did, those that hung do.
+    /// Compares how both ended: the fake exits if the release did, and hangs if the release did.
     fn ended(&mut self, ends: &Ends, compared: &mut Compared) {
         match ends {
             Ends::Exit(code) => {
@@ -203,7 +203,7 @@ fn normal_value(value: &Value, at: &mut Vec<String>, ids: &mut Vec<String>) -> V
             at.pop();
             Value::Array(list)
         }
-        // Where a release keeps its files is the sandbox's affair: the given recordings have one folder for all of them.
+        // Where a release keeps its files depends on the sandbox: the given recordings have one folder for all of them.
         Value::String(text) if is_path(text) => json!("/home/agent/project"),
         Value::String(text) if is_id(text) => {
             let n = ids.iter().position(|id| id == text).unwrap_or_else(|| {

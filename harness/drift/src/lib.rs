@@ -1,12 +1,12 @@
-//! Holds the fakes to recorded exchanges of the real releases: the golden recordings in the tests, and fresh ones that
-//! `cargo xtask drift` makes.
+//! Compares the fakes with recorded exchanges of the real releases: the golden recordings in the tests, and fresh ones
+//! that `cargo xtask drift` makes.
 //!
-//! A recording is one exchange: what a client or a host sent, and what the release said, in order. The fake gets the same
-//! requests at the same points and the same words of the model; what it says is compared event by event, after ids,
-//! instants and folders are named. What is left out on purpose stands in the allow-lists of [`claude`] and [`opencode`],
-//! each entry with its reason, and nowhere else.
+//! A recording is one exchange: what a client or a host sent, and what the release said, in order. The fake gets the
+//! same requests at the same points and the same words of the model; what it says is compared event by event, after
+//! ids, instants and folders are named. What is left out on purpose is in the allow-lists of [`claude`] and
+//! [`opencode`], each entry with its reason, and nowhere else.
 //!
-//! Invariant: nothing is compared loosely but where an allow-list says so and why.
+//! Invariant: every comparison is exact, unless an allow-list names the exception and its reason.
 
 pub mod claude;
 pub mod mask;
@@ -21,9 +21,9 @@ use serde_json::Value;
 pub struct Difference {
     /// Where: `message 3`, `turn, at 12`, `POST /session`.
     pub at: String,
-    /// What the release said; none where it said nothing more.
+    /// What the release said; `None` if it said nothing more.
     pub recorded: Option<Value>,
-    /// What the fake said; none where it said nothing more.
+    /// What the fake said; `None` if it said nothing more.
     pub fake: Option<Value>,
 }
 
@@ -84,19 +84,20 @@ fn unlike(recorded: &Value, fake: &Value, at: String, all: &mut Vec<(String, Opt
 /// What a comparison came to.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Compared {
-    /// How many events or messages were held against each other.
+    /// How many events or messages were compared.
     pub events: usize,
     /// Where they differ.
     pub differences: Vec<Difference>,
 }
 
 impl Compared {
-    /// Compares two lists, place by place; behind the first place that differs the rest says little, but its length.
+    /// Compares two lists, place by place. After the first place that differs only the lengths are compared, since the
+    /// rest says little.
     fn lists(&mut self, at: &str, recorded: &[Value], fake: &[Value]) {
         self.events += recorded.len();
         for place in 0..recorded.len().max(fake.len()) {
             let (recorded, fake) = (recorded.get(place), fake.get(place));
-            // As text: the order of keys counts, where it is the release's own.
+            // As text: the order of keys counts if it is the release's own.
             if recorded.map(Value::to_string) != fake.map(Value::to_string) {
                 let (recorded, fake) = (recorded.cloned(), fake.cloned());
                 self.differences.push(Difference { at: format!("{at}, at {}", place + 1), recorded, fake });
@@ -110,7 +111,7 @@ impl Compared {
         self.differences.push(Difference { at: at.into(), recorded, fake });
     }
 
-    /// Adds another comparison's.
+    /// Adds the counts and differences of another comparison.
     pub fn add(&mut self, other: Compared) {
         self.events += other.events;
         self.differences.extend(other.differences);

@@ -24,7 +24,7 @@ struct Patterns {
     instant: Regex,
 }
 
-/// Lists of the vendor's own wares, which change with every release and say nothing of how it behaves.
+/// Keys whose values list the vendor's own products, which change with every release and say nothing of how it behaves.
 pub const VENDOR_LISTS: &[&str] =
     &["commands", "agents", "models", "slash_commands", "skills", "plugins", "available_output_styles"];
 
@@ -34,7 +34,7 @@ const BEGAN_MS: i64 = 1_700_000_000_000;
 const INSTANTS_MS: std::ops::Range<i64> = 1_500_000_000_000..3_000_000_000_000;
 
 impl Mask {
-    /// A mask that gives these folders other names: `("/home/real/work", "/home/agent/project")`.
+    /// A mask that renames these folders: `("/home/real/work", "/home/agent/project")`.
     pub fn new(folders: &[(&str, &str)]) -> Mask {
         let mut folders: Vec<(String, String)> =
             folders.iter().map(|(from, to)| ((*from).to_owned(), (*to).to_owned())).collect();
@@ -78,7 +78,7 @@ impl Mask {
         }
     }
 
-    /// An id that has no form of its own: known by the key under which it stands.
+    /// An id that has no form of its own: known by its key.
     fn named(&mut self, key: &str, value: &Value) -> Value {
         let Some(id) = value.as_str() else { return self.value(value) };
         let kind = key.trim_end_matches("_id");

@@ -3,7 +3,7 @@
 //! The exchanges of one release are played in order on one engine, so a later one sees what an earlier one left. The
 //! recorded requests are sent at the recorded points, the model says what it said then, and the answers and the events
 //! that come out are compared with the recorded ones after ids, instants and folders are named. What is left out on
-//! purpose stands in [`left_out`] and [`in_lanes`], each with its reason, and nowhere else.
+//! purpose is in [`left_out`] and [`in_lanes`], each with its reason, and nowhere else.
 
 use crate::Compared;
 use rehang_fakes::agent_host::AgentHost;
@@ -30,16 +30,16 @@ fn left_out(event: &Value, known: &[String]) -> bool {
 /// The order that a recording holds by chance is not compared.
 ///  - The summary of a session's diffs is made in the background (`session/summary.ts`): its events are a lane of
 ///    their own for each session, compared in their own order.
-///  - Two such summaries of one session, behind two steps, may overlap (1.2.15, 01): which of their `session.diff`
-///    comes before the other's `session.updated` is chance, so the diffs are a lane of their own too.
+///  - Two such summaries of one session, after two steps, may overlap (1.2.15, 01): which of their `session.diff` comes
+///    before the other's `session.updated` is chance, so the diffs are a lane of their own too.
 ///  - The ask and the part that says `running` are published by two fibers: the ask is put first.
 ///  - 1.18.33 publishes some events by reference and writes them later, so the first word of a reply may show its end
 ///    (13): of a reply's first event only the id is compared. A session's tokens in a summary are as late (13).
-///  - 1.0.185 asks for a permission while it still reads the stream that called the tool: where the ask stands among the
+///  - 1.0.185 asks for a permission while it still reads the stream that called the tool: where the ask comes among the
 ///    first parts of its step is chance, so its asks are a lane of their own.
-///  - 1.0.185 asks its model for the title of a message, by a request that the fake has not: the title is left out, and
-///    with it the event that brings it.
-///  - 1.18.33 tells a `task` part twice over (13): of equal events of such a part in a row one is kept.
+///  - 1.0.185 asks its model for the title of a message, by a request that the fake does not make: the title is left
+///    out, and so is the event that brings it.
+///  - 1.18.33 sends a `task` part twice (13): of equal events of such a part in a row one is kept.
 fn in_lanes(events: Vec<Value>) -> BTreeMap<String, Vec<Value>> {
     let mut lanes: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     let mut begun: Vec<String> = Vec::new();
@@ -96,8 +96,8 @@ fn in_lanes(events: Vec<Value>) -> BTreeMap<String, Vec<Value>> {
     lanes
 }
 
-/// What the model says to a request: where the response stands in the plan, the response, and what the last tool call
-/// told the model.
+/// What the model says to a request: the response's place in the plan, the response, and what the last tool call told
+/// the model.
 pub type Model<'a> = dyn FnMut(&str, &Response, &str) -> Vec<ModelEvent> + 'a;
 
 /// The fake and the recordings, side by side.
@@ -111,7 +111,8 @@ pub struct Pair {
     fake_names: Names,
     known: Vec<String>,
     compared: Compared,
-    /// What a prompt that names no model gets: the release's configuration says it, which the fake has none of.
+    /// The provider and model of a prompt that names none: they come from the release's configuration, which the fake
+    /// does not have.
     model: Option<(String, String)>,
 }
 
@@ -181,7 +182,7 @@ impl Pair {
         }
 
         let fake = std::mem::take(&mut self.events);
-        // 1.18.33 answers some requests behind the events that they caused; both sides are put into one order.
+        // 1.18.33 answers some requests after the events that they caused; both sides are put into one order.
         let mut left = in_lanes(recorded);
         let mut right = in_lanes(fake);
         let turns = (left.remove("turn").unwrap_or_default(), right.remove("turn").unwrap_or_default());
@@ -210,7 +211,7 @@ impl Pair {
         std::mem::take(&mut self.compared)
     }
 
-    /// Does what the engine wants, as the recorded world did.
+    /// Does what the engine asks of its surroundings, as they did when it was recorded.
     fn settle(&mut self, chunks: &mut VecDeque<Vec<String>>, model: &mut Model<'_>) {
         loop {
             let out = self.engine.take();
@@ -363,7 +364,7 @@ impl Names {
     }
 }
 
-/// A prompt's POST is sent behind what made its session, and answered, which is when it is recorded, later.
+/// A prompt's POST is sent after the request that made its session; it is recorded when it is answered, which is later.
 fn in_the_order_sent(mut rests: Vec<&Value>) -> Vec<&Value> {
     let is_prompt =
         |rest: &&Value| rest["path"].as_str().is_some_and(|p| p.ends_with("/message")) && rest["method"] == "POST";

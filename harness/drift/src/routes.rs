@@ -1,8 +1,8 @@
-//! The `GET` routes of opencode's server: which there are, and the shape of what each answers.
+//! The `GET` routes of opencode's server: which there are, and the shape of each answer.
 //!
-//! A recording is made of a release in its sandbox, with one session in which one prompt was answered; the fake is asked
-//! the same in the same state. Invariant: a route more, a route less, a key more, a key less and another kind of value
-//! are differences, but for [`LEFT_OUT`], each with its reason.
+//! A recording is made of a release in its sandbox, with one session in which one prompt was answered; the fake is
+//! asked the same in the same state. Invariant: an extra or a missing route, an extra or a missing key and another kind
+//! of value are differences, except those in [`LEFT_OUT`], each with its reason.
 
 use crate::{Compared, Difference};
 use rehang_fakes::agent_host::AgentHost;
@@ -106,7 +106,7 @@ struct Asker {
 }
 
 impl Asker {
-    /// Asks, and plays the model; the answer where it is a 200.
+    /// Asks, and plays the model; returns the answer if its status is 200.
     fn ask(&mut self, route: Route<'_>, body: &str) -> Option<Value> {
         self.tickets += 1;
         let now = VTime(u64::from(self.tickets));

@@ -1,7 +1,7 @@
 //! One fake on the simulated kernel, with the ends of its streams in the caller's hands.
 //!
-//! Invariant: it runs whenever it can; what it wrote is taken before anything is written to it.
-//! A simulated kernel that fails is a fault of the house and panics: this drives comparisons and tests alone.
+//! Invariant: it runs whenever it can; what it wrote is taken before anything is written to it. A simulated kernel that
+//! fails is an internal error and panics, since this serves only comparisons and tests.
 
 use rehang_os::kernel::{Change, Handle, Kernel, Launch, Proc, Streams};
 use rehang_os::os::{Exit, Read, Sig};
@@ -25,7 +25,7 @@ pub struct Setup {
     pub inside: Vec<String>,
     /// How its streams are connected.
     pub terminal: Terminal,
-    /// The model server's port; none: it plays the model itself.
+    /// The model server's port; `None`: the session plays the model itself.
     pub model_port: Option<u16>,
     /// The instant of its start.
     pub start: VTime,
@@ -71,7 +71,7 @@ impl Setup {
 pub struct Session {
     /// Its kernel.
     pub kernel: SimKernel,
-    /// The instant.
+    /// The current instant of virtual time.
     pub now: VTime,
     /// The fake itself.
     pub agent: Proc,
@@ -81,7 +81,7 @@ pub struct Session {
     pub out: String,
     /// What it wrote to stderr.
     pub err: String,
-    /// The facts that it told.
+    /// The facts that the fake reported.
     pub facts: Vec<Fact>,
     /// How it ended.
     pub exit: Option<Exit>,
@@ -110,7 +110,7 @@ impl Session {
         panic!("it never rests");
     }
 
-    /// Goes to the next deadline, where there is one.
+    /// Moves time to the next deadline, and returns whether there was one.
     pub fn tick(&mut self) -> bool {
         let Some(at) = self.kernel.deadline() else { return false };
         self.now = at.max(self.now);

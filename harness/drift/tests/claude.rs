@@ -136,7 +136,7 @@ fn the_end_is_compared() {
         assert_eq!(differences.len(), 1, "{ends:?}: {differences:?}");
         assert_eq!(differences[0].at, "its end");
     }
-    // A fake that has ended where the release waits for ever is no less wrong.
+    // A fake that ends where the release waits for ever is wrong too.
     let asked = 1 + lines.iter().position(|line| line.message["type"] == "control_request").expect("it asks");
     assert_eq!(compare(setup(), &lines[..asked], &Ends::Hangs("question".to_owned())).differences, []);
     assert_ne!(compare(setup(), &lines[..asked], &Ends::Exit(0)).differences, []);

@@ -31,7 +31,7 @@ fn every_recorded_exchange_is_played_the_same() {
     assert_eq!(played, 69, "recordings were added or lost");
 }
 
-/// The comparison sees what a careless one would not.
+/// The comparison notices changes that a careless one would not.
 #[test]
 fn a_changed_recording_is_noticed() {
     type Change = fn(&mut Value);
@@ -104,7 +104,7 @@ fn setup(version: &str, name: &str, lines: &[Line]) -> Setup {
     setup
 }
 
-/// Those that ended did, those that hung do.
+/// How the recorded exchange ended.
 fn ends(name: &str, lines: &[Line]) -> Ends {
     if name.ends_with("-noanswer") {
         return Ends::Hangs("permission".to_owned());
@@ -115,8 +115,8 @@ fn ends(name: &str, lines: &[Line]) -> Ends {
 
 /// The recording in which the model falls silent in the middle of a word: the older releases do not show what it said.
 const CUT_SHORT: &str = "io-text-ppt-bypass-interrupt";
-/// Those in which it does so in its first response alone, for five minutes, in the middle or behind its finish, and in which
-/// that one is reset.
+/// The recordings in which it does so in its first response alone, for five minutes, in the middle or after its finish,
+/// and the one in which that response is reset.
 const SILENT: &str = "silent-bypass-null";
 const LINGERS: &str = "lingers-bypass-null";
 const RESET: &str = "reset-bypass-null";

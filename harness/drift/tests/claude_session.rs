@@ -228,7 +228,7 @@ fn dont_ask_denies_without_asking() {
 
 // --- the bash tool ---
 
-/// Subtypes of `system` messages behind the first, and when each came.
+/// Subtypes of `system` messages after the first, and when each came.
 fn tasks(version: &'static str, does: Vec<Step>) -> Vec<(u64, String)> {
     let mut session = prompted(version, BOTH, vec![Turn::Bash(bash(false, does)), say("ok")]);
     let mut all = Vec::new();
@@ -403,7 +403,7 @@ fn a_refused_request_is_told_at_once() {
 
 #[test]
 fn signs_of_life_change_nothing() {
-    // M2: the state repeats, so a stall behind keep-alives is a lasso.
+    // M2: the state repeats, so a stall during keep-alives is a lasso.
     let mut setup = Setup::new("2.0.77", "-p go", vec![say("hi")], Terminal::Null);
     setup.faults.push(fault(1, 1, ModelDoes::KeepAlive(Span::secs(5))));
     let mut session = setup.run();
@@ -538,7 +538,7 @@ fn a_question_that_is_withheld_is_never_asked() {
     assert!(session.facts.iter().any(|fact| matches!(fact, Fact::Acted { act, .. } if act == "withhold")));
 }
 
-/// Does this to every ask, as soon as it is there.
+/// Does this to every ask as soon as it opens.
 struct Does(fn(String) -> Act);
 
 impl Strategy for Does {

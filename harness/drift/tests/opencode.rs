@@ -94,7 +94,7 @@ fn order_and_count_matter() {
     let turn = of_turn(&lines);
     assert!(turn.len() > 15, "{} events", turn.len());
     for &at in &turn {
-        // In how many pieces a command's output comes is the recorded world's, which the fake lives in.
+        // The number of pieces of a command's output depends on the recorded surroundings, in which the fake runs.
         if !lines[at]["ev"]["properties"]["part"]["state"]["metadata"]["output"].is_null() {
             continue;
         }

@@ -33,7 +33,7 @@ fn v1_18_33_is_as_recorded() {
     play("1.18.33");
 }
 
-/// A text ends behind the calls of its response, in every release; up to 1.2 an error says that it is one.
+/// A text ends after the calls of its response, in every release; up to 1.2 an error says that it is one.
 #[test]
 fn fresh_exchanges_are_as_recorded() {
     for (version, file, turns, said) in fresh() {
@@ -43,7 +43,7 @@ fn fresh_exchanges_are_as_recorded() {
     }
 }
 
-/// What only 1.0.185 writes is held to its recordings, and no allow-list hides it.
+/// What only 1.0.185 writes is compared with its recordings, and no allow-list hides it.
 #[test]
 fn a_changed_exchange_of_1_0_185_is_noticed() {
     for (of, from, to) in [

@@ -1,4 +1,4 @@
-//! Model streams that fall silent: which release gives one up when, and what it does then.
+//! Model streams that fall silent: when each release gives one up, and what it does then.
 //!
 //! On the simulated kernel in virtual time; the exchanges themselves are held to recordings in `claude_golden` and
 //! `opencode_run_golden`.

@@ -16,11 +16,11 @@ pub struct Kind {
     programs: &'static [&'static str],
     /// The npm package whose files are it.
     package: &'static str,
-    /// Words among its arguments that mean that it runs without a person: it was given its task beforehand.
+    /// Arguments that mean that it runs without a person: its task was given on the command line.
     headless: &'static [&'static str],
 }
 
-/// Whose arguments and packages were seen in releases of 2025 and 2026.
+/// The agents whose arguments and packages were seen in releases of 2025 and 2026.
 const KINDS: [Kind; 11] = [
     Kind {
         title: "opencode",
@@ -139,7 +139,7 @@ pub fn helper(process: &Process) -> bool {
     process.args.iter().take(8).any(said)
 }
 
-/// Whether a file is an SQLite database, or beside one.
+/// Whether a file is an SQLite database, or one of the files that SQLite keeps beside it.
 pub fn is_database(path: &str) -> bool {
     let path = path.trim_end_matches("-wal").trim_end_matches("-shm").trim_end_matches("-journal");
     [".db", ".sqlite", ".sqlite3", ".db3"].iter().any(|end| path.ends_with(end))
@@ -148,7 +148,8 @@ pub fn is_database(path: &str) -> bool {
 /// The file's name without folder and the ends of scripts.
 pub fn stem(path: &str) -> &str {
     let file = Path::new(path).file_name().and_then(|file| file.to_str()).unwrap_or(path);
-    // `opencode (deleted)`: replaced by an update while it ran; a title that a program gives itself is padded
+    // `opencode (deleted)`: the file was replaced by an update while it ran; a title that a program gives itself is
+    // padded
     let file = file.trim_end();
     let file = file.strip_suffix(" (deleted)").unwrap_or(file);
     [".js", ".mjs", ".cjs", ".py"].iter().find_map(|end| file.strip_suffix(end)).unwrap_or(file)

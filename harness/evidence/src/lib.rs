@@ -6,7 +6,7 @@
 //! an event loop; [`graph`] gives the wait-for graph as data. `docs/library.md` has a few lines to begin with.
 //!
 //! Invariant: nothing here changes what it looks at. No tracing, no signal, no descriptor of the other side is opened;
-//! a server is asked by GET requests alone, and only where the caller allows it.
+//! a server is asked by GET requests only, and only if the caller allows it.
 
 pub mod data;
 pub mod diagnosis;

@@ -1,6 +1,6 @@
-//! Looks twice, with a window between, and says what it means; again and again where asked.
+//! Looks twice, with a window between, and says what it means; repeatedly if asked.
 //!
-//! Invariant: the window is all that is ever waited for; a [`Glance`] waits for nothing itself.
+//! Invariant: a look waits only for its window; a [`Glance`] waits for nothing itself.
 
 use crate::data::{Pid, Snapshot};
 use crate::diagnosis::{Diagnosis, Limits, diagnose};

@@ -17,21 +17,21 @@ use std::time::Duration;
 
 /// The argument that makes `rehang` a cell's child process.
 pub const LIVE_ARG: &str = "__live";
-/// As long as a cell may take where its scenario gives the agent nothing with a limit of its own.
+/// The deadline of a cell whose scenario gives the agent nothing to which it has a limit of its own.
 const DEADLINE: Duration = Duration::from_secs(60);
-/// Longer than a limit on a bash command: two minutes (Claude Code, opencode).
+/// The deadline of a cell with a bash command that may meet the agent's limit: two minutes (Claude Code, opencode).
 const BEHIND_A_BASH_LIMIT: Duration = Duration::from_secs(150);
-/// Longer than an agent's limit on a silent model: 300 s (Codex, `stream_idle_timeout_ms`), or the 600 s that the vendors'
-/// client libraries have by default, and the time to say so.
+/// The deadline of a cell whose model may be silent, longer than an agent's own limit on that: 300 s (Codex,
+/// `stream_idle_timeout_ms`), or the 600 s that the vendors' client libraries have by default, and the time to say so.
 const BEHIND_A_STREAM_LIMIT: Duration = Duration::from_secs(700);
 
-/// Why this release cannot play this scenario on this terminal; none where it can.
+/// Why this release cannot play this scenario on this terminal; `None` if it can.
 pub fn cannot(scenario: &Scenario, recipe: &Recipe, terminal: Terminal) -> Option<String> {
     plan::cannot(scenario, recipe, terminal)
 }
 
-/// A deadline that tells a hang from a limit of the agent's own, where its scenario gives it something to limit: a
-/// silent or failing model, a command without an end. No such thing: a minute.
+/// A deadline that tells a hang from a limit of the agent's own, if its scenario gives it something to limit: a silent
+/// or failing model, a command without an end. Without any of these: a minute.
 pub fn deadline(scenario: &Scenario) -> Duration {
     let model = scenario.faults.iter().any(|fault| match fault {
         Fault::Model(fault) => !matches!(fault.does, ModelDoes::Pause(_) | ModelDoes::Slow(_)),
@@ -85,7 +85,7 @@ fn never_ends(bash: &Bash) -> bool {
     })
 }
 
-/// What a cell comes to for its agent: what a fake needs to play the same.
+/// What the agent of a cell is given: all that a fake needs to play the same.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Played {
     /// The arguments, without the program.
@@ -98,7 +98,7 @@ pub struct Played {
     pub is_server: bool,
 }
 
-/// What a cell comes to for its agent.
+/// What the agent of a cell is given.
 ///
 /// # Errors
 /// The release cannot play it.
@@ -113,7 +113,7 @@ pub fn played(cell: &Cell<'_>) -> Result<Played, LiveError> {
     })
 }
 
-/// Runs a cell and waits for its end. Nothing of it is left then.
+/// Runs a cell and waits for its end. After that nothing of it is left.
 ///
 /// # Errors
 /// Why it could not be run.
@@ -134,7 +134,7 @@ pub fn run_telling(cell: &Cell<'_>, started: &mut dyn FnMut()) -> Result<Report,
     play(plan::order(cell)?, cell, &mut on)
 }
 
-/// As [`run`]; where the agent hangs, `look` is called with its process, as this machine numbers it, while it still does.
+/// As [`run`]; if the agent hangs, `look` is called with its process, as this machine numbers it, while it still hangs.
 ///
 /// # Errors
 /// Why it could not be run.
@@ -161,7 +161,7 @@ pub fn run_asking(cell: &Cell<'_>) -> Result<Report, LiveError> {
 enum Moment {
     /// The agent runs.
     Started,
-    /// It hangs: this process, which is kept until the call is over.
+    /// It hangs; this process is kept until the call returns.
     Hangs(i32),
 }
 
@@ -174,7 +174,7 @@ fn play(order: CellSpec, cell: &Cell<'_>, on: &mut dyn FnMut(Moment)) -> Result<
     line.push(b'\n');
     let mut stdin = child.stdin.take();
     if let Some(stdin) = &mut stdin {
-        // one that ends before it has read its order says why below
+        // if it ends before it has read its order, it says why below
         let _ = stdin.write_all(&line);
     }
     let mut answer = None;
@@ -184,7 +184,7 @@ fn play(order: CellSpec, cell: &Cell<'_>, on: &mut dyn FnMut(Moment)) -> Result<
                 Ok(Answer::Started) => on(Moment::Started),
                 Ok(Answer::Hangs(pid)) => {
                     on(Moment::Hangs(pid));
-                    // its end lets the cell end
+                    // the end of its stdin lets the cell end
                     drop(stdin.take());
                 }
                 Ok(other) => answer = Some(other),

@@ -1,7 +1,7 @@
-//! Whoever holds the agent's stdin or its terminal: a stream-json host, and the people there (`rehang_actors`).
+//! What holds the agent's stdin or its terminal: a stream-json host, and the people there (`rehang_actors`).
 //!
 //! Invariant: writing never blocks the watch. A host closes stdin after a result, as a plain one does, unless the
-//! scenario's people are the ones who write there.
+//! scenario's people write to it.
 
 use crate::input::Input as Told;
 use crate::report::{Ask, Via};
@@ -24,28 +24,29 @@ const OUTBOX: usize = 64;
 pub struct Host {
     stdin: Option<std::sync::mpsc::SyncSender<Vec<u8>>>,
     screen: Option<std::sync::mpsc::SyncSender<Vec<u8>>>,
-    /// What is written at the begin where nobody drives the agent.
+    /// What is written at the beginning if no host drives the agent.
     says: Vec<String>,
     players: Vec<Player>,
     open: Vec<Sight>,
     tell: mpsc::Sender<Told>,
     start: Instant,
-    /// Whoever acts by the clock waits for its begin, the first main request: the host has said the prompt, and how long
-    /// the agent takes to its request is the machine's affair. Elsewhere the agent may wait for them before it asks.
+    /// People who act by the clock wait until the clock begins, at the first main request: the host has sent the
+    /// prompt, and the time until the agent's request depends on the machine. Otherwise the agent may wait for these
+    /// people before it asks.
     clock_begins: bool,
 }
 
 /// Somebody at the agent's stdin or its terminal.
 struct Player {
     actor: Box<dyn Actor>,
-    /// They are at the terminal.
+    /// Whether they are at the terminal, not at stdin.
     at_terminal: bool,
     /// Their act stops the agent.
     stops: bool,
 }
 
 impl Host {
-    /// A host with the agent's stdin and its terminal, where there are such.
+    /// A host with the agent's stdin and its terminal, if it has them.
     ///
     /// # Errors
     /// A thread that writes to them cannot be started.
@@ -62,7 +63,7 @@ impl Host {
             players.push(Player { actor: driver, at_terminal: false, stops: false });
         }
         for person in order.scenario.people.iter().filter(|person| matches!(person.via, By::Stdin | By::Tty)) {
-            // none of them has an event stream that could be cut
+            // these people have no event stream that could be cut
             let actor = Box::new(Someone::new(person, false, Span::ZERO));
             players.push(Player { actor, at_terminal: person.via == By::Tty, stops: person.does == Does::Stop });
         }
@@ -162,7 +163,7 @@ impl Host {
                         watch.progress("stdin closed");
                     }
                 }
-                // nobody of these has a server or a companion, and the agent's end is the watch's to judge
+                // none of these has a server or a companion, and the watch judges the agent's end
                 Output::Request { .. }
                 | Output::Listen
                 | Output::HangUp

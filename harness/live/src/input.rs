@@ -1,6 +1,6 @@
-//! What comes in while a cell runs: from the agent, from its server, and from those who play along.
+//! What comes in while a cell runs: from the agent, from its server, and from the people and clients of the scenario.
 //!
-//! Invariant: it is data; whoever sends it does not know who looks at it.
+//! Invariant: it is data; the sender does not know who looks at it.
 
 use crate::report::{Ask, Exit, Outcome, Via};
 use rehang_wire::opencode::Shapes;
@@ -8,7 +8,7 @@ use rehang_wire::opencode::Shapes;
 /// Something that came in.
 #[derive(Debug)]
 pub enum Input {
-    /// Bytes of a stream; none is its end.
+    /// Bytes of a stream; `None` is its end.
     Output(Stream, Option<Vec<u8>>),
     /// The agent's process ended.
     Exited(Exit),

@@ -1,7 +1,8 @@
 //! The live stage: real releases in namespaces of their own, on the wall clock.
 //!
-//! Invariant: nothing of an agent survives its cell, and nothing of the user's is within its reach. Everything that a
-//! cell starts lives below one child process (`rehang __live`), in a PID namespace whose first process dies with it.
+//! Invariant: nothing of an agent survives its cell, and the agent can reach nothing that belongs to the user.
+//! Everything that a cell starts lives below one child process (`rehang __live`), in a PID namespace whose first
+//! process dies with it.
 
 pub mod cell;
 mod host;

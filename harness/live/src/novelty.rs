@@ -1,7 +1,7 @@
-//! What is new, and what is the same again: a heartbeat, a spinner, a clock on the screen.
+//! Tells new output from repeated output: a heartbeat, a spinner, a clock on the screen.
 //!
 //! Invariant: two texts that differ in numbers, ids, times and control sequences alone are the same, so that what
-//! repeats itself for ever is never taken for progress.
+//! repeats itself for ever never counts as progress.
 
 use rehang_scenario::text::without_controls;
 use serde_json::Value;
@@ -13,14 +13,14 @@ const REMEMBERED_MAX: usize = 20_000;
 const RANDOM_KEYS: [&str; 10] =
     ["id", "uuid", "time", "timestamp", "duration_ms", "duration_api_ms", "session_id", "cost", "tokens", "usage"];
 
-/// The texts that were there.
+/// The texts that have been seen.
 #[derive(Debug, Default)]
 pub struct Novelty {
     seen: HashSet<String>,
 }
 
 impl Novelty {
-    /// Whether nothing like this text was there before.
+    /// Whether no text like this one was seen before.
     pub fn is_new(&mut self, text: &str) -> bool {
         let plain = match serde_json::from_str::<Value>(text) {
             Ok(value @ (Value::Object(_) | Value::Array(_))) => plain_json(value).to_string(),
@@ -31,7 +31,7 @@ impl Novelty {
     }
 }
 
-/// Without what is random.
+/// The value without what is random.
 fn plain_json(value: Value) -> Value {
     match value {
         Value::Object(map) => {

@@ -1,4 +1,4 @@
-//! What the agent owes its model: the calls whose results it has not told, and what it waits for with them.
+//! What the agent owes its model: the calls whose results it has not sent, and what those calls wait for.
 //!
 //! Invariant: this follows from the model's requests alone. A call is open from the end of the response that makes it
 //! until the same session asks again.
@@ -28,7 +28,7 @@ pub enum Owed {
     Nothing,
     /// A response that is not over and goes on.
     Response,
-    /// A response that nothing more comes of.
+    /// A response of which nothing more will come.
     Silence,
     /// A response that did not come to its end.
     Broken(Ended),

@@ -12,10 +12,10 @@ use rehang_scenario::{Agent, Does, Fault, ModelDoes, Place, ProcessDoes, Scenari
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Looks like a key and is none.
+/// A text in place of an API key; it is not a real one.
 const KEY: &str = "test-key";
 
-/// Why this release cannot play this scenario on this terminal; none where it can.
+/// Why this release cannot play this scenario on this terminal; `None` if it can.
 pub fn cannot(scenario: &Scenario, recipe: &Recipe, terminal: Terminal) -> Option<String> {
     if terminal.is_background() {
         return Some(format!("the live stage has no terminal `{}`", terminal.name()));
@@ -45,18 +45,18 @@ pub fn cannot(scenario: &Scenario, recipe: &Recipe, terminal: Terminal) -> Optio
 /// Why no real release plays a scenario's agent or turns.
 #[derive(Debug, thiserror::Error)]
 enum Unplayed {
-    /// Nobody releases it.
+    /// It has no releases.
     #[error("a plain program has no release")]
     Program,
     /// A permission for no command, of this tool.
     #[error("no real release is told how to play `permit` of the tool `{0}`")]
     Permit(String),
-    /// Nobody can have it compacted.
+    /// A client cannot make a real release compact its context.
     #[error("a real release compacts when it likes")]
     Compact,
 }
 
-/// Whether the scenario's people hold the agent's stdin, and no host does.
+/// Whether the scenario's people hold the agent's stdin, instead of a host.
 fn is_held(agent: &Agent, args: &[String]) -> bool {
     let streams = args.windows(2).any(|pair| pair == ["--input-format", "stream-json"]);
     !agent.is_driven() && agent.wires().contains(&Wire::InClaude) && streams
@@ -172,7 +172,7 @@ pub fn order(cell: &Cell<'_>) -> Result<CellSpec, LiveError> {
     })
 }
 
-/// Whether the scenario speaks of this very agent: only then its arguments and variables mean anything.
+/// Whether the scenario is about this agent: only then its arguments and variables mean anything.
 fn own(scenario: &Scenario, recipe: &Recipe) -> bool {
     let kind = scenario.agent.kind();
     kind.has_model && recipe.agent.starts_with(kind.word)

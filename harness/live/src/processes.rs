@@ -1,7 +1,7 @@
 //! The agent's processes, looked at once in a while from outside of their namespace.
 //!
-//! Invariant: looking changes nothing. The commands of the bash tool are known by their program, since the sandbox has
-//! them under a name of its own.
+//! Invariant: looking changes nothing. Commands of the bash tool are recognised by their program, since the sandbox
+//! gives it a name of its own.
 
 use crate::report::{Process, Thread};
 use rehang_evidence::data::{self, Does, Object, State, TimeLimit};
@@ -34,7 +34,7 @@ pub enum Command {
 }
 
 impl Look {
-    /// Looks; none where the sandbox is gone.
+    /// Looks; `None` if the sandbox is gone.
     pub fn take(init: i32) -> Option<Look> {
         let snapshot = take(&[init], &Options::default()).ok()?;
         Some(Look { snapshot, init })
@@ -88,7 +88,7 @@ impl Look {
         self.agents().any(|process| process.threads.iter().any(writes))
     }
 
-    /// For the report; `before` is an earlier look, for the CPU time since.
+    /// The processes for the report; `before` is an earlier look, for the CPU time since then.
     pub fn report(&self, before: Option<&Look>) -> Vec<Process> {
         let ticks = |process: &data::Process| process.cpu_ticks.0 + process.cpu_ticks.1;
         let since = |process: &data::Process| {

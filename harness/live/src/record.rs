@@ -1,6 +1,6 @@
 //! All that went over a cell's wires, in order.
 //!
-//! Invariant: its size has a limit, whatever an agent prints; what was left out is counted.
+//! Invariant: its size is limited, whatever an agent prints; what was left out is counted.
 
 use crate::report::{Line, Via};
 use std::time::Instant;
@@ -9,7 +9,7 @@ use std::time::Instant;
 const LINES_MAX: usize = 20_000;
 /// The longest line that is kept whole, in bytes.
 const LINE_MAX_BYTES: usize = 256 * 1024;
-/// As much as is kept in all, in bytes.
+/// How much is kept in all, in bytes.
 const KEPT_MAX_BYTES: usize = 32 << 20;
 
 /// What went over the wires.
@@ -60,7 +60,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Takes bytes; gives the lines that are whole now, without their ends. A line that has no end within the limit is
+    /// Takes bytes; returns the lines that are whole now, without their ends. A line that is longer than the limit is
     /// cut there.
     pub fn take(&mut self, bytes: &[u8]) -> Vec<String> {
         self.rest.extend_from_slice(bytes);
@@ -76,7 +76,7 @@ impl Lines {
         lines
     }
 
-    /// What stands behind the last line's end.
+    /// What follows the last line's end.
     pub fn rest(&mut self) -> Option<String> {
         let rest = std::mem::take(&mut self.rest);
         (!rest.is_empty()).then(|| String::from_utf8_lossy(&rest).into_owned())

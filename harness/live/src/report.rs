@@ -14,12 +14,12 @@ pub struct Report {
     pub outcome: Outcome,
     /// How that is known.
     pub evidence: Evidence,
-    /// How the agent's process ended by itself; none where it was alive when the cell was over.
+    /// How the agent's process ended by itself; `None` if it was alive when the cell was over.
     pub exit: Option<Exit>,
-    /// From the first main model request to the end or the verdict, in milliseconds; from the agent's start where no
-    /// main request came.
+    /// From the first main model request to the end or the verdict, in milliseconds; from the agent's start if no main
+    /// request came.
     pub ms: u64,
-    /// From the agent's start to the first main model request, in milliseconds; none where it never came.
+    /// From the agent's start to the first main model request, in milliseconds; `None` if it never came.
     pub startup_ms: Option<u64>,
     /// What the agent told its model, in order: the results of tool calls.
     pub told: Vec<String>,
@@ -29,9 +29,9 @@ pub struct Report {
     pub asks: Vec<Ask>,
     /// The last material progress: what, and when in milliseconds as `ms` counts.
     pub last_progress: Option<(String, u64)>,
-    /// The agent and all below it, at the verdict; empty where it had ended.
+    /// The agent and all below it, at the verdict; empty if it had ended.
     pub processes: Vec<Process>,
-    /// Hung, and taking CPU time all the while: a loop, no wait.
+    /// It is hung and takes CPU time all the while: it loops rather than waits.
     pub hot_loop: bool,
     /// What is wrong with the cell itself, or with what the agent sent: an orphan tool result, a tool that was not
     /// offered, a model that was never reached.
@@ -42,7 +42,7 @@ pub struct Report {
     pub lines: Vec<Line>,
     /// Lines that were left out of `lines` above its limit.
     pub lines_left_out: u64,
-    /// What the server's `GET` routes answer, where they were asked.
+    /// What the server's `GET` routes answer, if they were asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub routes: Option<Shapes>,
 }
@@ -148,17 +148,17 @@ pub struct Requests {
 pub struct Ask {
     /// `question` or `permission`.
     pub kind: String,
-    /// Its id, where the wire has one.
+    /// Its id, if the wire has one.
     pub id: String,
     /// What is asked.
     pub about: String,
-    /// How it is known: `event`, `list`, `control-request`, or `call` where the model called the tool and was never
-    /// told a result.
+    /// How it is known: `event`, `list`, `control-request`, or `call` if the model called the tool and was never told a
+    /// result.
     pub known_by: String,
 }
 
 impl Ask {
-    /// An ask that somebody saw; it is about its questions, or about this.
+    /// Makes an ask that a client saw; its text is its questions, or `about` if it has none.
     pub(crate) fn seen(sight: &Sight, known_by: &str, about: &str) -> Ask {
         let asked: Vec<&str> = sight.questions.iter().map(|question| question.question.as_str()).collect();
         Ask {
@@ -194,11 +194,11 @@ pub struct Thread {
     pub name: String,
     /// Its state.
     pub state: char,
-    /// The system call that it is in, where it is in one.
+    /// The system call that it is in, if it is in one.
     pub syscall: Option<String>,
     /// The descriptor that it waits on, and what that is (`0: pipe`).
     pub waits_on: Option<String>,
-    /// The nearest time limit of its wait, in milliseconds; none where it has none or it cannot be read.
+    /// The nearest time limit of its wait, in milliseconds; `None` if it has none or it cannot be read.
     pub limit_ms: Option<u64>,
 }
 
@@ -217,7 +217,7 @@ pub struct Line {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Via {
-    /// To the agent's stdin; `<close>` where it was closed.
+    /// To the agent's stdin; `<close>` if it was closed.
     Stdin,
     /// From its stdout.
     Stdout,

@@ -1,4 +1,5 @@
-//! What a cell of the live stage is: what a caller asks for, what its child process is told, and what that answers.
+//! The data of a cell of the live stage: what a caller asks for, what its child process is told, and what the child
+//! answers.
 //!
 //! Invariant: an order is whole. The child process that runs it looks at no file, no variable and no clock to know
 //! what is meant.
@@ -25,11 +26,11 @@ pub struct Cell<'a> {
     pub scenario: &'a Scenario,
     /// How the release is run.
     pub recipe: &'a Recipe,
-    /// Where it lies.
+    /// Where the release is installed.
     pub installed: &'a Installed,
     /// How its streams are connected.
     pub terminal: Terminal,
-    /// It is over so long after the first main model request at the latest; see [`crate::deadline`].
+    /// How long after the first main model request it is over at the latest; see [`crate::deadline`].
     pub deadline: Duration,
     /// The program that has [`crate::LIVE_ARG`]: `rehang` itself.
     pub rehang: PathBuf,
@@ -54,7 +55,7 @@ pub enum LiveError {
     Io(#[from] std::io::Error),
 }
 
-/// A cell, as the child process is told it.
+/// A cell, as it is sent to the child process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CellSpec {
     /// The process that started it.
@@ -69,15 +70,15 @@ pub struct CellSpec {
     pub client: Client,
     /// What is written to its stdin when it has started.
     pub says: Vec<String>,
-    /// Its stdin stays open after a result: the scenario's people are the ones who write there and close it.
+    /// Its stdin stays open after a result: the scenario's people write there and close it.
     pub held: bool,
-    /// The words in front of a server's address.
+    /// The words before a server's address in the line that it prints when it listens.
     pub listening: String,
     /// The sandbox.
     pub sandbox: Sandbox,
-    /// So long after the first main model request the cell is over.
+    /// How long after the first main model request the cell is over, in milliseconds.
     pub deadline_ms: u64,
-    /// Where the agent hangs it is kept, and its model with it, until stdin ends.
+    /// If the agent hangs, it and its model are kept until stdin ends.
     pub looked_at: bool,
     /// When the client is done, every `GET` route of the server's own list is asked.
     pub asks_routes: bool,

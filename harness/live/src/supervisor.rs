@@ -1,7 +1,8 @@
 //! The child process of a cell: it makes the namespaces, holds the model server and all clients in them, watches the
 //! agent, and says what came of it.
 //!
-//! Invariant: it ends with whoever started it, and the sandbox ends with it. When its answer is out, nothing is left.
+//! Invariant: it ends with the process that started it, and the sandbox ends with it. When its answer is out, nothing
+//! is left.
 
 use crate::host::Host;
 use crate::input::{Input, Stream};
@@ -25,14 +26,14 @@ use tokio::sync::mpsc;
 
 /// How often the processes are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// As much as is read of a stream at once.
+/// How much is read of a stream at once, in bytes.
 const READ_BYTES: usize = 64 * 1024;
-/// As much as a reader takes that is slow on purpose, in bytes a second.
+/// How much a reader that is slow on purpose takes, in bytes per second.
 const SLOW_BYTES: usize = 4_096;
-/// How many things may have been read and not looked at.
+/// How many inputs may be read before they are looked at.
 const INBOX: usize = 256;
 
-/// Runs the order that comes on stdin; the exit code.
+/// Runs the order that comes on stdin; returns the exit code.
 pub fn main() -> i32 {
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line);
@@ -75,7 +76,7 @@ fn keep(order: &CellSpec) -> Result<Report, SandboxError> {
     let init = started.init;
     let local = tokio::task::LocalSet::new();
     let result = runtime.block_on(local.run_until(watch(order, model, started, links)));
-    // its end is the end of all in the sandbox, and the kernel lets it go last
+    // its end ends everything in the sandbox, and the kernel releases it last
     let _ = nix::sys::signal::kill(init, nix::sys::signal::Signal::SIGKILL);
     let _ = nix::sys::wait::waitpid(init, None);
     drop(local);
@@ -154,7 +155,7 @@ async fn watch(
                 play(&mut process_faults, &watch);
             }
         }
-        // What a server tells behind its last answer belongs to the record.
+        // What a server sends after its last answer belongs to the record.
         match settled.as_ref().map(|settled| watch.has_told_all(settled.at)) {
             Some(true) => break Decision::Over,
             Some(false) => {}
@@ -182,7 +183,7 @@ async fn watch(
 /// A client's end: how, and when.
 struct Settled {
     outcome: Outcome,
-    /// On the clock of the cell.
+    /// When, in milliseconds on the clock of the cell.
     ms: u64,
     at: Instant,
 }
@@ -295,7 +296,7 @@ fn read(fd: &OwnedFd, stream: Stream, bytes: usize, tell: &mpsc::Sender<Input>) 
     let reads = move || {
         let mut file = File::from(fd);
         let mut buffer = vec![0; bytes];
-        // a terminal's master gives an error where the other side is gone: its end
+        // a terminal's master gives an error if the other side is gone: that is its end
         while let Ok(n @ 1..) = file.read(&mut buffer) {
             if tell.blocking_send(Input::Output(stream, Some(buffer[..n].to_vec()))).is_err() {
                 return;
@@ -332,7 +333,7 @@ fn play(faults: &mut Vec<(u64, ProcessDoes)>, watch: &Watch) {
             ProcessDoes::Crash | ProcessDoes::Restart => Signal::SIGKILL,
             ProcessDoes::Freeze => Signal::SIGSTOP,
             ProcessDoes::Thaw => Signal::SIGCONT,
-            // no plan of a real release has it
+            // a real release's plan never has it
             ProcessDoes::Mute => return false,
         };
         if let Some(agent) = watch.looks().0.and_then(|look| look.agent()) {

@@ -1,7 +1,7 @@
 //! What a cell's end means.
 //!
-//! Invariant: the innermost cause is named. The words are those of the judge of the other stages, and two of its own:
-//! `start` (the agent has not asked its model once) and `task` (a subagent of which nothing is seen).
+//! Invariant: the innermost cause is named. The words are those of the other stages' judge, and two more: `start` (the
+//! agent has not asked its model once) and `task` (a subagent of which nothing can be seen).
 
 use crate::pending::Owed;
 use crate::processes::Command;
@@ -34,7 +34,7 @@ pub fn blocked_on(watch: &Watch, order: &CellSpec, asks: &[Ask]) -> String {
     let (now, _) = watch.looks();
     let (main, left) = now.map(|look| look.tools()).unwrap_or_default();
     if watch.exited.is_some() {
-        // it is over, and somebody holds its output
+        // it is over, and another process holds its output
         return "pipe".to_owned();
     }
     if let Some(ask) = asks.first() {
@@ -77,7 +77,8 @@ fn results(calls: &[Turn], main: &[Command], left: &[Command], called: bool) -> 
     }
 }
 
-/// The asks that follow from what the model called and was never told: an agent without a wire shows no others.
+/// The asks that follow from calls of the model whose result it was never told: an agent without a wire shows no
+/// others.
 pub fn asks(watch: &Watch, order: &CellSpec) -> Vec<Ask> {
     let Owed::Results(calls) = watch.pending.owed(&order.scenario.turns) else { return Vec::new() };
     let ask = |kind: &str, about: String| Ask {

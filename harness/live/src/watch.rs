@@ -1,9 +1,9 @@
 //! The watch over a cell: what moved last, what is still to come, and when that is a hang.
 //!
-//! Invariant: `observed` is said only where, for a whole window, nothing new came over any wire, no process came or
-//! went, nobody computed, the model had nothing more to say, and no command of the bash tool would go on by itself.
-//! Where the agent may have a time limit of its own that nobody can see (a silent model, a command that runs, a retry
-//! behind an error), only the deadline decides.
+//! Invariant: the verdict is `observed` only if, for a whole window, nothing new came over any wire, no process came or
+//! went, no process computed, the model had nothing more to say, and no command of the bash tool would go on by itself.
+//! If the agent may have a time limit of its own that cannot be seen (a silent model, a command that runs, a retry
+//! after an error), only the deadline decides.
 
 use crate::input::Stream;
 use crate::novelty::Novelty;
@@ -24,12 +24,12 @@ use std::time::{Duration, Instant};
 /// How long an agent may take to its first model request: a cold start under load took 7–10 s, and a machine that
 /// tests several at once is slower still.
 pub const STARTUP_MAX: Duration = Duration::from_secs(90);
-/// A server is silent when it has told nothing for so long. What opencode tells behind its last answer, the session's
-/// summary and diffs, comes within 0.2 s of it as a rule; on a busy machine more than half a second was seen.
+/// How long a server must send nothing to count as silent. What opencode sends after its last answer, the session's
+/// summary and diffs, usually comes within 0.2 s of it; on a busy machine more than half a second was seen.
 pub const SILENCE: Duration = Duration::from_secs(2);
-/// So long after its client's end a server is heard at most: one that never falls silent ends too.
+/// How long a server is listened to after its client's end: one that never falls silent ends too.
 const HEARD_MAX: Duration = Duration::from_secs(30);
-/// How often a command may come and go and still be news; behind that it is a poll.
+/// How often a command may come and go and still count as news; after that it counts as a poll.
 const COMES_AND_GOES_MAX: u32 = 10;
 
 /// The watch.
@@ -45,7 +45,7 @@ pub struct Watch {
     pub exited: Option<(Exit, Instant)>,
     /// What its output said of its end.
     pub said: Option<Means>,
-    /// It refused something by itself.
+    /// Whether it refused something by itself.
     pub refused: bool,
     window: Duration,
     deadline: Duration,
@@ -64,7 +64,7 @@ pub struct Watch {
     asked: BTreeSet<String>,
 }
 
-/// What the watch says.
+/// What the watch decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// It goes on.
@@ -108,7 +108,7 @@ impl Watch {
         }
     }
 
-    /// When the clock of the cell began: the first main request, or the agent's start where there was none.
+    /// When the clock of the cell began: the first main request, or the agent's start if there was none.
     pub fn clock(&self) -> Instant {
         self.first_main.unwrap_or(self.began)
     }
@@ -118,7 +118,7 @@ impl Watch {
         ms(self.clock().elapsed())
     }
 
-    /// From the start to the first main request.
+    /// From the start to the first main request, in milliseconds.
     pub fn startup_ms(&self) -> Option<u64> {
         self.first_main.map(|first| ms(first - self.began))
     }
@@ -175,7 +175,7 @@ impl Watch {
         }
     }
 
-    /// Takes bytes of a stream; none is its end. Gives the lines of stdout that are whole now.
+    /// Takes bytes of a stream; `None` is its end. Returns the lines of stdout that are whole now.
     pub fn output(&mut self, stream: Stream, bytes: Option<&[u8]>, order: &CellSpec) -> Vec<String> {
         let at = stream as usize;
         let lines = match bytes {
@@ -268,8 +268,8 @@ impl Watch {
         u64::try_from(u128::from(last.cpu_ns().saturating_sub(first.cpu_ns())) * 100 / wall).unwrap_or(u64::MAX)
     }
 
-    /// Whether somebody computed at nearly every look within the window. The share of a processor would say how busy
-    /// the machine is, not whether the agent waits.
+    /// Whether some process computed at nearly every look within the window. The share of a processor would say how
+    /// busy the machine is, not whether the agent waits.
     pub fn is_hot(&self) -> bool {
         self.running() * 4 >= self.looks.len() * 3 && !self.looks.is_empty()
     }
@@ -278,7 +278,7 @@ impl Watch {
         self.looks.iter().filter(|(_, look)| look.is_running()).count()
     }
 
-    /// What it comes to now.
+    /// What the watch decides now.
     pub fn says(&self, order: &CellSpec) -> Decision {
         let now = Instant::now();
         if self.exited.is_some() && self.is_silent() {
@@ -298,15 +298,15 @@ impl Watch {
         }
     }
 
-    /// Whether a server has told all that belongs to a turn which is over for its client since `settled`. One that
-    /// computes, or wants to and is not let, may have more to tell.
+    /// Whether a server has sent all that belongs to a turn which is over for its client since `settled`. A server that
+    /// computes, or waits for a processor, may have more to send.
     pub fn has_told_all(&self, settled: Instant) -> bool {
         let heard = self.last_heard.max(settled);
         let looked = self.looks.back().filter(|(at, _)| *at > heard).map(|(_, look)| look.is_running());
         told_all(settled, heard, looked, Instant::now())
     }
 
-    /// How long nothing may move; none where only the deadline decides.
+    /// How long nothing may move before it counts as a hang; `None` if only the deadline decides.
     fn patience(&self, order: &CellSpec) -> Option<Duration> {
         if self.exited.is_some() {
             return Some(self.window);
@@ -330,7 +330,8 @@ impl Watch {
         }
     }
 
-    /// Whether nobody computed within the window: a starved agent wants to run, and a busy one does.
+    /// Whether no process computed or was ready to within the window: a starved agent is ready to run, and a busy one
+    /// runs.
     fn is_still(&self, now: Instant) -> bool {
         let whole =
             self.looks.front().is_some_and(|(at, _)| now.duration_since(*at) + Duration::from_secs(2) >= self.window);
@@ -338,7 +339,7 @@ impl Watch {
     }
 }
 
-/// `looked`: whether anybody ran at the latest look behind what was heard last.
+/// `looked`: whether any process ran at the latest look after what was heard last.
 fn told_all(settled: Instant, heard: Instant, looked: Option<bool>, now: Instant) -> bool {
     let is_silent = now.duration_since(heard) >= SILENCE && looked == Some(false);
     is_silent || now.duration_since(settled) >= HEARD_MAX
@@ -359,7 +360,7 @@ fn sign(text: &str, order: &CellSpec) -> Option<Means> {
         .map(|sign| sign.means)
 }
 
-/// A line in a word or two: the type of a JSON message, else its first words.
+/// A line in one or two words: the type of a JSON message, else its first words.
 fn kind(text: &str) -> String {
     if let Ok(Value::Object(map)) = serde_json::from_str::<Value>(text)
         && let Some(kind) = map.get("type").and_then(Value::as_str)

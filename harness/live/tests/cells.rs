@@ -1,7 +1,7 @@
 //! Whole cells: a small agent of our own in its sandbox, with the model server, the watch and the verdict.
 //!
-//! Windows and deadlines are data of the cells; nothing here asserts how long anything took. This very program is the
-//! runner, the cell's child process and the fakes' binary, by how it is started.
+//! Windows and deadlines are data of the cells; nothing here asserts how long anything took. This program is the
+//! runner, the cell's child process and the fakes' binary, depending on how it is started.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use nix::errno::Errno;
@@ -14,9 +14,9 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
-/// A window that no test waits for.
+/// A window that no test outlasts.
 const FOR_EVER_MS: u64 = 600_000;
-/// Behind so many seconds a killed runner's cell is taken for one that lives on; it only aborts.
+/// Seconds after which a killed runner's cell counts as one that lives on; this only aborts the test.
 const CEILING_S: libc::c_uint = 60;
 /// What makes this program a runner of one cell that hangs.
 const RUNNER: &str = "__runner";
@@ -56,7 +56,7 @@ fn main() -> ExitCode {
         return 2.into();
     }
     let mut arguments = Arguments::from_args();
-    // they count this process's children
+    // these tests count this process's children
     arguments.test_threads = Some(1);
     let trials = vec![
         Trial::test("an agent that does its work completes", completes),
@@ -189,7 +189,7 @@ fn never_asks() -> Result<(), Failed> {
 fn leaves_a_daemon() -> Result<(), Failed> {
     let report = cell("leaves-a-daemon", r#"[{ say = "Done." }]"#, &mut || {})?;
     is("the outcome", &report.outcome, &Outcome::Completed)?;
-    // whatever outlives a cell would be a child of this process now
+    // a process that outlived a cell would be a child of this process now
     is("children", &waitpid(None, None), &Err(Errno::ECHILD))
 }
 
@@ -222,7 +222,7 @@ fn killed_runner() -> Result<(), Failed> {
     is("mounts", &std::fs::read_to_string("/proc/self/mountinfo")?, &mounts)
 }
 
-/// A cell of a server: the fake opencode, alone on the wall clock, plays it behind the proxy.
+/// A cell of a server: the fake opencode, standalone on the wall clock, plays it behind the proxy.
 fn served(more: &str) -> Result<Report, Failed> {
     let agent = "agent = { opencode = { as = \"1.2.15\", mode = \"serve\", client = \"events\" } }";
     let mut scenario = parse(&format!("{agent}\nturns = {ASK}\n{more}"))?;
@@ -236,7 +236,7 @@ fn served(more: &str) -> Result<Report, Failed> {
     };
     scenario.env.insert(rehang_scenario::plan::PLAN_ENV.to_owned(), serde_json::to_string(&plan)?);
     let start = Start { args: ["serve", "--port", "{port}"].map(str::to_owned).to_vec(), ..Start::default() };
-    // this very program, under the fake's name
+    // this same program, under the fake's name
     let folder = tempfile::tempdir()?;
     let program = folder.path().join("fake-opencode");
     std::os::unix::fs::symlink(std::env::current_exe()?, &program)?;

@@ -1,6 +1,7 @@
-//! The sandbox: an agent that tries to get at the user finds nothing, whoever started it.
+//! The sandbox: an agent that looks for the user's data finds nothing, whoever started it.
 //!
-//! Each trial starts this very program again as the supervisor of a sandbox, since a process enters its namespaces for good.
+//! Each trial starts this program again as the supervisor of a sandbox, since a process cannot leave its namespaces
+//! again.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use rehang_live::sandbox::{self, BIN, CWD, HOME, RoomFile, Sandbox};
@@ -68,7 +69,7 @@ fn supervisor() -> std::process::ExitCode {
     if let Some(from) = from {
         let mut from = std::fs::File::from(from);
         let mut buffer = [0; 4_096];
-        // a terminal's master gives an error where the other side is gone
+        // a terminal's master gives an error if the other side is gone
         while let Ok(n @ 1..) = from.read(&mut buffer) {
             let _ = std::io::stdout().write_all(&buffer[..n]);
             let _ = std::io::stdout().flush();
@@ -151,7 +152,7 @@ fn environment(who: Who) -> Result<(), Failed> {
 }
 
 fn network(who: Who) -> Result<(), Failed> {
-    // a server of the machine, on the very address that the sandbox calls its own
+    // a server of the machine, on the address that the sandbox also uses
     let outside = std::net::TcpListener::bind("127.0.0.1:0")?;
     let port = outside.local_addr()?.port();
     let script = format!(
@@ -220,7 +221,8 @@ fn supervisor_dies(who: Who) -> Result<(), Failed> {
     let first: i32 = below.trim().parse()?;
     child.kill()?;
     child.wait()?;
-    // The sandbox's first process is ours to wait for now, and its end is the end of all: the kernel lets it go last.
+    // The sandbox's first process is a child of this process now, and its end ends everything: the kernel releases it
+    // last.
     nix::sys::wait::waitpid(nix::unistd::Pid::from_raw(first), None)?;
     let left = std::fs::read_dir("/proc")?.flatten().any(|entry| {
         std::fs::read_link(entry.path().join("ns/pid")).is_ok_and(|link| link.to_string_lossy() == name.trim())

@@ -1,6 +1,6 @@
 //! Lines that state how a run ended: a wrapper's, a shell's, an agent's own last words.
 //!
-//! Invariant: one line says what it says, whatever else the log has.
+//! Invariant: a line is read by itself, whatever else the log has.
 
 /// What a line states of the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub enum Claim {
     Limit,
     /// Somebody interrupted it.
     Interrupted,
-    /// A wall clock ended it: it says nothing of what the run did then.
+    /// A wall clock ended it, which says nothing of what the run did then.
     WallClock,
     /// A signal ended it.
     Killed,
@@ -26,7 +26,7 @@ pub enum Claim {
 /// The most of a line that is looked at, in characters. A choice.
 const LINE_CHARS: usize = 500;
 
-/// Whether a line tells of an end that somebody else made, and is no output of what ended.
+/// Whether a line reports an end that somebody else caused, and is not output of what ended.
 pub fn is_epilogue(line: &str) -> bool {
     matches!(of_line(line), Some(Claim::Hung | Claim::WallClock | Claim::Killed | Claim::Exited(_)))
 }

@@ -1,6 +1,6 @@
 //! What a command line is likely to wait for, by its words alone.
 //!
-//! Invariant: a guess, and said so: a command is never run, and its words decide nothing but the order of suspects.
+//! Invariant: a guess, and reported as one: a command is never run, and its words decide only the order of suspects.
 
 use rehang_scenario::prompt::{self, WaitsAt};
 
@@ -69,7 +69,7 @@ pub fn waits(command: &str) -> Waits {
     parts.map(str::trim).map(simple).find(|waits| *waits != Waits::Unknown).unwrap_or(Waits::Unknown)
 }
 
-/// What a shell is told to run: `bash -lc '…'`, as Codex writes each command down.
+/// The command that a shell is told to run: `bash -lc '…'`, as Codex records each command.
 fn within_shell(command: &str) -> Option<&str> {
     let (shell, rest) = command.trim().split_once(' ')?;
     let shell = shell.rsplit(['/', '\\']).next().unwrap_or(shell);

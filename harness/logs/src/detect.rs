@@ -14,7 +14,7 @@ pub const PROBE_BYTES: usize = 256 << 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Votes {
     each: [u32; Format::ALL.len()],
-    /// Lines that fit no format, of those that would have to.
+    /// Lines that fit no format although they should.
     others: u32,
 }
 
@@ -61,14 +61,14 @@ fn is_logged(line: &[u8]) -> bool {
     level || crate::read::time::stamped(&text).is_some()
 }
 
-/// A format that a log is nearly of.
+/// A format that only a part of a log's lines fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Nearly {
     /// The format.
     pub format: Format,
     /// Lines that fit.
     pub fit: u32,
-    /// Of so many.
+    /// How many lines were looked at.
     pub of: u32,
 }
 
@@ -79,14 +79,14 @@ impl std::fmt::Display for Nearly {
     }
 }
 
-/// The format that a log is nearly of: some of its lines fit, and too few.
+/// The format that some of a log's lines fit, but too few of them.
 pub fn nearly(head: &[u8]) -> Option<Nearly> {
     let votes = Votes::of(head);
     let format = votes.best().filter(|format| *format != Format::Plain && !votes.decide())?;
     Some(Nearly { format, fit: votes.fit(), of: votes.fit() + votes.others })
 }
 
-/// The format of a log that begins like this; none where it is no text.
+/// The format of a log that begins like this; `None` if it is not text.
 pub fn detect(head: &[u8]) -> Option<Format> {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     let first = head.split(|b| *b == b'\n').map(<[u8]>::trim_ascii).find(|line| !line.is_empty())?;
@@ -137,7 +137,7 @@ fn of_elements(head: &[u8]) -> Option<Format> {
             continue;
         }
         let format = serde_json::from_slice::<Value>(piece.bytes).ok().and_then(|value| of_value(&value));
-        // a list of messages is a host's
+        // a list of messages was written by a host
         if let Some(format) = format {
             let format = if format == Format::Claude { Format::Sdk } else { format };
             votes[format as usize] += 1;
@@ -173,8 +173,7 @@ pub fn packed(head: &[u8]) -> Option<&'static str> {
     known.into_iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, unpacks)| unpacks)
 }
 
-/// The bytes before a document that a program has written something in front of (`Exporting session: …`); 0 where there is
-/// no such thing.
+/// How many bytes a program has written before a document (`Exporting session: …`); 0 if there are none.
 pub fn banner(head: &[u8]) -> usize {
     let mut at = 0;
     for (n, line) in head.split_inclusive(|b| *b == b'\n').take(BANNER_LINES).enumerate() {
@@ -190,15 +189,16 @@ pub fn banner(head: &[u8]) -> usize {
 /// The most lines in front of a document. A choice.
 const BANNER_LINES: usize = 20;
 
-/// Whether more than a twentieth of it is what no text has: text in an older encoding and a terminal's own bytes have less.
+/// Whether more than a twentieth of the bytes do not occur in text: text in an older encoding and a terminal's output
+/// have fewer.
 fn is_binary(head: &[u8]) -> bool {
     let controls = head.iter().filter(|b| matches!(b, 0..=6 | 0x10..=0x1a | 0x1c..=0x1f | 0x7f)).count();
     let invalid: usize = head.utf8_chunks().map(|chunk| chunk.invalid().len()).sum();
     (controls + invalid) * 20 > head.len()
 }
 
-/// Whether it is a scenario of rehang's: what reads logs would take it for a program's output. A log that holds one
-/// somewhere does not begin with its keys.
+/// Whether it is a scenario of rehang's, which a reader of logs would treat as a program's output. A log that contains
+/// a scenario somewhere does not begin with a scenario's keys.
 pub fn is_scenario(head: &[u8]) -> bool {
     let key = |line: &[u8]| line.iter().position(|b| *b == b'=').map(|at| line[..at].trim_ascii().to_vec());
     let mut lines = head.split(|b| *b == b'\n').filter(|line| !matches!(line.trim_ascii().first(), None | Some(b'#')));
@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn what_is_no_text_is_no_log() {
-        // a generator of a line: every byte is as likely
+        // a one-line generator: every byte is equally likely
         let mut seed = 7_u32;
         let mut next = || {
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

@@ -1,8 +1,8 @@
 //! A trace as a log of its agent.
 //!
 //! Invariant: only what such a log would hold is written: messages and their directions, the events that a server
-//! publishes, what comes out of a terminal. What a process waits for is in no log. A trace of any length is gone through
-//! a fixed number of times, and what is written is not held.
+//! publishes, what comes out of a terminal. What a process waits for is in no log. A trace of any length is read a
+//! fixed number of times, and what is written is not kept in memory.
 
 mod server;
 
@@ -46,7 +46,7 @@ impl LogForm {
         Self::NAMES.iter().find(|(word, _)| *word == name).map(|(_, form)| *form)
     }
 
-    /// The form in which a trace's agent would be logged: a recording where messages are exchanged, else a terminal's.
+    /// The form in which a trace's agent would be logged: a recording if messages are exchanged, else a terminal's.
     pub fn of(trace: &Trace) -> LogForm {
         let argv = argv(trace);
         let name = argv.first().map_or("", String::as_str);
@@ -164,8 +164,8 @@ fn plain(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// What a client of an opencode server sees: events and its own requests. Where no client listened, the events are those
-/// that the server publishes, made of what it states of itself.
+/// What a client of an opencode server sees: events and its own requests. If no client listened, the events are those
+/// that the server publishes, made from the facts that it reports.
 fn exchanges(trace: &Trace, put: &mut Put<'_>) -> io::Result<()> {
     let listener = trace.events.iter().find_map(|event| match &event.what {
         What::Sse(_) if event.who == "client" => Some(event.who.as_str()),
@@ -216,7 +216,7 @@ fn exchanges(trace: &Trace, put: &mut Put<'_>) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// A trace of what an agent states of itself, one millisecond after the other.
+    /// A trace of the facts that an agent reports, one millisecond after the other.
     fn trace(argv: &[&str], whats: impl Iterator<Item = Value>) -> Trace {
         let header = json!({"rehang_trace": 1, "scenario": "x/y", "strategy": "none", "terminal": "null",
             "stage": "sim", "seed": 1, "control": false});

@@ -1,6 +1,6 @@
 //! The formats that are read.
 //!
-//! Invariant: each has one word on a command line.
+//! Invariant: each format has one word on a command line.
 
 /// A format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -10,12 +10,12 @@ use rehang_trace::Trace;
 /// Imports the bytes as a format. Returns whether a scenario came out.
 ///
 /// # Panics
-/// Where the drafted scenario is no file that loads to itself: that is a finding.
+/// If the drafted scenario does not load as itself again: that is a finding.
 pub fn one(format: Format, data: &[u8]) -> bool {
     let half = data.len() / 2;
     let typescript = if format == Format::Script { data[half..].to_vec() } else { Vec::new() };
     let options = Options { format: Some(format), typescript, ..Options::default() };
-    // found out by itself it may be another's, or nobody's
+    // without a given format it may be detected as another format, or as none
     let _ = import(data, &Options::default(), &mut |_| {});
     let Ok(imported) = import(data, &options, &mut |_| {}) else { return false };
     let story = &imported.story;
@@ -81,7 +81,7 @@ fn inner(recording: &[u8], key: &str) -> Option<Vec<u8>> {
     (!lines.is_empty()).then(|| lines.join("\n").into_bytes())
 }
 
-/// A trace as each log, read back: exporters do not panic either.
+/// Writes a trace as each form of log and reads it back: exporters do not panic either.
 pub fn exports(trace: &Trace) {
     for (_, form) in LogForm::NAMES {
         let mut out = Vec::new();

@@ -3,8 +3,8 @@
 //! [`import`] reads a log of any of the formats of [`Format`], puts together what happened ([`story`]), guesses how it ended
 //! and why ([`guess`]), and drafts a scenario that does the same ([`draft`]). [`export()`] writes a trace as such a log.
 //!
-//! Pure but for the reader that comes in as an argument. Invariants: memory is bounded whatever the log; nothing that is
-//! given out holds a secret that [`mask`] knows; no bytes whatever make it panic.
+//! Pure, except for the reader that comes in as an argument. Invariants: memory is bounded whatever the log; no output
+//! holds a secret that [`mask`] knows; no bytes whatever make it panic.
 
 pub mod claims;
 pub mod commands;
@@ -46,9 +46,9 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 /// What a user says of a log beside the log.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The format, where it is not to be detected.
+    /// The format; `None` to detect it.
     pub format: Option<Format>,
-    /// The most turns of the drafted scenario; [`limits::TURNS`] where nothing is said.
+    /// The most turns of the drafted scenario; [`limits::TURNS`] by default.
     pub turns: Option<usize>,
     /// What the user says of its end.
     pub said: Said,
@@ -82,7 +82,7 @@ pub enum ImportError {
         "nothing is in it; an agent that prints nothing may still read its stdin: see scenarios/stdin/open-pipe.toml"
     )]
     Empty,
-    /// It is no text.
+    /// It is not text.
     #[error("no log: it holds bytes that no text has; --format names one of {}", names())]
     NoText,
     /// It is compressed.
@@ -93,7 +93,7 @@ pub enum ImportError {
         "no log: it is a scenario already; `rehang run --scenarios FILE` plays it, `rehang reproduce FILE` makes it small"
     )]
     Scenario,
-    /// It is text, and nobody's log.
+    /// It is text, but not a log.
     #[error(
         "nobody's log: {}no line of it has a time, an agent's event or an exit code, and it ends with no prompt; `--format plain` takes it for a program's output all the same",
         near.map(|near| format!("{near}; ")).unwrap_or_default()
@@ -110,7 +110,7 @@ pub enum ImportError {
     Nothing {
         /// The format.
         format: &'static str,
-        /// The most frequent trouble.
+        /// The most frequent reason why pieces could not be used.
         why: String,
     },
 }
@@ -210,7 +210,7 @@ fn text(
     Ok(Imported { format, story, guess, draft, mask })
 }
 
-/// Whether a text is nobody's log: too few of its lines have a time, and nothing else in it is a log's.
+/// Whether a text is not a log: too few of its lines have a time, and nothing else in it belongs to a log.
 fn is_nobodys(story: &Story, near: Option<Nearly>) -> bool {
     let lines = |kind: &str| story.took.taken.get(kind).copied().unwrap_or(0);
     let (stamped, bare) = (lines("line"), lines("line without a timestamp"));

@@ -1,7 +1,7 @@
 //! A log piece by piece: lines, or the elements of one large JSON document.
 //!
-//! Invariant: memory is bounded by [`limits::RECORD_BYTES`] whatever comes; a piece that is longer, or breaks off in the
-//! middle, is said to be so and the next one is read all the same.
+//! Invariant: memory is bounded by [`limits::RECORD_BYTES`] whatever comes; a piece that is longer, or breaks off in
+//! the middle, is marked as such, and the next one is still read.
 
 use crate::limits;
 use std::io::{self, BufRead};
@@ -15,7 +15,7 @@ pub struct Piece<'a> {
     pub bytes: &'a [u8],
     /// Why it is not whole.
     pub broken: Option<Broken>,
-    /// In a JSON document: the key of the list or value that it is of; else empty.
+    /// In a JSON document: the key of the list or value that it belongs to; else empty.
     pub key: &'a str,
 }
 
@@ -41,7 +41,7 @@ impl<R: BufRead> Lines<R> {
         Lines { from, line: Vec::new(), number: 0 }
     }
 
-    /// The next line; none at the end.
+    /// The next line; `None` at the end.
     ///
     /// # Errors
     /// Those of the source.
@@ -90,7 +90,7 @@ enum Place {
     Values,
     /// In the outermost object, before a key.
     Keys,
-    /// In the outermost object, behind a key.
+    /// In the outermost object, after a key.
     Value,
     /// In a list: the outermost one, or one of the outermost object's.
     List {
@@ -104,12 +104,12 @@ impl<R: BufRead> Elements<R> {
         Elements { from, element: Vec::new(), key: String::new(), line: 1, place: Place::Outside }
     }
 
-    /// The values of `from`, one behind the other, each on many lines.
+    /// The values of `from`, one after the other, each on many lines.
     pub fn values(from: R) -> Elements<R> {
         Elements { place: Place::Values, ..Elements::new(from) }
     }
 
-    /// The next element; none at the end.
+    /// The next element; `None` at the end.
     ///
     /// # Errors
     /// Those of the source.
@@ -140,7 +140,7 @@ impl<R: BufRead> Elements<R> {
                 }
                 (Place::Keys, b'}') => self.enter(byte, Place::Outside),
                 (Place::Outside | Place::Keys, _) | (_, b']' | b'}') => {
-                    // not JSON here: on to the next thing that may begin something
+                    // not JSON here: skip to the next byte that may begin a value
                     self.skip(byte);
                     if matches!(byte, b'}' | b']') {
                         self.place = Place::Outside;
@@ -172,7 +172,7 @@ impl<R: BufRead> Elements<R> {
         self.place = place;
     }
 
-    /// Takes one JSON value into `element`.
+    /// Reads one JSON value into `element`.
     fn capture(&mut self) -> io::Result<Option<Broken>> {
         self.element.clear();
         let (mut depth, mut in_string, mut escaped, mut long) = (0_u32, false, false, false);

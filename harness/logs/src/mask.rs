@@ -1,6 +1,6 @@
 //! Secrets and personal data, masked before anything is written.
 //!
-//! Invariant: a text is masked before it is cut, so that no half of a secret is left over; masking twice changes nothing.
+//! Invariant: a text is masked before it is cut, so that no part of a secret is left; masking twice changes nothing.
 //! What is masked looks like what it was (`you@example.com`, `192.0.2.1`), or says its kind (`[masked: api key]`).
 
 mod lines;
@@ -21,14 +21,14 @@ pub struct Mask {
     pub found: BTreeMap<&'static str, u64>,
 }
 
-/// How often the rules are gone through at most.
+/// How often the rules are applied at most.
 const ROUNDS: usize = 8;
 
 impl Mask {
     /// The text, masked.
     pub fn text(&mut self, text: &str) -> String {
         let mut out = seen(text);
-        // what one rule has left may be what another looks for
+        // what one rule leaves may match another
         for _ in 0..ROUNDS {
             if !self.round(&mut out) {
                 break;
@@ -64,8 +64,8 @@ impl Mask {
         changed
     }
 
-    /// Masks, line by line, what began on a line before: `line` is the next one, without its end. None where nothing of
-    /// it is to be shown, since all of it is a private key's.
+    /// Masks, line by line, what began on a line before: `line` is the next one, without its end. `None` if nothing of
+    /// it may be shown, since all of it belongs to a private key.
     pub fn line(&mut self, lines: &mut Lines, line: &str) -> Option<String> {
         let (kind, shown) = match lines.take(line) {
             Part::None => return Some(line.to_owned()),
@@ -79,11 +79,11 @@ impl Mask {
         shown
     }
 
-    /// The text, masked, then cut to so many characters.
+    /// The text, masked, then cut to `chars` characters.
     pub fn shown(&mut self, text: &str, chars: usize) -> String {
         let masked = self.text(text);
         match masked.char_indices().nth(chars) {
-            // a cut may lay bare what was no secret before
+            // after the cut, something may look like a secret that did not before
             Some((at, _)) => self.text(&format!("{}…", &masked[..at])),
             None => masked,
         }
@@ -95,7 +95,7 @@ impl Mask {
     }
 }
 
-/// What a person sees of a text: without escape sequences, and without what a backspace has taken back.
+/// What a person sees of a text: without escape sequences, and without what a backspace has deleted.
 fn seen(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -112,10 +112,11 @@ fn seen(text: &str) -> String {
     out
 }
 
-/// The longest escape sequence that is taken for one, in bytes; and of those that hold a text (a title, a link).
+/// The longest escape sequence that is recognised, in bytes; and the longest of those that hold a text (a title, a
+/// link).
 const SEQUENCE_BYTES: (usize, usize) = (64, 4 << 10);
 
-/// The bytes of an escape sequence behind its first character; 0 where none follows.
+/// The bytes of an escape sequence after its first character; 0 if none follows.
 fn sequence(first: char, rest: &str) -> usize {
     let bytes = rest.as_bytes();
     let (kind, from) = if first == '\u{9b}' { (Some(b'['), 0) } else { (bytes.first().copied(), 1) };

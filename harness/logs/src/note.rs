@@ -1,13 +1,13 @@
 //! What a log says, in one vocabulary for all formats.
 //!
-//! Invariant: a note says what stands in the log; what it means is decided later, from all of them.
+//! Invariant: a note holds what is in the log; what it means is decided later, from all notes.
 
 use rehang_scenario::turns::Question;
 
 /// Who wrote the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Kind {
-    /// Nobody that is known: a plain program.
+    /// No known agent: a plain program.
     #[default]
     Program,
     /// Claude Code.
@@ -73,7 +73,7 @@ pub enum Form {
     Host,
     /// A server and its clients.
     Server,
-    /// A session's transcript, written beside it; nobody knows where its user sat.
+    /// A session's transcript, written beside it; where its user was is not known.
     Transcript,
     /// A terminal.
     Screen,
@@ -110,16 +110,16 @@ pub enum Note {
     Prompt {
         /// The session.
         session: String,
-        /// The text is not kept.
+        /// Whether a client sent it; the text is not kept.
         by_client: bool,
     },
     /// The model says something.
     Text {
         /// The session.
         session: String,
-        /// The response that it is of.
+        /// The response that it belongs to.
         message: String,
-        /// The part of it; a later note with the same part replaces it.
+        /// The part of the response; a later note with the same part replaces it.
         part: String,
         /// The text.
         text: String,
@@ -135,7 +135,7 @@ pub enum Note {
     Call {
         /// The session.
         session: String,
-        /// The response that it is of.
+        /// The response that it belongs to.
         message: String,
         /// Its id.
         call: String,
@@ -151,7 +151,7 @@ pub enum Note {
     Told {
         /// The call.
         call: String,
-        /// An error.
+        /// Whether the result is an error.
         error: bool,
         /// The text.
         text: String,
@@ -163,7 +163,7 @@ pub enum Note {
         /// The call.
         call: String,
     },
-    /// Something is asked of a person.
+    /// A person is asked something.
     Asked {
         /// Its id.
         id: String,
@@ -194,14 +194,14 @@ pub enum Note {
     Busy {
         /// The session.
         session: String,
-        /// Whether.
+        /// Whether it is busy.
         busy: bool,
     },
     /// A server shows what only a fork of opencode has.
     Fork(Fork),
     /// Somebody closes the agent's stdin.
     InputEnds,
-    /// Somebody sends what is no message.
+    /// Somebody sends something that is not a message.
     Misfit,
     /// A reply came to an ask that the server no longer knows.
     Unknown {
@@ -297,7 +297,7 @@ pub enum Calls {
     },
     /// Starts a subagent.
     Task {
-        /// What it is to do.
+        /// What it must do, in short.
         description: String,
         /// Its session.
         child: Option<String>,
@@ -340,6 +340,6 @@ pub enum Reply {
     Skipped,
     /// Dismissed.
     Dismissed,
-    /// Taken back by the agent.
+    /// Withdrawn by the agent.
     Withdrawn,
 }

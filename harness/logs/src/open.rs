@@ -9,7 +9,7 @@ use crate::note::Asks;
 use crate::story::{Story, What};
 use rehang_scenario::text::duration;
 
-/// Open asks of the tree that the log is of.
+/// Open asks of the log's session tree.
 pub fn asks(story: &Story, mask: &mut Mask) -> Vec<String> {
     let root = story.root().unwrap_or_default();
     let open = story.asks.iter().filter(|ask| ask.end.is_none() && story.root_of(&ask.session) == root);
@@ -35,7 +35,7 @@ pub fn asks(story: &Story, mask: &mut Mask) -> Vec<String> {
         .collect()
 }
 
-/// Running calls of the tree that the log is of.
+/// Running calls of the log's session tree.
 pub fn calls(story: &Story, mask: &mut Mask) -> Vec<String> {
     let root = story.root().unwrap_or_default();
     let mut found = Vec::new();
@@ -73,7 +73,7 @@ pub fn all(story: &Story, mask: &mut Mask) -> Vec<String> {
     all
 }
 
-/// How long it had been open when the log ended; nothing if the log has no times, or ends there.
+/// How long it had been open when the log ended; empty if the log has no times, or ends there.
 fn since(story: &Story, word: &str, at: u64) -> String {
     match story.clock.last.saturating_sub(at) {
         ms if story.clock.timed && ms > 0 => format!(", {word}for {}", duration(ms)),

@@ -1,7 +1,7 @@
 //! What was taken of a log, and what could not be used.
 //!
 //! Invariant: every piece is counted once, as taken or as unusable; names are bounded in number and length, and hold
-//! nothing that is to be masked.
+//! nothing that must be masked.
 
 use crate::limits;
 use crate::mask::Mask;

@@ -1,6 +1,6 @@
 //! What moves on a terminal without saying anything: spinners, and clocks that count beside them.
 //!
-//! Invariant: a text without any is left as it is, but for the blanks around it.
+//! Invariant: a text without a spinner stays as it is, except for the blanks around it.
 
 /// The text without the frames of a spinner and without how long it has been turning.
 pub fn still(text: &str) -> String {
@@ -41,7 +41,7 @@ fn clock(text: &str) -> usize {
     text.bytes().position(|b| !b.is_ascii_digit() && b != b':' && b != b'.').unwrap_or(text.len())
 }
 
-/// The bytes behind a number that counts time which are its unit, with the blanks around it; none where it counts none.
+/// How many bytes after a number are its unit of time, with the blanks around it; `None` if it does not count time.
 fn counts(behind: &str, number: &str) -> Option<usize> {
     let unit = behind.trim_start_matches(' ');
     let letters = unit.bytes().position(|b| !b.is_ascii_alphabetic()).unwrap_or(unit.len());

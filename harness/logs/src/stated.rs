@@ -33,7 +33,7 @@ pub fn stated(story: &Story) -> Option<Stated> {
         let found = Stated { claim, line: line.text.trim().to_owned() };
         match claim {
             Claim::Completed | Claim::Exited(0) if cause.is_none() && follows.is_none() => return Some(found),
-            // what came before a good end is another run's
+            // what came before a good end belongs to another run
             Claim::Completed | Claim::Exited(0) => break,
             Claim::Limit => return Some(found),
             Claim::Hung | Claim::WallClock | Claim::Interrupted => cause = cause.or(Some(found)),
@@ -67,7 +67,7 @@ pub fn shell_is_back(story: &Story) -> bool {
 /// The longest prompt of a shell. A choice.
 const PROMPT_BYTES: usize = 120;
 
-/// Whether a text without times is somebody's log all the same: it exits, states its end, or ends with a prompt.
+/// Whether a text without times is a log nevertheless: it exits, states its end, or ends with a prompt.
 pub fn is_somebodys(story: &Story) -> bool {
     let text: Vec<&str> = story.output.lines.iter().rev().take(LATEST).map(|line| line.text.as_str()).collect();
     let text: String = text.into_iter().rev().map(|line| format!("{line}\n")).collect();

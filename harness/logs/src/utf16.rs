@@ -1,17 +1,17 @@
 //! Logs in UTF-16, as a redirection in Windows PowerShell writes them, read as UTF-8.
 //!
-//! Invariant: memory is a few kilobytes; what is no text becomes U+FFFD, as everywhere in logs. The decoding is the standard
-//! library's; of encoding_rs, with tables for forty encodings, nothing else would be used.
+//! Invariant: memory is a few kilobytes; invalid text becomes U+FFFD, as everywhere in logs. The standard library
+//! decodes it; of encoding_rs, with tables for forty encodings, only this would be used.
 
 use std::io::{self, Read};
 
-/// Reads UTF-16 behind its byte order mark.
+/// Reads UTF-16 after its byte order mark.
 pub struct Utf16<R> {
     from: R,
     big: bool,
     /// The first half of a pair.
     high: Option<u16>,
-    /// A byte whose other half comes next.
+    /// The first byte of a two-byte unit whose second byte comes next.
     odd: Option<u8>,
     text: Vec<u8>,
     given: usize,
@@ -27,7 +27,7 @@ pub fn mark(head: &[u8]) -> Option<bool> {
 }
 
 impl<R: Read> Utf16<R> {
-    /// Reads what comes behind the mark.
+    /// Reads what comes after the mark.
     pub fn new(from: R, big: bool) -> Utf16<R> {
         Utf16 { from, big, high: None, odd: None, text: Vec::new(), given: 0 }
     }

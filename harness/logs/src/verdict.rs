@@ -1,7 +1,7 @@
 //! What a log shows of its end.
 //!
 //! Invariant: `Hung` is said only if the log itself, its clock, a wrapper's line or the user says so. A log that merely
-//! stops is [`Verdict::EndedOpen`]: what killed a run that moved leaves the same log as what hung.
+//! stops is [`Verdict::EndedOpen`]: a run that was killed while it moved leaves the same log as one that hung.
 
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ pub enum Verdict {
     EndedOpen,
     /// The log itself, a clock that goes on, a wrapper's line or the user says that it hung.
     Hung,
-    /// It is nobody's log.
+    /// It is not a log.
     Unreadable,
 }
 
@@ -44,7 +44,7 @@ impl Verdict {
 pub struct Said {
     /// It hung (`true`), or it completed (`false`), whatever the log's end says.
     pub hung: Option<bool>,
-    /// The process was alive so many milliseconds after the log's last line.
+    /// The process was alive this many milliseconds after the log's last line.
     pub alive_after_ms: Option<u64>,
 }
 

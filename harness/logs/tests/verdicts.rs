@@ -1,6 +1,6 @@
-//! Logs that end in as many ways as people have seen, and what is said of each.
+//! Logs that end in the ways that people have seen, and the verdict on each.
 //!
-//! Shown: a verdict says no more than its log shows; a mechanism is named only with the log's own words.
+//! These tests show: a verdict says no more than its log shows; a mechanism is named only with the log's own words.
 
 use rehang_logs::{ImportError, Imported, Options, Said, Verdict, import};
 

@@ -1,7 +1,7 @@
 //! A response's body as it comes over the wire, chunk by chunk and fault by fault.
 //!
-//! Invariant: a chunk is told when it is handed on; what the stream's script has at an instant is sent at that instant,
-//! and nothing else ever wakes it.
+//! Invariant: a chunk is reported when it is handed on; what the stream's script has at an instant is sent at that
+//! instant, and nothing else wakes the body.
 
 use crate::event::{Ended, State};
 use crate::io::Reset;
@@ -44,7 +44,7 @@ pub(crate) struct Player {
 }
 
 impl Player {
-    /// Plays what `play` says; `first` has come already.
+    /// Plays the stream of `play`; `first` are the items that have come already.
     pub fn new(play: Play, first: Vec<Item>, teller: Teller, reset: Reset, began: Instant) -> Player {
         let encoder = Encoder::new(play.api, &play.id, &play.model);
         Player {
@@ -83,7 +83,7 @@ impl Player {
                 self.teller.tell(State::Ended(if clean { Ended::Whole } else { Ended::Cut }));
                 if clean { self.encoder.end() } else { Vec::new() }
             }
-            // A status comes first or never: the head has said it.
+            // A status comes first or not at all: the head has sent it.
             Item::Status(_) => Vec::new(),
             Item::Reset if !self.flushed => {
                 // hyper drops what it has not written when a body fails; it writes when a body has nothing yet.
@@ -140,7 +140,7 @@ impl Body for Payload {
     }
 }
 
-/// The whole response, for a request that wants no stream; an error where the connection is to be reset.
+/// The whole response, for a request that wants no stream; an error if the connection must be reset.
 pub(crate) async fn all(mut play: Play, first: Vec<Item>, mut teller: Teller, began: Instant) -> io::Result<Bytes> {
     let mut events = Vec::new();
     let mut items = first;
@@ -170,7 +170,7 @@ pub(crate) async fn all(mut play: Play, first: Vec<Item>, mut teller: Teller, be
     }
 }
 
-/// The instant in the script's time.
+/// The current instant in the script's time.
 pub(crate) fn now(began: Instant) -> VTime {
     VTime(u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX))
 }

@@ -1,7 +1,7 @@
 //! A scenario's tool turns as calls in an agent's own names and shapes.
 //!
 //! Invariant: a text of a shape that is one `{word}` alone becomes the word's value, with its type, and is left out of
-//! its object where the turn has no such word; a word within a longer text is written into it. What is no word stays.
+//! its object if the turn has no such word; a word within a longer text is replaced there. Other texts stay.
 
 use rehang_agents::{Call, ToolShape};
 use rehang_scenario::turns::{Choice, Question, Turn};
@@ -30,10 +30,10 @@ pub(crate) fn marked(text: &str) -> Option<&str> {
     (!place.is_empty() && place.chars().all(known)).then_some(place)
 }
 
-/// The call that a turn is. `place` is where a `task` stands: `2.1` or `2.1/3.0`.
+/// The call that a turn is. `place` is where a `task` is: `2.1` or `2.1/3.0`.
 ///
 /// # Errors
-/// The agent's file has no such tool. `None` where the turn calls none.
+/// The agent's file has no such tool. `None` if the turn calls none.
 pub(crate) fn call(
     tools: &BTreeMap<Call, ToolShape>,
     turn: &Turn,
@@ -107,7 +107,7 @@ fn question_words(question: &Question, nth: u32, shape: &ToolShape) -> Words {
     ])
 }
 
-/// A template with its words filled in; `None` where it is a word that has no value.
+/// A template with its words filled in; `None` if it is a word that has no value.
 fn fill(template: &Value, words: &Words) -> Option<Value> {
     Some(match template {
         Value::String(text) => return fill_text(text, words),

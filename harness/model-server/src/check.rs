@@ -12,10 +12,10 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
 pub enum Problem {
-    /// The body is no request of this API.
+    /// The body is not a request of this API.
     #[error("malformed request: {0}")]
     Malformed(String),
-    /// A tool result whose call nobody made.
+    /// A tool result without a call.
     #[error("result of `{0}`, which nobody called")]
     OrphanResult(String),
     /// A second result of one call.
@@ -24,7 +24,7 @@ pub enum Problem {
     /// The conversation went on without the result of a call.
     #[error("no result of `{0}`, and the conversation goes on")]
     NoResult(String),
-    /// The script calls a tool that this request does not offer. The agent gets the call all the same.
+    /// The script calls a tool that this request does not offer. The agent still gets the call.
     #[error("the script calls `{0}`, which the request does not offer")]
     NotOffered(String),
     /// The script's call lacks an argument that the tool's schema requires: the agent's file is out of date.
@@ -47,12 +47,12 @@ pub enum Problem {
     /// The body is longer than the limit.
     #[error("the request's body is longer than {0} bytes")]
     TooLong(usize),
-    /// More requests than the limit; none is told or counted any more.
+    /// More requests than the limit; further ones are neither reported nor counted.
     #[error("more than {0} requests")]
     TooMany(u32),
 }
 
-/// The end of [`Problem::NotOffered`]'s text: the exchange that it is told of is whole all the same.
+/// The end of [`Problem::NotOffered`]'s text: the exchange is whole nevertheless.
 pub const NOT_OFFERED: &str = "which the request does not offer";
 
 /// What is wrong with a conversation.
@@ -68,8 +68,8 @@ pub(crate) fn conversation(request: &ModelRequest) -> Vec<Problem> {
     let mut open: Vec<&str> = Vec::new();
     let mut done = BTreeSet::new();
     for message in &request.messages {
-        // Calls of one response may come as messages of their own (OpenAI responses); a word of the assistant behind
-        // a result, or the user's, is the next step.
+        // Calls of one response may come as messages of their own (OpenAI responses); a text of the assistant or the
+        // user after a result begins the next step.
         let next_step = message.parts.iter().any(|part| matches!(part, Part::Text(_))) && !has_results(message);
         if next_step && message.role != "system" && !calls(message) {
             problems.extend(open.drain(..).map(|id| Problem::NoResult(id.to_owned())));
@@ -109,7 +109,7 @@ pub(crate) fn call(request: &ModelRequest, call: &ToolCall) -> Vec<Problem> {
         .collect()
 }
 
-/// `tool` messages are the user's by now; `developer` ones the system's.
+/// `tool` messages have become the user's here, `developer` ones the system's.
 const ROLES: [&str; 3] = ["system", "user", "assistant"];
 
 fn has_results(message: &Message) -> bool {

@@ -1,7 +1,7 @@
 //! What happens at the model server, one event at a time.
 //!
-//! Invariant: whatever comes in is told once, before anything that it leads to; a stream's events carry its request's
-//! number, and its last is [`State::Ended`].
+//! Invariant: each thing that comes in is reported once, before anything that it leads to; a stream's events carry its
+//! request's number, and its last is [`State::Ended`].
 
 use crate::check::Problem;
 use serde::{Deserialize, Serialize};
@@ -53,9 +53,9 @@ pub struct Request {
     pub stream: bool,
     /// The tools that it offers.
     pub offers: Vec<String>,
-    /// What it tells the model: the results behind the last thing that the model said.
+    /// What it tells the model: the results after the last thing that the model said.
     pub told: Vec<Told>,
-    /// The body as it came; null where it is no JSON.
+    /// The body as it came; null if it is not JSON.
     pub body: Value,
 }
 
@@ -86,9 +86,9 @@ pub enum Side {
     Models,
     /// How many tokens a request has.
     Tokens,
-    /// Whether there is anybody: `GET /`.
+    /// Whether a server is there: `GET /`.
     Hello,
-    /// Nobody here knows what it wants; it gets 404.
+    /// Not known to this server; it gets 404.
     Unknown,
 }
 
@@ -97,7 +97,7 @@ pub enum Side {
 pub struct Told {
     /// The call's id.
     pub id: String,
-    /// The tool; empty where nobody called it.
+    /// The tool; empty if no call of it was made.
     pub tool: String,
     /// What the model is told.
     pub text: String,
@@ -111,7 +111,7 @@ pub struct Told {
 pub enum State {
     /// Its head is out.
     Began,
-    /// So many chunks are out, as a fault's `after` counts them.
+    /// How many chunks are out, as a fault's `after` counts them.
     Chunk(u32),
     /// A sign of life without content.
     KeepAlive,
@@ -127,7 +127,7 @@ pub enum State {
 pub enum Ended {
     /// As its API ends one.
     Whole,
-    /// In good order for HTTP, without the API's own end.
+    /// Correctly for HTTP, without the API's own end.
     Cut,
     /// By a TCP reset.
     Reset,

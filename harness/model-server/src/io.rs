@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// Says that a connection shall be reset when it goes.
+/// Whether a connection is reset when it is dropped.
 pub(crate) type Reset = Arc<AtomicBool>;
 
 /// A connection.
@@ -24,7 +24,8 @@ pub(crate) struct Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         if self.reset.load(Ordering::Relaxed) {
-            // A close with no time to linger is a reset (socket(7), SO_LINGER). There is nobody to tell of a failure.
+            // A close with no time to linger is a reset (socket(7), SO_LINGER). A failure cannot be reported to
+            // anybody.
             let _ = rustix::net::sockopt::set_socket_linger(&self.stream, Some(Duration::ZERO));
         }
     }

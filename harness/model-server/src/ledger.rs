@@ -1,6 +1,6 @@
 //! The sum of a server's events: what a cell of the live stage wants to know when it is over.
 //!
-//! Invariant: a ledger follows from the events alone, so one that was kept elsewhere and one made of a record agree.
+//! Invariant: a ledger follows from the events alone, so a ledger kept during a run and one made from its record agree.
 
 use crate::check::Problem;
 use crate::event::{Ended, Event, Happened, Kind, Request, State, Told};
@@ -22,7 +22,7 @@ pub struct Ledger {
     pub told: Vec<Told>,
     /// What was wrong, with the request's number.
     pub problems: Vec<(u32, Problem)>,
-    /// Main requests whose response is not over, by number, and what it was last doing.
+    /// Main requests whose response is not over, by number, with the response's last state.
     pub open: BTreeMap<u32, State>,
     /// How main responses ended, by request.
     pub ended: BTreeMap<u32, Ended>,
@@ -90,7 +90,7 @@ impl Ledger {
         self.first_main_ms.get_or_insert(at_ms);
         self.open.insert(request.n, State::Chunk(0));
         for told in &request.told {
-            // A retry tells it again.
+            // A retry sends the same result again.
             let key = (told.id.clone(), told.text.clone());
             if !self.seen.contains(&key) {
                 self.seen.push(key);

@@ -1,7 +1,7 @@
-//! The router: a request comes in, what is to be answered goes out. No socket, no clock.
+//! The router: a request comes in, the answer goes out. No socket, no clock.
 //!
 //! Invariant: which turn a request gets follows from its conversation alone: how often the assistant has spoken in it,
-//! and the mark of a task in what stands before that. Only the model's faults count requests, as the scenario says.
+//! and the mark of a task in what comes before that. Only the model's faults count requests, as the scenario says.
 
 use crate::calls::marked;
 use crate::check::{self, Problem};
@@ -15,7 +15,7 @@ use rehang_wire::model::script::{Chunk, ModelScript, Stream};
 use rehang_wire::model::{Api, ModelEvent, ModelRequest, Part};
 use serde_json::Value;
 
-/// What is said behind the script's last response, so that no agent takes silence for a fault.
+/// What the model says after the script's last response, so that no agent treats silence as a fault.
 const AFTER_THE_LAST: &str = "The script is over.";
 
 /// The server's state.
@@ -31,7 +31,7 @@ pub(crate) struct Router {
 pub(crate) struct Taken {
     /// Its number.
     pub n: u32,
-    /// What is to be told of it.
+    /// The events that report it.
     pub happened: Vec<Happened>,
     /// What is answered.
     pub answer: Answer,
@@ -179,22 +179,22 @@ impl Router {
     }
 }
 
-/// Where a request stands in the script: how often the assistant has spoken in its conversation, behind the place of
-/// the task whose mark stands before its first word.
+/// A request's place in the script: how often the assistant has spoken in its conversation, after the place of the task
+/// whose mark comes before its first word.
 fn path(request: &ModelRequest, preload: usize) -> String {
     let (place, spoken) = place(request, preload);
     let nth = spoken.saturating_sub(preload) + 1;
     place.map_or_else(|| nth.to_string(), |place| format!("{place}/{nth}"))
 }
 
-/// The place of the task whose mark stands before the assistant's first word, and how often the assistant has spoken.
+/// The place of the task whose mark comes before the assistant's first word, and how often the assistant has spoken.
 fn place(request: &ModelRequest, preload: usize) -> (Option<&str>, usize) {
     let mut spoken = 0;
     let mut speaking = false;
     let mut place = None;
     for message in &request.messages {
         let speaks = message.role == "assistant";
-        // OpenAI responses send one item a text and a call: what stands together is one response.
+        // OpenAI responses send one item a text and a call: items next to each other are one response.
         spoken += usize::from(speaks && !speaking);
         speaking = speaks;
         if message.role == "user" && spoken <= preload && place.is_none() {
@@ -207,7 +207,7 @@ fn place(request: &ModelRequest, preload: usize) -> (Option<&str>, usize) {
     (place, spoken)
 }
 
-/// The results behind the last thing that the assistant said.
+/// The results after the last thing that the assistant said.
 fn told(request: &ModelRequest) -> Vec<Told> {
     let last = request.messages.iter().rposition(|m| m.role == "assistant").map_or(0, |at| at + 1);
     let calls = request.messages.iter().flat_map(|m| &m.parts);

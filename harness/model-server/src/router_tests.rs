@@ -88,7 +88,7 @@ fn the_turn_follows_from_the_conversation() {
     assert_eq!(events[1..3], [text("one"), ModelEvent::ToolCall(called)]);
     // A retry gets the same turn, and counts as a response of its own.
     assert_eq!(asked(&mut router, &first).0, main_kind("1", 2));
-    // A reminder behind the result is no new prompt.
+    // A reminder after the result is not a new prompt.
     let second = [said("user", "go"), call_of("a"), result_of("a", "x y"), said("user", "<reminder>")];
     let (kind, told, problems, events) = asked(&mut router, &request(&["bash"], &second));
     assert_eq!((kind, problems), (main_kind("2", 3), vec![]));
@@ -127,7 +127,7 @@ fn a_subagent_has_turns_of_its_own() {
     let again = [&sub[..], &[call_of("a"), result_of("a", "ok")]].concat();
     let second = asked(&mut router, &request(&["read"], &again));
     assert_eq!((second.0, &second.3[1]), (main_kind("1.1/2", 4), &text("sub is done")));
-    // In the root session the mark stands behind the first word.
+    // In the root session the mark comes after the first word.
     let back = [said("user", "go"), call_of("b"), result_of("b", "x"), said("user", &sub_prompt)];
     assert_eq!(asked(&mut router, &request(&["bash"], &back)).0, main_kind("2", 5));
 }

@@ -1,6 +1,6 @@
-//! A value that a JSON Schema allows, the plainest there is: what a request on the side for JSON gets.
+//! The simplest value that a JSON Schema allows: the answer to a request on the side for JSON.
 //!
-//! Invariant: it ends on any schema, also one that refers to itself; what a schema does not say is left out.
+//! Invariant: it terminates on any schema, also one that refers to itself; what a schema does not require is left out.
 
 use serde_json::{Map, Value, json};
 

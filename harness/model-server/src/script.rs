@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// What the model says, and to whom.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Script {
-    /// The model API that the agent speaks. Requests of another are answered too, and said to be a problem.
+    /// The model API that the agent speaks. Requests of another API are answered too, and reported as a problem.
     pub api: Api,
     /// The model's name, as `/v1/models` lists it.
     pub model: String,
@@ -22,11 +22,11 @@ pub struct Script {
     pub turns: Vec<Turn>,
     /// What goes wrong; only the model's faults are played here.
     pub faults: Vec<Fault>,
-    /// Tools by which a main request is known; any tool where empty, every request where it is `*`.
+    /// Tools by which a main request is known; any tool if empty, every request if it is `*`.
     pub main: Vec<String>,
-    /// A request whose last user message holds one of these texts is no main one, whatever it offers.
+    /// A request whose last user message contains one of these texts is not a main one, whatever it offers.
     pub side: Vec<String>,
-    /// Assistant messages that are there before the model has said a word.
+    /// How many assistant messages a request has before the model has said a word.
     pub preload: usize,
     /// How the model calls its tools.
     pub tools: BTreeMap<Call, ToolShape>,
@@ -39,7 +39,7 @@ pub struct Script {
 pub struct Limits {
     /// The longest body of a request, in bytes; a longer one gets 413.
     pub body_bytes: usize,
-    /// The most requests; further ones get 503 and are not told.
+    /// The most requests; further ones get 503 and are not reported.
     pub requests: u32,
     /// The most connections at once; further ones wait.
     pub connections: usize,
@@ -71,9 +71,9 @@ impl Script {
 }
 
 impl Script {
-    /// What a scripted response says, chunk by chunk, and what the agent has no tool for: there it says so in words.
-    /// `path` is where the response stands (see `turns::response_at`), `number` which it is over all sessions, from 1,
-    /// and `answer` what the last tool call told the model.
+    /// What a scripted response says, chunk by chunk, and the calls for which the agent has no tool: in their place it
+    /// says a text. `path` is the response's place (see `turns::response_at`), `number` which it is over all sessions,
+    /// from 1, and `answer` what the last tool call told the model.
     pub fn chunks(&self, response: &Response, path: &str, number: u32, answer: &str) -> (Vec<Chunk>, Vec<NoShape>) {
         let mut missing = Vec::new();
         let of = |turn: &Turn| {

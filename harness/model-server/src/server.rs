@@ -46,7 +46,7 @@ pub async fn serve(listener: TcpListener, script: Script, events: UnboundedSende
             let _place = place;
             let io = TokioIo::new(Connection { stream, reset: reset.clone() });
             let service = service_fn(|request| server.clone().answer(request, reset.clone()));
-            // A connection that breaks is the agent's own affair; what it was about has been told.
+            // A connection that breaks is up to the agent; what was exchanged on it has been reported.
             let _ = hyper::server::conn::http1::Builder::new().serve_connection(io, service).await;
         });
         while connections.try_join_next().is_some() {}
@@ -65,7 +65,7 @@ struct Log {
     began: Instant,
 }
 
-/// Tells what a response does; a response that nobody ended was left by its client.
+/// Reports what a response does; a response that did not end was left by its client.
 pub(crate) struct Teller {
     log: Log,
     n: u32,
@@ -73,7 +73,7 @@ pub(crate) struct Teller {
 }
 
 impl Teller {
-    /// Tells a state; one that has been told already is not told again, but for signs of life.
+    /// Reports a state; the same state is not reported twice, except signs of life.
     pub fn tell(&mut self, state: State) {
         if self.last != Some(state) || state == State::KeepAlive {
             self.last = Some(state);
@@ -92,7 +92,7 @@ impl Drop for Teller {
 
 impl Log {
     fn tell(&self, happened: Happened) {
-        // Nobody listens any more: the cell is over.
+        // The receiver is gone: the cell is over.
         let _ = self.events.send(Event { at_ms: now(self.began).0, happened });
     }
 }

@@ -8,7 +8,7 @@ use rehang_wire::model::script::Chunk;
 use rehang_wire::model::{Finish, ModelEvent, ModelRequest, ToolCall};
 use serde_json::{Value, json};
 
-/// What is said where a text is wanted.
+/// The answer if a text is wanted.
 pub(crate) const TEXT: &str = "Scripted";
 
 /// A request that generates nothing, by method and path: its kind, status and answer.
@@ -43,7 +43,7 @@ pub(crate) fn generated(request: &ModelRequest, body: &Value) -> (Side, Vec<Chun
     (side, vec![Chunk::Event(event), Chunk::Event(ModelEvent::Finish(finish))])
 }
 
-/// The schema of the JSON that a request wants instead of a text, where each API puts it.
+/// The schema of the JSON that a request wants instead of a text; each API puts it elsewhere.
 fn wanted_schema(body: &Value) -> Option<&Value> {
     [
         "/response_format/json_schema/schema",
@@ -57,7 +57,7 @@ fn wanted_schema(body: &Value) -> Option<&Value> {
     .find_map(|place| body.pointer(place))
 }
 
-/// JSON by way of a tool that must be called.
+/// Whether a request asks for JSON by a tool that must be called.
 fn forces_a_tool(body: &Value) -> bool {
     let choice = body.get("tool_choice");
     let word = choice.and_then(|c| c.as_str().or_else(|| c.get("type")?.as_str()));

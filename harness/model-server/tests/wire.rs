@@ -16,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
 
-/// A server and the events that it tells.
+/// A server and the events that it reports.
 struct Server {
     at: std::net::SocketAddr,
     told: UnboundedReceiver<Event>,
@@ -60,7 +60,7 @@ impl Server {
         Server { at, told, all: Vec::new(), task: tokio::spawn(serve(listener, script, tell)) }
     }
 
-    /// Waits until the server tells this.
+    /// Waits until the server reports this.
     async fn until(&mut self, wanted: impl Fn(&Happened) -> bool) {
         while !self.all.iter().any(|event| wanted(&event.happened)) {
             self.all.push(self.told.recv().await.expect("the server is up"));
@@ -87,7 +87,7 @@ impl Server {
 /// How a response came to its end.
 #[derive(Debug, PartialEq)]
 enum End {
-    /// In good order for HTTP.
+    /// Correctly for HTTP.
     Complete,
     /// By a reset.
     Reset,
@@ -176,7 +176,7 @@ fn prompt() -> ModelRequest {
     }
 }
 
-/// The prompt with the first response and the tool's result behind it.
+/// The prompt with the first response and the tool's result after it.
 fn second(result_of: &str) -> ModelRequest {
     let mut request = prompt();
     let said = Part::Text("I look.".to_owned());

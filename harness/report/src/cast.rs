@@ -14,7 +14,7 @@ pub fn cast(trace: &Trace, title: &str) -> String {
     for event in &trace.events {
         let line = match &event.what {
             What::Out { fd: 0, text } => ("o", text.clone()),
-            // what has no terminal wrote plain newlines
+            // output that does not go to a terminal has plain newlines
             What::Out { text, .. } => ("o", text.replace('\n', "\r\n")),
             What::In { text } => ("i", text.clone()),
             _ => continue,

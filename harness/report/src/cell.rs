@@ -1,6 +1,6 @@
 //! A cell as swim lanes: who did what when, with asks as bars.
 //!
-//! Invariant: every row of the trace's timeline stands in one lane; a bar begins and ends at rows.
+//! Invariant: every row of the trace's timeline is in one lane; a bar begins and ends at rows.
 
 use crate::screen::{Frame, frames};
 use rehang_judge::{
@@ -13,11 +13,11 @@ use rehang_scenario::{Terminal, VTime, problem::hidden};
 use rehang_trace::{Fact, Trace, What, role::Role};
 use serde::Serialize;
 
-/// Rows of one cell; behind them the rest is counted.
+/// The most rows of one cell; the rest is counted.
 const ROWS_MAX: usize = 600;
-/// Columns of one row's text.
+/// The most columns of one row's text.
 const TEXT_COLUMNS: usize = 300;
-/// Characters of what was said with it.
+/// The most characters of what was said with a row.
 const SAID_MAX: usize = 600;
 
 /// A cell, as a page shows it.
@@ -40,7 +40,7 @@ pub struct CellPage {
     pub lanes: Vec<Lane>,
     /// What happened, in order.
     pub rows: Vec<RowPage>,
-    /// Asks: from which row to which, both in it.
+    /// Asks: from which row to which, both included.
     pub asks: Vec<Bar>,
     /// When there was material progress last.
     pub progress_ms: u64,
@@ -62,7 +62,7 @@ pub struct Lane {
 pub struct RowPage {
     /// When, in virtual milliseconds.
     pub t: u64,
-    /// The lane's place; none for what stands for all.
+    /// The lane's place; `None` for a row across all lanes.
     pub lane: Option<usize>,
     /// What.
     pub text: String,
@@ -78,7 +78,7 @@ pub struct Bar {
     pub label: String,
     /// The row in which it is opened.
     pub from: usize,
-    /// The row in which it ends; none while it is open.
+    /// The row in which it ends; `None` while it is open.
     pub to: Option<usize>,
 }
 
@@ -162,7 +162,7 @@ impl CellPage {
     }
 }
 
-/// What happens and what is said with it, where an event says something: a timeline of one line an event quotes it, a
+/// What happens, and what is said with it if the event says something: a timeline with one line per event quotes it, a
 /// page shows it as it is.
 fn words(what: &What) -> Option<(String, &str)> {
     Some(match what {
@@ -197,7 +197,7 @@ pub fn plain(text: &str, most: usize) -> String {
     out
 }
 
-/// The lane of an event: what comes from or goes to the model has its own, as has the wire.
+/// The lane of an event: what comes from or goes to the model has a lane of its own, and so has the wire.
 fn lane_of(who: &str, what: &What) -> String {
     match what {
         What::Fact(Fact::ModelAsked { .. } | Fact::ModelSaid { .. } | Fact::ModelDone { .. }) => "model".to_owned(),

@@ -1,10 +1,10 @@
 //! The report: one HTML file that needs no network.
 //!
-//! The page's frame is written here, its data stands in it as compressed JSON, and `page/report.js` draws it. Cells come
-//! in chunks that are unpacked when they are opened, so that a report of 5,000 cells opens as fast as one of 50.
+//! The page's frame is written here, its data is in it as compressed JSON, and `page/report.js` draws it. Cells come in
+//! chunks that are unpacked when they are opened, so that a report of 5,000 cells opens as fast as one of 50.
 //!
 //! Invariants: data cannot leave its script element (base64 has no `<`); the script puts it into the page as text; the
-//! page's policy lets no other script run and nothing be fetched.
+//! page's policy lets no other script run and fetches nothing.
 
 use crate::cell::{CellPage, plain};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -19,7 +19,7 @@ const SCRIPT: &str = include_str!("page/report.js");
 const STYLE: &str = include_str!("page/report.css");
 /// Characters of a title or a command.
 const TITLE_MAX: usize = 2_000;
-/// Of 10: a whole matrix is packed in seconds, and more than this gains little.
+/// The level of compression, at most 10: a whole matrix is packed in seconds, and a higher level gains little.
 const COMPRESSION: u8 = 7;
 /// Cells of one chunk.
 const CHUNK: usize = 40;
@@ -35,9 +35,9 @@ pub struct Page {
     pub ran: usize,
     /// How many of them are not as expected.
     pub unexpected: usize,
-    /// What was to run and could not: the first thing that is said.
+    /// What could not run although it was selected; the page shows it first.
     pub unseen: Vec<Unseen>,
-    /// The words that make a command read these cells' files, a blank before them: ` --scenarios my-hang.toml`.
+    /// The arguments that make a command read these cells' files, after a blank: ` --scenarios my-hang.toml`.
     pub reading: String,
     /// The scoreboard.
     pub score: Vec<ScoreRow>,
@@ -45,7 +45,7 @@ pub struct Page {
     pub cells: Vec<CellPage>,
 }
 
-/// What was to run and could not.
+/// Something that could not run although it was selected.
 #[derive(Debug, Clone, Default)]
 pub struct Unseen {
     /// A file, or a cell.
@@ -54,7 +54,7 @@ pub struct Unseen {
     pub why: String,
 }
 
-/// What the list of cells shows: the rest of a cell stands in its chunk.
+/// What the list of cells shows; the rest of a cell is in its chunk.
 #[derive(Serialize)]
 struct Entry<'a> {
     id: &'a str,
@@ -177,7 +177,7 @@ fn names<'a>(entries: &[Entry<'a>]) -> BTreeMap<&'a str, &'static str> {
     entries.iter().filter_map(named).collect()
 }
 
-/// How many cells ran, and whether they are as expected: what is not can be gone to.
+/// How many cells ran, and whether they are as expected, with links to those that are not.
 fn counted(page: &Page) -> Markup {
     html! {
         (text::counted(page.ran, "cell")) ", "
@@ -205,7 +205,7 @@ pub(crate) fn head(title: &str, script: Option<&str>) -> Markup {
     }
 }
 
-/// What stands at the top of a page.
+/// The top of a page: its title and summary.
 pub(crate) fn banner(title: &str, summary: &Markup) -> Markup {
     html! {
         header {
@@ -216,7 +216,7 @@ pub(crate) fn banner(title: &str, summary: &Markup) -> Markup {
     }
 }
 
-/// What stands at its end.
+/// The end of a page: the command that makes it again.
 pub(crate) fn footer(command: &str) -> Markup {
     html! { footer { p { "Made by " code { (plain(command, TITLE_MAX)) } } } }
 }

@@ -1,8 +1,8 @@
 //! Pictures: the HTML report, terminal recordings, summaries for CI jobs.
 //!
-//! [`Page`] is what a report holds; [`html()`] writes it as one file that needs no network; [`table()`]
-//! writes a simpler one, of verdicts whose cells open, for what has no traces. [`cast()`] is a cell's
-//! terminal as asciicast v3, [`markdown()`] a summary for a CI job.
+//! [`Page`] is what a report holds; [`html()`] writes it as one file that needs no network; [`table()`] writes a
+//! simpler one, of verdicts that open into details, for runs without traces. [`cast()`] is a cell's terminal as
+//! asciicast v3, [`markdown()`] a summary for a CI job.
 //!
 //! Invariant: pure. What a trace holds is untrusted: it reaches a page as data and is put there as text, never as
 //! markup; nothing of it is run.

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 /// Cells that are listed; the rest is counted.
 const LISTED_MAX: usize = 50;
-/// Characters of one text: a list of them stays far below the 1 MiB that GitHub takes of a step.
+/// Characters of one text: a list of them stays far below the 1 MiB that GitHub accepts from a step.
 const TEXT_MAX: usize = 600;
 
 /// A cell that is not as expected.
@@ -16,7 +16,7 @@ const TEXT_MAX: usize = 600;
 pub struct Unexpected {
     /// Its name.
     pub id: String,
-    /// Its outcome; a dash where rehang itself failed.
+    /// Its outcome; a dash if rehang itself failed.
     pub outcome: String,
     /// The invariants that it breaks.
     pub broken: String,
@@ -24,7 +24,7 @@ pub struct Unexpected {
     pub why: String,
 }
 
-/// The summary of a run of `cells` cells; of a bad file, its path and what is wrong with it.
+/// The summary of a run of `cells` cells; for a bad file, its path and what is wrong with it.
 pub fn markdown(score: &Scoreboard, unexpected: &[Unexpected], cells: usize, bad_files: &[(String, String)]) -> String {
     let mut out = String::new();
     let verdict = match unexpected.len() {
@@ -65,7 +65,7 @@ pub fn markdown(score: &Scoreboard, unexpected: &[Unexpected], cells: usize, bad
     out
 }
 
-/// Ends a list of so many.
+/// Ends a list of `count` entries: says how many are not listed.
 fn more(out: &mut String, count: usize) {
     if count > LISTED_MAX {
         let _ = writeln!(out, "\n… and {} more.", count - LISTED_MAX);
@@ -76,7 +76,7 @@ fn more(out: &mut String, count: usize) {
 }
 
 fn code(text: &str) -> String {
-    // what hides or turns text is shown
+    // characters that hide or reorder text are made visible
     let text = crate::cell::plain(text, TEXT_MAX);
     let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     format!("`{}`", plain.replace('`', "'"))

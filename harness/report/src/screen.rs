@@ -1,13 +1,13 @@
 //! A terminal's screens over time, from what the agent wrote there.
 //!
-//! Invariant: a frame is text: what a trace holds can steer the emulator and nothing else.
+//! Invariant: a frame is text: the content of a trace can steer the emulator and nothing else.
 
 use rehang_trace::{Trace, What};
 use serde::Serialize;
 
 /// Rows and columns of the terminals that agents run on.
 pub const SIZE: (u16, u16) = (24, 80);
-/// Frames of one cell.
+/// The most frames of one cell.
 const FRAMES_MAX: usize = 500;
 
 /// A screen.
@@ -19,7 +19,7 @@ pub struct Frame {
     pub text: String,
 }
 
-/// The screens of a trace, each as long as it stood.
+/// The screens of a trace, each from the instant at which it appeared.
 pub fn frames(trace: &Trace) -> Vec<Frame> {
     let mut parser = vt100::Parser::new(SIZE.0, SIZE.1, 0);
     let mut frames: Vec<Frame> = Vec::new();

@@ -1,4 +1,5 @@
-//! A page of verdicts, rows × columns, whose squares open into details: for what has no traces, such as real releases.
+//! A page of verdicts, rows × columns, whose squares open into details: for runs without traces, such as those of real
+//! releases.
 //!
 //! Invariants: it needs neither a network nor a script (a square is a button of the browser's own popover, so that Enter
 //! opens it, Escape closes it, and the focus comes back); what it shows is text.
@@ -25,7 +26,7 @@ pub struct Table {
     pub corner: String,
     /// The columns' heads.
     pub columns: Vec<String>,
-    /// The rows: a head, and a square for each column; none where there is nothing to show.
+    /// The rows: a head, and a square for each column; `None` if there is nothing to show.
     pub rows: Vec<(String, Vec<Option<Square>>)>,
 }
 
@@ -67,13 +68,13 @@ pub struct Square {
 /// How a square looks; its words say the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Colour {
-    /// Good.
+    /// Good, such as a run that completed.
     Good,
-    /// To be looked at.
+    /// Neither good nor bad: worth a look.
     Odd,
     /// Bad.
     Bad,
-    /// Nothing to say.
+    /// Without a judgement.
     #[default]
     Plain,
 }

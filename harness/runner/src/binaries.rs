@@ -1,6 +1,6 @@
 //! The binaries that a run starts: this one, as a worker, and that of the fakes.
 //!
-//! Invariant: fakes of another build than this one are never taken, unless `REHANG_FAKES` names them.
+//! Invariant: fakes of another build than this one are never used, unless `REHANG_FAKES` names them.
 
 use crate::pool::Workers;
 use rehang_fakes::registry::{BUILD, BUILD_ARG};
@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 /// Why a binary cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum BinaryError {
-    /// The machine does not give what it takes; with the remedy.
+    /// The machine does not provide what is needed; with the remedy.
     #[error(transparent)]
     Machine(#[from] Missing),
     /// The kernel does not say where this binary is.
@@ -30,12 +30,13 @@ pub fn own_binary() -> Result<PathBuf, BinaryError> {
 }
 
 /// The binary of the fakes: `REHANG_FAKES`, or `rehang-fakes` beside this binary, or this binary itself. One of another
-/// build is not taken: it would play what sim does not, and `cargo build --package rehang` leaves an old one there.
+/// build is not used: it would play something else than sim does, and `cargo build --package rehang` leaves an old one
+/// there.
 ///
 /// # Errors
 /// This binary cannot be found.
 pub fn fakes() -> Result<PathBuf, BinaryError> {
-    // whoever plays needs it
+    // every worker needs it
     machine::has_proc()?;
     if let Some(path) = std::env::var_os("REHANG_FAKES") {
         return Ok(path.into());
@@ -47,7 +48,7 @@ pub fn fakes() -> Result<PathBuf, BinaryError> {
     Ok(if same { beside } else { own })
 }
 
-/// Workers made of this binary: as many as `jobs` says, or one a core.
+/// Workers made of this binary: as many as `jobs` says, or one per core.
 ///
 /// # Errors
 /// This binary cannot be found.

@@ -1,6 +1,6 @@
 //! What the scenario format must know of strategies, answered by the strategies' catalogue.
 //!
-//! Invariant: the matrix of an agent is the strategy crate's; only what a user names is added.
+//! Invariant: the matrix of an agent comes from the strategy crate; only stacks that a user names are added.
 
 use rehang_scenario::Agent;
 use rehang_scenario::cells::{Catalogue, DoesNotFit, Named, Unknown};
@@ -15,7 +15,7 @@ pub struct Strategies {
     pub named: Vec<String>,
 }
 
-/// What is wrong with a name, and what stands under the caret.
+/// What is wrong with a name, and the text under the caret.
 fn unknown(why: Why) -> Unknown {
     let meant = |near: Option<&str>, known: &[&str]| match near {
         Some(near) => did_you_mean(near),

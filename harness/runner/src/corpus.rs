@@ -22,12 +22,12 @@ mod built_in {
     include!(concat!(env!("OUT_DIR"), "/corpus.rs"));
 }
 
-/// What a path begins with for the scenarios inside this binary, where no file is called so.
+/// The beginning of a path that means the scenarios inside this binary, if no file has that name.
 pub const BUILT_IN: &str = "built-in";
 
-/// Where scenarios lie if nobody says: the folder `scenarios` here or above, else [`BUILT_IN`].
+/// Where scenarios are by default: the folder `scenarios` here or above, else [`BUILT_IN`].
 ///
-/// A folder of that name that holds no scenario file is somebody else's.
+/// A folder of that name without a scenario file does not count.
 pub fn default_folder() -> PathBuf {
     let here = std::env::current_dir().unwrap_or_default();
     let holds = |folder: &PathBuf| files(folder).is_ok_and(|files| !files.is_empty());
@@ -54,8 +54,8 @@ fn named(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// All scenario files below a folder, in the order of their paths. A folder `agents` is passed over: it holds
-/// descriptions of agents.
+/// All scenario files below a folder, in the order of their paths. A folder `agents` is skipped: it holds descriptions
+/// of agents.
 ///
 /// # Errors
 /// A folder that cannot be read.
@@ -71,7 +71,7 @@ pub fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     while let Some(folder) = folders.pop() {
         let entries = match std::fs::read_dir(&folder) {
             Ok(entries) => entries,
-            // it stands for what is in it: whoever reads it finds out why it cannot be read
+            // the folder itself is kept: reading it later tells why it cannot be read
             Err(_) => {
                 found.push(folder);
                 continue;
@@ -107,15 +107,15 @@ pub fn shipped(below: &str) -> PathBuf {
 /// The bytes of a file, up to one more than a scenario may have: then the limit is what is wrong with it.
 ///
 /// # Errors
-/// A file that cannot be read, or is no file.
+/// A file that cannot be read, or is not a regular file.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     if is_built_in(path) {
-        // `scenarios` stands in it, since a scenario is named by what comes behind that
+        // it contains `scenarios`, since a scenario is named by the path after that
         let inside = Path::new(BUILT_IN).join("scenarios");
         let found = built_in::FILES.iter().find(|(name, _)| inside.join(name) == path);
         return found.map(|(_, text)| text.as_bytes().to_vec()).ok_or_else(|| io::ErrorKind::NotFound.into());
     }
-    // where nothing is, or a link leads nowhere, the kernel says so
+    // if nothing is there, or a link leads nowhere, the kernel's error says so
     let data = std::fs::metadata(path)?;
     if data.is_dir() {
         std::fs::read_dir(path)?;
@@ -129,12 +129,13 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 impl Corpus {
-    /// Reads and checks files. One that cannot be read is broken, and so is one whose cells are called as another's are.
+    /// Reads and checks files. One that cannot be read is broken, and so is one whose cells have the names of another
+    /// file's cells.
     pub fn read(paths: &[PathBuf]) -> Corpus {
         Corpus::read_but_for(paths, |_| false)
     }
 
-    /// As [`Corpus::read`], but a file may have cells that no rule speaks of.
+    /// As [`Corpus::read`], but a file may have cells that no rule covers.
     pub fn read_uncovered(paths: &[PathBuf]) -> Corpus {
         Corpus::read_but_for(paths, |problem| problem.without_rule)
     }

@@ -11,7 +11,7 @@ use std::path::Path;
 /// Why there is no kernel for a stage.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
-    /// The machine does not give what real processes in virtual time take.
+    /// The machine does not provide what real processes in virtual time need.
     #[error("{0}")]
     Lockstep(#[from] InternalError),
     /// Real releases run on the wall clock, and never in a worker.

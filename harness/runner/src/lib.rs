@@ -1,7 +1,7 @@
 //! Runs cells: which there are, the worker processes that play them, and what came out.
 //!
-//! [`corpus`] finds and checks the scenario files, [`select`] picks cells and makes [`unit`]s of them, and [`run`] deals
-//! the units out to the processes of a [`pool`]. Each of those is a [`worker`].
+//! [`corpus`] finds and checks the scenario files, [`select`] picks cells and makes [`unit`]s of them, and [`run`]
+//! hands the units to the processes of a [`pool`]. Each of those is a [`worker`].
 //!
 //! Invariant: nothing here reads arguments or writes to a user. What went wrong is an enum, and what happens during a run
 //! is a [`run::Event`].

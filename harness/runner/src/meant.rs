@@ -1,6 +1,6 @@
-//! What a filter that matches nothing was meant to be.
+//! Suggestions for a filter that matches nothing.
 //!
-//! Invariant: each part of a suggestion is a name that there is, and the whole is another than what was given.
+//! Invariant: each part of a suggestion is an existing name, and the whole differs from what was given.
 
 use crate::catalogue::{Strategies, checked};
 use crate::unit::variant_name;
@@ -43,7 +43,7 @@ fn is_played(mechanism: &str, families: &[Family]) -> bool {
     families.iter().flat_map(|family| &family.variants).any(|variant| variant.scenario.mechanism == mechanism)
 }
 
-/// The name of a cell with each part that there is none of replaced by the nearest. If there is each of them, but no
+/// The name of a cell with each unknown part replaced by the nearest known one. If all parts are known, but there is no
 /// such cell, the nearest cell of the same scenario.
 fn cell(filter: &str, names: &[String], families: &[Family], catalogue: &Strategies) -> Option<String> {
     let mut parts: Vec<String> = filter.split(BETWEEN).map(str::to_owned).collect();
@@ -77,7 +77,7 @@ fn names_of(family: &Family, part: &str) -> bool {
     names(family).iter().any(|name| name.contains(part))
 }
 
-/// Nothing to mend if the list has the part; else the nearest of it.
+/// `Some(None)` if the list has the part; else the nearest entry of the list.
 fn in_list(part: &str, list: &[&'static str]) -> Option<Option<String>> {
     if list.contains(&part) {
         Some(None)

@@ -1,6 +1,6 @@
 //! The files that a command writes.
 //!
-//! Invariant: every error names its path; what is tried before a long run leaves nothing but folders and empty files.
+//! Invariant: every error names its path; the check before a long run leaves only folders and empty files.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// Why a file is not written.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
-    /// It cannot be.
+    /// It cannot be written.
     #[error("{} cannot be written: {error}", path.display())]
     Unwritable {
         /// The file, or the folder.
@@ -17,12 +17,12 @@ pub enum OutputError {
         /// The kernel's reason.
         error: io::Error,
     },
-    /// Something is there already, and what somebody made is not written over.
+    /// Something exists there already, and existing files are not overwritten.
     #[error("{} exists; name a new file", .0.display())]
     Exists(PathBuf),
 }
 
-/// Makes a folder with all above it, and tries whether a file can be made there.
+/// Makes a folder with all above it, and checks that a file can be made there.
 ///
 /// # Errors
 /// It cannot.
@@ -31,7 +31,7 @@ pub fn folder(path: &Path) -> Result<(), OutputError> {
     made.map(drop).map_err(|error| unwritable(path, error))
 }
 
-/// A folder for what is needed for a while; it is gone when this is dropped.
+/// A temporary folder; it is removed when this is dropped.
 ///
 /// # Errors
 /// It cannot be made.
@@ -50,7 +50,7 @@ pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), OutputError> {
     std::fs::write(path, bytes).map_err(|error| unwritable(path, error))
 }
 
-/// Refuses a path where something is already: what somebody made is not written over.
+/// Refuses a path where something exists already: existing files are not overwritten.
 ///
 /// # Errors
 /// Something is there.
@@ -61,7 +61,7 @@ pub fn must_be_new(path: Option<&Path>) -> Result<(), OutputError> {
     }
 }
 
-/// Writes a file where nothing is yet.
+/// Writes a file that does not exist yet.
 ///
 /// # Errors
 /// Something is there, or it cannot be written.
@@ -71,7 +71,7 @@ pub fn write_new(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), OutputError
     new.and_then(|mut new| new.write_all(bytes.as_ref())).map_err(|error| unwritable(path, error))
 }
 
-/// Opens a file to append to it; makes an empty one where there is none.
+/// Opens a file to append to it; makes an empty one if there is none.
 ///
 /// # Errors
 /// It cannot be opened.

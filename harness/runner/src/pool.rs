@@ -1,4 +1,4 @@
-//! Worker processes: one a core, each owning one cell at a time.
+//! Worker processes: one per core, each owning one cell at a time.
 //!
 //! Invariant: a worker outlives its runner by no more than a signal (PR_SET_PDEATHSIG), and its participants
 //! outlive it by no more than the end of their control socket. Subreaper and reaping are per process, so cells
@@ -15,19 +15,19 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-/// The first argument that makes a binary of ours a worker.
+/// The first argument that makes one of our binaries a worker.
 pub const WORKER_ARG: &str = "__worker";
 
 /// Why a worker gave no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum PoolError {
-    /// It could not be started, for want of processes or files as a rule.
+    /// It could not be started, usually because the machine is out of processes or files.
     #[error("a worker could not be started: {}", machine::start(.0))]
     Start(std::io::Error),
-    /// It ended or said nonsense in the middle of a unit.
+    /// It ended, or gave an answer that cannot be read, in the middle of a unit.
     #[error("a worker broke off: {0}")]
     Broke(String),
-    /// It gave no answer for so long, in real time, and was killed.
+    /// It gave no answer within this span of real time, and was killed.
     #[error("a worker gave no answer for {} s of real time", .0.as_secs())]
     Late(Duration),
 }
@@ -35,7 +35,7 @@ pub enum PoolError {
 /// How workers are started.
 #[derive(Debug, Clone)]
 pub struct Workers {
-    /// The binary: of ours, so that [`WORKER_ARG`] makes it a worker.
+    /// The binary: one of ours, so that [`WORKER_ARG`] makes it a worker.
     pub exe: PathBuf,
     /// The binary of the fakes.
     pub fakes: PathBuf,
@@ -53,7 +53,7 @@ pub struct Pool {
 
 /// A worker to start on this core, and where to send it.
 ///
-/// PR_SET_PDEATHSIG means the thread that started a process, not its process: so one thread starts all workers
+/// PR_SET_PDEATHSIG refers to the thread that started a process, not to its process: so one thread starts all workers
 /// and lives as long as the pool.
 type Start = (usize, Sender<Result<Worker, PoolError>>);
 
@@ -77,11 +77,11 @@ impl Pool {
         let (starter, orders): (Sender<Start>, Receiver<Start>) = channel();
         let starts = std::thread::Builder::new().spawn(move || {
             for (core, reply) in orders {
-                // whoever asked may be gone; then the worker ends with its stdin
+                // the asker may be gone; then the worker ends with its stdin
                 let _ = reply.send(Worker::start(&workers, core));
             }
         });
-        // without that thread the first unit says so
+        // without that thread the first unit reports the error
         let starter = starts.is_ok().then_some(starter);
         let state = Mutex::new(State { idle: Vec::new(), taken: vec![false; jobs] });
         Pool { jobs, state, freed: Condvar::new(), starter: Mutex::new(starter) }
@@ -92,7 +92,7 @@ impl Pool {
         self.jobs
     }
 
-    /// Has a free worker do a unit, and waits for its answer.
+    /// Lets a free worker do a unit, and waits for its answer.
     ///
     /// # Errors
     /// A worker that could not be started, or that broke off; the next unit gets a new one.
@@ -109,7 +109,7 @@ impl Pool {
     pub fn submit_within<Q: Serialize, A: DeserializeOwned>(&self, unit: &Q, limit: Duration) -> Result<A, PoolError> {
         let mut worker = self.take()?;
         let pid = Pid::from_child(&worker.child);
-        // unlike a pid, it never becomes another process
+        // unlike a pid, it never comes to mean another process
         let process = pidfd_open(pid, PidfdFlags::empty()).map_err(|error| PoolError::Start(error.into()));
         let (answered, waits) = channel::<()>();
         let (answer, is_late) = match process {
@@ -156,7 +156,7 @@ impl Pool {
                         return Ok(worker);
                     }
                     Err(error) if !state.taken.contains(&true) => return Err(error),
-                    // the machine has room for fewer: one of those is waited for
+                    // the machine has room for fewer workers: wait for one of those
                     Err(_) => {}
                 }
             }

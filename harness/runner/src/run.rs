@@ -20,7 +20,7 @@ pub struct Outcome {
     pub score: Scoreboard,
     /// How long it took, in real milliseconds.
     pub wall_ms: u64,
-    /// The scenario files as the command named them, for commands that are to find its cells again.
+    /// The scenario files as the command named them, for printed commands that must find its cells again.
     pub scenarios: Vec<PathBuf>,
 }
 
@@ -33,12 +33,12 @@ pub enum Event<'a> {
     Ended(&'a Unit),
 }
 
-/// How many cells units have, each counted once a stage.
+/// How many cells units have, each counted once per stage.
 pub fn cells_of(units: &[Unit]) -> u64 {
     units.iter().map(Unit::runs).sum()
 }
 
-/// Runs units on all workers of a pool, and tells `watch` how it goes.
+/// Runs units on all workers of a pool, and reports progress to `watch`.
 ///
 /// # Errors
 /// A worker that cannot be started.
@@ -61,7 +61,7 @@ pub fn run(pool: &Pool, units: &[Unit], watch: &(dyn Fn(Event<'_>) + Sync)) -> R
                     all.score.merge(&answer.score);
                     all.cells.extend(answer.cells);
                 }
-                // what one unit does not get none does: it is said once, and not of every cell
+                // a lack that stops one unit stops all: it is reported once, instead of for every cell
                 Err(error @ PoolError::Start(_)) => {
                     *unstarted.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
                     next.store(units.len(), Ordering::Relaxed);

@@ -1,6 +1,6 @@
-//! Which cells a run is about.
+//! Which cells a run consists of.
 //!
-//! Invariant: what selects nothing is an error, unless it is one part of a run that is spread over machines.
+//! Invariant: a selection of nothing is an error, unless it is one part of a run that is spread over machines.
 
 use crate::catalogue::{Strategies, checked};
 use crate::corpus::{self, Corpus, default_folder};
@@ -26,15 +26,15 @@ pub struct Selection {
     pub strategy: Vec<String>,
     /// Only these terminals.
     pub terminal: Vec<Terminal>,
-    /// Only these seeds; a file's own where none is named.
+    /// Only these seeds; a file's own if none is named.
     pub seeds: Vec<u64>,
     /// A name must be the whole name of a scenario or a cell.
     pub exact: bool,
     /// Only part K of N (K from 1), to spread a run over machines.
     pub shard: Option<(usize, usize)>,
-    /// Scenario files and folders; the default folder where none is named.
+    /// Scenario files and folders; the default folder if none is named.
     pub scenarios: Vec<PathBuf>,
-    /// Cells that no rule of their file speaks of are cells too; nothing meets what they must be.
+    /// Cells that no rule of their file covers are selected too; no result meets their rule.
     pub uncovered: bool,
 }
 
@@ -47,7 +47,7 @@ pub struct Selected {
     pub scenarios: usize,
     /// How many cells on one stage.
     pub cells: usize,
-    /// How many of them run in lockstep alone.
+    /// How many of them run only in lockstep.
     pub lockstep_only: usize,
     /// What the matrix leaves out, counted by reason.
     pub left_out: BTreeMap<String, usize>,
@@ -58,13 +58,13 @@ pub struct Selected {
 }
 
 impl Selected {
-    /// Whether more than 5 % of the cells run in lockstep alone.
+    /// Whether more than 5 % of the cells run only in lockstep.
     pub fn has_too_much_lockstep(&self) -> bool {
         self.lockstep_only * 20 > self.cells
     }
 }
 
-/// A file that is not right: its cells are in no run.
+/// A file with errors: its cells do not run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BadFile {
     /// Its path.
@@ -99,7 +99,7 @@ pub enum SelectError {
     /// There is no scenario file.
     #[error("no scenario file (*.toml) in {}", .0.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "))]
     NoFile(Vec<PathBuf>),
-    /// No strategy is called so.
+    /// No strategy has this name.
     #[error("'{pattern}': {why}")]
     Strategy {
         /// What was named.
@@ -107,7 +107,7 @@ pub enum SelectError {
         /// What is wrong with it.
         why: SpecError,
     },
-    /// No cell is meant.
+    /// No cell matches.
     #[error("no cell matches, of {} ({}){}", counted(*files, "file"), counted(*scenarios, "scenario"), or(near.as_deref(), ""))]
     Nothing {
         /// What may have been meant by a filter that matches nothing.
@@ -156,7 +156,7 @@ impl Selection {
         selected.bad_files = corpus.broken.iter().map(|(path, problems)| BadFile::of(path, problems)).collect();
         let (k, n) = self.shard.unwrap_or((1, 1));
         let mut counter = 0;
-        // the whole name of a cell names its stack too, though no matrix may have it
+        // the whole name of a cell names its stack too, although no matrix may contain that stack
         let of_cells = self.filter.iter().filter_map(|filter| Some(filter.parse::<CellId>().ok()?.strategy));
         let catalogue = Strategies { named: self.strategy.iter().cloned().chain(of_cells).collect() };
         for pattern in &self.strategy {
@@ -194,7 +194,7 @@ impl Selection {
             let near = self.filter.iter().find_map(|filter| self.meant(filter, &corpus.families, &catalogue));
             return Err(SelectError::Nothing { near, files: corpus.families.len(), scenarios });
         }
-        // longest first would be best, but a run must not depend on measured times: by count is near enough
+        // longest first would be best, but a run must not depend on measured times: ordering by count is close enough
         selected.units.sort_by_key(|unit| std::cmp::Reverse(unit.cells.len()));
         selected.units.retain(|unit| !unit.stages.is_empty());
         Ok(selected)
@@ -209,7 +209,7 @@ impl Selection {
         }
     }
 
-    /// What may have been meant by a filter; `None` if it names cells, which something else leaves out.
+    /// What may have been meant by a filter; `None` if it names cells that something else leaves out.
     fn meant(&self, filter: &str, families: &[Family], catalogue: &Strategies) -> Option<String> {
         let named = |family: &Family| cells(family, catalogue).cells.iter().any(|cell| self.names(filter, cell));
         if families.iter().any(named) { None } else { meant(filter, families, catalogue) }

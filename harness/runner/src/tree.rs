@@ -1,7 +1,8 @@
 //! The processes below this one: who they are, who of them holds a stream, and how they are ended.
 //!
 //! Invariant: a signal goes to a process only while it is known to be the one that was looked at: by its pidfd, and
-//! after its parent was read again. Whoever loses its parent comes to us, since we are the subreaper.
+//! after its parent was read again. A process that loses its parent becomes a child of this one, which is the
+//! subreaper.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, pidfd_send_signal, wait};
@@ -21,7 +22,7 @@ pub struct Below {
     pub name: String,
 }
 
-/// Takes over whoever loses its parent.
+/// Makes this process the parent of every process below it that loses its own.
 ///
 /// # Errors
 /// The kernel's: Linux 3.4 or later is needed.
@@ -29,7 +30,7 @@ pub fn adopt() -> std::io::Result<()> {
     Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
 }
 
-/// Everybody below this process who has not ended, parents before children.
+/// All processes below this one that have not ended, parents before children.
 pub fn below() -> Vec<Below> {
     let mut by_parent: BTreeMap<i32, Vec<Below>> = BTreeMap::new();
     let Ok(all) = std::fs::read_dir("/proc") else { return Vec::new() };
@@ -52,10 +53,10 @@ pub fn below() -> Vec<Below> {
     found
 }
 
-/// A process's state and what we say of it; none where there is no such process.
+/// A process's state and its description; `None` if there is no such process.
 fn read(pid: i32) -> Option<(char, Below)> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // the name stands in brackets and may hold any
+    // the name is in brackets and may contain brackets
     let (head, tail) = stat.rsplit_once(") ")?;
     let name = head.split_once('(')?.1.to_owned();
     let mut fields = tail.split(' ');
@@ -63,7 +64,7 @@ fn read(pid: i32) -> Option<(char, Below)> {
     Some((state, Below { pid, parent: fields.next()?.parse().ok()?, name }))
 }
 
-/// Those who hold one of these files open (pipes by inode, terminals by path).
+/// The processes that hold one of these files open (pipes by inode, terminals by path).
 pub fn holders(of: &[Below], files: &BTreeSet<PathBuf>) -> Vec<Below> {
     let holds = |pid: i32| {
         let fds = std::fs::read_dir(format!("/proc/{pid}/fd"));
@@ -72,7 +73,7 @@ pub fn holders(of: &[Below], files: &BTreeSet<PathBuf>) -> Vec<Below> {
     of.iter().filter(|process| holds(process.pid)).cloned().collect()
 }
 
-/// Those above this process, the parent first.
+/// The processes above this one, the parent first.
 pub fn above() -> Vec<i32> {
     let mut all = Vec::new();
     let mut at = std::process::id().cast_signed();
@@ -83,7 +84,7 @@ pub fn above() -> Vec<i32> {
     all
 }
 
-/// Sends a signal to each of them who is still the one that was looked at.
+/// Sends a signal to each of them that is still the process that was looked at.
 pub fn signal(all: &[Below], signal: Signal) {
     for process in all {
         if let Some(fd) = still(process) {
@@ -96,14 +97,14 @@ pub fn signal(all: &[Below], signal: Signal) {
 fn still(process: &Below) -> Option<OwnedFd> {
     let pid = Pid::from_raw(process.pid)?;
     let fd = pidfd_open(pid, PidfdFlags::empty()).ok()?;
-    // behind the pidfd: it is the same as long as its parent is, or as it has become ours
+    // checked after the pidfd is open: it is the same process if its parent is the same, or has become this process
     let own = std::process::id().cast_signed();
     let (_, now) = read(process.pid)?;
     (now.parent == process.parent || now.parent == own).then_some(fd)
 }
 
-/// Waits until nobody is below this process, for so long at most: at first and behind each end `does` is done to those
-/// who are left. Reaps whoever comes to us.
+/// Waits until no process is below this one, at most this long: at first and after each end `does` is called with those
+/// that are left. Reaps processes that become children of this one.
 pub fn await_ends(limit: Duration, does: &dyn Fn(&[Below])) {
     let began = Instant::now();
     loop {
@@ -116,11 +117,11 @@ pub fn await_ends(limit: Duration, does: &dyn Fn(&[Below])) {
             return;
         }
         if fds.len() < left.len() {
-            continue; // somebody has just ended
+            continue; // a child has just ended
         }
         let mut polled: Vec<PollFd<'_>> = fds.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
         let time = Timespec { tv_sec: rest.as_secs().cast_signed(), tv_nsec: i64::from(rest.subsec_nanos()) };
-        // interrupted or not: it is looked at again
+        // interrupted or not: the processes are looked at again
         let _ = poll(&mut polled, Some(&time));
     }
 }

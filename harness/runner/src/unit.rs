@@ -19,7 +19,7 @@ use std::time::Instant;
 
 /// The baseline.
 const NONE: &str = "none";
-/// Columns of the timelines in answers: a worker knows no terminal, and a report cuts them to its own.
+/// Columns of the timelines in answers: a worker does not know the terminal, and a report cuts them to its own width.
 const TIMELINE_WIDTH: usize = 200;
 
 /// A unit of work.
@@ -39,9 +39,9 @@ pub struct Unit {
     pub stages: Vec<Stage>,
     /// What to run and what must come out.
     pub cells: Vec<Wanted>,
-    /// The traces of all cells are wanted, not just of those that fail.
+    /// Whether the traces of all cells are wanted, not only of those that fail.
     pub keep_traces: bool,
-    /// Shifts the begin of virtual time.
+    /// The instant at which virtual time begins.
     pub begin: VTime,
     /// The cycle of every lasso is played once more, in builds without debug assertions too.
     pub paranoid: bool,
@@ -67,7 +67,7 @@ impl Unit {
         }
     }
 
-    /// How many runs of cells it is: each cell counts once a stage.
+    /// How many runs of cells it has: each cell counts once per stage.
     pub fn runs(&self) -> u64 {
         (self.cells.len() * self.stages.len()) as u64
     }
@@ -108,7 +108,7 @@ pub struct CellAnswer {
     pub mechanism: String,
     /// What happens in its scenario, in a line.
     pub title: String,
-    /// Its row; none where rehang itself failed.
+    /// Its row; `None` if rehang itself failed.
     pub row: Option<Row>,
     /// What is not as expected, a line each.
     pub mismatches: Vec<String>,
@@ -116,13 +116,13 @@ pub struct CellAnswer {
     pub unexpected_hang: bool,
     /// An internal error.
     pub fault: Option<String>,
-    /// The trace on this stage is not that of the first stage.
+    /// How the trace on this stage differs from that on the first stage.
     pub differs: Option<String>,
-    /// The timeline, where the cell is not as expected.
+    /// The timeline, if the cell is not as expected.
     pub timeline: Option<String>,
-    /// The trace, NDJSON, where it is wanted.
+    /// The trace, NDJSON, if it is wanted.
     pub trace: Option<String>,
-    /// What a rule could say of it, where its own does not fit.
+    /// What a rule could say of it, if its own does not fit.
     pub seen: Option<Seen>,
 }
 
@@ -166,7 +166,7 @@ pub fn run(unit: &Unit, kernels: &mut dyn FnMut(Stage) -> Result<Box<dyn Kernel>
 
 /// The cells of a unit whose worker broke off.
 pub fn broke(unit: &Unit, why: &str) -> Vec<CellAnswer> {
-    // the last stage is the one that has processes
+    // only the last stage has processes
     let stage = unit.stages.last().copied().unwrap_or(Stage::Sim);
     unit.cells.iter().map(|wanted| failed(unit, wanted, stage, why.to_owned())).collect()
 }
@@ -359,12 +359,12 @@ pub fn variant_name(family: &str, variant: &str) -> String {
     if variant.is_empty() { family.to_owned() } else { format!("{family}[{variant}]") }
 }
 
-/// A scenario without what must come out: each cell has its own.
+/// A scenario without its expectations: each cell has its own.
 fn played(scenario: &Scenario) -> Scenario {
     Scenario { expect: Vec::new(), ..scenario.clone() }
 }
 
-/// A rule without those of whom it speaks: its cell is one of them.
+/// A rule without its list of cells: its cell is one of them.
 fn expected(rule: &Expect) -> Expect {
     Expect { strategies: Vec::new(), terminals: Vec::new(), seeds: Vec::new(), ..rule.clone() }
 }

@@ -1,7 +1,7 @@
-//! A worker process: units, and the orders of a torture, in on stdin, answers out on stdout, a line each.
+//! A worker process: reads units and the orders of a torture from stdin, and writes answers to stdout, one per line.
 //!
 //! Invariant: it ends with its runner. It is pinned to a core, so that its participants, which inherit that, pass
-//! control to each other without crossing to another.
+//! control to each other without crossing to another core.
 
 use crate::kernel::kernel;
 use crate::unit::{Answer, Unit, run};
@@ -9,7 +9,7 @@ use rehang_search::torture::{Order, examine};
 use std::io::{BufRead, Write};
 use std::path::Path;
 
-/// Works until stdin ends; the exit code.
+/// Works until stdin ends; returns the exit code.
 pub fn main(core: usize, fakes: &Path) -> i32 {
     if rehang_stage::worker::settle_in(core).is_err() {
         return 70;

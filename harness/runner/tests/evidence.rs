@@ -1,8 +1,9 @@
 //! The evidence of the corpus: what the diagnosis says of every proved hang and of healthy runs, and that both kernels show
 //! the same.
 //!
-//! Invariants: in no healthy run the wait-for graph is closed; what the diagnosis does not name is listed here, by what the judge calls it and what the diagnosis says
-//! instead, with the reason; an exception that is new, or that occurs no more, fails.
+//! Invariants: in no healthy run the wait-for graph is closed; what the diagnosis does not name is listed here, by what
+//! the judge calls it and what the diagnosis says instead, with the reason; an exception that is new, or that no longer
+//! occurs, fails.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use rehang_evidence::{Diagnosis, Limits, Sure, Verdict};
@@ -151,11 +152,11 @@ const PLAIN: &str =
 const WIRE: &str = "what is missing on the wire between a server and its client cannot be seen";
 const ASKS: &str = "an ask is open; that nobody is shown it is the client's";
 
-/// How many of a hundred hangs are named at least.
+/// The least percentage of hangs that the diagnosis names.
 const NAMED_PERCENT: usize = 92;
 
-/// Of how many of a hundred hangs the wait-for graph alone shows that nobody can wake the agent: of the others, somebody
-/// outside could, or a timer is left.
+/// The percentage of hangs of which the wait-for graph alone shows that no process can wake the agent: in the others,
+/// somebody outside could, or a timer is left.
 const CLOSED_PERCENT: usize = 35;
 
 /// What may be certain in a healthy run, and why.
@@ -164,7 +165,7 @@ const CERTAIN: [(&str, &str); 2] = [
     ("tty-read", "certain is what it waits for; whether somebody comes to the terminal cannot be seen"),
 ];
 
-/// One cell in so many is played on both kernels.
+/// Every how many cells one is played on both kernels.
 const SAMPLE: usize = 25;
 
 fn main() -> ExitCode {
@@ -218,7 +219,7 @@ fn sim() -> SimKernel {
     SimKernel::new(rehang_fakes::registry::program)
 }
 
-/// Whether the wait-for graph shows that nobody who is alive can wake what was looked at.
+/// Whether the wait-for graph shows that no live process can wake what was looked at.
 fn is_closed_in(look: &Look) -> bool {
     let graph = rehang_evidence::graph(&look.before, &look.after, &Limits::default());
     look.after.roots.iter().any(|root| graph.is_closed_in(*root))

@@ -1,7 +1,7 @@
-//! Which agents there are: what each is called, which releases and modes a file may name, and how it can be reached.
+//! Which agents there are: the name of each, which releases and modes a file may name, and how it can be reached.
 //!
-//! A new agent is described here and in [`Agent`], is played by a folder of the fakes, and is started by a line of their
-//! registry. Everybody else asks [`AgentKind`] or a method of [`Agent`].
+//! A new agent is described here and in [`Agent`], is played by a folder of the fakes, and is started by a line of
+//! their registry. All other code asks [`AgentKind`] or a method of [`Agent`].
 //!
 //! Invariant: an [`Agent`]'s variant is matched here, in the fakes that play it, and where a log of that agent is
 //! imported (`tests/tidy.rs`).
@@ -136,7 +136,7 @@ const PAWWORK_SERVE: Mode = Mode { wires: &[Wire::OpencodeHttp, Wire::PawworkHtt
 /// Arguments of opencode and its forks that change who is asked.
 const OPENCODE_ARGS: &[&[&str]] = &[&["--auto"], &["--dangerously-skip-permissions"], &["--port", "0"], &["--yolo"]];
 
-/// What is known of an agent, whatever release and mode of it is played.
+/// What is known of an agent, independent of the release and mode that is played.
 #[derive(Clone, Copy)]
 pub struct AgentKind {
     /// The word for it in a scenario file: `claude`.
@@ -147,7 +147,7 @@ pub struct AgentKind {
     pub short: &'static str,
     /// The names that its fake is started under: the fake's own, then that of the real program, if it has one.
     pub programs: &'static [&'static str],
-    /// Releases that the fake is held to recordings or sources of, oldest first. Empty if a file cannot name one.
+    /// Releases with whose recordings or sources the fake is compared, oldest first. Empty if a file cannot name one.
     pub releases: &'static [&'static str],
     /// The release that is played if none is named; empty if it has none.
     pub default_release: &'static str,
@@ -161,7 +161,7 @@ pub struct AgentKind {
     pub has_server: bool,
     /// It has a front end that lists blockers, disposes of instances and leaves.
     pub has_front_end: bool,
-    /// Arguments that change whom it asks, each with its words. One that random search is to draw more often is there
+    /// Arguments that change whom it asks, each with its words. One that a random search must draw more often is listed
     /// twice.
     pub args: &'static [&'static [&'static str]],
     make: fn(&Settings<'_>) -> Agent,
@@ -183,7 +183,7 @@ impl AgentKind {
         (self.make)(settings)
     }
 
-    /// The agent that a file describes which says no more than its kind.
+    /// The agent of a file that names only its kind.
     pub fn default_agent(&self) -> Agent {
         self.agent(&Settings {
             release: self.default_release,
@@ -243,16 +243,16 @@ pub struct Settings<'a> {
 pub struct Mode {
     /// The word for it in a file: `stream-json`.
     pub word: &'static str,
-    /// What that comes to.
+    /// The form of use that this means.
     pub form: Form,
     /// What it is called in a sentence: `claude -p`.
     pub title: &'static str,
-    /// The ways on which a strategy can reach it then.
+    /// The ways by which a strategy can reach it in this mode.
     pub wires: &'static [Wire],
 }
 
-/// What one agent of a scenario is and does. Each match names every agent, so that a new one does not compile until all of
-/// this is said of it.
+/// What one agent of a scenario is and does. Each match names every agent, so that a new one does not compile until all
+/// of this is filled in.
 impl Agent {
     /// What is known of it, whatever its release and mode.
     pub fn kind(&self) -> &'static AgentKind {
@@ -333,7 +333,7 @@ impl Agent {
         }
     }
 
-    /// Names another release; nothing if a file cannot name one.
+    /// Names another release; does nothing if a file cannot name one.
     pub fn set_release(&mut self, release: &str) {
         match self {
             Agent::Claude(claude) => release.clone_into(&mut claude.release),
@@ -342,7 +342,7 @@ impl Agent {
         }
     }
 
-    /// How the baseline client drives its server; `None` if it can be none.
+    /// How the baseline client drives its server; `None` if it cannot be a server.
     pub fn client(&self) -> Option<Client> {
         match self {
             Agent::Opencode(opencode) => Some(opencode.client),
@@ -361,8 +361,9 @@ impl Agent {
         all
     }
 
-    /// Whether an agent, as the fakes play it, gives up a model's stream that is silent for long (300 s). What keeps such
-    /// a one waiting for ever is a stream that only says that it is alive. A test of the fakes holds each release to this.
+    /// Whether an agent, as the fakes play it, gives up a model's stream that is silent for long (300 s). Only a stream
+    /// that sends nothing but signs of life keeps such an agent waiting for ever. A test of the fakes checks this for
+    /// each release.
     pub fn gives_silence_up(&self) -> bool {
         match self {
             Agent::Claude(_) => true,
@@ -371,7 +372,7 @@ impl Agent {
         }
     }
 
-    /// Whether it has the legacy route for permissions alone, and no other reply route (opencode 1.0.185).
+    /// Whether its only reply route is the legacy one for permissions (opencode 1.0.185).
     pub fn has_legacy_replies(&self) -> bool {
         match self {
             Agent::Opencode(opencode) => OPENCODE.releases.first() == Some(&opencode.release.as_str()),
@@ -388,7 +389,7 @@ impl Agent {
     }
 }
 
-/// Whether a plain program prints Claude's messages: what it says is what it speaks.
+/// Whether a plain program prints Claude's messages, and so is read as a Claude stream.
 fn prints_messages(steps: &[Step]) -> bool {
     steps.iter().any(|step| matches!(step, Step::Print(line) if line.starts_with("{\"type\":")))
 }

@@ -1,9 +1,9 @@
 //! What agents say in the user's name: the texts of each dialect and release that say that a user did something.
 //!
-//! Invariant: one table ([`TEXTS`]) for those who say it and for who judges it. The fakes emit these very constants, and
-//! the judge's `attributed-to-user` knows no others, so a text cannot be emitted and be unknown to the judge because it
-//! was written down twice. A text that says that a user did *not* do something (PawWork's "Question cancelled before
-//! the user answered it.", Claude Code 2.1.329's "The user did not answer the questions.") has no line here.
+//! Invariant: one table ([`TEXTS`]) for those that say it and for the judge. The fakes emit these constants, and the
+//! judge's `attributed-to-user` knows no others, so a text cannot be emitted and be unknown to the judge because it was
+//! written down twice. A text that says that a user did *not* do something (PawWork's "Question cancelled before the
+//! user answered it.", Claude Code 2.1.329's "The user did not answer the questions.") has no entry here.
 
 /// What a text says that the user did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,7 +27,7 @@ impl Deed {
     }
 }
 
-/// Where in a tool's result a text is said by its dialect, and not quoted.
+/// Where in a tool's result a text must be to come from its dialect rather than from a quotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// At its begin.
@@ -51,15 +51,15 @@ pub struct Attribution {
     pub source: &'static str,
 }
 
-/// How a tool result begins that passes an answer on (opencode in all releases, Claude Code up to 2.0.77).
+/// The beginning of a tool result that passes on an answer (opencode in all releases, Claude Code up to 2.0.77).
 pub const ANSWERED: &str = "User has answered your questions";
-/// How it goes on; altimate-code's auto-answer says it too (`r1`, `r2`).
+/// Its continuation; altimate-code's auto-answer says it too (`r1`, `r2`).
 pub const ANSWERS_IN_MIND: &str = "You can now continue with the user's answers in mind.";
 /// opencode: what a dismissed question tells the model; PawWork also of a reply that did not fit.
 pub const QUESTION_DISMISSED: &str = "The user dismissed this question";
 /// opencode: what a rejected permission tells the model.
 pub const PERMISSION_REJECTED: &str = "The user rejected permission to use this specific tool call.";
-/// PawWork: what the model is told of a question that all answers leave empty.
+/// PawWork: what the model is told of a question to which all answers are empty.
 pub const SKIPPED: &str = "Skipped by user";
 /// PawWork: what the model is told of a dismissed external result.
 pub const EXTERNAL_DISMISSED: &str = "User dismissed the question.";
@@ -67,14 +67,14 @@ pub const EXTERNAL_DISMISSED: &str = "User dismissed the question.";
 pub const TURNED_DOWN: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected \
     (eg. if it was a file edit, the new_string was NOT written to the file). \
     STOP what you are doing and wait for the user to tell you how to proceed.";
-/// Claude Code: what the model is told of a tool that was taken back by an interrupt while it was asked for.
+/// Claude Code: what the model is told of a tool that an interrupt withdrew while it was asked for.
 pub const CANCELLED: &str = "The user doesn't want to take this action right now. \
     STOP what you are doing and wait for the user to tell you how to proceed.";
-/// Claude Code 2.1.329: what its host is shown of a call that an interrupt took back while it was asked for.
+/// Claude Code 2.1.329: what its host is shown of a call that an interrupt withdrew while it was asked for.
 pub const TAKEN_BACK: &str = "User rejected tool use";
-/// Claude Code: the note behind an interrupted tool.
+/// Claude Code: the note after an interrupted tool.
 pub const INTERRUPTED_TOOL: &str = "[Request interrupted by user for tool use]";
-/// Claude Code: the note behind an interrupted response.
+/// Claude Code: the note after an interrupted response.
 pub const INTERRUPTED: &str = "[Request interrupted by user]";
 
 const fn begins(text: &'static str, deed: Deed, dialect: &'static str, source: &'static str) -> Attribution {
@@ -133,7 +133,7 @@ pub const TEXTS: &[Attribution] = &[
     begins(INTERRUPTED, Deed::Interrupted, "Claude Code 1.0.128 to 2.1.329", "recorded: golden of all three"),
 ];
 
-/// What a tool's result says that the user did: the lines of the table that it is said by, each once.
+/// What a tool's result says that the user did: the entries of the table that it contains, each once.
 pub fn said_in_result(text: &str) -> impl Iterator<Item = &'static Attribution> {
     // the model is told an error with this word before it
     let text = text.strip_prefix("Error: ").unwrap_or(text);

@@ -1,12 +1,12 @@
 //! The canonical encoding of a state, compared to prove a lasso.
 //!
-//! Invariant: two states with equal encodings behave alike for ever. So deadlines go in as what is left
-//! of them, stored instants as their age, saturated just above the largest constant that they are
-//! compared with, and nothing that no transition reads goes in at all.
+//! Invariant: two states with equal encodings behave alike for ever. So deadlines are encoded as the time that is left,
+//! stored instants as their age, saturated just above the largest constant that they are compared with, and what no
+//! transition reads is not encoded at all.
 
 use crate::time::{Span, VTime};
 
-/// Writes one state. Every field goes in with its length or as a fixed width, so no two states collide.
+/// Writes one state. Every field is written with its length or with a fixed width, so no two states collide.
 #[derive(Debug, Clone)]
 pub struct Canon {
     now: VTime,
@@ -15,7 +15,7 @@ pub struct Canon {
 
 /// What has a canonical encoding.
 pub trait Canonical {
-    /// Writes all that a later transition can read.
+    /// Writes everything that a later transition can read.
     fn canon(&self, canon: &mut Canon);
 }
 

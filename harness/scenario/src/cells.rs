@@ -1,7 +1,7 @@
 //! The cells of a family: scenario × strategy × terminal × seed, in the main arm and the control arm.
 //!
-//! Invariant: the order is the same on every machine: variants and arms as the file has them, stacks as the
-//! catalogue has them with those that the file adds behind them, terminals and seeds as the file has them.
+//! Invariant: the order is the same on every machine: variants and arms as the file has them, stacks as the catalogue
+//! has them, followed by those that the file adds, terminals and seeds as the file has them.
 
 use crate::file::{Family, Variant};
 use crate::limits;
@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-/// What this crate must know of strategies, and no more.
+/// What this crate must know of strategies.
 pub trait Catalogue {
-    /// Reads what stands in a list of strategies.
+    /// Reads an entry of a list of strategies.
     ///
     /// # Errors
     /// Says what is unknown in it, and what may have been meant.
@@ -22,8 +22,8 @@ pub trait Catalogue {
     /// The stacks of the matrix for such an agent: `none` first, then in the catalogue's order.
     fn stacks(&self, agent: &Agent) -> Vec<String>;
 
-    /// Whether a stack can run on such an agent: it speaks its wire and has its seat there. Asked of a name without
-    /// a version too: can any version of it?
+    /// Whether a stack can run on such an agent: it speaks its wire and has a seat there. For a name without a version:
+    /// whether any version of it can.
     ///
     /// # Errors
     /// Says why not, in words that the summary counts by.
@@ -47,7 +47,7 @@ pub enum Named {
 pub struct Unknown {
     /// What is wrong, in a lower-case fragment.
     pub message: String,
-    /// What may have been meant, or what there is instead: for under the caret.
+    /// What may have been meant, or what there is instead; shown under the caret.
     pub label: Option<String>,
 }
 
@@ -89,7 +89,7 @@ pub struct Cell<'a> {
     pub scenario: &'a Scenario,
     /// What must come out.
     pub expect: &'a Expect,
-    /// The rule in the variant's scenario that says so; none where a control arm must simply complete.
+    /// The rule in the variant's scenario that says so; `None` if a control arm must simply complete.
     pub rule: Option<usize>,
 }
 
@@ -113,13 +113,13 @@ pub struct Cells<'a> {
     pub uncovered: Vec<CellId>,
 }
 
-/// What a control cell must do where no rule speaks of it.
+/// What a control cell must do if no rule covers it.
 pub fn control_expect() -> &'static Expect {
     static COMPLETES: Expect = Expect::completes(Arm::Control);
     &COMPLETES
 }
 
-/// The cells of a family. At most [`limits::CELLS`]; the check says so when there are more.
+/// The cells of a family. At most [`limits::CELLS`]; the check reports an error if there are more.
 pub fn cells<'a>(family: &'a Family, catalogue: &dyn Catalogue) -> Cells<'a> {
     let mut all = Cells::default();
     for variant in &family.variants {
@@ -146,13 +146,13 @@ pub fn cells<'a>(family: &'a Family, catalogue: &dyn Catalogue) -> Cells<'a> {
     all
 }
 
-/// One arm of one variant: its stacks, and which rules and skips speak of which.
+/// One arm of one variant: its stacks, and which rules and skips cover which stack.
 pub(crate) struct Matrix<'a> {
     pub(crate) variant: &'a Variant,
     pub(crate) arm: Arm,
     pub(crate) scenario: &'a Scenario,
     pub(crate) stacks: Vec<String>,
-    /// For each rule of this arm: its number, and for each stack whether it speaks of it.
+    /// For each rule of this arm: its number, and for each stack whether the rule covers it.
     pub(crate) rules: Vec<(usize, Vec<bool>)>,
     pub(crate) skips: Vec<Vec<bool>>,
 }
@@ -184,7 +184,7 @@ impl<'a> Matrix<'a> {
         let mut stacks = catalogue.stacks(&scenario.agent);
         let mut known: BTreeSet<String> = BTreeSet::new();
         for pattern in variant.scenario.expect.iter().flat_map(|rule| &rule.strategies) {
-            // A name without its parameters means each that is there, and adds none.
+            // A name without its parameters means every stack of that name in the matrix, and adds none.
             let adds = !known.contains(pattern)
                 && !stacks.iter().any(|stack| catalogue.matches(pattern, stack))
                 && catalogue.resolve(pattern) == Ok(Named::Stack)
@@ -272,7 +272,7 @@ pub enum CellIdError {
     /// No such terminal.
     #[error("{}", unknown("terminal", .0, suggest(.0, terminals()), &format!("there are {}", terminals().join(", "))))]
     Terminal(String),
-    /// No number.
+    /// The seed is not a number.
     #[error("`{0}` is no seed")]
     Seed(String),
 }

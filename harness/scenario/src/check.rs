@@ -1,7 +1,7 @@
 //! The check of a file against a catalogue of strategies: names that name nothing, cells without a rule, rules
 //! without a cell, hangs without a control arm.
 //!
-//! Invariant: a file without a problem has exactly one rule for each of its cells, and no word in it is idle.
+//! Invariant: a file without a problem has exactly one rule for each of its cells, and every word in it is needed.
 
 use crate::cells::{Catalogue, Found, Matrix};
 use crate::file::{Family, Loaded, Variant};
@@ -98,7 +98,7 @@ fn strategy(name: &str, span: Range<usize>, catalogue: &dyn Catalogue, sink: &mu
     false
 }
 
-/// What stands twice in a list, and strategies that there are none of.
+/// Words that are twice in a list, and strategies that do not exist.
 fn lists(variant: &Variant, catalogue: &dyn Catalogue, sink: &mut Sink) {
     let scenario = &variant.scenario;
     let lists =
@@ -128,7 +128,7 @@ fn lists(variant: &Variant, catalogue: &dyn Catalogue, sink: &mut Sink) {
     }
 }
 
-/// What a rule asks for and nothing can be.
+/// What a rule asks for although it is impossible.
 fn contradiction(variant: &Variant, i: usize, rule: &Expect, sink: &mut Sink) {
     if let Expected::Hung(on) = &rule.outcome
         && BlockedOn::of(on).is_none()
@@ -153,7 +153,7 @@ fn contradiction(variant: &Variant, i: usize, rule: &Expect, sink: &mut Sink) {
     }
 }
 
-/// What a rule waits to hear from nobody.
+/// What a rule expects to be said although nobody can say it.
 fn unheard(variant: &Variant, i: usize, rule: &Expect, sink: &mut Sink) {
     if !rule.says.is_empty() && !rule.strategies.is_empty() && rule.strategies.iter().all(|name| name == "none") {
         let span = variant.span_of(&format!("expect.{i}.says"));
@@ -178,7 +178,7 @@ fn twice<'a>(variant: &Variant, path: &str, words: impl Iterator<Item = &'a str>
     }
 }
 
-/// A scenario that hangs where nobody acts, and does not show that it is this one thing that makes it hang.
+/// A scenario that hangs if nobody acts, without a control arm that shows that this one thing makes it hang.
 fn without_control(variant: &Variant, matrices: &[Matrix<'_>], sink: &mut Sink) {
     let Some(main) = matrices.first().filter(|_| variant.control.is_none()) else { return };
     let mut hung = None;
@@ -202,7 +202,7 @@ fn without_control(variant: &Variant, matrices: &[Matrix<'_>], sink: &mut Sink) 
     }
 }
 
-/// A word of a rule or a skip, by its place: did any cell need it?
+/// A word of a rule or a skip, by its place, and whether any cell needed it.
 struct Word {
     used: bool,
     rule: (usize, usize),
@@ -215,7 +215,7 @@ struct Word {
 struct Usage {
     rules: BTreeMap<(usize, usize), Word>,
     words: BTreeMap<(usize, usize), Word>,
-    /// Rules and skips with a name that names nothing, which is said elsewhere.
+    /// Rules and skips with a name that names nothing, which is reported elsewhere.
     wrong: BTreeSet<(usize, usize)>,
 }
 
@@ -345,7 +345,7 @@ impl Usage {
         }
     }
 
-    /// Says what no cell needed. A rule whose own words lead nowhere is said once, at the word.
+    /// Reports what no cell needed. A rule whose own words name nothing is reported once, at the word.
     fn idle(self, sink: &mut Sink) {
         let mut said = self.wrong;
         for ((start, end), word) in self.words.into_iter().chain(self.rules) {

@@ -13,16 +13,16 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Expect {
-    /// The arm that it speaks of. A control cell that no rule names must complete with nothing broken.
+    /// The arm that it covers. A control cell that no rule names must complete with nothing broken.
     #[serde(default)]
     pub arm: Arm,
-    /// Stacks; all where none is named. A name without a version means every version of it.
+    /// Stacks; all if none is named. A name without a version means every version of it.
     #[serde(default)]
     pub strategies: Vec<String>,
-    /// Terminals; all where none is named.
+    /// Terminals; all if none is named.
     #[serde(default)]
     pub terminals: Vec<Terminal>,
-    /// Seeds; all where none is named.
+    /// Seeds; all if none is named.
     #[serde(default)]
     pub seeds: Vec<u64>,
     /// The outcome.
@@ -42,7 +42,7 @@ pub struct Expect {
     /// Claims that the strategy's report must make.
     #[serde(default)]
     pub policy: Option<Policy>,
-    /// Texts that the model must have been told (substrings of tool results).
+    /// Texts that the model must have been told, as substrings of tool results.
     #[serde(default)]
     pub told: Vec<String>,
     /// Texts that a strategy must have said to its user (substrings), in this order.
@@ -86,8 +86,8 @@ pub enum Arm {
     Control,
 }
 
-/// What a hang is on. [`rehang_judge::blocked`](../../rehang_judge/blocked/index.html) says when it is which; the last are what
-/// agents say of themselves where none of its rules holds.
+/// What a hang is on. [`rehang_judge::blocked`](../../rehang_judge/blocked/index.html) says when it is which; the last
+/// ones are what agents say of themselves if none of its rules holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BlockedOn {
@@ -229,7 +229,7 @@ pub enum Proof {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Invariant {
-    /// `rejected` appears only with a cause. Silence is none.
+    /// `rejected` appears only with a cause. Silence is not a cause.
     RejectedWithoutCause,
     /// Every ask has exactly one end, or is pending in a session that is busy; nothing is listed after its end.
     AskWithoutEnd,
@@ -237,9 +237,10 @@ pub enum Invariant {
     UntrueReport,
     /// It ends within the bound computed from the strategy's own constants.
     OutOfBounds,
-    /// Where `none` completes, every strategy completes with the same transcript.
+    /// If `none` completes, every strategy completes with the same transcript.
     Harm,
-    /// At most one reply an id; no answer is invented and passed off as the user's; a live answerer beats an automatic one.
+    /// At most one reply per id; no invented answer is attributed to the user; a live answerer takes precedence over an
+    /// automatic one.
     DoubleOrInventedReply,
     /// Never `completed` on an unfinished step; the result is whole.
     Unfinished,

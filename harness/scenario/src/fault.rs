@@ -1,7 +1,7 @@
 //! What goes wrong in a scenario, and where.
 //!
-//! Invariant: what other crates ask of every fault is answered here, so that a new kind of fault is this file, the line
-//! that draws it at random, and where it acts.
+//! Invariant: what other crates ask of every fault is answered here, so that a new kind of fault needs only this file,
+//! the line that draws it at random, and the code where it acts.
 
 use crate::time::Span;
 use schemars::JsonSchema;
@@ -25,7 +25,7 @@ pub enum Fault {
     Tool(ToolFault),
     /// The server's queue refuses further prompts.
     Queue(QueueFault),
-    /// `pgrep` cannot be had: the child count is unknown.
+    /// `pgrep` is not available: the child count is unknown.
     Pgrep(PgrepFault),
     /// The wrapper does not read one of the agent's streams.
     Wrapper(WrapperFault),
@@ -33,20 +33,20 @@ pub enum Fault {
     Worker(WorkerFault),
 }
 
-/// Where a fault acts: who must be there for it to be met.
+/// Where a fault acts: what must exist for the fault to strike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// Between an agent's server and its clients.
     Wire,
     /// Between an agent and its model.
     Model,
-    /// Inside of an agent.
+    /// Inside an agent.
     Agent,
     /// Any process, from outside.
     Process,
     /// The companion of opencode, and what it asks the machine.
     Companion,
-    /// Whoever started the agent.
+    /// The process that started the agent.
     Wrapper,
 }
 
@@ -73,7 +73,7 @@ impl Fault {
         matches!(self, Fault::Model(_) | Fault::Tool(_))
     }
 
-    /// At which of several it acts, or how many it meets; `None` for a fault that counts nothing.
+    /// The ordinal of the event at which it acts, or how many it strikes; `None` for a fault that counts nothing.
     pub fn count_mut(&mut self) -> Option<&mut u32> {
         match self {
             Fault::Event(fault) => Some(&mut fault.nth),
@@ -118,12 +118,12 @@ pub enum EventDoes {
     Drop,
     /// It arrives twice.
     Duplicate,
-    /// It arrives behind the event that follows it.
+    /// It arrives after the event that follows it.
     Reorder,
     /// It arrives late.
     Delay(Span),
-    /// The stream is closed before it; clients reconnect after so long, and nothing is told again but by PawWork
-    /// where it has a ledger or its successor.
+    /// The stream is closed before it; clients reconnect after this span, and nothing is sent again, except by PawWork
+    /// if it has a ledger or its successor.
     Cut(Span),
     /// From it on the stream is open and silent.
     Mute,
@@ -136,7 +136,7 @@ pub struct ModelFault {
     /// Which model response, from 1, over all sessions; 0 means every one.
     #[serde(default = "one")]
     pub response: u32,
-    /// After how many chunks of it.
+    /// After how many chunks of the response it happens.
     #[serde(default)]
     pub after: u32,
     /// What happens.
@@ -153,19 +153,19 @@ pub struct ModelFault {
 pub enum ModelDoes {
     /// Open and silent, for ever.
     Stall,
-    /// Silent for so long, then goes on.
+    /// Silent for this span, then goes on.
     Pause(Span),
     /// Only keep-alive comments, one every so often, for ever.
     KeepAlive(Span),
     /// The stream ends early, in good order, without a finish reason.
     Truncate,
-    /// The whole text arrives and the stream ends without a finish reason.
+    /// The stream ends without a finish reason after the whole text has arrived.
     NoFinish,
     /// The connection is reset.
     Reset,
     /// The request is answered with this HTTP status instead of a stream.
     Status(#[schemars(range(min = 100, max = 599))] u16),
-    /// Every chunk takes so long.
+    /// Every chunk takes this long.
     Slow(Span),
     /// The model says this response of the agent's own session again to each later request, for ever. `response` counts the
     /// responses of the file's `turns` here.
@@ -189,7 +189,7 @@ pub struct PostFault {
 pub enum PostDoes {
     /// The turn ends; the response never comes.
     NeverCloses,
-    /// The connection is closed after so long, the turn goes on.
+    /// The connection is closed after this span, the turn goes on.
     Cut(Span),
     /// The prompt is refused at once with this status.
     Status(#[schemars(range(min = 100, max = 599))] u16),
@@ -201,7 +201,7 @@ pub enum PostDoes {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct GetFault {
-    /// The path, such as `/question`; `*` at its end stands for any rest.
+    /// The path, such as `/question`; `*` at its end means any rest.
     pub path: String,
     /// How many of them fail, from the first; 0 means every one.
     #[serde(default)]
@@ -255,12 +255,12 @@ pub struct ToolFault {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ToolDoes {
-    /// The command is over and its state stays `running`.
+    /// The command has ended, but its state stays `running`.
     NeverFlips,
-    /// The state flips, and the loop never takes the result up.
+    /// The state changes, but the loop never reads the result.
     LosesResult,
-    /// The step ends with `tool-calls`, and the loop takes so long before the next message is there (opencode:
-    /// it reads the whole history first). The session is busy all the while.
+    /// The step ends with `tool-calls`, and the loop takes this long before the next message exists (opencode: it reads
+    /// the whole history first). The session is busy all the while.
     Lags(Span),
 }
 
@@ -270,7 +270,7 @@ pub enum ToolDoes {
 pub enum QueueFault {
     /// 503 for each prompt.
     Refuses,
-    /// Prompts wait behind the one that runs.
+    /// Prompts wait until the one that runs has ended.
     Holds,
 }
 
@@ -302,9 +302,9 @@ pub enum WrapperFault {
 pub enum WorkerFault {
     /// It dies at this instant; the server goes on.
     Dies(Span),
-    /// It dies at this instant, and another process gets its pid at once: who asks by pid finds it alive.
+    /// It dies at this instant, and another process gets its pid at once: a check by pid finds it alive.
     PidTaken(Span),
-    /// It is dead before it took the job: the job stays queued.
+    /// It dies before it takes the job: the job stays queued.
     NeverStarts,
 }
 

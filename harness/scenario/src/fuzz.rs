@@ -10,7 +10,7 @@ use crate::write::to_toml;
 /// Loads, checks, renders and writes back. Returns whether the bytes were a scenario.
 ///
 /// # Panics
-/// Where what was written back does not load to the same scenario, or an error has no text: that is a finding.
+/// If what was written back does not load as the same scenario, or an error has no text: that is a finding.
 pub fn one(data: &[u8]) -> bool {
     let loaded = load("fuzz.toml", data);
     let problems = crate::check(&loaded, &Sample);
@@ -50,7 +50,7 @@ impl Seeded {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`; 0 where `end` is 0.
+    /// A number below `end`; 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         (self.number() % (end.max(1) as u64)) as usize
     }
@@ -107,7 +107,7 @@ pub fn mutate(seed: u64, corpus: &[&[u8]]) -> Vec<u8> {
     let mut random = Seeded(seed);
     let pick = |random: &mut Seeded| corpus.get(random.below(corpus.len())).copied().unwrap_or_default().to_vec();
     let mut data = pick(&mut random);
-    // Most files get one or two wounds: one with many dies of the first, and shows nothing of the others.
+    // Most files get one or two changes: a file with many fails at the first, and does not test the others.
     for _ in 0..=random.below(5) * random.below(2) {
         let at = random.below(data.len() + 1);
         let to = at + random.below((data.len() - at).min(200) + 1);
@@ -139,7 +139,7 @@ pub fn mutate(seed: u64, corpus: &[&[u8]]) -> Vec<u8> {
                 data.splice(at..to, piece.bytes());
             }
             7 | 8 => {
-                // A letter or a digit for another one of its kind: the file may well stay a file.
+                // Replaces a letter or a digit by another one: the file may still be valid.
                 let word = |b: &u8| b.is_ascii_alphanumeric();
                 if let Some(byte) = data[at..].iter_mut().find(|b| word(b)) {
                     let first = if byte.is_ascii_digit() { b'0' } else { b'a' };

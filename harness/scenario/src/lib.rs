@@ -1,10 +1,10 @@
-//! What is written down: the scenario file, its words, its errors.
+//! The scenario file: its format, its words, its errors.
 //!
-//! Pure: no clock, no process, no descriptor. This is the lowest crate of the house, so the words that
-//! every other crate shares (virtual time, roles, terminals, policies) live here too.
+//! Pure: no clock, no process, no descriptor. This is the lowest crate of the workspace, so the types that every other
+//! crate shares (virtual time, roles, terminals, policies) are here too.
 //!
-//! Invariant: a [`Scenario`] is whole. Defaults are filled in, `[[vary]]` and `[control]` are applied;
-//! nothing above this crate looks at TOML.
+//! Invariant: a [`Scenario`] is whole. Defaults are filled in, `[[vary]]` and `[control]` are applied; no other crate
+//! looks at its TOML.
 
 pub mod agents;
 pub mod attribution;

@@ -1,6 +1,6 @@
 //! The mechanisms by which agents hang, and the healthy runs that look like it.
 //!
-//! Invariant: an id means one mechanism for ever; a scenario names one, and the scoreboard has a row for each.
+//! Invariant: an id never changes its meaning; a scenario names one mechanism, and the scoreboard has a row for each.
 
 /// A mechanism of the hang catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -30,7 +30,7 @@ impl Mechanism {
         }
     }
 
-    /// Whether this is no hang, but a healthy run that looks like one.
+    /// Whether this is a healthy run that only looks like a hang.
     pub fn benign(&self) -> bool {
         self.layer() == "benign"
     }

@@ -44,26 +44,27 @@ pub struct Scenario {
     #[serde(default)]
     #[schemars(length(max = 100))]
     pub people: Vec<Person>,
-    /// How often the caller runs the agent, one run behind the other, whatever came of each. A server lives on, and
-    /// gets its next prompt in the same session; any other agent is started anew. The last run's end is the cell's.
+    /// How often the caller runs the agent, one run after the other, whatever the result of each. A server keeps
+    /// running, and gets its next prompt in the same session; any other agent is started anew. The last run's end is
+    /// the cell's.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = crate::limits::RUNS))]
     pub runs: u32,
-    /// How long the cell goes on behind its end, so that what comes too late is seen. The outcome stays as it was.
+    /// How long the cell goes on after its end, so that what comes too late is seen. The outcome stays the same.
     #[serde(default)]
     pub afterwards: Option<Span>,
-    /// The agent's environment; it has no other.
+    /// The agent's whole environment.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// Further arguments of the agent's command line.
     #[serde(default)]
     #[schemars(length(max = 100))]
     pub args: Vec<String>,
-    /// Seeds: they decide ties, so that at a limit two seeds give both orders.
+    /// Seeds: they decide the order of simultaneous events, so that at a limit two seeds give both orders.
     #[serde(default = "default_seeds")]
     #[schemars(length(max = 100))]
     pub seeds: Vec<u64>,
-    /// The stages that it can run on, where not all, and why.
+    /// The stages that it can run on, if not all, and why.
     #[serde(default)]
     pub stages: Option<Stages>,
     /// Processes left on purpose, by role (`agent.1.1`) or program (`dev-server`).
@@ -102,7 +103,7 @@ pub enum Agent {
     Altimate(Altimate),
     /// PawWork, a fork of opencode with a blocker ledger and external results.
     Pawwork(Pawwork),
-    /// A plain program that stands where an agent would: what it does, step by step.
+    /// A plain program in an agent's place: what it does, step by step.
     Program(Vec<Step>),
 }
 
@@ -191,7 +192,7 @@ pub struct Altimate {
     /// How it is started.
     #[serde(default)]
     pub mode: OpencodeMode,
-    /// With `run`: `--attach` to a server, where the handler leaves the environment alone.
+    /// With `run`: `--attach` to a server; then the handler does not change the environment.
     #[serde(default)]
     pub attach: bool,
     /// With `serve`: how the baseline client drives it.
@@ -219,12 +220,12 @@ pub enum Terminal {
     Tty,
     /// stdin is `/dev/null`; stdout and stderr are pipes.
     Null,
-    /// stdin is a pipe, open, and nobody writes; stdout and stderr are pipes.
+    /// stdin is an open pipe to which nobody writes; stdout and stderr are pipes.
     Pipe,
     /// stdin is a pipe whose other end is closed; stdout and stderr are pipes.
     Closed,
     /// As `tty`, but the agent is in a background process group: an interactive shell has started it with `&`. When the
-    /// terminal is hung up, the shell hangs its jobs up and dies, as bash does.
+    /// terminal is hung up, the shell sends SIGHUP to its jobs and ends, as bash does.
     TtyBackground,
     /// A controlling terminal, stdin `/dev/null`, stdout and stderr pipes.
     CttyNull,
@@ -313,10 +314,10 @@ pub struct Stages {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Skip {
-    /// Stacks; all where none is named. A name without a version means every version of it.
+    /// Stacks; all if none is named. A name without a version means every version of it.
     #[serde(default)]
     pub strategies: Vec<String>,
-    /// Terminals; all where none is named.
+    /// Terminals; all if none is named.
     #[serde(default)]
     pub terminals: Vec<Terminal>,
     /// Why.

@@ -15,10 +15,11 @@ pub struct Person {
     /// What their client shows them. Nobody answers what they cannot see.
     #[serde(default)]
     pub sees: Option<Sees>,
-    /// The directory that their client is open in, where it is not the agent's: it is shown the asks of that one.
+    /// The directory in which their client is open, if it is not the agent's: the client is shown the asks of that
+    /// directory.
     #[serde(default)]
     pub directory: Option<String>,
-    /// Which ask they act on, from 1 in the order they see them; 0 means each.
+    /// The ordinal of the ask that they act on, from 1 in the order in which they see them; 0 means each.
     #[serde(default)]
     pub ask: u32,
     /// How long after they see it; without `sees` and ask (`does = "stop"`, …), after the cell's begin.
@@ -82,11 +83,12 @@ pub enum Does {
     Dismiss,
     /// Stops the session, whatever it waits for (hard abort, interrupt, Ctrl-C).
     Stop,
-    /// Disposes of the server's instance, as a reload does (PawWork): what is asked there ends as `shutdown`.
+    /// Disposes of the server's instance, as a reload does (PawWork): its open asks end as `shutdown`.
     Dispose,
-    /// Leaves the session in the front end, and comes back to it so much later: no request, and no ask is touched.
+    /// Leaves the session in the front end, and comes back to it after this span: no request is sent and no ask is
+    /// touched.
     Leave(Span),
-    /// Stops the session only where nothing is asked (PawWork, `mode=soft`).
+    /// Stops the session only if nothing is asked (PawWork, `mode=soft`).
     SoftStop,
     /// Hangs up the terminal or closes the connection.
     HangUp,
@@ -108,8 +110,8 @@ pub enum Malformed {
     Count,
     /// Two answers to a single choice.
     Multi,
-    /// A label that is not offered, where no own answer is allowed.
+    /// A label that is not offered, if no own answer is allowed.
     Label,
-    /// No JSON.
+    /// A body that is not JSON.
     Syntax,
 }

@@ -1,4 +1,4 @@
-//! What of a scenario one process of an agent is told to play.
+//! The part of a scenario that one process of an agent plays.
 //!
 //! Invariant: a fake knows its scenario only through its plan, its arguments and its environment.
 
@@ -15,12 +15,12 @@ pub struct Plan {
     pub agent: Agent,
     /// What the model does.
     pub turns: Vec<Turn>,
-    /// What goes wrong inside the agent: events, POSTs, tools, the queue. The others are the stage's.
+    /// What goes wrong inside the agent: events, POSTs, tools, the queue. The stage plays all other faults.
     pub faults: Vec<Fault>,
-    /// The strategies that sit inside the agent, in the order of the stack (`auto-answer@r1(at=tool)`).
+    /// The strategies inside the agent, in the order of the stack (`auto-answer@r1(at=tool)`).
     pub inside: Vec<String>,
-    /// The port of the model server; none: the persona plays the model's stream itself. Every request to it
-    /// carries [`RESPONSE_HEADER`], so that the server knows which scripted response is meant.
+    /// The port of the model server; `None`: the persona plays the model's stream itself. Every request to it carries
+    /// [`RESPONSE_HEADER`], so that the server knows which scripted response is meant.
     pub model_port: Option<u16>,
     /// Sessions that a restarted server finds stored (JSON, the persona's own form).
     pub stored: Option<String>,

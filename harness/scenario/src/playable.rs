@@ -1,7 +1,7 @@
 //! Whether an agent can play what a scenario asks of it, and whether names in it name anything.
 //!
-//! Invariant: only what can never be is refused here (a question to a program that has no model, an event fault
-//! without a server); what merely never happened is a scenario.
+//! Invariant: only what is impossible is refused here (a question to a program that has no model, an event fault
+//! without a server); what merely never happened is allowed.
 
 use crate::limits;
 use crate::problem::{quoted, shown};
@@ -21,13 +21,14 @@ pub const COMPANION_COMMANDS: [&str; 5] = ["heal", "heal --dry-run", "status", "
 /// Variables of the dynamic loader, of the C library and of rehang, by what they begin with (ld.so(8)).
 const RESERVED: [&str; 4] = ["LD_", "GLIBC_TUNABLES", "GCONV_PATH", "REHANG_"];
 
-/// The one variable of rehang's that a scenario may set: the fake announces a byte more than it wrote, and is found out.
+/// The one variable of rehang's that a scenario may set: the fake announces a byte more than it wrote, which must be
+/// detected.
 const LIES: &str = "REHANG_FAKE_LIES";
 
-/// In braces, what the last tool call told the model.
+/// The word that means, in braces, what the last tool call told the model.
 const ANSWER: &str = "answer";
 
-/// Something that cannot be, by its path in the scenario.
+/// Something impossible, by its path in the scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Impossible {
     pub(crate) path: String,
@@ -40,7 +41,7 @@ pub fn is_playable(scenario: &Scenario) -> bool {
     impossible(scenario).is_empty()
 }
 
-/// Everything in a scenario that cannot be.
+/// Everything in a scenario that is impossible.
 pub(crate) fn impossible(scenario: &Scenario) -> Vec<Impossible> {
     let mut seen = Look::default();
     seen.agent(&scenario.agent, "agent");
@@ -101,7 +102,7 @@ struct Look {
     found: Vec<Impossible>,
     /// Processes that one run leaves behind.
     left_behind: usize,
-    /// Strings that no process can be given, so far: what holds a too long one is too long itself.
+    /// How many strings were too long for any process so far: a string that contains a too long one is too long itself.
     too_long: usize,
 }
 
@@ -131,7 +132,7 @@ impl Look {
         }
     }
 
-    /// What the kernel would not take, and so no process would ever see.
+    /// Refuses a string that the kernel would not pass on, so that no process would ever see it.
     fn argument(&mut self, bytes: usize, path: &str, what: &str) {
         if bytes > limits::ARG_BYTES {
             let message = format!("this {what} has {bytes} bytes, more than {} KiB", limits::ARG_BYTES >> 10);
@@ -139,7 +140,7 @@ impl Look {
         }
     }
 
-    /// Keys that are typed at a terminal: flow control is not modelled. Other texts have no control characters at all.
+    /// Keys that are typed at a terminal: flow control is not modelled. Other texts have no control characters.
     fn keys(&mut self, keys: &str, path: String) {
         let key = match keys.chars().find(|c| matches!(c, '\x11' | '\x13')) {
             Some('\x13') => "Ctrl-S",
@@ -208,7 +209,7 @@ impl Look {
         }
     }
 
-    /// What a process list shows of a process, which it gets as an argument.
+    /// Checks the name of a process in a process list, which it gets as an argument.
     fn shown(&mut self, text: &str, path: &str, what: &str) {
         let (bytes, most) = (text.len(), limits::EXEC_STRING_BYTES);
         if bytes > most {
@@ -218,7 +219,7 @@ impl Look {
         }
     }
 
-    /// A process and its steps. Where a process that it starts has too many, that is said of the other alone.
+    /// A process and its steps. If a process that it starts has too many, only that one is reported.
     fn process(&mut self, steps: &[Step], path: &str) {
         let before = self.too_long;
         self.steps(steps, path);
@@ -227,7 +228,7 @@ impl Look {
         }
     }
 
-    /// Steps of so many bytes, which a process gets as one argument.
+    /// Checks steps of this many bytes, which a process gets as one argument.
     fn one_string(&mut self, bytes: usize, path: &str) {
         let most = limits::STEPS_BYTES;
         if bytes > most {

@@ -1,12 +1,12 @@
 //! A policy report: what a strategy says that it saw and did.
 //!
-//! Invariant: a report holds claims. Whether they are true is the judge's to say.
+//! Invariant: a report holds claims. The judge decides whether they are true.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a strategy says of itself; in an expectation, the claims that must stand so in the trace.
+/// What a strategy says of itself; in an expectation, the claims that the trace must contain.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Policy {

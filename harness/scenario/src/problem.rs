@@ -1,7 +1,7 @@
 //! What is wrong with a file: every problem with its place, rendered with the line, a caret and a suggestion.
 //!
-//! Invariant: rendering looks at a few lines around each problem, never at the whole file, and shows no control
-//! character of the file's as such.
+//! Invariant: rendering looks at a few lines around each problem, never at the whole file, and never prints a control
+//! character of the file.
 
 use crate::limits;
 use annotate_snippets::renderer::DecorStyle;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub struct Source {
     /// The name that errors show.
     pub name: String,
-    /// The text; where the bytes were no UTF-8 or too many, what of it can be shown.
+    /// The text; if the bytes were not UTF-8 or too many, the part that can be shown.
     pub text: String,
 }
 
@@ -27,13 +27,13 @@ pub struct Problem {
     pub message: String,
     /// Where, in bytes of the text.
     pub span: Range<usize>,
-    /// What stands beside the caret.
+    /// The text beside the caret.
     pub label: String,
     /// What to do about it, in the file's words.
     pub help: Vec<String>,
-    /// It says that something is not there: noise where a line beside it cannot be read at all.
+    /// It says that something is missing: this is noise if a line near it cannot be read at all.
     pub(crate) absence: bool,
-    /// It says that no rule speaks of some cells: what a file may lack until its expectations are accepted.
+    /// It says that no rule covers some cells: a file may lack rules until its expectations are accepted.
     pub without_rule: bool,
 }
 
@@ -71,14 +71,14 @@ impl Problem {
         }
     }
 
-    /// With these words beside the caret.
+    /// Sets the text beside the caret.
     #[must_use]
     pub fn label(mut self, label: impl Into<String>) -> Problem {
         self.label = label.into();
         self
     }
 
-    /// With a further line of help.
+    /// Adds a line of help.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Problem {
         self.help.push(help.into());
@@ -95,13 +95,13 @@ impl Source {
 }
 
 impl Problems {
-    /// A file that cannot be taken as a whole, and why.
+    /// The problem of a file as a whole, and why it cannot be used.
     pub fn of_file(name: &str, why: impl Into<String>) -> Problems {
         let source = Arc::new(Source { name: name.to_owned(), text: String::new() });
         Problems { source, list: vec![Problem::new(NOWHERE..NOWHERE, why)], more: 0 }
     }
 
-    /// Whether there is none.
+    /// Whether there are no problems.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
@@ -135,7 +135,7 @@ impl std::error::Error for Problems {}
 /// Bytes of a line that are shown around a place.
 const LINE_SHOWN: usize = 2_000;
 
-/// The place of what is wrong with a file as a whole.
+/// The place of a problem with the file as a whole.
 const NOWHERE: usize = usize::MAX;
 
 fn one(renderer: &Renderer, source: &Source, problem: &Problem) -> String {
@@ -147,7 +147,8 @@ fn one(renderer: &Renderer, source: &Source, problem: &Problem) -> String {
     let start = floor(text, problem.span.start);
     let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
     let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
-    // A line of a megabyte is shown in part; its column then counts from where the part begins, which is said.
+    // A line of a megabyte is shown in part; its column then counts from the beginning of that part, and the message
+    // says so.
     let from = if start - line_start > LINE_SHOWN { floor(text, start - 80) } else { line_start };
     let to = floor(text, line_end.min(start + LINE_SHOWN));
     let end = floor(text, problem.span.end).clamp(start, to);
@@ -185,12 +186,12 @@ fn visible(line: &str) -> String {
     line.chars().map(stand_in).collect()
 }
 
-/// A sentence with words of the file's in it, fit for a terminal.
+/// A sentence that contains words of the file, made safe for a terminal.
 fn clipped(sentence: &str) -> String {
     cut(sentence, 1_000)
 }
 
-/// A word of the file's, fit to be shown in a sentence: short, and without control characters.
+/// A word of the file, made safe for a sentence: short, and without control characters.
 pub fn shown(word: &str) -> String {
     cut(word, 80)
 }
@@ -210,7 +211,7 @@ fn cut(text: &str, chars: usize) -> String {
     out
 }
 
-/// A foreign text in one line, as a terminal may show it: what nobody would see is written out.
+/// A foreign text in one line, made safe for a terminal: invisible characters are written out.
 pub fn in_one_line(text: &str) -> String {
     cut(text, usize::MAX)
 }
@@ -227,7 +228,7 @@ pub(crate) fn quoted<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     words.into_iter().map(|w| format!("`{}`", shown(w))).collect::<Vec<_>>().join(", ")
 }
 
-/// Takes up problems, each once, and counts what is too much.
+/// Collects problems, each once, and counts those beyond the limit.
 #[derive(Debug, Default)]
 pub(crate) struct Sink {
     seen: BTreeSet<(usize, usize, String)>,
@@ -236,7 +237,7 @@ pub(crate) struct Sink {
 }
 
 impl Sink {
-    /// Takes a problem up; the same one at the same place is kept once.
+    /// Adds a problem; the same one at the same place is kept once.
     pub(crate) fn push(&mut self, problem: Problem) {
         if self.list.len() >= limits::PROBLEMS {
             self.more += 1;
@@ -245,7 +246,7 @@ impl Sink {
         }
     }
 
-    /// Whether nothing was taken up.
+    /// Whether no problem was added.
     pub(crate) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }

@@ -1,8 +1,8 @@
 //! What waits for a key: by a program's name, and by the last words on its screen.
 //!
-//! Shared by what reads `/proc` and what reads logs, so that both give one prompt the same mechanism.
+//! Shared by the readers of `/proc` and of logs, so that both give one prompt the same mechanism.
 //!
-//! Invariant: pure; a text is looked at from its end, and no more than [`TAIL_CHARS`] of it.
+//! Invariant: pure; only the last [`TAIL_CHARS`] of a text are looked at.
 
 /// What a prompt waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +51,8 @@ const PAGERS: [&str; 5] = ["less", "more", "most", "bat", "pager"];
 const EDITORS: [&str; 13] =
     ["vi", "vim", "vim.basic", "vim.tiny", "vim.nox", "nvim", "nano", "emacs", "pico", "joe", "micro", "hx", "visudo"];
 
-/// What a program of this name waits for at a terminal: a pager's key, an editor's end; any other's line.
+/// What a program of this name waits for at a terminal: a pager for a key, an editor for its end, any other program for
+/// a line.
 pub fn of_program(name: &str) -> WaitsAt {
     match name {
         name if PAGERS.contains(&name) => WaitsAt::Pager,
@@ -69,11 +70,11 @@ pub struct Prompt<'a> {
     pub because: &'static str,
     /// The words themselves.
     pub words: &'a str,
-    /// Nothing but a prompt ends like this; else prose may too.
+    /// Whether only a prompt ends like this; otherwise prose may too.
     pub certain: bool,
 }
 
-/// How much of a text's end is looked at.
+/// How much of a text's end is looked at, in characters.
 pub const TAIL_CHARS: usize = 600;
 
 /// The prompt that a text ends with.
@@ -87,7 +88,7 @@ pub fn at_end(text: &str) -> Option<Prompt<'_>> {
     let line = line.as_str();
     let has = |needles: &[&str]| needles.iter().any(|needle| low.contains(needle));
     let prompt = |waits, because| Some(Prompt { waits, because, words, certain: true });
-    // words elsewhere on the screen are quoted themselves
+    // words elsewhere on the screen may themselves be quoted
     let within = |waits, because, needles: &[&str]| {
         let found = tail.lines().rev().find(|l| needles.iter().any(|needle| l.to_lowercase().contains(needle)));
         Some(Prompt { waits, because, words: found.unwrap_or(words).trim(), certain: true })

@@ -1,6 +1,6 @@
 //! A small catalogue of strategies, for this crate's own tests and its fuzzer: it knows names, not behaviour.
 //!
-//! Invariant: nothing outside tests and fuzzing judges a file by it.
+//! Invariant: only tests and fuzzing check a file against it.
 
 use crate::agents::Wire;
 use crate::cells::{Catalogue, DoesNotFit, Named, Unknown};

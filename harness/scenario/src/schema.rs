@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// One `[[vary]]`: the file with some keys set otherwise.
+/// One `[[vary]]`: the file with some keys set to other values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Vary {
     /// What the variant is called: letters, digits, `-`, `_`, `.`, `=`.
     pub name: String,
-    /// What is otherwise, by path: `terminals`, `"people.0.after"`, `"env.CI"`. None: the file itself.
+    /// The changed values, by path: `terminals`, `"people.0.after"`, `"env.CI"`. None: the file itself.
     #[serde(default)]
     pub set: BTreeMap<String, Value>,
     /// The variant's own control arm, by path, in place of the file's. Empty: it has none.
@@ -24,7 +24,7 @@ pub struct Vary {
     pub expect: Vec<Expect>,
 }
 
-/// Top-level keys that a control arm may change: what the run is. The others say what it means.
+/// Top-level keys that a control arm may change: those that decide how the run goes. The others say what it means.
 pub const CONTROL_KEYS: [&str; 12] = [
     "agent",
     "terminals",

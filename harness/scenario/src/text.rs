@@ -1,4 +1,4 @@
-//! Words for people: what a mistyped name was meant to be, a count with its noun, a duration.
+//! Words for people: suggestions for mistyped names, counts with their nouns, durations.
 //!
 //! Pure, and in the lowest crate, so that every error and every report writes these alike.
 //!
@@ -10,9 +10,9 @@ use std::time::Duration;
 
 /// The candidate that a word was most likely meant to be; `None` if none is near. Among equally near ones the first.
 ///
-/// A candidate is near if it begins with the word or the word begins with it (three characters at least), or if so few
-/// characters are to be inserted, removed, replaced or swapped with their neighbour: one, and above five characters one
-/// in three, as rustc has it. Upper and lower case, `_` and `-` are the same.
+/// A candidate is near if it begins with the word or the word begins with it (three characters at least), or if it
+/// takes only a few characters to insert, remove, replace or swap with their neighbour: one, and above five characters
+/// one in three, as in rustc. Upper and lower case, `_` and `-` are the same.
 pub fn suggest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > limits::NAME_CHARS {
         return None;
@@ -46,8 +46,8 @@ pub fn suggest_part<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) ->
     suggest(word, whole.into_iter().chain(parts))
 }
 
-/// That there is nothing of a name: what was given, the nearest, and how to see all, in a lower-case fragment.
-/// `all` is a clause such as "`rehang strategies` lists them"; it may be empty.
+/// The error for an unknown name: what was given, the nearest, and how to see all, in a lower-case fragment. `all` is a
+/// clause such as "`rehang strategies` lists them"; it may be empty.
 ///
 /// ```
 /// # use rehang_scenario::text::unknown;
@@ -74,7 +74,7 @@ pub fn instead(near: Option<&str>, all: &str) -> String {
     }
 }
 
-/// As [`instead`] for a word of a list that is short enough to be named whole: for what clap says before it.
+/// As [`instead`], for a word of a list that is short enough to be shown whole; it follows what clap says.
 pub fn one_of<'a>(word: &str, all: impl IntoIterator<Item = &'a str>) -> String {
     let all: Vec<&str> = all.into_iter().collect();
     instead(suggest(word, all.iter().copied()), &format!("there are {}", all.join(", ")))
@@ -90,14 +90,14 @@ fn sentence(clause: &str) -> String {
     chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// So many of what has a plural with an `s`: `1 file`, `2 files`.
+/// A count with a noun whose plural takes an `s`: `1 file`, `2 files`.
 pub fn counted(n: impl TryInto<u64>, what: &str) -> String {
     counted_as(n, what, &format!("{what}s"))
 }
 
-/// So many of what has a plural of its own: `1 hash`, `2 hashes`.
+/// A count with a noun that has a plural of its own: `1 hash`, `2 hashes`.
 pub fn counted_as(n: impl TryInto<u64>, one: &str, many: &str) -> String {
-    // what does not fit is not one
+    // a number that does not fit is not 1
     let n = n.try_into().unwrap_or(u64::MAX);
     format!("{n} {}", if n == 1 { one } else { many })
 }
@@ -124,7 +124,7 @@ pub fn took(time: Duration) -> String {
     duration(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// A text as a reader of the screen has it: without escape sequences (ECMA-48) and control characters; the ends of its lines
+/// A text as it appears on the screen: without escape sequences (ECMA-48) and control characters; the ends of its lines
 /// and tabs stay.
 pub fn without_controls(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

@@ -17,14 +17,14 @@ pub struct VTime(pub u64);
 #[schemars(transparent)]
 pub struct Span(#[schemars(with = "String", regex(pattern = r"^[0-9]+(ms|s|m|h)$"))] pub u64);
 
-/// The longest span that a file may name: 366 days. Anything longer is a slip of the pen.
+/// The longest span that a file may name: 366 days. Anything longer is treated as a mistake.
 pub const SPAN_MAX: Span = Span(366 * 24 * 3_600_000);
 
 impl VTime {
     /// The instant a cell begins.
     pub const ZERO: VTime = VTime(0);
 
-    /// Milliseconds since `earlier`; 0 where `earlier` is later.
+    /// Milliseconds since `earlier`; 0 if `earlier` is later.
     pub fn since(self, earlier: VTime) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
@@ -59,7 +59,7 @@ impl Span {
         self.0
     }
 
-    /// Reads `250ms`, `2s`, `15m`, `4h`. Says what is wrong in words that fit behind a caret.
+    /// Reads `250ms`, `2s`, `15m`, `4h`. Errors are worded to fit after a caret.
     ///
     /// # Errors
     /// No unit, an unknown unit, not a whole number, or longer than [`SPAN_MAX`].
@@ -81,7 +81,7 @@ impl Span {
     }
 }
 
-/// Why a text is no span.
+/// Why a text is not a span.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SpanError {
     /// `90` instead of `90s`.
@@ -96,7 +96,7 @@ pub enum SpanError {
     /// `9y`, `1.5s`, `2 s`.
     #[error("no unit of time: `{unit}`; use ms, s, m or h after a whole number")]
     Unit {
-        /// What stood behind the digits.
+        /// What follows the digits.
         unit: String,
     },
     /// Above [`SPAN_MAX`].

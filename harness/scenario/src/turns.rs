@@ -1,8 +1,8 @@
 //! What the model does, turn by turn, and what the children of its bash tool do, step by step.
 //!
-//! Invariant: turns are data. A `say` or `think` belongs to the model response of the tool call that
-//! follows it; a response ends behind a tool call (or a `together` group), at a `finish`, or at the end.
-//! [`responses`] is the one place that cuts a list of turns into responses.
+//! Invariant: turns are data. A `say` or `think` belongs to the model response of the tool call that follows it; a
+//! response ends after a tool call (or a `together` group), at a `finish`, or at the end. [`responses`] is the one
+//! place that cuts a list of turns into responses.
 
 use crate::model::Agent;
 use crate::time::Span;
@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Turn {
-    /// Says a text. `{answer}` stands for what the last tool call told the model.
+    /// Says a text. `{answer}` is replaced by what the last tool call told the model.
     Say(String),
-    /// Says nothing for so long: slow, not hung. Its stream says from time to time that it is alive.
+    /// Says nothing for this span: slow, not hung. Its stream sends a sign of life from time to time.
     Think(Span),
     /// Calls the question tool.
     Ask(Vec<Question>),
@@ -27,7 +27,7 @@ pub enum Turn {
     Task(Task),
     /// Several tool calls in one response.
     Together(Vec<Turn>),
-    /// The context is compacted, which takes so long.
+    /// The context is compacted, which takes this span.
     Compact(Span),
     /// Ends the response with this reason instead of the natural one.
     Finish(Finish),
@@ -48,7 +48,7 @@ pub struct Question {
     /// More than one may be chosen.
     #[serde(default)]
     pub multiple: bool,
-    /// An own answer may be given; `true` where nothing is said.
+    /// Whether an own answer may be given; `true` by default.
     #[serde(default)]
     pub custom: Option<bool>,
 }
@@ -97,10 +97,10 @@ pub struct Bash {
     /// What the command does, step by step.
     #[serde(default)]
     pub does: Vec<Step>,
-    /// The tool's time limit, where the model sets one.
+    /// The tool's time limit, if the model sets one.
     #[serde(default)]
     pub timeout: Option<Span>,
-    /// How the tool connects and ends its child; the release's own way where nothing is said.
+    /// How the tool connects and ends its child; by default the release's own way.
     #[serde(default)]
     pub tool: BashTool,
 }
@@ -109,16 +109,16 @@ pub struct Bash {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BashTool {
-    /// The child's stdin: `null` where nothing is said.
+    /// The child's stdin: `null` by default.
     #[serde(default)]
     pub stdin: Option<ChildStdin>,
-    /// What the tool waits for: the end of the pipes where nothing is said.
+    /// What the tool waits for: by default the end of the pipes.
     #[serde(default)]
     pub waits_for: Option<WaitsFor>,
-    /// Whom it ends when its time is up: the child's group where nothing is said.
+    /// What it ends when its time is up: by default the child's group.
     #[serde(default)]
     pub kills: Option<Kills>,
-    /// The child gets a session of its own, and so no controlling terminal. `true` where nothing is said.
+    /// The child gets a session of its own, and so no controlling terminal. `true` by default.
     #[serde(default)]
     pub new_session: Option<bool>,
     /// The child runs on the tool's own terminal in a background process group.
@@ -132,7 +132,7 @@ pub struct BashTool {
 pub enum ChildStdin {
     /// `/dev/null`.
     Null,
-    /// A pipe, open, and nobody writes.
+    /// An open pipe to which nobody writes.
     Pipe,
     /// The agent's own stdin.
     Inherit,
@@ -148,7 +148,7 @@ pub enum WaitsFor {
     Exit,
 }
 
-/// Whom a bash tool ends when its time is up.
+/// What a bash tool ends when its time is up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kills {
@@ -170,11 +170,11 @@ pub enum Step {
     Warn(#[schemars(extend("x-marks" = "printed"))] String),
     /// Prints a text to stdout without a newline.
     Prompt(#[schemars(extend("x-marks" = "printed"))] String),
-    /// Is silent for so long.
+    /// Is silent for this span.
     Sleep(Span),
     /// Prints lines at an even pace.
     Every(Every),
-    /// Writes so many bytes, in whole blocks of 4,096 and a rest.
+    /// Writes this many bytes, in whole blocks of 4,096 and a rest.
     Fill(Fill),
     /// Gives its result, as an agent does at its end: a stream-json `result` line on stdout.
     Result(Final),
@@ -252,18 +252,18 @@ pub struct Fill {
     pub stderr: bool,
 }
 
-/// The result of a program that stands where an agent would.
+/// The result of a program in an agent's place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Final {
     /// What it says.
     #[schemars(extend("x-marks" = "printed"))]
     pub text: String,
-    /// Padded to so many bytes of line, its end included, at most 1 MiB.
+    /// Pads the line to this many bytes, its end included, at most 1 MiB.
     #[serde(default)]
     #[schemars(range(max = 1_048_576))]
     pub bytes: u32,
-    /// What the pipe does not take at once is lost, as behind Node's `process.exit`.
+    /// What the pipe does not take at once is lost, as after Node's `process.exit`.
     #[serde(default)]
     pub cut: bool,
 }
@@ -277,14 +277,14 @@ pub struct Background {
     pub name: String,
     /// What it does.
     pub does: Vec<Step>,
-    /// It holds its parent's stdout. `true` where nothing is said.
+    /// It holds its parent's stdout. `true` by default.
     #[serde(default)]
     pub stdout: Option<bool>,
-    /// It holds its parent's stderr. `true` where nothing is said.
+    /// It holds its parent's stderr. `true` by default.
     #[serde(default)]
     pub stderr: Option<bool>,
-    /// Its stdout and stderr are pipes to its parent, which never reads them. As a Node program with `stdio: "pipe"`, the
-    /// parent cannot come to its end while that child lives; an `exit` of its own it can.
+    /// Its stdout and stderr are pipes to its parent, which never reads them. As a Node program with `stdio: "pipe"`,
+    /// the parent does not end by itself while that child lives; an explicit `exit` still ends it.
     #[serde(default)]
     pub piped: bool,
     /// It escapes with setsid.
@@ -295,7 +295,7 @@ pub struct Background {
     pub double_fork: bool,
 }
 
-/// A process with pipes to whoever starts it.
+/// A process with pipes to the process that starts it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Start {
@@ -304,13 +304,13 @@ pub struct Start {
     /// What it does.
     #[serde(default)]
     pub does: Vec<Step>,
-    /// Its stdin: a pipe where nothing is said.
+    /// Its stdin: by default a pipe.
     #[serde(default)]
     pub stdin: Option<StartStream>,
-    /// Its stdout: a pipe where nothing is said. Nobody reads it but by `receive`.
+    /// Its stdout: by default a pipe. Only `receive` reads it.
     #[serde(default)]
     pub stdout: Option<StartStream>,
-    /// Its stderr: the parent's own where nothing is said.
+    /// Its stderr: by default the parent's own.
     #[serde(default)]
     pub stderr: Option<StartStream>,
     /// There is no such program: nothing is started, and no exit ever comes (Node's `error` without `exit`).
@@ -362,7 +362,7 @@ pub struct Send {
 pub struct Receive {
     /// Its name.
     pub from: String,
-    /// Goes on without it after so long; waits for ever where nothing is said. The end of its stdout ends the wait too.
+    /// Goes on without it after this span; by default it waits for ever. The end of its stdout ends the wait too.
     #[serde(default)]
     pub within: Option<Span>,
 }
@@ -373,7 +373,7 @@ pub struct Receive {
 pub struct Await {
     /// Its name.
     pub of: String,
-    /// Goes on without it after so long; waits for ever where nothing is said.
+    /// Goes on without it after this span; by default it waits for ever.
     #[serde(default)]
     pub within: Option<Span>,
 }
@@ -382,12 +382,12 @@ pub struct Await {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Listen {
-    /// Goes on without anybody after so long; waits for ever where nothing is said.
+    /// Goes on without anybody after this span; by default it waits for ever.
     #[serde(default)]
     pub within: Option<Span>,
 }
 
-/// A step that names a process which it cannot have to do with, as no `start` before it gives one.
+/// A step that names a process which it cannot use, since no `start` before it gives one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unmet<'a> {
     /// The step's place in its list.
@@ -400,18 +400,18 @@ pub struct Unmet<'a> {
     pub lacks: Lacks,
 }
 
-/// Why a step has no process to do with.
+/// Why a step has no process that it can use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lacks {
     /// Nothing of that name was started before it.
     Start,
-    /// Its stream is no pipe.
+    /// Its stream is not a pipe.
     Pipe,
     /// Another one of that name was started before it.
     Name,
 }
 
-/// The steps of a list whose process was not started before them in the same list, or has no pipe for them.
+/// The steps of a list that name a process which was not started before them in the same list, or has no pipe for them.
 pub fn unmet(steps: &[Step]) -> Vec<Unmet<'_>> {
     let mut started: Vec<&Start> = Vec::new();
     let mut all = Vec::new();
@@ -443,7 +443,7 @@ fn pipe(start: Option<&Start>, has: fn(&Start) -> bool) -> Option<Lacks> {
 }
 
 impl Background {
-    /// Of a double fork, the step of the process in the middle: it has the streams, starts the other and is gone.
+    /// The step of the middle process of a double fork: it has the streams, starts the other process and ends.
     pub fn of_the_middle(&self) -> Step {
         Step::Background(Background { double_fork: false, piped: false, ..self.clone() })
     }
@@ -451,7 +451,7 @@ impl Background {
 
 /// Steps as the argument by which a process gets them.
 pub fn steps_json(steps: &[Step]) -> String {
-    // steps hold nothing that JSON cannot
+    // steps hold nothing that JSON cannot express
     serde_json::to_string(steps).unwrap_or_else(|_| "[]".to_owned())
 }
 
@@ -472,7 +472,7 @@ pub struct Nested {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Task {
-    /// What it is to do.
+    /// What it must do.
     pub description: String,
     /// What its model does.
     pub turns: Vec<Turn>,
@@ -486,7 +486,7 @@ pub enum Finish {
     Stop,
     /// It called tools.
     ToolCalls,
-    /// It said none that is known.
+    /// It gave a reason that is not known.
     Unknown,
     /// The stream ended without one.
     None,
@@ -539,8 +539,8 @@ pub fn responses(turns: &[Turn]) -> Vec<Response> {
 }
 
 /// The scripted response at a path: `3` is the third of the root session; `2.1/4` is the fourth response of the
-/// subagent that part 1 (from 0) of the root's second response starts. Behind the last one the model says nothing
-/// and stops.
+/// subagent that part 1 (from 0) of the root's second response starts. After the last one the model says nothing and
+/// stops.
 pub fn response_at(turns: &[Turn], path: &str) -> Option<Response> {
     let all = responses(turns);
     match path.split_once('/') {

@@ -12,10 +12,10 @@ use std::sync::LazyLock;
 /// Columns after which a list or a table goes over several lines.
 const WIDTH: usize = 110;
 
-/// A file with this scenario, and with the control arm where there is one: the top-level keys in which it differs.
+/// A file with this scenario, and with the control arm if there is one: the top-level keys in which it differs.
 ///
-/// A control arm can be written where its optional keys that the scenario has are not absent from it (`stages`);
-/// one that was loaded from a file is always so.
+/// A control arm can be written if it has all optional keys (`stages`) that the scenario has; one that was loaded from
+/// a file always does.
 pub fn to_toml(scenario: &Scenario, control: Option<&Scenario>) -> String {
     let whole = pruned(scenario);
     let mut out = String::new();
@@ -31,7 +31,7 @@ pub fn to_toml(scenario: &Scenario, control: Option<&Scenario>) -> String {
         }
         let short = pruned(control);
         for key in changed {
-            // A key that falls back to its default has to be written all the same: the file has another value.
+            // A key that falls back to its default must be written nevertheless: the file has another value.
             let value = short.get(key).or_else(|| other.get(key)).unwrap_or(&Value::Null);
             entry(&mut out, key, value, false);
         }
@@ -75,7 +75,7 @@ fn as_map(scenario: &Scenario) -> Map<String, Value> {
     }
 }
 
-/// The scenario without what says nothing: null, and what is a key's default.
+/// The scenario without values that say nothing: null, and defaults.
 fn pruned(scenario: &Scenario) -> Map<String, Value> {
     match prune(Value::Object(as_map(scenario)), &SCHEMA, &SCHEMA) {
         Value::Object(map) => map,
@@ -102,7 +102,7 @@ fn prune(value: Value, schema: &Value, root: &Value) -> Value {
             for (key, value) in map {
                 let own = &schema["properties"][&key];
                 let below = case(&key).unwrap_or(if own.is_null() { &schema["additionalProperties"] } else { own });
-                // The release is always written: what was seen in one is not to move with the default.
+                // The release is always written: a result of one release must not move with the default.
                 if key == "as" || !value.is_null() && own.get("default") != Some(&value) {
                     out.insert(key, prune(value, below, root));
                 }
@@ -137,7 +137,7 @@ fn render(out: &mut String, value: &Value, indent: usize, column: usize, tall: b
             }
             let _ = write!(out, "{}]", &pad[2..]);
         }
-        // A table with one key is one of several: it is no reason for a line of its own.
+        // A table with one key is one choice of several: it needs no line of its own.
         Value::Object(map) if map.len() == 1 => {
             for (key, value) in map {
                 let head = format!("{{ {} = ", word(key));

@@ -1,12 +1,12 @@
 //! What a person reads when a file is wrong: every error of the file, each with line, caret and a suggestion.
 //!
-//! Invariant: the text is part of what this crate promises, so it is held word for word.
+//! Invariant: the text is part of this crate's interface, so it is compared word for word.
 
 use expect_test::{Expect, expect};
 use rehang_scenario::sample::Sample;
 use rehang_scenario::{Style, check, load};
 
-/// What stands above and below the part that a test is about.
+/// The lines above and below the part that a test is about.
 const HEAD: &str = "title = \"T\"\nmechanism = \"Q1\"\nagent = { opencode = {} }\n";
 const TAIL: &str = "\n[[expect]]\noutcome = \"completed\"\n";
 

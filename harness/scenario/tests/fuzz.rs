@@ -12,7 +12,7 @@ fn mutated_files_do_no_harm() {
     for seed in 0..3_000 {
         loaded += u32::from(one(&mutate(seed, &CORPUS)));
     }
-    // A mutator whose files never load, or always do, would test one half only.
+    // A mutator whose files never load, or always do, would test only one half.
     assert!((100..2_900).contains(&loaded), "{loaded} of 3,000 loaded");
 }
 

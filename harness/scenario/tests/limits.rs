@@ -1,4 +1,4 @@
-//! Hostile files: each limit has its error, and no file takes the stack or the time.
+//! Hostile files: each limit has its error, and no file exhausts the stack or the time.
 //!
 //! Invariant: there is no clock in these tests; what would be quadratic or endless shows as a test that does not end.
 
@@ -85,8 +85,8 @@ fn what_no_process_can_be_given() {
     );
 }
 
-/// A text makes a string that a process is given as long as it may be, and then a byte longer: what is said of the
-/// longer one. `file` makes the file of the text, `bytes` says how long the string is with a text of one byte.
+/// Makes a string that a process is given exactly as long as it may be, and then a byte longer: returns the error for
+/// the longer one. `file` makes the file of the text, `bytes` says how long the string is with a text of one byte.
 fn at_most(most: usize, bytes: usize, file: impl Fn(&str) -> String, expected: Expect) {
     let text = |more: usize| "x".repeat(most + 1 - bytes + more);
     let fits = check(&load("x.toml", file(&text(0)).as_bytes()), &Sample);
@@ -132,7 +132,7 @@ fn strings_that_a_process_is_just_given() {
         quotes(fit + 1),
         expect!["5: these steps are 131072 bytes of JSON; Linux takes at most 131071 as one argument (1)"],
     );
-    // a process that another one starts: what is too long is named, not all around it
+    // a process that another one starts: the string that is too long is named, not what contains it
     let ran = |text: &str| format!("[\n{{ run = [{{ print = \"{text}\" }}] }}]");
     at_most(
         most,
@@ -149,7 +149,7 @@ fn strings_that_a_process_is_just_given() {
         file(&format!("{{ bash = {{ command = \"x\", does = {} }} }}", named(&"x".repeat(most + 1)))),
         expect!["6: this name has 131072 bytes; Linux takes at most 131071 as one argument (1)"],
     );
-    // the process in the middle of a double fork has a step more, and that one is not the file's
+    // the process in the middle of a double fork has one more step, which is not in the file
     let forked =
         |text: &str| format!("[{{ background = {{ double-fork = true, does =\n[{{ print = \"{text}\" }}] }} }}]");
     at_most(
@@ -266,7 +266,7 @@ fn numbers_and_durations() {
 
 #[test]
 fn what_would_be_quadratic() {
-    // Each of these took a parser or a checker time in proportion to the square of the file somewhere.
+    // Each of these once took a parser or a checker time in proportion to the square of the file's size.
     says("]".repeat(1 << 20), expect!["1: this is no TOML: missing table open, expected `[` (1)"]);
     says("\"".repeat(1 << 20), expect!["1: this is no TOML: key with no value, expected `=` (1)"]);
     says("a\n".repeat(1 << 19), expect!["1: this is no TOML: key with no value, expected `=` (100)"]);

@@ -1,14 +1,14 @@
 //! A scenario under one stack, on one terminal, with one seed: what is played, judged, and made smaller.
 //!
-//! Invariant: a case is playable. Its scenario survives being written and loaded, so whatever comes out of a search
-//! is a file that `rehang check` takes.
+//! Invariant: a case is playable. Its scenario survives being written and loaded, so every file that a search writes
+//! passes `rehang check`.
 
 use rehang_judge::Verdict;
 use rehang_os::sim::SimKernel;
 use rehang_scenario::{Arm, Expect, Scenario, Span, Stage, load, to_toml};
 use rehang_stage::{Job, JudgedError, Played, Proofs, Setting, judged};
 
-/// Steps of a cell of a search: most have a hundred; what takes more is a matter for a whole matrix.
+/// The most steps of a cell of a search: most cells have a hundred; longer ones belong into a whole matrix.
 const STEPS_MAX: u64 = 20_000;
 
 /// The baseline's name.
@@ -28,7 +28,7 @@ pub struct Case {
 pub struct Shown {
     /// Under `none`.
     pub none: Played,
-    /// Under the stack; none where that is `none`.
+    /// Under the stack; `None` if that is `none`.
     pub under: Option<Played>,
 }
 
@@ -89,7 +89,7 @@ impl Case {
         self.play_within(stack, healthy, none, STEPS_MAX)
     }
 
-    /// As [`Case::play_as`], for so many steps at most.
+    /// As [`Case::play_as`], for at most this many steps.
     ///
     /// # Errors
     /// As [`Case::play`].
@@ -110,7 +110,7 @@ impl Case {
 }
 
 impl Shown {
-    /// The verdict of interest: the stack's, or the baseline's where there is none.
+    /// The verdict of interest: the stack's, or the baseline's if there is no stack.
     pub fn verdict(&self) -> &Verdict {
         &self.played().verdict
     }
@@ -121,7 +121,7 @@ impl Shown {
     }
 }
 
-/// A rule that every cell matches, so that a file is whole; what it expects is not looked at.
+/// A rule that every cell matches, so that a file is whole; its expectation is not used.
 pub fn any_end() -> Expect {
     Expect::completes(Arm::Main)
 }

@@ -10,9 +10,9 @@ use rehang_scenario::{BlockedOn, Invariant};
 use rehang_trace::{Actor, AskEnd, Cause, Ended, Fact, Trace, What, actor};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Of what a strategy says, so many characters tell one thing from another.
+/// How many characters of what a strategy says are compared.
 const SAID_MAX: usize = 80;
-/// What no hang of a search is blocked on: nobody spins in it, and whoever waits for a message waits on stdin.
+/// What no hang of a search is blocked on: nothing spins in it, and a process that waits for a message waits on stdin.
 const NOT_HERE: [BlockedOn; 3] = [BlockedOn::Spin, BlockedOn::Message, BlockedOn::Unknown];
 const ENDS: [AskEnd; 4] = [AskEnd::Replied, AskEnd::Skipped, AskEnd::Rejected, AskEnd::Dropped];
 const CAUSES: [Cause; 7] =
@@ -29,7 +29,7 @@ pub fn path(agent: &str, trace: &Trace, features: &mut BTreeSet<u64>) {
 }
 
 /// The named states that a run under a stack reached. What comes of it is a feature: how it ends, how late among the
-/// limits, with what broken; each of its states. What the stack does is told by [`done`].
+/// limits, with what broken; each of its states. What the stack does is in [`done`].
 pub fn reached(
     stack: &str,
     verdict: &Verdict,
@@ -54,8 +54,9 @@ pub fn reached(
     }
 }
 
-/// Features of what a stack does in a run, whether or not the run comes to its end: what follows what, and that it did
-/// so twice, four times, eight times, since a strategy that gives up does so behind its last try and not its first.
+/// Features of what a stack does in a run, whether or not the run comes to its end: what follows what, and that it
+/// happened twice, four times, eight times, since a strategy that gives up does so after its last try and not its
+/// first.
 pub fn done(stack: &str, trace: &Trace, features: &mut BTreeSet<u64>) {
     let mut before = String::new();
     let mut times: BTreeMap<u64, u64> = BTreeMap::new();
@@ -71,7 +72,7 @@ pub fn done(stack: &str, trace: &Trace, features: &mut BTreeSet<u64>) {
     }
 }
 
-/// What a strategy does or is told, without what differs from run to run.
+/// What a strategy does or is told, without the parts that differ from run to run.
 fn does(what: &What, stack: &str) -> String {
     match what {
         What::Request { method, path, .. } => format!("{method} {}", path.replace(|c: char| c.is_ascii_digit(), "")),
@@ -115,7 +116,7 @@ fn states(verdict: &Verdict, trace: &Trace, all: &mut BTreeSet<String>) {
     }
 }
 
-/// All named states: those that a search has not reached are what it knows nothing of.
+/// All named states: a search knows nothing of those that it has not reached.
 pub fn universe() -> BTreeSet<String> {
     let mut all: BTreeSet<String> =
         BlockedOn::ALL.iter().filter(|on| !NOT_HERE.contains(on)).map(|on| format!("ends hung on {on}")).collect();
@@ -167,7 +168,7 @@ pub fn class(outcome: &Outcome) -> String {
 
 /// The kind of an event, and of what it is about.
 fn word(what: &What) -> String {
-    // what is large is not written out for its kind
+    // large values are not written out just for their kind
     match what {
         What::Sse(event) => return event.kind().to_string(),
         What::Out { fd, .. } => return format!("out {fd}"),

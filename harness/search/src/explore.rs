@@ -1,13 +1,14 @@
 //! Looks for what breaks an invariant, and keeps going where something new was reached.
 //!
-//! A step plays one scenario under `none` and under every stack that has a seat in its agent. A scenario that
-//! reached something new, under whichever stack, is kept, and later ones are made from those that were kept; what was
-//! taken up seldom, costs little and gave much is taken up first. What breaks an invariant that `none` does not break is a finding: it
-//! is found once a cause ([`Key`]), and the smallest scenario that was met stands for it.
+//! A step plays one scenario under `none` and under every stack that has a seat in its agent. A scenario that reached
+//! something new, under whichever stack, is kept, and later ones are made from those that were kept; a scenario that
+//! was taken up seldom, costs little and gave much is taken up first. What breaks an invariant that `none` does not
+//! break is a finding: it is kept once for each cause ([`Key`]), with the smallest scenario that showed it.
 //!
 //! Kinds of agents share the work by how many stacks they have, not the steps: a plain program's cell costs a hundredth
-//! of a server's. A stack that took more than its part of a kind's work is left out for a while. What a stack does is something new even where its cell is given up, so that the next ones come
-//! further; those that come of a scenario with such a cell are played patiently more often.
+//! of a server's. A stack that took more than its part of a kind's work is left out for a while. What a stack does
+//! counts as new even if its cell is given up, so that the next scenarios come further; those that are made from a
+//! scenario with such a cell are played patiently more often.
 //!
 //! Invariant: what is found is a function of the seed and the number of steps.
 
@@ -25,31 +26,31 @@ use rehang_scenario::{Scenario, Span};
 use rehang_trace::{Fact, Trace, What};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Scenarios of a kind that are kept.
+/// The most scenarios of a kind that are kept.
 const CORPUS_MAX: usize = 1_000;
-/// One step in so many starts from nothing.
+/// Every how many steps one starts from nothing.
 const FRESH_EVERY: usize = 4;
 /// Scenarios that are looked at before one is taken up.
 const LOOKED_AT: usize = 3;
 /// Steps of a cell: a run of an hour that is polled every 5 s ends within them.
 pub const STEPS: u64 = 2_500;
-/// Steps of a cell where the search is patient: four hours, so polled, take 9,000. Few cells take so many, and those
-/// few would take most of the time.
+/// Steps of a cell if the search is patient: four hours, polled at that pace, take 9,000. Few cells take so many, and
+/// those few would take most of the time.
 const STEPS_PATIENT: u64 = 10_000;
-/// The search is patient with one scenario in so many.
+/// Every how many scenarios the search is patient with one.
 const PATIENT_EVERY: usize = 8;
-/// And with one in so many of those that come of one that was given up under some stack.
+/// The same among those that are made from a scenario that was given up under some stack.
 const PATIENT_BEHIND: usize = 2;
 /// Events of a scenario's cells that count as much as taking it up once more.
 const EVENTS_DEAR: usize = 4_000;
-/// A stack is left out while it has had more than one part in so many of its kind's events: there are 19 stacks of a
-/// server, and one that polls for hours had a quarter of all.
+/// A stack is left out while it has had more than this fraction (one part in `PART`) of its kind's events: there are 19
+/// stacks of a server, and one that polls for hours had a quarter of all.
 const PART: usize = 8;
-/// Where nothing is asked, what only acts on asks is played one time in so many.
+/// If nothing is asked, a stack that only acts on asks is played once in this many times.
 const IDLE_EVERY: usize = 8;
-/// What only acts where something is asked.
+/// Strategies that only act on asks.
 const ACT_ON_ASKS: [&str; 3] = ["auto-answer", "not-offered", "pending-ask"];
-/// What a step costs beside its cells' events, in events.
+/// What a step costs in addition to its cells' events, in events.
 const EVENTS_STEP: usize = 100;
 
 /// A scenario that is kept.
@@ -82,7 +83,7 @@ struct Share {
 }
 
 impl Share {
-    /// Events a stack: the next step is for the kind with the fewest.
+    /// Events per stack: the next step is for the kind with the fewest.
     fn each(&self) -> usize {
         self.events / self.stacks.len().max(1)
     }
@@ -105,13 +106,13 @@ impl Share {
 pub struct Explorer {
     source: Rng,
     corpus: BTreeMap<Kind, Vec<Kept>>,
-    /// What each kind has had: the next step is for the kind with the fewest events a stack.
+    /// What each kind has had: the next step is for the kind with the fewest events per stack.
     shares: BTreeMap<Kind, Share>,
     new: Vec<News>,
     features: BTreeSet<u64>,
     /// The named states that were reached.
     pub states: BTreeSet<String>,
-    /// What was found, by what makes it one.
+    /// The findings, by what tells them apart.
     pub findings: BTreeMap<Key, Finding>,
     /// Known defects that were met, by their place in [`DEFECTS`]: at which step, and the case that showed it.
     pub known: BTreeMap<usize, (u64, Case)>,
@@ -157,7 +158,7 @@ impl Explorer {
         self.play(case, steps);
     }
 
-    /// What was kept since the last time that this was asked: for the other searches that run beside this one.
+    /// What was kept since the last call, for the searches that run beside this one.
     pub fn take_new(&mut self) -> Vec<News> {
         std::mem::take(&mut self.new)
     }
@@ -174,8 +175,9 @@ impl Explorer {
         self.corpus.values().map(Vec::len).sum()
     }
 
-    /// A kept scenario of this kind: of a few, the one that gave most for what it costs and each time that it was taken
-    /// up. What it gave counts by its magnitude: to the first of a kind everything is new. And any other, to take something over from.
+    /// A kept scenario of this kind: of a few, the one that gave most relative to its cost and to how often it was
+    /// taken up. What it gave counts by its magnitude, since to the first of a kind everything is new. And any other
+    /// scenario, to take parts from.
     fn take_up(&mut self, kind: Kind) -> Option<(News, Scenario)> {
         let kept = self.corpus.get_mut(&kind).filter(|kept| !kept.is_empty())?;
         let places = self.source.some(LOOKED_AT, LOOKED_AT, |s| s.below(kept.len()));
@@ -193,7 +195,7 @@ impl Explorer {
         Some((old, other))
     }
 
-    /// Plays a scenario under all its stacks, for so many steps each at most.
+    /// Plays a scenario under all its stacks, for at most this many steps each.
     fn play(&mut self, case: Case, steps: u64) {
         let before = self.features.len();
         let none = match case.play_within(NONE, Span::ZERO, None, steps) {
@@ -206,7 +208,7 @@ impl Explorer {
         self.cells += 1;
         let kind = Kind::of(&case.scenario.agent);
         self.shares.entry(kind).or_default().spend(NONE, none.trace.events.len());
-        // a cell that was given up says nothing, and neither does one beside it
+        // a cell that was given up shows nothing, and neither does one that is judged beside it
         if is_given_up(&none.verdict) {
             return;
         }

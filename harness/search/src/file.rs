@@ -1,9 +1,9 @@
 //! A case as a whole scenario file: with its control arm, and with what every strategy does there.
 //!
 //! The expectations are what was seen on the simulated kernel: such a file records a finding, and goes red when a
-//! strategy, a persona or the judge changes what happens. Whether what happens is right is said elsewhere.
+//! strategy, a persona or the judge changes what happens. Whether what happens is right is decided elsewhere.
 //!
-//! Invariant: a control arm completes. It differs from the scenario in one key wherever one is enough.
+//! Invariant: a control arm completes. It differs from the scenario in one key if one is enough.
 
 use crate::case::{Case, CaseError, NONE, any_end};
 use rehang_judge::score::{Score, classify};
@@ -14,7 +14,7 @@ use rehang_scenario::{
 };
 use std::collections::BTreeSet;
 
-/// Steps of what is tried as a control arm: what takes more is no simple run that completes.
+/// The most steps of a candidate for a control arm: a longer one is not a simple run that completes.
 const CONTROL_STEPS: u64 = 5_000;
 /// How long a person of a control arm takes.
 const SOON: Span = Span::secs(2);
@@ -24,7 +24,7 @@ const SOON: Span = Span::secs(2);
 pub struct Written {
     /// The file.
     pub text: String,
-    /// The key in which the control arm differs; none where the case does not hang, or nothing helps.
+    /// The key in which the control arm differs; `None` if the case does not hang, or no change helps.
     pub control: Option<&'static str>,
     /// What each stack does, `none` first.
     pub stacks: Vec<Did>,
@@ -39,7 +39,7 @@ pub struct Did {
     pub outcome: Outcome,
     /// What it breaks.
     pub broken: Vec<Invariant>,
-    /// What the scoreboard makes of it.
+    /// How the scoreboard counts it.
     pub score: Score,
     /// How long it takes in virtual time.
     pub took: Span,
@@ -67,7 +67,7 @@ pub fn write(case: &Case, title: &str, about: Option<&str>) -> Result<Written, C
         expect = rules(dids.into_iter().filter(unwell), Arm::Control);
     }
     expect.extend(rules(stacks.iter().cloned(), Arm::Main));
-    // what was given up ends elsewhere where there are more steps: that is no expectation
+    // a cell that was given up would end otherwise with more steps: it gives no expectation
     for rule in &mut expect {
         rule.strategies.retain(|stack| !given_up.contains(stack));
     }
@@ -88,7 +88,7 @@ pub fn write(case: &Case, title: &str, about: Option<&str>) -> Result<Written, C
     Ok(Written { text, control: found.map(|(key, _)| key), stacks })
 }
 
-/// What every stack does that has a seat here, `none` first.
+/// What every stack does that can run here, `none` first.
 ///
 /// # Errors
 /// An internal error.
@@ -104,7 +104,7 @@ pub fn dids(case: &Case, healthy: Span) -> Result<Vec<Did>, CaseError> {
     Ok(all)
 }
 
-/// Stacks of which nobody knows how they end.
+/// Stacks whose end is not known.
 fn given_up(dids: &[Did]) -> BTreeSet<String> {
     let is = |did: &&Did| did.outcome.is_undecided();
     dids.iter().filter(is).map(|did| did.stack.clone()).collect()
@@ -146,8 +146,8 @@ fn rules(dids: impl Iterator<Item = Did>, arm: Arm) -> Vec<Expect> {
     rules
 }
 
-/// The one change under which a case that hangs completes: the key, and the scenario with it. The changes that say
-/// most are tried first; the last is that nothing at all happens.
+/// The one change under which a case that hangs completes: the key, and the scenario with it. The most telling changes
+/// are tried first; the last is that nothing at all happens.
 pub fn control(case: &Case) -> Option<(&'static str, Scenario)> {
     let completes = |scenario: &Scenario| {
         let arm = Case { scenario: scenario.clone(), stack: NONE.to_owned() };
@@ -194,7 +194,7 @@ fn candidates(main: &Scenario) -> Vec<(&'static str, Scenario)> {
         true => {
             let turns = vec![Turn::Say("Done.".to_owned())];
             all.push(("turns", Scenario { turns: turns.clone(), ..main.clone() }));
-            // where several things would do it alone, no one change helps
+            // if several things would each cause the hang, no single change helps
             let nothing = Scenario { turns, faults: Vec::new(), people: Vec::new(), ..main.clone() };
             all.push(("turns, faults and people", nothing.clone()));
             let terminals = vec![Terminal::Null];
@@ -205,7 +205,7 @@ fn candidates(main: &Scenario) -> Vec<(&'static str, Scenario)> {
     all
 }
 
-/// Makes the children of a turn's bash tools end at once; whether there were any.
+/// Makes the children of a turn's bash tools end at once; returns whether there were any.
 fn quiet(turn: &mut Turn) -> bool {
     match turn {
         Turn::Bash(bash) => {

@@ -1,7 +1,7 @@
-//! What a search found: once a cause, the smallest case that shows it.
+//! What a search found: for each cause, the smallest case that shows it.
 //!
 //! Invariant: the cause is what the judge says, without names, numbers and texts of the run; so two runs that break an
-//! invariant for one reason are one finding, whatever else is in them.
+//! invariant for the same reason are one finding.
 
 use crate::case::{Case, NONE, Shown};
 use crate::mechanism;
@@ -10,9 +10,9 @@ use crate::shrink::{Limits, shrink};
 use rehang_scenario::{Invariant, Span};
 use std::collections::BTreeSet;
 
-/// Plays for one finding.
+/// The most plays for one finding.
 const SHRINK_PLAYS: usize = 1_500;
-/// Events of all plays for one finding: a server that is polled for hours has thousands in each.
+/// The most events of all plays for one finding: a server that is polled for hours has thousands in each.
 const SHRINK_EVENTS: usize = 50_000;
 
 /// What makes two findings one: which strategy, in whatever version, breaks what, and why.
@@ -58,7 +58,7 @@ impl Key {
         case.play().is_ok_and(|shown| self.why(case, &shown).is_some())
     }
 
-    /// What the judge says of it, where what was played shows it.
+    /// What the judge says of it, if what was played shows it.
     fn why(&self, case: &Case, shown: &Shown) -> Option<String> {
         if !Property::Breaks(self.invariant).holds(shown) {
             return None;
@@ -71,7 +71,7 @@ impl Key {
 }
 
 impl Finding {
-    /// Takes another of the same key in: the smaller case stays.
+    /// Merges another finding of the same key: the smaller case stays.
     pub fn join(&mut self, other: Finding) {
         self.met += other.met;
         self.stacks.extend(other.stacks);
@@ -81,8 +81,8 @@ impl Finding {
         }
     }
 
-    /// Makes its case small, and names its mechanism. The bound of a strategy starts from a healthy run, which a case alone does not know: where
-    /// that is the point, it stays as it is.
+    /// Makes its case small, and names its mechanism. The bound of a strategy starts from a healthy run, which a case
+    /// alone does not know: a case about that bound stays as it is.
     pub fn shrink(&mut self, key: &Key) {
         let limits = Limits { plays: SHRINK_PLAYS, ..Limits::default() };
         let mut events = 0;
@@ -111,12 +111,12 @@ impl Finding {
 
 /// What a judge's sentence says without the names, numbers and texts of a run.
 pub fn cause(why: &str, stack: &str) -> String {
-    // how two transcripts differ, and what an agent says of its failure, is another thing in every run
+    // how two transcripts differ, and what an agent says of its failure, differs in every run
     let of_the_run = ["completes otherwise", "it is failed"];
     let cut = of_the_run.iter().find_map(|until| why.find(until).map(|at| at + until.len()));
     let mut plain = why[..cut.unwrap_or(why.len())].replace(" (deadlock)", "").replace(" (lasso)", "");
     for (open, close) in [('"', '"'), ('[', ']')] {
-        // from the first to the last: what is quoted may quote
+        // from the first to the last: a quoted text may contain quotes
         if let (Some(from), Some(to)) = (plain.find(open), plain.rfind(close))
             && from < to
         {

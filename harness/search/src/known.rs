@@ -1,7 +1,7 @@
 //! The known defects of the seed systems, as a search would meet them.
 //!
-//! Each is a predicate over one played case: which stack, what it breaks, and what of the scenario tells this defect
-//! from its neighbours. The section is that of the seed research, where the defect was run or read in the source.
+//! Each is a predicate over one played case: which stack, what it breaks, and which part of the scenario tells this
+//! defect from similar ones. The section is that of the seed research, where the defect was run or read in the source.
 //!
 //! Invariant: a predicate looks at verdict, trace and scenario alone, never at how they were found.
 
@@ -139,12 +139,12 @@ impl Look<'_> {
         self.shown.verdict()
     }
 
-    /// Breaks what `none` does not break here.
+    /// The stack breaks an invariant that `none` does not break here.
     fn breaks(&self, invariant: Invariant) -> bool {
         self.breaks_for(invariant, "")
     }
 
-    /// As [`Look::breaks`], for a reason that says this.
+    /// As [`Look::breaks`], for a reason that contains this text.
     fn breaks_for(&self, invariant: Invariant, why: &str) -> bool {
         let before = self.shown.under.is_some() && self.shown.none.verdict.broken().contains(&invariant);
         !before
@@ -193,20 +193,20 @@ impl Look<'_> {
         ends(self.verdict(), |row| matches!(row.end, Some((_, e, c, _)) if (e, c) == (end, cause)))
     }
 
-    /// A permission is rejected, and nobody did that.
+    /// A permission is rejected, and no person did that.
     fn permission_dies(&self) -> bool {
         let rejected = |row: &AskRow| matches!(row.end, Some((_, AskEnd::Rejected, Cause::Silence | Cause::Stop, _)));
         ends(self.verdict(), |row| row.kind == AskKind::Permission && rejected(row))
     }
 
-    /// Without the stack a person answers more than with it.
+    /// A person answers more asks without the stack than with it.
     fn user_would_answer(&self) -> bool {
         let by_user = |row: &AskRow| matches!(&row.end, Some((_, AskEnd::Replied, Cause::Answer, by)) if by == "user");
         let count = |verdict: &Verdict| verdict.asks.iter().filter(|row| by_user(row)).count();
         count(&self.shown.none.verdict) > count(self.verdict())
     }
 
-    /// A label was chosen for a "no" that is only a part of a word of it.
+    /// A label was chosen because it contains "no" as a part of a word.
     fn no_in_a_word(&self) -> bool {
         let whole =
             |label: &str| label.split(|c: char| !c.is_alphanumeric()).any(|word| word.eq_ignore_ascii_case("no"));
@@ -223,7 +223,8 @@ impl Look<'_> {
         self.shown.played().trace.events.iter().any(|event| saw(&event.what))
     }
 
-    /// At the end more bash tools run than children of the agent live: one has lost its own, and another child is there.
+    /// At the end more bash tools run than children of the agent live: one tool has lost its child, and another child
+    /// is there.
     fn more_tools_than_children(&self) -> bool {
         let (mut tools, mut children) = (BTreeSet::new(), BTreeSet::new());
         for event in &self.shown.played().trace.events {
@@ -270,7 +271,7 @@ impl Look<'_> {
         self.fault(|f| matches!(f, Fault::Worker(WorkerFault::NeverStarts)))
     }
 
-    /// A bash's process is over and its state is not.
+    /// A bash tool's process is over and its state is not.
     fn bash_is_over(&self) -> bool {
         self.fault(|f| matches!(f, Fault::Tool(tool) if tool.does == ToolDoes::NeverFlips)) && self.has_bash()
     }

@@ -1,7 +1,7 @@
 //! Searching for hangs and making them small.
 //!
-//! [`Case`] is a scenario under one stack, played on the simulated kernel. [`Property`] says what is of interest in
-//! it, [`shrink()`] makes it small, [`Explorer`] looks for new ones, [`SideBySide`] is several of them. [`torture`] plays
+//! [`Case`] is a scenario under one stack, played on the simulated kernel. [`Property`] says what is of interest in it,
+//! [`shrink()`] makes it small, [`Explorer`] looks for new ones, [`SideBySide`] runs several of them. [`torture`] plays
 //! scenarios that are made to break the stages' claims.
 //!
 //! Invariant: everything here is a function of its inputs and a seed. The wall clock says when to stop, never what

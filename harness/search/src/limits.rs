@@ -1,6 +1,6 @@
 //! The strategies' limits, which a search draws its times near.
 //!
-//! Invariant: each is a strategy's or an agent's own constant, none is typed here.
+//! Invariant: each is a strategy's or an agent's own constant, none is repeated here.
 
 use rehang_scenario::Span;
 use rehang_scenario::random::Rng;
@@ -10,7 +10,7 @@ use rehang_strategy::{companion, guard, idle, pawwork};
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-/// The random source of a search: its times are near a limit of some strategy.
+/// The random source of a search; it draws times near a limit of some strategy.
 pub fn rng(seed: u64) -> Rng {
     Rng::new(seed).near(&SPANS)
 }
@@ -31,7 +31,7 @@ pub static LIMITS: LazyLock<Vec<Span>> = LazyLock::new(|| {
     limits.into_iter().map(Span).filter(|span| *span <= LONGEST).collect()
 });
 
-/// The limits, a tick before each, and what lies comes a little after it.
+/// The limits, a tick before each, and times a little after each.
 static SPANS: LazyLock<Vec<Span>> = LazyLock::new(|| {
     let near = |limit: &Span| {
         let after = AFTER.map(|more| *limit + more);
@@ -40,5 +40,5 @@ static SPANS: LazyLock<Vec<Span>> = LazyLock::new(|| {
     LIMITS.iter().flat_map(near).filter(|span| *span <= LONGEST).collect()
 });
 
-/// What is between two limits: a tick, a wake-up, a poll, a minute, and the time that a heal or a look takes.
+/// What is between two limits: a tick, a wake-up, a poll, a minute, and the time of a heal or a look.
 const AFTER: [Span; 5] = [Span::ms(1), Span::secs(1), Span::secs(5), Span::secs(30), Span::mins(1)];

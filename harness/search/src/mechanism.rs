@@ -1,7 +1,8 @@
-//! Which mechanism of the catalogue a scenario that nobody wrote shows.
+//! Which mechanism of the catalogue a generated scenario shows.
 //!
 //! What hangs is named by what it is blocked on and by the part of the scenario that blocks it; what does not hang is a
-//! healthy run, named by what makes it look hung. It is a reading of the smallest case, and as good as that is small.
+//! healthy run, named by what makes it look hung. It is read from the smallest case, and is the better the smaller that
+//! is.
 //!
 //! Invariant: a function of the scenario and of its run under `none`; always an id of the catalogue.
 
@@ -56,7 +57,7 @@ impl Look<'_> {
         }
     }
 
-    /// What does not come to a good end by itself.
+    /// The mechanism of a run that does not come to a good end by itself.
     fn fails(&self) -> &'static str {
         let cut = |f: &Fault| matches!(f, Fault::Post(p) if matches!(p.does, PostDoes::Cut(_) | PostDoes::NeverCloses));
         let gone = |f: &Fault| matches!(f, Fault::Process(_));
@@ -115,7 +116,7 @@ impl Look<'_> {
         self.facts().any(|fact| matches!(fact, Fact::Asked { .. } | Fact::Preempted { .. }))
     }
 
-    /// The last thing that is asked is asked by a session below another.
+    /// Whether the last ask comes from a session below another.
     fn child_asks(&self) -> bool {
         let below = |fact: &Fact| match fact {
             Fact::Session { id, parent } if !parent.is_empty() => Some(id.clone()),

@@ -16,11 +16,11 @@ use serde_json::Value;
 
 /// Changes of one scenario at a time.
 const CHANGES_MAX: usize = 4;
-/// Values of a scenario behind which it gets no larger: a search is for small ones.
+/// The number of values from which on a scenario does not grow: a search looks for small ones.
 const VALUES_MAX: usize = 400;
 /// The least span between two things that repeat: hours of less are millions of steps.
 const PACE: Span = Span::secs(10);
-/// How long somebody waits at most who looks at a list every 2 s meanwhile: a little more than the first limits.
+/// How long a person who looks at a list every 2 s waits at most: a little more than the first limits.
 const LOOKS_FOR: Span = Span::mins(11);
 /// How often a candidate that cannot be played is thrown away before a fresh scenario is taken.
 const TRIES: usize = 20;
@@ -37,7 +37,8 @@ pub fn fresh(rng: &mut Rng, kind: Kind) -> Case {
     }
 }
 
-/// An old scenario with a few changes, aimed at what its runs met; what it takes over comes from the other.
+/// An old scenario with a few changes, aimed at what its runs met; parts that it takes over come from the other
+/// scenario.
 pub fn changed(rng: &mut Rng, old: &Scenario, observed: &Observed, other: &Scenario) -> Case {
     for _ in 0..TRIES {
         let mut scenario = old.clone();
@@ -121,7 +122,7 @@ fn change_list(rng: &mut Rng, old: &Scenario, observed: &Observed) -> Option<Sce
     })
 }
 
-/// A fault of what this scenario does; one in four of anything.
+/// A fault of something that this scenario does; one in four of anything.
 fn trouble(rng: &mut Rng, of: &Scenario, observed: &Observed) -> Fault {
     let nothing = Observed::default();
     let observed = if rng.one_in(4) { &nothing } else { observed };
@@ -163,7 +164,7 @@ fn change_value(rng: &mut Rng, old: &Scenario) -> Option<Scenario> {
     })
 }
 
-/// Changes one value of those that are meant, chosen evenly.
+/// Changes one of the values that `meant` accepts, each equally likely.
 fn change_data(
     rng: &mut Rng,
     old: &Scenario,
@@ -266,7 +267,7 @@ fn tamed(mut scenario: Scenario) -> Option<Case> {
     case.is_playable().then_some(case)
 }
 
-/// Lines at an even pace come no faster than [`PACE`], and nobody spins.
+/// Lines at an even pace come no faster than [`PACE`], and nothing spins.
 fn pace(value: &mut Value) {
     match value {
         Value::Array(list) => {
@@ -285,7 +286,7 @@ fn pace(value: &mut Value) {
     }
 }
 
-/// Leaves out which faults and people its agent cannot have.
+/// Removes the faults and people that its agent cannot have.
 fn fit(scenario: &mut Scenario) {
     if is_playable(scenario) {
         return;
@@ -307,7 +308,7 @@ fn every<'a>(whole: &'a mut Value, keys: &[&str]) -> Vec<&'a mut Value> {
     found.into_iter().flatten().collect()
 }
 
-/// How many values here and below are meant.
+/// How many values here and below `meant` accepts.
 fn count(value: &Value, key: &str, meant: &dyn Fn(&str, &Value) -> bool) -> usize {
     usize::from(meant(key, value))
         + match value {
@@ -317,7 +318,7 @@ fn count(value: &Value, key: &str, meant: &dyn Fn(&str, &Value) -> bool) -> usiz
         }
 }
 
-/// The meant value at a place in depth-first order, with its key.
+/// The accepted value at a place in depth-first order, with its key.
 fn nth<'a>(
     value: &'a mut Value,
     key: &'a str,

@@ -1,7 +1,7 @@
 //! What a scenario's runs observed: the events, routes, processes, calls and instants that a fault or a person can hit.
 //!
-//! A fault of something that never happens changes nothing, and most that are drawn blindly are such. So what is put
-//! into a scenario that was played is aimed at what was there, under whichever stack.
+//! A fault of something that never happens changes nothing, and most faults that are drawn blindly are of this kind. So
+//! what is put into a scenario that was played is aimed at what happened in its runs, under any stack.
 //!
 //! Invariant: a function of the traces in their order; flat, however long they are.
 
@@ -10,16 +10,16 @@ use rehang_scenario::{Fault, Person, Sees, Span, Via};
 use rehang_trace::{Fact, Trace, What};
 use std::collections::BTreeSet;
 
-/// Events of a trace that are looked at: what is polled behind them is what was polled before.
+/// The most events of a trace that are looked at: later polls repeat earlier ones.
 const EVENTS_MAX: usize = 500;
 /// Names and instants of a kind that are kept.
 const KEPT_MAX: usize = 40;
-/// A fault that nothing of the scenario can meet is drawn again, so often at most.
+/// How often a fault that cannot hit anything in the scenario is drawn again at most.
 const TRIES: usize = 4;
-/// What is aimed at an instant strikes there, so much later, or a strategy's limit later.
+/// A fault that is aimed at an instant strikes there, one of these spans later, or a strategy's limit later.
 const BEHIND: [Span; 4] = [Span::ZERO, Span::ms(1), Span::secs(1), Span::secs(5)];
 
-/// What runs met; empty where none was played.
+/// What runs met; empty if none was played.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Observed {
     events: BTreeSet<String>,
@@ -56,7 +56,7 @@ impl Observed {
         *self == Observed::default()
     }
 
-    /// Whether something was there for a fault to hit.
+    /// Whether a fault can hit something that was observed.
     fn can_meet(&self, fault: &Fault) -> bool {
         match fault {
             Fault::Event(_) => !self.events.is_empty(),
@@ -94,7 +94,7 @@ pub fn aimed(rng: &mut Rng, observed: &Observed, mut draw: impl FnMut(&mut Rng) 
     fault
 }
 
-/// Somebody who acts while something happens, where they act by the clock.
+/// A person who acts while something happens, if they act by the clock.
 pub fn timed(rng: &mut Rng, observed: &Observed, mut person: Person) -> Person {
     let by_clock = person.via == Via::Companion || matches!(person.sees, None | Some(Sees::Clock));
     if by_clock && !observed.is_empty() {
@@ -110,12 +110,12 @@ fn name(rng: &mut Rng, observed: &BTreeSet<String>, name: &mut String) {
     }
 }
 
-/// One of so many, counted from 1; now and then 0, which means each.
+/// A number from 1 to `most`; now and then 0, which means each.
 fn count(rng: &mut Rng, most: u32) -> u32 {
     if rng.one_in(6) { 0 } else { 1 + rng.below(most as usize) as u32 }
 }
 
-/// An instant at which something happened, a little behind it, or any time.
+/// An instant at which something happened, a little after one, or any time.
 fn instant(rng: &mut Rng, observed: &Observed) -> Span {
     let place = rng.below(observed.instants.len());
     match observed.instants.iter().nth(place) {

@@ -1,7 +1,7 @@
 //! What is of interest in a case.
 //!
-//! Invariant: a property is a pure function of the verdicts. What it is called is how a user writes it, and what is
-//! written reads back as the same.
+//! Invariant: a property is a pure function of the verdicts. Its text is how a user writes it, and reads back as the
+//! same property.
 
 use crate::case::{Case, Shown};
 use rehang_judge::{Outcome, Verdict};
@@ -13,9 +13,9 @@ use std::str::FromStr;
 /// What a scenario must go on to show while it is made smaller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Property {
-    /// It hangs: `hangs`, or on this: `hangs:question`. What is undecided does not.
+    /// It hangs: `hangs`, or on this: `hangs:question`. An undecided run does not hang.
     Hangs(Option<BlockedOn>),
-    /// It ends so: `completed`, `failed`, `stopped`, or with this cause: `stopped:idle`.
+    /// It ends like this: `completed`, `failed`, `stopped`, or with this cause: `stopped:idle`.
     Ends(String, Option<String>),
     /// It breaks an invariant that `none` does not break here: `breaks:harm`.
     Breaks(Invariant),

@@ -1,17 +1,17 @@
-//! Makes a case small: everything is taken away that is not needed for what it shows, and times become round.
+//! Makes a case small: everything is removed that is not needed for what it shows, and times become round.
 //!
 //! It works on the scenario as data (JSON), so that it knows nothing of turns, faults or people: whatever the format
-//! gains can be shrunk the same day. A candidate that is no scenario is dropped before it is played.
+//! gains can be shrunk the same day. A candidate that is not a scenario is dropped before it is played.
 //!
-//! Invariants: the result shows the property; its agent is of the same kind, started the same way and reached by the same
-//! wires, so that the same strategies have a seat there; no single further step of those tried makes it smaller (unless the
-//! limit was met, and then it is said so); the same case shrinks to the same result.
+//! Invariants: the result shows the property; its agent is of the same kind, started the same way and reached by the
+//! same wires, so that the same strategies can run there; no single further step of those tried makes it smaller
+//! (unless the limit was met, and then the result says so); the same case shrinks to the same result.
 
 use crate::case::Case;
 use rehang_scenario::{Agent, Scenario, Span, to_toml};
 use serde_json::{Map, Value};
 
-/// Keys of a scenario that are what a run is; the others say what it means.
+/// Keys of a scenario that decide how a run goes; the others say what it means.
 const KEYS: [&str; 8] = ["turns", "faults", "people", "env", "args", "survives", "stages", "agent"];
 
 /// Times that people would write, longest first.
@@ -34,9 +34,9 @@ const ROUND: [Span; 13] = [
 /// How much may be tried.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Plays at most: each is a cell or two on the simulated kernel.
+    /// The most plays: each is one or two cells on the simulated kernel.
     pub plays: usize,
-    /// Whether commands keep their words: they are what a reader knows the hang by.
+    /// Whether commands keep their words, by which a reader recognises the hang.
     pub keeps_commands: bool,
 }
 
@@ -53,7 +53,7 @@ pub struct Shrunk {
     pub case: Case,
     /// How many candidates were played.
     pub plays: usize,
-    /// Whether nothing more could be taken away; else the limit was met.
+    /// Whether nothing more could be removed; else the limit was met.
     pub minimal: bool,
 }
 
@@ -88,7 +88,7 @@ enum Step {
 }
 
 impl Shrinker<'_> {
-    /// Tries everything once; whether something became smaller.
+    /// Tries everything once; returns whether something became smaller.
     fn pass(&mut self) -> bool {
         let mut smaller = false;
         for key in KEYS {
@@ -115,7 +115,7 @@ impl Shrinker<'_> {
         }
     }
 
-    /// Takes away runs of elements, halves first; then looks into those that stay.
+    /// Removes runs of elements, halves first; then looks into those that stay.
     fn list(&mut self, path: &Path, len: usize) -> bool {
         let mut smaller = false;
         let mut run = len;
@@ -155,7 +155,7 @@ impl Shrinker<'_> {
             Some(Value::Object(table)) => {
                 let mut without = table.clone();
                 without.shift_remove(key);
-                // a default that is written out is no larger than one that is left out
+                // a default that is written out counts as no larger than one that is left out
                 self.take(path, Value::Object(without))
             }
             _ => false,

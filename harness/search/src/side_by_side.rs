@@ -1,4 +1,4 @@
-//! Several searches side by side, a thread each, that share what they keep.
+//! Several searches side by side, each in a thread, that share what they keep.
 //!
 //! Invariant: they meet after a number of steps, never after a time, and take each other's scenarios in their order;
 //! so seed, jobs and steps decide what is found.
@@ -25,7 +25,7 @@ pub struct SideBySide {
 /// What all searches found together.
 #[derive(Debug)]
 pub struct Found {
-    /// What breaks an invariant, each made small, once a cause.
+    /// What breaks an invariant, made small, once for each cause.
     pub findings: Vec<Finding>,
     /// The named states that were reached.
     pub states: BTreeSet<String>,
@@ -34,13 +34,13 @@ pub struct Found {
 }
 
 impl SideBySide {
-    /// So many searches from nothing.
+    /// `jobs` searches that start from nothing.
     pub fn new(seed: u64, jobs: usize) -> SideBySide {
         let explorers = (0..jobs as u64).map(|job| Explorer::new(seed.wrapping_add(job << 32))).collect();
         SideBySide { explorers, steps: 0, newest: Vec::new() }
     }
 
-    /// Goes on for so many steps of each, then exchanges what was kept.
+    /// Runs each search for this many steps, then exchanges what was kept.
     pub fn round(&mut self, steps: u64) {
         in_parallel(self.explorers.len(), &mut self.explorers, |explorer| (0..steps).for_each(|_| explorer.step()));
         self.steps += steps;
@@ -53,7 +53,7 @@ impl SideBySide {
         }
     }
 
-    /// The scenarios that the last round kept, for they reached something new.
+    /// The scenarios that the last round kept because they reached something new.
     pub fn newest(&self) -> &[Scenario] {
         &self.newest
     }
@@ -83,7 +83,7 @@ impl SideBySide {
         self.explorers.iter().flat_map(|e| e.known.keys().copied()).collect()
     }
 
-    /// Makes what was found small, a thread a search, and counts what became the same as one.
+    /// Makes the findings small, one thread per search, and counts findings that became the same as one.
     pub fn finish(self) -> Found {
         let jobs = self.explorers.len().max(1);
         let (states, faults, causes) = self.gather();

@@ -1,5 +1,5 @@
-//! Why these tests are: a predicate that never fires would count a defect as not found, for ever, whatever a search does.
-//! So each known defect is looked for where it was written down by hand, and must be seen there.
+//! A predicate that never fires would count a defect as not found, whatever a search does. So each known defect is
+//! looked for in the scenario that was written for it by hand, and must be seen there.
 
 use rehang_scenario::{Scenario, load};
 use rehang_search::Case;
@@ -45,7 +45,7 @@ fn each_is_seen_where_it_was_written_down() {
 fn none_is_seen_in_a_run_without_trouble() {
     for file in ["benign/no-time-at-all", "question/people"] {
         for scenario in scenarios(file) {
-            // what people are asked is answered too early by those that answer by themselves: that is theirs
+            // strategies that answer by themselves answer people's asks too early: that defect is their own
             let others = |defect: &&Defect| !defect.stack.starts_with("auto-answer");
             for defect in DEFECTS.iter().filter(others) {
                 assert_eq!(shown(defect, &scenario), Vec::<String>::new(), "{file}: {}", defect.what);

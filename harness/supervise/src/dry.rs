@@ -1,7 +1,7 @@
 //! The dry run: what would have been done, and when, while the command is left to itself.
 //!
-//! Invariant: no signal is sent but those of the caller that are passed on. The first thing that would have ended the run is
-//! reported; after it nobody looks any more, for the rest of the run would not have been.
+//! Invariant: only the caller's signals are passed on, and no others are sent. The first thing that would have ended
+//! the run is reported; after it there are no more looks, since the rest of the run would not have happened.
 
 use super::{End, Supervisor, called};
 use rehang_evidence::{Limits, Look, Options, take};
@@ -27,12 +27,12 @@ struct Would {
 }
 
 impl Supervisor {
-    /// Whether what would have been done is known, and nobody looks any more.
+    /// Whether what would have been done is known, so that there are no more looks.
     pub(super) fn is_spent(&self) -> bool {
         self.dry.as_ref().is_some_and(|dry| dry.would.is_some())
     }
 
-    /// Keeps and tells what would be done now.
+    /// Keeps and reports what would be done now.
     pub(super) fn would_end(&mut self, end: &End) -> io::Result<()> {
         let meaning = self.meaning(end);
         let chosen = self.chosen(&tree::below(), meaning.over);
@@ -54,7 +54,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// What is said at the end of a dry run, and where its evidence is; nothing where nothing would have been done.
+    /// What is said at the end of a dry run, and where its evidence is; nothing if nothing would have been done.
     pub(super) fn dry_report(&self) -> (Option<String>, Option<PathBuf>) {
         let Some(would) = self.dry.as_ref().and_then(|dry| dry.would.as_ref()) else { return (None, None) };
         let at = took(Duration::from_millis(would.after_ms));

@@ -2,8 +2,8 @@
 //!
 //! `docs/events.md` has each field and an example of each line.
 //!
-//! Invariants: a reader that is slow, or gone, never holds the command up: what it has not taken is kept, 1 MiB at most, and
-//! an event that does not fit is left out and counted. The command does not inherit the descriptor.
+//! Invariants: a reader that is slow, or gone, never holds the command up: what it has not read is kept, at most 1 MiB,
+//! and an event that does not fit is left out and counted. The command does not inherit the descriptor.
 
 use crate::timespec;
 use rehang_evidence::data::State;
@@ -20,10 +20,11 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-/// The version of the format. A new field or kind of event leaves it as it is; whatever may break a reader raises it.
+/// The version of the format. A new field or kind of event does not change it; a change that may break a reader raises
+/// it.
 pub const VERSION: u32 = 1;
 
-/// What is written at once, in bytes: a pipe that can be written to takes as much without waiting.
+/// How much is written at once, in bytes: a writable pipe takes this much without waiting.
 const CHUNK: usize = 4_096;
 /// How much is kept for a reader that is slow, in bytes.
 const KEPT_BYTES: usize = 1_024 * 1_024;
@@ -33,13 +34,13 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// Where events go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventsTo {
-    /// A file, which is made if it is not there, or a FIFO; events are appended.
+    /// A file, which is made if it does not exist, or a FIFO; events are appended.
     File(PathBuf),
-    /// A descriptor that is open already, 2 or higher.
+    /// An open descriptor, 2 or higher.
     Descriptor(i32),
 }
 
-/// What is no place for events.
+/// Why a text is not a place for events.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EventsToError {
     /// No number after `fd:`.
@@ -109,7 +110,7 @@ pub enum Event {
         /// When it is over, in `ms`.
         at_ms: u64,
     },
-    /// The command said something or was written to: what was found and planned does not count any more.
+    /// The command said something or was written to: what was found and planned no longer counts.
     Moved,
     /// Something is done to the command.
     Act {
@@ -135,9 +136,9 @@ pub enum Event {
     End {
         /// The exit code of `rehang supervise`.
         code: u8,
-        /// Who ended it or took it as over; null where it ended by itself.
+        /// Who ended it or took it as over; null if it ended by itself.
         by: Option<String>,
-        /// Why, in one line; of a dry run, what would have been done. Null where there was nothing to do.
+        /// Why, in one line; of a dry run, what would have been done. Null if there was nothing to do.
         reason: Option<String>,
         /// Who was ended: `name (pid)`.
         ended: Vec<String>,
@@ -171,13 +172,13 @@ pub struct Finding {
     pub ends: String,
     /// Why that is so sure.
     pub because: String,
-    /// The last line that the command has written to its terminal or stdout, perhaps a prompt; empty where it wrote none.
+    /// The last line that the command has written to its terminal or stdout, perhaps a prompt; empty if it wrote none.
     pub last_line: String,
     /// The command and all below it, by id.
     pub processes: Vec<Member>,
     /// Who waits for whom, from the command on.
     pub waits: Vec<Edge>,
-    /// Whether nobody that is alive can wake the process that this is about.
+    /// Whether no live process can wake the process that this is about.
     pub closed_in: bool,
 }
 
@@ -232,7 +233,7 @@ impl Events {
         Ok(Events { to, unsent: Vec::new(), lost: 0, gone: false })
     }
 
-    /// Adds an event that happened so many milliseconds after the start.
+    /// Adds an event that happened `ms` milliseconds after the start.
     pub fn add(&mut self, ms: u64, event: &Event) {
         let line = Line { v: VERSION, ms, lost: self.lost, event };
         let Ok(mut line) = serde_json::to_vec(&line) else { return };
@@ -264,7 +265,7 @@ impl Events {
         }
     }
 
-    /// Sends the rest at the end of the run, as far as the reader takes it in time.
+    /// Sends the rest at the end of the run, as far as the reader reads it in time.
     pub fn flush(&mut self) {
         let began = Instant::now();
         while let Some(fd) = self.unsent() {
@@ -280,9 +281,9 @@ impl Events {
     }
 }
 
-/// A descriptor that we were given, as our own. Processes that we start do not inherit it.
+/// Duplicates a descriptor that we were given. Processes that we start do not inherit it.
 fn own(number: i32) -> io::Result<OwnedFd> {
-    // SAFETY: whether it is open is what the call finds out; nothing is closed by it
+    // SAFETY: the call itself finds out whether it is open, and closes nothing
     let given = unsafe { BorrowedFd::borrow_raw(number) };
     let copy = rustix::io::fcntl_dupfd_cloexec(given, 3)?;
     if number > 2 {

@@ -1,6 +1,6 @@
 //! What is kept of a supervised run: its output as it came, and why it was ended.
 //!
-//! Invariant: of a run that ended by itself nothing is kept, unless a folder was named.
+//! Invariant: nothing is kept of a run that ended by itself, unless a folder was named.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -39,7 +39,7 @@ impl Evidence {
         Ok(Evidence { folder, stays: named.is_some(), logs })
     }
 
-    /// Keeps output. What the disk does not take is lost, and the run goes on.
+    /// Keeps output. If the disk does not take it, it is lost, and the run goes on.
     pub fn output(&mut self, at: usize, bytes: &[u8]) {
         let (log, kept) = &mut self.logs[at];
         if *kept < KEPT_BYTES && log.write_all(bytes).is_ok() {
@@ -57,7 +57,7 @@ impl Evidence {
         Ok(&self.folder)
     }
 
-    /// The run ended by itself.
+    /// Removes the folder after a run that ended by itself, unless it must stay.
     pub fn drop_it(self) {
         if !self.stays {
             for name in ["stdout", "stderr"] {

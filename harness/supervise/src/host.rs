@@ -14,7 +14,7 @@ pub struct SuperviseHost {
 }
 
 impl SuperviseHost {
-    /// The members of these stacks that sit around a process.
+    /// The members of these stacks that run around a process.
     ///
     /// # Errors
     /// A stack that cannot play around a command.
@@ -37,14 +37,14 @@ impl SuperviseHost {
         self.host.tick(self.now())
     }
 
-    /// How long until the next deadline; none where nobody has one.
+    /// How long until the next deadline; `None` if no strategy has one.
     pub fn rest(&self) -> Option<Duration> {
         let rest = self.host.deadline()?.since(self.now());
-        // never too short
+        // rounded up, so that it is never too short
         Some(Duration::from_millis(rest.as_ms().div_ceil(u64::from(self.pace))))
     }
 
-    /// Who holds the run to be over, and how.
+    /// Which strategy takes the run as over, and how.
     pub fn settled(&self) -> Option<&(String, Settled)> {
         self.host.settled()
     }
@@ -59,7 +59,7 @@ impl SuperviseHost {
         self.host.intent()
     }
 
-    /// From here on nobody is told anything.
+    /// From here on no strategy is told anything.
     pub fn retire(&mut self) {
         self.host.retire();
     }

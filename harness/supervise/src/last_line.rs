@@ -1,12 +1,12 @@
-//! The last line of what a command has written: the prompt, where it waits for an answer.
+//! The last line of what a command has written: the prompt, if it waits for an answer.
 //!
-//! Invariant: bounded, and without the sequences by which a terminal is painted.
+//! Invariant: bounded, and without a terminal's control sequences.
 
 use rehang_scenario::text::without_controls;
 
 /// How much of the output is kept, in bytes.
 const KEPT: usize = 2_048;
-/// The most characters of a line that are told.
+/// The most characters of a line that are reported.
 const MAX_CHARS: usize = 200;
 
 /// The end of the output.
@@ -21,7 +21,7 @@ impl LastLine {
         self.0.drain(..over);
     }
 
-    /// The last line that has anything in it; empty where there is none.
+    /// The last line that is not blank; empty if there is none.
     pub fn text(&self) -> String {
         let text = String::from_utf8_lossy(&self.0);
         let mut lines = text.rsplit(['\n', '\r']).map(|line| without_controls(line).trim().to_owned());

@@ -1,8 +1,9 @@
-//! A real command under the state machines that the matrix tests: what hangs is ended, all else is left as it is.
+//! A real command under the state machines that the matrix tests: a command that hangs is ended, any other is left
+//! alone.
 //!
-//! One thread, one `poll`: the command's output, our terminal, signals, and the next deadline of whoever has one.
-//! Invariants: what the command writes reaches the caller, in order, before anything is said about it; a run that ends by
-//! itself ends with its own code; what is ended is ended with all below it, wherever it has escaped to.
+//! One thread, one `poll`: the command's output, our terminal, signals, and the next deadline. Invariants: what the
+//! command writes reaches the caller, in order, before anything is said about it; a run that ends by itself ends with
+//! its own code; a command is ended with all processes below it, also those that have escaped.
 
 mod dry;
 pub mod events;
@@ -38,13 +39,13 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tell::Told;
 
-/// The exit code where the wall clock ended the command (as `timeout` has it).
+/// The exit code if the wall clock ended the command (as with `timeout`).
 pub const WALL: u8 = 124;
-/// The exit code where a hang was ended.
+/// The exit code if a hang was ended.
 pub const HUNG: u8 = 123;
-/// The exit code where the command is there and cannot be run, as in a shell.
+/// The exit code if the command exists and cannot be run, as in a shell.
 pub const CANNOT_RUN: u8 = 126;
-/// The exit code where there is no such command, as in a shell.
+/// The exit code if there is no such command, as in a shell.
 pub const NOT_FOUND: u8 = 127;
 
 /// How much is read at once; also what is written at once, so that a pipe with any room takes it whole.
@@ -56,11 +57,12 @@ const GONE_WITHIN: Duration = Duration::from_secs(5);
 pub struct Order {
     /// The command.
     pub argv: Vec<String>,
-    /// The stacks whose outer members sit around it.
+    /// The stacks whose outer members run around it.
     pub stacks: Vec<Stack>,
     /// How many times as fast as the wall clock the strategies' clock runs.
     pub pace: u32,
-    /// How long a state that no healthy run stays in must stand before it is ended; none: nobody looks.
+    /// How long a state that no healthy run stays in must last before it is ended; `None`: the processes are not looked
+    /// at.
     pub patience: Option<Duration>,
     /// From SIGTERM to SIGKILL.
     pub grace: Duration,
@@ -77,7 +79,7 @@ pub struct Order {
 pub struct Report {
     /// The exit code.
     pub code: u8,
-    /// Why it was ended, in one line; of a dry run, what would have been done. None where there was nothing to do.
+    /// Why it was ended, in one line; of a dry run, what would have been done. `None` if there was nothing to do.
     pub reason: Option<String>,
     /// Where its output and the evidence are kept.
     pub evidence: Option<PathBuf>,
@@ -99,7 +101,7 @@ pub enum SuperviseError {
         /// The kernel's word.
         error: io::Error,
     },
-    /// The machine does not give what it takes; with the remedy.
+    /// The machine does not provide what is needed; with the remedy.
     #[error("{0}")]
     Machine(String),
     /// The events cannot be written where they are to go.
@@ -122,7 +124,7 @@ pub enum SuperviseError {
 pub fn supervise(order: Order) -> Result<Report, SuperviseError> {
     let names: Vec<String> = order.stacks.iter().map(|stack| stack.name.clone()).collect();
     let mut host = SuperviseHost::new(order.stacks, order.pace)?;
-    // what escapes could not be found
+    // without this, processes that escape could not be found
     machine::has_proc().map_err(|missing| SuperviseError::Machine(missing.to_string()))?;
     tree::adopt()?;
     let (signals, mask) = Signals::block()?;
@@ -167,7 +169,7 @@ pub fn supervise(order: Order) -> Result<Report, SuperviseError> {
     supervisor.tell_plan();
     let end = supervisor.drive()?;
     let report = supervisor.conclude(end)?;
-    // the terminal is itself again before a word is said
+    // the terminal's settings are restored before anything is printed
     drop(raw);
     start::take_back_the_foreground();
     Ok(report)
@@ -176,11 +178,12 @@ pub fn supervise(order: Order) -> Result<Report, SuperviseError> {
 /// Signals as a descriptor.
 struct Signals(SignalFd);
 
-/// Those that are passed on to the command.
+/// The signals that are passed on to the command.
 const PASSED_ON: [Sig; 6] = [Sig::SIGHUP, Sig::SIGINT, Sig::SIGQUIT, Sig::SIGTERM, Sig::SIGUSR1, Sig::SIGUSR2];
 
 impl Signals {
-    /// From here on they come out here. Also what was blocked before: children inherit that and no more.
+    /// From here on signals are read from this descriptor. Also returns what was blocked before: children inherit that
+    /// and no more.
     fn block() -> io::Result<(Signals, SigSet)> {
         let mut set = SigSet::empty();
         for signal in PASSED_ON.into_iter().chain([Sig::SIGCHLD, Sig::SIGWINCH]) {
@@ -201,7 +204,7 @@ impl Signals {
 enum End {
     /// By itself: all streams ended and it exited.
     Itself,
-    /// A strategy holds it to be over.
+    /// A strategy takes it as over.
     Settled(String, Settled),
     /// A strategy has begun to end it; of a dry run.
     Begun,
@@ -212,7 +215,7 @@ enum End {
 /// What an end that is not the command's own means.
 struct Meaning {
     code: u8,
-    /// Why, with the cause and whoever ended it.
+    /// Why, with the cause and what ended it.
     what: String,
     /// `stopped`, `completed` or `failed`.
     settled: &'static str,
@@ -240,7 +243,7 @@ struct Supervisor {
     last_line: LastLine,
     events: Option<Events>,
     told: Told,
-    /// What would have been done; none where it is done.
+    /// What would have been done; `None` if it is really done.
     dry: Option<Dry>,
     /// What the command did before the first signal.
     before: Option<Before>,
@@ -313,13 +316,14 @@ impl Supervisor {
     fn carry_out(&mut self, steps: &[Step]) {
         for step in steps {
             match *step {
-                // a run that is over is ended with what holds its streams, below
+                // for a run that is over, the processes that hold its streams are ended below
                 Step::Signal { whom: Whom::Holders, .. } => {}
                 Step::Signal { signal, whom } => self.signal(signal, whom),
                 // strategies that ask at once share one look
                 Step::Look if self.glance.is_some() => {}
                 Step::Look => self.glance = Some(Glance::begin(&[self.run.pid])),
-                // stdin is the caller's, and nobody else can end it; that somebody waits for it is for a look to say
+                // stdin belongs to the caller, and only the caller can end it; a look decides whether a process waits
+                // for it
                 Step::CloseStdin => {}
             }
         }
@@ -353,7 +357,8 @@ impl Supervisor {
         self.before.get_or_insert_with(|| Before::look(self.run.pid, self.exit.is_some()));
     }
 
-    /// Sends a signal to the command or its group. Not once it has been reaped: the number may be another's by then.
+    /// Sends a signal to the command or its group, but not once it has been reaped: the number may belong to another
+    /// process by then.
     fn send(&self, signal: Sig, group: bool) {
         let pid = nix::unistd::Pid::from_raw(self.run.pid);
         if self.exit.is_none() {
@@ -361,7 +366,7 @@ impl Supervisor {
         }
     }
 
-    /// Waits for whatever comes first, and takes all of it in.
+    /// Waits for whatever comes first, and handles all that has come.
     fn pump(&mut self, rest: Option<Duration>) -> io::Result<()> {
         let ready = self.wait(rest)?;
         if ready.signals {
@@ -376,7 +381,7 @@ impl Supervisor {
                 match rustix::io::write(to, &self.unsaid[at][..end]) {
                     Ok(n) => drop(self.unsaid[at].drain(..n)),
                     Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => {}
-                    // the caller reads no more: the command is told so as it would be without us
+                    // the caller has stopped reading: the command is told, as it would be without us
                     Err(_) => {
                         self.unsaid[at].clear();
                         self.ended(at);
@@ -421,7 +426,7 @@ impl Supervisor {
         let mut polled = vec![(What::Signals, PollFd::from_borrowed_fd(self.signals.0.as_fd(), PollFlags::IN))];
         for (at, ours) in [stdout, stderr].into_iter().enumerate() {
             match &self.run.outputs[at] {
-                // what the caller does not take the command may not write: it is held up as it would be without us
+                // while the caller does not read, the command cannot write: it is held up as it would be without us
                 _ if !self.unsaid[at].is_empty() => {
                     polled.push((What::Said(at), PollFd::from_borrowed_fd(ours, PollFlags::OUT)));
                 }
@@ -464,7 +469,7 @@ impl Supervisor {
         let mut bytes = [0; CHUNK];
         match rustix::io::read(fd, &mut bytes) {
             Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
-            // EIO: nobody has the terminal open any more
+            // EIO: no process has the terminal open any more
             Ok(0) | Err(_) => self.ended(at),
             Ok(n) => {
                 let bytes = &bytes[..n];
@@ -587,7 +592,8 @@ impl Supervisor {
         }
     }
 
-    /// Whom an end concerns: of a run that is over only those that keep its streams open; others were left on purpose.
+    /// The processes that an end concerns: of a run that is over, only those that keep its streams open; others were
+    /// left on purpose.
     fn chosen(&self, all: &[Below], over: bool) -> Vec<Below> {
         if over { tree::holders(all, &self.run.files) } else { all.to_vec() }
     }
@@ -617,8 +623,8 @@ impl Supervisor {
         }))
     }
 
-    /// Ends all below, or only those who hold its streams: TERM, after the grace KILL, until nobody is left. Who is left
-    /// all the same. What they still say is passed on.
+    /// Ends all processes below, or only those that hold its streams: TERM, after the grace KILL, until none is left.
+    /// Returns those that are left nevertheless. What they still say is passed on.
     fn end(&mut self, holders: bool) -> io::Result<Vec<Below>> {
         let files = self.run.files.clone();
         let chosen = move || {
@@ -631,7 +637,7 @@ impl Supervisor {
         self.until(self.grace, || chosen().is_empty())?;
         let began = Instant::now();
         while !chosen().is_empty() && began.elapsed() < GONE_WITHIN {
-            // whoever is killed may have had a child meanwhile
+            // a process that is killed may have had a child meanwhile
             tree::signal(&chosen(), Signal::KILL);
             self.until(Duration::from_millis(100), || chosen().is_empty())?;
         }
@@ -640,7 +646,7 @@ impl Supervisor {
         Ok(chosen())
     }
 
-    /// Passes output on until something is so, all streams have ended, or a time is over.
+    /// Passes output on until a condition holds, all streams have ended, or a time is over.
     fn until(&mut self, limit: Duration, so: impl Fn() -> bool) -> io::Result<()> {
         let began = Instant::now();
         loop {
@@ -681,8 +687,8 @@ struct Ready {
     events: bool,
 }
 
-/// Those who were `there` before the first signal and have ended since or are `chosen` now, parents before children; then
-/// those of the chosen who came later.
+/// The processes that were `there` before the first signal and have ended since or are `chosen` now, parents before
+/// children; then those of the chosen that came later.
 fn named_once<'a>(there: &'a [Below], all: &'a [Below], chosen: &'a [Below]) -> impl Iterator<Item = &'a Below> {
     let is_in = |list: &[Below], one: &Below| list.iter().any(|other| other.pid == one.pid);
     let before = there.iter().filter(move |one| !is_in(all, one) || is_in(chosen, one));
@@ -693,7 +699,7 @@ fn called(process: &Below) -> String {
     format!("{} ({})", process.name, process.pid)
 }
 
-/// What a shell makes of a command's end: its code, or 128 and the signal.
+/// A command's end as a shell reports it: its code, or 128 plus the signal.
 fn own_code(end: i32) -> u8 {
     u8::try_from(if end < 0 { 128 - end } else { end }).unwrap_or(1)
 }

@@ -1,10 +1,11 @@
 //! Looks at a command that says nothing: whether it waits for an input that nobody will write.
 //!
-//! Invariant: silence is never enough. A hang is believed where every look for as long as the patience lasts says the same
-//! of the same process: it waits for the stdin that it has from our caller, uses no processor time, and either whoever holds
-//! the other end waits for the command itself, or it has never said anything and only those above us hold that end, as
-//! where a parent starts an agent with a pipe that it forgot. A source beside us (a pipeline) may be slow: it is left alone,
-//! and so are terminals, where a person may come, servers, which may answer, and locks, which may be given back.
+//! Invariant: silence is never enough. A hang is believed if every look during the patience says the same of the same
+//! process: it waits for the stdin that it has from our caller, uses no processor time, and either the holder of the
+//! other end waits for the command itself, or the command has never said anything and only processes above us hold that
+//! end, as when a parent starts an agent with a pipe that it forgot. A source beside us (a pipeline) may be slow: it is
+//! left alone, and so are terminals, where a person may come, servers, which may answer, and locks, which may be given
+//! back.
 
 use rehang_evidence::data::{End, Object};
 use rehang_evidence::diagnosis::{Sure, Verdict};
@@ -15,7 +16,8 @@ use std::time::{Duration, Instant};
 /// The signature that is ended.
 const STDIN_OPEN: &str = "stdin-open";
 
-/// How long processes that are about to be ended are looked at: what computes uses many ticks of 10 ms in it.
+/// How long processes that are about to be ended are looked at: a process that computes uses many ticks of 10 ms in
+/// this time.
 const WINDOW: Duration = Duration::from_millis(500);
 
 /// Looks, and remembers.
@@ -25,13 +27,13 @@ pub struct Looks {
     patience: Duration,
     /// The look under way: its first snapshot is the second one of the look before.
     glance: Glance,
-    /// Who has waited for stdin, and since when.
+    /// Which process has waited for stdin, and since when.
     waits: Option<(i32, Instant)>,
     said: bool,
 }
 
 impl Looks {
-    /// Looks at the tree below a process; believes what has stood for `patience`.
+    /// Looks at the tree below a process; believes what has lasted for `patience`.
     pub fn at(pid: i32, patience: Duration) -> Looks {
         let every = (patience / 6).max(Duration::from_millis(20));
         Looks { pid, every, patience, glance: Glance::after(&[pid], None, every), waits: None, said: false }
@@ -48,7 +50,7 @@ impl Looks {
         (self.waits, self.said) = (None, true);
     }
 
-    /// Looks if it is time to; a hang that is found, and whether it has stood for long enough to be believed.
+    /// Looks if it is time to; returns a hang that is found, and whether it has lasted long enough to be believed.
     pub fn look(&mut self) -> Option<(Look, bool)> {
         if !self.rest().is_zero() {
             return None;
@@ -65,7 +67,7 @@ impl Looks {
         Some((look, now.duration_since(since) >= self.patience))
     }
 
-    /// How long a hang must stand, in milliseconds.
+    /// How long a hang must last to be believed, in milliseconds.
     pub fn patience_ms(&self) -> u64 {
         u64::try_from(self.patience.as_millis()).unwrap_or(u64::MAX)
     }
@@ -75,7 +77,7 @@ impl Looks {
         self.waits.map(|(pid, since)| (pid, since, since + self.patience))
     }
 
-    /// Whether it waits for our caller's stdin, and nobody who holds the other end is going to write.
+    /// Whether it waits for our caller's stdin, and no holder of the other end is going to write.
     fn is_forgotten(&self, snapshot: &Snapshot, diagnosis: &Diagnosis) -> bool {
         let found = diagnosis.verdict == Verdict::Hung && diagnosis.signature == STDIN_OPEN;
         let stdin = |pid| snapshot.process(pid).and_then(|process| process.fd(0)).map(|fd| &fd.what);
@@ -102,17 +104,17 @@ impl Looks {
     }
 }
 
-/// What is about to be ended, as it was before the first signal: of what is dead nobody can say why it hung.
+/// What is about to be ended, as it was before the first signal: once it is dead, nothing shows why it hung.
 #[derive(Default)]
 pub struct Before {
-    /// None where nobody was there any more.
+    /// `None` if no process was left.
     pub look: Option<Look>,
-    /// Who was there.
+    /// The processes that were there.
     pub there: Vec<Below>,
 }
 
 impl Before {
-    /// Looks at a command, or at what it has left where it has exited.
+    /// Looks at a command, or at what it has left if it has exited.
     pub fn look(pid: i32, exited: bool) -> Before {
         let there = tree::below();
         let pids: Vec<i32> = if exited { there.iter().map(|left| left.pid).collect() } else { vec![pid] };
@@ -120,7 +122,7 @@ impl Before {
         Before { look: look.ok(), there }
     }
 
-    /// What was just looked at is not looked at again.
+    /// Uses a look that was just taken, instead of a new one.
     pub fn found(look: Look) -> Before {
         Before { look: Some(look), there: tree::below() }
     }

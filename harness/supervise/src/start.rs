@@ -1,7 +1,7 @@
-//! Starts the command as its caller would have: on a terminal of its own where ours is one, else on our stdin with
+//! Starts the command as its caller would have: on a terminal of its own if ours is a terminal, else on our stdin with
 //! pipes for its output.
 //!
-//! Invariant: stdin is never a pipe of ours. What waits for the caller waits for the caller, and can be seen to.
+//! Invariant: stdin is never a pipe of ours, so a command that waits for the caller can be seen to wait for the caller.
 
 use nix::sys::signal::SigSet;
 use rehang_scenario::Terminal;
@@ -23,18 +23,19 @@ pub struct Running {
     pub pid: i32,
     /// How its streams are connected.
     pub terminal: Terminal,
-    /// Where its stdout (or terminal) and its stderr come out; none where there is no such stream of its own.
+    /// The descriptors from which its stdout (or terminal) and its stderr are read; `None` if it has no such stream of
+    /// its own.
     pub outputs: [Option<OwnedFd>; 2],
     /// The master of its terminal, to write to.
     pub master: Option<File>,
-    /// What the kernel calls its output streams, as its processes hold them.
+    /// The kernel's names of its output streams, as its processes hold them.
     pub files: BTreeSet<PathBuf>,
 }
 
 /// Starts it, with the signals blocked that its caller had blocked.
 ///
 /// # Errors
-/// A program that is not there or cannot be run; a terminal that cannot be had.
+/// A program that is not there or cannot be run; a terminal that cannot be opened.
 pub fn start(argv: &[String], mask: SigSet) -> io::Result<Running> {
     let on_terminal = isatty(rustix::stdio::stdin()) && isatty(rustix::stdio::stdout());
     if on_terminal { on_a_terminal(argv, mask) } else { on_pipes(argv, mask) }
@@ -116,7 +117,7 @@ fn on_pipes(argv: &[String], mask: SigSet) -> io::Result<Running> {
     Ok(Running { pid, terminal: stdin_kind(), outputs: [Some(stdout), Some(stderr)], master: None, files })
 }
 
-/// A pipe: its end for the command is given away, ours comes back.
+/// Makes a pipe: the command's end is passed to `give`, ours is returned.
 fn pipe(files: &mut BTreeSet<PathBuf>, give: impl FnOnce(Stdio)) -> io::Result<OwnedFd> {
     let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     let inode = rustix::fs::fstat(&read)?.st_ino;
@@ -153,11 +154,11 @@ pub fn copy_window(master: &File) {
     }
 }
 
-/// Our terminal in raw mode; as it was again when this is dropped.
+/// Our terminal in raw mode; its settings are restored when this is dropped.
 pub struct Raw(Termios);
 
 impl Raw {
-    /// Every key goes to the command's own terminal, which makes signals of them.
+    /// Every key goes to the command's own terminal, which turns some of them into signals.
     pub fn set() -> io::Result<Raw> {
         let before = tcgetattr(rustix::stdio::stdin())?;
         let mut raw = before.clone();
@@ -178,8 +179,8 @@ pub fn take_back_the_foreground() {
     if !isatty(rustix::stdio::stdin()) {
         return;
     }
-    // SAFETY: asks the kernel for a number. Not by rustix, which takes it to be above 0: a group whose leader is outside
-    // of this pid namespace is 0, and such a group cannot be named.
+    // SAFETY: asks the kernel for a number. Not by rustix, which requires it to be above 0: a group whose leader is
+    // outside of this pid namespace is 0, and such a group cannot be named.
     let Some(own) = rustix::process::Pid::from_raw(unsafe { libc::getpgrp() }) else { return };
     // SAFETY: sets the action of a signal; no other thread looks at it.
     unsafe { libc::signal(libc::SIGTTOU, libc::SIG_IGN) };

@@ -1,7 +1,7 @@
-//! What is told of a supervised run while it goes on: the events.
+//! The events that report a supervised run while it goes on.
 //!
-//! Invariants: what is told twice in a row is told once; output alone tells nothing, so that a command that speaks without
-//! end does not fill the stream.
+//! Invariants: the same event is not reported twice in a row; output alone gives no event, so that a command that
+//! speaks without end does not fill the stream.
 
 use super::events::{Event, Finding, Member};
 use super::{Below, Meaning, Report, Supervisor, called};
@@ -11,13 +11,13 @@ use rehang_runner::tree;
 use rehang_strategy::Intended;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Who ends what has stood for `--patience`.
+/// The name, in events, of what ends a state that has lasted for `--patience`.
 pub const PATIENCE: &str = "patience";
 
-/// The most processes, and the most waits, of one finding that are told.
+/// The most processes, and the most waits, of one finding that are reported.
 const MAX_MEMBERS: usize = 64;
 
-/// What was told last.
+/// What was reported last.
 #[derive(Default)]
 pub struct Told {
     /// The last finding, and when it was first found.
@@ -30,7 +30,7 @@ pub struct Told {
 struct Found {
     verdict: Verdict,
     signature: String,
-    /// None where nothing hangs: a build has another compiler at each look.
+    /// `None` if nothing hangs: a build has another compiler at each look.
     pid: Option<Pid>,
     sure: Sure,
 }
@@ -97,7 +97,7 @@ impl Supervisor {
         }));
     }
 
-    /// What was found and planned may be another by now.
+    /// Reports what is found and planned, if it has changed.
     pub(super) fn tell_plan(&mut self) {
         if self.events.is_none() {
             return;
@@ -111,7 +111,7 @@ impl Supervisor {
         }
     }
 
-    /// What will be done first. Nobody but the caller can close the command's stdin: that is no plan.
+    /// What will be done first. Only the caller can close the command's stdin, so that is not a plan.
     fn plan(&self) -> Option<Event> {
         let of_strategies = self.host.intent().and_then(|(by, intent)| {
             let does = match intent.does {
@@ -142,7 +142,7 @@ impl Supervisor {
         elapsed_ms.saturating_add(ahead).saturating_sub(ago)
     }
 
-    /// Something came out or was typed: what was found is of the past.
+    /// Something came out or was typed: what was found no longer counts.
     pub(super) fn tell_moved(&mut self) {
         if self.told.finding.take().is_some() {
             self.told.plan = None;
@@ -169,7 +169,7 @@ impl Supervisor {
         self.tell(&act);
     }
 
-    /// These are about to be ended; in a dry run they would be.
+    /// These processes are about to be ended; in a dry run they would be.
     pub(super) fn tell_end_of(&mut self, meaning: &Meaning, chosen: &[Below]) {
         let act = Event::Act {
             by: meaning.by.clone(),

@@ -1,13 +1,14 @@
 //! Agents, their releases and the cache, as the commands take them.
 //!
-//! Invariant: a word of the command line that is no agent or no version is an error that says what there is.
+//! Invariant: a word of the command line that should name an agent or a version and does not is an error that lists
+//! what there is.
 
 use crate::error::UpstreamError;
 use rehang_agents::{Agent, CannotRun, Recipe, Store, Version, Wanted};
 use rehang_scenario::text::suggest;
 use std::path::Path;
 
-/// An agent and what of it is wanted.
+/// An agent and the releases of it that are wanted.
 #[derive(Debug, Clone)]
 pub struct Spec {
     /// The agent.
@@ -27,7 +28,7 @@ pub fn all(own: Option<&Path>) -> Result<Vec<Agent>, UpstreamError> {
 /// The agent of this name.
 ///
 /// # Errors
-/// There is none; with those that there are.
+/// There is none; with the names of all agents.
 pub fn named<'a>(agents: &'a [Agent], name: &str) -> Result<&'a Agent, UpstreamError> {
     agents.iter().find(|agent| agent.name() == name).ok_or_else(|| {
         let meant = suggest(name, agents.iter().map(Agent::name)).map(str::to_owned);
@@ -36,7 +37,7 @@ pub fn named<'a>(agents: &'a [Agent], name: &str) -> Result<&'a Agent, UpstreamE
     })
 }
 
-/// Takes `AGENT`, `AGENT@VERSION` and filters apart. `since` is for agents without a version.
+/// Separates `AGENT`, `AGENT@VERSION` and filters. `since` is for agents without a version.
 ///
 /// # Errors
 /// A word with an `@` that names no agent or no version.

@@ -1,7 +1,7 @@
 //! An earlier result beside this one.
 //!
-//! Invariant: a cell is held against the same cell; where the baseline does not have that release, against the newest
-//! older release that it has. So the rows of the last release are a baseline for the next one.
+//! Invariant: a cell is compared with the same cell; if the baseline does not have that release, with the newest older
+//! release that it has. So the rows of the last release are a baseline for the next one.
 
 use super::results::Rows;
 use super::row::Row;

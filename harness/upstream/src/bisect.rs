@@ -1,18 +1,18 @@
 //! The search for the two adjacent releases between which a verdict changes.
 //!
 //! Invariant: pure. It asks for one release at a time and is told what was seen; it never guesses about a release that
-//! cannot run or whose verdict is not sure, and says so where one of them lies between the two that it names.
+//! cannot run or whose verdict is not sure, and says so if one of them is between the two that it names.
 
 use std::cmp::Reverse;
 
 /// What is known of a release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seen {
-    /// As the end that is called good.
+    /// Its verdict is that of the good end.
     Good,
-    /// As the end that is called bad.
+    /// Its verdict is that of the bad end.
     Bad,
-    /// It cannot run, its verdict is not sure, or it is a third one.
+    /// It cannot run, its verdict is not sure, or its verdict is a third one.
     Unusable,
 }
 
@@ -30,12 +30,12 @@ pub struct Search {
 pub enum Next {
     /// Look at this one.
     Look(usize),
-    /// Found: the last that is as the first end, and the next one that is as the other. What lies between them could
-    /// not be used.
+    /// Found: the last release that is like the first end, and the next one that is like the other. Those between them
+    /// could not be used.
     Found {
-        /// The last that is as the first end.
+        /// The last release that is like the first end.
         before: usize,
-        /// The first that is as the other end.
+        /// The first release that is like the other end.
         after: usize,
         /// Those between, which could not be used.
         between: Vec<usize>,
@@ -43,8 +43,8 @@ pub enum Next {
 }
 
 impl Search {
-    /// A search over `n` releases in their order, at least two. `first` is what the first one is; the last one is the
-    /// other.
+    /// A search over `n` releases in their order, at least two. `first` is what the first release is; the last release
+    /// is the opposite.
     pub fn new(n: usize, first: Seen) -> Search {
         let mut seen = vec![None; n.max(2)];
         let high = seen.len() - 1;
@@ -53,7 +53,7 @@ impl Search {
         Search { seen, first, low: 0, high }
     }
 
-    /// What is known of each.
+    /// What is known of each release.
     pub fn seen(&self) -> &[Option<Seen>] {
         &self.seen
     }
@@ -97,8 +97,8 @@ pub enum Sure<V> {
     Flaky(Vec<(V, usize)>),
 }
 
-/// When a verdict is sure: `needed` runs agree. One that differs asks for as many again; then a majority of three
-/// quarters is not sure but flaky all the same, since the next one would be a guess.
+/// When a verdict is sure: `needed` runs agree. If one differs, as many runs are added; then even a majority of three
+/// quarters counts as flaky, since the next run would be a guess.
 pub fn sure<V: Clone + Eq>(runs: &[V], needed: usize) -> Sure<V> {
     let needed = needed.max(1);
     let mut counts: Vec<(V, usize)> = Vec::new();
@@ -121,7 +121,7 @@ pub fn sure<V: Clone + Eq>(runs: &[V], needed: usize) -> Sure<V> {
 mod tests {
     use super::*;
 
-    /// Runs a search over a world, and returns what was found and how many looks it took.
+    /// Runs a search over known verdicts, and returns what was found and how many looks it took.
     fn run(world: &[Seen]) -> (Next, usize) {
         let mut search = Search::new(world.len(), world[0]);
         let mut looks = 0;

@@ -1,7 +1,7 @@
 //! The day on which something was seen.
 //!
-//! Invariant: UTC, as `YYYY-MM-DD`; the only clock that a row shows. These ten lines of a published algorithm are all that is
-//! needed of a calendar, here and (backwards) in the logs; a crate for dates would be more to build than either.
+//! Invariant: UTC, as `YYYY-MM-DD`; the only clock that a row shows. These ten lines of a published algorithm are all
+//! that is needed of a calendar, here and (backwards) in the logs; a crate for dates would add more code to build.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,7 +11,7 @@ pub fn today() -> String {
     date(seconds / 86_400)
 }
 
-/// The date so many days after 1970-01-01, by Howard Hinnant's `civil_from_days`.
+/// The date this many days after 1970-01-01, by Howard Hinnant's `civil_from_days`.
 fn date(days: u64) -> String {
     let z = days + 719_468;
     let era = z / 146_097;

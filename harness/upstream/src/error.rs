@@ -1,4 +1,4 @@
-//! What is wrong with the words, files and registries that cells are made of.
+//! Errors in the arguments, files and registries from which cells are made.
 //!
 //! Invariant: each error names the word, the file or the registry that it is about.
 
@@ -14,7 +14,7 @@ pub enum UpstreamError {
     /// The file of an agent.
     #[error(transparent)]
     Agents(#[from] AgentsError),
-    /// No agent is called so.
+    /// No agent has this name.
     #[error("{}", unknown("agent", name, meant.as_deref(), &format!("there are {}", known.join(", "))))]
     NoAgent {
         /// What was named.
@@ -24,7 +24,7 @@ pub enum UpstreamError {
         /// All that there are.
         known: Vec<String>,
     },
-    /// No version is written so.
+    /// A text is not a version.
     #[error("{word}: {error}")]
     Version {
         /// The word, with its agent.
@@ -58,7 +58,7 @@ pub enum UpstreamError {
     },
 }
 
-/// Bytes of names that an error lists at most; of more it says how they are listed.
+/// The most bytes of names that an error lists; if there are more, it says how to list them.
 const NAMES_BYTES: usize = 1_000;
 
 fn all(known: &[String]) -> String {

@@ -1,4 +1,4 @@
-//! Real releases: which cells there are, what came of them, how that compares.
+//! Real releases: which cells there are, their results, and how these compare with earlier ones.
 //!
 //! Invariant: a row says only what was seen in its own cell, with the day and the command that shows it again. What
 //! could not run has a reason and no outcome.

@@ -1,11 +1,11 @@
 //! How many releases may run side by side: as many as memory holds.
 //!
-//! Invariant: a run starts only while what all runs may come to take, and a reserve, fits into what is available; one
-//! alone may always run.
+//! Invariant: a run starts only while the most memory that all runs may take, plus a reserve, fits into what is
+//! available; a single run may always start.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// What is left to the rest of the machine, in MiB.
+/// The memory that is left to the rest of the machine, in MiB.
 const RESERVE_MIB: u64 = 1_024;
 
 /// A gate that runs pass.
@@ -30,7 +30,7 @@ impl Gate {
         Gate::new(available(&text).unwrap_or(2 * RESERVE_MIB))
     }
 
-    /// A gate for so many MiB.
+    /// A gate for this many MiB.
     pub fn new(available_mib: u64) -> Gate {
         Gate {
             available_mib: available_mib.saturating_sub(RESERVE_MIB),

@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub struct Named {
     /// Its name: without the folder `upstream/`, with its variant in brackets.
     pub name: String,
-    /// It.
+    /// The scenario itself.
     pub scenario: Arc<Scenario>,
 }
 
@@ -38,8 +38,8 @@ pub struct Cell {
     pub of: String,
 }
 
-/// The scenarios that filters name: each a name of the folder `upstream`, or, with a slash, of the whole corpus; a
-/// part of a name where no whole name fits. All of `upstream` where there is no filter.
+/// The scenarios that filters name: each a name of the folder `upstream`, or, with a slash, of the whole corpus; a part
+/// of a name if no whole name fits. All of `upstream` if there is no filter.
 ///
 /// # Errors
 /// A filter that nothing matches; a file that is not right.
@@ -59,7 +59,7 @@ pub fn scenarios(filters: &[String], paths: &[PathBuf]) -> Result<Vec<Named>, Up
     let (mut named, mut broken) = (Vec::new(), None);
     for path in &all {
         let bytes = read(path).map_err(|error| UpstreamError::Unreadable { path: path.clone(), error })?;
-        // what it expects of fakes and strategies is nothing to a real release, so it is not checked here
+        // its expectations of fakes and strategies do not apply to a real release, so they are not checked here
         let family = match load(&path.display().to_string(), &bytes).into_result() {
             Ok(family) => family,
             Err(problems) => {
@@ -105,7 +105,7 @@ fn choose(named: Vec<Named>, filters: &[String]) -> Result<Vec<Named>, UpstreamE
     Ok(named.into_iter().zip(taken).filter_map(|(one, taken)| taken.then_some(one)).collect())
 }
 
-/// All cells of releases and scenarios; of the scenarios' terminals only these, where any are named.
+/// All cells of releases and scenarios; of the scenarios' terminals only these, if any are named.
 pub fn cells(recipes: &Recipes, scenarios: &[Named], terminals: &[Terminal]) -> Vec<Cell> {
     let mut cells = Vec::new();
     for (agent, version, recipe) in recipes {
@@ -128,7 +128,7 @@ pub fn cells(recipes: &Recipes, scenarios: &[Named], terminals: &[Terminal]) -> 
     cells
 }
 
-/// A hash of what decides a cell. What a file says of memory and what it expects decides nothing.
+/// A hash of what decides a cell. A file's memory figure and expectations are not part of it.
 fn of(scenario: &Scenario, recipe: Option<&Recipe>) -> String {
     let scenario = Scenario { expect: Vec::new(), about: None, cites: Vec::new(), ..scenario.clone() };
     let recipe = recipe.map(|recipe| Recipe { memory_mib: 0, ..recipe.clone() });

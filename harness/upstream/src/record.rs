@@ -1,6 +1,6 @@
-//! What went over a cell's wires, as a recording in the form of the golden ones: from it a fake's fidelity test is fed.
+//! What went over a cell's wires, as a recording in the form of the golden ones: a fake's fidelity test reads it.
 //!
-//! Invariant: a recording holds no real id, instant or folder, and no list of the vendor's own wares.
+//! Invariant: a recording holds no real id, instant or folder, and no list of the vendor's own products.
 
 use rehang_drift::mask::Mask;
 use rehang_live::{Report, Via, sandbox};
@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 /// `{t, kind, …}` of what went between a server and its client; `t` in seconds from the agent's start.
 pub fn recording(agent: &Agent, report: &Report) -> Vec<Value> {
     let is_claude = agent.wires().contains(&Wire::InClaude);
-    // The golden recordings call the folder so, and the comparisons with them.
+    // The golden recordings use this name for the folder, and so do the comparisons with them.
     let project = if is_claude { "/home/agent/project" } else { "/home/agent/proj" };
     let mut folders = vec![(sandbox::CWD, project), (sandbox::HOME, "/home/agent")];
     if !is_claude {
-        // 1.18.33 tells a session's folder from the root on, too.
+        // 1.18.33 also gives a session's folder as a path from the root.
         folders.push((sandbox::CWD.trim_start_matches('/'), project));
     }
     let mut mask = Mask::new(&folders);
@@ -47,7 +47,8 @@ pub fn recording(agent: &Agent, report: &Report) -> Vec<Value> {
     lines
 }
 
-/// A request is recorded when it is answered. A prompt's that never was is put where it was sent, with status 0.
+/// A request is recorded when it is answered. A prompt's request that was never answered is put where it was sent, with
+/// status 0.
 fn with_the_prompt(lines: &mut Vec<Value>) {
     let posts = |line: &Value, end: &str| {
         line["method"] == "POST" && line["path"].as_str().is_some_and(|path| path.ends_with(end))
@@ -64,7 +65,7 @@ fn with_the_prompt(lines: &mut Vec<Value>) {
     lines.insert(made + 1, sent);
 }
 
-/// Writes a recording to `DIR/AGENT-VERSION/SCENARIO-TERMINAL.jsonl`; where it was written.
+/// Writes a recording to `DIR/AGENT-VERSION/SCENARIO-TERMINAL.jsonl`; returns where it was written.
 ///
 /// # Errors
 /// The folder or the file.

@@ -15,7 +15,7 @@ use std::path::Path;
 /// How every row begins.
 const BEGIN: &str = "{\"agent\":\"";
 
-/// Bytes of a results file that are read.
+/// The most bytes of a results file that are read.
 const FILE_BYTES: u64 = 256 << 20;
 
 /// Rows by cell; of several rows of a cell, the last.
@@ -29,10 +29,10 @@ pub struct Results {
     pub rows: Rows,
 }
 
-/// Reads a results file; a last line that was cut off is passed over.
+/// Reads a results file; a last line that was cut off is skipped.
 ///
 /// # Errors
-/// A file that cannot be read, or a whole line that is no row.
+/// A file that cannot be read, or a whole line that is not a row.
 pub fn read(path: &Path) -> io::Result<Rows> {
     Ok(rows(path, &mut File::open(path)?)?.0)
 }
@@ -86,7 +86,7 @@ fn plain(value: Value) -> Value {
 }
 
 impl Results {
-    /// Opens a results file to go on with; makes it where it is not there.
+    /// Opens a results file to continue it; makes it if it does not exist.
     ///
     /// # Errors
     /// As [`read`]; a file that cannot be made.
@@ -95,7 +95,7 @@ impl Results {
         let (rows, whole) = rows(path, &mut file)?;
         file.set_len(whole)?;
         file.seek(SeekFrom::End(0))?;
-        // a last row whose line was not ended is whole all the same
+        // a last row without a line end is still whole
         let mut last = [b'\n'];
         if whole > 0 {
             file.read_exact_at(&mut last, whole - 1)?;
@@ -143,7 +143,7 @@ mod tests {
             std::fs::write(&path, &whole[..cut]).unwrap();
             let mut again = Results::open(&path).unwrap();
             let ends = whole.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(at, _)| at);
-            // a row counts from its last byte on, the line's end aside
+            // a row counts once its last byte is written, even without the line's end
             let kept = ends.filter(|at| *at <= cut).count();
             assert_eq!(again.rows.len(), kept);
             again.push(&row("2.0.0")).unwrap();

@@ -16,13 +16,13 @@ pub struct Row {
     pub scenario: String,
     /// The terminal.
     pub terminal: String,
-    /// `completed`, `stopped`, `failed`, `hung`; none where it could not run.
+    /// `completed`, `stopped`, `failed`, `hung`; `None` if it could not run.
     pub outcome: Option<String>,
     /// The cause of a stop, the reason of a failure, what a hang is blocked on; why it could not run.
     pub detail: String,
     /// How the outcome is known: `exited`, `settled`, `observed(10s)`, `deadline`.
     pub evidence: String,
-    /// The agent's exit code; `-N` for signal N; none where it was alive at the end.
+    /// The agent's exit code; `-N` for signal N; `None` if it was alive at the end.
     pub exit: Option<i32>,
     /// From the first main model request to the end or the verdict, in milliseconds.
     pub ms: u64,
@@ -34,18 +34,18 @@ pub struct Row {
     pub asks: Vec<String>,
     /// Where its threads waited at the verdict, most telling first.
     pub waits: Vec<String>,
-    /// It took CPU time all the while.
+    /// Whether it took CPU time all the while.
     pub hot_loop: bool,
     /// What was wrong with the cell, or with what the agent sent.
     pub problems: Vec<String>,
     /// Network links of the agent's namespace.
     pub links: Vec<String>,
-    /// How many runs it took to be sure; 1 where nobody asked to be sure.
+    /// How many runs it took to be sure; 1 if one run was enough.
     pub runs: usize,
     /// Runs differ: the verdicts with their counts, most frequent first. The rest of the row is of a most frequent one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flaky: Vec<String>,
-    /// What `rehang why` said of each run that hung, where it was asked: `hung question-open Q1 (certain): …`.
+    /// What `rehang why` said of each run that hung, if it was asked: `hung question-open Q1 (certain): …`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<String>,
     /// The day, UTC.
@@ -59,15 +59,15 @@ pub struct Row {
 /// What two cells are compared by.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Verdict {
-    /// The outcome; empty where it could not run.
+    /// The outcome; empty if it could not run.
     pub outcome: String,
     /// Of a hang: what it is blocked on.
     pub blocked_on: String,
 }
 
-/// Bytes of a text that an agent tells which are kept.
+/// The most bytes that are kept of a text that an agent tells its model.
 const TOLD_BYTES: usize = 300;
-/// Texts and waits that are kept.
+/// The most texts, and the most waits, that are kept.
 const KEPT: usize = 8;
 
 impl Row {
@@ -99,7 +99,8 @@ impl Row {
         }
     }
 
-    /// The row of a report. An agent that ended before it asked its model has played no scenario: no outcome.
+    /// The row of a report. An agent that ended before it asked its model has not played the scenario, so the row has
+    /// no outcome.
     pub fn seen(key: &Key, of: &str, report: &Report) -> Row {
         if report.requests.main == 0 && report.outcome.word() != "hung" {
             return Row { ms: report.ms, ..Row::unrun(key, of, clip(&never_asked(report))) };

@@ -27,10 +27,10 @@ pub struct Runner {
     pub rehang: PathBuf,
     /// The fakes: they play what the bash tool runs.
     pub fakes: PathBuf,
-    /// From the first main model request on, a cell may take so long; as long as tells a hang from a limit of the
-    /// agent's own where nothing is said.
+    /// How long a cell may take from its first main model request on; by default long enough to tell a hang from a
+    /// limit of the agent's own.
     pub deadline: Option<Duration>,
-    /// So many runs must agree; 1 takes the first.
+    /// How many runs must agree; with 1 the first run decides.
     pub repeat: usize,
     /// How many at once.
     pub jobs: usize,
@@ -43,7 +43,7 @@ pub struct Runner {
 /// Why a cell has no row.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Stop {
-    /// Nothing can run on this machine, or nothing can be had: the user can mend it.
+    /// Nothing can run on this machine, or nothing can be installed: the user can change that.
     #[error("{0}")]
     Machine(String),
     /// An internal error.
@@ -62,7 +62,7 @@ pub trait Watch: Sync {
 }
 
 impl Runner {
-    /// Runs all cells. What stops one on account of the machine stops all.
+    /// Runs all cells. If one is stopped because of the machine, all are.
     pub fn run(&self, cells: &[Cell], watch: &dyn Watch) {
         let gate = Gate::of_this_machine();
         let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
@@ -84,7 +84,7 @@ impl Runner {
     /// Runs one cell until its verdict is sure.
     ///
     /// # Errors
-    /// It could not be run, on account of the machine or of rehang.
+    /// It could not be run, because of the machine or an internal error.
     pub fn cell(&self, cell: &Cell, gate: &Gate, progress: &dyn Progress) -> Result<Row, Stop> {
         let recipe = match &cell.recipe {
             Ok(recipe) => recipe,

@@ -1,7 +1,7 @@
 //! `UPSTREAM.md`: agents × versions × scenarios, made of a results file.
 //!
-//! Invariant: the table says nothing that no row says. A cell that nobody has run is empty; one that could not run
-//! points to its reason, and one in which the model server found something wrong to what that was; each has the command
+//! Invariant: the table contains only what rows say. A cell that was not run is empty; one that could not run points to
+//! its reason, and one in which the model server found something wrong points to what that was; each has the command
 //! that shows it again.
 
 use super::results::Rows;
@@ -93,7 +93,7 @@ fn one(out: &mut String, agent: &str, rows: &[&Row]) {
     }
 }
 
-/// What the cells of a table point to, in the order in which they do so.
+/// What the cells of a table point to, in the order of the cells.
 type Notes<'r> = Vec<&'r str>;
 
 /// A note's number.
@@ -105,7 +105,7 @@ fn number<'r>(note: &'r str, notes: &mut Notes<'r>) -> usize {
     })
 }
 
-/// A problem without the number of its request: that is another from release to release.
+/// A problem without the number of its request, which differs from release to release.
 fn problem(text: &str) -> &str {
     let numbered = text.strip_prefix("request ").and_then(|rest| rest.split_once(": "));
     numbered.filter(|(number, _)| number.parse::<u32>().is_ok()).map_or(text, |(_, problem)| problem)
@@ -136,7 +136,7 @@ fn cell<'r>(row: &'r Row, notes: &mut Notes<'r>) -> String {
     text
 }
 
-/// A text that is a text in Markdown, and no heading, column or tag.
+/// A text, escaped so that Markdown sees no heading, column or tag in it.
 fn escape(text: &str) -> String {
     in_one_line(&text.replace(['\n', '\r'], " ")).replace('|', "\\|").replace('<', "&lt;")
 }

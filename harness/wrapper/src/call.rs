@@ -1,4 +1,4 @@
-//! How a wrapper calls its agent, read from what it called a fake with.
+//! How a wrapper calls its agent, read from the command line with which it called a fake.
 //!
 //! Invariant: a call names an agent, a mode of that agent and the arguments that its persona keeps; nothing else of the
 //! command line is compared.
@@ -19,7 +19,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// What a command line does; none where it only asks for a version or is refused.
+    /// What a command line does; `None` if it only asks for a version or is refused.
     pub fn of(argv: &[String]) -> Option<Call> {
         let persona = registry::named(argv.first()?.rsplit('/').next()?)?;
         let called = persona.called(argv.get(1..).unwrap_or_default())?;
@@ -44,13 +44,13 @@ impl Call {
     pub fn meets(&self, scenario: &Scenario) -> Result<Scenario, Unfit> {
         let mut met = scenario.clone();
         let kind = met.agent.kind();
-        // a plain program says a line or two: it is played where one prompt is answered by one run; wrappers of altimate-code
-        // have never been given one
+        // a plain program says a line or two: it is played if one prompt is answered by one run; wrappers of
+        // altimate-code have never been given one
         let one_run = self.mode.form == Form::Run && self.agent != &agents::ALTIMATE;
         match met.agent.mode() {
             None if one_run => {}
             Some(mode) if kind == self.agent => {
-                // what the answers look like is the wrapper's choice; who can be asked is the scenario's
+                // the wrapper chooses the form of the answers; the scenario decides who can be asked
                 if mode.form != self.mode.form {
                     let name =
                         |mode: Mode| kind.modes.iter().find(|m| m.form == mode.form).map_or(mode.title, |m| m.title);

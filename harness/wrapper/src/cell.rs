@@ -1,7 +1,8 @@
-//! One run of a wrapper, in a process of its own: `rehang __wrapped`, a job in on stdin, what became of it out on stdout.
+//! One run of a wrapper, in a process of its own: `rehang __wrapped`, it reads a job from stdin and writes the result
+//! to stdout.
 //!
-//! Invariant: whoever the wrapper leaves comes to this process, is named and is ended before it answers. It ends with the
-//! runner that started it, and takes the wrapper with it.
+//! Invariant: a process that the wrapper leaves becomes a child of this process, is named and is ended before this
+//! process answers. It ends with the runner that started it, and takes the wrapper with it.
 
 use rehang_os::alone::journal::monotonic_ms;
 use rehang_os::linux::machine;
@@ -19,11 +20,11 @@ use std::time::{Duration, Instant};
 
 /// The most that is kept of what a wrapper says, in bytes.
 const SAID_BYTES: u64 = 64 * 1_024;
-/// The exit code where the wrapper's command cannot be started.
+/// The exit code if the wrapper's command cannot be started.
 pub const NO_COMMAND: u8 = 2;
-/// How long what has just been ended may take to be gone, before it counts as left.
+/// How long a process that was just ended may take to be gone before it counts as left.
 const SETTLES_WITHIN: Duration = Duration::from_secs(1);
-/// How long what is killed here may take.
+/// How long a process that is killed here may take to be gone.
 const GONE_WITHIN: Duration = Duration::from_secs(5);
 
 /// A run.
@@ -48,9 +49,9 @@ pub struct Ran {
     pub began_ms: u64,
     /// When it was over, or given up.
     pub ended_ms: u64,
-    /// Its code, or -signal; none where it was still there at the deadline.
+    /// Its code, or -signal; `None` if it was still there at the deadline.
     pub exit: Option<i32>,
-    /// Who was left: pid and name.
+    /// The processes that were left: pid and name.
     pub left: Vec<(i32, String)>,
     /// The file that was its stdin, as the kernel calls it.
     pub stdin: String,
@@ -58,7 +59,7 @@ pub struct Ran {
     pub said: String,
 }
 
-/// Does a job from stdin; the exit code.
+/// Does a job from stdin; returns the exit code.
 pub fn main() -> u8 {
     let mut text = String::new();
     let read = io::stdin().take(16 * 1_024 * 1_024).read_to_string(&mut text);
@@ -84,7 +85,7 @@ pub fn main() -> u8 {
 enum Failed {
     /// The wrapper's command cannot be started.
     Command(String),
-    /// What this process needs it does not get.
+    /// The machine does not provide what this process needs.
     Machine(String),
 }
 
@@ -103,7 +104,7 @@ fn run(job: &Job) -> Result<Ran, Failed> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths(std::iter::once(job.bin.clone()).chain(std::env::split_paths(&path)));
     command.env("PATH", path.map_err(io::Error::other)?);
-    // the rest of what is connected has to live as long as the wrapper
+    // the other ends of its streams must live as long as the wrapper
     let mut held: Vec<Box<dyn Send>> = Vec::new();
     let mut on_terminal = false;
     let called = |fd: &dyn std::os::fd::AsRawFd| {
@@ -183,7 +184,7 @@ fn terminal() -> io::Result<(File, File)> {
     Ok((File::from(master), File::from(slave)))
 }
 
-/// Waits for the wrapper's end, and reaps whoever comes to us meanwhile.
+/// Waits for the wrapper's end, and reaps processes that become children of this one meanwhile.
 fn wait(pid: i32, limit: Duration) -> io::Result<Option<i32>> {
     let child = Pid::from_raw(pid).ok_or_else(|| io::Error::other("no pid"))?;
     let fd = pidfd_open(child, PidfdFlags::empty())?;
@@ -206,7 +207,8 @@ fn wait(pid: i32, limit: Duration) -> io::Result<Option<i32>> {
     }
 }
 
-/// Names who is left and ends them. Where the wrapper is over, whoever is about to end may do so first.
+/// Names the processes that are left and ends them. If the wrapper is over, those that are about to end may do so
+/// first.
 fn leave(over: bool) -> Vec<(i32, String)> {
     if over {
         tree::await_ends(SETTLES_WITHIN, &|_| {});

@@ -1,8 +1,8 @@
-//! A user's own wrapper as the strategy under test: the fakes stand on its `PATH`, it runs on the wall clock, and the judge
-//! reads what the fakes state of themselves.
+//! A user's own wrapper as the strategy under test: the fakes are on its `PATH`, it runs on the wall clock, and the
+//! judge reads the facts that the fakes report.
 //!
-//! Invariant: a wrapper is judged beside `none` on the simulated kernel, with the agent called just as the wrapper calls
-//! it; so every hang that it is measured by is proved, and every healthy run is one.
+//! Invariant: a wrapper is judged beside `none` on the simulated kernel, with the agent called just as the wrapper
+//! calls it; so every hang that it is measured by is proved, and every healthy run is known to be healthy.
 
 pub mod call;
 pub mod cell;
@@ -31,12 +31,12 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use unfit::Unfit;
 
-/// The hidden word under which this binary runs one cell.
+/// The hidden argument with which this binary runs one cell.
 pub const CELL_ARG: &str = "__wrapped";
-/// The terminals that a wrapper is put on.
+/// The terminals on which a wrapper is tested.
 pub const TERMINALS: [Terminal; 4] = [Terminal::Null, Terminal::Pipe, Terminal::Closed, Terminal::Tty];
 
-/// The pace of an agent that says hello: what it waits for by itself (3 s for a word on its stdin) is no wait.
+/// The pace of an agent that says hello: its own waits (3 s for a word on its stdin) take hardly any real time.
 const HURRIED: u32 = 1_000;
 
 /// A wrapper under test.
@@ -104,7 +104,7 @@ pub struct Judged {
     pub facts: CellFacts,
     /// The verdict.
     pub verdict: Verdict,
-    /// What the wrapper made of it.
+    /// The wrapper's score in this cell.
     pub score: Score,
     /// The trace.
     pub trace: Trace,
@@ -137,7 +137,7 @@ pub enum WrapperError {
         /// What it said.
         said: String,
     },
-    /// It does not get along with a healthy agent.
+    /// It does not end well with a healthy agent.
     #[error(
         "in a rehearsal with an agent that says hello, `{command}` {what}; there is nothing to measure. Its output: {said}"
     )]
@@ -149,7 +149,7 @@ pub enum WrapperError {
         /// What it said.
         said: String,
     },
-    /// The machine does not give what it takes to run it; with the remedy.
+    /// The machine does not provide what is needed to run it; with the remedy.
     #[error("{0}")]
     Machine(String),
     /// A file or a process of ours.
@@ -164,7 +164,7 @@ impl Wrapper {
     /// It starts no agent, or does not end well with a healthy one.
     pub fn rehearse(&self, terminal: Terminal) -> Result<Rehearsal, WrapperError> {
         let turns = vec![Turn::Say("Hello from a scripted model.".to_owned())];
-        // a release that does not wait for an input that never ends
+        // a release that does not wait for the end of its stdin
         let mut agent = agents::CLAUDE.default_agent();
         agent.set_release("2.1.329");
         let plan = Plan { agent, turns, faults: Vec::new(), inside: Vec::new(), model_port: None, stored: None };
@@ -227,7 +227,7 @@ impl Wrapper {
         for &terminal in terminals {
             rehearsals.push((terminal, self.rehearse(terminal)?));
         }
-        // on /dev/null nobody can tell its own from another
+        // with /dev/null its own cannot be told from another
         let inherits = rehearsals.iter().all(|(_, rehearsal): &(Terminal, Rehearsal)| rehearsal.inherits);
         for (_, rehearsal) in &mut rehearsals {
             rehearsal.inherits = inherits;
@@ -275,7 +275,7 @@ impl Wrapper {
             return Err(Unfit::StdinAlone);
         }
         let messages = rehearsal.call.is_spoken_to();
-        // what an agent's stdin is may be the very point: then `none` is a wrapper that hands its own on
+        // the scenario may be about the agent's stdin: then `none` is a wrapper that passes its own stdin on
         let about_stdin = !messages && scenario.mechanism.starts_with('S');
         let first = rehearsals.iter().map(|(on, _)| *on).find(|on| scenario.terminals.contains(on));
         if !rehearsal.inherits && !about_stdin && Some(terminal) != first {
@@ -292,7 +292,7 @@ impl Wrapper {
         let baseline = judged(kernel, &job, &setting, None)?.verdict;
         let last = if baseline.outcome.is_hung() { baseline.last_progress } else { baseline.ended };
         let limit = u64::try_from(self.deadline.as_millis()).unwrap_or(u64::MAX).saturating_mul(u64::from(self.speed));
-        // what takes half of the time and more leaves the wrapper none to show what it does
+        // a cell that takes more than half of the time leaves the wrapper too little to show what it does
         if last.0.saturating_mul(2) > limit {
             return Err(Unfit::Long);
         }
@@ -305,7 +305,7 @@ impl Wrapper {
     /// A process of ours that fails, facts that contradict each other: an internal error.
     pub fn judge(&self, cell: &Cell) -> Result<Judged, WrapperError> {
         let mut stand_in = StandIn::of(&cell.scenario).map_err(|why| WrapperError::Start(why.to_owned()))?;
-        // its arguments are the wrapper's business
+        // the wrapper chooses its arguments
         stand_in.args.clear();
         stand_in.speed = self.speed;
         let (ran, lines) = self.run(stand_in, cell.terminal)?;
@@ -360,8 +360,8 @@ fn in_a_process(job: &Job) -> Result<Ran, WrapperError> {
     Ok(serde_json::from_slice(&out.stdout).map_err(io::Error::other)?)
 }
 
-/// What a wrapper does that is still there at its deadline. No clock proves a hang, so its outcome is undecided; but the
-/// user has set the deadline, and a cell is played only if it ends or hangs without the wrapper in half of it.
+/// The verdict on a wrapper that is still there at its deadline. No clock proves a hang, so its outcome is undecided;
+/// but the user has set the deadline, and a cell is played only if it ends or hangs without the wrapper in half of it.
 fn still_there(baseline: &Verdict) -> Score {
     match &baseline.outcome {
         Outcome::Hung { .. } => Score::Missed,
@@ -375,7 +375,7 @@ fn job(scenario: &Scenario, terminal: Terminal) -> rehang_stage::Job<'_> {
     rehang_stage::Job::new(scenario, "none", terminal, 1)
 }
 
-/// The name that a command has where none was given: its program, or the script that an interpreter runs.
+/// The default name of a command: its program, or the script that an interpreter runs.
 pub fn name_of(command: &[String]) -> String {
     let base = |word: &String| Path::new(word).file_name().map(|name| name.to_string_lossy().into_owned());
     let interpreters = BTreeSet::from(["python", "python3", "node", "sh", "bash", "ruby", "perl", "bun", "deno"]);
@@ -386,7 +386,7 @@ pub fn name_of(command: &[String]) -> String {
         Some(script) if interpreters.contains(first.as_str()) => script.clone(),
         _ => first,
     };
-    // names that mean somebody else in a trace
+    // names that have another meaning in a trace
     match name.as_str() {
         "agent" | "wrapper" | "client" | "model" | "user" | "none" => format!("my-{name}"),
         _ => name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.@".contains(c) { c } else { '-' }).collect(),

@@ -1,7 +1,7 @@
-//! From what the fakes wrote down, and how the wrapper ended, to a trace that the judge reads.
+//! Makes the trace that the judge reads, from the fakes' journals and the wrapper's end.
 //!
-//! Invariant: the wrapper is the strategy. Its exit code is its claim: 0 says that the run was completed, anything else that
-//! it was not. What of it is true is for the judge to say, from what the agents state of themselves.
+//! Invariant: the wrapper is the strategy. Its exit code is its claim: 0 says that the run was completed, anything else
+//! that it was not. The judge decides whether that is true, from the facts that the agents report.
 
 use super::cell::Ran;
 use rehang_judge::{Breach, Outcome, Verdict};
@@ -13,7 +13,7 @@ use rehang_trace::{
 };
 use std::collections::BTreeMap;
 
-/// Who a place in a journal is.
+/// The participants of a journal, by their place in it.
 struct Roles {
     roots: Vec<String>,
 }
@@ -83,7 +83,7 @@ pub fn trace(lines: &[Line], ran: &Ran, name: &str, speed: u32) -> Trace {
         events.push(Event { t, who: SCHEDULER.to_owned(), what });
         return Trace { events };
     };
-    // one that said no end and is not there any more was ended by somebody, and here that is the wrapper
+    // a fake that is gone without a reported end was ended by somebody: here, by the wrapper
     let mut killed = false;
     for who in alive.into_iter().filter(|who| !left.iter().any(|(role, _)| role == who)) {
         if !who.contains('.') {
@@ -104,7 +104,7 @@ pub fn trace(lines: &[Line], ran: &Ran, name: &str, speed: u32) -> Trace {
         code if code < 0 => format!("signal {}", -code),
         code => format!("exit code {code}"),
     };
-    // what a wrapper does with the result is its own affair: what it had is what the agent gave
+    // what a wrapper does with the result does not matter here: it had the result that the agent gave
     let what = What::Settled { outcome, cause, text: result };
     events.push(Event { t, who: name.to_owned(), what });
     events.push(Event { t, who: SCHEDULER.to_owned(), what: What::Ended(Ended::Settled) });
@@ -114,8 +114,8 @@ pub fn trace(lines: &[Line], ran: &Ran, name: &str, speed: u32) -> Trace {
     Trace { events }
 }
 
-/// A claim of completion beside agents none of which came to an end of its own: it says so where the judge, who reads
-/// steps of sessions, finds none (an agent that was ended before it began).
+/// Records a claim of completion if none of the agents came to an end of its own: the judge reads steps of sessions,
+/// and finds none if an agent was ended before it began.
 pub fn unfinished(trace: &Trace, verdict: &Verdict, server: bool) -> Option<Breach> {
     let root = |who: &str| Role::of(who).is_some_and(Role::is_agent);
     let ended_well = trace.events.iter().any(|event| {

@@ -7,7 +7,7 @@ use rehang_stage::JudgedError;
 /// Why a cell does not fit a wrapper.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
-    /// The cell's terminal is none of the run's.
+    /// The cell's terminal is not one of the run's.
     #[error("its terminal {0} was not asked for, or is none for a wrapper")]
     Terminal(&'static str),
     /// The scenario is about another agent.

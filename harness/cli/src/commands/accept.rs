@@ -33,11 +33,12 @@ pub const EXAMPLES: &str = "Examples:
   rehang run question/row-diff --accept          write the rules of one file for what was seen
   rehang run --strategy guard --review           ask for each rule that changes, with what led to it";
 
-/// Lines of a timeline that a review shows: its end says what decided.
+/// The most lines of a timeline that a review shows: the last ones, which show what decided.
 const DECISIVE: usize = 14;
-/// Cells that a review names of one change.
+/// The most cells of one change that a review names.
 const NAMED: usize = 4;
-/// Strategies that are in the catalogue because they reject without a cause: there it is no surprise.
+/// Strategies that are in the catalogue because they reject without a cause: of them a spurious `rejected` is not
+/// refused.
 const REJECTS: &[&str] = &["blind-timeout"];
 
 /// Whether what is seen becomes what is expected.
@@ -55,7 +56,7 @@ pub struct Accept {
 }
 
 impl Accept {
-    /// Whether anything is to be accepted.
+    /// Whether `--accept` or `--review` was given.
     pub fn is_wanted(self) -> bool {
         self.accept || self.review
     }
@@ -98,7 +99,7 @@ pub fn run(run: &Run) -> Result<Code, CommandError> {
     Ok(accept(&corpus.families, &outcome, run.accept.review)?.max(code))
 }
 
-/// Whether it may be done here.
+/// Refuses to accept on CI, and to review without a terminal.
 fn may_accept(accept: Accept, ci: Option<&str>, stdin: bool, stdout: bool) -> Result<(), CommandError> {
     let flag = if accept.review { "--review" } else { "--accept" };
     if ci.is_some_and(|ci| !matches!(ci, "" | "0" | "false")) {
@@ -115,7 +116,7 @@ fn may_accept(accept: Accept, ci: Option<&str>, stdin: bool, stdout: bool) -> Re
     Ok(())
 }
 
-/// The exit code of what no rule can mend.
+/// The exit code for what no change of a rule can put right.
 fn code(outcome: &Outcome) -> Code {
     let codes = outcome.cells.iter().map(|cell| match cell {
         _ if cell.fault.is_some() => Code::Fault,
@@ -314,13 +315,13 @@ fn in_words(rule: &Expect) -> String {
     cut(&words.collect::<Vec<_>>().join(", "), 160)
 }
 
-/// Writes a file in one step, if it is still as it was read. A scenario is read with plain line ends, whatever it has.
+/// Writes a file in one step, if it is still as it was read. A scenario is read with plain line ends, whichever it has.
 fn save(path: &Path, before: &str, after: &str) -> Result<(), CommandError> {
     if before == after {
         return Ok(());
     }
     let failed = |error: io::Error| CommandError::from(unwritable(path, error));
-    // a link stays one: what it leads to is written
+    // a link stays a link: the file that it points to is written
     let real = path.canonicalize().map_err(failed)?;
     let disk = std::fs::read_to_string(&real).map_err(failed)?;
     if disk.replace("\r\n", "\n") != before {

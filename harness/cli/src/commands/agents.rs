@@ -1,6 +1,6 @@
 //! `rehang agents`: the agents that there are, and the releases that the registries have of them.
 //!
-//! Invariant: nothing is installed by looking.
+//! Invariant: these commands install nothing.
 
 use super::{Code, CommandError};
 use clap::Args;

@@ -1,7 +1,7 @@
 //! `rehang bench`: what the design gives budgets for, measured, with the budgets beside the figures.
 //!
-//! Invariant: wherever it can be, a figure is a ratio of two things measured in turns in one run, so that a noisy
-//! machine slows both. Figures are medians.
+//! Invariant: where possible, a figure is a ratio of two things measured in turns in one run, so that a noisy machine
+//! slows both. Figures are medians.
 
 use super::select::Select;
 use super::{Code, CommandError};
@@ -31,7 +31,7 @@ pub struct Bench {
     pub only: Vec<String>,
 }
 
-/// Microseconds that a step may cost beside the floor.
+/// Microseconds that a step may cost beyond the floor.
 const STEP_US: f64 = 10.0;
 
 impl Bench {
@@ -48,7 +48,7 @@ impl Bench {
         if wanted("why") {
             why(out)?;
         }
-        // as a worker is, and the bare processes with it
+        // as a worker is pinned, and the bare processes with it
         rehang_stage::worker::pin(0);
         if wanted("cell") {
             self.cell(out, "a lockstep cell on pipes", Terminal::Null)?;

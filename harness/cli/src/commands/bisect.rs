@@ -1,7 +1,7 @@
 //! `rehang bisect`: between which two releases a verdict changed.
 //!
-//! Invariant: both ends are run, never believed; the answer names two releases that were run, each with its verdict
-//! and evidence, and every release between them with the reason why it could not be used.
+//! Invariant: both ends are run, never taken from the command line on trust; the answer names two releases that were
+//! run, each with its verdict and evidence, and every release between them with the reason why it could not be used.
 
 use super::{Code, CommandError};
 use crate::bars::Install;
@@ -41,20 +41,20 @@ pub struct Bisect {
     pub agent: String,
     /// The scenario: a name of `scenarios/upstream`, or, with a slash, any of the corpus.
     pub scenario: String,
-    /// A release that is as it should be.
+    /// A release with the right verdict.
     #[arg(long, value_name = "VERSION")]
     pub good: Version,
-    /// A release that is not.
+    /// A release with the wrong verdict.
     #[arg(long, value_name = "VERSION")]
     pub bad: Version,
-    /// The terminal; `null` where the scenario has it, else its first.
+    /// The terminal; by default `null` if the scenario has it, else its first.
     #[arg(long, value_name = "NAME", value_parser = super::terminal)]
     pub terminal: Option<Terminal>,
-    /// So many runs of a release must agree.
+    /// How many runs of a release must agree.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repeat: u32,
-    /// A run is over so many seconds after its first model request at the latest; as long as tells a hang from
-    /// a limit of the agent's own where nothing is said: one minute, twelve with a silent model.
+    /// A run is over this many seconds after its first model request at the latest; by default long enough to tell a
+    /// hang from a limit of the agent's own: one minute, twelve with a silent model.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(5..=3_600))]
     pub deadline: Option<u64>,
     /// What is printed on stdout.
@@ -81,7 +81,7 @@ impl Bisect {
     /// Searches and prints.
     ///
     /// # Errors
-    /// Words that do not fit, a registry that cannot be asked, a machine that gives no sandbox.
+    /// Arguments that do not fit, a registry that cannot be asked, a machine that gives no sandbox.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
         let all = agents::all(self.agents.as_deref())?;
         let agent = agents::named(&all, &self.agent)?;
@@ -162,7 +162,7 @@ fn unfit(ends: &[Row; 2]) -> Option<String> {
     (ends[0].verdict() == ends[1].verdict()).then(|| format!("both ends are alike: {}", ends[0].verdict()))
 }
 
-/// Which of the two ends a release is like. Where only one of them hangs, whatever does not hang is like the other.
+/// Which of the two ends a release is like. If only one of them hangs, a release that does not hang is like the other.
 fn which(row: &Row, ends: &[Verdict; 2]) -> Option<usize> {
     if row.outcome.is_none() || !row.flaky.is_empty() {
         return None;

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// Checks scenario files.
 #[derive(Debug, Clone, Args)]
 pub struct Check {
-    /// Files and folders; the folder `scenarios` here or above where none is named.
+    /// Files and folders; by default the folder `scenarios` here or above.
     #[arg(value_name = "FILE")]
     pub paths: Vec<PathBuf>,
 }

@@ -1,6 +1,6 @@
-//! `rehang drift`: the fakes held to fresh recordings of the releases that they play.
+//! `rehang drift`: compares the fakes with fresh recordings of the releases that they play.
 //!
-//! Invariant: a cell that could not be recorded or compared is named with its reason and never counts as the same.
+//! Invariant: a cell that could not be recorded or compared is named with its reason and never counted as equal.
 
 use super::{Code, CommandError};
 use crate::bars::Install;
@@ -40,8 +40,8 @@ const RELEASES: [&str; 7] = [
     "claude@2.1.329",
 ];
 
-/// The scenarios whose every event is compared where none is named: each way in which an agent is driven, each ask, each
-/// answer. In the others more is left to chance than an order of events, or nothing new comes up.
+/// The scenarios whose every event is compared if none is named: each way in which an agent is driven, each ask, each
+/// answer. In the others chance decides more than an order of events, or nothing new comes up.
 const SCENARIOS: [&str; 8] = [
     "upstream/text",
     "upstream/question",
@@ -59,9 +59,9 @@ const AFTER_MAX: Span = Span::secs(1);
 ///
 /// They are compared event by event.
 ///
-/// Each release is recorded in its sandbox; its fake gets the same requests at the same points and the same words of the
-/// model. Ids, instants and folders are named; what else is not compared stands in the lists of `rehang-drift`, each entry with
-/// its reason.
+/// Each release is recorded in its sandbox; its fake gets the same requests at the same points and the same words of
+/// the model. Ids, instants and folders are named; what else is not compared is in the lists of `rehang-drift`, each
+/// entry with its reason.
 ///
 /// Exit codes: 0 the same · 1 there are differences · 2 usage, no network, no sandbox · 70 internal error.
 #[derive(Debug, Clone, Args)]
@@ -71,7 +71,7 @@ const AFTER_MAX: Span = Span::secs(1);
   rehang drift claude@2.0.77 claude/ask-host    one scenario
   rehang drift --routes opencode@1.2.27         which GET routes answer, and with which keys")]
 pub struct Drift {
-    /// Releases and scenarios; those that fakes play, and a choice of scenarios, where none is named.
+    /// Releases and scenarios; by default those that fakes play, and a choice of scenarios.
     #[arg(value_name = "AGENT@VERSION|SCENARIO")]
     pub words: Vec<String>,
     /// Compares opencode's `GET` routes instead: which answer, and with which keys.
@@ -92,7 +92,7 @@ impl Drift {
     /// Records, compares, prints.
     ///
     /// # Errors
-    /// Words that do not fit, a registry that cannot be asked, a machine that gives no sandbox.
+    /// Arguments that do not fit, a registry that cannot be asked, a machine that gives no sandbox.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
         let all = agents::all(None)?;
         let (mut specs, mut filters) = agents::specs(&all, &self.words, None)?;
@@ -217,7 +217,7 @@ fn live<'a>(
     })
 }
 
-/// No recording takes longer from its first model request on: what comes later says nothing new.
+/// The longest that a recording takes from its first model request on: what comes later says nothing new.
 const DEADLINE_MAX: Duration = Duration::from_secs(30);
 
 /// Why a cell was not compared.
@@ -228,7 +228,7 @@ enum Why {
     Fault(String),
 }
 
-/// The cells that say something, each once: a variant that names another release is the same as one that names this.
+/// The cells worth comparing, each once: a scenario that several variants give for one release counts once.
 fn chosen(cells: &[Cell]) -> Vec<&Cell> {
     let mut chosen: Vec<(&Cell, Scenario)> = Vec::new();
     for cell in cells.iter().filter(|cell| fits(cell)) {
@@ -251,7 +251,7 @@ fn as_run(cell: &Cell) -> Scenario {
     scenario
 }
 
-/// Whether a cell says something: its scenario speaks of this very agent, and its streams are pipes, whose bytes are the
+/// Whether a cell is worth comparing: its scenario is about this agent, and its streams are pipes, whose bytes are the
 /// agent's alone. One terminal a scenario is enough.
 fn fits(cell: &Cell) -> bool {
     let kind = cell.scenario.agent.kind();
@@ -269,7 +269,8 @@ fn played_as(agent: &Agent, version: &str) -> Agent {
     agent
 }
 
-/// The model server gives a question without a head one, since the tools want it: the fake's model says the same.
+/// The model server adds a head to a question that has none, since the tools require it: the fake's model says the
+/// same.
 fn with_heads(turns: &mut [Turn]) {
     for turn in turns {
         match turn {

@@ -1,7 +1,7 @@
 //! `rehang explain WORD`: what a word of rehang's output means.
 //!
-//! Invariant: says what the book says. An entry is a section of a page (`## Q1 question-no-answerer`) or a row of a table
-//! whose first cell is the word; a strategy is explained by its own entry.
+//! Invariant: it prints the book's own text. An entry is a section of a page (`## Q1 question-no-answerer`) or a row of
+//! a table whose first cell is the word; a strategy is explained by its own entry.
 
 use super::{Code, CommandError};
 use clap::Args;
@@ -28,7 +28,7 @@ const PAGES: [(&str, &str); 4] = [
   rehang explain W                        a mark of the table
   rehang explain                          all words there are")]
 pub struct Explain {
-    /// The word; all that there are where none is named.
+    /// The word; without it, all words are listed.
     #[arg(value_name = "WORD")]
     pub word: Option<String>,
 }
@@ -50,7 +50,7 @@ impl Explain {
             all(out)?;
             return Ok(Code::Expected);
         };
-        // the first page that has it says the most
+        // the first page that has the word says the most about it
         let of_pages = PAGES.iter().map(|(_, page)| entries(page).into_iter().filter_map(|entry| entry.of(word)));
         let mut texts: Vec<String> =
             of_pages.map(Iterator::collect).find(|texts: &Vec<_>| !texts.is_empty()).unwrap_or_default();

@@ -23,7 +23,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How often a line says how far it is, where no terminal shows it all the time.
+/// How often a line says how far it is, if no terminal shows it all the time.
 const LINE_EVERY: Duration = Duration::from_secs(30);
 
 /// Looks for what breaks an invariant.
@@ -46,7 +46,7 @@ pub struct Explore {
     /// What the searches start from.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// How many searches side by side; one a core where nothing is said.
+    /// How many searches run side by side; by default one per core.
     #[arg(long, value_name = "N", value_parser = super::run::at_least_one)]
     pub jobs: Option<usize>,
     /// The folder for what is found.
@@ -215,7 +215,7 @@ impl Explore {
         Ok(Searched { found, known, cells, scenarios, took, both })
     }
 
-    /// Writes a file of this name; what has a name of its own already gets a number.
+    /// Writes a file of this name; if the name is taken, with a number.
     fn write(&self, name: String, text: &str, names: &mut BTreeMap<String, usize>) -> Result<PathBuf, CommandError> {
         let plain = |c: char| if c.is_ascii_alphanumeric() || "@.".contains(c) { c } else { '-' };
         let name: String = name.chars().map(plain).collect();

@@ -28,7 +28,7 @@ pub struct Export {
     /// Writes the log into this file; else it is printed.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// The log's form, where it is not to be the agent's own: recording, stream-json, opencode-events, sse, asciicast,
+    /// The log's form, if it must not be the agent's own: recording, stream-json, opencode-events, sse, asciicast,
     /// plain.
     #[arg(long, value_name = "FORM", value_parser = form)]
     pub format: Option<LogForm>,

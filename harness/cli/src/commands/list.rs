@@ -102,7 +102,7 @@ impl Strategies {
     }
 }
 
-/// A default as a stack is written: a text has no quotes here.
+/// A default in the notation of stacks: a text has no quotes here.
 fn default(value: &Value) -> String {
     match value {
         Value::Text(text) => (*text).to_owned(),

@@ -1,6 +1,6 @@
 //! `rehang determinism`, `rehang fuzz`: what the repository's own commands call.
 //!
-//! Invariant: bounded in count, seeded, and loud: the first finding ends it with the input that shows it.
+//! Invariant: bounded in count and seeded; the first finding ends the run and prints the input that shows it.
 
 use super::select::Select;
 use super::{Code, CommandError};
@@ -23,7 +23,7 @@ pub struct Determinism {
     /// Which cells.
     #[command(flatten)]
     pub select: Select,
-    /// How many runs; every fourth one nice and beside two busy loops.
+    /// How many runs; every fourth one at low priority and beside two busy loops.
     #[arg(long, default_value_t = 20)]
     pub runs: u32,
     /// Where.

@@ -11,7 +11,7 @@ use rehang_scenario::{Arm, Span, Stage};
 use rehang_stage::{Job, Setting, judged};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Why a mechanism has no proved hang, where that is not a gap: `rehang explain` tells more of each.
+/// Why a mechanism has no proved hang although that is not a gap: `rehang explain` tells more of each.
 const NO_HANG: [(&str, &str); 5] = [
     ("Q5", "nothing blocks: the run ends with a question"),
     ("C3", "nothing blocks: the result is cut, and the exit code is 0"),
@@ -70,7 +70,7 @@ fn row(id: &str, name: &str, [files, scenarios, hangs, controls]: [&str; 4], not
     line.trim_end().to_owned()
 }
 
-/// Whether this unit's scenario is proved to hang where nobody does anything about it.
+/// Whether this unit's scenario is proved to hang if no strategy acts.
 fn hangs(unit: &Unit) -> bool {
     let plays = unit.stages.contains(&Stage::Sim) && unit.cells.iter().any(|cell| cell.strategy == "none");
     let job = Job::new(&unit.main, "none", unit.terminal, unit.seed);

@@ -43,7 +43,7 @@ pub fn terminal(word: &str) -> Result<Terminal, String> {
 /// A span on the command line: `30s`, `10m`.
 ///
 /// # Errors
-/// What is wrong with it, in words that fit behind the argument.
+/// What is wrong with it, in words that fit after the argument.
 pub fn span(text: &str) -> Result<rehang_scenario::Span, String> {
     rehang_scenario::Span::parse(text).map_err(|error| error.to_string())
 }

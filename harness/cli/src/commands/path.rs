@@ -1,7 +1,7 @@
 //! `rehang path`: a folder to put in front of `PATH`, whose agents play a scenario on the wall clock.
 //!
-//! Invariant: the same scenario gives the same folder, so calling it again leaves nothing more behind; nothing in the
-//! folder has to be removed or restored by those who use it.
+//! Invariant: the same scenario gives the same folder, so calling it again adds nothing; its users have nothing to
+//! remove or restore.
 
 use super::{Code, CommandError};
 use crate::shell::reading;
@@ -19,9 +19,9 @@ use std::path::PathBuf;
 
 /// Print a folder for PATH whose `claude`, `opencode`, … play a scenario.
 ///
-/// They play it on the wall clock, with real processes, pipes and terminals.
-/// For a test suite of one's own: a hanging agent as a fixture. The folder lies in rehang's cache, is the same for the
-/// same scenario, and may be removed at any time.
+/// They play it on the wall clock, with real processes, pipes and terminals. For a test suite of one's own: a hanging
+/// agent as a fixture. The folder is in rehang's cache, is the same for the same scenario, and may be removed at any
+/// time.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
   PATH=\"$(rehang path question/row-diff):$PATH\" my-wrapper
@@ -30,7 +30,7 @@ use std::path::PathBuf;
 pub struct Path {
     /// The scenario: its name (`question/row-diff`, `question/releases[1.3.2]`), or a file.
     pub scenario: String,
-    /// The folder; one in rehang's cache where none is named.
+    /// The folder; by default one in rehang's cache.
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
     /// The control arm: the same with the one change under which it does not hang.
@@ -39,7 +39,7 @@ pub struct Path {
     /// How many times as fast as the wall clock the fakes' own clock runs: 60 makes a minute of a scenario a second.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub speed: u32,
-    /// Scenario files and folders; the folder `scenarios` here or above where none is named.
+    /// Scenario files and folders; by default the folder `scenarios` here or above.
     #[arg(long, value_name = "PATH")]
     pub scenarios: Vec<PathBuf>,
 }

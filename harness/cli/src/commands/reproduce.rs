@@ -1,7 +1,7 @@
 //! `rehang reproduce` and `rehang shrink`: from a log, a process or a file to the smallest scenario that does the same.
 //!
 //! Invariant: what is printed was run. The small scenario was found on the simulated kernel and then played on real
-//! processes; where the two differ, that is said and the exit code is 70.
+//! processes; if the two differ, the output says so and the exit code is 70.
 
 use super::import::EndArgs;
 use super::select::Select;
@@ -90,7 +90,7 @@ pub struct Shrink {
     /// The strategy under which it shows what it shows.
     #[arg(long, value_name = "STACK", default_value = "none", value_parser = stack)]
     pub strategy: String,
-    /// What it must go on to show; what it shows first where nothing is said.
+    /// What it must go on to show; by default what it shows first.
     #[arg(long, value_name = "PROPERTY")]
     pub shows: Option<String>,
     /// Writes the scenario into this file; else it is printed.
@@ -183,7 +183,7 @@ impl Reproduce {
         Ok(Origin { title: scenario.title.clone(), about, scenario, verdict })
     }
 
-    /// Where the scenario goes; none: it is only printed.
+    /// Where the scenario is written; `None`: it is only printed.
     fn place(&self, title: &str) -> Result<Option<PathBuf>, CommandError> {
         if !self.keep {
             return Ok(self.out.clone());
@@ -205,7 +205,7 @@ struct Told<'a> {
     property: &'a Property,
     small: &'a Shrunk,
     written: &'a Written,
-    /// What strategies do in the whole scenario, where they do something else than in the small one.
+    /// What strategies do in the whole scenario, if that differs from what they do in the small one.
     others: &'a [Did],
     path: Option<&'a Path>,
     differs: &'a [String],
@@ -245,7 +245,7 @@ impl Told<'_> {
         list(format!("{GOOD}what ends it{GOOD:#}"), &ends)?;
         list(format!("{BAD}what makes it worse{BAD:#}"), &worse)?;
         list("what leaves it as it is".to_owned(), &leaves)?;
-        // what was taken away may have been what a strategy looks at
+        // a strategy may look at something that was taken away
         list("what does something else where nothing was taken away".to_owned(), &others.iter().collect::<Vec<_>>())?;
         match path {
             Some(path) => writeln!(out, "\nin CI: rehang run {}", path.display()),
@@ -335,7 +335,7 @@ fn first_in(file: &Path) -> Result<(Scenario, String), CommandError> {
     first(&bytes, &name)
 }
 
-/// A scenario under a stack that has a seat there.
+/// A scenario under a stack that can run in it.
 fn seated(scenario: Scenario, stack: &str) -> Result<Case, CommandError> {
     let seat = rehang_strategy::stack(stack).map_err(|e| e.to_string());
     let seat = seat.and_then(|stack| stack.seat_in(&scenario.agent).map_err(|e| e.to_string()));
@@ -355,7 +355,7 @@ fn first(bytes: &[u8], name: &str) -> Result<(Scenario, String), CommandError> {
     Ok((scenario, about))
 }
 
-/// Makes a case small. Of a log the commands keep their words.
+/// Makes a case small. The commands of a log keep their words.
 fn smaller(case: &Case, property: &Property, keeps_commands: bool) -> Shrunk {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     crate::terminal::tick(&bar, Duration::from_millis(200));
@@ -380,7 +380,7 @@ fn store(path: Option<&Path>, text: &str) -> Result<(PathBuf, Option<tempfile::T
     Ok((file, Some(folder)))
 }
 
-/// Plays all cells of a file on sim and on real processes; what is not as the file says.
+/// Plays all cells of a file on sim and on real processes; returns what is not as the file says.
 fn on_real_processes(file: &Path, report: Option<&Path>) -> Result<Vec<String>, CommandError> {
     let select = Select { scenarios: vec![file.to_owned()], ..Select::default() };
     let mut selected = select.select(Where::Both.stages())?;
@@ -416,8 +416,8 @@ fn same(one: &Did, other: &Did) -> bool {
     one.stack == other.stack && outcome && one.broken == other.broken
 }
 
-/// What ends a hang truthfully, what does harm or lies, and what leaves it, or has not ended it when it is given up;
-/// `none` aside. The scoreboard's own words decide, as in `rehang run`.
+/// Which strategies end a hang truthfully, which do harm or lie, and which leave it or have not ended it when it is
+/// given up, except `none`. The scoreboard's own scores decide, as in `rehang run`.
 fn sorted(stacks: &[Did]) -> (Vec<&Did>, Vec<&Did>, Vec<&Did>) {
     let (worse, rest): (Vec<&Did>, Vec<&Did>) =
         stacks.iter().skip(1).partition(|did| matches!(did.score, Score::Wrongly | Score::Harmed));

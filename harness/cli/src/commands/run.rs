@@ -34,7 +34,7 @@ pub struct Run {
     /// Where cells run. With `both`, each cell's trace must be the same on sim and in lockstep.
     #[arg(long, value_enum, default_value_t = Where::Lockstep)]
     pub stage: Where,
-    /// How many worker processes; one a core where nothing is said.
+    /// How many worker processes; by default one per core.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub jobs: Option<usize>,
     /// What is printed on stdout.
@@ -62,7 +62,7 @@ pub struct Run {
     pub accept: super::accept::Accept,
 }
 
-/// How many side by side: 1 or more.
+/// Parses the number of workers, 1 or more.
 ///
 /// # Errors
 /// Another number, or none.
@@ -100,7 +100,8 @@ impl Run {
         let pool = Pool::new(workers(self.jobs)?);
         let outcome = Outcome { scenarios: self.select.scenarios.clone(), ..run(&pool, &selected.units, true)? };
         drop(pool);
-        // whoever is left when a worker is killed ends with its control socket, so this waits, and does not look once
+        // a process that is left when a worker is killed ends with its control socket, so this waits instead of looking
+        // once
         tree::await_ends(CLEAN_WITHIN, &|_| {});
         let clean = tree::below().is_empty();
         let report = Report {
@@ -117,7 +118,7 @@ impl Run {
             code = code.max(error.code());
         }
         match printed {
-            // whoever reads our output may stop reading: the run is as it is
+            // the reader of the output may stop reading: the run's result stays the same
             Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => return Err(error.into()),
             _ => {}
         }
@@ -136,7 +137,7 @@ impl Run {
         self.summary.as_deref().map_or(Ok(()), |file| Ok(outputs::append(file).map(drop)?))
     }
 
-    /// Writes what is to be written; what cannot be is no reason to leave out the rest.
+    /// Writes the files that were asked for; if one cannot be written, the others still are.
     fn write_outputs(&self, selected: &Selected, outcome: &Outcome) -> Vec<CommandError> {
         let traces = self.traces.as_deref().map(|folder| write_traces(folder, &outcome.cells));
         let report = self.report.as_deref().map(|folder| {

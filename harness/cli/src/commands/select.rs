@@ -1,4 +1,4 @@
-//! Which cells a command is about: the flags that `run`, `list`, `show` and `score` share.
+//! Which cells a command applies to: the flags that `run`, `list`, `show` and `score` share.
 //!
 //! Invariant: a filter that selects nothing is an error that says what there is.
 
@@ -25,7 +25,7 @@ pub struct Select {
     /// Only these terminals.
     #[arg(long, value_name = "TERMINAL", value_parser = super::terminal)]
     pub terminal: Vec<Terminal>,
-    /// Only these seeds; a file's own where none is named.
+    /// Only these seeds; by default a file's own.
     #[arg(long = "seed", alias = "seeds", value_name = "N")]
     pub seeds: Vec<u64>,
     /// A name must be the whole name of a scenario or a cell.
@@ -34,10 +34,10 @@ pub struct Select {
     /// Only one part of N, to spread a run over machines.
     #[arg(long, value_name = "K/N", value_parser = shard)]
     pub shard: Option<(usize, usize)>,
-    /// Scenario files and folders; the folder `scenarios` here or above where none is named.
+    /// Scenario files and folders; by default the folder `scenarios` here or above.
     #[arg(long, value_name = "PATH")]
     pub scenarios: Vec<PathBuf>,
-    /// Cells that no rule of their file speaks of are cells too; nothing meets what they must be.
+    /// Cells that no rule of their file covers are selected too; no result meets their rule.
     #[arg(skip)]
     pub uncovered: bool,
 }
@@ -52,7 +52,7 @@ impl Select {
     /// Takes each filter that is a path as one: a file, or a folder that is none of the scenarios' own.
     ///
     /// # Errors
-    /// A word that can only be a path, and nothing is there.
+    /// A word that can only be a path, and does not exist.
     pub fn take_paths(&mut self) -> Result<(), CommandError> {
         let own = default_folder();
         let is_filter = |word: &str| !word.starts_with(['.', '/']) && own.join(word).is_dir();
@@ -90,7 +90,7 @@ impl Select {
         Selection { filter, strategy, terminal, seeds, exact, shard, scenarios, uncovered }
     }
 
-    /// An error in this command's words.
+    /// A selection error as this command reports it.
     fn explained(&self, error: SelectError) -> CommandError {
         CommandError::Usage(match error {
             SelectError::Io(error) => return error.into(),
@@ -100,7 +100,7 @@ impl Select {
         })
     }
 
-    /// That nothing of these files is meant, what may have been, and what there is.
+    /// The error if a filter matches nothing in these files: what may have been meant, and what there is.
     fn nothing(&self, near: Option<&str>, files: usize, scenarios: usize) -> String {
         let filters = self.filter.iter().map(|word| format!(" '{word}'"));
         let words: String = filters.chain(self.strategy.iter().map(|stack| format!(" --strategy '{stack}'"))).collect();

@@ -1,7 +1,7 @@
 //! `rehang show CELL` and `rehang replay TRACE`: one cell as a timeline; again, and the same.
 //!
-//! Invariants: no line of a timeline is wider than the terminal, or than 80 columns where there is none; a replay runs
-//! the cell that the trace's header names and compares every event.
+//! Invariants: no line of a timeline is wider than the terminal, or than 80 columns if there is none; a replay runs the
+//! cell that the trace's header names and compares every event.
 
 use super::run::code;
 use super::select::Select;
@@ -129,7 +129,7 @@ impl Replay {
     /// Runs it and says whether it is the same.
     ///
     /// # Errors
-    /// A trace that cannot be read, a cell that there is no more.
+    /// A trace that cannot be read, a cell that no longer exists.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
         let file = std::fs::File::open(&self.trace)
             .map_err(|e| CommandError::Usage(format!("{}: {e}", self.trace.display())))?;

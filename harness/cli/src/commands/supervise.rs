@@ -1,6 +1,6 @@
 //! `rehang supervise`: a real command under a strategy.
 //!
-//! Invariant: the exit code is the command's own where it ended by itself, whatever the strategy thinks of it.
+//! Invariant: the exit code is the command's own if it ended by itself, whatever the strategy found.
 
 use super::CommandError;
 use clap::Args;
@@ -14,9 +14,9 @@ use std::time::Duration;
 
 /// Run a command for real under a strategy: what hangs is ended, with its evidence kept.
 ///
-/// The default, `guard`, harms none of the healthy runs that look hung: a silent build is left alone for hours. Beside its
-/// clocks, which it has from the strategy, it looks at the processes: a command that waits for a pipe that nobody writes is
-/// ended after a minute. What a finished command leaves on its pipe is ended half a minute later.
+/// The default, `guard`, harms none of the healthy runs that look hung: a silent build is left alone for hours. Beside
+/// its clocks it looks at the processes: a command that waits for a pipe that nobody writes is ended after a minute.
+/// What a finished command leaves on its pipe is ended half a minute later.
 ///
 /// Exit codes: the command's own where it ended by itself or was taken as over (128 + N for a signal) · 123 a hang was
 /// ended · 124 the wall clock ended it · 125 rehang could not · 126 the command cannot be run · 127 there is no such
@@ -28,13 +28,13 @@ use std::time::Duration;
   rehang supervise --dry-run --events hangs.ndjson -- claude -p 'fix the tests'
   rehang supervise --strategy 'idle@f54b32f(timeout=10m)' -- make")]
 pub struct Supervise {
-    /// The stack; `rehang strategies` lists those that sit around a process.
+    /// The stack; `rehang strategies` lists those that can run around a process.
     #[arg(long, value_name = "STACK", default_value = "guard")]
     pub strategy: String,
     /// The longest that the command may run: `30m`, `4h`.
     #[arg(long, value_name = "SPAN", value_parser = crate::commands::span)]
     pub wall: Option<Span>,
-    /// How long a state that no healthy run stays in must stand before it is ended.
+    /// How long a state that no healthy run stays in must last before it is ended.
     #[arg(long, value_name = "SPAN", default_value = "1m", value_parser = crate::commands::span)]
     pub patience: Span,
     /// Do not look at the processes: the strategy's clocks alone.
@@ -54,7 +54,7 @@ pub struct Supervise {
     /// own.
     #[arg(long)]
     pub dry_run: bool,
-    /// Lets the strategy's clock run so many times as fast as the wall clock: for tests.
+    /// Lets the strategy's clock run this many times as fast as the wall clock: for tests.
     #[arg(long, value_name = "N", default_value_t = 1, hide = true)]
     pub pace: u32,
     /// The command.
@@ -84,7 +84,7 @@ impl Supervise {
             stacks.push(stack(&format!("wall(cap={wall})"))?);
         }
         let real = |span: Span| Duration::from_millis(span.as_ms());
-        // whoever names a stack gets that stack; `guard` has eyes as well
+        // a stack that is named runs as it is; `guard` also looks at the processes
         let looks = !self.no_look && self.strategy == "guard";
         let report = supervise(Order {
             argv: self.command.clone(),

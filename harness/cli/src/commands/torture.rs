@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 /// How often a line says how far it is.
 const LINE_EVERY: Duration = Duration::from_secs(10);
-/// How long one order takes at most, in real time: no figure that one whose cells come to their ends comes near to.
+/// How long one order takes at most, in real time: far longer than any order whose cells come to their ends.
 const CEILING: Duration = Duration::from_secs(120);
 /// How long one finding is made small, in real time. It decides how small a file is, never what is found.
 const SHRINKS: Duration = Duration::from_secs(60);
@@ -144,12 +144,13 @@ impl Torture {
     }
 }
 
-/// Has a worker play an order. A worker that breaks off, or never answers, is an internal error of what it played.
+/// Lets a worker play an order. A worker that breaks off or never answers is an internal error, attributed to what it
+/// played.
 pub fn ask(pool: &Pool, order: &Order) -> Answer {
     pool.submit_within(order, CEILING).unwrap_or_else(|error| Answer::broke_off(order, &error.to_string()))
 }
 
-/// As [`ask`]; `None` if there is no answer within `limit`, which says nothing of the order.
+/// As [`ask`]; `None` if there is no answer within `limit`, which says nothing about the order.
 fn ask_within(pool: &Pool, order: &Order, limit: Duration) -> Option<Answer> {
     match pool.submit_within(order, limit) {
         Ok(answer) => Some(answer),

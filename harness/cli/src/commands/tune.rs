@@ -1,9 +1,10 @@
-//! `rehang tune`: a strategy's parameters against one's own logs.
+//! `rehang tune`: tries a strategy's parameter on one's own logs.
 //!
 //! Every log becomes a scenario; every value of the parameter is played on all of them on the simulated kernel. A log
 //! of a hang counts how long the strategy takes to end it, a log of a healthy run whether it is harmed.
 //!
-//! Invariant: what a log was is decided before any value is tried, and does not depend on one.
+//! Invariant: whether a log is of a hang or of a healthy run is decided before any value is tried, and does not depend
+//! on one.
 
 use super::{Code, CommandError};
 use clap::Args;
@@ -17,7 +18,7 @@ use serde_json::json;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Values of one parameter at most.
+/// The most values of one parameter.
 const VALUES_MAX: usize = 64;
 /// Columns of the plot.
 const PLOT: usize = 40;
@@ -52,7 +53,7 @@ struct Sample {
     name: String,
     case: Case,
     none: rehang_judge::Verdict,
-    /// What the log shows of its end; none of a scenario file.
+    /// What the log shows of its end; `None` for a scenario file.
     shown: Option<rehang_logs::Verdict>,
 }
 
@@ -78,7 +79,7 @@ impl Row {
         self.count(Score::Harmed) + self.count(Score::Wrongly)
     }
 
-    /// From the last material progress to the end, of hangs that came to one; in milliseconds, sorted.
+    /// Milliseconds from the last material progress to the end, for hangs that were ended; sorted.
     fn took_ms(&self) -> Vec<u64> {
         let mut took: Vec<u64> = self.each.iter().filter_map(|did| did.took).map(Span::as_ms).collect();
         took.sort_unstable();
@@ -225,7 +226,7 @@ impl Tuned<'_> {
         self.samples.iter().filter(done).count()
     }
 
-    /// Logs of which nobody knows whether they hung.
+    /// Logs that do not tell whether they hung.
     fn open(&self) -> usize {
         self.samples.iter().filter(|sample| sample.shown == Some(rehang_logs::Verdict::EndedOpen)).count()
     }
@@ -335,7 +336,7 @@ impl Tuned<'_> {
             });
             writeln!(out, "{line}")?;
         }
-        // without a healthy log nothing can be told of harm
+        // without a healthy log harm cannot be measured
         let good: Option<Vec<&str>> = (self.healthy() > 0).then(|| harmless(&self.rows).collect());
         let Tune { param, strategy, .. } = self.tune;
         let summary = json!({ "summary": {
@@ -394,7 +395,7 @@ fn sample(file: &std::path::Path, strategy: &str) -> Result<Sample, String> {
             };
             let (imported, tried) =
                 super::import::import(file, &rehang_logs::Options::default()).map_err(|e| plain(&e))?;
-            // it would count as what it is not
+            // it would be counted in the wrong group
             if !tried.holds(imported.guess.end) {
                 return Err("its scenario does not do what the log did; `rehang import` says more".to_owned());
             }

@@ -51,21 +51,21 @@ pub struct Upstream {
     /// For agents without a version: this one and all newer ones.
     #[arg(long, value_name = "VERSION")]
     pub since: Option<Version>,
-    /// Only these terminals; those of each scenario where none is named.
+    /// Only these terminals; by default those of each scenario.
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = super::terminal)]
     pub terminal: Vec<Terminal>,
-    /// How many at once, as far as memory allows; two a core where nothing is said.
+    /// How many at once, as far as memory allows; by default two per core.
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
-    /// So many runs of a cell must agree; where they do not, it is said to be flaky.
+    /// How many runs of a cell must agree; if they do not, it is called flaky.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repeat: u32,
-    /// A cell is over so many seconds after its first model request at the latest; as long as tells a hang from
-    /// a limit of the agent's own where nothing is said: one minute, twelve with a silent model.
+    /// A cell is over this many seconds after its first model request at the latest; by default long enough to tell a
+    /// hang from a limit of the agent's own: one minute, twelve with a silent model.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(5..=3_600))]
     pub deadline: Option<u64>,
-    /// An earlier results file; what got worse since makes the exit code 1. A release that it does not have is held
-    /// against the newest older one that it has.
+    /// An earlier results file; what got worse since makes the exit code 1. A release that it does not have is compared
+    /// with the newest older one that it has.
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
     /// Keeps each row in this file as soon as its cell has ended; cells that it has already are not run again.
@@ -80,11 +80,12 @@ pub struct Upstream {
     /// Writes a page into this folder, `index.html`: releases × scenarios, each square with its evidence.
     #[arg(long, value_name = "DIR")]
     pub report: Option<PathBuf>,
-    /// Writes what went over each cell's wires to DIR/AGENT-VERSION/SCENARIO-TERMINAL.jsonl, without real ids, instants and
-    /// folders: the form in which a fake is held to a release.
+    /// Writes what went over each cell's wires to DIR/AGENT-VERSION/SCENARIO-TERMINAL.jsonl, without real ids, instants
+    /// and folders: the form in which a fake is compared with a release.
     #[arg(long, value_name = "DIR")]
     pub record: Option<PathBuf>,
-    /// Where a release hangs, `rehang why` looks at it from outside of its sandbox, once a run; the rows have what it says.
+    /// If a release hangs, `rehang why` looks at it from outside its sandbox, once a run; the rows contain what it
+    /// says.
     #[arg(long)]
     pub why: bool,
     /// A hang makes the exit code 3.
@@ -96,7 +97,7 @@ pub struct Upstream {
     /// A folder with agents of your own; one with a shipped one's name replaces it.
     #[arg(long, value_name = "DIR")]
     pub agents: Option<PathBuf>,
-    /// Scenario files and folders; the folder `scenarios/upstream` here or above where none is named.
+    /// Scenario files and folders; by default the folder `scenarios/upstream` here or above.
     #[arg(long, value_name = "PATH")]
     pub scenarios: Vec<PathBuf>,
     /// Names the cells, and runs none.
@@ -104,7 +105,7 @@ pub struct Upstream {
     pub list: bool,
 }
 
-/// Runs at once where nobody says: a hang takes no core, so two a core.
+/// The default number of runs at once: two per core, since a hang takes no core.
 pub fn default_jobs() -> usize {
     2 * std::thread::available_parallelism().map_or(1, usize::from)
 }
@@ -113,7 +114,7 @@ impl Upstream {
     /// Runs, prints, and says how it went.
     ///
     /// # Errors
-    /// Words that do not fit, a registry that cannot be asked, a machine that gives no sandbox.
+    /// Arguments that do not fit, a registry that cannot be asked, a machine that gives no sandbox.
     pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
         let all = agents::all(self.agents.as_deref())?;
         let (specs, filters) = agents::specs(&all, &self.words, self.since.as_ref())?;
@@ -192,7 +193,7 @@ fn usage(error: std::io::Error) -> CommandError {
     CommandError::Usage(error.to_string())
 }
 
-/// Takes rows up as they come: into the results file, onto the screen.
+/// Takes rows as they come, and puts them into the results file and onto the screen.
 struct Keeper {
     bar: ProgressBar,
     install: Install,

@@ -47,7 +47,7 @@ pub struct Wrapper {
     /// Words of scenario names, or mechanisms (`F1`). None: all.
     #[arg(value_name = "FILTER")]
     pub filter: Vec<String>,
-    /// What it is called on the scoreboard; its program's name where nothing is said.
+    /// What it is called on the scoreboard; by default its program's name.
     #[arg(long)]
     pub name: Option<String>,
     /// How long a cell may take.
@@ -59,7 +59,7 @@ pub struct Wrapper {
     /// Only these terminals of the wrapper: null, pipe, closed, tty.
     #[arg(long, value_name = "TERMINAL")]
     pub terminal: Vec<Word>,
-    /// Scenario files and folders; the folder `scenarios` here or above where none is named.
+    /// Scenario files and folders; by default the folder `scenarios` here or above.
     #[arg(long, value_name = "PATH")]
     pub scenarios: Vec<PathBuf>,
     /// How many cells at once: they mostly wait.
@@ -112,7 +112,7 @@ impl Wrapper {
         for (_, problems) in &corpus.broken {
             complain!("{}", problems.render(Style::Plain));
         }
-        // what is wrong with a file is not hidden by how the others went
+        // an error in a file is reported however the others went
         let least = if corpus.broken.is_empty() { Code::Expected } else { Code::Usage };
         if let Some(error) = self.unmatched(&corpus.families) {
             return Err(error);
@@ -154,7 +154,7 @@ impl Wrapper {
         Ok(self.report(&tested, &cells, &done, &left_out, out)?.max(least))
     }
 
-    /// That no filter matches a scenario.
+    /// The error if a filter matches no scenario.
     fn unmatched(&self, families: &[Family]) -> Option<CommandError> {
         let variants = || families.iter().flat_map(|family| family.variants.iter().map(move |v| (family, v)));
         let is_matched = |filter: &String| {
@@ -283,7 +283,7 @@ fn id(cell: &Cell) -> String {
     format!("{}::{}{control}", cell.name, cell.terminal.name())
 }
 
-/// Without it, with it, and what of it is not true.
+/// What happens without the wrapper and with it, and which of its reports is not true.
 fn told(cell: &Cell, judged: &Judged) -> String {
     let took = duration(judged.ran.ended_ms.saturating_sub(judged.ran.began_ms));
     let broken: Vec<&str> = judged.verdict.broken().into_iter().map(rehang_scenario::Invariant::name).collect();

@@ -1,4 +1,4 @@
-//! What a process has open: descriptors, the sockets behind them, the locks on their files.
+//! What a process has open: descriptors, their sockets, the locks on their files.
 //!
 //! Invariant: an inode names a pipe, a socket or a file throughout one snapshot.
 
@@ -68,7 +68,7 @@ pub enum Object {
     Tty {
         #[allow(missing_docs)]
         path: String,
-        /// The number of the pseudo-terminal, where it is one.
+        /// The number of the pseudo-terminal, if it is one.
         index: Option<u32>,
     },
     /// The master of a pseudo-terminal.
@@ -135,9 +135,9 @@ pub struct Socket {
     pub local: String,
     /// The other side's address.
     pub remote: String,
-    /// The inode of the other side, where it is on this machine.
+    /// The inode of the other side, if it is on this machine.
     pub peer: Option<u64>,
-    /// Bytes (a listening socket: connections) that have come and nobody has read.
+    /// Bytes that have come and have not been read; for a listening socket, connections that have not been accepted.
     pub unread: u64,
     /// Bytes that the other side has not taken.
     pub unsent: u64,
@@ -154,7 +154,7 @@ pub struct Traffic {
     pub since_sent_ms: u64,
     /// Bytes that have come.
     pub received_bytes: u64,
-    /// Segments with data that have come; 0 where the kernel does not count them.
+    /// Segments with data that have come; 0 if the kernel does not count them.
     pub received_pieces: u32,
     /// Bytes that have gone and were acknowledged.
     pub sent_bytes: u64,
@@ -199,7 +199,7 @@ pub struct Lock {
     pub kind: String,
     /// Whether it excludes readers.
     pub write: bool,
-    /// Who holds it, or waits for it; none for a lock that belongs to an open file.
+    /// Who holds it, or waits for it; `None` for a lock that belongs to an open file.
     pub pid: Option<Pid>,
     /// Whether it is a wait.
     pub waits: bool,
@@ -207,8 +207,8 @@ pub struct Lock {
     pub device: (u32, u32),
     /// Inode of the file.
     pub inode: u64,
-    /// First byte.
+    /// The first byte of the file that it covers.
     pub from: u64,
-    /// Last byte; `None`: to the end.
+    /// The last byte that it covers; `None`: to the end of the file.
     pub to: Option<u64>,
 }

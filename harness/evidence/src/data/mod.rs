@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// A process or thread id, as the reader's own /proc numbers them.
 pub type Pid = i32;
 
-/// A process tree at one moment, and what lies around it.
+/// A process tree at one moment, and the processes around it that share something with it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// When the reading began, in nanoseconds since boot.
@@ -31,11 +31,11 @@ pub struct Snapshot {
     pub around: BTreeMap<Pid, Process>,
     /// The sockets that the tree holds, and their peers, by inode.
     pub sockets: BTreeMap<u64, Socket>,
-    /// The file locks of this machine that concern the tree; none where nothing in it can wait for one.
+    /// The file locks of this machine that concern the tree; empty if nothing in the tree can wait for one.
     pub locks: Vec<Lock>,
-    /// What agents that we know say of themselves.
+    /// What known agents say of themselves.
     pub agents: Vec<Agent>,
-    /// What could not be read, and how it could.
+    /// What could not be read, and what would make it readable.
     pub lacks: Vec<Lack>,
 }
 
@@ -100,7 +100,7 @@ pub struct Reader {
     pub pid: Pid,
     /// Its effective user.
     pub uid: u32,
-    /// `kernel.yama.ptrace_scope`, where the kernel has it.
+    /// `kernel.yama.ptrace_scope`, if the kernel has it.
     pub ptrace_scope: Option<u8>,
     /// The machine's architecture, which gives system calls their numbers.
     pub arch: String,
@@ -110,7 +110,7 @@ pub struct Reader {
     pub other_namespace: bool,
 }
 
-/// What an agent that we know says of itself.
+/// What a known agent says of itself.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Agent {
     /// Its process.
@@ -121,11 +121,11 @@ pub struct Agent {
     pub form: String,
     /// Questions and permissions that are open.
     pub asks: Vec<Ask>,
-    /// Sessions that it calls busy.
+    /// How many sessions it says are busy.
     pub busy: Option<usize>,
-    /// A tool that it calls running, beside open asks.
+    /// Tools that it says are running, beside open asks.
     pub running: Vec<String>,
-    /// Whether its last turn is `open`, `ended`, or waits to ask its model again (`retrying`), where its records tell.
+    /// Whether its last turn is `open`, `ended`, or waits to ask its model again (`retrying`), if its records tell.
     pub turn: String,
     /// How its asks can be answered, as a command or in words.
     pub answer: String,
@@ -138,7 +138,7 @@ pub struct Agent {
 pub struct Ask {
     /// `question` or `permission`.
     pub kind: String,
-    /// Its id, where it has one.
+    /// Its id, if it has one.
     pub id: String,
     /// The session that asks.
     pub session: String,
@@ -150,7 +150,7 @@ pub struct Ask {
     pub nested: bool,
 }
 
-/// What could not be read, and how it could.
+/// What could not be read, and what would make it readable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lack {
     /// What is missing.

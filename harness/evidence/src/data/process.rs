@@ -1,7 +1,7 @@
 //! A process, its threads, and the system calls that they are in.
 //!
-//! Invariant: a field that may not be read has its default, and where that could be taken for a value, another field says
-//! which it is.
+//! Invariant: a field that may not be read has its default, and if that could be confused with a value, another field
+//! says which it is.
 
 use super::{Descriptor, Object, Pid, Socket, SocketState};
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ pub struct Process {
     pub pid: Pid,
     /// Its id in its own, innermost pid namespace.
     pub ns_pid: Pid,
-    /// Its parent, 0 where there is none in sight.
+    /// Its parent; 0 if none is in sight.
     pub ppid: Pid,
     /// Its process group.
     pub pgrp: Pid,
@@ -24,9 +24,9 @@ pub struct Process {
     pub comm: String,
     /// Its arguments; empty for a zombie. At most 64 of at most 1,024 characters each.
     pub args: Vec<String>,
-    /// Its program, where it may be read.
+    /// Its program, if it may be read.
     pub exe: Option<String>,
-    /// Its working folder, where it may be read.
+    /// Its working folder, if it may be read.
     pub cwd: Option<String>,
     /// Its user.
     pub uid: u32,
@@ -42,13 +42,13 @@ pub struct Process {
     pub cpu_ticks: (u64, u64),
     /// Page faults that needed no reading from disk.
     pub faults: u64,
-    /// What it has read and written, where it may be read.
+    /// What it has read and written, if that may be read.
     pub io: Option<Io>,
     /// What it does with signals.
     pub signals: Signals,
-    /// Who traces it; 0: nobody.
+    /// The process that traces it; 0: none.
     pub tracer: Pid,
-    /// Inodes of its namespaces: pid, net, mnt; 0 where they may not be read.
+    /// Inodes of its namespaces: pid, net, mnt; 0 if they may not be read.
     pub namespaces: Namespaces,
     /// Its threads, the first one first.
     pub threads: Vec<Thread>,
@@ -62,7 +62,7 @@ pub struct Process {
     pub group_led: bool,
     /// Whether the leader of its session lives.
     pub session_led: bool,
-    /// What it asks at the terminal that it reads, where it is a tool whose prompts we know and its memory has one.
+    /// What it asks at the terminal that it reads, if it is a tool whose prompts are known and its memory has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
 }
@@ -82,7 +82,7 @@ impl Process {
         self.fds.iter().filter_map(socket)
     }
 
-    /// Processor time that all threads have used, in nanoseconds: exact where the kernel has schedstat.
+    /// Processor time that all threads have used, in nanoseconds: exact if the kernel has schedstat.
     pub fn cpu_ns(&self) -> u64 {
         self.threads.iter().map(|thread| thread.cpu_ns).sum()
     }
@@ -92,20 +92,20 @@ impl Process {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// R.
+    /// R: it runs, or is ready to.
     Running,
-    /// S.
+    /// S: it sleeps, and a signal wakes it.
     #[default]
     Sleeping,
-    /// D.
+    /// D: it waits in the kernel, for a disk as a rule, and no signal wakes it.
     Disk,
-    /// T.
+    /// T: stopped by a signal.
     Stopped,
-    /// t.
+    /// t: stopped by a tracer.
     Traced,
-    /// Z.
+    /// Z: it has ended, and its parent has not waited for it.
     Zombie,
-    /// X, I and others.
+    /// X, I and other states.
     Other,
 }
 
@@ -131,7 +131,7 @@ pub struct Io {
     pub writes: u64,
 }
 
-/// Sets of signals; bit n-1 stands for signal n.
+/// Sets of signals; bit n-1 is signal n.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signals {
     /// Waiting to be delivered.
@@ -181,11 +181,11 @@ pub struct Thread {
 pub struct Call {
     /// Its number on this architecture.
     pub number: i64,
-    /// Its name; empty where we have none.
+    /// Its name; empty if the number is not listed.
     pub name: String,
     /// Its six arguments.
     pub args: [u64; 6],
-    /// What it does, where we know.
+    /// What it does, if that is known.
     pub does: Does,
     /// How long it may still take, at most.
     pub limit: TimeLimit,
@@ -195,7 +195,7 @@ pub struct Call {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Does {
-    /// We do not know, or it waits for nothing.
+    /// Not known, or it waits for nothing.
     #[default]
     Other,
     /// Bytes, or a connection, from a descriptor.
@@ -234,12 +234,12 @@ pub enum Does {
     },
     /// That a file can be opened.
     Open {
-        /// Its path, where it could be read.
+        /// Its path, if it could be read.
         path: Option<String>,
         /// Whether it is a FIFO.
         fifo: bool,
     },
-    /// That a connection stands.
+    /// That a connection is established.
     Connect {
         #[allow(missing_docs)]
         fd: i32,

@@ -1,4 +1,4 @@
-//! The evidence: the tree as it stands, with what each process waits for.
+//! The evidence: the tree as it is, with what each process waits for.
 //!
 //! Invariant: everything that a sentence claims can be found here.
 
@@ -10,10 +10,10 @@ use crate::data::{Descriptor, Object, Pid, Process, Signals, State};
 use rehang_scenario::text::{counted_as, duration};
 use std::collections::BTreeSet;
 
-/// The most waits of one process that are told.
+/// The most waits of one process that are listed.
 const MAX_WAITS: usize = 12;
 
-/// The most children of one process that have ended and are told beside the answer.
+/// The most ended children of one process that are listed beside the answer.
 const MAX_ZOMBIES: usize = 4;
 
 /// The roots with the way to `subject`, and whom the subject shares something with.
@@ -39,7 +39,7 @@ fn branch(view: &View<'_>, pid: Pid, wanted: Option<&BTreeSet<Pid>>, depth: usiz
     if depth < 64 {
         let (mut told, mut left_out, mut zombies) = (Vec::new(), 0, 0);
         for child in view.after.children(pid) {
-            // one that has ended is a line, and may be why
+            // a process that has ended gets a line, since it may be the reason
             let ended = child.state == State::Zombie && zombies < MAX_ZOMBIES;
             zombies += usize::from(ended);
             match wanted {

@@ -1,6 +1,6 @@
-//! A finding about one process, and which of several speaks.
+//! A finding about one process, and which of several is reported.
 //!
-//! Invariant: a rank is all that decides; equal ranks are decided by who was looked at first.
+//! Invariant: only the rank decides; of equal ranks the process that was looked at first wins.
 
 use super::{Sure, Verdict};
 use crate::data::Pid;
@@ -19,19 +19,19 @@ pub struct Finding {
     pub rank: u8,
 }
 
-/// Ranks, from what speaks over everything down to what speaks when nothing else does.
+/// Ranks, from the highest, which overrides everything, to the lowest, which is reported only if nothing else is found.
 pub mod rank {
     /// The agent itself says what it waits for.
     pub const SAID: u8 = 95;
     /// Nothing in sight can end it.
     pub const CERTAIN: u8 = 90;
-    /// It moves: whatever else waits, waits beside it.
+    /// It moves, whatever else waits beside it.
     pub const WORKS: u8 = 70;
     /// A call that waits for what probably never comes.
     pub const LIKELY: u8 = 60;
     /// A connection that talks.
     pub const TALKS: u8 = 55;
-    /// Time alone, in a process that somebody waits for.
+    /// Only time, in a process that another one waits for.
     pub const CLOCK: u8 = 50;
     /// A connection that was in use a moment ago. One that is silent beside it may be kept for later.
     pub const FRESH: u8 = 47;
@@ -43,7 +43,8 @@ pub mod rank {
     pub const IDLE: u8 = 30;
     /// By design it waits for requests.
     pub const SERVES: u8 = 20;
-    /// A child that waits for its parent, or for whom cannot be seen: any source of its parent's own explains more.
+    /// A child that waits for its parent, or for somebody who cannot be seen: any source of the parent's own explains
+    /// more.
     pub const BELOW: u8 = 15;
     /// Nothing is known.
     pub const UNKNOWN: u8 = 10;

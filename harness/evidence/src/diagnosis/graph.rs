@@ -4,8 +4,9 @@
 //! alternatives. A process is *closed in* if no path of edges leads from it to one that is alive or to something outside.
 //! Nothing but a signal from outside ends that.
 //!
-//! Invariants: what cannot be seen counts as outside, so that nobody is called closed in for want of rights; a closed
-//! component holds no process that is alive; a process outside of the tree that has an event loop counts as alive.
+//! Invariants: what cannot be seen counts as outside, so that missing rights never make a process count as closed in; a
+//! closed component holds no process that is alive; a process outside of the tree that has an event loop counts as
+//! alive.
 
 use super::rules::{self, file, run};
 use super::view::View;
@@ -37,7 +38,7 @@ pub struct Node {
     pub in_tree: bool,
     /// Whether it goes on by itself.
     pub life: Life,
-    /// Why, where it does not just wait.
+    /// Why it is alive or dead; empty if it just waits.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub why: String,
 }
@@ -72,11 +73,11 @@ pub struct Edge {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum To {
-    /// A process in sight; its own id where it waits for itself.
+    /// A process in sight; its own id if it waits for itself.
     Process(Pid),
     /// Somebody or something that is not in sight: a peer, a person, another user's process.
     Outside(String),
-    /// Nobody could end it.
+    /// No process could end it.
     Nobody,
 }
 
@@ -238,7 +239,7 @@ fn closed(graph: &Graph) -> Vec<Vec<Pid>> {
     for (pid, of) in component {
         all.entry(of).or_default().push(pid);
     }
-    // one that has ended waits for nobody, and nobody for it
+    // a process that has ended waits for no other, and no other waits for it
     let waits = |pids: &Vec<Pid>| pids.len() > 1 || !pids.iter().all(|pid| has_ended(graph, *pid));
     let mut all: Vec<Vec<Pid>> = all.into_values().filter(waits).collect();
     all.sort();
@@ -314,7 +315,7 @@ impl Found<'_, '_> {
         self.alive.get_or_insert(why.into());
     }
 
-    /// An agent that says what it waits for is believed, unless it says that something runs beside it.
+    /// What an agent says that it waits for is taken as true, unless it says that something runs beside it.
     fn asks(&mut self) -> bool {
         let pid = self.process.pid;
         let Some(agent) = self.view.after.agents.iter().find(|agent| agent.pid == pid && !agent.asks.is_empty()) else {
@@ -340,7 +341,7 @@ impl Found<'_, '_> {
         for wait in &all {
             self.wait(wait, &all);
         }
-        // what a caller's loop does besides is its own affair, and part of it cannot be seen
+        // what else the caller's loop does does not matter here, and part of it cannot be seen
         if !self.view.after.tree.contains_key(&self.process.pid) && all.iter().any(|wait| wait.polled) {
             self.alive("has an event loop of its own");
         }
@@ -427,7 +428,7 @@ impl Found<'_, '_> {
         }
         match others.is_empty() {
             true if own => self.add(To::Process(self.process.pid), over, which),
-            // with nobody at the other end the call would have returned
+            // without a process at the other end the call would have returned
             true => self.add(To::Outside("whoever has the other end, who is not in sight".to_owned()), over, which),
             false => {}
         }
@@ -450,7 +451,7 @@ impl Found<'_, '_> {
         self.ends(fd, reads, Over::Socket, name, false);
     }
 
-    /// As the caller numbers its children: in a pid namespace of its own otherwise than we do.
+    /// The caller's own number of a child; in a pid namespace of its own it differs from ours.
     fn child(&mut self, child: Pid) {
         let (view, pid) = (self.view, self.process.pid);
         let all = || view.after.children(pid).filter(|process| !is_reader(view, process.pid));

@@ -1,7 +1,7 @@
 //! What two snapshots mean: one sentence, what would end it, how sure, and the evidence.
 //!
 //! Every process gets one finding by the rules; a process that waits for others is explained by theirs, and of several
-//! findings the one with the highest rank speaks for the tree.
+//! findings the one with the highest rank is reported for the tree.
 //!
 //! Invariant: pure. The same snapshots and limits give the same diagnosis.
 
@@ -17,16 +17,16 @@ mod waits;
 use crate::data::{Lack, Pid, Snapshot};
 use serde::Serialize;
 
-/// What is silent for how long before it counts as silent.
+/// How long something must be quiet before it counts as silent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Limits {
-    /// A connection on which nothing has come for so many milliseconds is silent.
+    /// A connection on which nothing has come for this many milliseconds is silent.
     pub silent_ms: u64,
 }
 
 impl Default for Limits {
-    /// Slow models have been seen to think for minutes before the first byte; once a stream flows, a pause of a minute
-    /// has no healthy cause.
+    /// One minute. Slow models have been seen to think for minutes before the first byte; once a stream flows, a pause
+    /// of a minute has no healthy cause.
     fn default() -> Limits {
         Limits { silent_ms: 60_000 }
     }
@@ -36,15 +36,15 @@ impl Default for Limits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It waits for what nothing in sight will bring.
+    /// It waits for something that nothing in sight will bring.
     Hung,
-    /// It waits for what has a life or a clock of its own.
+    /// It waits for something that goes on by itself or has a time limit.
     Waiting,
     /// It moves.
     Working,
     /// There is nothing to explain: it has ended.
     Ended,
-    /// What could be read does not tell.
+    /// What could be read does not decide it.
     Unknown,
 }
 
@@ -69,7 +69,7 @@ pub struct Diagnosis {
     pub mechanism: Option<String>,
     /// The process that it is about.
     pub pid: Pid,
-    /// Whether that is one of the processes that were asked about, and not one below them.
+    /// Whether that is one of the processes that were asked about, rather than one below them.
     pub is_root: bool,
     /// It is hung, and each of those that were asked about is closed in: nobody who is alive or out of sight can end what
     /// it waits for ([`Graph::is_closed_in`]).
@@ -80,13 +80,13 @@ pub struct Diagnosis {
     pub ends: String,
     /// How sure that is.
     pub sure: Sure,
-    /// Why not surer, or why so sure.
+    /// Why the diagnosis is this sure and not surer.
     pub because: String,
     /// Milliseconds between the two snapshots.
     pub window_ms: u64,
     /// The evidence.
     pub evidence: Vec<Evidence>,
-    /// What could not be read, and how it could.
+    /// What could not be read, and what would make it readable.
     pub lacks: Vec<Lack>,
 }
 

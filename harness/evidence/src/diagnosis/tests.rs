@@ -52,7 +52,7 @@ impl Look {
         diagnose(&self.before, &self.after, &Limits::default())
     }
 
-    /// The answer, the graph and the evidence.
+    /// Compares the answer, the graph and the evidence.
     fn says(&self, want: Expect) {
         let (found, graph) = (self.diagnosis(), self.graph());
         let mut out = String::new();
@@ -135,7 +135,7 @@ fn tty(process: Process, fd: i32, group: Pid) -> Process {
     Process { tty: (136 << 8) | 3, tty_group: group, ..has(process, fd, Mode::Both, what) }
 }
 
-/// Nobody but an event loop's owner knows what it waits for: it watches these for input.
+/// An event loop that watches these for input; which of them it waits for only its owner knows.
 fn watches(process: Process, fds: &[i32], limit: TimeLimit) -> Process {
     let on = fds.iter().map(|&fd| Watch { fd, input: true, output: false }).collect();
     calls(process, "poll", Does::Poll { on }, limit)
@@ -191,7 +191,7 @@ fn those_that_wait_for_each_other_are_closed_in() {
     "#]]);
     let graph = look.graph();
     assert!(graph.is_closed_in(11) && graph.is_closed_in(12) && !graph.is_closed_in(13));
-    // a third one that waits for them is so too, and its way leads to both
+    // a third one that waits for them is closed in too, and its path leads to both
     let look = Look::of(vec![awaits(process(10, 1, "sh")), one, two]);
     assert_eq!(look.graph().closed, [[10, 11, 12]]);
     let way: Vec<(Pid, Pid)> = look.graph().edges_from(10).iter().map(|edge| (edge.from, edge_to(&edge.to))).collect();

@@ -1,6 +1,6 @@
 //! Two snapshots seen together: what changed between them, and who is at the other end of what.
 //!
-//! Invariant: what only one of the snapshots has counts as unchanged, but for processes that came or went.
+//! Invariant: what only one of the snapshots has counts as unchanged, except processes that came or went.
 
 use super::Limits;
 use super::waits::{self, Wait};
@@ -76,8 +76,8 @@ impl<'a> View<'a> {
         .take(most)
     }
 
-    /// What a process's threads wait for. A thread that was caught running, or at a file, and does not work is taken as it
-    /// was before: it woke up for a moment.
+    /// What a process's threads wait for. For a thread that was running, or at a file, but does not work, the earlier
+    /// snapshot counts: it woke up for a moment.
     pub fn waits(&self, process: &Process) -> Vec<Wait> {
         let before = self.before.process(process.pid);
         let idle = self.wants(process.pid) < IDLES_SHARE;
@@ -100,15 +100,15 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The share of one processor that a process would use on an idle machine: of the time that its threads did not stand
-    /// in line for one.
+    /// The share of one processor that a process would use on an idle machine: of the time in which its threads did not
+    /// wait for a processor.
     pub fn wants(&self, pid: Pid) -> f64 {
         let (Some(before), Some(after)) = (self.before.process(pid), self.after.process(pid)) else { return 0.0 };
         let thread = |new: &Thread| {
             let Some(old) = before.threads.iter().find(|old| old.tid == new.tid) else { return 0.0 };
             let used = new.cpu_ns.saturating_sub(old.cpu_ns);
-            // ready at both times, and never asleep between: the kernel counts time in line only when it ends. One that was
-            // not let on a processor at all tells nothing
+            // ready at both times, and never asleep between: the kernel counts the time of waiting for a processor only
+            // when it ends. A thread that got no processor at all tells nothing
             if old.yields.is_some() && old.yields == new.yields {
                 return if used >= 1_000_000 { 1.0 } else { 0.0 };
             }
@@ -191,8 +191,8 @@ impl<'a> View<'a> {
         self.changed && below(self.before) != below(self.after)
     }
 
-    /// Who holds the other end of a channel (a pipe, a FIFO, a Unix socket, a terminal), the process itself left out:
-    /// for a pipe who could write what it reads, or read what it writes.
+    /// Who holds the other end of a channel (a pipe, a FIFO, a Unix socket, a terminal), without the process itself: of
+    /// a pipe, who could write what it reads, or read what it writes.
     pub fn other_end(&self, process: &Process, fd: &Descriptor, reads: bool) -> Vec<Pid> {
         let mut pids: Vec<Pid> = match &fd.what {
             Object::Pipe { inode } | Object::Fifo { inode, .. } => {

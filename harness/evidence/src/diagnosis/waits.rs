@@ -1,6 +1,6 @@
 //! What a process's threads wait for, one entry a descriptor, child, lock or clock.
 //!
-//! Invariant: where the system call may not be read, what the kernel's function says is taken and marked as inferred.
+//! Invariant: if the system call may not be read, the wait is taken from the kernel's function and marked as inferred.
 
 use crate::data::{Does, Mode, Object, Pid, Process, State, Thread, TimeLimit, Watch};
 
@@ -53,7 +53,7 @@ pub fn of(process: &Process, thread: &Thread) -> Vec<Wait> {
         |on, polled| Wait { tid: thread.tid, on, limit: call.limit, call: call.name.clone(), polled, inferred: false };
     let one = |on| vec![wait(on, false)];
     let several = |on: &[Watch]| -> Vec<Wait> {
-        // a poll of one descriptor without a time limit is a blocking read in other words
+        // a poll of one descriptor without a time limit is the same as a blocking read
         let polled = on.len() > 1 || call.limit != TimeLimit::Never;
         let mut waits: Vec<Wait> = spread(on).map(|on| wait(on, polled)).collect();
         waits.push(wait(On::Clock, true));
@@ -88,7 +88,7 @@ fn spread(on: &[Watch]) -> impl Iterator<Item = On> {
     })
 }
 
-/// What an epoll instance watches, and those that it watches, so many deep.
+/// What an epoll instance watches, including what epoll instances among that watch, down to `deep` levels.
 fn watched(process: &Process, fd: i32, deep: u8) -> Vec<Watch> {
     let Some(Object::Epoll { on }) = process.fd(fd).map(|fd| &fd.what) else { return Vec::new() };
     let mut all = Vec::new();

@@ -11,7 +11,7 @@ use std::path::Path;
 /// The most descriptors of one poll or select that are decoded.
 const MAX_POLLED: usize = 1024;
 
-/// The call of the thread at `base`, and whether it may be read. None: it runs, or sleeps outside any call.
+/// The call of the thread at `base`, and whether it may be read. `None`: it runs, or sleeps outside any call.
 pub fn read(base: &str, process: &Process, tid: Pid) -> (Option<Call>, bool) {
     let Ok(text) = file::text(&format!("{base}/syscall")) else { return (None, false) };
     let mut words = text.split_whitespace();
@@ -25,7 +25,8 @@ pub fn read(base: &str, process: &Process, tid: Pid) -> (Option<Call>, bool) {
     }
     let mut call = Call { number, name: numbers::name(number).to_owned(), args, ..Call::default() };
     if call.name == "restart_syscall" {
-        // a wait that a stop interrupted: the kernel's function tells which, the arguments are still those of the wait
+        // a wait that a stop interrupted: the kernel's function tells which call it was, and the arguments are still
+        // those of the wait
         let wchan = file::text(&format!("{base}/wchan")).unwrap_or_default();
         call.name = restarted(&wchan, args[0]).to_owned();
     }
@@ -33,8 +34,8 @@ pub fn read(base: &str, process: &Process, tid: Pid) -> (Option<Call>, bool) {
     (Some(call), true)
 }
 
-/// Of the calls that are restarted so, clock_nanosleep alone has a small number in front, that of a clock; the others have an
-/// address, and none lies on the first page.
+/// Of the calls that are restarted like this, only clock_nanosleep has a small number as its first argument, that of a
+/// clock; the others have an address, and none of these is on the first page.
 fn restarted(wchan: &str, first: u64) -> &'static str {
     match wchan {
         _ if first < 4096 => "clock_nanosleep",
@@ -183,7 +184,7 @@ mod tests {
     use super::*;
     use crate::data::{Descriptor, Mode, Object};
 
-    /// What a call with these arguments waits for, and how long; they point into the memory of this very process.
+    /// What a call with these arguments waits for, and how long; the arguments point into the memory of this process.
     fn decoded(name: &str, args: [u64; 6]) -> (Does, TimeLimit) {
         let own = std::process::id() as Pid;
         let fds = vec![Descriptor { fd: 9, mode: Mode::Both, what: Object::Process { pid: 77 } }];

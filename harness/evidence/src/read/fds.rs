@@ -1,4 +1,4 @@
-//! Descriptors: what each is, how it was opened, and what the kernel tells beside that.
+//! Descriptors: what each is, how it was opened, and what else the kernel tells of it.
 //!
 //! Invariant: nothing is opened but files of /proc; a descriptor's target is looked at by `stat` alone.
 
@@ -47,7 +47,7 @@ pub fn inode_and_kind(pid: Pid, fd: i32) -> Option<(u64, bool)> {
     Some((meta.ino(), meta.file_type().is_fifo()))
 }
 
-/// The number of the pseudo-terminal that a device number stands for: majors 136 to 143 are slaves, 256 each
+/// The number of the pseudo-terminal that a device number names: majors 136 to 143 are slaves, 256 each
 /// (Documentation/admin-guide/devices.txt).
 pub fn pty_of(device: u32) -> Option<u32> {
     let (major, minor) = (libc::major(u64::from(device)), libc::minor(u64::from(device)));
@@ -120,7 +120,7 @@ fn is_terminal(device: u64) -> bool {
     matches!(libc::major(device), 4 | 5 | 136..=143 | 188 | 204 | 229)
 }
 
-/// /dev/tty is the controlling terminal of whoever opened it.
+/// /dev/tty is the controlling terminal of the process that opened it.
 fn own_terminal(pid: Pid, _fd: i32, device: u64) -> Option<u32> {
     if (libc::major(device), libc::minor(device)) != (5, 0) {
         return None;
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
     use std::os::fd::{AsRawFd, OwnedFd};
 
-    /// A descriptor of this very process.
+    /// A descriptor of this process.
     fn own(fd: &impl AsRawFd) -> Descriptor {
         descriptor(std::process::id() as Pid, fd.as_raw_fd()).unwrap()
     }

@@ -1,7 +1,7 @@
-//! Files of /proc, whole.
+//! Reads files of /proc as a whole.
 //!
-//! Invariant: the kernel is asked for more than it gives at once (a page, of a list), never for less: between two reads of
-//! one list it may change, and what stood behind a line that went is then left out.
+//! Invariant: the kernel is asked for more than it gives at once (a page, of a list), never for less: between two reads
+//! of one list it may change, and then a line after one that was removed is left out.
 
 use rustix::fs::{Mode, OFlags};
 use std::mem::MaybeUninit;
@@ -11,7 +11,8 @@ const ROOM: usize = 16_384;
 /// The most bytes of one file: the arguments of a process may be some megabytes.
 const MAX_BYTES: usize = 16 << 20;
 
-/// A file, and in how many pieces the kernel gave it. More than one: of a list, not all need be of one moment.
+/// A file, and in how many pieces the kernel gave it. If there was more than one, the parts of a list may be of
+/// different moments.
 pub fn pieces(path: &str) -> rustix::io::Result<(Vec<u8>, usize)> {
     let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
     let mut room = [MaybeUninit::uninit(); ROOM];
@@ -35,7 +36,7 @@ pub fn bytes(path: &str) -> rustix::io::Result<Vec<u8>> {
     pieces(path).map(|(bytes, _)| bytes)
 }
 
-/// A file's text; what is none (a process may give itself any name) is replaced.
+/// A file's text; bytes that are not UTF-8 (a process may give itself any name) are replaced.
 pub fn text(path: &str) -> rustix::io::Result<String> {
     let bytes = bytes(path)?;
     Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))

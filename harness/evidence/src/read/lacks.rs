@@ -1,6 +1,6 @@
-//! What could not be read, and how it could.
+//! What could not be read, and what would make it readable.
 //!
-//! Invariant: said once for many processes; a right that nothing needed is not asked for.
+//! Invariant: each lack is listed once for many processes; a right that nothing needed is not asked for.
 
 use crate::data::{Lack, Process, Snapshot};
 
@@ -50,7 +50,7 @@ pub fn add(snapshot: &mut Snapshot) {
     snapshot.lacks.extend(lacks);
 }
 
-/// Standard streams that are pipes whose other end nobody in sight holds.
+/// Standard streams that are pipes whose other end no process in sight holds.
 fn unseen_ends(snapshot: &Snapshot) -> Vec<String> {
     use crate::data::{End, Object};
     let mut unseen = Vec::new();
@@ -81,7 +81,7 @@ mod tests {
     use super::add;
     use crate::data::{Process, Reader, Snapshot, Thread};
 
-    /// Yama hides the system call of a process that is one's own, and nothing else.
+    /// Yama hides only the system call, of processes of the same user.
     #[test]
     fn what_yama_hides() {
         let thread = Thread { tid: 7, ..Thread::default() };

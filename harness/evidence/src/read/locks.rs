@@ -1,7 +1,7 @@
 //! File locks: /proc/locks, as far as it concerns the tree.
 //!
-//! The kernel gives the list a page at a time, and each page is of one moment. Between two pages locks may go, and those
-//! behind them move up over the seam and are not given: a longer list is read several times.
+//! The kernel gives the list a page at a time, and each page is of one moment. Between two pages locks may be released;
+//! those after them move up across the page's end and are not given. So a longer list is read several times.
 //!
 //! Invariant: a lock is kept if the tree holds it, waits for it, or has its file open.
 
@@ -16,8 +16,8 @@ const MAX_LOCKS: usize = 65_536;
 /// they could, 1 reading in 300 lacked a lock that was held all the time.
 const READINGS: u64 = 3;
 
-/// The locks that concern a tree. None where nothing in it can wait for one: the kernel lets nobody take a lock while it
-/// gives the list, and waits for some milliseconds before.
+/// The locks that concern a tree. The list is not read if nothing in the tree can wait for a lock: the kernel lets no
+/// process take a lock while it gives the list, and waits for some milliseconds before.
 pub fn read(tree: &BTreeMap<Pid, Process>) -> Vec<Lock> {
     if !tree.values().any(may_wait) {
         return Vec::new();
@@ -51,7 +51,7 @@ fn reading() -> (Vec<Lock>, usize) {
 }
 
 /// Adds what another reading has and the first ones lacked: a lock with those that wait for it, which have its number.
-/// Numbers are those of one reading; the second one's begin behind 2³², and so on.
+/// Numbers hold within one reading; those of the second reading begin after 2³², and so on.
 fn add(all: &mut Vec<Lock>, other: Vec<Lock>, reading: u64) {
     let unnumbered = |lock: &Lock| Lock { id: 0, ..lock.clone() };
     let known: BTreeSet<Lock> = all.iter().map(unnumbered).collect();
@@ -61,7 +61,7 @@ fn add(all: &mut Vec<Lock>, other: Vec<Lock>, reading: u64) {
     all.extend(missed.map(|lock| Lock { id: lock.id + (reading << 32), ..lock }));
 }
 
-/// `3: POSIX  ADVISORY  WRITE 1234 08:01:5678 0 EOF`; a waiter has `->` behind its number.
+/// `3: POSIX  ADVISORY  WRITE 1234 08:01:5678 0 EOF`; a waiter has `->` after its number.
 fn parse(line: &str) -> Option<Lock> {
     let mut words = line.split_whitespace().peekable();
     let id = words.next()?.trim_end_matches(':').parse().ok()?;
@@ -107,7 +107,8 @@ mod tests {
         add(&mut all, other, 1);
         let told: Vec<_> = all.iter().map(|lock| (lock.id, lock.pid.unwrap_or(0), lock.waits)).collect();
         let second = 1 << 32;
-        // the waiter's number is that of its lock, of the same reading; what was known with all its waiters is not repeated
+        // a waiter has the number of its lock in the same reading; a lock that was known with all its waiters is not
+        // repeated
         let added = [(second + 1, 813, false), (second + 1, 815, true), (second + 2, 814, false)];
         assert_eq!(told, [[(1, 812, false), (2, 813, false)].as_slice(), &added].concat());
     }

@@ -1,6 +1,6 @@
 //! A few bytes of another process's memory: the time limits, descriptor lists and paths that its call points to.
 //!
-//! Invariant: bounded; reads only, and a page that is not there gives `None`.
+//! Invariant: bounded; reads only, and a page that is not mapped gives `None`.
 
 use crate::data::Pid;
 use std::io::IoSliceMut;
@@ -21,7 +21,7 @@ pub fn bytes(pid: Pid, at: u64, len: usize) -> Option<Vec<u8>> {
 
 /// Reads a text that ends with a zero byte, at most 4,096 bytes (`PATH_MAX`).
 pub fn text(pid: Pid, at: u64) -> Option<String> {
-    // not over the end of the page, which may be the last one there
+    // not beyond the end of the page, which may be the last one that is mapped
     let to_page = 4096 - (at % 4096) as usize;
     let mut all = bytes(pid, at, to_page)?;
     if !all.contains(&0) {

@@ -1,7 +1,7 @@
 //! Reads a snapshot.
 //!
-//! Invariant: reading never waits for what it reads of, and never fails for what ends meanwhile: a process that is
-//! gone by the time is left out.
+//! Invariant: reading never waits for the processes that it reads, and never fails because one of them ends meanwhile:
+//! a process that has ended by then is left out.
 
 mod call;
 mod fds;
@@ -23,7 +23,7 @@ use std::path::Path;
 /// What to read beside the tree.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Ask agents that we know on loopback, by GET requests alone, and read their own records.
+    /// Ask known agents on loopback, by GET requests only, and read their own records.
     pub ask: bool,
 }
 
@@ -69,7 +69,7 @@ pub fn take(roots: &[Pid], options: &Options) -> Result<Snapshot, SnapshotError>
     snapshot.locks = locks::read(&snapshot.tree);
     around(&mut snapshot, &all, &tree);
     if !snapshot.locks.is_empty() {
-        // who holds a lock may wait for a peer
+        // the holder of a lock may wait for a peer
         let of_holders = net::sockets(snapshot.around.values(), own, &mut Vec::new());
         snapshot.sockets.extend(of_holders);
     }
@@ -83,7 +83,7 @@ pub fn take(roots: &[Pid], options: &Options) -> Result<Snapshot, SnapshotError>
     Ok(snapshot)
 }
 
-/// The processes whose name, program or script is `name`, those whose parent is none of them.
+/// The processes whose name, program or script is `name` and whose parent is not one of them.
 ///
 /// # Errors
 /// There is no /proc.
@@ -165,13 +165,13 @@ fn around(snapshot: &mut Snapshot, all: &All, tree: &BTreeSet<Pid>) {
         }
     }
     for process in snapshot.tree.values() {
-        // what a controlling terminal's number says: 136..=143 are the majors of pseudo-terminals
+        // read from a controlling terminal's number: 136..=143 are the majors of pseudo-terminals
         if let Some(index) = fds::pty_of(process.tty) {
             shared.insert(Shared::Pty(index));
         }
     }
     shared.extend(snapshot.locks.iter().map(|lock| Shared::File(lock.inode)));
-    // who holds a lock may wait for what works below it
+    // the holder of a lock may wait for a process below it that works
     let holders: Vec<Pid> =
         snapshot.locks.iter().filter_map(|lock| lock.pid).filter(|pid| !tree.contains(pid)).collect();
     let mut wanted = below(&holders, all);

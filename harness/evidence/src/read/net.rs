@@ -1,6 +1,6 @@
-//! Sockets: their state, their peers, what lies in their queues, and how long TCP has been silent.
+//! Sockets: their state, their peers, what is in their queues, and how long TCP has been silent.
 //!
-//! The kernel's socket tables are asked by netlink (sock_diag), in the network namespace that the processes are in; where
+//! The kernel's socket tables are asked by netlink (sock_diag), in the network namespace that the processes are in; if
 //! that namespace may not be entered, /proc/PID/net tells states and addresses, and the rest is a lack.
 //!
 //! Invariant: only sockets that the tree holds, and their peers, are kept.
@@ -32,7 +32,7 @@ pub fn sockets<'a>(
         }
     }
     let mut all: BTreeMap<u64, Socket> = BTreeMap::new();
-    // a process may hold sockets of a namespace that it is not in any more: ours is always asked
+    // a process may hold sockets of a namespace that it has left: our own namespace is always asked too
     if !held.is_empty() && own_namespace != 0 {
         all.extend(diag::all().unwrap_or_default());
     }
@@ -59,7 +59,8 @@ pub fn sockets<'a>(
     all
 }
 
-/// Runs `f` on a thread that has entered the network namespace of a process; `None`: it may not, or gets no thread.
+/// Runs `f` on a thread that has entered the network namespace of a process; `None`: it may not enter it, or no thread
+/// can be started.
 pub fn within<T: Send>(pid: i32, f: impl FnOnce() -> T + Send) -> Option<T> {
     let namespace = File::open(format!("/proc/{pid}/ns/net")).ok()?;
     std::thread::scope(|scope| {
@@ -71,7 +72,7 @@ pub fn within<T: Send>(pid: i32, f: impl FnOnce() -> T + Send) -> Option<T> {
     })
 }
 
-/// The two ends of a connection within one machine have each other's addresses.
+/// Joins the two ends of a connection within one machine: each has the other's address.
 fn match_tcp_peers(all: &mut BTreeMap<u64, Socket>) {
     let connected = |socket: &&Socket| socket.family == Family::Tcp && !socket.remote.is_empty();
     let mut by_address: BTreeMap<(String, String), u64> = BTreeMap::new();

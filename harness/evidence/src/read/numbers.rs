@@ -1,7 +1,7 @@
 //! The numbers of the system calls that can wait, by architecture.
 //!
-//! Invariant: a name means the same call on every architecture; a number that is not listed waits for nothing that we
-//! know.
+//! Invariant: a name means the same call on every architecture; a number that is not listed waits for nothing that is
+//! known here.
 
 /// The name of a system call of this machine.
 pub fn name(number: i64) -> &'static str {

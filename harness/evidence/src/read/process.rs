@@ -71,17 +71,17 @@ pub fn read(pid: Pid, all: &All, reader: &Reader) -> Option<Process> {
     Some(process)
 }
 
-/// What the list of all processes knows of one, or /proc, where it began later.
+/// What the list of all processes knows of one, or /proc if it began later.
 fn known<T>(pid: Pid, all: &All, f: impl Fn(&Stat) -> T) -> Option<T> {
     all.get(&pid).map(&f).or_else(|| Stat::of(pid).as_ref().map(f))
 }
 
-/// Whether a process is there and has not ended. Group and session 0 are those of another pid namespace.
+/// Whether a process exists and has not ended. Group and session 0 belong to another pid namespace.
 fn lives(pid: Pid, all: &All) -> bool {
     pid == 0 || known(pid, all, |stat| stat.state != State::Zombie) == Some(true)
 }
 
-/// The inode of a process's network namespace; 0: may not be read.
+/// The inode of a process's network namespace; 0 if it may not be read.
 pub fn net_namespace(pid: Pid) -> u64 {
     namespace(pid, "net")
 }
@@ -177,7 +177,7 @@ impl Stat {
         Some(Stat { comm, state, numbers })
     }
 
-    /// The n-th field behind the name; the state is 0 and no number.
+    /// The n-th field after the name; field 0 is the state, which is not a number.
     fn number(&self, at: usize) -> i64 {
         self.numbers.get(at).copied().unwrap_or(0)
     }
@@ -194,7 +194,7 @@ fn status(process: &mut Process) {
         let Some((key, value)) = line.split_once(':') else { continue };
         let set = || u64::from_str_radix(value.trim(), 16).unwrap_or(0);
         match key {
-            // real, effective, saved, of files: who it acts as is the second
+            // real, effective, saved and file-system user: the second is the one that it acts as
             "Uid" => process.uid = value.split_whitespace().nth(1).and_then(|n| n.parse().ok()).unwrap_or(0),
             "NSpid" => {
                 let last = value.split_whitespace().last().and_then(|n| n.parse().ok());
@@ -233,11 +233,11 @@ fn args(pid: Pid) -> Vec<String> {
     }
     let cut = |part: &[u8]| {
         let part: String = String::from_utf8_lossy(part).trim_end().chars().take(MAX_ARGS.1).collect();
-        // a script of several lines is one argument: each is told on the same line
+        // a script of several lines is one argument: all of them are shown on one line
         visible(&part.replace('\n', "\\n").replace('\t', "\\t"))
     };
     let mut args: Vec<String> = bytes.split(|byte| *byte == 0).take(MAX_ARGS.0).map(cut).collect();
-    // what a title has overwritten is blanks
+    // a title that overwrites the arguments is padded with blanks
     let used = args.iter().rposition(|arg| !arg.is_empty()).map_or(0, |last| last + 1);
     args.truncate(used);
     args
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!((process.pid, process.ns_pid > 0, process.tracer), (own, true, 0));
         assert_eq!(process.ppid, std::os::unix::process::parent_id() as Pid);
         assert_eq!(process.uid, rustix::process::geteuid().as_raw());
-        // rustix takes a group and a session to be above 0; where the leader is outside of this pid namespace, they are 0
+        // rustix requires a group and a session above 0; if the leader is outside of this pid namespace, they are 0
         // SAFETY: both only ask the kernel for a number.
         let (group, session) = unsafe { (libc::getpgrp(), libc::getsid(0)) };
         assert_eq!((process.pgrp, process.session), (group, session));

@@ -1,7 +1,7 @@
-//! What a tool asks at its terminal: nobody but the terminal has it, and the tool itself, in its memory.
+//! What a tool asks at its terminal: only the terminal and the tool's own memory hold the text.
 //!
-//! Invariant: of a process that reads a terminal alone, and of a tool that we know; nothing is kept but a text that begins as
-//! one of its prompts does, up to the end of the line.
+//! Invariant: only the memory of a known tool that reads a terminal is searched; only a text that begins as one of its
+//! prompts does is kept, up to the end of the line.
 
 use super::{file, memory};
 use crate::data::{Does, Object, Process};
@@ -50,7 +50,8 @@ fn heap(process: &Process) -> Option<Vec<u8>> {
     Some(all)
 }
 
-/// The first text that begins so and goes on as a line does; the format that it was made from is none.
+/// The first text that begins like this and goes on as a line does; the format string that it was made from does not
+/// count.
 fn found(heap: &[u8], begin: &[u8]) -> Option<String> {
     let mut at = 0;
     while let Some(offset) = heap[at..].windows(begin.len()).position(|window| window == begin) {

@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
 
-/// As much of opencode's server as a reader of open asks needs. Whatever is no GET ends it.
+/// As much of opencode's server as a reader of open asks needs. Any request that is not a GET ends it.
 pub fn serve(status: &str, question: &str, permission: &str, session: &str, message: &str) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
     ready();

@@ -1,4 +1,4 @@
-//! The cases: a line each says what must be found, and a function what is started.
+//! The cases: one line each names what must be found and the function that starts the processes.
 
 use crate::set_up::*;
 use crate::stage::{Case, Stage};

@@ -1,10 +1,10 @@
 //! Every signature on a small real process tree: the kernel's own pipes, terminals, locks and sockets, and no fake of
-//! /proc. The misbehaving processes are this very binary, started again.
+//! /proc. The misbehaving processes are this same binary, started again.
 //!
-//! `REHANG_RUNS=200 cargo test -p rehang-evidence --test signatures` runs each case so many times.
+//! `REHANG_RUNS=200 cargo test -p rehang-evidence --test signatures` runs each case 200 times.
 //!
-//! Invariant: a look is judged once the kernel shows that the tree stands still (or, for what never does, at the second
-//! look after it said that it is ready in which it was let run), and the first judgement counts.
+//! Invariant: a look is judged once the kernel shows that the tree stands still (or, for a tree that never does, at the
+//! second look after it said that it is ready in which the kernel let it run), and the first judgement counts.
 
 mod agents;
 mod cases;

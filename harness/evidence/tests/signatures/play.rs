@@ -139,7 +139,7 @@ pub fn play(words: &[String]) {
             let _ = std::io::stdout().write_all(&[b'x'; 1 << 20]);
             drop(listener);
         }
-        // both write a full pipe at each other
+        // both fill a pipe to each other
         ["mutual-pipe"] => {
             let mut child =
                 again(&["fill-stdout"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a child");
@@ -197,7 +197,7 @@ pub fn play(words: &[String]) {
             ready();
             read(rustix::stdio::stdin());
         }
-        // whoever starts a look at itself and waits for it, as a shell does that runs `rehang why $$`
+        // starts a look at itself and waits for it, as a shell does that runs `rehang why $$`
         ["look-at-whoever-starts-it"] => {
             let parent = rustix::process::getppid().expect("it waits");
             let path = format!("/proc/{}/syscall", parent.as_raw_nonzero());
@@ -259,13 +259,13 @@ pub fn play(words: &[String]) {
             ready();
             let _ = rustix::io::read(stdin, &mut [0; 1]);
         }
-        // throws TERM away, and what it starts does too
+        // ignores TERM, and what it starts does too
         ["deaf-to-term", rest @ ..] => {
             // SAFETY: ignoring a signal runs no code of ours
             unsafe { libc::signal(libc::SIGTERM, libc::SIG_IGN) };
             play(&rest.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
         }
-        // nobody but root may look into it
+        // only root may look into it
         ["undumpable", rest @ ..] => {
             rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable).expect("allowed");
             play(&rest.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
@@ -359,7 +359,7 @@ pub fn play(words: &[String]) {
             ready();
             let _ = TcpStream::connect(*address);
         }
-        // and takes keys, or lines, where it is given a standard input that can be watched
+        // and takes keys, or lines, if its standard input can be watched
         ["listen"] => {
             let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
             let stdin = rustix::stdio::stdin();
@@ -488,7 +488,7 @@ fn spin() -> ! {
     }
 }
 
-/// One byte to whoever waits for it.
+/// Sends one byte to the test that waits for it.
 pub fn ready() {
     let Some(path) = std::env::var_os("READY") else { return };
     let mut fifo = std::fs::File::options().write(true).open(path).expect("the stage waits");

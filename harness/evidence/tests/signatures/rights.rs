@@ -1,6 +1,6 @@
 //! A reader who may not see all, or is part of what it sees: it names the right that it lacks, and how to get it, and calls nothing hung.
 //!
-//! Invariant: the reader is a process of its own, and an ordinary user's wherever that can be had.
+//! Invariant: the reader is a process of its own, and belongs to an ordinary user wherever that is possible.
 
 use crate::set_up::piped;
 use crate::stage::{Stage, path};
@@ -38,7 +38,7 @@ fn whoever_looks() -> Result<(), String> {
     if right { Ok(()) } else { Err(format!("expected that it waits for the look, got {found:#}")) }
 }
 
-/// An ordinary user looks at a process of root's. Where the tests do not run as root, there is nobody to look at.
+/// An ordinary user looks at a process of root's. If the tests do not run as root, there is no such process to look at.
 fn another_user() -> Result<(), String> {
     if !rustix::process::geteuid().is_root() {
         return Ok(());
@@ -49,7 +49,7 @@ fn another_user() -> Result<(), String> {
     lacks(&seen(&stage, pid)?, &["descriptors", &format!("sudo rehang why {pid}")])
 }
 
-/// A process that lets nobody but root look into it, looked at by its own user.
+/// A process that only root may look into, looked at by its own user.
 fn one_that_hides() -> Result<(), String> {
     let mut stage = Stage::new()?;
     let mut command = stage.player(&["undumpable", "read-stdin"]);

@@ -1,6 +1,6 @@
-//! What cases start: processes on a terminal, behind a lock, with a peer.
+//! What cases start: processes on a terminal, waiting for a lock, with a peer.
 //!
-//! Invariant: whatever a tree hangs on (a master, a listener, a lifeline) is held by the stage, and let go with it.
+//! Invariant: whatever a tree hangs on (a master, a listener, a lifeline) is held by the stage, and released with it.
 
 use crate::stage::{Stage, path};
 use rustix::fs::{Mode, OFlags};
@@ -151,7 +151,7 @@ pub fn keeping(stage: &mut Stage, more: &[&str]) {
     stage.keep((listener, stream));
 }
 
-/// A peer that says now and then that it is alive, more seldom than a look is long, while an earlier connection to it is
+/// A peer that says now and then that it is alive, less often than once a look, while an earlier connection to it is
 /// kept.
 pub fn trickling(stage: &mut Stage, name: &str) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
@@ -197,7 +197,7 @@ pub fn agent_piped(stage: &mut Stage, name: &str, first: &[&str], words: &[&str]
     stage.start(command);
 }
 
-/// A socket that listens and whose queue is full: whoever connects is not answered.
+/// A socket that listens and whose queue is full: a client that connects gets no answer.
 pub fn deaf() -> (TcpListener, Vec<TcpStream>) {
     use rustix::net::{AddressFamily, SocketType, bind, listen, socket};
     let socket = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");

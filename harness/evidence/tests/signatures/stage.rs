@@ -38,7 +38,7 @@ pub struct Stage {
     pub folder: tempfile::TempDir,
     ready: OwnedFd,
     children: Vec<Child>,
-    /// Who is asked about, where it is not the first child.
+    /// The process that is asked about, if it is not the first child.
     pub root: Option<Pid>,
     /// Whatever must stay open.
     pub keep: Vec<Box<dyn Any>>,
@@ -46,11 +46,11 @@ pub struct Stage {
 
 /// The window of one look.
 const WINDOW: Duration = Duration::from_millis(40);
-/// A case that has not settled by then never will; only an abort.
+/// Looks after which a case is aborted: it will never settle.
 const MOST_LOOKS: usize = 1500;
 
 impl Stage {
-    /// A stage without anybody on it.
+    /// A stage without processes.
     ///
     /// # Errors
     /// No folder, no FIFO.
@@ -61,7 +61,7 @@ impl Stage {
             .map_err(|e| e.to_string())?;
         let ready =
             rustix::fs::open(&path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).map_err(|e| e.to_string())?;
-        // whoever plays as another user says it here too
+        // a player that runs as another user says here too that it is ready
         rustix::fs::chmod(folder.path(), Mode::from_raw_mode(0o711)).map_err(|e| e.to_string())?;
         rustix::fs::chmod(&path, Mode::from_raw_mode(0o622)).map_err(|e| e.to_string())?;
         Ok(Stage { folder, ready, children: Vec::new(), root: None, keep: Vec::new() })
@@ -90,7 +90,7 @@ impl Stage {
 
     fn plays(&self, first: &[&str], words: &[&str]) -> Command {
         let folder = self.folder.path();
-        // by this name another user may start it too, wherever it lies
+        // under this name another user may start it too, wherever it is
         let mut command = Command::new("/proc/self/exe");
         command.arg0(std::env::current_exe().expect("this binary"));
         command.args(first).arg(MARK).args(words).current_dir(folder);
@@ -201,7 +201,7 @@ fn judge(case: &Case, look: &Look) -> Result<(), String> {
     Err(format!("expected {:?} {} {:?} “{}”, got {json}", case.verdict, case.signature, case.mechanism, case.says))
 }
 
-/// A child of whoever is called hung that has ended is a line of the evidence.
+/// An ended child of the process that is called hung has a line in the evidence.
 fn shows_who_has_ended(look: &Look) -> Result<(), String> {
     fn texts(all: &[rehang_evidence::Evidence]) -> Vec<&str> {
         all.iter().flat_map(|one| std::iter::once(one.text.as_str()).chain(texts(&one.below))).collect()
@@ -215,7 +215,7 @@ fn shows_who_has_ended(look: &Look) -> Result<(), String> {
     }
 }
 
-/// Signatures of those whom nobody that is alive can wake.
+/// Signatures of processes that no live process can wake.
 const CLOSED: [&str; 9] = [
     "mutual-pipe",
     "mutual-wait",
@@ -228,10 +228,10 @@ const CLOSED: [&str; 9] = [
     "sigttou",
 ];
 
-/// Whoever works or waits for what will come is never closed in; whoever is deadlocked is.
+/// A process that works or waits for something that will come is never closed in; one that is deadlocked is.
 fn fits_the_graph(case: &Case, look: &Look) -> Result<(), String> {
-    // the snapshots of one that was awakened are no longer what was read; of a tool server and a client that reads from it
-    // alone nobody can wake either, as far as the kernel knows: that servers idle by design is what the rule knows
+    // the snapshots of a process that was awakened are no longer what was read. As far as the kernel knows, nobody can
+    // wake a tool server and a client that reads only from it either: only the rule knows that servers idle by design
     if case.awake || case.signature == "helper" {
         return Ok(());
     }
@@ -259,7 +259,8 @@ pub fn stands_still(look: &Look) -> bool {
                 old.state == process.state
                     && process.threads.len() == old.threads.len()
                     && threads.into_iter().all(|(new, old)| {
-                        // caught running at first, it may have come to its wait only then; a page that is read is no wait
+                        // a thread that was running at first may have come to its wait only then; reading a page is not
+                        // a wait
                         let runs = |state| matches!(state, State::Running | State::Disk);
                         let same = new.tid == old.tid && new.switches == old.switches && new.cpu_ns == old.cpu_ns;
                         same && !runs(new.state) && !runs(old.state)
@@ -269,7 +270,8 @@ pub fn stands_still(look: &Look) -> bool {
     still(&look.before, &look.after)
 }
 
-/// The kernel let the tree run within the window: a spin for a millisecond at least, anything else at all.
+/// Whether the kernel let the tree run within the window: a spin for at least a millisecond, anything else for any
+/// time.
 fn moved(look: &Look, case: &Case, played: &[Pid]) -> bool {
     type Count = fn(&rehang_evidence::data::Thread) -> u64;
     let sum = |process: &Process, f: Count| -> u64 { process.threads.iter().map(f).sum() };
@@ -288,9 +290,9 @@ fn moved(look: &Look, case: &Case, played: &[Pid]) -> bool {
     }
 }
 
-/// Where a case is about silence, the kernel's own clock of the connection has reached the limit.
+/// If a case is about silence: whether the kernel's own clock of the connection has reached the limit.
 fn silent_enough(look: &Look, limits: &Limits, case: &Case) -> bool {
-    // a server is so whether or not what it keeps is silent, and must be called so where it is
+    // a server is called a server whether or not the connection that it keeps is silent
     let keeps = case.signature == "serves" && *limits != Limits::default();
     if !(keeps || case.signature.ends_with("-silent")) {
         return true;

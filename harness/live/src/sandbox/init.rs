@@ -1,7 +1,7 @@
 //! The sandbox's first process, and how it becomes an agent.
 //!
-//! Invariants: it dies with the supervisor, and the kernel ends all others of the sandbox with it; it has nothing of the
-//! user's in its environment, its memory or its descriptors that an agent could read.
+//! Invariants: it dies with the supervisor, and the kernel ends all others of the sandbox with it; its environment,
+//! memory and descriptors hold nothing of the user's that an agent could read.
 
 use super::namespaces::fork_first;
 use super::{AGENT_ID, CWD, Sandbox, SandboxError, root, step};
@@ -42,13 +42,13 @@ pub struct Started {
     pub init: Pid,
     /// What the first process says.
     pub said: BufReader<UnixStream>,
-    /// The terminal's master, where there is one.
+    /// The terminal's master, if there is one.
     pub master: Option<OwnedFd>,
-    /// The end of the agent's stdin to write to, where it is an open pipe.
+    /// The end of the agent's stdin to write to, if it is an open pipe.
     pub stdin: Option<OwnedFd>,
-    /// The end of its stdout to read from, where it is a pipe.
+    /// The end of its stdout to read from, if it is a pipe.
     pub stdout: Option<OwnedFd>,
-    /// The end of its stderr to read from, where it is a pipe.
+    /// The end of its stderr to read from, if it is a pipe.
     pub stderr: Option<OwnedFd>,
 }
 
@@ -132,10 +132,10 @@ struct Pty {
     slave: OwnedFd,
 }
 
-/// The first word of the first process, with the terminal's master.
+/// The first message of the first process, with the terminal's master.
 fn first_word(socket: &UnixStream) -> Result<(Said, Option<OwnedFd>), SandboxError> {
     let (mut line, mut master) = (Vec::new(), None);
-    // A byte at a time: an agent that is over at once has its next word in the stream already, and that one is not ours.
+    // A byte at a time: the next message of an agent that ends at once is in the stream already, and must stay there.
     while line.len() < WORD_MAX {
         let mut byte = [0_u8; 1];
         let mut space = nix::cmsg_space!([RawFd; 1]);
@@ -158,7 +158,7 @@ fn first_word(socket: &UnixStream) -> Result<(Said, Option<OwnedFd>), SandboxErr
     Ok((said.unwrap_or_else(|_| Said::Failed("the sandbox's first process ended".to_owned())), master))
 }
 
-/// Bytes of the first word at most.
+/// The most bytes of the first message.
 const WORD_MAX: usize = 65_536;
 
 fn first(sandbox: &Sandbox, streams: Streams, mut socket: UnixStream) -> ! {
@@ -183,7 +183,7 @@ fn first(sandbox: &Sandbox, streams: Streams, mut socket: UnixStream) -> ! {
     if say(&socket, &Said::Started, pty.as_ref().map(|pty| &pty.master)).is_err() {
         leave(1);
     }
-    // whoever reads the agent's streams shall see their ends
+    // the reader of the agent's streams must see their ends
     drop((pty, streams));
     loop {
         match waitpid(None, None) {
@@ -198,7 +198,7 @@ fn first(sandbox: &Sandbox, streams: Streams, mut socket: UnixStream) -> ! {
                 let _ = socket.write_all(&line);
             }
             Ok(_) | Err(Errno::EINTR) => {}
-            // nobody is left; the supervisor ends this process
+            // no process is left; the supervisor ends this one
             Err(_) => nix::unistd::pause(),
         }
     }
@@ -214,7 +214,8 @@ fn say(socket: &UnixStream, said: &Said, fd: Option<&OwnedFd>) -> nix::Result<us
     sendmsg::<()>(socket.as_raw_fd(), &parts, control, MsgFlags::MSG_NOSIGNAL, None)
 }
 
-/// The streams that came from the supervisor: its report and its errors are not the sandbox's.
+/// Replaces the streams that came from the supervisor by `/dev/null`: the sandbox must not write into its report and
+/// its errors.
 fn detach_own_streams() -> Result<(), SandboxError> {
     let null = step("/dev/null", open("/dev/null", OFlag::O_RDWR | OFlag::O_CLOEXEC, Mode::empty()))?;
     step("detaching", dup2_stdin(&null).and_then(|()| dup2_stdout(&null)).and_then(|()| dup2_stderr(&null)))
@@ -305,16 +306,17 @@ fn close_the_rest() -> std::io::Result<()> {
     if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
-/// User 1000, no capability, none to be had, no keys of the session that the machine's user is in.
+/// Becomes user 1000, without a capability or a way to gain one, and without the keys of the session that the machine's
+/// user is in.
 fn drop_privileges() -> Result<(), SandboxError> {
     // A new, empty session keyring. A kernel without keyrings has none to read either.
     // SAFETY: the call takes a null name.
     unsafe { libc::syscall(libc::SYS_keyctl, libc::KEYCTL_JOIN_SESSION_KEYRING, std::ptr::null::<u8>()) };
     for capability in 0..=63 {
-        // SAFETY: takes no pointer. The kernel knows fewer and says so for the rest.
+        // SAFETY: takes no pointer. The kernel knows fewer capabilities and refuses the rest.
         unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
     }
-    // An ordinary user's namespace does not allow it, and has no group to let go of.
+    // An ordinary user's namespace does not allow it, and has no group to drop.
     let _ = nix::unistd::setgroups(&[]);
     let (user, group) = (Uid::from_raw(AGENT_ID), Gid::from_raw(AGENT_ID));
     step("its group", nix::unistd::setresgid(group, group, group))?;
@@ -334,17 +336,17 @@ fn drop_capabilities() -> std::io::Result<()> {
     if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
-/// Rust ignores SIGPIPE; an agent expects what every program finds.
+/// Restores the default for SIGPIPE, which Rust ignores: an agent expects it, as every program does.
 fn plain_signals() -> Result<(), SandboxError> {
     for sig in Signal::iterator().filter(|sig| !matches!(sig, Signal::SIGKILL | Signal::SIGSTOP)) {
-        // SAFETY: the default is no handler of ours.
+        // SAFETY: the default action runs no handler.
         step("signals", unsafe { signal(sig, SigHandler::SigDfl) })?;
     }
     step("signals", SigSet::empty().thread_set_mask())
 }
 
 impl Started {
-    /// The next word of the first process; none where it is gone.
+    /// The next message of the first process; `None` if it is gone.
     ///
     /// # Errors
     /// The socket's.

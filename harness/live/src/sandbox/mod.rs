@@ -1,4 +1,5 @@
-//! The sandbox that an agent runs in: namespaces of its own, loopback alone, and of the machine's files only what it needs.
+//! The sandbox that an agent runs in: namespaces of its own, loopback alone, and only those of the machine's files that
+//! it needs.
 //!
 //! Invariants: nothing of the sandbox is ever on a disk or outside of its mount namespace, so that nothing is left when
 //! its first process is gone; the agent has no capability, cannot gain one, and runs as a user who owns nothing.
@@ -31,15 +32,15 @@ pub const CWD: &str = "/home/agent/project";
 pub const BIN: &str = "/opt/rehang/bin";
 /// The agent's user and group in the sandbox.
 pub const AGENT_ID: u32 = 1_000;
-/// Outside, where root starts it: `nobody` and `nogroup`, who own nothing.
+/// The user and group outside the sandbox if root starts it: `nobody` and `nogroup`, who own nothing.
 pub const NOBODY_ID: u32 = 65_534;
-/// All that the sandbox's own files may take, in bytes.
+/// How much the sandbox's own files may take in all, in bytes.
 pub const SANDBOX_MAX_BYTES: u64 = 2 << 30;
 
 /// What an agent's sandbox holds, and what runs in it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sandbox {
-    /// Folders and files of this machine that are shown read-only: where they lie, and where they are shown.
+    /// Folders and files of this machine that are shown read-only: where they are, and where they are shown.
     pub shown: Vec<(PathBuf, PathBuf)>,
     /// Files that are made in it.
     pub files: Vec<RoomFile>,
@@ -83,13 +84,13 @@ pub enum SandboxError {
         /// What the kernel says.
         error: std::io::Error,
     },
-    /// The agent's program.
+    /// The agent's program cannot be started.
     #[error("the agent's program cannot be started: {0}")]
     Start(String),
-    /// No such terminal here.
+    /// The sandbox has no such terminal.
     #[error("the live stage has no terminal `{0}`")]
     Terminal(&'static str),
-    /// No such platform.
+    /// The sandbox does not work on this platform.
     #[error("live cells need Linux: namespaces keep real agents from this machine")]
     Platform,
 }

@@ -1,7 +1,7 @@
 //! The supervisor's namespaces: user, network, IPC and host name; and the sandbox's PID namespace.
 //!
-//! Invariant: whoever starts it, root or not, the agent's side is the same: user 1000 without a capability, on a
-//! network that has loopback alone.
+//! Invariant: whether root starts it or not, the agent's side is the same: user 1000 without a capability, on a network
+//! that has loopback alone.
 
 use super::{AGENT_ID, NOBODY_ID, SandboxError, step};
 use nix::sched::{CloneFlags, unshare};
@@ -10,9 +10,9 @@ use nix::unistd::{ForkResult, Gid, Pid, Uid, fork};
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 
-/// This process is killed when its parent ends, or ends here where that has happened.
+/// Has the kernel kill this process when its parent ends; ends it at once if the parent has ended already.
 ///
-/// A change of credentials clears it: it has to be said again behind one.
+/// A change of credentials clears this: it has to be set again after one.
 ///
 /// # Errors
 /// The kernel's.
@@ -49,7 +49,7 @@ pub fn enter() -> Result<(), SandboxError> {
     loopback_up()
 }
 
-/// Forks the first process of a new PID namespace. A supervisor that unshared it instead could start no thread any more.
+/// Forks the first process of a new PID namespace. A supervisor that unshared it instead could no longer start threads.
 ///
 /// # Errors
 /// The kernel's.
@@ -59,7 +59,7 @@ pub fn enter() -> Result<(), SandboxError> {
 pub(super) unsafe fn fork_first() -> nix::Result<ForkResult> {
     let flags = libc::c_long::from(libc::CLONE_NEWPID | libc::SIGCHLD);
     let none: libc::c_long = 0;
-    // SAFETY: without a stack of its own the child goes on as a fork does; the rest is not asked for.
+    // SAFETY: without a stack of its own the child goes on as after a fork; no other option is set.
     let pid = unsafe { libc::syscall(libc::SYS_clone, flags, none, none, none, none) };
     match nix::errno::Errno::result(pid)? {
         0 => Ok(ForkResult::Child),
@@ -95,7 +95,7 @@ fn remedy_for(errno: nix::Error) -> &'static str {
     }
 }
 
-/// A process that stays outside of the user namespace: only there root may map a second user.
+/// Starts a process that stays outside of the user namespace: only there root may map a second user.
 struct MapsWriter {
     pid: Pid,
     go: std::io::PipeWriter,

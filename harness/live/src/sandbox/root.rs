@@ -1,7 +1,7 @@
 //! The sandbox's files: a root of its own on a tmpfs, with what it needs of the machine bound in read-only.
 //!
-//! Invariant: behind [`make`] nothing of the machine's own tree can be reached but what is in `Sandbox::shown`, the
-//! machine's programs and libraries, and a handful of devices; all of it read-only.
+//! Invariant: after [`make`] only these parts of the machine's own tree can be reached: what is in `Sandbox::shown`,
+//! the machine's programs and libraries, and a handful of devices; all of it read-only.
 
 use super::{AGENT_ID, BIN, CWD, HOME, SANDBOX_MAX_BYTES, Sandbox, SandboxError, step};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
@@ -10,9 +10,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 
-/// Programs and libraries; a link stays the link that it is.
+/// Programs and libraries; a link stays a link.
 const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
-/// What programs look for there. No host name, no resolver, no user of the machine.
+/// The files of `/etc` that programs look for: no host name, no resolver, no user of the machine.
 const ETC_SHOWN: [&str; 7] = [
     "/etc/ld.so.cache",
     "/etc/ld.so.conf",
@@ -25,7 +25,7 @@ const ETC_SHOWN: [&str; 7] = [
 /// Where the agent may write; all of it is gone with the sandbox.
 const WRITABLE: [&str; 5] = [HOME, "/tmp", "/var/tmp", "/dev/shm", "/run"];
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
-/// Where the new root is mounted while it is made: in a mount namespace that nobody else sees.
+/// Where the new root is mounted while it is made: in a mount namespace that no other process sees.
 const MOUNT_POINTS: [&str; 5] = ["/mnt", "/media", "/srv", "/opt", "/sys"];
 
 /// Makes the sandbox and goes into it. The caller is the first process of its PID namespace.
@@ -72,7 +72,7 @@ pub fn make(sandbox: &Sandbox) -> Result<(), SandboxError> {
     step("entering the sandbox", std::env::set_current_dir("/"))
 }
 
-/// A folder that is there anyway and hides nothing that is to be shown.
+/// A folder that exists anyway and hides nothing that must be shown.
 fn mount_point(sandbox: &Sandbox) -> Result<PathBuf, SandboxError> {
     let free = |point: &&Path| point.is_dir() && !sandbox.shown.iter().any(|(from, _)| from.starts_with(point));
     let none = || std::io::Error::from(std::io::ErrorKind::NotFound);
@@ -172,7 +172,7 @@ fn bind(from: &Path, at: &Path, read_only: bool) -> Result<(), SandboxError> {
 }
 
 /// Makes a mount, or it and all below it, read-only, without setuid and without devices. It only adds restrictions,
-/// which is allowed where a user namespace has locked what was there.
+/// which is allowed even if a user namespace has locked the existing ones.
 fn restrict(at: &Path, recursive: bool) -> std::io::Result<()> {
     let attributes = libc::mount_attr {
         attr_set: libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV,
@@ -195,11 +195,11 @@ fn restrict(at: &Path, recursive: bool) -> std::io::Result<()> {
     if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
-/// Writes a file of the sandbox, which is the agent's.
+/// Writes a file of the sandbox, which belongs to the agent.
 fn put(root: &Path, path: &Path, bytes: &[u8], mode: u32) -> Result<(), SandboxError> {
     let at = under(root, path);
     let what = || format!("writing {}", path.display());
-    // the folders on the way to it are the agent's too, where they are new
+    // new folders on the way to it belong to the agent too
     let mut new: Vec<&Path> = at.ancestors().skip(1).take_while(|folder| !folder.exists()).collect();
     new.reverse();
     for folder in new {

@@ -1,6 +1,6 @@
-//! The least of an HTTP client that a server's clients need: a call, and a stream of events.
+//! The part of an HTTP client that a server's clients need: a call, and a stream of events.
 //!
-//! Invariant: a connection a call, so that nothing of one call is in another's way.
+//! Invariant: each call has a connection of its own, so that calls do not affect each other.
 
 use rehang_wire::http::{self, Piece, ResponseReader};
 use rehang_wire::opencode::EVENTS;
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// As much as is read at once.
+/// How much is read at once, in bytes.
 pub const READ_BYTES: usize = 16 * 1024;
 
 /// Why there is no response.
@@ -24,7 +24,7 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// The word of the actors for it.
+    /// The actors' word for it.
     pub fn word(&self) -> &'static str {
         match self {
             CallError::Refused(_) => "refused",
@@ -38,10 +38,10 @@ fn broken(error: std::io::Error) -> CallError {
     CallError::Broken(Some(error))
 }
 
-/// Calls, and waits for the response as long as it takes: its status and its body.
+/// Calls, and waits for the response as long as it takes; returns its status and its body.
 ///
 /// # Errors
-/// A connection that is refused, cut, or says what is no HTTP.
+/// A connection that is refused or cut, or an answer that is not HTTP.
 pub async fn call(port: u16, method: &str, path: &str, body: &[u8]) -> Result<(u16, String), CallError> {
     let headers = [("connection", "close"), ("content-type", "application/json"), ("accept", "*/*")];
     let mut stream = open(port, method, path, &headers, body).await?;
@@ -113,7 +113,7 @@ impl Events {
         Ok(events)
     }
 
-    /// The next event; none once the stream has ended.
+    /// The next event; `None` once the stream has ended.
     pub async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.ready.pop_front() {

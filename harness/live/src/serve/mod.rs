@@ -1,7 +1,7 @@
 //! A server's client, the people at other clients of it, and the wire between: opencode's HTTP and events.
 //!
-//! Invariant: the client and the people see the server only through the [`proxy`], where the scenario's faults are. What
-//! the report tells of events comes from an observer that the faults do not touch.
+//! Invariant: the client and the people see the server only through the [`proxy`], where the scenario's faults are. The
+//! report's events come from an observer that the faults do not affect.
 
 mod http;
 mod players;
@@ -27,7 +27,7 @@ pub struct Clients {
     words: String,
 }
 
-/// What every client knows.
+/// What all clients share.
 #[derive(Debug, Clone)]
 struct Wire {
     order: Arc<CellSpec>,
@@ -35,7 +35,7 @@ struct Wire {
 }
 
 impl Clients {
-    /// Starts them, in the supervisor's network.
+    /// Starts the clients, in the supervisor's network.
     ///
     /// # Errors
     /// The proxy's port.
@@ -77,7 +77,7 @@ impl Clients {
     }
 }
 
-/// Follows the server's events where no fault touches them, in the background, from before the session is made.
+/// Follows the server's events without the scenario's faults, in the background, from before the session is made.
 async fn observe(wire: Wire, port: u16) {
     let Ok(mut events) = http::Events::open(port, None).await else {
         let _ = wire.tell.send(Input::Problem("the server has no /event".to_owned())).await;
@@ -103,7 +103,7 @@ fn is_life_sign(event: &Json) -> bool {
     matches!(&*event.kind(), kind::HEARTBEAT | kind::CONNECTED | "plugin.added" | "catalog.updated")
 }
 
-/// What an event says of asks.
+/// The ask that an event opens or closes.
 fn told_by(event: &Json) -> Option<Input> {
     if let Some(sight) = rehang_actors::asked_by(event) {
         return Some(Input::Asked(Ask::seen(&sight, "event", &sight.permission)));

@@ -29,7 +29,7 @@ struct Player {
     tasks: Vec<JoinHandle<()>>,
     /// The last event that their client has seen, if events have ids.
     last_id: Option<String>,
-    /// The answer to their wish to listen has not come yet.
+    /// Their request to listen has not been answered yet.
     opening: bool,
 }
 
@@ -140,7 +140,7 @@ impl Players {
                 Output::SessionMade(session) => {
                     let now = self.now();
                     for (_, player) in self.all.iter_mut().enumerate().filter(|(other, _)| *other != at) {
-                        // who is told of the session does nothing by itself
+                        // a player who is told of the session does nothing by that alone
                         player.actor.on(now, Input::SessionMade(session.clone()), &mut Vec::new());
                     }
                 }
@@ -153,7 +153,7 @@ impl Players {
                     };
                     self.end.get_or_insert(end);
                 }
-                // nobody of these has the agent's stdin or terminal, and there is no companion and no front end
+                // none of these has the agent's stdin or terminal, and there is no companion and no front end
                 Output::Write(_)
                 | Output::Type(_)
                 | Output::CloseStdin
@@ -166,7 +166,7 @@ impl Players {
 
     fn request(&mut self, at: usize, id: u32, method: &'static str, path: String, body: Value) {
         let (wire, tell) = (self.wire.clone(), self.tell.clone());
-        // who looks at a list again and again is no news
+        // repeated looks at a list are not progress
         let is_told = at == CLIENT || method != "GET";
         let task = async move {
             let text = match &body {
@@ -205,7 +205,7 @@ impl Players {
             let mut events = match Events::open(PROXY_PORT, last_id.as_deref()).await {
                 Ok(events) => events,
                 Err(CallError::Refused(_) | CallError::Broken(_)) => {
-                    // whether the agent lives is the supervisor's to know: it ends the cell
+                    // the supervisor knows whether the agent lives, and ends the cell
                     let _ = say(Input::Refused { resumes, alive: true }, None);
                     return;
                 }

@@ -1,8 +1,8 @@
 //! The wire between a server and its clients, with the scenario's faults on it (`rehang_actors`).
 //!
-//! Invariant: what no fault names passes as it came. The server never notices a fault: what a client does not get has
-//! been taken from the server all the same. All who listen to events share one stream of the server's, so that an event
-//! is counted once.
+//! Invariant: what no fault names passes unchanged. The server never notices a fault: what a client does not get has
+//! still been taken from the server. All listeners to events share one stream of the server's, so that an event is
+//! counted once.
 
 use super::http::{self, READ_BYTES};
 use rehang_actors::faults::RequestFaults;
@@ -48,7 +48,7 @@ pub async fn serve(listener: TcpListener, port: watch::Receiver<u16>, faults: Ve
 }
 
 impl Proxy {
-    /// One connection: one request, one response. None if it ended early.
+    /// One connection: one request, one response. `None` if it ended early.
     async fn pass(self: Rc<Proxy>, mut client: TcpStream, port: u16) -> Option<()> {
         let mut reader = RequestReader::new();
         let mut buffer = vec![0; READ_BYTES];
@@ -95,7 +95,7 @@ impl Proxy {
         }
     }
 
-    /// Somebody listens to the events.
+    /// Serves a client that listens to the events.
     async fn listen(self: Rc<Proxy>, mut client: TcpStream, port: u16) -> Option<()> {
         let (to, mut events) = mpsc::unbounded_channel();
         let mut sent = Vec::new();
@@ -181,7 +181,7 @@ impl Proxy {
         for sent in sent {
             match sent {
                 Sent::Bytes(to, bytes) => {
-                    // one that has gone away is taken out by its own connection
+                    // a listener that has gone away is removed by its own connection
                     let _ = listeners.get(&to).map(|listener| listener.send(bytes));
                 }
                 Sent::End(to) => drop(listeners.remove(&to)),
@@ -194,7 +194,7 @@ impl Proxy {
     }
 }
 
-/// Sends the request to the server; nobody waits for the response.
+/// Sends the request to the server; the client does not wait for the response.
 async fn again(port: u16, request: &Request) -> Result<(u16, String), http::CallError> {
     http::call(port, &request.head.method, &request.head.target, &request.body).await
 }

@@ -1,7 +1,7 @@
 //! Every `GET` route of a server's own `/doc`, asked once, with the shapes of what it answers.
 //!
-//! Invariant: what is noted holds no value of an answer, so that a recording is facts of the release and nothing of the
-//! vendor's texts.
+//! Invariant: what is noted holds no value of an answer, so that a recording has facts about the release and none of
+//! the vendor's texts.
 
 use super::http::{CallError, call, open};
 use rehang_wire::http::{Piece, ResponseReader};
@@ -10,10 +10,10 @@ use serde_json::Value;
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
 
-/// As long as an answer is waited for: `/tui/control/next` has none until somebody is at a screen.
+/// How long an answer is waited for: `/tui/control/next` has none until somebody is at a screen.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Asks them all. Where a path takes ids, they are those of the first session and its last message.
+/// Asks them all. If a path takes ids, they are those of the first session and its last message.
 pub async fn ask(port: u16) -> Result<Shapes, CallError> {
     let doc = get(port, "/doc").await?;
     let sessions = get(port, "/session").await?;

@@ -1,6 +1,6 @@
-//! Who stands around the agent in a drafted scenario, and the agent itself: release, form, terminal, people.
+//! The agent of a drafted scenario and who is around it: release, form, terminal, people.
 //!
-//! Invariant: nobody does what the log does not show.
+//! Invariant: people do only what the log shows.
 
 use super::{Drafter, person};
 use crate::commands::Waits;
@@ -24,7 +24,7 @@ impl Drafter<'_> {
         }
     }
 
-    /// A session that somebody sat before, as far as the log shows.
+    /// Whether a person was at the session, as far as the log shows.
     fn interactive(&self) -> bool {
         let waits = matches!(self.guess.hang, Hang::Ask(_) | Hang::Call { .. });
         self.story.agent.kind == Kind::Claude && self.story.agent.form == Form::Transcript && waits
@@ -72,7 +72,7 @@ impl Drafter<'_> {
         people
     }
 
-    /// Whoever closed the agent's stdin, or sent what is no message, while something was asked.
+    /// The person who closed the agent's stdin, or sent something that is not a message, while something was asked.
     fn breaks_off(&self, via: Via) -> Option<Person> {
         let story = self.story;
         let (at, does) = match (story.client.misfit, story.client.input_ended) {
@@ -115,7 +115,7 @@ impl Drafter<'_> {
             let (mode, terminal) = match story.agent.form {
                 _ if self.interactive() => (ClaudeMode::Interactive, Terminal::Tty),
                 Form::Host => (ClaudeMode::StreamJson, Terminal::Pipe),
-                // whoever interrupts a session before a terminal leaves it there: a host's interrupt ends it
+                // a person who interrupts a session at a terminal leaves it open: a host's interrupt ends it
                 Form::Transcript if self.guess.end == End::Stopped => (ClaudeMode::StreamJson, Terminal::Pipe),
                 Form::Text => (ClaudeMode::Print, Terminal::Null),
                 _ if self.waits_for_host() => (ClaudeMode::StreamJson, Terminal::Pipe),
@@ -177,7 +177,7 @@ impl Drafter<'_> {
     }
 }
 
-/// The release that a fake plays and that is nearest below; the first where none is below.
+/// The nearest release below that a fake plays; the first one if none is below.
 fn nearest(release: Option<&str>, known: &[&str], default: &str) -> String {
     let parse = |text: &str| {
         let mut parts = text.split(['.', '-', '+']).map(|n| n.parse::<u64>().unwrap_or(0));

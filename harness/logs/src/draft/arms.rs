@@ -1,6 +1,6 @@
 //! What makes the main arm of a drafted scenario hang, and the control arm not.
 //!
-//! Invariant: a control arm differs in what it is about alone.
+//! Invariant: a control arm differs only in the one thing that makes the main arm hang.
 
 use super::responses::Group;
 use super::{Drafter, last_call, made, model_fault, person};
@@ -41,10 +41,10 @@ impl<'a> Drafter<'a> {
                 model_fault(scenario, 0, u32::try_from(words).unwrap_or(1), ModelDoes::Truncate);
             }
             Hang::Failed { status, .. } => {
-                // words that end the turn are of the response that fails: behind them nothing is asked
+                // words that end the turn belong to the response that fails: after them nothing is asked
                 let (response, _) = stalled(&scenario.turns, true);
                 let does = ModelDoes::Status(status.unwrap_or(400).clamp(400, 599));
-                // a server that is busy is asked again, and has to refuse then too
+                // a busy server is asked again, and must refuse then too
                 let response = if matches!(status, Some(429 | 500..)) { 0 } else { response };
                 model_fault(scenario, response, 0, does);
             }
@@ -78,7 +78,7 @@ impl<'a> Drafter<'a> {
             Hang::Restart { at } => {
                 let fault = json!({"process": {"at": Span::ms(*at), "does": ProcessDoes::Restart}});
                 scenario.faults.extend(made::<Fault>(fault));
-                // somebody answers behind it: too late in the one arm alone
+                // somebody answers after it: too late only in the one arm
                 let does = first_answer(&scenario.turns);
                 let late = person(via, Some(Sees::Tree), 0, Span::ms(at + ANSWERS_AFTER.as_ms()), does);
                 control.people.clone_from(&scenario.people);
@@ -139,19 +139,19 @@ impl<'a> Drafter<'a> {
     }
 }
 
-/// A model that says nothing for ever. A client with a limit on that would have asked again: there the log shows nothing
-/// because the stream only says that it is alive.
+/// A model that is silent for ever. A client with a limit on silence would have asked again; if it did not, the log
+/// shows nothing because the stream only sends signs of life.
 fn silence(agent: &Agent) -> ModelDoes {
     if agent.gives_silence_up() { ModelDoes::KeepAlive(KEEPS_ALIVE) } else { ModelDoes::Stall }
 }
 
-/// How often it does. A choice: what `model/keep-alive` has.
+/// How often the stream sends a sign of life. A choice: as in `model/keep-alive`.
 const KEEPS_ALIVE: Span = Span::secs(15);
 
-/// How long the one who answers in a control arm takes. A choice.
+/// How long the person who answers in a control arm takes. A choice.
 const ANSWERS_AFTER: Span = Span::secs(2);
 
-/// What ends the last ask: the first label of each question, or leave.
+/// The reply that ends the last ask: the first label of each question, or permission.
 fn first_answer(turns: &[Turn]) -> Does {
     let first = |q: &Question| q.options.first().map_or_else(|| "Yes".to_owned(), |o| o.label.clone());
     match last_call(turns) {
@@ -179,7 +179,8 @@ fn bashes(turns: &mut [Turn], then: &mut dyn FnMut(&mut Bash)) -> bool {
     false
 }
 
-/// A command that outlives the tool's limit: what waits is below the shell, and the limit ends the shell alone.
+/// A command that outlives the tool's limit: the process that waits is below the shell, and the limit ends only the
+/// shell.
 fn holds(bash: &mut Bash, waits: Waits) {
     bash.tool.kills = Some(Kills::Child);
     bash.tool.waits_for = Some(WaitsFor::Pipes);
@@ -230,7 +231,7 @@ fn open_task(turns: &[Turn]) -> u32 {
 }
 
 /// The number of the response that stalls, and after how many of its chunks. It is the last of the deepest session that
-/// is at work; where nothing of it has come it is the one behind.
+/// is at work; if nothing of it has come, it is the next one.
 fn stalled(turns: &[Turn], partial: bool) -> (u32, u32) {
     fn walk(turns: &[Turn], partial: bool) -> (u32, u32) {
         let all = responses(turns);

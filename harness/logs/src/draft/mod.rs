@@ -1,7 +1,7 @@
 //! From a story and a guess to a scenario that does the same, small enough to read.
 //!
-//! Invariants: what hangs is kept whatever the limit on turns, and the oldest of the rest goes first; every text has been
-//! masked; a control arm differs in what it is about alone.
+//! Invariants: what hangs is kept whatever the limit on turns, and of the rest the oldest is removed first; every text
+//! has been masked; a control arm differs only in the one thing that makes the main arm hang.
 
 mod actors;
 mod arms;
@@ -86,7 +86,8 @@ pub fn draft(story: &Story, guess: &Guess, mask: &mut Mask, turns: usize) -> Opt
     Some(draft)
 }
 
-/// The rules of a drafted scenario: what `none` does, and the rest. `blocked_on` is what a run of it has shown, if one has.
+/// The rules of a drafted scenario: what `none` does, and the rest. `blocked_on` is what a run of it was blocked on, if
+/// it has run.
 pub fn expect(guess: &Guess, scenario: &Scenario, blocked_on: &str) -> Vec<Expect> {
     let none = match guess.end {
         End::Completed => Expected::Completed,
@@ -230,7 +231,7 @@ impl<'a> Drafter<'a> {
     fn draft(mut self, turns: usize) -> Option<Draft> {
         let mut groups = self.groups(self.root, 0);
         if matches!(self.guess.hang, Hang::Model { cuts: true, .. }) {
-            // those that say nothing are what the fault makes of them
+            // responses without words come from the fault
             groups.retain(|group| !group.said.is_empty() || !group.calls.is_empty());
         }
         self.shrink(&mut groups, turns.max(1));

@@ -1,5 +1,5 @@
-//! A scenario for a program in an agent's place: it prints what was printed, at the same pace, and waits for
-//! the same.
+//! A scenario for a program in an agent's place: it prints what was printed, at the same pace, and waits for the same
+//! thing.
 //!
 //! Invariant: what it waits for is its last step; without it, it exits.
 
@@ -57,7 +57,7 @@ pub fn draft(story: &Story, guess: &Guess, mask: &mut Mask, turns: usize) -> Opt
         });
     }
     let stdin = matches!(guess.mechanism, "S1");
-    // what a command of an agent's waits for is its own, and it has no terminal
+    // an agent's command waits for something of its own, and has no terminal
     let own = guess.hang == Hang::Program;
     let types = own && matches!(guess.mechanism, "B1" | "Q1" | "P1" | "T2" | "T3");
     let mut control = steps.clone();

@@ -1,6 +1,6 @@
 //! The responses of a log's sessions, and the turns that they become.
 //!
-//! Invariant: what hangs is kept whatever the limit on turns, and the oldest of the rest goes first.
+//! Invariant: what hangs is kept whatever the limit on turns, and of the rest the oldest is removed first.
 
 use super::Drafter;
 use crate::guess::{End, Hang};
@@ -58,7 +58,7 @@ impl<'a> Drafter<'a> {
         }
     }
 
-    /// Leaves out what is oldest and not needed, until no more than so many turns are left.
+    /// Leaves out what is oldest and not needed, until at most `turns` turns are left.
     pub(super) fn shrink(&mut self, groups: &mut Vec<Group<'a>>, turns: usize) {
         while count(groups, false) > turns {
             if !self.drop_oldest(groups, true) && !self.drop_words(groups) {
@@ -67,7 +67,7 @@ impl<'a> Drafter<'a> {
         }
     }
 
-    /// Drops the oldest response that is not needed; the last of the root is, where nothing hangs.
+    /// Drops the oldest response that is not needed; if nothing hangs, the last one of the root is needed.
     fn drop_oldest(&mut self, groups: &mut Vec<Group<'a>>, root: bool) -> bool {
         let last = groups.len().saturating_sub(1);
         let keep_last = root
@@ -123,7 +123,7 @@ impl<'a> Drafter<'a> {
         self.mask.shown(text, limits::SHOWN_CHARS)
     }
 
-    /// The turns of responses. Gaps are written down where they do not make it too long.
+    /// The turns of responses. Gaps are written down if they do not make the file too long.
     pub(super) fn turns(&mut self, groups: &[Group<'a>], gaps: bool) -> Vec<Turn> {
         let mut turns = Vec::new();
         for (i, group) in groups.iter().enumerate() {
@@ -144,7 +144,7 @@ impl<'a> Drafter<'a> {
                         Some("tool-calls" | "tool_use") => Some(Finish::ToolCalls),
                         _ => None,
                     };
-                    // words alone end a turn; a response behind them was asked for by something else
+                    // words alone end a turn; a response after them was asked for by something else
                     if let Some(finish) = finish.filter(|_| i + 1 < groups.len()) {
                         turns.push(Turn::Finish(finish));
                     }
@@ -225,7 +225,7 @@ impl<'a> Drafter<'a> {
                         let (tool, permission) = (self.text(name).to_lowercase(), self.permission(&permission));
                         Turn::Permit(Permit { tool, permission, patterns, output: self.text(&output) })
                     }
-                    // no process and no permission: a command stands for it, which nobody runs
+                    // no process and no permission: it becomes a command that is never run
                     None => {
                         let does = self.printed(&output, false);
                         let command = self.text(&format!("{name} {on}"));
@@ -236,7 +236,7 @@ impl<'a> Drafter<'a> {
         }
     }
 
-    /// The open ask, where the log does not show the call that asks.
+    /// The open ask, if the log does not show the call that asks.
     pub(super) fn without_call(&mut self) -> Option<Turn> {
         let Hang::Ask(at) = self.guess.hang else { return None };
         if self.asks.contains(&at) {
@@ -257,7 +257,7 @@ impl<'a> Drafter<'a> {
         Some(if child { Turn::Task(Task { description: "a task".to_owned(), turns: vec![turn] }) } else { turn })
     }
 
-    /// What is to be permitted, as a log names it; where it names nothing that can be seen, a command.
+    /// What is to be permitted, as the log names it; a command if it names nothing visible.
     fn permission(&mut self, name: &str) -> String {
         let name = self.text(name);
         if name.is_empty() { "bash".to_owned() } else { name }

@@ -1,4 +1,4 @@
-//! The events that an opencode server publishes, made of what it states of itself.
+//! The events that an opencode server publishes, made from the facts that it reports.
 //!
 //! Invariant: asks and calls, tasks and sessions are put together in the order in which they came.
 
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// The events that a server publishes.
 pub(super) struct Server {
     version: String,
-    /// Requests to the model that failed for good: the how-manieth error of a session.
+    /// Requests to the model that failed for good, by the ordinal of the error in its session.
     final_errors: BTreeSet<(String, u32)>,
     errors: BTreeMap<String, u32>,
     commands: VecDeque<String>,
@@ -30,7 +30,8 @@ impl Server {
             What::Response { body, .. } => body["version"].as_str().map(str::to_owned),
             _ => None,
         };
-        // without a client nobody was told its version: that of its name (fake-agents/src/opencode/release.rs)
+        // without a client the version was never sent: it is that of the release's name
+        // (fake-agents/src/opencode/release.rs)
         let by_name = || match argv(trace).first().map_or("", String::as_str) {
             name if name.contains("altimate") => "0.8.10".to_owned(),
             name if name.contains("pawwork") => "1.0.0".to_owned(),
@@ -53,7 +54,7 @@ impl Server {
         server
     }
 
-    /// Which call asks what, and which task starts which session: in a trace one may stand before the other.
+    /// Which call asks what, and which task starts which session: in a trace either may come first.
     fn look_ahead(&mut self, trace: &Trace) {
         // by session, and whether it is about a question; the first of each is the next
         let mut asks: BTreeMap<(String, bool), VecDeque<(String, Value)>> = BTreeMap::new();
@@ -112,7 +113,7 @@ impl Server {
         }
     }
 
-    /// This call asks this.
+    /// Notes that a call has opened an ask.
     fn asks(&mut self, id: String, call: String, input: Value) {
         self.questions.insert(call.clone(), input);
         self.of_ask.insert(id, call);
@@ -130,7 +131,7 @@ impl Server {
         json!({"type": "message.part.updated", "properties": {"part": part}})
     }
 
-    /// The events of what it states of itself.
+    /// The events of a fact that it reports.
     pub fn events(&mut self, fact: &Fact) -> Vec<Value> {
         let event = |kind: &str, properties: Value| json!({"type": kind, "properties": properties});
         match fact {

@@ -1,7 +1,7 @@
 //! How a log ended, what was open, and the hang that it is or would be.
 //!
-//! Invariant: each guess names what in the log speaks for it, and what else it could be. A log without a terminal event is
-//! of a hang only if something says so: [`Verdict`].
+//! Invariant: each guess names what in the log supports it, and what else it could be. A log without a terminal event
+//! counts as a hang only if something says so: [`Verdict`].
 
 mod open;
 mod over;
@@ -54,18 +54,18 @@ pub struct Guess {
     pub verdict: Verdict,
     /// What shows that.
     pub because: Vec<String>,
-    /// How long it was silent at its end, in milliseconds, by its own clock and by what the user says; none if neither
-    /// tells.
+    /// How long it was silent at its end, in milliseconds, by its own clock and by what the user says; `None` if
+    /// neither tells.
     pub silent_ms: Option<u64>,
     /// What the drafted scenario does: of a log that ended open, the hang that it would be.
     pub end: End,
     /// The mechanism of that scenario: of the catalogue, or the benign look-alike.
     pub mechanism: &'static str,
-    /// Something in the log speaks for that mechanism: `why` quotes it.
+    /// Something in the log supports that mechanism: `why` quotes it.
     pub is_named: bool,
     /// How sure the mechanism is.
     pub sure: Sure,
-    /// What speaks for the mechanism.
+    /// What supports the mechanism.
     pub why: Vec<String>,
     /// What else it could be, and why.
     pub others: Vec<(&'static str, String)>,
@@ -74,7 +74,7 @@ pub struct Guess {
 }
 
 impl Guess {
-    /// The mechanism that the log gives a reason for; none of a run that ended by itself.
+    /// The mechanism that the log gives a reason for; `None` if the run ended by itself.
     pub fn named(&self) -> Option<&'static str> {
         Some(self.mechanism).filter(|_| self.is_named && self.verdict.drafts_a_hang())
     }
@@ -122,9 +122,9 @@ pub enum Hang {
     },
     /// The idle event.
     Idle,
-    /// The turn: it never began.
+    /// The turn, which never began.
     NoTurn,
-    /// The prompt's response. Whether a stop came before.
+    /// The response to the prompt.
     Post {
         /// A stop came before.
         stopped: bool,
@@ -140,7 +140,7 @@ pub enum Hang {
     Program,
 }
 
-/// Guesses. What the user says overrides what the log's end says.
+/// Guesses how the log ended. What the user says overrides what the log's end says.
 pub fn guess(story: &Story, said: Said) -> Guess {
     let mut found = match story.root() {
         _ if said.hung == Some(false) => ended(End::Completed, "F1", "you say that it completed (--completed)"),
@@ -170,7 +170,7 @@ fn open_end(story: &Story, said: Said, found: &Guess) -> (Verdict, Vec<String>) 
     let clock = &story.clock;
     let stated = stated::stated(story);
     let silent = clock.silent_ms().unwrap_or(0);
-    // a call's own limit, where the model set one
+    // a call's own limit, if the model set one
     let limit = match &found.hang {
         Hang::Bash { call, .. } => story.find_call(call).and_then(|(_, call)| match call.does {
             Calls::Bash { timeout_ms, .. } => timeout_ms,
@@ -198,7 +198,7 @@ fn open_end(story: &Story, said: Said, found: &Guess) -> (Verdict, Vec<String>) 
             because.push("the server that it asked was started anew, and knows nothing of the ask".to_owned());
             Verdict::Hung
         }
-        // somebody's line after a long silence says when it was ended, and no sign of life came between
+        // a line that somebody wrote after a long silence says when it was ended, and no sign of life came between
         _ if clock.timed && silent >= limit && stated.is_none() => {
             because.push(format!("its own clock goes on for {} without progress", duration(silent)));
             Verdict::Hung
@@ -229,7 +229,7 @@ fn open_end(story: &Story, said: Said, found: &Guess) -> (Verdict, Vec<String>) 
     (verdict, because)
 }
 
-/// A text of the log, masked by itself before it stands in a sentence: what surrounds a secret helps to know it.
+/// A text of the log, masked by itself before it is put into a sentence: what surrounds a secret helps to recognise it.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", Mask::default().shown(text.trim(), QUOTED_CHARS).replace('\n', " "))
 }

@@ -41,7 +41,7 @@ pub(super) fn open(story: &Story, root: &str) -> Guess {
     })
 }
 
-/// A hook of the user's that began and is not over: everything waits for it.
+/// A hook of the user's that began and has not ended: everything waits for it.
 fn hook(story: &Story, root: &str, tree: &[(&str, &Session)]) -> Option<Guess> {
     let (_, name, since) = story.hooks.back()?;
     let mut why = vec![format!("a hook began and nothing says that it is over: {}", quoted(name))];
@@ -50,7 +50,7 @@ fn hook(story: &Story, root: &str, tree: &[(&str, &Session)]) -> Option<Guess> {
     }
     let others = vec![("S3", "a hook that reads its stdin to the end waits where nobody closes it".to_owned())];
     let open = tree.iter().flat_map(|(_, session)| calls(session)).find(|call| call.told.is_none());
-    // no fake has hooks: what waits for this one stands for it
+    // no fake has hooks: what waits for the hook takes its place
     let hang = match open {
         Some(call) => Hang::Tool { call: call.id.clone() },
         None => Hang::Model { session: root.to_owned(), refuses: None, cuts: false },
@@ -187,7 +187,7 @@ fn call(story: &Story, tree: &[(&str, &Session)]) -> Option<Guess> {
                 _ if asks && screen => {
                     ("P1", Sure::Likely, "a tool that needs a permission has no result, and takes no time by itself")
                 }
-                // its messages alone are in the log of an SDK: the request to its callback is not
+                // an SDK's log has only its messages, not the request to its callback
                 _ if asks && host => {
                     ("P3", Sure::Likely, "a tool that needs a permission has no result: a host was asked and is silent")
                 }
@@ -245,7 +245,7 @@ fn cut_off(tree: &[(&str, &Session)]) -> Option<Guess> {
     Some(found("M3", Sure::Likely, why, Vec::new(), hang))
 }
 
-/// So many responses without a finish reason are more than one broken connection. A choice.
+/// From this number on, responses without a finish reason are more than one broken connection. A choice.
 const CUT_OFF: usize = 3;
 
 fn restart(story: &Story) -> Option<Guess> {
@@ -284,7 +284,7 @@ fn idle(story: &Story, root: &str) -> Option<Guess> {
     let session = story.sessions.get(root)?;
     session.finished.as_ref().filter(|reason| *reason != "tool-calls")?;
     if story.agent.kind == Kind::Claude {
-        // no event says that it is idle: what comes behind the last response is its result
+        // no event says that it is idle: what comes after the last response is its result
         let why = "the last response ended, and no result came after it".to_owned();
         let mut found = stall(story, root, Sure::Perhaps, why);
         found.others.insert(0, ("X5", "a Stop hook may block".to_owned()));

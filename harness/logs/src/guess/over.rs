@@ -7,7 +7,7 @@ use crate::claims;
 use crate::note::{Form, Kind};
 use crate::story::{Call, Post, Session, Story, What};
 
-/// The end that the log shows, where it shows one.
+/// The end that the log shows, if it shows one.
 pub(super) fn over(story: &Story, root: &str) -> Option<Guess> {
     let session = story.sessions.get(root)?;
     let likely = if story.sessions.len() > 1 { "F6" } else { "F2" };
@@ -68,7 +68,8 @@ pub(super) fn over(story: &Story, root: &str) -> Option<Guess> {
     })
 }
 
-/// The end of a transcript: none has a result or an exit code, and a turn ends with words behind which nothing is open.
+/// The end of a transcript: it has neither a result nor an exit code, and a turn ends with words after which nothing is
+/// open.
 fn transcript_over(story: &Story, session: &Session, root: &str, likely: &'static str) -> Option<Guess> {
     if story.ending.stopped.is_some() {
         return Some(ended(End::Stopped, "F4", "somebody interrupted it, and nobody prompted it again"));
@@ -84,7 +85,7 @@ fn transcript_over(story: &Story, session: &Session, root: &str, likely: &'stati
         return None;
     }
     let stopped = session.finished.as_deref() == Some("stop");
-    // where the log gives reasons, words without one are not the last
+    // if the log gives reasons, words without one are not the last
     if !stopped && story.agent.gives_reasons {
         return None;
     }

@@ -1,7 +1,7 @@
 //! How a plain program's log ended.
 //!
-//! Invariant: a mechanism is named only if the last words on the screen are a prompt, or something turns and nothing else
-//! happens.
+//! Invariant: a mechanism is named only if the last words on the screen are a prompt, or a spinner turns and nothing
+//! else happens.
 
 use super::{End, Guess, Hang, Sure, ended, found, quoted};
 use crate::claims::{self, Claim};
@@ -67,7 +67,8 @@ fn over(story: &Story) -> Option<Guess> {
     })
 }
 
-/// The last line and its pace, where it came at least four times in a row at a pace, but for what only turns or counts time.
+/// The last line and its pace, if it came at least four times in a row at an even pace, apart from spinners and counted
+/// time.
 pub fn ticking(story: &Story) -> Option<(String, u64)> {
     let mut last = story.output.lines.iter().rev();
     let line = last.next()?;

@@ -1,24 +1,25 @@
-//! Secrets that go over several lines, where a log has its lines one by one.
+//! Secrets that span several lines, in logs that are read line by line.
 //!
-//! Invariant: the state is a few numbers, and a key whose end never comes is over after a bounded number of lines.
+//! Invariant: the state is a few numbers, and a key whose end never comes ends after a bounded number of lines.
 
 use super::rules::NAMES;
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// Within a private key, so many lines in a row may be shorter than a key's are: its headers, its last line, an empty one.
+/// How many lines in a row may be shorter than a full line within a private key: its headers, its last line, an empty
+/// one.
 const SHORT_LINES: u32 = 8;
 /// The most lines of a private key: twice those of an RSA key of 16,384 bits.
 const KEY_LINES: u32 = 512;
-/// Characters of a key's full line at least; programs write 64, 70 or 76.
+/// The least number of characters in a full line of a key; programs write 64, 70 or 76.
 const LINE_CHARS: usize = 40;
 
-/// The name of a secret, alone at a line's end: its value is on the next.
+/// The name of a secret at a line's end, without a value: the value is on the next line.
 static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!(r#"(?i){NAMES}["']?[ \x{{a0}}]*[:=][ \x{{a0}}]*[|>]?[+-]?[ \x{{a0}}]*$"#)).ok()
 });
 
-/// A list's item that has the name of a secret for its name: its value is on the next line.
+/// A list's item that is named like a secret: its value is on the next line.
 static ITEM: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(&format!(r#"(?i)\bname["']?[ ]*[:=][ ]*["']?[\w.-]*{NAMES}["']?[ ]*,?[ ]*$"#)).ok());
 
@@ -34,20 +35,20 @@ enum State {
     Outside,
     /// Within a private key: its lines so far, and the short ones in a row.
     Key { lines: u32, short: u32 },
-    /// Behind a secret's name.
+    /// After a secret's name.
     Named,
-    /// Behind an item's name that is a secret's.
+    /// After an item that is named like a secret.
     Item,
 }
 
-/// The part of a line that is of a secret whose beginning is on a line before.
+/// The part of a line that belongs to a secret which began on an earlier line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// Nothing.
     None,
-    /// So many bytes from its beginning are a private key's.
+    /// This many bytes from the line's beginning belong to a private key.
     Key(usize),
-    /// All of it is a secret's value.
+    /// The whole line is a secret's value.
     Value,
 }
 
@@ -101,7 +102,7 @@ fn end(line: &str) -> Option<usize> {
     Some(line[behind..].find("-----").map_or(line.len(), |at| behind + at + "-----".len()))
 }
 
-/// Whether a line holds as many characters of a key as a full line of one does.
+/// Whether a line has as many characters of a key as a full line.
 fn full(line: &str) -> bool {
     let of_key = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=');
     line.as_bytes().split(|b| !of_key(*b)).any(|run| run.len() >= LINE_CHARS)

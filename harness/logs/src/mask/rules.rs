@@ -1,7 +1,7 @@
 //! What a secret looks like, and what only looks like one.
 //!
-//! Invariant: every pattern reads a text in one pass (no pattern looks back); what a rule leaves, it finds done the next
-//! time. Where groups of a pattern took part, they are the secret and what is around them stays.
+//! Invariant: every pattern reads a text in one pass (no pattern looks back); a rule does not change its own output. If
+//! groups of a pattern matched, they are the secret, and what is around them stays.
 
 use regex::Regex;
 use std::sync::LazyLock;
@@ -10,9 +10,9 @@ use std::sync::LazyLock;
 pub(super) struct Rule {
     /// What it finds.
     pub kind: &'static str,
-    /// Its pattern: the whole of it is the secret, or the groups that take part.
+    /// Its pattern: the whole match is the secret, or the groups that matched.
     pub regex: Regex,
-    /// What stands in the secret's place.
+    /// What replaces the secret.
     pub with: &'static str,
 }
 
@@ -22,16 +22,16 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| rules().into_ite
 /// The names of secrets, as they end.
 pub(super) const NAMES: &str = r"(?:passw(?:or)?d|passphrase|passcode|secret|token|credentials?|[_-]pwd|[_-]auth|pgpass|(?:api|access|private|auth|account|session|encryption|signing|secret)[_-]?key(?:[_-]base|[_-]id)?)(?:[_-](?:b64|base64|hex|raw|plain(?:text)?))?";
 
-/// What lies between a name and its value on a line; a name may be quoted, in a text that is itself quoted.
+/// What is between a name and its value on a line; a name may be quoted, in a text that is itself quoted.
 const IS: &str = r#"\\{0,7}["']?\]?[ \x{a0}]*(?:=>|:=|[:=：＝])[ \x{a0}]*"#;
 
 /// A value in quotes, to the closing one or the line's end: escaped quotes, then plain ones.
 const QUOTED: &str = r#"\\{1,7}"((?:[^"\\\n]|\\+[^"\\\n]){4,})|\\{1,7}'((?:[^'\\\n]|\\+[^'\\\n]){4,})|"((?:[^"\\\n]|\\+[^\\\n]){4,})|'([^'\n]{4,})|`([^`\n]{4,})"#;
 
-/// A value without quotes: a character of it may be something that is masked already.
+/// A value without quotes; it may contain something that is masked already.
 const BARE: &str = r#"(?:\[masked: [a-z ]+\]|[^ \n\\"'`,;<>{})]|\\+[^ \n\\"'`,;<>{})])"#;
 
-/// All rules; none in the place of one whose pattern is no pattern, which the tests find.
+/// All rules; `None` in the place of a rule whose pattern is not valid, which the tests find.
 pub(super) fn rules() -> Vec<Option<Rule>> {
     let rule = |kind, pattern: &str, with| {
         let pattern =
@@ -232,10 +232,10 @@ pub(super) fn rules() -> Vec<Option<Rule>> {
     ]
 }
 
-/// The words of authorization headers that are no secret.
+/// The words of authorization headers that are not secrets.
 const SCHEMES: [&str; 9] = ["bearer", "basic", "token", "digest", "negotiate", "ntlm", "apikey", "key", "oauth"];
 
-/// What stands where a secret might, and says that there is none or of which type it is.
+/// Values in a secret's place that say that there is none, or of which type it is.
 const WORDS: [&str; 21] = [
     "boolean",
     "changed",
@@ -260,7 +260,8 @@ const WORDS: [&str; 21] = [
     "unknown",
 ];
 
-/// What stands for an own machine or nobody, or was masked before: `whole` was found, and `secret` of it is the secret.
+/// Whether the value means one's own machine or nobody, or was masked before: `whole` was found, and `secret` is the
+/// part that would be masked.
 pub(super) fn harmless(kind: &str, whole: &str, secret: &str) -> bool {
     let named = |secret: &str| variable(secret) || WORDS.contains(&secret.to_ascii_lowercase().as_str());
     if done(secret) {
@@ -296,31 +297,31 @@ pub(super) fn harmless(kind: &str, whole: &str, secret: &str) -> bool {
     }
 }
 
-/// Whether all of it is masked already; it may have been cut behind that.
+/// Whether all of it is masked already; it may have been cut after that.
 fn done(secret: &str) -> bool {
     let Some(rest) = secret.strip_prefix("[masked:") else { return false };
     rest.split_once(']').is_none_or(|(_, behind)| behind.chars().all(|c| c == '…' || c.is_ascii_punctuation()))
 }
 
-/// A shell's or a template's variable, or what a command prints.
+/// Whether it is a shell's or a template's variable, or a command whose output is inserted.
 fn variable(text: &str) -> bool {
     let Some(name) = text.strip_prefix('$') else { return false };
     let plain = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_';
     name.starts_with(['{', '(']) || name.bytes().all(plain)
 }
 
-/// `PWD=/here` is a folder.
+/// Whether it is a folder: `PWD=/here`.
 fn path(text: &str) -> bool {
     text.starts_with(['/', '~', '.']) || text.as_bytes().get(1..3).is_some_and(|two| two == b":\\" || two == b":/")
 }
 
-/// The next option, where one has no value.
+/// Whether it is the next option, after one without a value.
 fn option(text: &str) -> bool {
     text.strip_prefix('-')
         .is_some_and(|rest| rest.split('=').next().unwrap_or(rest).bytes().all(|b| b.is_ascii_lowercase() || b == b'-'))
 }
 
-/// `localhost:4873/` in front of an `@` is a host with its port.
+/// Whether it is a host with its port: `localhost:4873/` before an `@`.
 fn port(text: &str) -> bool {
     let behind = text.split_once(':').map_or("", |(_, behind)| behind);
     behind
@@ -328,7 +329,7 @@ fn port(text: &str) -> bool {
         .is_some_and(|(port, _)| (1..=5).contains(&port.len()) && port.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// The check digit of a card's number (Luhn).
+/// Whether the check digit of a card's number fits (Luhn).
 fn adds_up(digits: &str) -> bool {
     let sum: u32 = digits
         .bytes()
@@ -340,7 +341,7 @@ fn adds_up(digits: &str) -> bool {
     sum.is_multiple_of(10)
 }
 
-/// The check digits of a bank account's number (ISO 13616).
+/// Whether the check digits of a bank account's number fit (ISO 13616).
 fn is_account(text: &str) -> bool {
     let plain: Vec<u8> = text.bytes().filter(|b| *b != b' ').collect();
     let Some((head, rest)) = plain.split_at_checked(4) else { return false };
@@ -349,7 +350,7 @@ fn is_account(text: &str) -> bool {
     left == 1
 }
 
-/// Letters and digits.
+/// Whether it has both letters and digits.
 fn mixed(text: &str) -> bool {
     text.bytes().any(|b| b.is_ascii_digit()) && text.bytes().any(|b| b.is_ascii_alphabetic())
 }

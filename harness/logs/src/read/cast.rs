@@ -1,6 +1,6 @@
 //! Terminals: asciicast v2 and v3, and the timing files of `script`.
 //!
-//! Invariant: what came out is kept as text, escape sequences left out but for those that ask the terminal something.
+//! Invariant: what came out is kept as text, without escape sequences, except those that ask the terminal something.
 
 use super::Sink;
 use crate::limits;
@@ -12,7 +12,7 @@ use serde_json::Value;
 pub struct Cast {
     version: u64,
     now_ms: f64,
-    /// The beginning of an escape sequence that the write before ended in.
+    /// The beginning of an escape sequence with which the previous write ended.
     begun: String,
 }
 
@@ -62,10 +62,10 @@ pub struct Timing {
     pub typescript: Vec<u8>,
     /// How far it was read.
     pub at: usize,
-    /// Its header was passed over.
+    /// Whether its header was skipped.
     pub begun: bool,
     now_ms: f64,
-    /// The beginning of an escape sequence or a character that the write before ended in.
+    /// The beginning of an escape sequence or a character with which the previous write ended.
     rest: Vec<u8>,
 }
 
@@ -154,7 +154,7 @@ impl Timing {
 /// The longest escape sequence of which a part is kept for the next write, in bytes.
 const BEGUN_BYTES: usize = 256;
 
-/// Where an escape sequence begins that this text does not end; its length where none does.
+/// Where an escape sequence begins that this text does not end; the text's length if there is none.
 fn unfinished(text: &str) -> usize {
     let Some(at) = text.rfind('\u{1b}').filter(|at| text.len() - at <= BEGUN_BYTES) else { return text.len() };
     // the end of a text in a sequence (`ESC \`) is one itself
@@ -173,7 +173,7 @@ fn unfinished(text: &str) -> usize {
     if whole || text.len() - at > BEGUN_BYTES { text.len() } else { at }
 }
 
-/// The exit code in the last line of a typescript, where it begins here.
+/// The exit code in the last line of a typescript, if that line begins here.
 pub fn end_of_script(rest: &[u8]) -> Option<i64> {
     let rest = rest.strip_prefix(b"\n").unwrap_or(rest);
     if rest.len() > 500 || !rest.starts_with(b"Script done") {

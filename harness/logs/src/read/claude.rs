@@ -1,8 +1,8 @@
 //! Claude Code: stream-json output and control protocol, session transcripts, message logs of the agent SDKs. Amp's stream-json,
 //! which is like it.
 //!
-//! Invariant: the first root session is called `main`, the next ones `main 2`, …; a subagent's is its tool call's id. A log of
-//! several sessions is of the last one.
+//! Invariant: the first root session is called `main`, the next ones `main 2`, …; a subagent's is its tool call's id.
+//! Of a log of several sessions the last one counts.
 
 use super::time;
 use super::{Sink, on, questions, some, text};
@@ -20,7 +20,7 @@ pub const MAIN: &str = "main";
 pub struct Claude {
     format: Format,
     prompted: bool,
-    /// The root that the latest lines are of.
+    /// The root session that the latest lines belong to.
     root: String,
     /// The latest sessions by their ids, and what their roots are called.
     runs: VecDeque<(String, String)>,
@@ -32,7 +32,7 @@ pub struct Claude {
     messages: u64,
     /// A slash command was typed, and nothing says yet whether it begins a turn.
     command: bool,
-    /// Its latest words are that its model's server failed.
+    /// Its latest words say that its model's server failed.
     error: Option<String>,
 }
 
@@ -62,7 +62,7 @@ impl Claude {
         }
     }
 
-    /// Takes a message; `to_agent` is known where both directions were recorded.
+    /// Takes a message; `to_agent` is known if both directions were recorded.
     pub fn message(&mut self, value: &Value, to_agent: Option<bool>, sink: &mut Sink<'_>) {
         sink.at = sink.at.or_else(|| time::of_event(value));
         // a logger's envelope
@@ -135,7 +135,7 @@ impl Claude {
         }
     }
 
-    /// Looks up the session that a message is of: a file may have several, one after the other or mixed.
+    /// Looks up the session that a message belongs to: a file may have several, one after the other or mixed.
     fn run_of(&mut self, value: &Value, sink: &mut Sink<'_>) {
         let id = some(value, "sessionId").or_else(|| some(value, "session_id"));
         let Some(id) = id.filter(|_| value["isSidechain"] != true) else { return };

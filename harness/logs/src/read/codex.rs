@@ -1,6 +1,6 @@
 //! Codex: the events of `codex exec --json`, what it says before them on stderr, and the rollouts below `sessions/`.
 //!
-//! Invariant: Codex has no fake; its log becomes a program that prints the same and waits for the same.
+//! Invariant: Codex has no fake; its log becomes a program that prints the same and waits for the same thing.
 
 use super::time;
 use super::{Sink, some, text};

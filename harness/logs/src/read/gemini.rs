@@ -39,7 +39,7 @@ impl Gemini {
                 let (said, delta) = (text(value, "content").to_owned(), value["delta"] == true);
                 sink.note(Note::Text { session, message: message.clone(), part: message, text: said, delta });
             }
-            // the prompt itself: `init` was it already
+            // the prompt itself: `init` already counted as the prompt
             "message" => {}
             "tool_use" => {
                 self.called = true;

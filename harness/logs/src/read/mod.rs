@@ -1,6 +1,7 @@
 //! Readers: a format's pieces in, notes out.
 //!
-//! Invariant: a reader keeps little state of its own, bounded; it never fails. What it cannot use it says to [`crate::Took`].
+//! Invariant: a reader keeps little state of its own, bounded; it never fails. What it cannot use is counted in
+//! [`crate::Took`].
 
 pub mod cast;
 pub mod claude;
@@ -28,12 +29,12 @@ pub struct Sink<'a> {
     pub story: &'a mut Story,
     /// The line that is read.
     pub line: u64,
-    /// The instant of what is read, in milliseconds, where it has one.
+    /// The instant of what is read, in milliseconds, if it has one.
     pub at: Option<u64>,
 }
 
 impl Sink<'_> {
-    /// A note of this instant.
+    /// Takes a note of this instant.
     pub fn note(&mut self, note: Note) {
         let at = self.at;
         self.story.note(at, note);
@@ -134,7 +135,7 @@ impl Reader {
     }
 }
 
-/// Reads a piece as JSON; text between the lines of a log is what something else printed.
+/// Reads a piece as JSON; text between the lines of a log was printed by something else.
 fn json_or_text(bytes: &[u8], sink: &mut Sink<'_>, then: impl FnOnce(Value, &mut Sink<'_>)) {
     let is_list = bytes.starts_with(b"[") && !too_deep(bytes) && serde_json::from_slice::<IgnoredAny>(bytes).is_ok();
     match std::str::from_utf8(bytes).ok().filter(|line| !line.trim_start().starts_with('{') && !is_list) {
@@ -161,7 +162,7 @@ pub fn json(bytes: &[u8], sink: &mut Sink<'_>, then: impl FnOnce(Value, &mut Sin
     }
 }
 
-/// Whether brackets lie deeper than [`limits::NESTING`], strings left out.
+/// Whether brackets are nested deeper than [`limits::NESTING`]; strings do not count.
 pub(crate) fn too_deep(bytes: &[u8]) -> bool {
     let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
     for &byte in bytes {
@@ -182,12 +183,12 @@ pub(crate) fn too_deep(bytes: &[u8]) -> bool {
     false
 }
 
-/// A member as text; empty where there is none.
+/// A member as text; empty if there is none.
 pub fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_default()
 }
 
-/// A member as text, none where it is absent or empty.
+/// A member as text; `None` if it is absent or empty.
 pub fn some(value: &Value, key: &str) -> Option<String> {
     value[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned)
 }
@@ -235,7 +236,7 @@ pub fn on(input: &Value) -> String {
     named.or_else(first).unwrap_or_default().to_owned()
 }
 
-/// A value as text, none where it is another thing or empty.
+/// A value as text; `None` if it is something else or empty.
 pub fn flat_text(value: &Value) -> Option<String> {
     value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
 }

@@ -1,7 +1,7 @@
 //! opencode: events of `/event` and `/global/event` (SSE text or NDJSON), REST exchanges, `opencode export`, and the lines
 //! of `opencode run --format json`.
 //!
-//! Invariant: one meaning for a message part, whether it came as an event, in an export or on a run's output.
+//! Invariant: a message part has one meaning, whether it came as an event, in an export or in a run's output.
 
 use super::time::{self, instant};
 use super::{Sink, json, on, questions, some, text};
@@ -20,7 +20,7 @@ pub struct Opencode {
     format: Format,
     /// Lines of `data:` that belong to one event.
     data: Vec<u8>,
-    /// The latest messages of users: their parts are no words of the model's.
+    /// The latest messages of users: their parts are not the model's words.
     users: VecDeque<String>,
     greeted: bool,
 }
@@ -198,7 +198,7 @@ impl Opencode {
                     sink.note(Note::Failed { session: id.to_owned(), why, aborted: false });
                 }
             }
-            // PawWork's: a stop that does not stop where something is asked
+            // PawWork's: a stop that does not stop while something is asked
             Some(Route::Abort { soft: true, .. }) if *response == false => sink.note(Note::Fork(Fork::Pawwork)),
             Some(Route::Abort { session, .. }) => sink.note(Note::Stop { session: session.to_owned() }),
             Some(Route::Answer(id)) if body["answers"].is_array() && status.is_none_or(|s| s < 400) => {
@@ -229,7 +229,7 @@ impl Opencode {
                 for ask in response.as_array().into_iter().flatten().take(limits::LIST) {
                     let kind = if questions { event::QUESTION_ASKED } else { event::PERMISSION_ASKED };
                     listed.push(text(ask, "id"));
-                    // what a list shows of a session that this log knows nothing of is another run's
+                    // what a list shows of a session that is not in this log belongs to another run
                     if sink.story.sessions.contains_key(text(ask, "sessionID")) {
                         Self::asked(kind, ask, sink);
                     }
@@ -293,7 +293,7 @@ impl Opencode {
         match text(part, "type") {
             "text" => {
                 let said = text(part, "text");
-                // an empty part announces one, and is no word yet
+                // an empty part only announces a text
                 if !said.is_empty() || delta.is_some() {
                     let part = text(part, "id").to_owned();
                     sink.note(Note::Text { session, message, part, text: said.to_owned(), delta: false });
@@ -446,8 +446,8 @@ fn is_over(info: &Value) -> bool {
     info["time"]["completed"].is_number() && !matches!(text(info, "finish"), "tool-calls" | "unknown")
 }
 
-/// A row of the table `event`, as the event that it is: `{id, aggregate_id, seq, type, data}`, where the type has a version
-/// behind it and the data may be text.
+/// A row of the table `event`, as the event that it is: `{id, aggregate_id, seq, type, data}`, where a version follows
+/// the type and the data may be text.
 fn of_row(value: &Value) -> Option<Value> {
     if !is_row(value) {
         return None;

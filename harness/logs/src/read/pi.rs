@@ -59,7 +59,7 @@ impl Pi {
                 sink.note(Note::Told { call: text(value, "toolCallId").to_owned(), error, text: said, code: None });
             }
             "auto_retry_start" => {
-                // what ended in an error goes on
+                // a response that ended in an error is continued
                 sink.note(Note::Prompt { session: session.clone(), by_client: true });
                 sink.note(Note::Retry { session, status: None });
             }

@@ -1,4 +1,5 @@
-//! `timestamp<TAB>text`, or a date, a time and a space in front of the text: for everything else. Where the text is an event of an agent that is known, it is read as one.
+//! `timestamp<TAB>text`, or a date, a time and a space before the text: for everything else. If the text is an event of
+//! a known agent, it is read as one.
 //!
 //! Invariant: the text `[exit N]` alone on a line is the program's end, as is the last line of what `script` wrote; a line
 //! without a timestamp has the time of the line before.

@@ -18,7 +18,7 @@ pub struct Recording {
     opencode: Opencode,
     /// The output of `opencode run`.
     run: Opencode,
-    /// A stream was seen twice (`sse:event`, `sse:global`): the first is taken.
+    /// If a stream was recorded twice (`sse:event`, `sse:global`), the first is used.
     stream: String,
 }
 

@@ -1,6 +1,6 @@
 //! Instants as logs write them.
 //!
-//! Invariant: milliseconds since some begin; two instants of one log have the same begin.
+//! Invariant: milliseconds since some origin; all instants of one log have the same origin.
 
 use serde_json::Value;
 
@@ -48,7 +48,7 @@ pub fn parse(text: &str) -> Option<u64> {
     Some(if date.is_some() { local.saturating_add_signed(-offset_ms(zone)) } else { local })
 }
 
-/// A zone's offset: `+01:00`, `-0500`, `+01`; none where it is none.
+/// A zone's offset: `+01:00`, `-0500`, `+01`; 0 for anything else.
 fn offset_ms(zone: &str) -> i64 {
     let digits: Vec<i64> = zone.bytes().filter(u8::is_ascii_digit).map(|b| i64::from(b - b'0')).collect();
     let (hours, minutes) = match digits[..] {
@@ -60,7 +60,7 @@ fn offset_ms(zone: &str) -> i64 {
     if zone.starts_with('-') { -minutes * 60_000 } else { minutes * 60_000 }
 }
 
-/// A line's own instant in front of its text, as logs of CI and of containers have it: `2026-11-20T12:20:26.066Z text`,
+/// A line's own instant before its text, as logs of CI and of containers have it: `2026-11-20T12:20:26.066Z text`,
 /// `2026-11-20 12:20:26,066 text`.
 pub fn stamped(line: &str) -> Option<(u64, &str)> {
     let dated = |stamp: &str| {
@@ -73,7 +73,7 @@ pub fn stamped(line: &str) -> Option<(u64, &str)> {
     all.filter(|end| dated(&line[..*end])).find_map(|end| Some((parse(&line[..end])?, &line[end + 1..])))
 }
 
-/// Seconds where it is small, else the unit that makes it a time of this century.
+/// Seconds if it is small, else in the unit that makes it a time of this century.
 fn number_ms(number: f64) -> Option<u64> {
     let ms = match number {
         n if !n.is_finite() || n < 0.0 => return None,

@@ -1,6 +1,6 @@
 //! How much of a text, a call and a session is kept.
 //!
-//! Invariant: nothing that leaves here is longer than [`limits`] allows, and no secret is kept in half.
+//! Invariant: what is returned here is at most as long as [`limits`] allows, and no part of a secret is kept.
 
 use super::session::{Session, Step};
 use crate::limits;
@@ -14,7 +14,7 @@ pub(super) fn push(session: &mut Session, step: Step) {
     }
 }
 
-/// A text cut to what is kept of it, and at a word's end, so that no secret is kept in half.
+/// A text cut to what is kept of it, at a word's end, so that no part of a secret is kept.
 pub fn kept(text: &str) -> String {
     if text.len() <= limits::TEXT_BYTES {
         return text.to_owned();

@@ -1,6 +1,6 @@
 //! What happened, put together from notes: sessions with their latest steps, asks, calls, output.
 //!
-//! Invariant: memory is bounded by [`limits`], however long the log; what is let go of is counted. The latest is kept,
+//! Invariant: memory is bounded by [`limits`], however long the log; what is dropped is counted. The latest is kept,
 //! since a hang is at the end.
 
 mod keep;
@@ -41,7 +41,7 @@ pub struct Story {
     pub ending: Ending,
     /// The log's own clock.
     pub clock: Clock,
-    /// Sessions and asks that were let go of.
+    /// Sessions and asks that were dropped.
     pub forgotten: u64,
     /// What was read.
     pub took: Took,
@@ -57,17 +57,17 @@ impl Story {
         let dated = at.filter(|at| *at >= self.clock.last);
         let at = dated.unwrap_or(self.clock.last);
         if dated.is_some() && std::mem::take(&mut self.clock.undated) {
-            // silence is never counted from before what has no time
+            // silence is never counted from before an event that has no time
             self.clock.material = at;
         }
         self.clock.first.get_or_insert(at);
         self.clock.last = at;
         self.order += 1;
         let word = material(&note).filter(|_| match &note {
-            // what only turns or counts is a sign of life
+            // a spinner or a counter is only a sign of life
             Note::Prints { text, .. } => {
                 let still = spin::still(text);
-                // dots of a test run are progress, a line again and again is not
+                // dots of a test run are progress, a repeated line is not
                 let again = still == self.output.shown && (still != text.trim() || text.contains('\n'));
                 let moved = !still.is_empty() && !again && !claims::is_epilogue(text);
                 if moved {
@@ -172,7 +172,7 @@ impl Story {
             Note::Resyncs => self.client.resyncs = true,
             Note::Connected => self.client.connected = Some(at),
             Note::Stop { session } => {
-                // a stop takes what is asked with it: nobody dismissed that
+                // a stop ends open asks: nobody dismissed them
                 for ask in &mut self.asks {
                     if let Some((end, how @ Reply::Dismissed)) = &mut ask.end
                         && at.saturating_sub(*end) <= limits::STOP_TAKES_MS
@@ -233,13 +233,14 @@ impl Story {
         }
     }
 
-    /// When the server was started anew, in milliseconds from the log's begin.
+    /// When the server was started anew, in milliseconds from the log's beginning.
     pub fn restarted_at(&self) -> Option<u64> {
         Some(self.client.restarted?.saturating_sub(self.clock.first.unwrap_or_default()))
     }
 
-    /// The fork of opencode that it is of. Releases of opencode ask questions from 1.1 on (1.1.11 is the first that does);
-    /// an older one that asks is a fork with a numbering of its own: altimate-code counts from 0.1, PawWork from 1.0.
+    /// The fork of opencode that wrote it. Releases of opencode ask questions from 1.1 on (1.1.11 is the first that
+    /// does); an older one that asks is a fork with a numbering of its own: altimate-code counts from 0.1, PawWork from
+    /// 1.0.
     pub fn fork(&self) -> Option<Fork> {
         let asks = |step: &Step| matches!(&step.what, What::Called(call) if matches!(call.does, Calls::Ask(_)));
         let asks = self.asks.iter().any(|ask| matches!(ask.asks, Asks::Questions(_)))
@@ -265,7 +266,7 @@ impl Story {
         session
     }
 
-    /// Lets go of the session that was silent longest and is no one's open work.
+    /// Drops the session that was silent longest and that no open work belongs to.
     fn forget(&mut self) {
         let open: Vec<&str> = self.asks.iter().filter(|a| a.end.is_none()).map(|a| a.session.as_str()).collect();
         let parents: Vec<&str> = self.sessions.values().filter_map(|s| s.parent.as_deref()).collect();
@@ -324,7 +325,7 @@ impl Story {
         let call = Call { id: kept(id), does, told: None, permission: None, output: None };
         push(session, Step { at, gap, message: kept(message), what: What::Called(call) });
         session.mark = Some(at);
-        // the model has said what it wants: its turn comes again when it is told
+        // the model has said what it wants: it speaks again when it gets the results
         (session.model, session.speaks) = (None, false);
     }
 

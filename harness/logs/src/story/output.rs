@@ -1,7 +1,7 @@
 //! What a plain program printed.
 //!
-//! Invariant: the latest lines are kept; how many were let go of is counted, and what they say of a secret that goes over
-//! several lines.
+//! Invariant: the latest lines are kept. Of those that were dropped, the number is kept, and whether a secret that
+//! spans several lines began in them.
 
 use super::keep::{cut, kept};
 use crate::limits;
@@ -13,13 +13,13 @@ use std::collections::VecDeque;
 pub struct Output {
     /// The latest lines.
     pub lines: VecDeque<Printed>,
-    /// Lines that were let go of.
+    /// How many earlier lines were dropped.
     pub before: u64,
     /// Somebody typed into the program at this instant.
     pub typed: Option<u64>,
-    /// What those that were let go of say of the first that is kept.
+    /// What the dropped lines say of the first line that is kept: see [`Lines`].
     lines_before: Lines,
-    /// What was printed last, but for what only turns or counts.
+    /// What was printed last, apart from spinners and counters.
     pub(super) shown: String,
 }
 
@@ -67,7 +67,7 @@ impl Output {
         self.lines.iter().rev().filter(|line| !line.text.trim().is_empty())
     }
 
-    /// Takes out what is of a secret that goes over several lines: a line is masked alone, and shows nothing of that.
+    /// Removes the parts of secrets that span several lines: a line is masked by itself, which would not show them.
     pub fn hide(&mut self, mask: &mut Mask) {
         let mut lines = self.lines_before;
         self.lines.retain_mut(|printed| match mask.line(&mut lines, &printed.text) {

@@ -1,6 +1,6 @@
-//! The parts of a story that are no sessions: the agent, its client, its end, the log's clock.
+//! The parts of a story other than sessions: the agent, its client, its end, the log's clock.
 //!
-//! Invariant: each says what the log says, and nothing that follows from it.
+//! Invariant: each holds what the log says, and no conclusions.
 
 use crate::note::{Fork, Form, Kind};
 
@@ -34,9 +34,9 @@ pub struct Client {
     pub resyncs: bool,
     /// It closed the agent's stdin, before the result.
     pub input_ended: Option<u64>,
-    /// It sent what is no message.
+    /// When it sent something that is not a message.
     pub misfit: Option<u64>,
-    /// The server was started anew with an ask open: it knows nothing of it any more.
+    /// The server was restarted with an ask open, and no longer knows the ask.
     pub restarted: Option<u64>,
     /// When its latest event stream began.
     pub(super) connected: Option<u64>,
@@ -68,7 +68,7 @@ pub struct Clock {
     pub material: u64,
     /// What that was.
     pub material_is: String,
-    /// The last progress has no time of its own, or one of another clock: it came before the next instant.
+    /// Whether the last progress has no time of its own, or one of another clock: it came before the next instant.
     pub(super) undated: bool,
     /// The instant that all others are counted from.
     pub(super) origin: Option<u64>,
@@ -80,7 +80,7 @@ impl Clock {
         self.last.saturating_sub(self.first.unwrap_or(self.last))
     }
 
-    /// How long the log goes on without progress, in milliseconds; none if the log has no times.
+    /// How long the log goes on without progress, in milliseconds; `None` if the log has no times.
     pub fn silent_ms(&self) -> Option<u64> {
         self.timed.then(|| self.last.saturating_sub(self.material))
     }
@@ -94,7 +94,7 @@ impl Clock {
 /// A client's prompt request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Post {
-    /// None is known.
+    /// Its state is not known.
     #[default]
     Unknown,
     /// It waits for events.

@@ -1,6 +1,6 @@
 //! A session, its steps and calls, and what it asks.
 //!
-//! Invariant: the latest steps are kept, since what hangs is at the end; how many were let go of is counted.
+//! Invariant: the latest steps are kept, since what hangs is at the end; how many were dropped is counted.
 
 use crate::note::{Asks, Calls, Reply};
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ pub struct Session {
     pub subject: bool,
     /// Its latest steps.
     pub steps: VecDeque<Step>,
-    /// Steps that were let go of.
+    /// How many earlier steps were dropped.
     pub before: u64,
     /// Prompts so far.
     pub prompts: u32,
@@ -24,11 +24,11 @@ pub struct Session {
     pub busy: Option<bool>,
     /// The model owes it something, since this instant.
     pub model: Option<u64>,
-    /// It began a response, and what it said is not in the log.
+    /// Whether it began a response whose words are not in the log.
     pub speaks: bool,
     /// Its last response ended so.
     pub finished: Option<String>,
-    /// The model's server refused so many times since its last word, lastly with this status.
+    /// How often the model's server has refused since its last word, and with which status last.
     pub retries: (u32, Option<u16>),
     /// Responses that were cut off.
     pub cut_off: u32,
@@ -49,7 +49,7 @@ pub struct Step {
     pub at: u64,
     /// Silence before it, in milliseconds.
     pub gap: u64,
-    /// The response that it is of.
+    /// The response that it belongs to.
     pub message: String,
     /// What.
     pub what: What,
@@ -82,7 +82,7 @@ pub struct Call {
     pub told: Option<Told>,
     /// A permission was asked for, or denied without asking.
     pub permission: Option<String>,
-    /// The latest sign of its own output.
+    /// When its own output last showed a sign of life.
     pub output: Option<u64>,
 }
 
@@ -119,7 +119,7 @@ pub struct Ask {
 }
 
 impl Ask {
-    /// Whether nobody ended it up to this instant.
+    /// Whether it was still open at this instant.
     pub fn open_until(&self, at: u64) -> bool {
         self.end.as_ref().is_none_or(|(end, how)| *end >= at && *how == Reply::Withdrawn)
     }

@@ -7,16 +7,15 @@ use crate::limits;
 use crate::note::{Calls, Kind};
 
 impl Story {
-    /// The root session that the log is of: one that began or was prompted in it, with an open ask if one has, else one
-    /// that is at work, and of those the one heard of last.
+    /// The root session that the log is about: one that began or was prompted in it; if any has an open ask, one of
+    /// those, else one that is at work; of several the one heard of last.
     pub fn root(&self) -> Option<&str> {
         let roots = self
             .sessions
             .iter()
             .filter(|(_, session)| session.parent.as_ref().is_none_or(|parent| !self.sessions.contains_key(parent)));
         let open = |id: &str| self.asks.iter().any(|ask| ask.end.is_none() && self.root_of(&ask.session) == id);
-        // of several sessions of one server, the one that is not done
-        // a file of several sessions is of the last one
+        // of several sessions of one server, the one that is not done of a file of several sessions the last one counts
         let server = self.agent.kind == Kind::Opencode;
         roots
             .max_by_key(|(id, s)| (s.subject, server && open(id), server && s.busy == Some(true), s.heard))
@@ -35,7 +34,7 @@ impl Story {
         at
     }
 
-    /// How deep a session lies below its root.
+    /// How many levels a session is below its root.
     pub fn depth(&self, session: &str) -> usize {
         let mut at = session;
         for depth in 0..limits::SESSIONS {

@@ -102,7 +102,7 @@ fn what_is_chosen_is_what_an_agent_says_of_itself() {
     }
 }
 
-/// What of each agent the fakes, the reports and the importers rely on.
+/// What the fakes, the reports and the importers rely on for each agent.
 #[test]
 fn what_is_known_of_each_agent() {
     use std::fmt::Write as _;

@@ -1,15 +1,15 @@
-//! The ways to start an agent and to reach it, whichever agent it is.
+//! The ways to start an agent and to reach it, the same for all agents.
 //!
 //! Invariant: nothing here names a release or a mode of a file.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A way to start an agent, whichever it is.
+/// A way to start an agent, the same for all agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
-    /// One prompt on the command line, then it ends.
+    /// One prompt on the command line; then the agent ends.
     Run,
     /// Prompts, and a host's answers, come over stdin.
     Stdin,
@@ -37,9 +37,9 @@ pub enum Wire {
     OpencodeHttp,
     /// PawWork's further routes.
     PawworkHttp,
-    /// The inside of a Claude Code persona.
+    /// From inside a Claude Code persona.
     InClaude,
-    /// The inside of an opencode persona (opencode, altimate-code, PawWork).
+    /// From inside an opencode persona (opencode, altimate-code, PawWork).
     InOpencode,
 }
 

@@ -23,7 +23,7 @@ struct Entry<'i> {
     name: String,
     span: Range<usize>,
     set: DeTable<'i>,
-    /// Its own control arm; `Some(None)` where it says that it has none.
+    /// Its own control arm; `Some(None)` if it says that it has none.
     control: Option<Option<Node<'i>>>,
     rules: DeArray<'i>,
 }
@@ -50,7 +50,7 @@ pub(super) fn variants(text: &str, root: &mut DeTable<'_>, sink: &mut Sink) -> O
         return None;
     }
     let mut list = Vec::new();
-    // Control arms are judged on whole scenarios: what is said of one does not keep the next from being read.
+    // Control arms are checked on whole scenarios: a problem in one does not keep the next from being read.
     let mut judged = Sink::default();
     for entry in entries {
         list.extend(variant(text, root, control.as_ref(), entry, sink, &mut judged));
@@ -178,7 +178,7 @@ fn owned_node(node: Node<'_>) -> Node<'static> {
             DeValue::Array(all)
         }
         DeValue::Table(table) => DeValue::Table(owned(table)),
-        // The tree is kept for its places: a number's digits are nobody's to read any more.
+        // The tree is kept only for its places: the digits of numbers are not read any more.
         _ => DeValue::Boolean(false),
     };
     Spanned::new(span, value)
@@ -252,7 +252,8 @@ fn arm<'i>(text: &str, base: &DeTable<'i>, node: Node<'i>, sink: &mut Sink) -> C
 }
 
 impl ControlArm<'_> {
-    /// Whether the arm changes what it says: each key something, and no more top-level keys than are named.
+    /// Whether the arm changes what it says: each key changes something, and no top-level key changes that is not
+    /// named.
     fn judge(&self, variant: &str, inherited: bool, main: &Scenario, control: &Scenario, sink: &mut Sink) {
         let top = |path: &str| path.split('.').next().unwrap_or_default().to_owned();
         let changed = changed_keys(main, control);

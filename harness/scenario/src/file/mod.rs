@@ -27,13 +27,13 @@ use walk::Walk;
 /// A file, read: the family if there is no problem, and the problems.
 #[derive(Debug, Clone)]
 pub struct Loaded {
-    /// The scenarios; none where there is any problem.
+    /// The scenarios; `None` if there is any problem.
     pub family: Option<Family>,
     /// What is wrong.
     pub problems: Problems,
-    /// Where there is no family: the strategies that the file names, which a catalogue can judge all the same.
+    /// If there is no family: the strategies that the file names, which a catalogue can still check.
     pub(crate) names: Vec<Name>,
-    /// As `names`: its mechanisms.
+    /// As `names`, the mechanisms that the file names.
     pub(crate) mechanisms: Vec<Name>,
 }
 
@@ -119,7 +119,7 @@ pub fn family_name(path: &str) -> String {
         .collect()
 }
 
-/// Reads a file. `name` is its path, as errors shall show it.
+/// Reads a file. `name` is its path, as errors show it.
 pub fn load(name: &str, bytes: &[u8]) -> Loaded {
     let mut sink = Sink::default();
     let mut words = Words::default();
@@ -201,7 +201,7 @@ fn read(text: &str, words: &mut Words, sink: &mut Sink) -> Option<Read> {
     if broken.is_empty() {
         return arms::variants(text, &mut root, sink);
     }
-    // What follows from a broken line is noise: only what is wrong on other lines is said too.
+    // Problems that follow from a broken line are noise: only problems on other lines are reported too.
     let mut aside = Sink::default();
     arms::variants(text, &mut root, &mut aside);
     for problem in aside.into_list() {
@@ -246,13 +246,13 @@ fn name_at(node: &Node<'_>) -> Option<Name> {
     Some(Name { text: node.get_ref().as_str()?.to_owned(), span: node.span() })
 }
 
-/// Takes over the parser's errors, and returns the lines on which they are.
+/// Adds the parser's errors, and returns the lines on which they are.
 fn syntax(text: &str, errors: &[toml::de::Error], sink: &mut Sink) -> Vec<Range<usize>> {
     let mut lines = Vec::new();
     for error in errors.iter().take(limits::PROBLEMS) {
         let span = error.span().unwrap_or(text.len()..text.len());
         let line = line_of(text, span.start);
-        // One slip of the pen makes the parser stumble several times on the same line: the first says it.
+        // One mistake can give several parser errors on the same line: only the first is reported.
         if lines.contains(&line) {
             continue;
         }
@@ -286,7 +286,7 @@ fn too_deep(span: Range<usize>) -> Problem {
         .help("lists and tables inside each other count, each as one")
 }
 
-/// Holds one applied tree against the shape of a scenario.
+/// Compares one applied tree with the shape of a scenario.
 fn shape_of(text: &str, tree: &DeTable<'_>, sink: &mut Sink) {
     let first_line = 0..line_of(text, 0).end;
     let deep = tree.iter().find_map(|(_, node)| tree::too_deep(node, limits::NESTING));

@@ -1,4 +1,4 @@
-//! A look at the raw bytes before they are parsed: is this text, and is there not too much of it?
+//! Checks the raw bytes before they are parsed: whether they are text, and not too much of it.
 //!
 //! Invariant: one pass without recursion, in step with TOML's strings and comments. What passes cannot take the
 //! parser's stack or its time.
@@ -6,15 +6,15 @@
 use crate::limits;
 use crate::problem::{Problem, Sink, hidden};
 
-/// What the look came to.
+/// The result of the check.
 pub(crate) enum Scanned {
     /// The text may be parsed.
     Parse(String),
-    /// It may not: the sink says why, and this is what of it can be shown.
+    /// The text may not be parsed: the sink says why, and this is the part of it that can be shown.
     Show(String),
 }
 
-/// Looks at a file. What keeps it from being parsed goes into the sink.
+/// Checks a file. What keeps it from being parsed goes into the sink.
 pub(crate) fn scan(bytes: &[u8], sink: &mut Sink) -> Scanned {
     if bytes.len() > limits::FILE_BYTES {
         let text = String::from_utf8_lossy(&bytes[..limits::FILE_BYTES]).into_owned();
@@ -40,7 +40,7 @@ pub(crate) fn scan(bytes: &[u8], sink: &mut Sink) -> Scanned {
         }
     };
     match too_much(text, sink) {
-        // A checkout with other line ends means the same file, in its texts of several lines too.
+        // A checkout with other line ends is the same file, also in its texts of several lines.
         None => Scanned::Parse(text.replace("\r\n", "\n")),
         Some(problem) => {
             sink.push(problem);
@@ -49,7 +49,7 @@ pub(crate) fn scan(bytes: &[u8], sink: &mut Sink) -> Scanned {
     }
 }
 
-/// Where the pass stands.
+/// What the pass is in: a string, a comment, or neither.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum At {
     Plain,

@@ -1,7 +1,7 @@
 //! The shape of a file, compiled from the JSON Schema that the typed model derives.
 //!
-//! Invariant: one source of truth. A key, a word or a limit stands in the model's types and nowhere else, so
-//! that the errors, the editors' schema and the types cannot drift apart.
+//! Invariant: one source of truth. A key, a word or a limit is in the model's types and nowhere else, so that the
+//! errors, the editors' schema and the types cannot drift apart.
 
 use crate::limits;
 use crate::model::Scenario;
@@ -41,7 +41,7 @@ pub(crate) enum Shape {
 /// Which control characters a text may hold beside newline and tab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Marks {
-    /// None: it is shown to people and compared with what agents say.
+    /// No others: the text is shown to people and compared with what agents say.
     None,
     /// What a program prints on a terminal: escape, carriage return, bell, backspace.
     Printed,
@@ -96,7 +96,7 @@ impl Shapes {
         (Shapes { all: compiler.all, scenario: root, vary: none, turn: none, list_of_words: none }, root)
     }
 
-    /// The shape behind a key of a table.
+    /// The shape of a table's key.
     pub(crate) fn field(&self, table: Id, key: &str) -> Option<&Field> {
         match self.get(table) {
             Shape::Struct(fields) => fields.iter().find(|f| f.key == key),
@@ -189,7 +189,7 @@ impl Compiler {
             Some("object") if schema["additionalProperties"] == true => {
                 Shape::Map { value: self.compile(&Value::Null) }
             }
-            // A struct of which every key may be left out has no `required`; one without any key is none of ours.
+            // A struct of which every key may be left out has no `required`; one without any key does not occur here.
             _ => Shape::Any,
         }
     }
@@ -235,7 +235,7 @@ mod tests {
                 }
                 Shape::Choice(cases) => assert!(!cases.iter().any(|c| c.value.is_some_and(any)), "{cases:?}"),
                 Shape::List { item, .. } => assert!(!any(*item)),
-                // The values of `set` and `control` are checked where they are put.
+                // The values of `set` and `control` are checked at the place where they are put.
                 _ => {}
             }
         }

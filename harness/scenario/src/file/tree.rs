@@ -1,7 +1,7 @@
 //! The file as a tree of values with their places, and the dotted paths that `set` and `control` write to.
 //!
-//! Invariant: a value that is put somewhere keeps the place where it is written, so an error in a variant points
-//! at the variant. Nothing here goes deeper than [`limits::NESTING`] and a little.
+//! Invariant: a value that is put somewhere keeps the place where it is written, so an error in a variant points at the
+//! variant. Nothing here goes much deeper than [`limits::NESTING`].
 
 use crate::limits;
 use crate::problem::shown;
@@ -13,7 +13,7 @@ use toml::de::{DeTable, DeValue};
 /// A value with its place.
 pub(crate) type Node<'i> = Spanned<DeValue<'i>>;
 
-/// The first value that lies deeper than `limit`. Gives up there, so its own stack is bounded.
+/// The first value that is nested deeper than `limit`. Gives up there, so its own stack is bounded.
 pub(crate) fn too_deep(node: &Node<'_>, limit: usize) -> Option<Range<usize>> {
     let left = match node.get_ref() {
         DeValue::Array(_) | DeValue::Table(_) => limit.checked_sub(1),
@@ -27,7 +27,7 @@ pub(crate) fn too_deep(node: &Node<'_>, limit: usize) -> Option<Range<usize>> {
     }
 }
 
-/// Whether two values are equal, wherever they stand.
+/// Whether two values are equal, wherever they are in the file.
 pub(crate) fn same(a: &Node<'_>, b: &Node<'_>) -> bool {
     match (a.get_ref(), b.get_ref()) {
         (DeValue::String(a), DeValue::String(b)) => a == b,
@@ -79,7 +79,7 @@ pub(crate) enum PutError {
     /// Two dots in a row, or one at an end.
     #[error("the path has an empty step")]
     EmptyStep,
-    /// A step that is no number leads into a list: its path.
+    /// A step that is not a number leads into a list: the list's path.
     #[error("`{0}` is a list: its elements are `{0}.0`, `{0}.1`, …")]
     NoNumber(String),
     /// A list is shorter.
@@ -116,7 +116,7 @@ pub(crate) fn put<'i>(root: &mut DeTable<'i>, path: &str, span: Range<usize>, va
     put_below(slot, &steps, 1, &span, value)
 }
 
-/// Puts a value where the rest of a path leads, seen from the value that its first `done` steps have reached.
+/// Puts a value at the rest of a path, starting from the value that its first `done` steps have reached.
 fn put_below<'i>(
     node: &mut Node<'i>,
     steps: &[&str],

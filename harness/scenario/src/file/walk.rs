@@ -1,4 +1,4 @@
-//! Holds a tree of values against the shape of a file, and says everything that does not fit.
+//! Compares a tree of values with the shape of a file, and reports everything that does not fit.
 //!
 //! Invariant: a tree that passes deserialises. serde stops at its first error; this does not, and it knows what
 //! was meant.
@@ -17,7 +17,7 @@ pub(crate) struct Walk<'s> {
     pub(crate) text: &'s str,
     pub(crate) sink: &'s mut Sink,
     shapes: &'s Shapes,
-    /// Keys of the whole file that are no keys of its shape.
+    /// Keys of the whole file that its shape does not have.
     also: &'s [&'s str],
     turns: usize,
     path: Vec<String>,
@@ -34,12 +34,12 @@ impl<'s> Walk<'s> {
         Walk { text, sink, shapes, also: &[], turns: 0, path: Vec::new() }
     }
 
-    /// Holds the value behind a top-level key against a shape.
+    /// Compares the value of a top-level key with a shape.
     pub(crate) fn at(&mut self, key: &str, node: &Node<'_>, shape: Id) {
         self.below(key, |walk| walk.value(node, shape));
     }
 
-    /// Holds a value against a shape.
+    /// Compares a value with a shape.
     fn value(&mut self, node: &Node<'_>, shape: Id) {
         if self.sink.is_full() {
             return;
@@ -84,7 +84,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Holds a table's keys against those that it may have.
+    /// Compares a table's keys with those that it may have.
     pub(crate) fn table(&mut self, span: Range<usize>, table: &DeTable<'_>, fields: &[Field]) {
         for (key, value) in table {
             match fields.iter().find(|f| f.key == *key.get_ref()) {

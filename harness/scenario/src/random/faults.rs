@@ -1,6 +1,6 @@
 //! What goes wrong in a scenario, and who acts in it.
 //!
-//! Invariant: a fault or a person is drawn for an agent that can have it and leans to what its model asks for; whether
+//! Invariant: a fault or a person is drawn for an agent that can have it and prefers what its model asks for; whether
 //! the two meet, and when, is left to chance.
 
 use super::rng::Rng;
@@ -45,7 +45,7 @@ impl Rng {
             5 => Fault::Event(EventFault {
                 kind: self.about(turns, &EVENTS),
                 nth,
-                // one that is lost is what the field meets most
+                // a lost event is the most frequent fault in practice
                 does: match self.weighted(&[1, 1, 1, 1, 1, 4]) {
                     0 => EventDoes::Delay(self.span()),
                     1 => EventDoes::Cut(self.span()),
@@ -100,7 +100,7 @@ impl Rng {
         ModelFault { response, after: self.below(3) as u32, does, retry_after }
     }
 
-    /// Trouble comes in company: whoever loses an event has a bad connection, and gets no lists either.
+    /// Faults that occur together: a client that loses an event has a bad connection, and gets no lists either.
     pub fn company(&mut self, fault: &Fault) -> Option<Fault> {
         let Fault::Event(event) = fault else { return None };
         let topic = event.kind.split('.').next().unwrap_or_default();
@@ -112,7 +112,7 @@ impl Rng {
         Some(Fault::Get(GetFault { path, times: self.pick(&TIMES), status: self.pick(&STATUSES) }))
     }
 
-    /// None, one or two; who acted once may try again.
+    /// None, one or two people; a person who has acted may try again.
     pub fn people(&mut self, agent: &Agent, turns: &[Turn], faults: &[Fault]) -> Vec<Person> {
         let mut people = self.few(|s| s.person(agent, turns, faults));
         if self.one_in(3)
@@ -134,7 +134,7 @@ impl Rng {
     pub fn person(&mut self, agent: &Agent, turns: &[Turn], faults: &[Fault]) -> Person {
         let job = faults.iter().any(|fault| matches!(fault, Fault::Worker(_) | Fault::Queue(_)));
         let via = match agent {
-            // where a job is in trouble, its owner looks after it
+            // if a fault hits a job, its owner looks after it
             _ if job && self.one_in(2) => Via::Companion,
             _ if !agent.kind().has_server => self.pick(&[Via::Stdin, Via::Stdin, Via::Tty]),
             _ => self.pick(&[Via::Http, Via::Http, Via::Http, Via::Companion, Via::Companion, Via::Tty, Via::Stdin]),
@@ -151,7 +151,7 @@ impl Rng {
             Via::Companion => Some(Sees::Clock),
         };
         let directory = (via == Via::Http && self.one_in(12)).then(|| "/elsewhere".to_owned());
-        // who looks after a job does so when something should have come of it
+        // the owner looks after a job at the time when it should have a result
         let after = if via == Via::Companion { self.near_a_limit() } else { self.span() };
         Person { via, sees, directory, ask: self.pick(&[0, 0, 0, 1, 2]), after, does }
     }
@@ -163,7 +163,7 @@ impl Rng {
         }
     }
 
-    /// What somebody does who does not use the companion: more often something that fits what is asked.
+    /// What a person does who does not use the companion: more often something that fits the ask.
     fn deed(&mut self, front_end: bool, turns: &[Turn]) -> Does {
         let asked = topics(turns);
         let (question, permission) = (asked.contains(&QUESTION), asked.contains(&PERMISSION));
@@ -193,7 +193,7 @@ impl Rng {
         }
     }
 
-    /// A name of these; as often as not of what the model asks for.
+    /// One of these names; half the time one for what the model asks for.
     fn about(&mut self, turns: &[Turn], names: &[&str]) -> String {
         let asked = topics(turns);
         let fits = |name: &&str| asked.iter().any(|topic| name.contains(topic));
@@ -202,7 +202,7 @@ impl Rng {
         self.pick(names).to_owned()
     }
 
-    /// A label for each question of some ask; as often as not of those that are offered.
+    /// A label for each question of some ask; half the time one that is offered.
     fn answer(&mut self, turns: &[Turn]) -> Vec<String> {
         let asks = asks(turns);
         if asks.is_empty() || self.one_in(4) {

@@ -1,6 +1,6 @@
-//! Random scenarios: those that a search plays, and those of property tests, of this crate and of those above it.
+//! Random scenarios: those that a search plays, and those of property tests, in this crate and in those that use it.
 //!
-//! What the format can say is drawn here and nowhere else: a search changes what is drawn, and aims it.
+//! What the format can express is drawn only here: a search changes and aims what is drawn.
 //!
 //! Invariant: every word of the format is drawn (a test holds it).
 

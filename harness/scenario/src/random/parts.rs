@@ -2,7 +2,7 @@
 //! has, answers what is asked, and acts at a time that some strategy's limit makes interesting. Which agent, fault,
 //! step and person meet is left to chance.
 //!
-//! Invariant: nothing here knows a defect.
+//! Invariant: nothing here is aimed at a known defect.
 
 use super::rng::Rng;
 use super::vocabulary::*;
@@ -11,7 +11,7 @@ use crate::playable::SIGNALS;
 use crate::turns::*;
 use crate::*;
 
-/// Agents that the same strategies have a seat in.
+/// Agents in which the same strategies can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kind {
     /// Who it is.
@@ -86,7 +86,7 @@ impl Rng {
         scenario
     }
 
-    /// Sets a variable to what somebody reads it for.
+    /// Sets a variable to a value that some program looks for.
     pub fn set_variable(&mut self, scenario: &mut Scenario) {
         let (name, value) = self.pick(&ENV);
         scenario.env.insert(name.to_owned(), value.to_owned());
@@ -102,7 +102,7 @@ impl Rng {
         scenario.args.extend(words.iter().map(|word| (*word).to_owned()));
     }
 
-    /// None, one or two, as often each.
+    /// None, one or two, each equally often.
     pub fn few<T>(&mut self, draw: impl FnMut(&mut Rng) -> T) -> Vec<T> {
         let most = self.below(3);
         self.some(most, most, draw)
@@ -136,14 +136,14 @@ impl Rng {
     pub fn terminal(&mut self, agent: &Agent) -> Terminal {
         let usual = match agent.form() {
             Form::Stdin => Terminal::Pipe,
-            // Claude Code draws no screen elsewhere; opencode and its forks do
+            // Claude Code draws a screen only there; opencode and its forks draw one elsewhere too
             Form::Interactive if !agent.kind().has_server => Terminal::Tty,
             _ => Terminal::Null,
         };
         if self.one_in(2) { usual } else { self.pick(&Terminal::ALL) }
     }
 
-    /// Any turn; subagents so many levels deep.
+    /// Any turn; subagents at most `depth` levels deep.
     pub fn turn(&mut self, depth: usize) -> Turn {
         let deep = usize::from(depth > 0);
         match self.weighted(&[10, 3, 3, 1, 1, 2 * deep, 4]) {
@@ -171,7 +171,7 @@ impl Rng {
         Turn::Task(Task { description: self.text(), turns: self.some(1, 3, |s| s.turn(depth)) })
     }
 
-    /// A tool call that is no subagent.
+    /// A tool call other than a subagent.
     pub fn call(&mut self) -> Turn {
         match self.weighted(&[4, 2, 4]) {
             0 => Turn::Ask(self.some(1, 2, Rng::question)),
@@ -220,7 +220,7 @@ impl Rng {
                 true => vec![self.lasting()],
                 false => self.some(0, 3, |s| s.step(2)),
             },
-            // half of them have all the time that they need
+            // half of them have as much time as they need
             timeout: match self.below(4) {
                 0 => Some(self.span()),
                 1 => None,
@@ -230,7 +230,7 @@ impl Rng {
         }
     }
 
-    /// What a server, a watch or a long build does: it is still there when most limits are over.
+    /// What a server, a watch or a long build does: it is still running when most limits have passed.
     fn lasting(&mut self) -> Step {
         match self.below(3) {
             0 => Step::Hold,
@@ -239,7 +239,7 @@ impl Rng {
         }
     }
 
-    /// Any step; processes and agents so many levels below it.
+    /// Any step; processes and agents at most `depth` levels below it.
     pub fn step(&mut self, depth: usize) -> Step {
         let deep = usize::from(depth > 0);
         match self.weighted(&[4, 1, 2, 5, 3, 1, 2, 2, 2, 2, 1, 1, 1, 1, 3, 2, 3, 3 * deep, deep, deep, 1, 2 * deep]) {
@@ -319,7 +319,7 @@ impl Rng {
         self.one_in(2).then(|| self.span())
     }
 
-    /// An agent below an agent; its own children are no agents.
+    /// An agent below an agent; its own children are not agents.
     fn nested(&mut self) -> Step {
         let agent = match self.agent() {
             agent if agent.kind().has_model => agent,
@@ -351,7 +351,7 @@ mod tests {
     use serde_json::Value;
     use std::collections::BTreeSet;
 
-    /// What nobody draws, and why: nobody spins in a search, since that alone fills a cell's steps.
+    /// What is never drawn, and why: nothing spins in a search, since that alone uses up a cell's steps.
     const NEVER: [&str; 1] = ["spin"];
 
     /// The words of all enums that these parts of a file are made of.

@@ -10,13 +10,13 @@ use crate::time::Span;
 #[derive(Debug, Clone)]
 pub struct Rng {
     seeded: Seeded,
-    /// What its long times are near.
+    /// The limits near which its long times are.
     limits: &'static [Span],
     /// Whether texts are any characters, and times any times.
     any: bool,
 }
 
-/// What a file has to escape, and what is more than a byte.
+/// Characters that a file must escape, and characters of more than a byte.
 const ESCAPED: [char; 10] = ['\n', '\t', '"', '\'', '\\', '#', 'é', '…', '🦀', '{'];
 /// Letters.
 const LETTERS: [char; 26] = [
@@ -27,21 +27,21 @@ const LETTERS: [char; 26] = [
 const UNITS: [(u64, usize); 4] = [(1, 5_000), (1_000, 900), (60_000, 90), (3_600_000, 5)];
 
 impl Rng {
-    /// The source of a seed. Its texts are those of the vocabulary, its times near the agents' own limits.
+    /// The source of a seed. Its texts come from the vocabulary, its times are near the agents' own limits.
     pub fn new(seed: u64) -> Rng {
         Rng { seeded: Seeded(seed), limits: &LIMITS, any: false }
     }
 
-    /// Its long times are near these limits.
+    /// Sets the limits near which its long times are.
     ///
     /// # Panics
-    /// Later, where there are none.
+    /// Later, when it draws a time, if there are no limits.
     pub fn near(self, limits: &'static [Span]) -> Rng {
         Rng { limits, ..self }
     }
 
-    /// Its texts are any characters that a file can hold, and its times any up to a few hours: for what must hold
-    /// whatever a file says.
+    /// Draws texts of any characters that a file can hold, and any times up to a few hours: to test what must hold for
+    /// every file.
     pub fn of_anything(self) -> Rng {
         Rng { any: true, ..self }
     }
@@ -51,12 +51,12 @@ impl Rng {
         self.any
     }
 
-    /// A number below `end`; 0 where that is 0.
+    /// A number below `end`; 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         self.seeded.below(end)
     }
 
-    /// Whether this is one of so many times.
+    /// True once in `times` on average.
     pub fn one_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
@@ -64,12 +64,12 @@ impl Rng {
     /// One of these.
     ///
     /// # Panics
-    /// Where there are none.
+    /// If there are none.
     pub fn pick<T: Clone>(&mut self, all: &[T]) -> T {
         all[self.below(all.len())].clone()
     }
 
-    /// One of these, or none as often as one in two.
+    /// One of these, or, half the time, none.
     pub fn maybe<T: Clone>(&mut self, all: &[T]) -> Option<T> {
         (!self.one_in(2)).then(|| self.pick(all))
     }
@@ -86,7 +86,7 @@ impl Rng {
         weights.len() - 1
     }
 
-    /// A text that means something to somebody; or any, at times with what has to be escaped.
+    /// A text that some program looks for; or any text, sometimes with characters that must be escaped.
     pub fn text(&mut self) -> String {
         if !self.any {
             return self.pick(&TEXTS).to_owned();
@@ -99,7 +99,7 @@ impl Rng {
         self.some(least, most, one).into_iter().collect()
     }
 
-    /// A time: as often as not a short one, else one near a limit.
+    /// A time: half the time a short one, else one near a limit.
     pub fn span(&mut self) -> Span {
         match self.below(5) {
             _ if self.any => {
@@ -116,7 +116,7 @@ impl Rng {
         self.limits[self.below(self.limits.len())]
     }
 
-    /// So many of what is drawn: at least the one number, at most the other.
+    /// A list of drawn values: at least the one number, at most the other.
     pub fn some<T>(&mut self, least: usize, most: usize, mut draw: impl FnMut(&mut Rng) -> T) -> Vec<T> {
         let len = least + self.below(most + 1 - least);
         (0..len).map(|_| draw(self)).collect()

@@ -1,4 +1,4 @@
-//! What is written down loads as the same, whatever it says.
+//! Every scenario that is written loads as the same.
 
 use super::{Kind, Rng};
 use crate::playable::is_playable;
@@ -9,7 +9,7 @@ use crate::*;
 const EACH: u64 = 60;
 
 impl Rng {
-    /// A scenario with all that a file can say beside it.
+    /// A scenario with everything else that a file can hold.
     fn whole(&mut self, kind: Kind) -> Scenario {
         let mut scenario = self.scenario(kind);
         scenario.title = self.text();

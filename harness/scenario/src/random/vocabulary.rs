@@ -1,11 +1,12 @@
 //! What a random scenario is made of: the words that a strategy or an agent looks for.
 //!
-//! Invariant: this is the vocabulary of the format and of the agents. Which of them belong together is never said
-//! here: that is for a search to find.
+//! Invariant: this is the vocabulary of the format and of the agents. It never says which of them belong together: a
+//! search finds that.
 
 use crate::time::Span;
 
-/// Labels, questions, commands, what is said and printed: what a strategy matches, and innocent words that hold it.
+/// Labels, questions, commands, what is said and printed: texts that a strategy matches, and unrelated words that
+/// contain them.
 pub const TEXTS: [&str; 32] = [
     "no",
     "No",
@@ -40,7 +41,7 @@ pub const TEXTS: [&str; 32] = [
     "{answer}",
     "",
 ];
-/// Lines that are messages to whoever reads an agent's stdout, and what somebody types.
+/// Lines that are messages to a reader of an agent's stdout, and lines that a person types.
 pub const LINES: [&str; 7] = [
     "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"toolu_1\",\"content\":\"Exit code 1\",\"is_error\":true}]}}",
     "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"done\"}",
@@ -72,7 +73,7 @@ pub const ENV: [(&str, &str); 17] = [
     ("OPENCODE_ENABLE_QUESTION_TOOL", "1"),
     ("LANG", "C"),
 ];
-/// Events of opencode and its forks; what most wait for more than once.
+/// Events of opencode and its forks; those that most clients wait for are listed more than once.
 pub const EVENTS: [&str; 17] = [
     "question.asked",
     "question.asked",
@@ -92,7 +93,7 @@ pub const EVENTS: [&str; 17] = [
     "session.blocker.upserted",
     "session.blocker.removed",
 ];
-/// Routes that a client or a strategy asks; what most ask more than once.
+/// Routes that a client or a strategy asks; those that most of them ask are listed more than once.
 pub const PATHS: [&str; 11] = [
     "/question",
     "/question",

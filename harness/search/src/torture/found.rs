@@ -10,7 +10,7 @@ use rehang_scenario::random::Kind;
 use rehang_scenario::{Scenario, to_toml};
 use std::collections::BTreeMap;
 
-/// Plays at most for making one finding small.
+/// The most plays to make one finding small.
 const PLAYS: usize = 300;
 
 /// All that was found.
@@ -21,7 +21,7 @@ pub struct Found {
     held: BTreeMap<Key, Held>,
 }
 
-/// What makes two findings of one kind: what does not hold, the kind of agent, and what was seen but for its numbers.
+/// What makes two findings of one kind: what does not hold, the kind of agent, and what was seen without its numbers.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Key(Breach, Kind, String);
 
@@ -63,8 +63,8 @@ impl Found {
 }
 
 impl Held {
-    /// The smallest scenario that still shows it, played by `play`, and what is seen there. A `play` that gives `None` ends
-    /// the search: the smallest so far stands.
+    /// The smallest scenario that still shows it, played by `play`, and what is seen there. A `play` that returns
+    /// `None` ends the search: the smallest so far is kept.
     pub fn shrunk(&self, play: &dyn Fn(&Order) -> Option<Answer>) -> (Scenario, Seen) {
         let stack = &self.seen.stack;
         let of = |scenario: &Scenario| Order { scenario: scenario.clone(), ..self.order.clone() };

@@ -1,10 +1,11 @@
 //! Scenarios that are made to break the claims of a stage.
 //!
-//! A fresh scenario gets a few twists: times at a limit and a tick beside it, counters that come to their end late, texts
-//! of the lengths at which a kernel's buffers end, every control character that somebody can type, many people, many
-//! runs, stops and hang-ups, full pipes, large responses, queues that refuse, errors that are answered with patience.
+//! A fresh scenario gets a few twists: times at a limit and a tick before or after it, counters that end late, texts of
+//! the lengths at which a kernel's buffers end, every control character that somebody can type, many people, many runs,
+//! stops and hang-ups, full pipes, large responses, queues that refuse, errors that are answered with patience.
 //!
-//! Invariant: what comes out is playable; a twist that is not is left out. Nothing here knows a defect.
+//! Invariant: the result is playable; a twist that would make it unplayable is left out. Nothing here is aimed at a
+//! known defect.
 
 use crate::case::{Case, NONE};
 use crate::limits::LIMITS;
@@ -15,9 +16,9 @@ use rehang_scenario::random::{Kind, Rng};
 use rehang_scenario::turns::*;
 use rehang_scenario::*;
 
-/// Twists of one scenario at most.
+/// The most twists of one scenario.
 const TWISTS: usize = 4;
-/// Counts at which something ends that counts: few, and those around which repeating states are looked for (within an
+/// Counts at which a counter ends: small ones, and those around which repeating states are looked for (within an
 /// instant after 2,000 steps, across material events from the 6,000th instant to the 6,500th).
 const COUNTS: [u32; 16] = [0, 1, 2, 3, 5, 17, 33, 100, 999, 1_000, 1_001, 2_001, 3_100, 6_001, 6_600, 10_000];
 /// Runs of a caller's loop, up to the limit of the format.
@@ -30,7 +31,7 @@ const LENGTHS: [usize; 28] = [
 /// Bytes that fill a pipe, or nearly.
 const FILLS: [u32; 14] =
     [1, 4_095, 4_096, 4_097, 15_360, 20_480, 61_440, 65_535, 65_536, 65_537, 69_632, 131_072, 262_144, 1_048_576];
-/// What long texts are made of: what is escaped, what is more than a byte, and plain letters.
+/// What long texts are made of: characters that are escaped, characters of more than a byte, and plain letters.
 const FILLERS: [&str; 7] = ["x", "\"", "\\", "é", "🦀", "a b\n", "\t"];
 /// How many people there are: the format takes 100.
 const CROWDS: [usize; 8] = [3, 10, 40, 64, 97, 98, 99, 100];
@@ -42,7 +43,7 @@ type Twist = fn(&mut Rng, &mut Scenario);
 /// All twists.
 const ALL: [Twist; 13] =
     [at_a_limit, counts, runs, nth, long_text, typed, crowd, stops, pipes, large_response, refuses, backs_off, late];
-/// Those that have to do with counting: what is the same again but for a number.
+/// The twists that count: states that repeat except for a number.
 const COUNTING: [Twist; 7] = [counts, runs, nth, refuses, backs_off, late, crowd];
 
 /// A scenario made to break something.
@@ -56,7 +57,7 @@ pub fn counting(rng: &mut Rng) -> Case {
 }
 
 fn twisted(rng: &mut Rng, twists: &[Twist]) -> Case {
-    // a program shows the kernel as it is, and a server has most of what can go wrong
+    // a program shows the kernel directly, and in a server most things can go wrong
     let kinds = [&Kind::all()[..], &[Kind::PROGRAM, Kind::PROGRAM, Kind::OPENCODE_SERVER]].concat();
     let kind = rng.pick(&kinds);
     let mut case = fresh(rng, kind);
@@ -73,21 +74,21 @@ fn twisted(rng: &mut Rng, twists: &[Twist]) -> Case {
     case
 }
 
-/// A limit of some strategy, or a tick beside it.
+/// A limit of some strategy, or a tick before or after it.
 fn limit(rng: &mut Rng) -> Span {
     let place = rng.below(LIMITS.len());
     let ms = LIMITS[place].as_ms();
     Span::ms(rng.pick(&[ms.saturating_sub(1), ms, ms + 1]))
 }
 
-/// A text of one of the lengths, of one thing again and again.
+/// A text of one of the lengths that repeats one piece.
 fn long(rng: &mut Rng) -> String {
     let (filler, bytes) = (rng.pick(&FILLERS), rng.pick(&LENGTHS));
     let text = filler.repeat(bytes / filler.len());
     if rng.one_in(3) { format!("{text}x") } else { text }
 }
 
-/// What somebody types: words and control characters in any order, at times a long line before them.
+/// What somebody types: words and control characters in any order, sometimes a long line before them.
 fn keys(rng: &mut Rng) -> String {
     let mut typed = String::new();
     for _ in 0..=rng.below(5) {
@@ -112,7 +113,7 @@ fn by_the_clock(rng: &mut Rng, via: Via, does: Does) -> Person {
     Person { via, sees: Some(Sees::Clock), directory: None, ask: 0, after, does }
 }
 
-/// A way that an agent has for whoever acts by the clock.
+/// A way by which a person who acts by the clock can reach the agent.
 fn way(rng: &mut Rng, agent: &Agent) -> Via {
     rng.pick(if agent.kind().has_server { &[Via::Http, Via::Tty] } else { &[Via::Tty, Via::Stdin] })
 }
@@ -156,7 +157,7 @@ fn at_a_limit(source: &mut Rng, scenario: &mut Scenario) {
     }
 }
 
-/// A process says the same so many times.
+/// A process says the same many times.
 fn counts(source: &mut Rng, scenario: &mut Scenario) {
     let (every, times) = (source.pick(&PACES), source.pick(&COUNTS));
     let print = if source.one_in(2) { String::new() } else { source.text() };
@@ -172,7 +173,7 @@ fn runs(source: &mut Rng, scenario: &mut Scenario) {
     }
 }
 
-/// Something goes wrong at the Nth of many, or stops going wrong there.
+/// A fault begins or ends at the Nth of many.
 fn nth(source: &mut Rng, scenario: &mut Scenario) {
     let (agent, turns) = (scenario.agent.clone(), scenario.turns.clone());
     let count = source.pick(&COUNTS);
@@ -346,7 +347,7 @@ fn refuses(source: &mut Rng, scenario: &mut Scenario) {
     }
 }
 
-/// The model answers with errors, and whoever asks waits longer each time.
+/// The model answers with errors, and the agent waits longer each time.
 fn backs_off(source: &mut Rng, scenario: &mut Scenario) {
     let does = match source.below(4) {
         0 => ModelDoes::Reset,
@@ -362,7 +363,7 @@ fn backs_off(source: &mut Rng, scenario: &mut Scenario) {
     scenario.faults.extend(responses.into_iter().map(fault));
 }
 
-/// Somebody comes when all seems to be over.
+/// A person acts when everything seems to be over.
 fn late(source: &mut Rng, scenario: &mut Scenario) {
     let via = way(source, &scenario.agent);
     let does = match via {

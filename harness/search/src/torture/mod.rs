@@ -1,9 +1,9 @@
-//! Tries to break what rehang claims: one trace on both stages, every hang proved, no internal error.
+//! Tries to break rehang's claims: one trace on both stages, every hang proved, no internal error.
 //!
 //! [`hostile()`] draws scenarios that are made for that, [`examine`] plays one and says what does not hold, and
 //! [`Found`] makes the findings small and keeps each kind of them once.
 //!
-//! Invariants: the same order gives the same answer; a finding names a file that `rehang check` takes.
+//! Invariants: the same order gives the same answer; a finding names a file that passes `rehang check`.
 
 mod found;
 mod hostile;
@@ -24,27 +24,27 @@ use std::fmt::Display;
 
 /// Steps of most cells: enough that repeating states are looked for within an instant.
 const STEPS: u64 = 4_000;
-/// Bytes of a cell's texts. A cell that fills the whole of what a cell may say takes half a minute in lockstep.
+/// Bytes of a cell's texts. A cell that uses the whole limit on texts takes half a minute in lockstep.
 const TEXT: usize = 16 << 20;
-/// Steps of a cell that is played patiently: enough that they are looked for across material events.
+/// Steps of a cell that is played patiently: enough that repeating states are looked for across material events.
 const STEPS_PATIENT: u64 = 40_000;
-/// One scenario in so many is played patiently.
+/// Every how many scenarios one is played patiently.
 const PATIENT_EVERY: usize = 8;
-/// A cell whose lasso is checked goes on for so many times the steps, and the texts that any cell may have.
+/// A cell whose lasso is checked may take this many times the steps, and as many texts as any cell.
 const PATIENCE: u64 = 10;
 /// Strategies that a scenario is played under beside `none`.
 const STACKS: usize = 2;
 /// Columns of an event in a finding.
 const EVENT_WIDTH: usize = 300;
 
-/// What is to be played and looked at.
+/// What to play and look at.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Order {
     /// The scenario; its first terminal and seed are played.
     pub scenario: Scenario,
     /// The stacks, each a cell.
     pub stacks: Vec<String>,
-    /// Where, twice each. The traces are compared with that of the first run on the first stage.
+    /// The stages; each cell runs twice on each. The traces are compared with that of the first run on the first stage.
     pub stages: Vec<Stage>,
     /// Steps after which a cell is given up.
     pub steps_max: u64,
@@ -54,7 +54,7 @@ pub struct Order {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Breach {
-    /// A cell that was proved to hang goes on to an end where no proof is claimed.
+    /// A cell that was proved to hang goes on to an end if no proof is claimed.
     FalseProof,
     /// Two runs of a cell have different traces.
     Difference,
@@ -100,7 +100,7 @@ pub struct Tally {
     pub lassos: u64,
     /// Cells that were proved to hang by a deadlock.
     pub deadlocks: u64,
-    /// Cells of which nothing is known: they were given up.
+    /// Cells that were given up, so that nothing is known of them.
     pub given_up: u64,
     /// Proofs that were false.
     pub false_proofs: u64,
@@ -200,10 +200,10 @@ pub fn orders(seed: u64, nth: u64, stages: &[Stage]) -> Vec<Order> {
     terminals.into_iter().filter_map(of).collect()
 }
 
-/// Plays an order and says what does not hold. Each stage gets its world from `worlds`.
+/// Plays an order and says what does not hold. Each stage gets its kernel from `kernels`.
 ///
-/// Every cell runs twice on each stage, the second time with the cycle of a lasso played once more; a lasso then has to
-/// hold where none is claimed.
+/// Every cell runs twice on each stage, the second time with the cycle of a lasso played once more; then each lasso
+/// must also hold in a run that claims none.
 pub fn examine<E: Display>(order: &Order, kernels: &mut dyn FnMut(Stage) -> Result<Box<dyn Kernel>, E>) -> Answer {
     let mut answer = Answer::default();
     let mut first: BTreeMap<&str, Trace> = BTreeMap::new();
@@ -274,7 +274,7 @@ enum OrderError {
     Judged(#[from] JudgedError),
 }
 
-/// The cell on sim where no lasso is claimed: it goes on to its end, or is given up.
+/// Plays the cell on sim without claiming lassos: it goes on to its end, or is given up.
 fn unproved(kernel: &mut dyn Kernel, order: &Order, stack: &str) -> Result<Trace, OrderError> {
     let limits = (order.steps_max.saturating_mul(PATIENCE), TEXT_MAX);
     play(kernel, order, stack, Stage::Sim, Proofs::Off, limits)
@@ -305,7 +305,7 @@ fn ended(trace: &Trace) -> Option<&Ended> {
     })
 }
 
-/// How a run without proofs shows that a lasso was none: it comes to an end, or to a rest that no lasso has.
+/// How a run without proofs shows that a lasso was false: it comes to an end, or to a rest that no lasso has.
 fn refutes(on: &Trace) -> Option<String> {
     let at = |what: &str| {
         let t = on.events.last().map_or(String::new(), |event| timeline::clock(event.t));

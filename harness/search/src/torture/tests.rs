@@ -89,7 +89,7 @@ fn of_each_kind_the_first_is_kept_and_made_small() {
     let text = "title = 'a program'\nmechanism = 'F1'\nterminals = ['null']\n\
                 agent = { program = [{ sleep = '7m' }, { print = 'x' }, 'hold'] }\n";
     let order = order(text);
-    // whatever holds is broken
+    // every scenario with a `hold` step counts as a breach
     let breaks = |order: &Order| {
         let mut answer = Answer::default();
         if serde_json::to_string(&order.scenario).is_ok_and(|text| text.contains("\"hold\"")) {
@@ -108,7 +108,7 @@ fn of_each_kind_the_first_is_kept_and_made_small() {
     assert!(file.starts_with("# difference under none on sim: event 12 is odd (3 of its kind)\n"), "{file}");
     assert!(file.contains("program = [\"hold\"]") && !file.contains("7m"), "{file}");
     assert!(load("found.toml", file.as_bytes()).into_result().is_ok(), "{file}");
-    // whoever gives up keeps what there was
+    // a `play` without an answer keeps the smallest so far
     let (whole, _) = held[0].shrunk(&|_| None);
     assert_eq!(whole, order.scenario);
 }

@@ -1,7 +1,7 @@
 //! `rehang import`: what a log shows of its end, and a scenario that does the same.
 //!
-//! Invariants: nothing is written that was not masked; what the scenario is said to do has been tried on sim, and where it
-//! does something else, that is said and the exit code is 1.
+//! Invariants: everything that is written has been masked; what the scenario is said to do has been tried on sim, and
+//! if it does something else, the output says so and the exit code is 1.
 
 mod report;
 
@@ -50,7 +50,7 @@ pub struct Import {
     /// Writes the scenario into this file, which must not exist; else it is printed.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// The log's format, where it is not found out: claude, claude-transcript, sdk, opencode-events, opencode-export,
+    /// The log's format, if it is not detected: claude, claude-transcript, sdk, opencode-events, opencode-export,
     /// opencode-run, codex, recording, asciicast, script, amp, gemini, pi, opencode-rows, copilot, plain.
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     pub format: Option<Format>,
@@ -60,7 +60,7 @@ pub struct Import {
     /// What you know of its end.
     #[command(flatten)]
     pub end: EndArgs,
-    /// The typescript of a timing file of `script`; beside it by its name where nothing is said.
+    /// The typescript of a timing file of `script`; by default found beside it by its name.
     #[arg(long, value_name = "FILE")]
     pub typescript: Option<PathBuf>,
     /// One JSON object: format, verdict, silent_ms, mechanism, sure, open, because; the scenario and what was read are in it
@@ -78,7 +78,7 @@ pub struct EndArgs {
     /// It completed, though the log shows no end.
     #[arg(long)]
     pub completed: bool,
-    /// The process was alive so long after the log's last line, and so it hung: 20m.
+    /// The process was alive for this long after the log's last line, and so it hung: 20m.
     #[arg(long, value_name = "TIME", value_parser = alive, conflicts_with = "completed")]
     pub alive_after: Option<Span>,
 }
@@ -137,7 +137,7 @@ pub enum LogError {
     /// It cannot be opened, or the command's own words are wrong.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// It is nobody's log, or none that can be used.
+    /// It is not a log, or not one that can be used.
     #[error("{}: unreadable: {why}", path.display())]
     Unreadable {
         /// The file.
@@ -156,7 +156,8 @@ impl From<LogError> for CommandError {
     }
 }
 
-/// Reads a log, with the typescript beside it where it is a timing file, and tries its scenario on sim; the rule for `none` names what the run was blocked on.
+/// Reads a log, with the typescript beside it if it is a timing file, and tries its scenario on sim; the rule for
+/// `none` names what the run was blocked on.
 ///
 /// # Errors
 /// A log that cannot be read or used.
@@ -205,7 +206,7 @@ pub fn import(path: &Path, options: &Options) -> Result<(Imported, Tried), LogEr
     Ok((imported, tried))
 }
 
-/// From this size on a log is read with a progress bar.
+/// The size, in bytes, from which on a log is read with a progress bar.
 const LARGE_BYTES: u64 = 16 << 20;
 
 /// Runs both arms on sim under `none`.
@@ -273,7 +274,7 @@ impl Import {
         } else if self.out.is_some() {
             report.print(out)?;
         } else {
-            // the scenario is the output; what is said about it goes beside it
+            // the scenario goes to stdout; what is said about it goes to stderr
             report.print(&mut anstream::stderr())?;
             out.write_all(toml.as_bytes())?;
         }

@@ -1,7 +1,7 @@
 //! A scenario from a diagnosis: what hangs the same way.
 //!
-//! Invariant: every draft is a right file (`rehang check`), and under no strategy it hangs where the process hung. What the
-//! fakes cannot play is said so, and no file is written.
+//! Invariant: every draft is a right file (`rehang check`), and without a strategy it hangs on the same thing as the
+//! process. If the fakes cannot play it, an error says so, and no file is written.
 
 use rehang_evidence::{
     Diagnosis, Look, Verdict,

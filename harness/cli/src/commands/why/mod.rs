@@ -1,7 +1,6 @@
 //! `rehang why PID`: why a process tree on this machine does not move, in one sentence, with the evidence.
 //!
-//! Invariant: nothing that is looked at is touched: no signal, no tracing; a server of an agent that we know gets GET
-//! requests alone.
+//! Invariant: looking changes nothing: no signal, no tracing; a server of a known agent gets GET requests only.
 
 mod draft;
 
@@ -54,10 +53,10 @@ pub struct Why {
     /// How long to look.
     #[arg(long, default_value = "1s", value_parser = crate::commands::span)]
     pub window: Span,
-    /// From when on a connection without a byte counts as silent.
+    /// How long a connection must bring no byte to count as silent.
     #[arg(long, default_value = "60s", value_parser = crate::commands::span)]
     pub silent: Span,
-    /// Ask no agent's server and read no agent's own records.
+    /// Do not ask agents' servers, and do not read agents' own records.
     #[arg(long)]
     pub no_ask: bool,
     /// The two snapshots themselves, as JSON.
@@ -131,8 +130,8 @@ impl Why {
         })
     }
 
-    /// Those that are there, and a note of each that is not: one that was found by its name has ended meanwhile, one
-    /// that was named is a fault of the user's.
+    /// The processes that exist, and a note for each that does not: one that was found by its name has ended meanwhile;
+    /// one that the user named by its number is a usage error.
     fn there(&self, looks: Vec<Result<Look, SnapshotError>>) -> Result<(Vec<Look>, Code), CommandError> {
         let (mut there, mut notes, mut code) = (Vec::new(), Vec::new(), Code::Expected);
         for look in looks {
@@ -318,7 +317,7 @@ fn branches(nodes: &[Evidence], indent: &str, out: &mut dyn Write) -> std::io::R
     Ok(())
 }
 
-/// Where it takes over a second, a terminal is told so.
+/// On a terminal, says that the look goes on if it takes over a second.
 fn spinner(window: Span) -> indicatif::ProgressBar {
     if window.as_ms() <= 1000 {
         return indicatif::ProgressBar::hidden();

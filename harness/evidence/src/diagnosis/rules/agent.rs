@@ -1,6 +1,6 @@
-//! Agents that we know: what they say of themselves, and what it means when nothing of theirs is under way.
+//! Known agents: what they say of themselves, and what it means if none of their work is under way.
 //!
-//! Invariant: an open question or permission that the agent itself reports speaks over everything else.
+//! Invariant: an open question or permission that the agent itself reports outranks everything else.
 
 use super::network::connections;
 use super::{On, Rules, Wait, end_it, left, same};
@@ -11,7 +11,7 @@ use crate::diagnosis::view::View;
 use crate::kind;
 use rehang_scenario::text::counted_as;
 
-/// A child that began within so many nanoseconds of its agent is a helper: tools come later.
+/// A child that began within this many nanoseconds of its agent is a helper: tools come later.
 const BESIDE_NS: u64 = 3_000_000_000;
 
 /// What an agent says of itself.
@@ -60,7 +60,7 @@ pub fn says(view: &View<'_>, process: &Process) -> Option<Finding> {
     })
 }
 
-/// By which way somebody could still answer an ask, where there is one: a person may be on their way.
+/// The way by which somebody could still answer an ask, if there is one: a person may be about to answer.
 pub fn route(view: &View<'_>, process: &Process) -> Option<String> {
     let at_terminal = view.waits(process).into_iter().find_map(|wait| match wait.on {
         On::Input(fd) => process.fd(fd).and_then(|fd| match &fd.what {
@@ -159,8 +159,8 @@ pub fn lingers(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Fin
     Some(Finding::hung(pid, "alive-after-result", "H1", text).ends(ends).because(because).rank(rank::LIKELY + 1))
 }
 
-/// A tool server, known by its name, that does not read what its agent asks, while the agent has nothing else: it is busy
-/// with something else, or never comes up (anthropics/claude-code#93087).
+/// A tool server, known by its name, that does not read what its agent asks, while the agent waits for nothing else:
+/// the server is busy with something else, or never comes up (anthropics/claude-code#93087).
 pub fn mute_server(view: &View<'_>, process: &Process) -> Option<Finding> {
     view.agent(process.pid)?;
     if !connections(view, process).is_empty() {
@@ -183,7 +183,8 @@ pub fn mute_server(view: &View<'_>, process: &Process) -> Option<Finding> {
     Some(Finding { mechanism: Some("X1"), ..finding.because(because) })
 }
 
-/// What an agent that is idle by its processes calls under way: a tool of which nothing runs, a turn that is complete.
+/// What an agent says is under way although its processes are idle: a tool of which nothing runs, a turn that is
+/// complete.
 fn lost(view: &View<'_>, process: &Process, record: &Agent) -> Option<Finding> {
     let pid = process.pid;
     let name = view.name(pid);
@@ -192,7 +193,7 @@ fn lost(view: &View<'_>, process: &Process, record: &Agent) -> Option<Finding> {
     if let Some(tool) = record.running.first() {
         let (mechanism, why) = match tool.as_str() {
             tool if tool.starts_with("mcp__") => ("X2", "which a tool server owes it"),
-            // opencode's: only one whose session is idle is told as running
+            // of opencode: only a tool whose session is idle is listed as running
             tool if tool == "task" || tool.starts_with("task: ") => ("E9", "a subagent whose own session is idle"),
             _ => ("B13", "of which nothing runs: no command, no connection"),
         };
@@ -233,7 +234,7 @@ pub fn endless_command(rules: &mut Rules<'_, '_>, process: &Process) -> Option<F
     Some(finding.because("the agent has nothing else under way: no connection to a model, no input that it waits for"))
 }
 
-/// What an agent has started and still runs, its tool servers left out.
+/// What an agent has started and still runs, without its tool servers.
 fn commands<'a>(view: &View<'a>, process: &Process) -> impl Iterator<Item = &'a Process> {
     view.living_children(process.pid).filter(|child| !kind::helper(child))
 }
@@ -266,7 +267,7 @@ pub fn idle(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Findin
         let finding = Finding::hung(pid, "oauth-callback", "X4", text).ends(ends);
         return Some(finding.because("a listening socket, no connection, no child"));
     }
-    // a command that idles is under way all the same: it speaks
+    // a command that idles is still under way, so it decides
     if !connections(view, process).is_empty() || commands(view, process).next().is_some() {
         return None;
     }
@@ -280,7 +281,7 @@ pub fn idle(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Findin
     let ends = format!("nothing in sight; {}", end_it(view, pid));
     let finding = Finding::hung(pid, "no-connection", "M8", text).ends(ends);
     Some(match timer {
-        // a pause between two tries ends by itself; the timers of a runtime look no different
+        // a pause between two tries ends by itself; the timers of a runtime look the same
         Some(left) => finding.guess().because(format!(
             "it waits inside itself, its nearest timer {left}: an answer that nobody gives, an event that got lost, or a pause before it tries again look like this"
         )),

@@ -43,7 +43,7 @@ pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) 
     let circle = waits_for(view, holder, pid).1;
     let does = if why.sentence.is_empty() { String::new() } else { format!("; the holder: {}", why.sentence) };
     let finding = finding.because(format!("/proc/locks names both{does}"));
-    // a holder that hangs never lets go; one that sleeps or waits may
+    // a holder that hangs never releases the lock; one that sleeps or waits may
     if circle || (steady(view, process, wait) && why.verdict == Verdict::Hung) { finding.certain() } else { finding }
 }
 
@@ -60,7 +60,7 @@ pub fn lock_holder(view: &View<'_>, process: &Process, fd: i32) -> Option<Pid> {
     held.and_then(|lock| holder(view, lock, pid))
 }
 
-/// What a holder does, or where it merely waits for those below it, what they do; the waiter left out.
+/// What a holder does, or, if it merely waits for processes below it, what they do; without the waiter.
 fn held_up(rules: &mut Rules<'_, '_>, holder: Pid, waiter: Pid) -> Finding {
     let own = rules.explain(holder);
     if own.rank > rank::IDLE {
@@ -73,14 +73,14 @@ fn held_up(rules: &mut Rules<'_, '_>, holder: Pid, waiter: Pid) -> Finding {
         .fold(own, |best, next| if next.rank > best.rank { next } else { best })
 }
 
-/// Whether what a holder waits for has a life of its own: a peer that was heard of within the limit, a device.
+/// Whether what a holder waits for goes on by itself: a peer that was heard of within the limit, a device.
 fn goes_on(why: &Finding) -> bool {
     const LIVES: [&str; 7] =
         ["peer-talks", "peer-keepalive", "peer-wait", "connecting", "disk", "slow-reader", "lock-wait"];
     why.verdict == Verdict::Waiting && LIVES.contains(&why.signature)
 }
 
-/// Whether something below a holder works, the waiter left out: a build's own process waits for its compilers.
+/// Whether a process below a holder works, the waiter excepted: a build's own process waits for its compilers.
 fn works_below(rules: &mut Rules<'_, '_>, holder: Pid, waiter: Pid) -> bool {
     let view = rules.view;
     let (before, after) = (below(view.before, holder, waiter), below(view.after, holder, waiter));
@@ -95,7 +95,7 @@ fn below(snapshot: &Snapshot, holder: Pid, waiter: Pid) -> Vec<Pid> {
         .collect()
 }
 
-/// Who holds a lock: who took it, or, where that one has ended, who has the file open still.
+/// Who holds a lock: who took it, or, if that process has ended, who still has the file open.
 fn holder(view: &View<'_>, lock: &Lock, waiter: Pid) -> Option<Pid> {
     if let Some(pid) = lock.pid.filter(|pid| view.process(*pid).is_some()) {
         return Some(pid);
@@ -124,7 +124,7 @@ pub fn open(view: &View<'_>, process: &Process, wait: &Wait, path: Option<&str>,
     let path = path.map_or_else(|| "a FIFO".to_owned(), |path| format!("the FIFO {path}"));
     let call = process.threads.iter().find(|thread| thread.tid == wait.tid).and_then(|thread| thread.call.as_ref());
     let flags = call.map_or(0, |call| if call.name == "open" { call.args[1] } else { call.args[2] });
-    // openat2 has its flags in memory: then the common case is told
+    // openat2 has its flags in memory: then the common case is reported
     let writes = call.is_some_and(|call| call.name != "openat2") && flags & 3 == 1;
     let missing = if writes { "nobody opens it to read" } else { "nobody opens it to write" };
     let text = format!("{} opens {path}, and {missing}", view.name(pid));
@@ -134,8 +134,8 @@ pub fn open(view: &View<'_>, process: &Process, wait: &Wait, path: Option<&str>,
     Some(if steady(view, process, wait) { finding.certain() } else { finding })
 }
 
-/// A nap while another process holds a lock on a database that this one has open: SQLite's busy handler sleeps so. It
-/// looks like any sleep; only the lock tells.
+/// A nap while another process holds a lock on a database that this one has open: SQLite's busy handler sleeps like
+/// this. It looks like any sleep; only the lock tells.
 pub fn sqlite(rules: &mut Rules<'_, '_>, process: &Process) -> Option<Finding> {
     let view = rules.view;
     let pid = process.pid;

@@ -1,7 +1,7 @@
 //! The rules: what a process waits for, and through it the processes that it waits for.
 //!
-//! Invariant: every process is explained once; a process that is asked for while it is being explained closes a circle,
-//! and the rule that walked there says so.
+//! Invariant: every process is explained once; a process that is reached again while it is being explained closes a
+//! circle, and the rule that reached it reports the circle.
 
 mod agent;
 pub mod file;
@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How deep processes are followed: no healthy tree comes near.
 const MAX_DEPTH: usize = 64;
 
-/// What speaks for a process and all that it waits for.
+/// The finding that counts for a process and all that it waits for.
 pub fn explain(view: &View<'_>, pid: Pid) -> Finding {
     let mut rules = Rules { view, done: BTreeMap::new(), doing: BTreeSet::new() };
     rules.explain(pid)
@@ -105,7 +105,7 @@ impl<'a> Rules<'_, 'a> {
             });
         }
         let best = best(found);
-        // nobody is there to end a read of a pipe of its own; a child that it has forgotten is not why it waits
+        // no other process can end a read of a pipe of its own; a child that it has forgotten is not why it waits
         if serves.is_none()
             && run::only_its_own(view, process, &all).is_none()
             && best.as_ref().is_none_or(|best| stop::may_be_for_a_zombie(view, process, best))
@@ -115,7 +115,7 @@ impl<'a> Rules<'_, 'a> {
         }
         match best {
             Some(best) if best.rank > rank::IDLE => best,
-            // children that idle by design explain little: what the process itself is speaks first
+            // children that idle by design explain little: what the process itself is counts first
             other => {
                 let rest = self.rest(process, &all, serves);
                 other.filter(|other| other.rank > rest.rank).unwrap_or(rest)
@@ -159,7 +159,7 @@ impl<'a> Rules<'_, 'a> {
     fn rest(&mut self, process: &'a Process, all: &[Wait], serves: Option<Finding>) -> Finding {
         let view = self.view;
         let pid = process.pid;
-        // between two naps of a busy handler it was caught awake
+        // it was seen awake between two naps of a busy handler
         if all.is_empty()
             && let Some(finding) = file::sqlite(self, process)
         {
@@ -172,7 +172,7 @@ impl<'a> Rules<'_, 'a> {
             return finding;
         }
         if let Some(child) = view.living_children(pid).next() {
-            // any child that is understood has spoken by now
+            // any child that is understood has given its finding by now
             let text = format!("{} waits for {}, which lives", view.name(pid), view.name(child.pid));
             let why = self.explain(child.pid).sentence;
             let finding = Finding::unknown(pid, &text).rank(rank::UNKNOWN + 1).because(why);
@@ -199,7 +199,7 @@ pub fn same(a: &Object, b: &Object) -> bool {
     }
 }
 
-/// Whether a thread was in the same wait at both times, and on no processor between.
+/// Whether a thread was in the same wait in both snapshots, and on no processor between them.
 pub fn steady(view: &View<'_>, process: &Process, wait: &Wait) -> bool {
     let same = view
         .before
@@ -208,8 +208,8 @@ pub fn steady(view: &View<'_>, process: &Process, wait: &Wait) -> bool {
     same && (wait.polled || view.switches(process.pid, wait.tid) == 0)
 }
 
-/// Whether `waiter` waits for `for_whom`: for its end, or for what it would write or read. The second: it waits for nothing
-/// else, with no thread.
+/// Whether `waiter` waits for `for_whom`: for its end, or for what it would write or read. The second value: whether
+/// none of its threads waits for anything else.
 pub fn waits_for(view: &View<'_>, waiter: Pid, for_whom: Pid) -> (bool, bool) {
     let Some(process) = view.process(waiter) else { return (false, false) };
     let (mut any, mut only) = (false, true);
@@ -253,7 +253,7 @@ pub fn is_stopped(view: &View<'_>, pid: Pid) -> bool {
     view.process(pid).is_some_and(|process| matches!(process.state, State::Stopped | State::Traced))
 }
 
-/// How long a wait may still take, in words; none where it has no end.
+/// How long a wait may still take, in words; `None` if it has no end.
 pub fn left(limit: TimeLimit) -> Option<String> {
     match limit {
         TimeLimit::GivenMs(ms) => Some(format!("at most {}", duration(ms))),

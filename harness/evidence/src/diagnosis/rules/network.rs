@@ -1,7 +1,7 @@
 //! Connections: a peer that talks, one that is silent, one that does not answer at all.
 //!
-//! Invariant: a peer is silent only behind the limit that the caller gave; before, it is waited for. Of several connections
-//! the one that was used last speaks: clients keep others for later, and those are silent.
+//! Invariant: a peer is silent only after the limit that the caller gave; before, it is waited for. Of several
+//! connections the one that was used last decides: clients keep others for later, and those are silent.
 
 use super::{On, Wait, end_it, left};
 use crate::data::{Family, Process, Socket, SocketState, State, Thread, Traffic};
@@ -22,7 +22,7 @@ pub fn rule(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Findin
     let own = connections(view, process);
     let found = own.iter().filter_map(|(fd, socket)| match waited(*fd) {
         Some(wait) => Some((wait.polled, *socket)),
-        // awake at both looks: what came tells what it was woken by
+        // awake at both looks: what arrived tells what woke it
         None => (waits.is_empty() && view.received(socket) > 0).then_some((true, *socket)),
     });
     found
@@ -31,7 +31,7 @@ pub fn rule(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Findin
         .reduce(|best, next| if next.rank > best.rank { next } else { best })
 }
 
-/// An answer by a datagram, such as that of a name server: the kernel keeps no clock of those.
+/// An answer by a datagram, such as that of a name server: the kernel keeps no clock for those.
 fn datagram(view: &View<'_>, process: &Process, wait: &Wait) -> Option<Finding> {
     let On::Input(fd) = wait.on else { return None };
     let socket = process.fd(fd).and_then(|fd| view.socket(fd))?;
@@ -44,7 +44,7 @@ fn datagram(view: &View<'_>, process: &Process, wait: &Wait) -> Option<Finding> 
     Some(finding.because("for how long none has come cannot be seen").ends("a datagram"))
 }
 
-/// A process that waits for whoever calls on it: a listening socket, or one for datagrams of anybody.
+/// A process that waits for any client: a listening socket, or one for datagrams from anybody.
 pub fn serves(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Finding> {
     // an agent's server is a part of it, and says little of what it does
     if view.agent(process.pid).is_some() {
@@ -64,8 +64,8 @@ pub fn serves(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Find
     Some(finding.because("it listens there, and has nothing else under way"))
 }
 
-/// A server none of whose threads waits for anything that could come, with no time limit either, while what others have sent
-/// it lies unread: its event loop is stuck.
+/// A server none of whose threads waits for anything that could come, and without a time limit, while it has not read
+/// what others have sent: its event loop is stuck.
 pub fn stuck(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Finding> {
     process.listening(&view.after.sockets).next()?;
     let asleep = |thread: &Thread| thread.state == State::Sleeping && view.switches(process.pid, thread.tid) == 0;
@@ -85,7 +85,8 @@ pub fn stuck(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Findi
     Some(Finding::hung(process.pid, "server-mute", "E8", text).ends(ends).because(because))
 }
 
-/// A server that listens to something else too, or keeps a connection: an answer may be stuck halfway behind that one.
+/// A server that listens to something else too, or keeps a connection: an answer may be stuck because of that
+/// connection.
 pub fn serves_beside(serves: Finding, other: &Finding) -> Finding {
     let because =
         format!("no request that can be seen lacks the beginning of an answer; beside that, {}", other.sentence);
@@ -209,9 +210,9 @@ fn one(view: &View<'_>, process: &Process, polled: bool, socket: &Socket) -> Opt
     Some(if polled { finding.rank(rank::SILENT) } else { finding })
 }
 
-/// Whether a connection has brought, since something was asked on it, less than the events of the slowest model and goes
-/// on bringing it: keep-alive lines come more seldom than any window is long. All bytes of the connection count, so that
-/// where it was used before, this is not seen rather than wrong.
+/// Whether a connection has brought, since something was asked on it, less than the events of the slowest model and
+/// goes on bringing it: keep-alive lines come less often than once a window. All bytes of the connection count, so that
+/// on a connection that was used before, this case is missed rather than reported wrongly.
 fn trickles(traffic: &Traffic) -> bool {
     let goes_on = traffic.since_received_ms.saturating_mul(2) <= traffic.since_sent_ms;
     let a_second = traffic.received_bytes.saturating_mul(1000) / traffic.since_sent_ms.max(1);

@@ -1,6 +1,7 @@
 //! Pipes and Unix sockets between processes: an end that never comes, a reader that does not read.
 //!
-//! Invariant: a wait for a live descendant is its wait; only a holder that has escaped makes a hostage of the reader.
+//! Invariant: a wait for a live descendant is explained by what that descendant waits for; only a holder that has
+//! escaped makes the reader count as its hostage.
 
 use super::{Rules, Wait, best, end_it, fd_name, is_stopped, reads_now, steady, waits_for};
 use crate::data::{Descriptor, End, Object, Pid, Process, TimeLimit};
@@ -8,7 +9,7 @@ use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
 use crate::diagnosis::{Sure, Verdict};
 
-/// Names of programs that take in orphans.
+/// Names of programs that adopt orphans.
 const TAKES_ORPHANS: [&str; 7] = ["systemd", "init", "tini", "dumb-init", "docker-init", "catatonit", "s6-svscan"];
 
 /// A wait for input that is not standard input.
@@ -33,7 +34,8 @@ pub fn read(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
     if wait.polled || writers.is_empty() {
         return None;
     }
-    // a blocking read from someone who is neither below nor a stray: they explain it, unless they wait for us
+    // a blocking read from a process that is neither below the reader nor a stray: that process explains it, unless it
+    // waits for the reader
     if let Some(other) = writers.iter().copied().find(|writer| waits_for(view, *writer, pid).1) {
         let (name, other) = (view.name(pid), view.name(other));
         let text = format!("{name} and {other} wait for each other: each reads what the other would write");
@@ -53,7 +55,7 @@ pub fn read(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
     Some(Finding::waiting(pid, "pipe-read", rank, text).ends(format!("{} writes or ends", view.names(&writers))))
 }
 
-/// A reader that was awake at both looks: what it reads is on the pipe that a stray writes to.
+/// A reader that was awake at both looks: what it reads comes from the pipe that a stray writes to.
 pub fn awake(view: &View<'_>, process: &Process) -> Option<Finding> {
     if view.io(process.pid).read_bytes == 0 {
         return None;
@@ -66,7 +68,7 @@ pub fn awake(view: &View<'_>, process: &Process) -> Option<Finding> {
     Some(Finding { sure: Sure::Likely, ..hostage(view, process, fd, &strays) })
 }
 
-/// Whether a writer was started below the reader and belongs to it no more.
+/// Whether a writer was started below the reader and no longer belongs to it.
 fn escaped(view: &View<'_>, process: &Process, writer: Pid) -> bool {
     let Some(other) = view.process(writer) else { return false };
     if view.ancestors(process.pid).any(|above| above == writer) || other.began_ns < process.began_ns {
@@ -75,14 +77,14 @@ fn escaped(view: &View<'_>, process: &Process, writer: Pid) -> bool {
     let adopted = adopted(other) || view.process(other.ppid).is_some_and(|parent| parent.ns_pid == 1);
     let leaderless = !other.group_led || !other.session_led;
     if view.after.descends(writer, process.pid) {
-        // taken in by the reader itself (a subreaper), after its group's leader had gone
+        // adopted by the reader itself (a subreaper), after its group's leader had ended
         return other.ppid == process.pid && leaderless && other.pgrp != process.pgrp;
     }
     let stranger = other.ppid != process.ppid && !view.ancestors(process.pid).any(|above| above == other.ppid);
     adopted || leaderless || (stranger && view.after.tree.contains_key(&writer))
 }
 
-/// Whether a process that takes in orphans is its parent.
+/// Whether its parent is a process that adopts orphans.
 pub fn adopted(process: &Process) -> bool {
     process.ppid <= 1 || TAKES_ORPHANS.contains(&process.parent_name.as_str())
 }
@@ -107,7 +109,7 @@ fn hostage(view: &View<'_>, process: &Process, fd: &Descriptor, strays: &[Pid]) 
     };
     let finding = Finding::hung(process.pid, signature, mechanism, text).ends(ends).because(because).certain();
     match strays.iter().copied().find(|stray| noisy || sleeps(view, *stray)) {
-        // what has a clock of its own may end by it
+        // a writer with a time limit of its own may end by it
         Some(stray) => {
             let does = if noisy { "is at work" } else { "sleeps for a time" };
             let because = format!("{}; {} {does}, and may let go by itself", finding.because, view.name(stray));
@@ -135,7 +137,7 @@ pub fn write(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Des
         let text = format!("{name} writes to {what} as fast as {who} reads");
         return Some(Finding::waiting(pid, "slow-reader", rank::CLOCK + 1, text).ends("the reader's pace"));
     }
-    // a reader that sleeps for a time reads on behind it
+    // a reader that sleeps for a time reads on after it
     if let Some(sleeper) = readers.iter().copied().find(|reader| sleeps(view, *reader)) {
         let text = format!("{name} writes to {what} as fast as {who} reads, and {} sleeps now", view.name(sleeper));
         return Some(Finding::waiting(pid, "slow-reader", rank::CLOCK + 1, text).ends("the reader's pace"));

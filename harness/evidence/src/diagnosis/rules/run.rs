@@ -1,6 +1,7 @@
 //! What runs, spins, sleeps, or waits for nothing that matters.
 //!
-//! Invariant: work is called work; a loop is called one only where the kernel's counters show that nothing comes of it.
+//! Invariant: work is called work; a process is called a loop only if the kernel's counters show that it gets nothing
+//! done.
 
 use super::{On, Wait, end_it, left, steady};
 use crate::data::{Does, Object, Pid, Process, Signals, State, TimeLimit};
@@ -10,13 +11,14 @@ use crate::diagnosis::view::View;
 use crate::kind;
 use rehang_scenario::text::duration;
 
-/// The share of a core above which a process works, time in line for one included: machines are busy.
+/// The share of a core above which a process works, counting the time of waiting for a processor, since machines are
+/// busy.
 const WORKS_SHARE: f64 = 0.25;
 /// The share of a core above which a process that gets nothing done spins.
 const SPINS_SHARE: f64 = 0.8;
 /// Bytes within the window above which a process moves data.
 const MOVES_BYTES: u64 = 4096;
-/// Calls for nothing within the window that make a spin, beside that share of a core: a poll is cheap.
+/// Calls without a result within the window that make a spin, together with that share of a core: a poll is cheap.
 const EMPTY_CALLS: u64 = 100;
 /// A wait longer than this has no end: `sleep infinity` gives 68 years and more.
 pub const NO_END_MS: u64 = 365 * 24 * 3_600_000;
@@ -60,7 +62,7 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
             format!("{name} works: it moved {moved} bytes in {}", duration(view.window_ns / 1_000_000)),
         ));
     }
-    // at one look alone it was a moment
+    // at only one of the looks it was a momentary state
     if process.state == State::Disk && view.before.process(pid).is_none_or(|before| before.state == State::Disk) {
         let text = format!("{name} waits for a disk or a network file system");
         return Some(Finding::waiting(pid, "disk", rank::CLOCK, text).ends("the device's answer"));
@@ -68,8 +70,8 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
     None
 }
 
-/// Nothing but processor time: work, unless it is an agent or its helper whose starter is gone. Those live by reading and
-/// writing, and are known to spin then (anthropics/claude-code#47872).
+/// Only processor time: work, unless it is an agent or its helper whose starter is gone. Those normally read and write,
+/// and are known to spin then (anthropics/claude-code#47872).
 fn computes(view: &View<'_>, process: &Process) -> Finding {
     let pid = process.pid;
     let name = view.name(pid);
@@ -85,14 +87,14 @@ fn computes(view: &View<'_>, process: &Process) -> Finding {
     Finding { sure: Sure::Likely, ..finding }.because(because).ends("the end of what it computes")
 }
 
-/// A process that has started this very look, and waits for it.
+/// A process that has started this look, and waits for it.
 pub fn this_look(view: &View<'_>, process: &Process, reader: Pid) -> Finding {
     let text = format!("{} waits for this very look, {}", view.name(process.pid), view.name(reader));
     let finding = Finding::waiting(process.pid, "this-look", rank::CLOCK, text).ends("the end of this look");
     Finding { sure: Sure::Certain, ..finding }.because("whoever looks was started below it, and is left out")
 }
 
-/// A wait for time alone.
+/// A wait for nothing but time.
 pub fn clock(view: &View<'_>, process: &Process, wait: &Wait) -> Finding {
     let pid = process.pid;
     let name = view.name(pid);

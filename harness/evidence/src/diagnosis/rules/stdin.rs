@@ -46,7 +46,8 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
     if over.is_empty() && view.writes_itself(process, fd) {
         return Some(its_own(view, process, wait, fd));
     }
-    // root sees all processes of its pid namespace, so that who is not in sight is outside of it, and no part of a pipeline
+    // root sees all processes of its pid namespace, so a process that is not in sight is outside of it, and not part of
+    // a pipeline
     if over.is_empty() && view.after.reader.uid != 0 {
         let text =
             format!("{} waits for its standard input, and who holds it open may not be seen", view.name(process.pid));
@@ -56,9 +57,9 @@ pub fn rule(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
     Some(open(view, process, wait, &nearest_first(&over, &above)))
 }
 
-/// A tool server that waits for a request, while the only one who could send it waits for its answer: a call was taken and
-/// not answered, or the server has asked back and the other one reads on for its result. Of both, no thread waits for
-/// anything else, and none has a limit: an agent that polls its servers' pipes may send a request at any time.
+/// A tool server that waits for a request, while the only one who could send it waits for its answer: a call was taken
+/// and not answered, or the server has asked back and the other one reads on for its result. No thread of either waits
+/// for anything else or has a limit: an agent that polls its servers' pipes may send a request at any time.
 fn unasked(view: &View<'_>, process: &Process, wait: &Wait, writers: &[Pid]) -> Option<Finding> {
     let [writer] = writers else { return None };
     let each_other = waits_for(view, *writer, process.pid).1 && waits_for(view, process.pid, *writer).1;
@@ -76,8 +77,8 @@ fn unasked(view: &View<'_>, process: &Process, wait: &Wait, writers: &[Pid]) -> 
     Some(Finding::hung(process.pid, "mutual-wait", "X2", text).ends(ends).because(because).certain())
 }
 
-/// The limit of a poll of standard input alone that is longer than the process has lived: it is no loop's, such as
-/// `read -t`. An event loop's own nearest timer is no limit.
+/// The limit of a poll of standard input alone that is longer than the process has lived: it does not belong to a loop;
+/// `read -t` is an example. An event loop's own nearest timer does not count as a limit.
 fn once(view: &View<'_>, process: &Process, wait: &Wait) -> Option<String> {
     let TimeLimit::GivenMs(most) = wait.limit else { return None };
     let lived = view.after.at_ns.saturating_sub(process.began_ns) / 1_000_000;
@@ -115,7 +116,7 @@ fn pipeline(rules: &mut Rules<'_, '_>, process: &Process, writers: &[Pid]) -> Fi
     }
 }
 
-/// Nobody but the reader itself holds it open, such as `cat <>fifo`: it never sees an end.
+/// Only the reader itself holds it open, such as `cat <>fifo`: it never sees an end.
 fn its_own(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) -> Finding {
     let (pid, name) = (process.pid, view.name(process.pid));
     let text =
@@ -188,7 +189,7 @@ fn open(view: &View<'_>, process: &Process, wait: &Wait, writers: &[Pid]) -> Fin
     }
 }
 
-/// The agent whose hook or status line a process is, or runs for: one of the commands between them is called so.
+/// The agent whose hook or status line a process is, or runs for: one of the commands between them has that name.
 fn hook_of(view: &View<'_>, process: &Process) -> Option<Pid> {
     let agent = view.agent_above(process.pid)?;
     let between = std::iter::once(process.pid).chain(view.ancestors(process.pid)).take_while(|pid| *pid != agent);
@@ -210,7 +211,7 @@ fn own_error(view: &View<'_>, process: &Process, fd: &Descriptor) -> Option<Find
     let editor = super::terminal::is_editor(process);
     let written_only = matches!(fd.what, Object::Pipe { .. }) && fd.mode == Mode::Write;
     let output_too = process.fd(1).is_some_and(|one| same(&one.what, &fd.what));
-    // one socket as all three streams is how a network service is started
+    // a network service is started with one socket as all three streams
     if !(written_only || editor || (matches!(fd.what, Object::Socket { .. }) && !output_too)) {
         return None;
     }

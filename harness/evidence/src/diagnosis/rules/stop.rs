@@ -35,7 +35,7 @@ pub fn rule(view: &View<'_>, process: &Process) -> Option<Finding> {
 }
 
 fn stopped(view: &View<'_>, process: &Process) -> Finding {
-    // a terminal stops the whole group: the member whose call touched it tells why
+    // a terminal stops the whole group: the call of the member that touched it tells why
     let group = view.after.processes().filter(|other| other.pgrp == process.pgrp && other.state == State::Stopped);
     let touched = std::iter::once(process).chain(group).find_map(|member| touches(member).map(|what| (member, what)));
     let Some((member, (signal, did))) = touched else {
@@ -72,9 +72,9 @@ fn touches(process: &Process) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// Whether a process's own finding leaves room for a child that has ended unnoticed: one that sleeps, serves, works or waits
-/// for a peer has a child that it does not care for. An agent that only computes beside one has lost its end
-/// (oven-sh/bun#34069).
+/// Whether a process's own finding leaves room for a child that has ended unnoticed: one that sleeps, serves, works or
+/// waits for a peer has a child that it does not care for. An agent that only computes beside such a child has missed
+/// its end (oven-sh/bun#34069).
 pub fn may_be_for_a_zombie(view: &View<'_>, process: &Process, best: &Finding) -> bool {
     match best.verdict {
         Verdict::Waiting => best.rank <= rank::IDLE,

@@ -1,6 +1,6 @@
 //! Terminals: a key that nobody presses, a screen that nobody reads.
 //!
-//! Invariant: what waits for a key is never called broken: the sentence says where the key must come.
+//! Invariant: a process that waits for a key is never called broken: the sentence says where the key must be typed.
 
 use super::{Wait, end_it, left, steady};
 use crate::data::{Descriptor, Object, Process, TimeLimit};
@@ -80,7 +80,7 @@ pub fn read(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) ->
     })
 }
 
-/// A wait for room on a terminal: whoever holds the master does not read.
+/// A wait for room on a terminal: the holder of its master does not read.
 pub fn write(view: &View<'_>, process: &Process, wait: &Wait, fd: &Descriptor) -> Option<Finding> {
     let pid = process.pid;
     let Object::Tty { path, index } = &fd.what else { return None };

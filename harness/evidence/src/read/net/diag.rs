@@ -1,6 +1,6 @@
 //! sock_diag: the kernel's socket tables by netlink (linux/sock_diag.h, inet_diag.h, unix_diag.h).
 //!
-//! Invariant: every length that the kernel gives is checked against what came; bounded in bytes.
+//! Invariant: every length that the kernel gives is checked against what arrived; bounded in bytes.
 
 use crate::data::{Family, Socket, SocketState, Traffic};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink};
@@ -201,7 +201,7 @@ fn attributes(body: &[u8], from: usize) -> impl Iterator<Item = (u16, &[u8])> {
     })
 }
 
-/// The 32-bit word at an offset; 0 where there is none.
+/// The 32-bit word at an offset; 0 if the bytes end before it.
 fn word(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..at + 4).and_then(|four| four.try_into().ok()).map_or(0, u32::from_ne_bytes)
 }
@@ -288,7 +288,7 @@ mod tests {
         let connected = socket(1, &[attribute(0, b"/run/x\0"), attribute(2, &98_u32.to_ne_bytes()), queues.clone()]);
         assert_eq!((connected.inode, connected.local.as_str(), connected.peer), (99, "/run/x", Some(98)));
         assert_eq!((connected.state, connected.unread, connected.unsent), (SocketState::Established, 7, 5));
-        // what a listening one has there is the length of its queue
+        // of a listening socket this is the length of its queue
         let listens = socket(10, &[attribute(0, b"\0name"), attribute(2, &[0; 4]), queues]);
         assert_eq!((listens.state, listens.local.as_str()), (SocketState::Listening, "@name"));
         assert_eq!((listens.peer, listens.unread, listens.unsent), (None, 7, 0));

@@ -1,6 +1,6 @@
 //! /proc/PID/net: what can be read of sockets in a namespace that may not be entered.
 //!
-//! Invariant: states, addresses and queues alone; peers of Unix sockets and TCP's clocks are not there.
+//! Invariant: states, addresses and queues alone; it has no peers of Unix sockets and no TCP clocks.
 
 use super::super::file;
 use super::diag::tcp_state;

@@ -1,7 +1,7 @@
 //! Claude Code: its transcript, which has every call of a tool and every result.
 //!
-//! Invariant: a call without a result is told as a running tool, no more: whether a command runs is for the reader of the
-//! process tree to see.
+//! Invariant: a call without a result is reported as a running tool and no more: whether a command runs is decided by
+//! the reader of the process tree.
 
 use super::{cut, folder, seen, tail};
 use crate::data::{Agent, Process};

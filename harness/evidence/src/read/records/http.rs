@@ -1,6 +1,7 @@
 //! One GET request on loopback.
 //!
-//! Invariant: nothing but GET leaves here, and only to a loopback address; an answer is at most 1 MiB and half a second.
+//! Invariant: only GET requests are sent, and only to a loopback address; at most 1 MiB of an answer is read, within
+//! half a second.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -42,7 +43,7 @@ fn chunked(head: &str) -> bool {
     head.lines().any(|line| line.starts_with("transfer-encoding:") && line.contains("chunked"))
 }
 
-/// Whether all of an answer is there, so that a server that keeps the connection open is not waited for.
+/// Whether an answer is complete, so that a server that keeps the connection open is not waited for.
 fn complete(all: &[u8]) -> bool {
     let Some((head, body)) = split(all) else { return false };
     match length(&head) {

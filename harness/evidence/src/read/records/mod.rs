@@ -1,9 +1,9 @@
-//! What an agent that we know says of itself: its server, its log, its transcript.
+//! What a known agent says of itself: its server, its log, its transcript.
 //!
 //! Only files are read that the process has open or that its own environment points to, and only GET requests are made, to
 //! sockets on loopback on which the process itself listens.
 //!
-//! Invariant: bounded in bytes and time; of an environment no variable is kept but the folders named here.
+//! Invariant: bounded in bytes and time; of an environment only the folders named here are kept.
 
 mod claude;
 mod http;
@@ -41,9 +41,9 @@ fn seen(process: &Process, path: &str) -> PathBuf {
     Path::new(&format!("/proc/{}/root", process.pid)).join(path.trim_start_matches('/'))
 }
 
-/// The last `most` bytes of a regular file, from the beginning of a line on where it is longer.
+/// The last `most` bytes of a regular file, from the beginning of a line if the file is longer.
 fn tail(path: &Path, most: u64) -> Option<Vec<u8>> {
-    // a look that waits for a FIFO would hang itself
+    // a look that waited for a FIFO would hang itself
     if !fs::metadata(path).ok()?.is_file() {
         return None;
     }

@@ -35,7 +35,7 @@ pub fn read(process: &Process, sockets: &BTreeMap<u64, Socket>, agent: &mut Agen
     }
 }
 
-/// Asks the server; false: it does not answer as opencode does.
+/// Asks the server; returns `false` if it does not answer as opencode does.
 fn server(process: &Process, to: SocketAddr, agent: &mut Agent) -> bool {
     let folder = process.cwd.as_deref().filter(|cwd| cwd.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'&'));
     let ask = |route: Route<'_>| -> Option<Value> {
@@ -78,12 +78,12 @@ fn server(process: &Process, to: SocketAddr, agent: &mut Agent) -> bool {
     true
 }
 
-/// Whether an id may stand in a path as it is.
+/// Whether an id may be put into a path unchanged.
 fn plain(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// What the last message of a busy session says: tools that it calls running, and whether it is complete. Where several
+/// What the last message of a busy session says: tools that it calls running, and whether it is complete. If several
 /// are busy, one that is open counts.
 fn turn(last: &[Value], at_work: &dyn Fn(&str) -> bool, agent: &mut Agent) {
     let Some(message) = last.last() else { return };
@@ -102,7 +102,7 @@ fn turn(last: &[Value], at_work: &dyn Fn(&str) -> bool, agent: &mut Agent) {
         }
     }
     let info = &message["info"];
-    // an answer that ends with tool calls has another step behind it
+    // an answer that ends with tool calls has another step after it
     let complete = info["role"] == "assistant" && info["time"]["completed"].is_number() && info["finish"] == "stop";
     if agent.turn != "open" && agent.turn != "retrying" {
         if complete { "ended" } else { "open" }.clone_into(&mut agent.turn);
@@ -159,12 +159,12 @@ fn open_asks(log: &str) -> Vec<Ask> {
         let kind = match line {
             _ if line.contains("service=question ") => "question",
             _ if line.contains("service=permission ") => "permission",
-            // whatever was asked before is void once its session is over
+            // what was asked before is void once its session is over
             _ if line.contains("type=session.idle publishing") => {
                 open.clear();
                 continue;
             }
-            // the log names no id where a permission is answered: the oldest one is taken to be it
+            // the log names no id when a permission is answered: the oldest open one is assumed
             _ if line.contains("type=permission.replied publishing") => {
                 if let Some(at) = open.iter().position(|ask| ask.kind == "permission") {
                     open.remove(at);
