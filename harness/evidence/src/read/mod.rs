@@ -2,6 +2,9 @@
 //!
 //! Invariant: reading never waits for the processes that it reads, and never fails because one of them ends meanwhile:
 //! a process that has ended by then is left out.
+//!
+//! Why not the crate procfs (0.18 was measured): the list of all processes takes it 1.4 times as long, it reads no `fdinfo`
+//! (what an epoll descriptor watches, when a timer ends), and its files have no limit of size.
 
 mod call;
 mod fds;

@@ -1,6 +1,10 @@
 //! sock_diag: the kernel's socket tables by netlink (linux/sock_diag.h, inet_diag.h, unix_diag.h).
 //!
 //! Invariant: every length that the kernel gives is checked against what arrived; bounded in bytes.
+//!
+//! Why not the crate netlink-packet-sock-diag (0.5 was measured): it takes 0.5 to 0.8 times as long for 800 sockets, but its
+//! `tcp_info` is that of Linux 5.4, and one that is shorter (RHEL 8 has Linux 4.18) is an error for the whole table. With
+//! its raw attributes instead, only `dump` and `attributes` below would go, for four more crates.
 
 use crate::data::{Family, Socket, SocketState, Traffic};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink};
