@@ -255,6 +255,10 @@ mod tests {
         let runs = || stopped(program(&steps).spawn("agent.1"), "agent.1");
         assert!(leads(runs(), &[("agent", "child")]));
         assert!(!leads(runs(), &[("agent", "client")]), "it listens, and waits for nobody below it");
+        // its first child is that of the second step: the first starts nothing
+        let background = format!("[{missing},{{\"background\":{{\"does\":[\"hold\"]}}}}]");
+        let beside = stopped(program(&background).spawn("agent.1"), "agent.1");
+        assert!(!leads(beside, &[("agent", "child")]), "there is no pipe between them");
     }
 
     #[test]

@@ -189,7 +189,7 @@ mod tests {
     use crate::testing::*;
     use expect_test::{Expect, expect};
     use rehang_scenario::attribution::{
-        ANSWERED, ANSWERS_IN_MIND, PERMISSION_REJECTED, QUESTION_DISMISSED, TAKEN_BACK,
+        ANSWERED, ANSWERS_IN_MIND, PERMISSION_REJECTED, QUESTION_DISMISSED, SKIPPED, TAKEN_BACK,
     };
     use rehang_trace::Cause;
     use serde_json::json;
@@ -302,6 +302,7 @@ mod tests {
         says(event(Cell::new().started().at(7).step(TAKEN_BACK, "stop")), expect![""]);
         let printed = |text: &str| Cell::new().started().at(7).tool("call_1", "bash").tool_end("call_1", text);
         says(printed(&format!("$ grep\n{QUESTION_DISMISSED}")), expect![""]);
+        says(printed(&format!("$ grep\n{SKIPPED}")), expect![""]);
     }
 
     #[test]

@@ -234,6 +234,12 @@ mod tests {
             500ms double-or-invented-reply: auto-approve@v1 writes a second tool_result for `call_1`
         "#]],
         );
+        // Another agent has a call of the same name.
+        let call = || "call_1".to_owned();
+        let other = What::Fact(Fact::ToolEnded { call: call(), error: false, text: String::new() });
+        let began = What::Fact(Fact::ToolBegan { call: call(), tool: "bash".into(), session: "ses_1".into() });
+        let beside = Cell::new().started().spawn("agent.1").add("agent.1", began).add("agent.1", other);
+        says(write(beside, &line), expect![""]);
         // Seen only on the wire, and in two pieces.
         let (a, b) = line.split_at(30);
         says(

@@ -155,6 +155,13 @@ mod tests {
     fn what_comes_with_the_time_owes_its_limit() {
         let closed = |report: Policy| up().report("closer", report).add("closer", What::InEnd);
         says(closed(policy(700_000)), expect![""]);
+        // a limit of 0 is one that is off
+        says(
+            closed(policy(0)),
+            expect![[r#"
+                700s untrue-report: closer closed the agent's stdin, and no limit that it reports had run out after 700s
+            "#]],
+        );
         says(
             closed(policy(700_001)),
             expect![[r#"

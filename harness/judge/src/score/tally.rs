@@ -142,3 +142,19 @@ impl Spans {
         Some(Waits { median_ms, p90_ms: self.percentile(90)?, max_ms })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_sits_inside_the_agent_if_one_of_its_parts_does() {
+        let inside = Tally { inside: true, ..Tally::default() };
+        let mut sum = Tally::default();
+        sum.merge(&Tally::default());
+        assert!(!sum.inside());
+        sum.merge(&inside);
+        sum.merge(&Tally::default());
+        assert!(sum.inside());
+    }
+}
