@@ -91,8 +91,8 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// Compares two lists, place by place. After the first place that differs only the lengths are compared, since the
-    /// rest says little.
+    /// Compares two lists, place by place, up to the first place that differs, since the rest says little. A list that
+    /// is shorter differs at the place after its end.
     fn lists(&mut self, at: &str, recorded: &[Value], fake: &[Value]) {
         self.events += recorded.len();
         for place in 0..recorded.len().max(fake.len()) {

@@ -19,7 +19,8 @@ use std::time::Duration;
 pub const LIVE_ARG: &str = "__live";
 /// The deadline of a cell whose scenario gives the agent nothing to which it has a limit of its own.
 const DEADLINE: Duration = Duration::from_secs(60);
-/// The deadline of a cell with a bash command that may meet the agent's limit: two minutes (Claude Code, opencode).
+/// The deadline of a cell with a bash command that never ends, longer than an agent's own limit on that: two minutes
+/// (Claude Code, opencode).
 const BEHIND_A_BASH_LIMIT: Duration = Duration::from_secs(150);
 /// The deadline of a cell whose model may be silent, longer than an agent's own limit on that: 300 s (Codex,
 /// `stream_idle_timeout_ms`), or the 600 s that the vendors' client libraries have by default, and the time to say so.

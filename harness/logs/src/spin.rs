@@ -1,6 +1,6 @@
 //! What moves on a terminal without saying anything: spinners, and clocks that count beside them.
 //!
-//! Invariant: a text without a spinner stays as it is, except for the blanks around it.
+//! Invariant: a text without a spinner and without a counted time stays as it is, except for the blanks around it.
 
 /// The text without the frames of a spinner and without how long it has been turning.
 pub fn still(text: &str) -> String {

@@ -34,7 +34,7 @@ pub struct Selection {
     pub shard: Option<(usize, usize)>,
     /// Scenario files and folders; the default folder if none is named.
     pub scenarios: Vec<PathBuf>,
-    /// Cells that no rule of their file covers are selected too; no result meets their rule.
+    /// Cells that no rule of their file covers are selected too; every result of theirs is reported as not expected.
     pub uncovered: bool,
 }
 

@@ -165,7 +165,7 @@ const CERTAIN: [(&str, &str); 2] = [
     ("tty-read", "certain is what it waits for; whether somebody comes to the terminal cannot be seen"),
 ];
 
-/// Every how many cells one is played on both kernels.
+/// One cell in this many is played on both kernels.
 const SAMPLE: usize = 25;
 
 fn main() -> ExitCode {

@@ -139,7 +139,7 @@ pub fn mutate(seed: u64, corpus: &[&[u8]]) -> Vec<u8> {
                 data.splice(at..to, piece.bytes());
             }
             7 | 8 => {
-                // Replaces a letter or a digit by another one: the file may still be valid.
+                // Replaces a letter by a letter or a digit by a digit: the file may still be valid.
                 let word = |b: &u8| b.is_ascii_alphanumeric();
                 if let Some(byte) = data[at..].iter_mut().find(|b| word(b)) {
                     let first = if byte.is_ascii_digit() { b'0' } else { b'a' };

@@ -486,7 +486,7 @@ pub enum Finish {
     Stop,
     /// It called tools.
     ToolCalls,
-    /// It gave a reason that is not known.
+    /// It gave no reason that is known.
     Unknown,
     /// The stream ended without one.
     None,

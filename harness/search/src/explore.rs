@@ -28,7 +28,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The most scenarios of a kind that are kept.
 const CORPUS_MAX: usize = 1_000;
-/// Every how many steps one starts from nothing.
+/// One step in this many starts from nothing.
 const FRESH_EVERY: usize = 4;
 /// Scenarios that are looked at before one is taken up.
 const LOOKED_AT: usize = 3;
@@ -37,9 +37,9 @@ pub const STEPS: u64 = 2_500;
 /// Steps of a cell if the search is patient: four hours, polled at that pace, take 9,000. Few cells take so many, and
 /// those few would take most of the time.
 const STEPS_PATIENT: u64 = 10_000;
-/// Every how many scenarios the search is patient with one.
+/// The search is patient with one scenario in this many.
 const PATIENT_EVERY: usize = 8;
-/// The same among those that are made from a scenario that was given up under some stack.
+/// It is patient with one in this many of those that are made from a scenario that was given up under some stack.
 const PATIENT_BEHIND: usize = 2;
 /// Events of a scenario's cells that count as much as taking it up once more.
 const EVENTS_DEAR: usize = 4_000;

@@ -40,7 +40,7 @@ pub struct Row {
     pub problems: Vec<String>,
     /// Network links of the agent's namespace.
     pub links: Vec<String>,
-    /// How many runs it took to be sure; 1 if one run was enough.
+    /// How many runs it took to be sure; 1 if only one was asked for.
     pub runs: usize,
     /// Runs differ: the verdicts with their counts, most frequent first. The rest of the row is of a most frequent one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -114,8 +114,8 @@ pub fn trace(lines: &[Line], ran: &Ran, name: &str, speed: u32) -> Trace {
     Trace { events }
 }
 
-/// Records a claim of completion if none of the agents came to an end of its own: the judge reads steps of sessions,
-/// and finds none if an agent was ended before it began.
+/// The breach of a claim of completion although no agent came to a good end of its own. The judge reads steps of
+/// sessions, and so misses this if an agent was ended before it began.
 pub fn unfinished(trace: &Trace, verdict: &Verdict, server: bool) -> Option<Breach> {
     let root = |who: &str| Role::of(who).is_some_and(Role::is_agent);
     let ended_well = trace.events.iter().any(|event| {

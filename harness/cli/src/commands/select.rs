@@ -37,7 +37,7 @@ pub struct Select {
     /// Scenario files and folders; by default the folder `scenarios` here or above.
     #[arg(long, value_name = "PATH")]
     pub scenarios: Vec<PathBuf>,
-    /// Cells that no rule of their file covers are selected too; no result meets their rule.
+    /// Cells that no rule of their file covers are selected too; every result of theirs is reported as not expected.
     #[arg(skip)]
     pub uncovered: bool,
 }

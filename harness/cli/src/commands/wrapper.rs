@@ -283,7 +283,7 @@ fn id(cell: &Cell) -> String {
     format!("{}::{}{control}", cell.name, cell.terminal.name())
 }
 
-/// What happens without the wrapper and with it, and which of its reports is not true.
+/// What happens without the wrapper and with it, and the invariants that break with it.
 fn told(cell: &Cell, judged: &Judged) -> String {
     let took = duration(judged.ran.ended_ms.saturating_sub(judged.ran.began_ms));
     let broken: Vec<&str> = judged.verdict.broken().into_iter().map(rehang_scenario::Invariant::name).collect();

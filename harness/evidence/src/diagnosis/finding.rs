@@ -1,6 +1,7 @@
 //! A finding about one process, and which of several is reported.
 //!
-//! Invariant: only the rank decides; of equal ranks the process that was looked at first wins.
+//! Invariant: only the rank decides. Of equal ranks about one process the first that was found is reported; of several
+//! processes that were asked about, the last.
 
 use super::{Sure, Verdict};
 use crate::data::Pid;

@@ -1,7 +1,7 @@
 //! How a plain program's log ended.
 //!
-//! Invariant: a mechanism is named only if the last words on the screen are a prompt, or a spinner turns and nothing
-//! else happens.
+//! Invariant: a mechanism is named only if the last words on the screen are a prompt, or if the same line, such as a
+//! spinner, comes again and again and nothing else happens for a minute.
 
 use super::{End, Guess, Hang, Sure, ended, found, quoted};
 use crate::claims::{self, Claim};
@@ -67,8 +67,8 @@ fn over(story: &Story) -> Option<Guess> {
     })
 }
 
-/// The last line and its pace, if it came at least four times in a row at an even pace, apart from spinners and counted
-/// time.
+/// The last line and the mean time between its last four occurrences, in milliseconds, if it came at least four times
+/// in a row. Lines that differ only in a spinner or in counted time are the same line.
 pub fn ticking(story: &Story) -> Option<(String, u64)> {
     let mut last = story.output.lines.iter().rev();
     let line = last.next()?;

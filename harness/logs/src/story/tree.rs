@@ -15,7 +15,7 @@ impl Story {
             .iter()
             .filter(|(_, session)| session.parent.as_ref().is_none_or(|parent| !self.sessions.contains_key(parent)));
         let open = |id: &str| self.asks.iter().any(|ask| ask.end.is_none() && self.root_of(&ask.session) == id);
-        // of several sessions of one server, the one that is not done of a file of several sessions the last one counts
+        // of several sessions of one server, the one that is not done counts; of a file of several sessions, the last one
         let server = self.agent.kind == Kind::Opencode;
         roots
             .max_by_key(|(id, s)| (s.subject, server && open(id), server && s.busy == Some(true), s.heard))

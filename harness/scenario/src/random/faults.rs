@@ -193,7 +193,7 @@ impl Rng {
         }
     }
 
-    /// One of these names; half the time one for what the model asks for.
+    /// One of these names; half the time one for what the model asks for, if there is one.
     fn about(&mut self, turns: &[Turn], names: &[&str]) -> String {
         let asked = topics(turns);
         let fits = |name: &&str| asked.iter().any(|topic| name.contains(topic));
@@ -202,7 +202,7 @@ impl Rng {
         self.pick(names).to_owned()
     }
 
-    /// A label for each question of some ask; half the time one that is offered.
+    /// A label for each question of some ask, three times in four one that is offered; else any texts.
     fn answer(&mut self, turns: &[Turn]) -> Vec<String> {
         let asks = asks(turns);
         if asks.is_empty() || self.one_in(4) {

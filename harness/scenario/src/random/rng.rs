@@ -99,7 +99,7 @@ impl Rng {
         self.some(least, most, one).into_iter().collect()
     }
 
-    /// A time: half the time a short one, else one near a limit.
+    /// A time: two in five are short, the others near a limit.
     pub fn span(&mut self) -> Span {
         match self.below(5) {
             _ if self.any => {

@@ -28,7 +28,7 @@ const STEPS: u64 = 4_000;
 const TEXT: usize = 16 << 20;
 /// Steps of a cell that is played patiently: enough that repeating states are looked for across material events.
 const STEPS_PATIENT: u64 = 40_000;
-/// Every how many scenarios one is played patiently.
+/// One scenario in this many is played patiently.
 const PATIENT_EVERY: usize = 8;
 /// A cell whose lasso is checked may take this many times the steps, and as many texts as any cell.
 const PATIENCE: u64 = 10;
