@@ -53,6 +53,46 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Numbers of requests are the strategy's own; one that it did not give is somebody else's.
+    #[test]
+    fn what_comes_of_a_request_that_it_did_not_send_changes_nothing(steps in steps()) {
+        for spec in all().into_iter().map(|entry| entry.name) {
+            let mut bench = Bench::of(spec);
+            let mut sent: Vec<u32> = Vec::new();
+            for step in &steps {
+                let acts = match step {
+                    Step::Wait(ms) => bench.until(bench.now.0 + ms),
+                    Step::See(seen) if matches!(**seen, Seen::Response { .. } | Seen::Failed { .. }) => continue,
+                    Step::See(seen) => at_once(&mut bench, (**seen).clone()),
+                    Step::Respond { which, status, body } if !sent.is_empty() => {
+                        let id = sent.remove(which % sent.len());
+                        at_once(&mut bench, Seen::Response { id, status: *status, body: body.clone() })
+                    }
+                    Step::Respond { .. } => Vec::new(),
+                };
+                sent.extend(
+                    acts.iter().filter_map(|(_, act)| if let Act::Request { id, .. } = act { Some(*id) } else { None }),
+                );
+                let before = bench.canon();
+                let other = u32::MAX;
+                for seen in [
+                    Seen::Response { id: other, status: 200, body: json!([]) },
+                    Seen::Response { id: other, status: 500, body: Value::Null },
+                    Seen::Failed { id: other, why: "refused".to_owned() },
+                ] {
+                    let mut acts = Vec::new();
+                    bench.strategy.on(bench.now, &seen, &mut acts);
+                    prop_assert_eq!(&acts, &[], "{} acts on {:?}", spec, seen);
+                    prop_assert_eq!(&bench.canon(), &before, "{} has learned of {:?}", spec, seen);
+                }
+            }
+        }
+    }
+}
+
 /// The strategies, and again with settings short enough to matter. The companion's and PawWork's report or compare the
 /// server's own time stamps, so they have a test of their own, which shifts those as well.
 fn specs() -> Vec<String> {

@@ -35,3 +35,94 @@ fn placements(entry: &'static Entry) -> Vec<String> {
         _ => vec![entry.name.to_owned()],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Facts, member};
+    use expect_test::expect;
+    use rehang_scenario::Span;
+
+    /// What each strategy asks of whoever plays it: a bound that is gone, or a request of too much, changes a line.
+    #[test]
+    fn what_each_one_asks_of_its_host() {
+        let facts = Facts { healthy: Span::mins(10), asks: 1, responses: 2, bashes: 1 };
+        let line = |entry: &Entry| {
+            let strategy = member(entry.name).expect("a name of the catalogue").strategy;
+            let asks = [
+                (strategy.sends_prompt(), "sends the prompt"),
+                (strategy.outlives_run(), "outlives the run"),
+                (strategy.relays(), "relays stdin"),
+                (strategy.wants_events(), "wants events"),
+            ];
+            let bound = strategy.bound(&facts).map_or("no bound".to_owned(), |bound| format!("at most {bound}"));
+            let asks = asks.iter().filter(|(does, _)| *does).map(|(_, what)| *what);
+            format!("{}: {}\n", entry.name, std::iter::once(bound.as_str()).chain(asks).collect::<Vec<_>>().join(", "))
+        };
+        let lines: String = all().into_iter().map(line).collect();
+        expect![[r#"
+            none: no bound
+            wall: at most 4h, outlives the run
+            idle@f54b32f: at most 3601s
+            idle@off: at most 3601s
+            idle@grace: at most 3941s
+            auto-answer@r1: no bound
+            auto-answer@r2: no bound
+            auto-answer@r3: no bound
+            auto-approve@v1: no bound
+            auto-approve@v2: no bound, relays stdin
+            cli-manager: no bound, relays stdin
+            watcher@pr3: at most 14410s, sends the prompt
+            watcher@pr5: at most 14410s, sends the prompt
+            watcher@desc: at most 14410s, sends the prompt
+            heal@pr3: no bound, sends the prompt
+            heal@pr5: no bound, sends the prompt
+            monitor@pr3: no bound, sends the prompt
+            monitor@pr5: no bound, sends the prompt
+            ledger@v0: no bound
+            recovery@430: no bound, wants events
+            external-result: no bound
+            not-offered: no bound
+            blind-timeout: no bound
+            pending-ask: no bound, wants events
+            guard-process: no bound
+            guard-server: no bound
+        "#]]
+        .assert_eq(&lines);
+    }
+
+    #[test]
+    fn any_agents_matrix_begins_with_none_and_has_the_stacks_that_can_be_used_alone() {
+        expect![[r#"
+            none
+            wall
+            idle@f54b32f
+            idle@off
+            idle@grace
+            auto-answer@r1(at=tool)
+            auto-answer@r1(at=ask)
+            auto-answer@r2(at=tool)
+            auto-answer@r2(at=ask)
+            auto-answer@r3(at=tool)
+            auto-answer@r3(at=ask)
+            auto-approve@v1
+            auto-approve@v2
+            cli-manager
+            watcher@pr3
+            watcher@pr5
+            watcher@desc
+            heal@pr3
+            heal@pr5
+            monitor@pr3
+            monitor@pr5
+            ledger@v0
+            recovery@430
+            external-result
+            not-offered(as=refused)
+            not-offered(as=withheld)
+            blind-timeout
+            pending-ask
+            guard"#]]
+        .assert_eq(&stacks().join("\n"));
+    }
+}

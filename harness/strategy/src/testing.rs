@@ -10,6 +10,19 @@ use rehang_scenario::{Canon, Policy, VTime};
 /// How often a strategy may be told of the same instant.
 const TICKS_MAX: usize = 64;
 
+/// How many ticks a test gives a strategy before it fails: one that asks for them without end is not to hang the test.
+pub(crate) struct Patience(u32);
+
+impl Patience {
+    pub fn new() -> Patience {
+        Patience(100_000)
+    }
+
+    pub fn spend(&mut self) {
+        self.0 = self.0.checked_sub(1).expect("it asks for ticks without end");
+    }
+}
+
 pub(crate) struct Bench {
     pub strategy: Box<dyn Strategy>,
     pub now: VTime,

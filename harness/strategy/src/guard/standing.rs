@@ -218,6 +218,13 @@ impl Standing {
     }
 }
 
+#[cfg(test)]
+#[test]
+fn looks_become_rarer_while_nothing_else_is_found() {
+    let after = |unchanged: u64| every(Span::secs(unchanged)).as_ms() / 1_000;
+    assert_eq!([0, 119, 120, 1_199, 1_200, 100_000].map(after), [10, 10, 30, 30, 120, 120]);
+}
+
 /// The finding, if it ends a run once it has lasted for its time.
 pub(super) fn found_by(diagnosis: &Diagnosis) -> Option<Finding> {
     let fits = |limit: &&Limit| {

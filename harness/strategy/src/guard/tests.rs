@@ -2,7 +2,7 @@ use super::QUIET;
 use super::process::{LINGER, MUTE, STEP};
 use super::server::{EVERY, GONE, SOON, STUCK};
 use super::standing::{CLOSED_IN, LIMITS, PERSON};
-use crate::testing::{Bench, deeds, looked, report};
+use crate::testing::{Bench, Patience, deeds, looked, report};
 use crate::{Act, Intended, Seen, Stream};
 use rehang_evidence::{Diagnosis, Sure, Verdict};
 use rehang_scenario::{Span, Terminal};
@@ -31,7 +31,9 @@ fn quiet_until(bench: &mut Bench) -> u64 {
 /// What it does, apart from looking, if each look finds the same.
 fn finds(bench: &mut Bench, ms: u64, seen: &Seen) -> Vec<(u64, Act)> {
     let mut done = Vec::new();
+    let mut patience = Patience::new();
     while let Some(at) = bench.strategy.deadline().filter(|at| at.0 <= ms) {
+        patience.spend();
         let mut acts = bench.until(at.0);
         while let Some((at, act)) = (!acts.is_empty()).then(|| acts.remove(0)) {
             match act {
@@ -204,6 +206,9 @@ fn a_result_is_kept_and_what_lingers_behind_it_is_ended() {
     let acts = tty.until(LINGER.as_ms());
     assert_eq!(deeds(&acts), words(&[(LINGER, "TERM tree")]), "a terminal is not hung up");
     assert_eq!(report(&acts.into_iter().map(|(_, act)| act).collect::<Vec<_>>()).cause.as_deref(), Some("lingers"));
+    let quiet = process(Terminal::Null).until(QUIET.as_ms() + 3 * STEP.as_ms());
+    let Some((_, Act::Settle(crate::Settled::Stopped(cause, text)))) = quiet.last() else { panic!("{quiet:?}") };
+    assert_eq!((cause.as_str(), text.as_str()), ("idle", "nothing new was said for hours"));
     let ends = tty.see(Seen::Exited(-15));
     assert!(
         matches!(&ends[..], [Act::Kill { sig: "KILL", whom: crate::Whom::Tree }, Act::Settle(crate::Settled::Completed(text))] if text == "done")

@@ -1,6 +1,7 @@
 //! The seed's tests and known failures (5.1–5.7), at decision level, in exact virtual times.
 
 use crate::companion::tests::fuzz::{self, question};
+use crate::testing::Patience;
 use crate::{Act, Ask, Seen, Strategy, Then};
 use rehang_scenario::VTime;
 use serde_json::{Value, json};
@@ -28,7 +29,9 @@ impl Bench {
 
     /// Gives it the ticks that it asks for.
     fn until(&mut self, end: u64) {
+        let mut patience = Patience::new();
         while let Some(at) = self.strategy.deadline().filter(|at| at.0 <= end) {
+            patience.spend();
             let mut acts = Vec::new();
             self.strategy.on(at, &Seen::Tick, &mut acts);
             self.acts.extend(acts.into_iter().map(|act| (at.0, act)));
@@ -225,6 +228,12 @@ fn external_results_keep_what_does_not_fit() {
         |answers: Value| json!({"messageID": "msg_1", "callID": "call_1", "action": "submit", "answers": answers});
     let keep = |status: u16, error: &str| (status, error.to_owned(), Then::Keep);
     assert_eq!(respond(1, "call_1", json!("no JSON")), keep(400, "bad_body"));
+    let mut of_no_message = answer(json!([["A"]]));
+    of_no_message["messageID"] = Value::Null;
+    assert_eq!(respond(1, "call_1", of_no_message), keep(400, "bad_body"));
+    let mut of_no_action = answer(json!([["A"]]));
+    of_no_action["action"] = json!("look");
+    assert_eq!(respond(1, "call_1", of_no_action), keep(400, "bad_body"));
     assert_eq!(respond(1, "call_9", answer(json!([["A"]]))), keep(404, "not_found"));
     assert_eq!(respond(1, "call_1", answer(json!([]))), keep(422, "answer_count_mismatch"));
     assert_eq!(respond(1, "call_1", answer(json!([["A", "B"]]))), keep(422, "multi_answer_to_single_select"));
@@ -233,6 +242,19 @@ fn external_results_keep_what_does_not_fit() {
     assert_eq!(respond(1_000, "call_1", answer(json!([["B"]]))), keep(409, "already_resolved"));
     assert_eq!(respond(30_999, "call_1", answer(json!([["B"]]))), keep(409, "already_resolved"));
     assert_eq!(respond(31_000, "call_1", answer(json!([["B"]]))), keep(404, "not_found"));
+}
+
+#[test]
+fn a_permission_is_no_external_result_and_a_call_is_kept_as_it_was_first() {
+    let body = || json!({"messageID": "msg_1", "callID": "call_1", "action": "dismiss"});
+    let mut bench = Bench::new("external-result");
+    let (id, session) = ("call_1".to_owned(), "ses_1".to_owned());
+    bench.see(0, Seen::Pending(Ask { id, session, child: false, questions: vec![], permission: "bash".to_owned() }));
+    assert_eq!(verdict(bench.see(1, submit("call_1", body()))).0, 404);
+    bench.see(2, pending("call_1", "ses_1"));
+    assert_eq!(verdict(bench.see(3, submit("call_1", body()))), (200, Then::Dismiss));
+    bench.see(4, pending("call_1", "ses_1"));
+    assert_eq!(verdict(bench.see(5, submit("call_1", body()))), (409, Then::Keep));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-use crate::testing::{Bench, deed, report};
+use crate::testing::{Bench, Patience, deed, report};
 use crate::{Act, Seen};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -35,7 +35,9 @@ impl Server {
 
     /// Lets time pass, and answers requests meanwhile.
     fn run(&mut self, bench: &mut Bench, ms: u64) {
+        let mut patience = Patience::new();
         while bench.strategy.deadline().is_some_and(|at| at.0 <= ms) {
+            patience.spend();
             let at = bench.strategy.deadline().map_or(ms, |at| at.0.max(bench.now.0));
             let acts = bench.until(at).into_iter().map(|(_, act)| act).collect();
             self.serve(bench, acts);
@@ -164,6 +166,33 @@ fn lists_that_fail_leave_the_events() {
     assert_eq!(server.paths(), [(31_000, "/session/ses_1/permissions/per_1")]);
 }
 
+#[test]
+fn a_stream_that_was_cut_is_made_up_for_by_the_lists() {
+    let (mut bench, mut server) = (on_server("pending-ask"), server());
+    server.run(&mut bench, 12_000);
+    server.questions = vec![asked("que_1", "ses_1")];
+    let acts = bench.see(Seen::EventsCut);
+    assert!(acts.iter().any(|act| matches!(act, Act::Request { path, .. } if path == "/question")), "{acts:?}");
+    let mut early = Bench::of("pending-ask");
+    assert_eq!(early.see(Seen::EventsCut), [], "there is no run yet");
+}
+
+#[test]
+fn a_session_that_is_told_of_again_and_again_is_one() {
+    let (mut bench, mut server) = (on_server("pending-ask"), server());
+    server.broken = true; // what is known is known by the events alone
+    let created = |id: &str, parent: &str| json!({ "type": "session.updated", "properties": { "info": { "id": id, "parentID": parent } } });
+    for _ in 0..11_000 {
+        bench.see(Seen::Event(created("ses_1", "")));
+    }
+    bench.see(Seen::Event(created("ses_2", "ses_1")));
+    server.run(&mut bench, 1_000);
+    let ask = json!({ "id": "per_1", "sessionID": "ses_2", "type": "bash" });
+    bench.see(Seen::Event(json!({ "type": "permission.updated", "properties": ask })));
+    server.run(&mut bench, 60_000);
+    assert_eq!(server.paths(), [(31_000, "/session/ses_2/permissions/per_1")]);
+}
+
 const BASH: &str = "{\"type\":\"control_request\",\"request_id\":\"u1\",\"request\":{\"subtype\":\"can_use_tool\",\"tool_name\":\"Bash\",\"input\":{\"command\":\"ls\"},\"tool_use_id\":\"toolu_1\"}}\n";
 const ASK: &str = "{\"type\":\"control_request\",\"request_id\":\"u1\",\"request\":{\"subtype\":\"can_use_tool\",\"tool_name\":\"AskUserQuestion\",\"input\":{\"questions\":[{\"question\":\"Which color?\",\"options\":[{\"label\":\"Red\"},{\"label\":\"Blue\"}]}]},\"tool_use_id\":\"toolu_1\"}}\n";
 
@@ -176,6 +205,9 @@ fn claudes_requests_are_denied_after_their_time() {
     let written = acts.iter().find_map(deed).expect("a line");
     assert!(written.starts_with("write {\"type\":\"control_response\",\"response\":{\"subtype\":\"success\",\"request_id\":\"u1\",\"response\":{\"behavior\":\"deny\",\"message\":\"No user is available"), "{written}");
     assert_eq!(bench.until(10_000_000), [], "once");
+    let mut hook = Bench::started("pending-ask");
+    hook.out(&BASH.replace("can_use_tool", "hook_callback"));
+    assert_eq!(hook.until(10_000_000), [], "only what asks for a permission waits for a user");
 }
 
 #[test]
