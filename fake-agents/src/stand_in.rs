@@ -84,7 +84,7 @@ impl StandIn {
     /// already, it is left as it is for those who use it meanwhile.
     ///
     /// # Errors
-    /// A folder that cannot be written; an entry in it that rehang did not make.
+    /// A folder that cannot be written; an entry in it that has the name of a fake and is no link.
     pub fn lay_out(&self, folder: &Path, fakes: &Path) -> io::Result<()> {
         std::fs::create_dir_all(folder)?;
         for name in offered() {
@@ -119,7 +119,7 @@ impl StandIn {
         plan
     }
 
-    /// The file beside the one that this process was started from; `None` if it was started from elsewhere.
+    /// The stand-in in the folder from which this process was started; `None` if the folder has none.
     ///
     /// # Errors
     /// The file exists but cannot be read.
@@ -130,7 +130,7 @@ impl StandIn {
         }
     }
 
-    /// The stand-in's file beside a file.
+    /// The stand-in in the folder of this file; `None` if the folder has none.
     ///
     /// # Errors
     /// The file exists but cannot be read.

@@ -24,7 +24,7 @@ pub struct Writer {
 pub struct Ending<'a> {
     /// The text; `None` after an interrupt.
     pub text: Option<&'a str>,
-    /// The word for an API refusal or a lost connection (`connection_failed`); empty if there was none.
+    /// If the API refused or the connection was lost: the word for it (`connection_failed`), which may be empty.
     pub api_error: Option<&'a str>,
     /// The HTTP status of that error.
     pub api_status: Option<u16>,

@@ -13,7 +13,7 @@ use rehang_trace::Cause;
 const ABORTED: &str = "MessageAbortedError";
 
 impl Engine {
-    /// Stops a session. With `soft` nothing that waits for an answer is stopped (PawWork, `mode=soft`).
+    /// Stops a session. With `soft` nothing is stopped if it has an open question (PawWork, `mode=soft`).
     pub fn abort(&mut self, now: VTime, session: usize, ticket: Option<u32>, soft: bool) {
         self.now = now;
         let asks = |engine: &Engine| engine.asks.iter().any(|ask| ask.session == session && ask.is_question());

@@ -216,7 +216,7 @@ impl Running {
         }
     }
 
-    /// What one of its pipes gave: text, or `None` at its end.
+    /// What one of its pipes gave: text, which is empty at the end of a pipe; `None` if no pipe has anything now.
     fn read(&mut self, os: &mut dyn Os) -> Option<String> {
         for at in 0..2 {
             let Some(fd) = self.pipes[at] else { continue };

@@ -60,7 +60,7 @@ pub struct Answer {
 pub struct Event {
     /// Its type, such as `question.asked`.
     pub kind: &'static str,
-    /// The id of the session that it belongs to.
+    /// The index of the session that it belongs to.
     pub session: Option<usize>,
     /// The whole event as JSON; empty if nobody wants any ([`Engine::wants_json`]).
     pub json: String,

@@ -74,7 +74,7 @@ impl Places {
         self.marks.get(&(session, message, part)).cloned().unwrap_or_default()
     }
 
-    /// A number of tool calls, up to the greatest that a fault may name.
+    /// A number of tool calls as far as it matters: all that are above every number that a fault names are alike.
     pub(super) fn faulty(&self, nth: u32) -> u64 {
         u64::from(nth.min(self.last_tool_fault.saturating_add(1)))
     }

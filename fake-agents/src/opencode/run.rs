@@ -21,8 +21,8 @@ use rehang_trace::Cause;
 
 /// What `run` denies in the session that it makes (`cli/cmd/run.ts`); before 1.3 this did not keep the tool away.
 const DENIES: &[&str] = &["question", "plan_enter", "plan_exit"];
-/// The time from its start to its prompt, in milliseconds: in it the real one makes its session and subscribes over
-/// HTTP.
+/// With `--port`: the time from the line that says where it listens to its prompt, in milliseconds. In it the real one
+/// makes its session and subscribes over HTTP.
 const LISTENS_MS: u64 = 1;
 
 /// The program `run`.

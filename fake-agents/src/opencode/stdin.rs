@@ -27,7 +27,7 @@ enum How {
     Over,
     /// It is read to the end.
     ToEnd,
-    /// It is read to the end, if its first byte comes before this instant.
+    /// It is read to the end, if its first byte comes by this instant.
     FirstBy(VTime),
 }
 

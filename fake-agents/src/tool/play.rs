@@ -44,7 +44,7 @@ pub(super) struct Tool {
 #[derive(Debug, Clone)]
 enum Phase {
     Begin,
-    /// Bytes are written; after them this many more blocks of a fill, and then `then`.
+    /// Bytes are written; after them this many more bytes of a fill, and then `then`.
     Writing {
         fd: Fd,
         bytes: Vec<u8>,

@@ -54,7 +54,7 @@ impl All {
             };
             let (stdin, to) = stream(os, start.stdin.unwrap_or(StartStream::Pipe), STDIN);
             let (stdout, from) = stream(os, start.stdout.unwrap_or(StartStream::Pipe), STDOUT);
-            // nothing reads its stderr, which is a pipe: what it says there is lost, or fills the pipe
+            // if its stderr is a pipe, nothing reads it: what it says there is lost, or fills the pipe
             let (stderr, _) = stream(os, start.stderr.unwrap_or(StartStream::Inherit), STDERR);
             let argv = argv(&start.does, &start.name);
             let child = os.spawn(Spawn { argv, env: os.envs(), stdin, stdout, stderr, group: Group::Inherit });

@@ -40,7 +40,8 @@ impl Actor for Driver {
                 self.lines.push(&bytes);
                 while let Some(line) = self.lines.next_line() {
                     if let Some(FromAgent::Result { subtype, is_error, text }) = claude::from_agent(&line) {
-                        // An interrupt has no `is_error`, and is `error_during_execution` all the same (2.0.77).
+                        // After an interrupt `is_error` is false, though the subtype is `error_during_execution`
+                        // (2.0.77).
                         self.result = Some((is_error || subtype != "success", text));
                         out.push(Output::CloseStdin);
                     }

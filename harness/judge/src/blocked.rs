@@ -9,8 +9,7 @@
 //! | `stopped` | the agent, or a process that its wait leads to, is stopped by a signal (SIGTTIN, SIGTTOU, SIGSTOP): see [`crate::leads`] |
 //! | `exit` | the agent's result is out and its process lives on |
 //! | `question`, `permission` | an ask is open in a session that is not idle; the earliest opened |
-//! | `stdin`, `tty`, `pipe` | a child of a running bash tool waits for it; `pipe` too if the tool waits though its own
-//! child is gone and a grandchild lives, which then holds the pipe |
+//! | `stdin`, `tty`, `pipe` | a child of a running bash tool waits for it; `pipe` too if the tool waits though its own child is gone and a grandchild lives, which then holds the pipe |
 //! | `bash` | another running bash tool; or one that has ended, and its result is not taken up |
 //! | `stdin`, `tty`, `pipe` | the agent itself waits for it; or it waits for a child, and what that one started does |
 //! | `pipe` | the agent is over, and its wrapper still waits for the end of its output: a process that it left holds the pipe, or nobody reads it |

@@ -43,7 +43,7 @@ impl<'a> Leads<'a> {
         waits_for_child && self.awaited(role, &children).into_iter().any(|child| self.through(child))
     }
 
-    /// From a child to what is waited for: its end, or the end of what it had opened for writing.
+    /// From a child of which one of two ends is waited for: its own, or that of what it had opened for writing.
     fn through(&self, child: &str) -> bool {
         if self.lives(child) { self.from(child) } else { self.left_by(child) }
     }

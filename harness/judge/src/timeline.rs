@@ -84,7 +84,7 @@ fn fold(lines: Vec<Line>, most: usize) -> Vec<Line> {
     folded
 }
 
-/// An instant or a span, in the form `4h 0m 1.250s`.
+/// An instant or a span, in the form `4h0m1.250s`.
 pub fn clock(t: VTime) -> String {
     let (ms, s) = (t.0 % 1_000, t.0 / 1_000);
     let seconds = if ms == 0 { format!("{}s", s % 60) } else { format!("{}.{ms:03}s", s % 60) };

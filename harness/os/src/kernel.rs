@@ -122,7 +122,7 @@ pub enum InternalError {
         role: String,
         /// What it announced.
         announced: String,
-        /// What the scheduler's descriptors show.
+        /// What the scheduler sees instead.
         seen: String,
     },
     /// The kernel refused what the stage needs.

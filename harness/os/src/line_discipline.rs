@@ -19,8 +19,8 @@ const BUFFER: usize = 4_096;
 const WATERMARK: usize = 256;
 /// If more echo than this could not be written out, in bytes, the oldest is dropped (`ECHO_DISCARD_WATERMARK`).
 const DISCARD: usize = BUFFER - (256 + 32);
-/// The longest piece, in bytes, and the most echo that a piece brings about: half of what the kernel writes out before
-/// the piece is over, so that a signal key discards the same echo every time.
+/// The longest piece, in bytes, and how much echo ends a piece: half of what the kernel writes out before the piece is
+/// over, so that a signal key discards the same echo every time.
 const PIECE: usize = 128;
 /// What the kernel keeps for the master when a signal key discards the output that nobody has read: the read buffer of
 /// the master's own line discipline.

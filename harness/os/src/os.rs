@@ -259,8 +259,8 @@ pub struct Spawn {
     pub group: Group,
 }
 
-/// How many bytes a terminal takes from a process in one resume: with two for each line's end, this is below the 4,096
-/// bytes of the kernel's buffer, so that the master is always drained before it can fill.
+/// How many bytes a terminal takes from a process in one resume: with two for each line's end, these are at most the
+/// 4,096 bytes of the kernel's buffer, so that the master is always drained before it can fill.
 pub const TTY_QUOTA: usize = 2_048;
 
 /// The least room of a terminal that counts as room, in bytes: a line's end needs two.

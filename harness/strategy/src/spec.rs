@@ -281,7 +281,7 @@ impl Why {
         Why::Unknown { name: name.to_owned(), near: suggest(name, names) }
     }
 
-    /// If the names of two versions are the same, only the versions are compared.
+    /// The name is known here, so only the versions are compared.
     fn unknown_version(spec: &Spec, versions: Vec<&'static str>) -> Why {
         let version = |name: &&'static str| name.split_once('@').map_or("", |(_, version)| version);
         let near = suggest(spec.version.as_deref().unwrap_or_default(), versions.iter().map(version));
@@ -300,7 +300,7 @@ impl Entry {
     /// The parameter of this name.
     ///
     /// # Errors
-    /// There is no such parameter; the error has the nearest one.
+    /// There is no such parameter; the error has the nearest one, if one is near.
     pub fn param(&self, name: &str) -> Result<&'static Param, Why> {
         self.params.iter().find(|p| p.name == name).ok_or_else(|| Why::unknown_param(self, name))
     }

@@ -16,8 +16,8 @@ fn encoded(of: &dyn Canonical) -> Vec<u8> {
     canon.into_bytes()
 }
 
-/// Feeds a reader all sequences of these pieces, and compares those with the same encoding. Returns how many there
-/// were.
+/// Feeds a reader sequences of up to three of these pieces, and compares readers that come to the same encoding.
+/// Returns how many did.
 fn equal_states_read_alike<R: Canonical + Clone>(
     new: R,
     pieces: &[&str],

@@ -61,7 +61,7 @@ fn constants(view: &View<'_>, who: &str, policy: &Policy) -> Option<String> {
 
 fn signal(view: &View<'_>, who: &str, at: At, policy: &Policy) -> Option<String> {
     let detected = policy.detected.as_deref()?;
-    // It is known only for the agent whose terminal it is: not for one that another agent's tool runs.
+    // Which terminal it has is known only of the cell's agent: not of one that another agent's tool runs.
     let outer = view.trace.events.get(at.place).and_then(|event| Role::of(&event.who)).is_none_or(Role::is_agent);
     let tty = view.facts.terminal.stdin_is_tty();
     let looked = |thing: &str| {

@@ -147,19 +147,19 @@ pub struct ScoreRow {
     pub waited: Option<Waits>,
     /// The number of cells.
     pub cells: u64,
-    /// The number of cells with each score.
+    /// The number of cells with [`Score::Untouched`].
     pub untouched: u64,
-    /// The cells with [`Score::Resolved`].
+    /// The number of cells with [`Score::Resolved`].
     pub resolved: u64,
-    /// The cells with [`Score::Stopped`].
+    /// The number of cells with [`Score::Stopped`].
     pub stopped: u64,
-    /// The cells with [`Score::Undecided`].
+    /// The number of cells with [`Score::Undecided`].
     pub undecided: u64,
-    /// The cells with [`Score::Missed`].
+    /// The number of cells with [`Score::Missed`].
     pub missed: u64,
-    /// The cells with [`Score::Wrongly`].
+    /// The number of cells with [`Score::Wrongly`].
     pub wrongly: u64,
-    /// The cells with [`Score::Harmed`].
+    /// The number of cells with [`Score::Harmed`].
     pub harmed: u64,
     /// The time from the agent's last material progress to the first kill.
     pub to_kill: Option<Times>,
@@ -197,8 +197,8 @@ impl Scoreboard {
         self.put(facts, verdict, classify(verdict, baseline), Beside { ended, without_ms });
     }
 
-    /// Adds a cell whose score is not known from [`classify`]; what it costs without the strategy is not known and does
-    /// not count.
+    /// Adds a cell whose score is known from elsewhere than [`classify`]; what it costs without the strategy is not
+    /// known and does not count.
     pub fn count(&mut self, facts: &CellFacts, verdict: &Verdict, score: Score) {
         let ended = matches!(score, Score::Resolved | Score::Stopped | Score::Wrongly);
         self.put(facts, verdict, score, Beside { ended, without_ms: 0 });

@@ -2,7 +2,8 @@
 //!
 //! Invariant: one side speaks at a time. A parcel holds whole messages and is cut into packets that fit a
 //! `SOCK_SEQPACKET` socket. After the last message of its parcel a participant waits for the scheduler; that message is
-//! one of `Waiting`, `Exiting`, `Kill`, `Did`, `MayStop`, `Ready`, `State`, or a `Spawned` that carries a socket.
+//! one of `Waiting`, `Exiting`, `Kill`, `Did`, `MayStop`, `Ready`, `State` with its encoding, or a `Spawned` that
+//! carries a socket.
 
 use crate::os::{Exit, Sig};
 use rehang_scenario::{VTime, plan::Plan};
@@ -344,7 +345,8 @@ impl Channel {
     /// Receives a parcel; `None` at the end: the other side is gone.
     ///
     /// # Errors
-    /// The kernel's error; `EAGAIN` if the socket has a time limit; `EMSGSIZE` for a parcel beyond the size limit.
+    /// The kernel's error; `EAGAIN` when the socket's time limit has passed; `EMSGSIZE` for a parcel beyond the size
+    /// limit.
     pub fn receive(&mut self) -> Result<Option<Parcel>, Errno> {
         self.packet.resize(PACKET + 1, 0);
         let mut parcel = Parcel::default();

@@ -1,7 +1,7 @@
 //! The table of participants: who is whose child, in which group and session, and what signals do to them.
 //!
 //! Invariant: the table predicts what a signal or an end does, and then waits for the kernel: an end is over when its
-//! pidfd is readable, a stop when `/proc` shows it. If the kernel does not do it in time, that is a fault.
+//! pidfd is readable, a stop when `/proc` shows it. If the kernel does not do it in time, that is an internal error.
 
 use super::LockstepKernel;
 use crate::kernel::{Change, Happened, InternalError, Proc};

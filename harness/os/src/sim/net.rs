@@ -19,7 +19,7 @@ pub struct End {
     pub reset: bool,
     /// The other end answers writes with a reset.
     pub dead: bool,
-    /// The bytes that have come to this end so far.
+    /// How much has come to this end so far, and when the last of it came.
     pub came: Went,
 }
 

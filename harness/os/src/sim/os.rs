@@ -39,7 +39,8 @@ impl View<'_> {
         self.this().children.get(at).copied()
     }
 
-    /// Whether an access to the controlling terminal from the background stops the process; if so, it is stopped now.
+    /// Whether an access to the controlling terminal from the background is put off. Then the process's group gets
+    /// `sig`: at the end of this resume if it stops the process, at once otherwise.
     fn stops(&mut self, tty: usize, sig: Sig) -> Result<bool, Errno> {
         let this = self.this();
         if this.controlling != Some(tty) || this.pgid == self.kernel.ttys[tty].foreground {

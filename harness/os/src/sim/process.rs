@@ -51,7 +51,7 @@ pub struct Process {
     /// Its role, such as `agent.1`.
     pub role: String,
     proc: Proc,
-    /// Its parent; `None` if the scheduler started it.
+    /// Its parent; `None` if the scheduler started it, or it was adopted.
     pub parent: Option<Proc>,
     /// Its program name and arguments.
     pub argv: Vec<String>,

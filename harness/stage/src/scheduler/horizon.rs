@@ -13,7 +13,7 @@ pub const SHORTEST: Span = Span::hours(48);
 /// The longest horizon, twenty years: a file whose spans and runs add up to more is given up then.
 const LONGEST: Span = Span::hours(20 * 366 * 24);
 
-/// The horizon of a scenario under a stack: two days after the sum of its spans and the stack's bound.
+/// The horizon of a scenario under a stack: two days after the sum of its spans and the stack's bound, over all runs.
 pub fn of(scenario: &Scenario, stack: &str) -> Span {
     let written = serde_json::to_value(scenario).map_or(0, |value| sum_ms(&value));
     let bound = rehang_strategy::stack(stack).ok().and_then(|stack| stack.bound(&counts(scenario, Span::ZERO)));

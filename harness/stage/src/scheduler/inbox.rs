@@ -95,7 +95,7 @@ pub enum Input {
     Asked,
     /// The companion's worker died.
     WorkerDied,
-    /// A connection to the model's server can be read or written.
+    /// A connection to the model's server has brought a request, or was closed.
     Model,
     /// Another actor wrote this to the agent's stdin.
     Wrote(Vec<u8>),

@@ -38,9 +38,10 @@ use std::collections::BTreeSet;
 
 /// Steps at one instant after which repeating states are looked for.
 const SPIN_STEPS: u32 = 2_000;
-/// Then one step of this many is looked at, up to this many steps: a cycle of steps also repeats at those, at a
-/// fraction of the cost. Primes, so that all phases of a short cycle are looked at: in some of them an id that counts
-/// up is in use. A state that has not repeated for long usually grows, and each look at it costs more than the last.
+/// After them, up to each first number of steps, one step in the second number is looked at: a cycle of steps also
+/// repeats at those, at a fraction of the cost. The second numbers are primes, so that all phases of a short cycle are
+/// looked at: in some of them an id that counts up is in use. A state that has not repeated for long usually grows, and
+/// each look at it costs more than the last.
 const SPIN_SAMPLES: [(u32, u64); 3] = [(20_000, 17), (70_000, 131), (SPIN_MAX, 1_031)];
 /// Steps at one instant after which the cell is given up.
 const SPIN_MAX: u32 = 200_000;
@@ -108,7 +109,7 @@ pub enum RunError {
     /// The stack cannot be made.
     #[error(transparent)]
     Stack(#[from] SpecError),
-    /// No member of the stack can be used with this agent.
+    /// The stack cannot be used with this agent.
     #[error(transparent)]
     Seat(#[from] SeatError),
 }
@@ -135,7 +136,7 @@ pub fn run(kernel: &mut dyn Kernel, job: &Job<'_>) -> Result<Record, RunError> {
 /// The index of the wrapper's seat.
 const WRAPPER: usize = 0;
 
-/// A party in the scheduler: an actor, its inbox, and its name.
+/// A party in the scheduler: an actor and its name. Its inbox is in the hub.
 struct Seat {
     name: String,
     actor: Box<dyn Actor>,

@@ -32,7 +32,7 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// A monitor that says a heartbeat after so many unchanged polls, and gives up after so many polls.
+    /// A monitor that says a heartbeat after `heartbeat` unchanged polls, and gives up after `max_polls` polls, if any.
     pub fn new(companion: Companion, heartbeat: u32, max_polls: Option<u32>) -> Monitor {
         Monitor { companion, heartbeat, max_polls, at: None, polls: 0, unchanged: 0, said: None, held: None }
     }

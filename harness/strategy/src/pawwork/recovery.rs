@@ -48,7 +48,7 @@ enum Clock {
     Lists(u32, u32),
     /// Waits for the response to the abort.
     Halts(u32),
-    /// It has fired; only leaving arms it again.
+    /// It has fired; it is armed again only after `missing` has become false.
     Fired,
 }
 

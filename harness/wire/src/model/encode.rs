@@ -1,6 +1,7 @@
 //! The server's side: events to the bytes of an SSE body.
 //!
-//! Invariant: every event is one or more whole SSE events, so a stream may end after any of them.
+//! Invariant: every event becomes whole SSE events or a comment, or nothing ([`Finish::None`]), so a stream may end
+//! after any of them.
 
 use super::{Api, Finish, ModelEvent, ToolCall, gemini};
 use crate::sse;

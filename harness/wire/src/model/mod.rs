@@ -47,7 +47,7 @@ pub enum ModelEvent {
     Finish(Finish),
     /// An error instead of the rest.
     Error {
-        /// The HTTP status that it would have had; 0 if it has none.
+        /// The HTTP status that it would have had; 0 if that is not known.
         status: u16,
         /// What the server says.
         message: String,

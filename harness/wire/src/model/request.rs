@@ -146,7 +146,7 @@ impl ModelRequest {
         turn
     }
 
-    /// What the last tool call told the model, if there was one since the user last said something.
+    /// What the last tool call of the conversation told the model, if there was one.
     pub fn last_result(&self) -> Option<&str> {
         self.messages.iter().rev().flat_map(|m| m.parts.iter().rev()).find_map(|part| match part {
             Part::Result { text, .. } => Some(text.as_str()),

@@ -220,7 +220,7 @@ impl Scheduler<'_, '_> {
         snapshot
     }
 
-    /// Takes a look after which nothing can ever happen again: a later look shows the same.
+    /// Takes a look at a deadlock: nothing can ever happen again, so a later look shows the same.
     pub(super) fn look_at_deadlock(&mut self) {
         if self.job.looks == Looks::Never {
             return;
@@ -246,7 +246,7 @@ impl Scheduler<'_, '_> {
         Ok(())
     }
 
-    /// Plays until everything is at rest after this time, and takes a look.
+    /// Plays up to this time and on until everything is at rest; returns the snapshot of then.
     fn play_until(&mut self, at: VTime) -> Result<Snapshot, InternalError> {
         loop {
             match self.turn()? {
