@@ -4,6 +4,7 @@
 //! its limit; a finding that has no limit here, or that is a guess, never ends a run. Each limit is above the longest
 //! healthy run that is recorded beside it; [`CLOSED`] and [`STOPPED`] have no such record.
 
+use crate::canon::option;
 use crate::{Act, Seen};
 use rehang_evidence::diagnosis::{Sure, Verdict};
 use rehang_evidence::{Diagnosis, Pid};
@@ -212,9 +213,7 @@ impl Standing {
         if let Some(since) = since {
             canon.age(*since, OF_A_TOOL);
         }
-        if let Some(found) = found {
-            found.canon(canon);
-        }
+        option(canon, *found, |canon, found| found.canon(canon));
     }
 }
 
