@@ -3,6 +3,7 @@
 
 mod alike;
 mod letters;
+mod versions;
 
 use crate::testing::Bench;
 use crate::{Act, Ask, Seen, Stream, all, companion, pawwork};

@@ -64,7 +64,9 @@ impl Bench {
     pub fn until(&mut self, ms: u64) -> Vec<(u64, Act)> {
         let mut all = Vec::new();
         let mut ticks = 0;
+        let mut patience = Patience::new();
         while let Some(at) = self.strategy.deadline().map(|at| at.max(self.now)).filter(|at| at.0 <= ms) {
+            patience.spend();
             ticks = if at == self.now { ticks + 1 } else { 0 };
             assert!(ticks < TICKS_MAX, "asks for {at} over and over");
             self.now = at;
