@@ -347,7 +347,8 @@ fn a_version_in_claudes_protocol_does_what_it_always_did() {
         pending-ask(policy=stop): 536 states, 1857 Kill, 1857 Report, 1857 Settle; c30b7b4cef68f8a6
         auto-approve@v1: 32 states; a39f271c28afb5a2
         auto-approve@v2: 29 states; 0087d2bd7f811f5f
-    "#]].assert_eq(&lines(&specs, letters::claude));
+    "#]]
+    .assert_eq(&lines(&specs, letters::claude));
 }
 
 #[test]
@@ -365,10 +366,12 @@ fn a_version_beside_a_server_does_what_it_always_did() {
         pending-ask(policy=refuse, after=0ms, every=1s): 8134 states, 432 Report, 22354 request; acc8024f626db678
         pending-ask(policy=deny): 7248 states, 109 Report, 21739 request; 69d32e4578318896
         pending-ask(policy=stop, after=2s): 3413 states, 168 Report, 168 Settle, 12655 request; b6584b9fb78e04bb
-    "#]].assert_eq(&lines(&specs, letters::server));
+    "#]]
+    .assert_eq(&lines(&specs, letters::server));
     expect![[r#"
         recovery@430: 89 states, 182 Report, 21 Say, 10 cancel, 578 request; 66b8b325f237798b
-    "#]].assert_eq(&lines(&["recovery@430"], of_questions));
+    "#]]
+    .assert_eq(&lines(&["recovery@430"], of_questions));
 }
 
 #[test]
