@@ -10,6 +10,8 @@
 
 use super::alike::{Dice, Play};
 use super::letters::{self, Letter};
+use crate::Seen;
+use crate::testing::{ask, question};
 use expect_test::expect;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -283,19 +285,19 @@ fn a_version_inside_does_what_it_always_did() {
         "external-result(silent=9s, connect=3s)",
     ];
     expect![[r#"
-        auto-answer@r1: 3 states, 1655 AnswerTool, 1655 Report; e3042a13639bc3d0
-        auto-answer@r1(at=ask): 3 states, 2637 Reply, 2637 Report; f5d1f90d1c35288c
-        auto-answer@r2: 3 states, 1622 AnswerTool, 1622 Report; 0e45184b48d98d5c
-        auto-answer@r2(at=ask): 3 states, 3326 Reply, 3326 Report; c7264bc3eac45371
-        auto-answer@r3: 3 states, 1397 AnswerTool, 1397 Report, 2191 StripEnv; 15d63651458db3e3
-        auto-answer@r3(at=ask): 3 states, 3057 Reply, 3057 Report, 1849 StripEnv; 7fed5166d92fc3e3
-        not-offered(as=refused): 2 states, 674 Report, 674 Withhold; d2d9911014b9b44d
-        not-offered(as=withheld): 2 states, 1340 Report, 1340 Withhold; ccc2201cfcf3b843
-        blind-timeout(timeout=3s): 82 states, 3634 AbortStream, 3634 Report; 886eb473f4d6b536
-        ledger@v0(silent=3s): 75 states, 511 AbortStream, 6655 Note, 2794 Publish, 511 Report, 6035 Verdict; c031455d316a1edc
-        ledger@v0(silent=9s, connect=120s): 120 states, 651 AbortStream, 630 Note, 3356 Publish, 651 Report, 7018 Verdict; 31bb15aa9c677630
-        external-result(silent=9s, connect=3s): 153 states, 804 AbortStream, 1305 Note, 804 Report, 6266 Verdict; 6bb521adc0e86547
-    "#]].assert_eq(&lines(&specs, letters::inside));
+        auto-answer@r1: 7 states, 2522 AnswerTool, 2522 Report; a0ee05fafe15bcb6
+        auto-answer@r1(at=ask): 7 states, 3914 Reply, 3914 Report; 8aca4ce947e28c79
+        auto-answer@r2: 7 states, 2376 AnswerTool, 2376 Report; 2c5d7f0683949f0e
+        auto-answer@r2(at=ask): 7 states, 3533 Reply, 3533 Report; cdd042f68593baab
+        auto-answer@r3: 8 states, 2052 AnswerTool, 2052 Report, 5750 StripEnv; 731f667b8861d76f
+        auto-answer@r3(at=ask): 8 states, 2934 Reply, 2934 Report, 7265 StripEnv; b2ca33bc5b8d6ad2
+        not-offered(as=refused): 2 states, 1390 Report, 1390 Withhold; c36f7854e5656be9
+        not-offered(as=withheld): 2 states, 2643 Report, 2643 Withhold; 2bc7a50a8bba40f6
+        blind-timeout(timeout=3s): 90 states, 3163 AbortStream, 3163 Report; 6dab2b0a9b378b36
+        ledger@v0(silent=3s): 59 states, 474 AbortStream, 172 Note, 4052 Publish, 474 Report, 5093 Verdict, 690 Withhold; f0a428a52188c7ef
+        ledger@v0(silent=9s, connect=120s): 105 states, 671 AbortStream, 226 Note, 4039 Publish, 671 Report, 5279 Verdict, 660 Withhold; 353b62282f4f0e51
+        external-result(silent=9s, connect=3s): 245 states, 584 AbortStream, 1509 Note, 584 Report, 5182 Verdict; 604a05ce92f5da47
+    "#]].assert_eq(&lines(&specs, inside));
 }
 
 #[test]
@@ -402,6 +404,38 @@ fn a_version_of_the_companion_does_what_it_always_did() {
         monitor@pr3(heartbeat=2, worker=watcher): 3520 states, 139 Report, 7395 Say, 322 Settle, 206 cancel, 1227 looks, 1870 request; 45a12df0f7c4d01c
         monitor@pr5(max_polls=3): 1319 states, 240 Report, 2208 Say, 368 Settle, 158 cancel, 958 looks, 870 request; 2ffbc6c761bc54c0
     "#]].assert_eq(&lines(&specs, letters::companion));
+}
+
+/// The letters inside an agent, with more environments to begin in and more questions to choose from.
+fn inside() -> Vec<Letter> {
+    use crate::auto_answer::{AUTO_ANSWER, FORCE_INTERACTIVE, NON_INTERACTIVE};
+    let boots: [&[(&str, &str)]; 10] = [
+        &[(NON_INTERACTIVE, "1")],
+        &[(NON_INTERACTIVE, " ")],
+        &[(NON_INTERACTIVE, "0")],
+        &[(FORCE_INTERACTIVE, "1")],
+        &[(FORCE_INTERACTIVE, "0"), (AUTO_ANSWER, "First")],
+        &[(AUTO_ANSWER, "last")],
+        &[(AUTO_ANSWER, "skip")],
+        &[(AUTO_ANSWER, "b")],
+        &[(AUTO_ANSWER, "nothing of the sort")],
+        &[(NON_INTERACTIVE, "1"), (AUTO_ANSWER, "last"), (crate::pawwork::REASONING, "0")],
+    ];
+    let mut letters = letters::inside();
+    for (env, at) in boots.into_iter().zip(0..) {
+        let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        letters.push(Letter::See(Seen::Boot { env, stdin_tty: at % 3 == 0, run: at % 2 == 0 }));
+    }
+    let questions = [
+        question("Go on?", &[("Yes", ""), ("Profile only", ""), ("Skip", "or cancel")]),
+        question("Which?", &[("one", "goes on"), ("two", "declines, aborts")]),
+        question("Name?", &[]),
+    ];
+    for asked in [&questions[..1], &questions[1..2], &questions[2..], &questions[..]] {
+        let asked = ask(asked.to_vec());
+        letters.extend([Letter::See(Seen::ToolAsks(asked.clone())), Letter::See(Seen::Pending(asked))]);
+    }
+    letters
 }
 
 /// The letters of a server that have to do with questions.
