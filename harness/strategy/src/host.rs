@@ -95,3 +95,60 @@ pub fn started(terminal: Terminal, prompt: &str, one_stream: bool) -> Vec<Seen> 
     let begun = [Seen::Terminal(terminal), Seen::Started { session: String::new(), prompt: prompt.to_owned() }];
     begun.into_iter().chain(one_stream.then_some(Seen::OutputEnd(Stream::Stderr))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::member;
+
+    fn host(specs: &[&str]) -> Host {
+        Host::new(specs.iter().map(|spec| member(spec).expect("a strategy")))
+    }
+
+    fn who(acts: &[Acting]) -> Vec<(&str, bool)> {
+        acts.iter().map(|acting| (acting.by.as_str(), matches!(acting.act, Act::Settle(_)))).collect()
+    }
+
+    fn canon(host: &Host) -> Vec<u8> {
+        let mut canon = Canon::new(VTime(1));
+        host.canon(&mut canon);
+        canon.into_bytes()
+    }
+
+    #[test]
+    fn strategies_are_told_in_order_and_ticked_when_they_are_due() {
+        let mut host = host(&["wall(cap=10s)", "none", "wall(cap=5s)"]);
+        assert_eq!(host.names().collect::<Vec<_>>(), ["wall(cap=10s)", "none", "wall(cap=5s)"]);
+        assert_eq!((host.strategies().count(), host.is_empty(), host.deadline()), (3, false, None));
+        for seen in started(Terminal::Pipe, "go", false) {
+            assert_eq!(host.see(VTime::ZERO, &seen), []);
+        }
+        assert_eq!(host.deadline(), Some(VTime(5_000)), "the earliest");
+        assert_eq!(host.tick(VTime(4_999)), []);
+        let due = host.tick(VTime(5_000));
+        assert_eq!(who(&due), [("wall(cap=5s)", false), ("wall(cap=5s)", false), ("wall(cap=5s)", true)]);
+        assert_eq!(host.deadline(), Some(VTime(10_000)));
+        assert_eq!(who(&host.tick(VTime(10_000))).last(), Some(&("wall(cap=10s)", true)));
+        assert_eq!((host.deadline(), host.tick(VTime(20_000))), (None, Vec::new()));
+    }
+
+    #[test]
+    fn its_state_is_that_of_all_strategies_under_their_names() {
+        assert!(host(&[]).is_empty() && !host(&["none"]).is_empty());
+        let named = |name: &str| Host::of_one(name, member("none").expect("a strategy").strategy);
+        assert_eq!(named("a").names().collect::<Vec<_>>(), ["a"]);
+        assert_ne!(canon(&named("a")), canon(&named("b")));
+        assert_ne!(canon(&host(&["none"])), canon(&host(&["none", "none"])));
+        let (rests, mut runs) = (host(&["wall"]), host(&["wall"]));
+        runs.see(VTime::ZERO, &started(Terminal::Pipe, "", false)[1]);
+        assert_ne!(canon(&rests), canon(&runs));
+    }
+
+    #[test]
+    fn on_one_stream_there_is_no_stderr() {
+        let begun = |one_stream| started(Terminal::Tty, "go", one_stream);
+        let start = Seen::Started { session: String::new(), prompt: "go".to_owned() };
+        assert_eq!(begun(false), [Seen::Terminal(Terminal::Tty), start.clone()]);
+        assert_eq!(begun(true), [Seen::Terminal(Terminal::Tty), start, Seen::OutputEnd(Stream::Stderr)]);
+    }
+}

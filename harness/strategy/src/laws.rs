@@ -3,8 +3,9 @@
 
 mod alike;
 mod letters;
+mod versions;
 
-use crate::testing::Bench;
+use crate::testing::{Bench, SHRINK_MAX_MS};
 use crate::{Act, Ask, Seen, Stream, all, companion, pawwork};
 use proptest::prelude::{Just, ProptestConfig, any, prop, prop_assert_eq, prop_oneof, proptest};
 use proptest::strategy::Strategy as Gen;
@@ -13,7 +14,7 @@ use rehang_scenario::{Terminal, VTime};
 use serde_json::{Value, json};
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, max_shrink_time: SHRINK_MAX_MS, ..ProptestConfig::default() })]
 
     #[test]
     fn the_same_observations_give_the_same_acts_whatever_time_it_is(steps in steps(), shift in 1_u64..100_000_000) {
@@ -54,7 +55,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, max_shrink_time: SHRINK_MAX_MS, ..ProptestConfig::default() })]
 
     /// Numbers of requests are the strategy's own; one that it did not give is somebody else's.
     #[test]

@@ -216,4 +216,29 @@ mod tests {
         host.tick(VTime(5_500));
         assert_eq!(host.deadline(), Some(VTime(5_500) + Span::secs(11)), "idle again, and looked at once a second");
     }
+
+    #[test]
+    fn each_act_on_a_process_is_a_step() {
+        let mut host = started(&["guard"]);
+        assert_eq!(host.tick(VTime(10_000)), [Step::Look]);
+        let mut pipe = ProcessHost::new([stack("guard").expect("a stack")]).expect("it sits here");
+        assert_eq!(pipe.start(VTime::ZERO, Terminal::Pipe, true), []);
+        let mut steps = Vec::new();
+        while let Some(at) = pipe.deadline().filter(|at| at.0 <= 60_000) {
+            steps.extend(pipe.tick(at));
+        }
+        assert_eq!(steps, [Step::Look, Step::CloseStdin]);
+        assert!(pipe.settled().is_none() && pipe.report().is_some_and(|(by, _)| by == "guard-process"));
+    }
+
+    #[test]
+    fn a_stack_of_which_nobody_sits_here_is_refused() {
+        let named = Stack { name: "inside".to_owned(), named: true, members: Vec::new() };
+        let refused = ProcessHost::new([named]).err();
+        assert_eq!(refused, Some(StackError::Nobody("inside".to_owned())));
+        // it speaks to a server, from outside
+        assert_eq!(host(&["heal@pr3"]).err(), Some(StackError::Elsewhere("heal@pr3".to_owned())));
+        assert_eq!(host(&["none", "wall"]).map(|host| host.hosts.len()).ok(), Some(1));
+        assert_eq!(host(&["wall+idle@off", "wall(cap=1s)"]).map(|host| host.hosts.len()).ok(), Some(3));
+    }
 }

@@ -10,6 +10,10 @@ use rehang_scenario::{Canon, Policy, VTime};
 /// How often a strategy may be told of the same instant.
 const TICKS_MAX: usize = 64;
 
+/// How long a failing case of a law is reduced, in milliseconds: a case plays all strategies, so that each try takes
+/// long.
+pub(crate) const SHRINK_MAX_MS: u32 = 5_000;
+
 /// How many ticks a test gives a strategy before it fails: one that asks for them without end is not to hang the test.
 pub(crate) struct Patience(u32);
 
@@ -64,7 +68,9 @@ impl Bench {
     pub fn until(&mut self, ms: u64) -> Vec<(u64, Act)> {
         let mut all = Vec::new();
         let mut ticks = 0;
+        let mut patience = Patience::new();
         while let Some(at) = self.strategy.deadline().map(|at| at.max(self.now)).filter(|at| at.0 <= ms) {
+            patience.spend();
             ticks = if at == self.now { ticks + 1 } else { 0 };
             assert!(ticks < TICKS_MAX, "asks for {at} over and over");
             self.now = at;

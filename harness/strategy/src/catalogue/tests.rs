@@ -1,3 +1,5 @@
+mod table;
+
 use crate::spec::{Why, check_pattern, covers, parse_stack};
 use crate::{Spec, all, fits, matrix, member, stack};
 use proptest::prelude::{ProptestConfig, prop_assert_eq, proptest};

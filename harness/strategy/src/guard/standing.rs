@@ -217,13 +217,6 @@ impl Standing {
     }
 }
 
-#[cfg(test)]
-#[test]
-fn looks_become_rarer_while_nothing_else_is_found() {
-    let after = |unchanged: u64| every(Span::secs(unchanged)).as_ms() / 1_000;
-    assert_eq!([0, 119, 120, 1_199, 1_200, 100_000].map(after), [10, 10, 30, 30, 120, 120]);
-}
-
 /// The finding, if it ends a run once it has lasted for its time.
 pub(super) fn found_by(diagnosis: &Diagnosis) -> Option<Finding> {
     let fits = |limit: &&Limit| {
@@ -231,4 +224,71 @@ pub(super) fn found_by(diagnosis: &Diagnosis) -> Option<Finding> {
     };
     let limit = LIMITS.iter().find(fits).filter(|_| diagnosis.verdict == Verdict::Hung)?;
     Some(Finding { limit, pid: diagnosis.pid, after: limit.within(diagnosis.closed_in) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::looked;
+
+    #[test]
+    fn looks_become_rarer_while_nothing_else_is_found() {
+        let after = |unchanged: u64| every(Span::secs(unchanged)).as_ms() / 1_000;
+        assert_eq!([0, 119, 120, 1_199, 1_200, 100_000].map(after), [10, 10, 30, 30, 120, 120]);
+    }
+
+    fn found(signature: &str, root: bool, sure: Sure, change: impl Fn(&mut Diagnosis)) -> Option<Finding> {
+        let Seen::Looked(mut diagnosis) = looked(signature, root, sure) else { panic!("no look") };
+        change(&mut diagnosis);
+        found_by(&diagnosis)
+    }
+
+    /// The first that fits counts, so a limit that asks for more certainty comes before one of the same name.
+    #[test]
+    fn each_limit_is_found_by_what_it_is_about() {
+        for limit in &LIMITS {
+            let Limit { signature, root, sure, after, .. } = limit;
+            let finding = found(signature, *root, *sure, |_| {}).expect("it ends a run");
+            assert_eq!((finding.limit, finding.after, finding.pid), (limit, *after, 100));
+            let closed_in = found(signature, *root, *sure, |diagnosis| diagnosis.closed_in = true);
+            assert_eq!(closed_in.map(|finding| finding.after), Some((*after).min(CLOSED_IN)));
+            assert!(found(signature, *root, Sure::Guess, |_| {}).is_none(), "a guess ends nothing");
+            for verdict in [Verdict::Waiting, Verdict::Working, Verdict::Ended, Verdict::Unknown] {
+                assert!(found(signature, *root, *sure, |diagnosis| diagnosis.verdict = verdict).is_none());
+            }
+        }
+        assert!(found("serves", true, Sure::Certain, |_| {}).is_none());
+        let likely = found("question-open", true, Sure::Likely, |_| {}).map(|finding| finding.after);
+        assert_eq!(likely, Some(PERSON));
+        assert!(found("model-silent", false, Sure::Certain, |_| {}).is_none(), "it is about the agent only");
+    }
+
+    #[test]
+    fn a_look_follows_ten_seconds_of_rest_and_the_last_one_ends_the_limit() {
+        let mut standing = Standing::default();
+        let see = |standing: &mut Standing, at: u64, signature: &str| {
+            let mut acts = Vec::new();
+            standing.tick(VTime(at), &mut acts);
+            assert_eq!(acts, [Act::Look]);
+            assert_eq!(standing.deadline(), None, "one look at a time");
+            standing.see(VTime(at), &looked(signature, true, Sure::Likely));
+            standing.deadline().map(|next| next.0)
+        };
+        standing.moved(VTime(5_000));
+        assert_eq!((standing.deadline(), standing.intent()), (Some(VTime(15_000)), None));
+        let mut early = Vec::new();
+        standing.tick(VTime(14_999), &mut early);
+        assert_eq!(early, []);
+        assert_eq!(see(&mut standing, 15_000, "stdin-open"), Some(25_000));
+        assert_eq!(see(&mut standing, 25_000, "stdin-open"), Some(35_000));
+        assert_eq!(see(&mut standing, 35_001, "stdin-open"), Some(45_001));
+        assert_eq!(see(&mut standing, 45_001, "stdin-open"), Some(55_000), "40 s after it was found first");
+        assert!(standing.due(VTime(54_999)).is_none() && standing.due(VTime(55_000)).is_some());
+        assert_eq!(standing.intent().map(|(_, since, at)| (since.0, at.0)), Some((15_000, 55_000)));
+        assert_eq!(see(&mut standing, 55_000, "stdin-open"), Some(65_000), "the limit has passed");
+        assert_eq!(see(&mut standing, 65_000, "never-ends"), Some(75_000));
+        assert!(standing.due(VTime(75_000)).is_none(), "another finding begins anew");
+        standing.over();
+        assert_eq!((standing.deadline(), standing.intent()), (None, None));
+    }
 }

@@ -35,22 +35,24 @@ const COMPARED_MAX: usize = 4;
 /// A test with fewer comparisons than this says nothing.
 const COMPARED_MIN: usize = 100;
 
-type Word = Vec<Letter>;
+pub(super) type Word = Vec<Letter>;
 
 /// A strategy, and what its host keeps about it.
-struct Play {
-    bench: Bench,
+pub(super) struct Play {
+    pub bench: Bench,
     begun: Option<VTime>,
     /// The requests in flight, in the order of sending; those sent before a comparison, in the order of ids.
     sent: Vec<u32>,
     /// What it looks at: the letters that are an answer to that are of this kind.
     looks: Option<Kind>,
+    /// Whether an act is told with the times in its text, which decide nothing.
+    pub tells_times: bool,
 }
 
 impl Play {
     /// A strategy that has seen this much.
-    fn of(spec: &str, word: &[Letter]) -> Play {
-        let mut play = Play { bench: Bench::of(spec), begun: None, sent: Vec::new(), looks: None };
+    pub fn of(spec: &str, word: &[Letter]) -> Play {
+        let mut play = Play { bench: Bench::of(spec), begun: None, sent: Vec::new(), looks: None, tells_times: false };
         // Not at zero, where an instant that was never set would look like the start.
         play.bench.now = VTime(50_000_000);
         for letter in word {
@@ -60,19 +62,19 @@ impl Play {
     }
 
     /// How long ago its run began, in milliseconds.
-    fn age(&self) -> u64 {
+    pub fn age(&self) -> u64 {
         self.begun.map_or(0, |at| self.bench.now.since(at).as_ms())
     }
 
     /// The whole state: the strategy's encoding, and which request each of its ids refers to.
-    fn state(&self) -> (Vec<u8>, Vec<usize>) {
+    pub fn state(&self) -> (Vec<u8>, Vec<usize>) {
         let mut places: Vec<(u32, usize)> = self.sent.iter().copied().zip(0..).collect();
         places.sort_unstable();
         (self.bench.canon(), places.into_iter().map(|(_, place)| place).collect())
     }
 
     /// Plays a letter, and returns what is done, each with its time from now. No age that is told is above `age`.
-    fn take(&mut self, letter: &Letter, age: u64) -> Vec<(u64, String)> {
+    pub fn take(&mut self, letter: &Letter, age: u64) -> Vec<(u64, String)> {
         let now = self.bench.now;
         let acts = match letter {
             Letter::Wait(ms) => self.bench.until(now.0 + ms),
@@ -125,6 +127,7 @@ impl Play {
             Act::FindPid => self.looks_at(Kind::Pid),
             Act::LookAtWorker => self.looks_at(Kind::Worker),
             Act::Look => self.looks_at(Kind::Processes),
+            act if self.tells_times => format!("{act:?}"),
             act => without_times(&format!("{act:?}")),
         }
     }
@@ -135,7 +138,7 @@ impl Play {
     }
 
     /// What may well come next: what the strategy waits for, or anything.
-    fn next(&self, dice: &mut Dice, letters: &[Letter]) -> Letter {
+    pub fn next(&self, dice: &mut Dice, letters: &[Letter]) -> Letter {
         let of_kind = |kind: Option<Kind>, dice: &mut Dice| {
             let fit: Vec<&Letter> = letters.iter().filter(|letter| letter.kind() == kind).collect();
             (!fit.is_empty()).then(|| fit[dice.below(fit.len())].clone())
@@ -207,14 +210,14 @@ fn parts(spec: &str, a: &[Letter], b: &[Letter], mut next: impl FnMut(&Play) -> 
 }
 
 /// A splitmix64 generator.
-struct Dice(u64);
+pub(super) struct Dice(u64);
 
 impl Dice {
-    fn of(name: &str) -> Dice {
+    pub fn of(name: &str) -> Dice {
         Dice(name.bytes().fold(7, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)))
     }
 
-    fn below(&mut self, n: usize) -> usize {
+    pub fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -224,7 +227,7 @@ impl Dice {
 
 impl Dice {
     /// Some letters of an alphabet: up to three of each kind, and a few others.
-    fn few(&mut self, all: &[Letter]) -> Vec<Letter> {
+    pub fn few(&mut self, all: &[Letter]) -> Vec<Letter> {
         let mut letters = Vec::new();
         let kinds = [Kind::Answer, Kind::Children, Kind::Pid, Kind::Worker, Kind::Processes].map(Some);
         for (kind, most) in kinds.into_iter().map(|kind| (kind, 3)).chain([(None, FEW)]) {

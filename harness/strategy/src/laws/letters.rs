@@ -273,6 +273,7 @@ pub fn server() -> Vec<Letter> {
     ] {
         letters.extend([Letter::Respond(0, 200, body.clone()), Letter::Respond(1, 200, body)]);
     }
+    letters.extend(see(looks()));
     letters.extend(wait([1, 1_000, 1_000, 3_000, 10_000, 30_000, 30_000, 60_000, 600_000, 18_000_000]));
     letters
 }

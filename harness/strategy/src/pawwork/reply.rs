@@ -54,3 +54,81 @@ pub(super) fn unaskable(questions: &[Question]) -> Option<String> {
         }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rehang_scenario::turns::Choice;
+    use serde_json::json;
+
+    fn question(options: &[&str], multiple: bool, custom: Option<bool>) -> Question {
+        let choice = |label: &&str| Choice { label: (*label).to_owned(), description: String::new() };
+        let options = options.iter().map(choice).collect();
+        Question { question: "q".to_owned(), header: "h".to_owned(), options, multiple, custom }
+    }
+
+    #[test]
+    fn answers_are_lists_of_labels() {
+        assert_eq!(answers(&json!({"answers": []})), Some(vec![]));
+        assert_eq!(answers(&json!({"answers": [["a", "b"], []]})), Some(vec![vec!["a".into(), "b".into()], vec![]]));
+        for body in
+            [json!({}), json!([]), json!({"answers": "a"}), json!({"answers": ["a"]}), json!({"answers": [[1]]})]
+        {
+            assert_eq!(answers(&body), None, "{body}");
+        }
+    }
+
+    #[test]
+    fn a_reply_fits_its_questions() {
+        let fits = |question: Question, given: &[&str]| {
+            misfit(&[question], &[given.iter().map(|label| (*label).to_owned()).collect()])
+        };
+        let (count, single, label) = ("answer_count_mismatch", "multi_answer_to_single_select", "label_not_in_options");
+        let closed = |multiple| question(&[" A", "B "], multiple, Some(false));
+        for none in [&[][..], &[""], &[" ", ""]] {
+            assert_eq!((fits(closed(false), none), fits(closed(true), none)), (None, None), "skipped");
+        }
+        assert_eq!(fits(closed(false), &["A "]), None);
+        assert_eq!(fits(closed(false), &["A", " "]), None, "a blank one does not count");
+        assert_eq!(fits(closed(false), &["A", "B"]), Some(single));
+        assert_eq!(fits(closed(true), &["A", "B"]), None);
+        assert_eq!(fits(closed(true), &["A", "C"]), Some(label));
+        for open in [None, Some(true)] {
+            assert_eq!(fits(question(&["A"], false, open), &["C"]), None);
+        }
+        assert_eq!(misfit(&[closed(false)], &[]), Some(count));
+        assert_eq!(misfit(&[], &[vec![]]), Some(count));
+        assert_eq!(misfit(&[], &[]), None);
+        assert_eq!(misfit(&[closed(true), closed(true)], &[vec!["A".into()], vec!["C".into()]]), Some(label));
+    }
+
+    #[test]
+    fn the_limits_of_a_question_can_be_asked_and_one_more_cannot() {
+        let good = || question(&["A", "B"], false, None);
+        let of = |change: &dyn Fn(&mut Question)| {
+            let mut question = good();
+            change(&mut question);
+            unaskable(&[good(), question])
+        };
+        assert_eq!([1, 2, 3, 4].map(|n| unaskable(&vec![good(); n])), [const { None }; 4]);
+        assert_eq!(unaskable(&[]).as_deref(), Some("0 questions: 1 to 4 can be asked"));
+        assert_eq!(unaskable(&vec![good(); 5]).as_deref(), Some("5 questions: 1 to 4 can be asked"));
+        type Change = fn(&mut Question, usize);
+        // characters, not bytes
+        let changes: [(Change, usize, &str); 4] = [
+            (|q, n| q.question = "ä".repeat(n), 200, "a question has at most 200 characters"),
+            (|q, n| q.header = "ä".repeat(n), 30, "a header has at most 30 characters"),
+            (|q, n| q.options[1].label = "ä".repeat(n), 50, "a label or description has at most 50 characters"),
+            (|q, n| q.options[0].description = "ä".repeat(n), 50, "a label or description has at most 50 characters"),
+        ];
+        for (change, most, why) in changes {
+            assert_eq!(of(&|q| change(q, most)), None);
+            assert_eq!(of(&|q| change(q, most + 1)).as_deref(), Some(why));
+        }
+        let options = |labels: &[&str]| unaskable(&[question(labels, false, None)]);
+        assert_eq!((options(&["A", "B"]), options(&["A", "B", "C", "D"])), (None, None));
+        assert_eq!(options(&["A"]).as_deref(), Some("1 options: 2 to 4 can be given"));
+        assert_eq!(options(&["A", "B", "C", "D", "E"]).as_deref(), Some("5 options: 2 to 4 can be given"));
+        assert_eq!(options(&["A", "B", " A "]).as_deref(), Some("duplicate option label: A"));
+    }
+}

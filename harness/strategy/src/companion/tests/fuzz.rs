@@ -1,6 +1,7 @@
 //! Arbitrary observations, in any order: no strategy panics, and none depends on when the clock began.
 
 use crate::companion::message::shapes;
+use crate::testing::SHRINK_MAX_MS;
 use crate::{Ask, Entry, Params, Seen};
 use proptest::prelude::*;
 use rehang_scenario::turns::{Choice, Question};
@@ -17,7 +18,7 @@ const STEPS: [u64; 12] = [0, 1, 2_999, 3_000, 5_000, 10_000, 29_999, 30_000, 60_
 /// states, the same number of acts, deadlines that are shifted by as much.
 pub(crate) fn check(entries: &[Entry]) {
     let picks = proptest::collection::vec((0..STEPS.len(), any::<Pick>()), 1..40);
-    proptest!(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() }, |(picks in picks, shift in 1_u64..10_000_000, spec: bool)| {
+    proptest!(ProptestConfig { cases: 400, failure_persistence: None, max_shrink_time: SHRINK_MAX_MS, ..ProptestConfig::default() }, |(picks in picks, shift in 1_u64..10_000_000, spec: bool)| {
         for entry in entries {
             let mut params = Params::defaults(entry.params);
             if spec {

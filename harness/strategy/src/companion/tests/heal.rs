@@ -133,3 +133,20 @@ fn a_command_that_there_is_not_is_named() {
     let story = play("heal@pr3", World { commands: vec![(9_000, "undo")], ..World::default() }, 10_000);
     assert!(story.says().contains(&(9_000, "unknown command: undo".to_owned())), "{:?}", story.says());
 }
+
+/// The worker writes the status first and the data file a tick later: a result between the two has no text.
+#[test]
+fn a_result_without_its_data_file_is_null() {
+    let post = Some((20_000, Ok((200, shapes::reply("done")))));
+    let commands = vec![(20_000, "result"), (20_001, "result"), (20_002, "result")];
+    let world = World { messages: bash_from(0), post, commands, ..World::default() };
+    let says = play_on("heal@pr3", world, 30_000, true).says();
+    let said = |t: u64| says.iter().find(|(at, _)| *at == t).map_or("", |(_, text)| text.as_str());
+    assert!(
+        said(20_000).starts_with(r#"{"status":"running","elapsed":20,"#),
+        "the command came first: {}",
+        said(20_000)
+    );
+    assert_eq!(said(20_001), r#"{"status":"completed","rendered":null}"#);
+    assert_eq!(said(20_002), r#"{"status":"completed","rendered":"done","healed":false}"#);
+}

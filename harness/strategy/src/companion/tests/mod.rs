@@ -3,6 +3,7 @@
 pub(crate) mod fuzz;
 mod heal;
 mod monitor;
+mod tables;
 mod watcher;
 
 use super::message::shapes;

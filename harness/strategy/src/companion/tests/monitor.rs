@@ -45,3 +45,14 @@ fn a_queued_job_is_told_as_queued() {
     assert_eq!(story.says()[0].1, "queued/queued | queued");
     assert!(story.says()[1].1.starts_with("heartbeat — still queued/queued"));
 }
+
+/// It holds an end back until its next poll, and there is none after it gave up.
+#[test]
+fn who_gave_up_holds_no_end_back() {
+    let ends = |max_polls: u32| {
+        let post = Some((40_000, Ok((200, shapes::reply("done")))));
+        let world = World { messages: bash_from(0), post, ..World::default() };
+        play(&format!("monitor@pr5(max_polls={max_polls})"), world, H4).settled().map(|(t, _)| t)
+    };
+    assert_eq!([1, 2, 3, 4].map(ends), [40_000, 40_000, 60_000, 60_000].map(Some));
+}

@@ -44,6 +44,8 @@ fn is_content(key: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const HASH: u64 = 7;
     use serde_json::json;
 
     #[test]
@@ -58,5 +60,27 @@ mod tests {
         assert_ne!(step("prt_1", 1, "half"), step("prt_1", 1, "whole"));
         assert_ne!(content(0, &json!({"a": "b"})), content(0, &json!({"b": "a"})));
         assert_ne!(content(0, &json!(["ab"])), content(0, &json!(["a", "b"])));
+    }
+
+    #[test]
+    fn what_is_given_anew_each_time_is_no_content() {
+        let counts = |key: &str| content(HASH, &json!({ key: 1 })) != content(HASH, &json!({ key: 2 }));
+        for key in NO_CONTENT {
+            assert!(!counts(key) && !counts(&format!("a{key}")) && !counts(&key.to_uppercase()), "{key}");
+        }
+        for key in ["text", "identity", "timer", "usd"] {
+            assert!(counts(key), "{key}");
+        }
+        assert_ne!(content(HASH, &json!({})), content(HASH, &json!([])));
+        assert_ne!(content(HASH, &json!({"a": {"b": 1}})), content(HASH, &json!({"a": {"b": 2}})));
+        assert_ne!(hash(HASH, b"a"), HASH);
+        assert_eq!(hash(hash(HASH, b"a"), b"b"), hash(HASH, b"ab"));
+    }
+
+    #[test]
+    fn a_message_is_looked_into_to_its_full_depth() {
+        let nested = |depth: u32, leaf: u32| (0..depth).fold(json!(leaf), |value, _| json!([value]));
+        let differ = |depth| content(HASH, &nested(depth, 1)) != content(HASH, &nested(depth, 2));
+        assert!(differ(DEEP - 1) && !differ(DEEP));
     }
 }

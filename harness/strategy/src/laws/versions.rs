@@ -1,0 +1,459 @@
+//! A name with its version means one behaviour for ever ([`crate::entry`]): what each strategy does on the same
+//! random words is recorded here, with how many of its states it tells apart.
+//!
+//! Half of the words are those of [`super::alike`]'s alphabets; the other half are worlds that give the same answers again
+//! and again, so that what must last for a while can. Of each strategy one line is recorded: the number of states
+//! that its encodings tell apart, the number of acts of each kind, and a hash of all acts, with their times and texts,
+//! of all deadlines and of what is announced. Where a line changes, the strategy does something else under the same
+//! name. To see what: run the test before and after the change with `REHANG_WORDS` set to a folder each, into which it
+//! writes all words and what was done, and compare the two.
+
+use super::alike::{Dice, Play};
+use super::letters::{self, Letter};
+use crate::Seen;
+use crate::testing::{ask, question};
+use expect_test::expect;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// How many words are played to each strategy, and how long each is.
+const WORDS: usize = 400;
+const WORD_LEN: usize = 24;
+/// How many worlds that hardly change are played, and for how many letters each.
+const WORLDS: usize = 150;
+const WORLD_LEN: usize = 160;
+
+/// Waits of other lengths: the strategies' own limits, and a millisecond less and more.
+const WAITS: [u64; 16] = [
+    1, 999, 1_001, 2_999, 3_001, 4_999, 5_001, 10_001, 29_999, 30_001, 59_999, 60_001, 119_999, 299_999, 599_999,
+    900_001,
+];
+
+/// What a strategy did, and which of its states are told apart.
+#[derive(Default)]
+struct Record {
+    told: String,
+    /// The hashes of the states.
+    states: BTreeSet<u64>,
+    kinds: BTreeMap<String, usize>,
+}
+
+impl Record {
+    fn take(&mut self, play: &mut Play, letter: &Letter) -> Vec<(u64, String)> {
+        let acts = play.take(letter, play.age());
+        writeln!(self.told, "{letter:?}").expect("a text");
+        for (after, act) in &acts {
+            let kind = act.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+            *self.kinds.entry(kind.to_owned()).or_default() += 1;
+            writeln!(self.told, "    {after} ms: {act}").expect("a text");
+        }
+        let strategy = &play.bench.strategy;
+        writeln!(self.told, "  due {:?}, announced {:?}", strategy.deadline(), strategy.intent()).expect("a text");
+        let (canon, places) = play.state();
+        self.states.insert(hash(canon.into_iter().chain(places.into_iter().map(|place| place as u8))));
+        acts
+    }
+
+    fn begin(&mut self, spec: &str) -> Play {
+        self.told.push_str("\n-- a new run --\n");
+        let mut play = Play::of(spec, &[]);
+        play.tells_times = true;
+        play
+    }
+}
+
+/// What a strategy does on its words and in its worlds.
+fn line(spec: &str, mut letters: Vec<Letter>) -> String {
+    letters.extend(WAITS.map(Letter::Wait));
+    let mut dice = Dice::of(spec);
+    let mut record = Record::default();
+    for _ in 0..WORDS {
+        let few = dice.few(&letters);
+        let mut play = record.begin(spec);
+        for at in 0..WORD_LEN {
+            let begins = at == 0 && dice.below(8) > 0;
+            let letter = if begins { letters[0].clone() } else { play.next(&mut dice, &few) };
+            record.take(&mut play, &letter);
+        }
+    }
+    for _ in 0..WORLDS {
+        let mut world = World::of(if letters.len() < 60 { letters.clone() } else { dice.few(&letters) });
+        let mut play = record.begin(spec);
+        for at in 0..WORLD_LEN {
+            let is_due = play.bench.strategy.deadline().is_some();
+            let letter = if at == 0 { letters[0].clone() } else { world.next(&mut dice, is_due) };
+            let acts = record.take(&mut play, &letter);
+            world.did(&letter, &acts);
+        }
+    }
+    let Record { told, states, kinds } = record;
+    if let Some(folder) = std::env::var_os("REHANG_WORDS") {
+        std::fs::write(std::path::Path::new(&folder).join(spec), &told).expect("written");
+    }
+    let hash = hash(told.bytes());
+    let kinds: String = kinds.iter().map(|(kind, count)| format!(", {count} {kind}")).collect();
+    format!("{spec}: {} states{kinds}; {hash:016x}\n", states.len())
+}
+
+/// FNV-1a, 64 bits.
+fn hash(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// Surroundings that give the same answer to the same question nearly always.
+struct World {
+    few: Vec<Letter>,
+    /// The requests in flight, in the order of sending.
+    sent: Vec<String>,
+    /// What is looked at, in the order of asking.
+    looks: Vec<String>,
+    answers: BTreeMap<String, Letter>,
+}
+
+impl World {
+    fn of(few: Vec<Letter>) -> World {
+        World { few, sent: Vec::new(), looks: Vec::new(), answers: BTreeMap::new() }
+    }
+
+    /// Keeps account of what is asked and answered.
+    fn did(&mut self, letter: &Letter, acts: &[(u64, String)]) {
+        if let (Letter::Respond(which, ..) | Letter::Fail(which, _), false) = (letter, self.sent.is_empty()) {
+            self.sent.remove(which % self.sent.len());
+        }
+        for (_, act) in acts {
+            let words: Vec<&str> = act.split(' ').collect();
+            match words[..] {
+                ["request", method, path, ..] => self.sent.push(format!("{method} {path}")),
+                ["cancel", place] => {
+                    let place = place.trim_matches(|c: char| !c.is_ascii_digit()).parse::<usize>();
+                    drop(place.map(|place| self.sent.remove(place)));
+                }
+                ["looks", "at", what] => self.looks.push(what.to_owned()),
+                _ => {}
+            }
+        }
+    }
+
+    fn next(&mut self, dice: &mut Dice, is_due: bool) -> Letter {
+        let waits = is_due || !self.sent.is_empty() || !self.looks.is_empty();
+        if dice.below(30) == 0 || !waits {
+            return self.few[dice.below(self.few.len())].clone();
+        }
+        if dice.below(100) == 0 {
+            self.answers.clear();
+        }
+        if !self.looks.is_empty() {
+            let what = self.looks.remove(0);
+            let fit: Vec<&Letter> = self
+                .few
+                .iter()
+                .filter(|letter| letter.kind().is_some_and(|kind| format!("{kind:?}") == what))
+                .collect();
+            if !fit.is_empty() {
+                let any = fit[dice.below(fit.len())].clone();
+                return self.answers.entry(what).or_insert(any).clone();
+            }
+        }
+        // a prompt takes its time
+        let next = self.sent.iter().position(|sent| !sent.starts_with("POST") || dice.below(12) == 0);
+        let Some(which) = next else {
+            return if dice.below(8) == 0 { Letter::Wait(WAITS[dice.below(16)]) } else { Letter::Due };
+        };
+        let answer = self.answers.entry(self.sent[which].clone());
+        match answer.or_insert_with_key(|sent| answer_to(sent, dice)) {
+            Letter::Respond(_, status, body) => Letter::Respond(which, *status, body.clone()),
+            Letter::Fail(_, why) => Letter::Fail(which, why),
+            other => other.clone(),
+        }
+    }
+}
+
+/// An answer to a request, as a server gives it.
+fn answer_to(sent: &str, dice: &mut Dice) -> Letter {
+    if dice.below(12) == 0 {
+        return Letter::Fail(0, ["refused", "reset", "closed", "timeout"][dice.below(4)]);
+    }
+    if dice.below(12) == 0 {
+        let body = [Value::Null, json!("busy"), json!({"error": "no"})][dice.below(3)].clone();
+        return Letter::Respond(0, [199, 300, 400, 401, 404, 500, 503][dice.below(7)], body);
+    }
+    let path = sent.split_once(' ').map_or(sent, |(_, path)| path);
+    let body = if sent.starts_with("POST") {
+        let errors = [json!({"name": "Aborted"}), json!({"name": "A", "data": {"message": "no"}}), Value::Null];
+        json!({"info": {"role": "assistant", "error": errors[dice.below(3)]}, "parts": parts(dice)})
+    } else if path.contains("/message") {
+        let all = [json!([]), json!([message(dice)]), json!([message(dice), message(dice)])];
+        all[(1 + dice.below(4)) % 3].clone()
+    } else if path.ends_with("/status") {
+        let of = |kind: &str| json!({"type": kind});
+        let one = ["busy", "busy", "idle", "retry"][dice.below(4)];
+        let all = [json!({}), json!({"ses_1": of(one)}), json!({"ses_1": of(one), "ses_2": of("busy")})];
+        all[dice.below(3)].clone()
+    } else if path.ends_with("/question") {
+        let tools = [json!({"messageID": "msg_1", "callID": "call_1"}), json!({"callID": "call_1"}), Value::Null];
+        let options = json!([{"label": "A"}, {"label": "B"}]);
+        let asked = |id: &str, session: &str, tool: &Value| json!({"id": id, "sessionID": session, "tool": tool, "questions": [{"question": "q", "options": options}]});
+        let one = asked("que_1", "ses_1", &tools[dice.below(3)]);
+        [
+            json!([]),
+            json!([one]),
+            json!([asked("que_2", "ses_2", &tools[0])]),
+            json!([one, asked("que_2", "ses_3", &tools[0])]),
+        ][dice.below(4)]
+        .clone()
+    } else if path.ends_with("/permission") {
+        let asked = |id: &str, session: &str| json!({"id": id, "sessionID": session, "permission": "bash"});
+        [
+            json!([]),
+            json!([]),
+            json!([asked("per_1", "ses_1")]),
+            json!([asked("per_1", "ses_2"), asked("per_2", "ses_1")]),
+        ][dice.below(4)]
+        .clone()
+    } else {
+        [
+            json!({"id": "ses_2", "parentID": "ses_1"}),
+            json!({"id": "ses_2", "parentID": "ses_3"}),
+            json!({"id": "ses_3"}),
+        ][dice.below(3)]
+        .clone()
+    };
+    Letter::Respond(0, [200, 200, 200, 200, 299][dice.below(5)], body)
+}
+
+/// A message that was made and completed about when the run began.
+fn message(dice: &mut Dice) -> Value {
+    let times = [0, 49_999_999, 50_000_000, 50_000_001, 50_005_000, 50_060_000];
+    let mut info =
+        json!({"id": format!("msg_{}", dice.below(3)), "role": (["assistant", "assistant", "user"][dice.below(3)])});
+    if dice.below(4) > 0 {
+        info["time"]["created"] = json!(times[dice.below(6)]);
+    }
+    if dice.below(3) == 0 {
+        info["time"]["completed"] = json!(times[dice.below(6)]);
+    }
+    if dice.below(3) == 0 {
+        info["finish"] = json!(["stop", "tool-calls", "unknown", "length"][dice.below(4)]);
+    }
+    if dice.below(8) == 0 {
+        info["error"] = [json!({"name": "Aborted"}), json!({"data": {"message": "no"}})][dice.below(2)].clone();
+    }
+    if dice.below(4) == 0 {
+        info["tokens"] = json!({"input": dice.below(2)});
+    }
+    json!({"info": info, "parts": parts(dice)})
+}
+
+fn parts(dice: &mut Dice) -> Value {
+    let tool = |tool: &str, status: &str, session: &str| {
+        let state = json!({"status": status, "output": "out", "metadata": {"sessionId": session}});
+        json!({"type": "tool", "tool": tool, "state": state})
+    };
+    let all = [
+        json!({"type": "text", "text": "done"}),
+        json!({"type": "text", "text": "Quota, 429: rate limit"}),
+        json!({"type": "step-start"}),
+        tool("bash", "running", ""),
+        tool("bash", "running", ""),
+        tool("bash", "completed", ""),
+        tool("task", "running", "ses_2"),
+        tool("task", "running", ""),
+        tool("read", "running", "ses_2"),
+    ];
+    (0..dice.below(4)).map(|_| all[dice.below(9)].clone()).collect()
+}
+
+fn lines(specs: &[&str], letters: fn() -> Vec<Letter>) -> String {
+    specs.iter().map(|spec| line(spec, letters())).collect()
+}
+
+#[test]
+fn a_version_inside_does_what_it_always_did() {
+    let specs = [
+        "auto-answer@r1",
+        "auto-answer@r1(at=ask)",
+        "auto-answer@r2",
+        "auto-answer@r2(at=ask)",
+        "auto-answer@r3",
+        "auto-answer@r3(at=ask)",
+        "not-offered(as=refused)",
+        "not-offered(as=withheld)",
+        "blind-timeout(timeout=3s)",
+        "ledger@v0(silent=3s)",
+        "ledger@v0(silent=9s, connect=120s)",
+        "external-result(silent=9s, connect=3s)",
+    ];
+    expect![[r#"
+        auto-answer@r1: 7 states, 2522 AnswerTool, 2522 Report; a0ee05fafe15bcb6
+        auto-answer@r1(at=ask): 7 states, 3914 Reply, 3914 Report; 8aca4ce947e28c79
+        auto-answer@r2: 7 states, 2376 AnswerTool, 2376 Report; 2c5d7f0683949f0e
+        auto-answer@r2(at=ask): 7 states, 3533 Reply, 3533 Report; cdd042f68593baab
+        auto-answer@r3: 8 states, 2052 AnswerTool, 2052 Report, 5750 StripEnv; 731f667b8861d76f
+        auto-answer@r3(at=ask): 8 states, 2934 Reply, 2934 Report, 7265 StripEnv; b2ca33bc5b8d6ad2
+        not-offered(as=refused): 2 states, 1390 Report, 1390 Withhold; c36f7854e5656be9
+        not-offered(as=withheld): 2 states, 2643 Report, 2643 Withhold; 2bc7a50a8bba40f6
+        blind-timeout(timeout=3s): 90 states, 3163 AbortStream, 3163 Report; 6dab2b0a9b378b36
+        ledger@v0(silent=3s): 59 states, 474 AbortStream, 172 Note, 4052 Publish, 474 Report, 5093 Verdict, 690 Withhold; f0a428a52188c7ef
+        ledger@v0(silent=9s, connect=120s): 105 states, 671 AbortStream, 226 Note, 4039 Publish, 671 Report, 5279 Verdict, 660 Withhold; 353b62282f4f0e51
+        external-result(silent=9s, connect=3s): 245 states, 584 AbortStream, 1509 Note, 584 Report, 5182 Verdict; 604a05ce92f5da47
+    "#]].assert_eq(&lines(&specs, inside));
+}
+
+#[test]
+fn a_version_beside_a_process_does_what_it_always_did() {
+    let specs = [
+        "none",
+        "wall(cap=9s)",
+        "idle@f54b32f(timeout=4s, wall=20s)",
+        "idle@off(wall=9s)",
+        "idle@grace(timeout=5s, wall=20s, linger=2s, kill_grace=3s)",
+        "idle@f54b32f",
+        "idle@grace",
+        "auto-approve@v1",
+        "auto-approve@v2",
+        "cli-manager",
+        "guard-process",
+    ];
+    expect![[r#"
+        none: 1 states; d189f6ffac1499e7
+        wall(cap=9s): 26 states, 1048 Kill, 1048 Report, 1048 Settle; c553a2f9817034a6
+        idle@f54b32f(timeout=4s, wall=20s): 6953 states, 501 Kill, 501 Report, 200 Settle; bc8d7793f9e44baa
+        idle@off(wall=9s): 7113 states, 501 Kill, 501 Report, 198 Settle; f4f4e9e94f713fad
+        idle@grace(timeout=5s, wall=20s, linger=2s, kill_grace=3s): 7058 states, 1249 Kill, 631 Report, 609 Say, 621 Settle; 9cbe31b389031884
+        idle@f54b32f: 7227 states, 503 Kill, 503 Report, 200 Settle; 173d6906b3662082
+        idle@grace: 7130 states, 1244 Kill, 629 Report, 612 Say, 625 Settle; ca38122e6f09bd51
+        auto-approve@v1: 14 states, 1088 Report, 2121 Say, 2044 Write; 318615812cd08316
+        auto-approve@v2: 804 states, 306 Report, 745 Say, 1726 Write; 2f858224ca4e0a83
+        cli-manager: 423 states, 1216 Say, 1349 Write; da54a375bd9f6401
+        guard-process: 20490 states, 14 CloseStdin, 979 Kill, 550 Report, 520 Settle, 9534 looks; 37d3a35528938c60
+    "#]].assert_eq(&lines(&specs, letters::process));
+}
+
+#[test]
+fn a_version_in_claudes_protocol_does_what_it_always_did() {
+    let specs = [
+        "pending-ask(policy=first, after=4s)",
+        "pending-ask(policy=deny, after=0ms)",
+        "pending-ask(policy=deny)",
+        "pending-ask(policy=refuse, after=1s)",
+        "pending-ask(policy=stop)",
+        "auto-approve@v1",
+        "auto-approve@v2",
+    ];
+    expect![[r#"
+        pending-ask(policy=first, after=4s): 473 states, 1871 Report, 1871 Write; a0117118d74b3883
+        pending-ask(policy=deny, after=0ms): 348 states, 966 Report, 966 Write; b759ea93038eb0e4
+        pending-ask(policy=deny): 551 states, 860 Report, 860 Write; 02b708cb9f7d885a
+        pending-ask(policy=refuse, after=1s): 422 states, 1910 Report, 1910 Write; b1af67c567999881
+        pending-ask(policy=stop): 536 states, 1857 Kill, 1857 Report, 1857 Settle; c30b7b4cef68f8a6
+        auto-approve@v1: 32 states; a39f271c28afb5a2
+        auto-approve@v2: 29 states; 0087d2bd7f811f5f
+    "#]]
+    .assert_eq(&lines(&specs, letters::claude));
+}
+
+#[test]
+fn a_version_beside_a_server_does_what_it_always_did() {
+    let specs = [
+        "guard-server",
+        "pending-ask(policy=first, after=4s, every=1s)",
+        "pending-ask(policy=refuse, after=0ms, every=1s)",
+        "pending-ask(policy=deny)",
+        "pending-ask(policy=stop, after=2s)",
+    ];
+    expect![[r#"
+        guard-server: 22216 states, 50 Report, 50 Settle, 7218 looks, 14458 request; 973202ac37118ad8
+        pending-ask(policy=first, after=4s, every=1s): 9299 states, 259 Report, 21778 request; 35e0c267ef705c64
+        pending-ask(policy=refuse, after=0ms, every=1s): 8134 states, 432 Report, 22354 request; acc8024f626db678
+        pending-ask(policy=deny): 7248 states, 109 Report, 21739 request; 69d32e4578318896
+        pending-ask(policy=stop, after=2s): 3413 states, 168 Report, 168 Settle, 12655 request; b6584b9fb78e04bb
+    "#]]
+    .assert_eq(&lines(&specs, letters::server));
+    expect![[r#"
+        recovery@430: 89 states, 182 Report, 21 Say, 10 cancel, 578 request; 66b8b325f237798b
+    "#]]
+    .assert_eq(&lines(&["recovery@430"], of_questions));
+}
+
+#[test]
+fn a_version_of_the_companion_does_what_it_always_did() {
+    let specs = [
+        "watcher@pr3(idle=12s, misses=2)",
+        "watcher@pr3",
+        "watcher@pr5(idle=12s)",
+        "watcher@pr5",
+        "watcher@desc(idle=12s, prompt_timeout=5m)",
+        "watcher@desc",
+        "heal@pr3",
+        "heal@pr5",
+        "heal@pr5(worker=watcher)",
+        "monitor@pr3(heartbeat=2, worker=watcher)",
+        "monitor@pr5(max_polls=3)",
+    ];
+    expect![[r#"
+        watcher@pr3(idle=12s, misses=2): 948 states, 214 Report, 514 Settle, 357 cancel, 369 looks, 1272 request; 02268cce195226e0
+        watcher@pr3: 3518 states, 191 Report, 513 Settle, 312 cancel, 374 looks, 2513 request; 6c8424baca0c027d
+        watcher@pr5(idle=12s): 1359 states, 215 Report, 38 Say, 507 Settle, 329 cancel, 459 looks, 1418 request; 336e07a055265a3c
+        watcher@pr5: 3534 states, 166 Report, 493 Settle, 299 cancel, 396 looks, 2522 request; 918e5c7c2d6f50aa
+        watcher@desc(idle=12s, prompt_timeout=5m): 663 states, 251 Report, 17 Say, 509 Settle, 374 cancel, 409 looks, 1139 request; 22d5aee11fc914e6
+        watcher@desc: 2435 states, 213 Report, 3 Say, 509 Settle, 325 cancel, 487 looks, 1929 request; 339c8e712d70f759
+        heal@pr3: 760 states, 196 Report, 1280 Say, 361 Settle, 183 cancel, 532 looks, 361 request; e49d4649f291c12b
+        heal@pr5: 884 states, 215 Report, 1439 Say, 380 Settle, 195 cancel, 530 looks, 369 request; c88dca139145ca5c
+        heal@pr5(worker=watcher): 3696 states, 100 Report, 1384 Say, 314 Settle, 174 cancel, 763 looks, 1839 request; 46ca03e80339cc20
+        monitor@pr3(heartbeat=2, worker=watcher): 3520 states, 139 Report, 7395 Say, 322 Settle, 206 cancel, 1227 looks, 1870 request; 45a12df0f7c4d01c
+        monitor@pr5(max_polls=3): 1319 states, 240 Report, 2208 Say, 368 Settle, 158 cancel, 958 looks, 870 request; 2ffbc6c761bc54c0
+    "#]].assert_eq(&lines(&specs, letters::companion));
+}
+
+/// The letters inside an agent, with more environments to begin in and more questions to choose from.
+fn inside() -> Vec<Letter> {
+    use crate::auto_answer::{AUTO_ANSWER, FORCE_INTERACTIVE, NON_INTERACTIVE};
+    let boots: [&[(&str, &str)]; 10] = [
+        &[(NON_INTERACTIVE, "1")],
+        &[(NON_INTERACTIVE, " ")],
+        &[(NON_INTERACTIVE, "0")],
+        &[(FORCE_INTERACTIVE, "1")],
+        &[(FORCE_INTERACTIVE, "0"), (AUTO_ANSWER, "First")],
+        &[(AUTO_ANSWER, "last")],
+        &[(AUTO_ANSWER, "skip")],
+        &[(AUTO_ANSWER, "b")],
+        &[(AUTO_ANSWER, "nothing of the sort")],
+        &[(NON_INTERACTIVE, "1"), (AUTO_ANSWER, "last"), (crate::pawwork::REASONING, "0")],
+    ];
+    let mut letters = letters::inside();
+    for (env, at) in boots.into_iter().zip(0..) {
+        let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        letters.push(Letter::See(Seen::Boot { env, stdin_tty: at % 3 == 0, run: at % 2 == 0 }));
+    }
+    let questions = [
+        question("Go on?", &[("Yes", ""), ("Profile only", ""), ("Skip", "or cancel")]),
+        question("Which?", &[("one", "goes on"), ("two", "declines, aborts")]),
+        question("Name?", &[]),
+    ];
+    for asked in [&questions[..1], &questions[1..2], &questions[2..], &questions[..]] {
+        let asked = ask(asked.to_vec());
+        letters.extend([Letter::See(Seen::ToolAsks(asked.clone())), Letter::See(Seen::Pending(asked))]);
+    }
+    letters
+}
+
+/// The letters of a server that have to do with questions.
+fn of_questions() -> Vec<Letter> {
+    let words = ["Started", "session.status", "session.idle", "part.updated", "question.", "Command"];
+    let has = |letter: &Letter, words: &[&str]| words.iter().any(|word| format!("{letter:?}").contains(word));
+    let mut all: Vec<Letter> = letters::server().into_iter().filter(|letter| has(letter, &words)).collect();
+    // what arms the clock comes more often than what stops it
+    let arms: Vec<Letter> = all.iter().filter(|letter| has(letter, &["busy", "running"])).cloned().collect();
+    all.extend(arms.iter().cycle().take(6 * arms.len()).cloned());
+    all
+}
+
+/// A strategy that is new in the catalogue must be recorded here too.
+#[test]
+fn nobody_is_left_out() {
+    let here = include_str!("versions.rs");
+    for entry in crate::all() {
+        assert!(here.contains(&format!("\"{}", entry.name)), "{} is recorded nowhere", entry.name);
+    }
+}
