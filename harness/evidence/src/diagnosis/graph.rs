@@ -239,8 +239,8 @@ fn closed(graph: &Graph) -> Vec<Vec<Pid>> {
     for (pid, of) in component {
         all.entry(of).or_default().push(pid);
     }
-    // a process that has ended waits for no other, and no other waits for it
-    let waits = |pids: &Vec<Pid>| pids.len() > 1 || !pids.iter().all(|pid| has_ended(graph, *pid));
+    // a process that has ended waits for no other
+    let waits = |pids: &Vec<Pid>| !pids.iter().all(|pid| has_ended(graph, *pid));
     let mut all: Vec<Vec<Pid>> = all.into_values().filter(waits).collect();
     all.sort();
     all
