@@ -8,7 +8,12 @@ use crate::data::*;
 use expect_test::{Expect, expect};
 use std::fmt::Write as _;
 
+mod at_agents;
+mod at_files;
 mod at_graph;
+mod at_network;
+mod at_pipes;
+mod at_runs;
 mod at_view;
 mod at_waits;
 
