@@ -115,3 +115,58 @@ impl Glance {
         Look::of(self.before.take(), after, &Limits::default())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::Verdict;
+
+    fn own() -> Vec<Pid> {
+        vec![std::process::id() as Pid]
+    }
+
+    #[test]
+    fn a_look_without_a_first_snapshot_compares_the_second_with_itself() {
+        let after = take(&own(), &Options::default()).unwrap();
+        let look = Look::of(None, after.clone(), &Limits::default());
+        assert_eq!((&look.before, &look.after, look.diagnosis.window_ms), (&after, &after, 0));
+    }
+
+    #[test]
+    fn the_window_lies_between_the_snapshots() {
+        let window = Duration::from_millis(20);
+        let look = look(&own(), &Options::default(), &Limits::default(), window).unwrap();
+        assert!(look.after.at_ns - look.before.at_ns >= 20_000_000);
+        assert_eq!(look.diagnosis.window_ms, (look.after.at_ns - look.before.at_ns) / 1_000_000);
+    }
+
+    #[test]
+    fn watching_goes_on_until_enough_was_seen() {
+        let mut ends = Vec::new();
+        let window = Duration::from_millis(1);
+        watch(&own(), &Options::default(), &Limits::default(), window, |look| {
+            ends.push((look.before.at_ns, look.after.at_ns));
+            if ends.len() == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+        .unwrap();
+        assert!(ends.windows(2).all(|two| two[0].1 == two[1].0), "each begins where the last one ended");
+        assert_eq!(ends.len(), 3);
+        let none = watch(&[Pid::MAX], &Options::default(), &Limits::default(), window, |_| ControlFlow::Continue(()));
+        assert!(matches!(none, Err(SnapshotError::NoProcess(Pid::MAX))));
+    }
+
+    #[test]
+    fn a_glance_is_due_after_its_window() {
+        let mut glance = Glance::begin(&own());
+        assert!(glance.rest() <= Glance::WINDOW && glance.rest() > Glance::WINDOW / 100);
+        let first = glance.end_and_go_on(Duration::from_secs(3_600));
+        assert!(glance.rest() > Duration::from_secs(3_000) && glance.rest() <= Duration::from_secs(3_600));
+        assert!(first.before.at_ns < first.after.at_ns && first.after.roots == own());
+        let second = glance.end();
+        assert_eq!(second.before, first.after);
+        let over = Glance::after(&[Pid::MAX], None, Duration::ZERO);
+        assert_eq!(over.rest(), Duration::ZERO);
+        let gone = over.end();
+        assert_eq!((gone.diagnosis.verdict, gone.after.tree.len()), (Verdict::Unknown, 0));
+    }
+}

@@ -247,6 +247,7 @@ fn an_agent_of_which_nothing_runs_has_lost_something() {
         nothing: Hung no-connection M8 (Likely): opencode (11) has nothing under way: no connection to a model, no child, no input that it waits for | nothing in sight; kill 11 | it waits inside itself: an answer that nobody gives, or an event that got lost, look like this
         a timer: Hung no-connection M8 (Guess): opencode (11) has nothing under way: no connection to a model, no child, no input that it waits for | nothing in sight; kill 11 | it waits inside itself, its nearest timer 5s: an answer that nobody gives, an event that got lost, or a pause before it tries again look like this
         no timer: Hung no-connection M8 (Likely): opencode (11) has nothing under way: no connection to a model, no child, no input that it waits for | nothing in sight; kill 11 | it waits inside itself: an answer that nobody gives, or an event that got lost, look like this
+        the limit of a wait for a thread: Hung no-connection M8 (Likely): opencode (11) has nothing under way: no connection to a model, no child, no input that it waits for | nothing in sight; kill 11 | it waits inside itself: an answer that nobody gives, or an event that got lost, look like this
         a tool server: Hung no-connection M8 (Likely): opencode (11) has nothing under way: no connection to a model, no command, no input that it waits for | nothing in sight; kill 11 | it waits inside itself: an answer that nobody gives, or an event that got lost, look like this
         a command that idles: Unknown live-child - (Guess): opencode (11) waits for x (12), which lives | the child's end | x (12) waits, and what for cannot be seen
         a connection that it does not watch: Unknown unknown - (Guess): opencode (11) waits, and what for cannot be seen
@@ -264,6 +265,7 @@ fn an_agent_of_which_nothing_runs_has_lost_something() {
         ("nothing", Look::of(vec![run()])),
         ("a timer", timer(TimeLimit::LeftMs(5_000))),
         ("no timer", timer(TimeLimit::Never)),
+        ("the limit of a wait for a thread", Look::of(vec![calls(run(), "futex", Does::Futex, TimeLimit::LeftMs(5_000))])),
         ("a tool server", Look::of(vec![run(), helper])),
         ("a command that idles", Look::of(vec![run(), command])),
         ("a connection that it does not watch", Look::of(vec![socket(run(), 7, 80)]).socket(connection(80, 5))),

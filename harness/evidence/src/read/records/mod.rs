@@ -71,3 +71,54 @@ fn folder(process: &Process, name: &str) -> Option<String> {
 fn cut(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_TEXT).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tail_begins_with_a_whole_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        fs::write(&path, "one\ntwo\nthree\n").unwrap();
+        let told = |most| tail(&path, most).map(|bytes| String::from_utf8(bytes).unwrap());
+        assert_eq!(told(14).as_deref(), Some("one\ntwo\nthree\n"), "the whole file");
+        assert_eq!(told(15).as_deref(), Some("one\ntwo\nthree\n"));
+        assert_eq!(told(13).as_deref(), Some("two\nthree\n"));
+        assert_eq!(told(10).as_deref(), Some("three\n"), "it cannot know that this is a line's beginning");
+        assert_eq!(told(3).as_deref(), Some(""));
+        fs::write(&path, "no line").unwrap();
+        assert_eq!(told(4).as_deref(), Some("line"));
+        assert_eq!(tail(folder.path(), 9), None, "no regular file");
+        assert_eq!(tail(&folder.path().join("none"), 9), None);
+    }
+
+    #[test]
+    fn texts_are_cut_and_shown_on_one_line() {
+        assert_eq!(cut("a\nb\u{1b}c"), "a b c");
+        assert_eq!((cut(&"é".repeat(200)).chars().count(), cut(&"é".repeat(201)).chars().count()), (200, 200));
+        let process = Process { pid: 7, ..Process::default() };
+        assert_eq!(seen(&process, "/a/b"), Path::new("/proc/7/root/a/b"));
+    }
+
+    #[test]
+    fn a_folder_is_an_absolute_path_of_the_environment() {
+        let own = Process { pid: std::process::id() as Pid, ..Process::default() };
+        assert_eq!(folder(&own, "PATH"), std::env::var("PATH").ok().filter(|path| path.starts_with('/')));
+        assert_eq!((folder(&own, "ATH"), folder(&own, "REHANG_NO_SUCH_NAME")), (None, None));
+        // which cargo sets for its tests, and which is no path
+        assert_eq!(folder(&own, "CARGO_PKG_NAME"), None);
+    }
+
+    #[test]
+    fn each_agent_of_a_tree_has_a_record() {
+        let process = |pid, comm: &str| (pid, Process { pid, comm: comm.to_owned(), ..Process::default() });
+        let tree =
+            BTreeMap::from([process(-7, "claude"), process(-6, "cat"), process(-5, "codex"), process(-4, "opencode")]);
+        let told = read(&tree, &BTreeMap::new());
+        let told: Vec<_> = told.iter().map(|agent| (agent.pid, agent.name.as_str(), agent.form.as_str())).collect();
+        assert_eq!(told, [(-7, "claude", ""), (-5, "codex", ""), (-4, "opencode", "tui")]);
+        let many = (0..20).map(|n| process(-100 - n, "codex")).collect();
+        assert_eq!(read(&many, &BTreeMap::new()).len(), 16);
+    }
+}
