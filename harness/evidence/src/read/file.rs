@@ -14,7 +14,7 @@ const MAX_BYTES: usize = 16 << 20;
 /// A file, and in how many pieces the kernel gave it. If there was more than one, the parts of a list may be of
 /// different moments.
 pub fn pieces(path: &str) -> rustix::io::Result<(Vec<u8>, usize)> {
-    let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let file = rustix::fs::open(path, OFlags::RDONLY.union(OFlags::CLOEXEC), Mode::empty())?;
     let mut room = [MaybeUninit::uninit(); ROOM];
     let (mut all, mut pieces) = (Vec::new(), 0);
     while all.len() < MAX_BYTES {

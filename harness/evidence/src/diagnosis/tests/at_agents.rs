@@ -32,7 +32,7 @@ fn an_open_ask_is_named_with_what_would_answer_it() {
     let one = |kind, nested, form| says(asks(&[ask(kind, "why", nested)], form));
     let many = |count| says(asks(&vec![ask("question", "why", false); count], "run"));
     let options = Ask { options: vec!["a".into(), "b".into()], ..ask("question", "why", false) };
-    let answer = Agent { answer: "curl x".into(), ..asks(&[options.clone()], "run") };
+    let answer = Agent { answer: "curl x".into(), ..asks(std::slice::from_ref(&options), "run") };
     let process = tty(agent("opencode", &["run", "x"]), 0, 1);
     let typed = with(vec![watches(process, &[0], TimeLimit::Never)], asks(&[ask("question", "why", false)], "run"));
     let served =
