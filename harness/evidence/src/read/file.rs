@@ -41,3 +41,22 @@ pub fn text(path: &str) -> rustix::io::Result<String> {
     let bytes = bytes(path)?;
     Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_comes_in_pieces_up_to_the_limit() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let of_size = |size: usize| {
+            file.as_file().set_len(size as u64).unwrap();
+            pieces(file.path().to_str().unwrap()).map(|(bytes, pieces)| (bytes.len(), pieces)).unwrap()
+        };
+        assert_eq!([0, 1, ROOM, ROOM + 1].map(of_size), [(0, 0), (1, 1), (ROOM, 1), (ROOM + 1, 2)]);
+        assert_eq!(of_size(MAX_BYTES + 1), (MAX_BYTES, MAX_BYTES / ROOM));
+        assert!(pieces("/proc/no-such-file").is_err());
+        std::fs::write(file.path(), b"a\xffb").unwrap();
+        assert_eq!(text(file.path().to_str().unwrap()).unwrap(), "a\u{fffd}b");
+    }
+}
