@@ -17,8 +17,6 @@ mod numbers;
 mod process;
 mod prompt;
 mod records;
-#[cfg(test)]
-mod tests;
 
 use crate::data::{Object, Pid, Reader, Snapshot, Socket};
 use process::{All, Stat};

@@ -87,7 +87,7 @@ fn said(call: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{said, story};
+    use super::story;
 
     #[test]
     fn calls_without_results() {
@@ -102,41 +102,5 @@ mod tests {
         assert_eq!(told(&[prompt, call, result]), (vec![], "open"));
         assert_eq!(told(&[prompt, call, result, done, "half a li"]), (vec![], "ended"));
         assert_eq!(told(&[prompt, call, prompt]), (vec![], "open"));
-    }
-
-    #[test]
-    fn a_turn_ends_with_words_alone() {
-        let entry = |kind: &str, content: &str| format!(r#"{{"type":"{kind}","message":{{"content":[{content}]}}}}"#);
-        let call =
-            |id: &str| format!(r#"{{"type":"tool_use","id":"{id}","name":"Bash","input":{{"command":"{id}"}}}}"#);
-        let result = |id: &str| format!(r#"{{"type":"tool_result","tool_use_id":"{id}"}}"#);
-        let text = r#"{"type":"text","text":"x"}"#;
-        let told = |entries: &[String]| {
-            let (running, turn) = story(&entries.join("\n"));
-            format!("{turn} {}", running.join(", "))
-        };
-        let (user, assistant) = (|content: &str| entry("user", content), |content: &str| entry("assistant", content));
-        assert_eq!(told(&[]), " ");
-        assert_eq!(told(&[assistant(text)]), "ended ");
-        assert_eq!(told(&[assistant(r#"{"type":"thinking"}"#)]), "open ");
-        assert_eq!(told(&[assistant(&format!("{text},{}", call("a")))]), "open Bash: a");
-        // two calls, one result
-        let both = assistant(&format!("{},{}", call("a"), call("b")));
-        assert_eq!(told(&[both.clone(), user(&result("a"))]), "open Bash: b");
-        assert_eq!(told(&[both.clone(), user(&result("a")), assistant(text)]), "open Bash: b");
-        assert_eq!(told(&[both.clone(), user(&format!("{},{}", result("a"), result("b"))), assistant(text)]), "ended ");
-        assert_eq!(told(&[both, entry("system", text)]), "open Bash: a, Bash: b");
-    }
-
-    #[test]
-    fn a_call_is_told_by_what_it_is_about() {
-        let told = |name: &str, input: &str| {
-            said(&serde_json::from_str(&format!(r#"{{"name":{name},"input":{input}}}"#)).unwrap())
-        };
-        assert_eq!(told(r#""Bash""#, r#"{"command":"ls","url":"u"}"#), "Bash: ls");
-        assert_eq!(told(r#""AskUserQuestion""#, r#"{"questions":[{"question":"Which?"}]}"#), "AskUserQuestion: Which?");
-        assert_eq!(told(r#""Read""#, r#"{"file_path":"/x"}"#), "Read: /x");
-        assert_eq!(told(r#""WebFetch""#, r#"{"url":"u"}"#), "WebFetch: u");
-        assert_eq!(told("1", r#"{"n":1}"#), r#"a tool: {"n":1}"#);
     }
 }
