@@ -55,3 +55,17 @@ pub fn of(process: &Process) -> Option<&'static Tool> {
     let named = |name: &&str| process.comm == *name || (name.ends_with('-') && process.comm.starts_with(*name));
     TOOLS.iter().find(|tool| tool.programs.iter().any(named))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_is_known_by_its_whole_name_or_by_one_that_ends_with_a_hyphen() {
+        let switch = |comm: &str| of(&Process { comm: comm.to_owned(), ..Process::default() }).map(|tool| tool.switch);
+        let git = Some("GIT_TERMINAL_PROMPT=0 in its environment");
+        assert_eq!(["git", "git-remote-http", "git-credential-", "git-credential-s"].map(switch), [git; 4]);
+        assert_eq!(["gitk", "git-remote-https", "git-credential", "ssh-", ""].map(switch), [None; 5]);
+        assert_eq!((switch("sudo"), switch("tofu")), (Some("-n"), Some("-input=false")));
+    }
+}

@@ -14,7 +14,7 @@ use super::waits::{On, Wait};
 use super::{Limits, Verdict};
 use crate::data::{Descriptor, Family, Object, Pid, Process, Signals, Snapshot, SocketState, State, TimeLimit};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Who waits for whom.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -187,18 +187,16 @@ pub fn graph(before: &Snapshot, after: &Snapshot, limits: &Limits) -> Graph {
 pub fn of(view: &View<'_>) -> Graph {
     let after = view.after;
     let mut graph = Graph::default();
-    let mut todo: Vec<Pid> = after.tree.keys().copied().filter(|pid| !is_reader(view, *pid)).collect();
+    let mut todo: VecDeque<Pid> = after.tree.keys().copied().filter(|pid| !is_reader(view, *pid)).collect();
     let mut known: BTreeSet<Pid> = todo.iter().copied().collect();
-    let mut at = 0;
-    while let Some(process) = todo.get(at).and_then(|pid| view.process(*pid)) {
-        at += 1;
+    while let Some(process) = todo.pop_front().and_then(|pid| view.process(pid)) {
         let (life, why, edges) = waits_of(view, process);
         for edge in &edges {
             if let To::Process(to) = edge.to
                 && view.process(to).is_some()
                 && known.insert(to)
             {
-                todo.push(to);
+                todo.push_back(to);
             }
         }
         let (pid, in_tree) = (process.pid, after.tree.contains_key(&process.pid));
@@ -214,7 +212,8 @@ fn closed(graph: &Graph) -> Vec<Vec<Pid>> {
     let alive = graph.nodes.iter().filter(|node| node.life == Life::Alive).map(|node| node.pid);
     let outward = graph.edges.iter().filter(|edge| matches!(edge.to, To::Outside(_))).map(|edge| edge.from);
     let mut open: BTreeSet<Pid> = alive.chain(outward).collect();
-    loop {
+    // each round but the last opens one more
+    for _ in &graph.nodes {
         let more: Vec<Pid> = graph
             .edges
             .iter()
@@ -239,8 +238,8 @@ fn closed(graph: &Graph) -> Vec<Vec<Pid>> {
     for (pid, of) in component {
         all.entry(of).or_default().push(pid);
     }
-    // a process that has ended waits for no other, and no other waits for it
-    let waits = |pids: &Vec<Pid>| pids.len() > 1 || !pids.iter().all(|pid| has_ended(graph, *pid));
+    // a process that has ended waits for no other
+    let waits = |pids: &Vec<Pid>| !pids.iter().all(|pid| has_ended(graph, *pid));
     let mut all: Vec<Vec<Pid>> = all.into_values().filter(waits).collect();
     all.sort();
     all

@@ -8,6 +8,15 @@ use crate::data::*;
 use expect_test::{Expect, expect};
 use std::fmt::Write as _;
 
+mod at_agents;
+mod at_files;
+mod at_graph;
+mod at_network;
+mod at_pipes;
+mod at_runs;
+mod at_view;
+mod at_waits;
+
 /// Two looks, a second apart, at the same tree, unless a test changes the second one.
 struct Look {
     before: Snapshot,
@@ -50,6 +59,30 @@ impl Look {
 
     fn diagnosis(&self) -> Diagnosis {
         diagnose(&self.before, &self.after, &Limits::default())
+    }
+
+    fn view(&self) -> view::View<'_> {
+        view::View::new(&self.before, &self.after, Limits::default())
+    }
+
+    /// The answer in one line.
+    fn answer(&self) -> String {
+        let found = self.diagnosis();
+        let mechanism = found.mechanism.as_deref().unwrap_or("-");
+        let (verdict, sure) = (found.verdict, found.sure);
+        let head = format!("{verdict:?} {} {mechanism} ({sure:?}): {}", found.signature, found.sentence);
+        [head, found.ends, found.because].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" | ")
+    }
+
+    /// The graph in one line: who waits for whom, who does not wait, who is closed in.
+    fn shape(&self) -> String {
+        let graph = self.graph();
+        let mut parts: Vec<String> = graph.edges.iter().map(|edge| graph.line(edge)).collect();
+        for node in graph.nodes.iter().filter(|node| node.life != Life::Waits) {
+            parts.push(format!("{} is {:?}: {}", node.name, node.life, node.why));
+        }
+        parts.extend((!graph.closed.is_empty()).then(|| format!("closed in: {:?}", graph.closed)));
+        parts.join("; ")
     }
 
     /// Compares the answer, the graph and the evidence.
@@ -139,6 +172,74 @@ fn tty(process: Process, fd: i32, group: Pid) -> Process {
 fn watches(process: Process, fds: &[i32], limit: TimeLimit) -> Process {
     let on = fds.iter().map(|&fd| Watch { fd, input: true, output: false }).collect();
     calls(process, "poll", Does::Poll { on }, limit)
+}
+
+/// One line for each row: its name, and what was found.
+fn rows(all: impl IntoIterator<Item = (&'static str, String)>) -> String {
+    all.into_iter().fold(String::new(), |mut out, (name, found)| {
+        let _ = writeln!(out, "{name}: {found}");
+        out
+    })
+}
+
+fn all_answers(all: Vec<(&'static str, Look)>) -> String {
+    rows(all.into_iter().map(|(name, look)| (name, look.answer())))
+}
+
+fn all_shapes(all: Vec<(&'static str, Look)>) -> String {
+    rows(all.into_iter().map(|(name, look)| (name, look.shape())))
+}
+
+fn writes(process: Process, fd: i32) -> Process {
+    calls(process, "write", Does::Write { fd }, TimeLimit::Never)
+}
+
+fn sleeps(process: Process, ms: u64) -> Process {
+    calls(process, "nanosleep", Does::Sleep, TimeLimit::LeftMs(ms))
+}
+
+fn zombie(pid: Pid, ppid: Pid) -> Process {
+    Process { state: State::Zombie, args: vec![], ..process(pid, ppid, "true") }
+}
+
+fn started(mut process: Process, args: &[&str]) -> Process {
+    process.args = args.iter().map(|&arg| arg.to_owned()).collect();
+    process
+}
+
+fn file(process: Process, fd: i32, path: &str, inode: u64) -> Process {
+    has(process, fd, Mode::Both, Object::File { path: path.into(), inode, device: (8, 1), offset: 0 })
+}
+
+fn socket(process: Process, fd: i32, inode: u64) -> Process {
+    has(process, fd, Mode::Both, Object::Socket { inode })
+}
+
+/// One end of a pair of Unix sockets.
+fn unix(inode: u64, peer: u64) -> Socket {
+    let peer = Some(peer).filter(|peer| *peer > 0);
+    Socket { inode, family: Family::Unix, state: SocketState::Established, peer, ..Socket::default() }
+}
+
+fn listening(inode: u64, local: &str) -> Socket {
+    let state = SocketState::Listening;
+    Socket { inode, family: Family::Tcp, state, local: local.into(), ..Socket::default() }
+}
+
+fn moves(look: Look, pid: Pid, io: Io) -> Look {
+    let set = |snapshot: &mut Snapshot, io: Io| {
+        let at = if snapshot.tree.contains_key(&pid) { &mut snapshot.tree } else { &mut snapshot.around };
+        at.get_mut(&pid).unwrap().io = Some(io);
+    };
+    look.both(|s| set(s, Io::default())).later(|s| set(s, io))
+}
+
+/// Uses a share of a core, in percent, between the looks.
+fn spends(look: Look, pid: Pid, percent: u64) -> Look {
+    look.later(|s| {
+        let at = if s.tree.contains_key(&pid) { &mut s.tree } else { &mut s.around };
+        at.get_mut(&pid).unwrap().threads[0].cpu_ns += percent * 10_000_000;
+    })
 }
 
 #[test]

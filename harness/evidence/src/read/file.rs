@@ -14,7 +14,7 @@ const MAX_BYTES: usize = 16 << 20;
 /// A file, and in how many pieces the kernel gave it. If there was more than one, the parts of a list may be of
 /// different moments.
 pub fn pieces(path: &str) -> rustix::io::Result<(Vec<u8>, usize)> {
-    let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let file = rustix::fs::open(path, OFlags::RDONLY.union(OFlags::CLOEXEC), Mode::empty())?;
     let mut room = [MaybeUninit::uninit(); ROOM];
     let (mut all, mut pieces) = (Vec::new(), 0);
     while all.len() < MAX_BYTES {
@@ -40,4 +40,23 @@ pub fn bytes(path: &str) -> rustix::io::Result<Vec<u8>> {
 pub fn text(path: &str) -> rustix::io::Result<String> {
     let bytes = bytes(path)?;
     Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_comes_in_pieces_up_to_the_limit() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let of_size = |size: usize| {
+            file.as_file().set_len(size as u64).unwrap();
+            pieces(file.path().to_str().unwrap()).map(|(bytes, pieces)| (bytes.len(), pieces)).unwrap()
+        };
+        assert_eq!([0, 1, ROOM, ROOM + 1].map(of_size), [(0, 0), (1, 1), (ROOM, 1), (ROOM + 1, 2)]);
+        assert_eq!(of_size(MAX_BYTES + 1), (MAX_BYTES, MAX_BYTES / ROOM));
+        assert!(pieces("/proc/no-such-file").is_err());
+        std::fs::write(file.path(), b"a\xffb").unwrap();
+        assert_eq!(text(file.path().to_str().unwrap()).unwrap(), "a\u{fffd}b");
+    }
 }

@@ -79,7 +79,8 @@ fn names(processes: &[&Process]) -> String {
 #[cfg(test)]
 mod tests {
     use super::add;
-    use crate::data::{Process, Reader, Snapshot, Thread};
+    use crate::data::{Descriptor, Lock, Mode, Object, Pid, Process, Reader, Snapshot, State, Thread};
+    use expect_test::expect;
 
     /// Yama hides only the system call, of processes of the same user.
     #[test]
@@ -94,5 +95,115 @@ mod tests {
         assert!(lack.what.contains("which system call 7"), "{lack:?}");
         let both = ["sysctl kernel.yama.ptrace_scope=0", "sudo rehang why 7"];
         assert!(both.iter().all(|words| lack.remedy.contains(words)), "{lack:?}");
+    }
+
+    fn told(uid: u32, ptrace_scope: Option<u8>, processes: &[Process], change: impl Fn(&mut Snapshot)) -> String {
+        let reader = Reader { uid, ptrace_scope, ..Reader::default() };
+        let mut snapshot = Snapshot { roots: vec![7], reader, ..Snapshot::default() };
+        snapshot.tree = processes.iter().map(|process| (process.pid, process.clone())).collect();
+        change(&mut snapshot);
+        add(&mut snapshot);
+        let lacks = snapshot.lacks.iter().map(|lack| format!("{}: {}", lack.what, lack.remedy));
+        lacks.collect::<Vec<_>>().join("; ")
+    }
+
+    fn process(pid: Pid, uid: u32, fds_read: bool, call_read: bool) -> Process {
+        let threads = vec![Thread { tid: pid, call_read, ..Thread::default() }];
+        Process { pid, uid, fds_read, threads, comm: format!("p{pid}"), ..Process::default() }
+    }
+
+    #[test]
+    fn a_lack_names_the_processes_and_the_right_that_would_do() {
+        let one = |uid, scope, process: Process| told(uid, scope, &[process], |_| {});
+        let blind = |own, uid| one(own, None, process(7, uid, false, true));
+        let deaf = |own, scope, uid| one(own, scope, process(7, uid, true, false));
+        let ended = Process { state: State::Zombie, ..process(7, 1, false, false) };
+        let many: Vec<Process> = (7..12).map(|pid| process(pid, 1, false, true)).collect();
+        let some = |count: usize| told(1, None, &many[..count], |_| {});
+        let both = [process(7, 1, false, false), process(8, 1, true, false)];
+        let pipe = |fd, mode| {
+            let fds = vec![Descriptor { fd, mode, what: Object::Pipe { inode: 70 } }];
+            Process { fds, ..process(7, 1, true, true) }
+        };
+        let held = |uid| told(uid, None, &[pipe(0, Mode::Read), Process { pid: 8, ..pipe(9, Mode::Write) }], |_| {});
+        let four = [0, 1, 2].map(|fd| Descriptor { fd, mode: Mode::Both, what: Object::Pipe { inode: fd as u64 } });
+        let four: Vec<Process> = [7, 8]
+            .map(|pid| Process {
+                fds: four.clone().map(|fd| Descriptor { mode: Mode::Unknown, ..fd }).to_vec(),
+                ..process(pid, 1, true, true)
+            })
+            .to_vec();
+        let lock = |pid, waits| Lock {
+            id: 1,
+            kind: "FLOCK".into(),
+            write: true,
+            pid: Some(pid),
+            waits,
+            device: (8, 1),
+            inode: 7,
+            from: 0,
+            to: None,
+        };
+        let holder = |pid, waits, fds_read| {
+            told(1, None, &[process(7, 1, true, true)], |s| {
+                s.around.insert(20, process(20, 2, fds_read, true));
+                s.locks = vec![lock(pid, waits)];
+            })
+        };
+        let rows = [
+            ("nothing", one(1, None, process(7, 1, true, true))),
+            ("descriptors of another user", blind(1, 2)),
+            ("descriptors of its own user", blind(1, 1)),
+            ("descriptors, for root", blind(0, 2)),
+            ("calls of its own user under Yama", deaf(1, Some(2), 1)),
+            ("calls without Yama", deaf(1, Some(0), 1)),
+            ("calls on a kernel without Yama", deaf(1, None, 1)),
+            ("calls of another user under Yama", deaf(1, Some(1), 2)),
+            ("both of one process", one(1, None, process(7, 1, false, false))),
+            ("both, and calls of another", told(1, None, &both, |_| {})),
+            ("it has ended", one(1, None, ended)),
+            ("three", some(3)),
+            ("four", some(4)),
+            ("five", some(5)),
+            ("an input that nobody in sight writes", told(1, None, &[pipe(0, Mode::Read)], |_| {})),
+            ("an output that nobody in sight reads", told(1, None, &[pipe(1, Mode::Write)], |_| {})),
+            ("an error that nobody in sight reads", told(1, None, &[pipe(2, Mode::Write)], |_| {})),
+            ("another descriptor", told(1, None, &[pipe(3, Mode::Read)], |_| {})),
+            ("for root", told(0, None, &[pipe(0, Mode::Read)], |_| {})),
+            ("one that is held", held(1)),
+            ("more than three", told(1, None, &four, |_| {})),
+            ("a holder of a lock", holder(20, false, false)),
+            ("one that waits for it", holder(20, true, false)),
+            ("another holds it", holder(21, false, false)),
+            ("a holder that may be read", holder(20, false, true)),
+        ];
+        let all: String = rows.iter().map(|(name, found)| format!("{name}: {found}\n")).collect();
+        expect![[r#"
+            nothing: 
+            descriptors of another user: what the descriptors of 7 (p7) are: run as that user or as root: sudo rehang why 7
+            descriptors of its own user: what the descriptors of 7 (p7) are: run as root, or with CAP_SYS_PTRACE
+            descriptors, for root: what the descriptors of 7 (p7) are: run as root, or with CAP_SYS_PTRACE
+            calls of its own user under Yama: which system call 7 (p7) is in: kernel.yama.ptrace_scope is 2: sudo sysctl kernel.yama.ptrace_scope=0, or sudo rehang why 7
+            calls without Yama: which system call 7 (p7) is in: run as root or with CAP_SYS_PTRACE: sudo rehang why 7
+            calls on a kernel without Yama: which system call 7 (p7) is in: run as root or with CAP_SYS_PTRACE: sudo rehang why 7
+            calls of another user under Yama: which system call 7 (p7) is in: run as root or with CAP_SYS_PTRACE: sudo rehang why 7
+            both of one process: what the descriptors of 7 (p7) are: run as root, or with CAP_SYS_PTRACE
+            both, and calls of another: what the descriptors of 7 (p7) are: run as root, or with CAP_SYS_PTRACE; which system call 7 (p7), 8 (p8) is in: run as root or with CAP_SYS_PTRACE: sudo rehang why 7
+            it has ended: 
+            three: what the descriptors of 7 (p7), 8 (p8), 9 (p9) are: run as root, or with CAP_SYS_PTRACE
+            four: what the descriptors of 7 (p7), 8 (p8), 9 (p9), 1 more are: run as root, or with CAP_SYS_PTRACE
+            five: what the descriptors of 7 (p7), 8 (p8), 9 (p9), 2 more are: run as root, or with CAP_SYS_PTRACE
+            an input that nobody in sight writes: who holds the other end of descriptor 0 of 7 (p7): a process of another user may hold it: sudo rehang why 7
+            an output that nobody in sight reads: who holds the other end of descriptor 1 of 7 (p7): a process of another user may hold it: sudo rehang why 7
+            an error that nobody in sight reads: who holds the other end of descriptor 2 of 7 (p7): a process of another user may hold it: sudo rehang why 7
+            another descriptor: 
+            for root: 
+            one that is held: 
+            more than three: who holds the other end of descriptor 0 of 7 (p7), descriptor 1 of 7 (p7), descriptor 2 of 7 (p7): a process of another user may hold it: sudo rehang why 7
+            a holder of a lock: what 20 (p20) does, which holds a lock: run as that user or as root: sudo rehang why 7
+            one that waits for it: 
+            another holds it: 
+            a holder that may be read: 
+        "#]].assert_eq(&all);
     }
 }

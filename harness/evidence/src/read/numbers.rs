@@ -118,3 +118,15 @@ const AARCH64: [(i64, &str); 48] = [
     (441, "epoll_pwait2"),
     (449, "futex_waitv"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_has_the_name_of_its_number_on_this_machine() {
+        let known = [(libc::SYS_read, "read"), (libc::SYS_futex, "futex"), (libc::SYS_openat2, "openat2")];
+        assert!(known.iter().all(|(number, wanted)| name(*number) == *wanted));
+        assert_eq!((name(-1), name(libc::SYS_getpid)), ("", ""));
+    }
+}

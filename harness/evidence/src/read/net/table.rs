@@ -71,8 +71,7 @@ fn address(text: &str) -> Option<SocketAddr> {
 
 #[cfg(test)]
 mod tests {
-    use super::{tcp, unix};
-    use crate::data::SocketState;
+    use super::*;
 
     #[test]
     #[cfg(target_endian = "little")]
@@ -84,5 +83,54 @@ mod tests {
         assert_eq!((socket.unsent, socket.unread, socket.inode), (5, 7, 4711));
         let socket = unix("0000000000000000: 00000002 00000000 00010000 0001 01 99 /run/x").expect("a socket");
         assert_eq!((socket.state, socket.local.as_str()), (SocketState::Listening, "/run/x"));
+    }
+
+    #[test]
+    fn a_socket_that_listens_has_no_other_side() {
+        let state = |state: &str, remote: &str| {
+            let line = format!("0: 0100007F:1000 {remote} {state} 00000000:0000000A 00:00000000 00000000 0 0 4711");
+            tcp(&line).map(|socket| (socket.state, socket.remote, socket.unread, socket.unsent))
+        };
+        assert_eq!(state("0A", "00000000:0000"), Some((SocketState::Listening, String::new(), 10, 0)));
+        assert_eq!(state("08", "0100007F:0001"), Some((SocketState::CloseWait, "127.0.0.1:1".into(), 10, 0)));
+        assert_eq!((state("xx", "00000000:0000"), state("0A", "0:0"), tcp("sl local_address")), (None, None, None));
+        let unix =
+            |flags: &str, state: &str| unix(&format!("0: 2 0 {flags} 0001 {state} 99")).map(|socket| socket.state);
+        assert_eq!(unix("00000000", "03"), Some(SocketState::Established));
+        assert_eq!(unix("00000000", "01"), Some(SocketState::Unconnected));
+        assert_eq!(unix("00010000", "03"), Some(SocketState::Listening));
+        assert_eq!(
+            (unix("00010001", "01"), unix("00020000", "01")),
+            (Some(SocketState::Listening), Some(SocketState::Unconnected))
+        );
+        assert_eq!(unix("x", "01"), None);
+    }
+
+    #[test]
+    #[cfg(target_endian = "little")]
+    fn addresses_of_both_families() {
+        let told = |text: &str| address(text).map(|address| address.to_string());
+        assert_eq!(told("0100007F:1F90").as_deref(), Some("127.0.0.1:8080"));
+        assert_eq!(told("00000000000000000000000001000000:0050").as_deref(), Some("[::1]:80"));
+        assert_eq!(told("B80D0120000000000000000001000000:0050").as_deref(), Some("[2001:db8::1]:80"));
+        assert_eq!(told("0000000000000000FFFF00000100007F:0050").as_deref(), Some("127.0.0.1:80"));
+        assert_eq!(
+            [told("0100007F"), told("0100007:1"), told("0100007F0100007F:1"), told("x:y")],
+            [None, None, None, None]
+        );
+    }
+
+    #[test]
+    fn the_tables_of_this_process_have_its_sockets() {
+        use std::os::unix::fs::MetadataExt;
+        let inode = |fd: std::os::fd::OwnedFd| std::fs::File::from(fd).metadata().unwrap().ino();
+        let tcp = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let local = tcp.local_addr().unwrap().to_string();
+        let (unix, _other) = std::os::unix::net::UnixStream::pair().unwrap();
+        let (tcp_inode, unix_inode) = (inode(tcp.try_clone().unwrap().into()), inode(unix.try_clone().unwrap().into()));
+        let all = all(std::process::id() as i32);
+        let listens = all.get(&tcp_inode).map(|socket| (socket.state, socket.local.clone()));
+        assert_eq!(listens, Some((SocketState::Listening, local)));
+        assert_eq!(all.get(&unix_inode).map(|socket| socket.state), Some(SocketState::Established));
     }
 }
