@@ -25,12 +25,15 @@ fn walk(begun: u64, value: &Value, deep: u32) -> u64 {
     match value {
         _ if deep == 0 => begun,
         Value::Object(all) => {
-            all.iter().filter(|(key, _)| is_content(key)).fold(hash(begun, b"{"), |hashed, (key, value)| {
+            let all = all.iter().filter(|(key, _)| is_content(key));
+            let inside = all.fold(hash(begun, b"{"), |hashed, (key, value)| {
                 walk(hash(hash(hashed, key.as_bytes()), b":"), value, deep - 1)
-            })
+            });
+            hash(inside, b"}")
         }
         Value::Array(all) => {
-            all.iter().fold(hash(begun, b"["), |hashed, value| walk(hash(hashed, b","), value, deep - 1))
+            let each = |hashed, value| walk(hash(hashed, b","), value, deep - 1);
+            hash(all.iter().fold(hash(begun, b"["), each), b"]")
         }
         other => hash(begun, other.to_string().as_bytes()),
     }
@@ -59,6 +62,8 @@ mod tests {
         assert_eq!(step("prt_1", 1, "half"), step("prt_2", 30_001, "half"), "said again");
         assert_ne!(step("prt_1", 1, "half"), step("prt_1", 1, "whole"));
         assert_ne!(content(0, &json!({"a": "b"})), content(0, &json!({"b": "a"})));
+        assert_ne!(content(0, &json!([[1], 2])), content(0, &json!([[1, 2]])));
+        assert_ne!(content(0, &json!([{"a": 1}, {"b": 2}])), content(0, &json!([{"a": 1, "b": 2}])));
         assert_ne!(content(0, &json!(["ab"])), content(0, &json!(["a", "b"])));
     }
 
