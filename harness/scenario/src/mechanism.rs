@@ -145,4 +145,26 @@ mod tests {
             assert_eq!(ids, (1..=last).map(|n| format!("{group}{n}")).collect::<Vec<_>>());
         }
     }
+
+    #[test]
+    fn each_group_is_a_layer() {
+        let layer = |id: &str| mechanism(id).map(|m| (m.layer(), m.benign())).unwrap();
+        let layers = ["Q1", "P1", "S1", "B1", "C1", "T1", "E1", "M1", "X1", "R1", "H1"].map(layer);
+        let names = [
+            "question",
+            "permission",
+            "stdin",
+            "bash",
+            "child",
+            "terminal",
+            "events",
+            "model",
+            "startup",
+            "locks",
+            "lifecycle",
+        ];
+        assert_eq!(layers, names.map(|name| (name, false)));
+        assert_eq!(layer("F1"), ("benign", true));
+        assert_eq!(mechanism("Q99"), None);
+    }
 }

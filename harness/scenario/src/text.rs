@@ -181,6 +181,27 @@ mod tests {
     }
 
     #[test]
+    fn a_short_list_is_shown_whole() {
+        assert_eq!(one_of("nul", ["null", "pipe"]), "did you mean `null`? There are null, pipe");
+        assert_eq!(one_of("xyzzy", ["null", "pipe"]), "there are null, pipe");
+    }
+
+    #[test]
+    fn a_screen_shows_no_escape_sequence() {
+        let shown = [
+            ("\u{1b}[1;31mred\u{1b}[0m", "red"),
+            ("\u{1b}]0;title\u{7}after", "after"),
+            ("\u{1b}]0;title\u{1b}\\after", "after"),
+            ("\u{1b}]0;a\u{1b}b\u{7}after", "after"),
+            ("\u{1b}(Bplain", "plain"),
+            ("one\ttwo\n\u{8}three", "one\ttwo\nthree"),
+        ];
+        for (text, seen) in shown {
+            assert_eq!(without_controls(text), seen, "{text:?}");
+        }
+    }
+
+    #[test]
     fn the_nearest_is_taken_before_one_that_only_begins_alike() {
         assert_eq!(suggest("text", ["text-without-end", "test", "text2"]), Some("test"));
         assert_eq!(suggest("row", ["row-diff-of-two", "rows"]), Some("rows"));

@@ -895,6 +895,8 @@ fn what_a_rule_waits_to_hear_from_nobody() {
 
     "#]],
     );
+    let once = format!("{HEAD}runs = 1\nfaults = [{{ wrapper = {{ vanishes = \"1s\" }} }}]\n{TAIL}");
+    says(&once, expect![""]);
     let vanishes = "runs = 2\nfaults = [{ wrapper = { vanishes = \"1s\" } }]\n";
     says(
         &format!("{HEAD}{vanishes}{TAIL}"),

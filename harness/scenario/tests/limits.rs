@@ -211,6 +211,15 @@ fn what_would_take_for_ever() {
         format!("{HEAD}{faults}\n[[expect]]\noutcome = \"completed\"\n"),
         expect!["4: keep-alives without any time between them (1)"],
     );
+    let repeats = |which: &str| {
+        let faults = format!("faults = [{{ model = {{ {which}does = \"repeats\" }} }}]");
+        let text = format!("{HEAD}{faults}\n[[expect]]\noutcome = \"completed\"\n");
+        check(&load("x.toml", text.as_bytes()), &Sample).list.iter().map(|p| p.message.clone()).collect::<Vec<_>>()
+    };
+    let refused = ["one response is repeated, and all of it".to_owned()];
+    assert_eq!(repeats("response = 0, "), refused);
+    assert_eq!(repeats("response = 1, after = 1, "), refused);
+    assert!(!repeats("response = 1, ").contains(&refused[0]));
 }
 
 #[test]
@@ -265,6 +274,17 @@ fn numbers_and_durations() {
 }
 
 #[test]
+fn an_error_in_a_long_line_says_at_which_byte() {
+    let args = format!("\"{}\", ", "x".repeat(200)).repeat(90);
+    let file = format!("{HEAD}args = [{args}7]\n[[expect]]\noutcome = \"completed\"\n");
+    let problems = check(&load("x.toml", file.as_bytes()), &Sample);
+    let text = problems.to_string();
+    assert_eq!(text, problems.render(Style::Plain));
+    let column = file.lines().nth(3).and_then(|line| line.find('7')).expect("it is there") + 1;
+    assert!(text.contains(&format!("the line is long: this is at its byte {column}")), "{text}");
+}
+
+#[test]
 fn what_would_be_quadratic() {
     // Each of these once took a parser or a checker time in proportion to the square of the file's size.
     says("]".repeat(1 << 20), expect!["1: this is no TOML: missing table open, expected `[` (1)"]);
@@ -272,6 +292,9 @@ fn what_would_be_quadratic() {
     says("a\n".repeat(1 << 19), expect!["1: this is no TOML: key with no value, expected `=` (100)"]);
     says("a=1\n".repeat(40_000), expect!["2: duplicate key `a` (101)"]);
     says("[a]\n".repeat(1 << 18), expect!["2001: more than 2000 table headers (1)"]);
+    let headers = |n: usize| (0..n).map(|n| format!("[k{n}]\n")).collect::<String>();
+    says(headers(limits::HEADERS), expect!["1: unknown key `k0` (2003)"]);
+    says(headers(limits::HEADERS + 1), expect!["2001: more than 2000 table headers (1)"]);
     says((0..40_000).map(|i| format!("k{i}=1\n")).collect::<String>(), expect!["1: unknown key `k0` (40003)"]);
     says(
         format!("x = \"{}", "\\u".repeat(500_000)),
