@@ -80,7 +80,7 @@ const CLIENTS: [Client; 4] = [
 
 /// Installs the clients and runs them; returns 1 if one of them failed or none could be run.
 pub fn clients(sh: &Shell, fresh: bool, rows: bool) -> xshell::Result<u8> {
-    let rehang = tools::build(sh, false)?;
+    let rehang = tools::built(sh, false)?;
     match run(&rehang, fresh, rows) {
         Ok(code) => Ok(code),
         Err(error) => {

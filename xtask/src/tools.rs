@@ -11,15 +11,6 @@ pub fn root() -> PathBuf {
     here.parent().unwrap_or(&here).to_owned()
 }
 
-/// Builds `rehang` and its fakes; returns where `rehang` is then.
-pub fn build(sh: &Shell, release: bool) -> xshell::Result<PathBuf> {
-    let profile: &[&str] = if release { &["--release"] } else { &[] };
-    cmd!(sh, "cargo build --quiet {profile...} --package rehang --package rehang-fakes").quiet().run()?;
-    let folder = if release { "release" } else { "debug" };
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    Ok(target.join(folder).join("rehang"))
-}
-
 /// Builds `rehang` and its fakes and runs it; returns its exit code.
 pub fn rehang(sh: &Shell, args: &[&str], rest: &[String], release: bool) -> xshell::Result<u8> {
     let rehang = built(sh, release)?;

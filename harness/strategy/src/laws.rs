@@ -61,22 +61,13 @@ proptest! {
     #[test]
     fn what_comes_of_a_request_that_it_did_not_send_changes_nothing(steps in steps()) {
         for spec in all().into_iter().map(|entry| entry.name) {
-            let mut bench = Bench::of(spec);
-            let mut sent: Vec<u32> = Vec::new();
+            let mut player = Player::of(spec, 0);
             for step in &steps {
-                let acts = match step {
-                    Step::Wait(ms) => bench.until(bench.now.0 + ms),
-                    Step::See(seen) if matches!(**seen, Seen::Response { .. } | Seen::Failed { .. }) => continue,
-                    Step::See(seen) => at_once(&mut bench, (**seen).clone()),
-                    Step::Respond { which, status, body } if !sent.is_empty() => {
-                        let id = sent.remove(which % sent.len());
-                        at_once(&mut bench, Seen::Response { id, status: *status, body: body.clone() })
-                    }
-                    Step::Respond { .. } => Vec::new(),
-                };
-                sent.extend(
-                    acts.iter().filter_map(|(_, act)| if let Act::Request { id, .. } = act { Some(*id) } else { None }),
-                );
+                if matches!(step, Step::See(seen) if matches!(**seen, Seen::Response { .. } | Seen::Failed { .. })) {
+                    continue;
+                }
+                player.take(step);
+                let bench = &mut player.bench;
                 let before = bench.canon();
                 let other = u32::MAX;
                 for seen in [
@@ -125,26 +116,39 @@ enum Step {
 
 /// Plays the steps from an instant on; returns what was done and when, counted from there, and the state at the end.
 fn play(spec: &str, from: u64, steps: &[Step]) -> (Vec<(u64, Act)>, Vec<u8>) {
-    let mut bench = Bench::of(spec);
-    bench.now = VTime(from);
-    let mut done = Vec::new();
-    let mut under_way: Vec<u32> = Vec::new();
-    for step in steps {
+    let mut player = Player::of(spec, from);
+    let done = steps.iter().flat_map(|step| player.take(step)).map(|(at, act)| (at - from, act)).collect();
+    (done, player.bench.canon())
+}
+
+/// A strategy to which steps are played, and the requests of its that are in flight.
+struct Player {
+    bench: Bench,
+    in_flight: Vec<u32>,
+}
+
+impl Player {
+    fn of(spec: &str, from: u64) -> Player {
+        let mut bench = Bench::of(spec);
+        bench.now = VTime(from);
+        Player { bench, in_flight: Vec::new() }
+    }
+
+    /// Plays a step; what is done, and when.
+    fn take(&mut self, step: &Step) -> Vec<(u64, Act)> {
         let acts = match step {
-            Step::Wait(ms) => bench.until(bench.now.0 + ms),
-            Step::See(seen) => at_once(&mut bench, (**seen).clone()),
-            Step::Respond { which, status, body } if !under_way.is_empty() => {
-                let id = under_way.remove(which % under_way.len());
-                at_once(&mut bench, Seen::Response { id, status: *status, body: body.clone() })
+            Step::Wait(ms) => self.bench.until(self.bench.now.0 + ms),
+            Step::See(seen) => at_once(&mut self.bench, (**seen).clone()),
+            Step::Respond { which, status, body } if !self.in_flight.is_empty() => {
+                let id = self.in_flight.remove(which % self.in_flight.len());
+                at_once(&mut self.bench, Seen::Response { id, status: *status, body: body.clone() })
             }
             Step::Respond { .. } => Vec::new(),
         };
-        under_way.extend(
-            acts.iter().filter_map(|(_, act)| if let Act::Request { id, .. } = act { Some(*id) } else { None }),
-        );
-        done.extend(acts.into_iter().map(|(at, act)| (at - from, act)));
+        let sent = acts.iter().filter_map(|(_, act)| if let Act::Request { id, .. } = act { Some(*id) } else { None });
+        self.in_flight.extend(sent);
+        acts
     }
-    (done, bench.canon())
 }
 
 fn at_once(bench: &mut Bench, seen: Seen) -> Vec<(u64, Act)> {

@@ -10,7 +10,7 @@ mod finding;
 pub mod graph;
 mod rules;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod view;
 mod waits;
 

@@ -424,13 +424,9 @@ fn a_child_that_has_ended_and_is_not_taken_in() {
     "#]]);
 }
 
-#[test]
-fn a_lock_and_its_holder() {
-    let file = || Object::File { path: "/repo/.git/index.lock".into(), inode: 7, device: (8, 1), offset: 0 };
-    let waiter = has(process(11, 10, "git"), 3, Mode::Both, file());
-    let waiter = calls(waiter, "flock", Does::Lock { fd: 3 }, TimeLimit::Never);
-    let sleeps = calls(process(20, 1, "editor"), "nanosleep", Does::Sleep, TimeLimit::LeftMs(90_000));
-    let lock = |pid, waits| Lock {
+/// An `flock` of a process on the file with inode 7, or its wait for one.
+pub(crate) fn lock(pid: Pid, waits: bool) -> Lock {
+    Lock {
         id: 1,
         kind: "FLOCK".into(),
         write: true,
@@ -440,7 +436,15 @@ fn a_lock_and_its_holder() {
         inode: 7,
         from: 0,
         to: None,
-    };
+    }
+}
+
+#[test]
+fn a_lock_and_its_holder() {
+    let file = || Object::File { path: "/repo/.git/index.lock".into(), inode: 7, device: (8, 1), offset: 0 };
+    let waiter = has(process(11, 10, "git"), 3, Mode::Both, file());
+    let waiter = calls(waiter, "flock", Does::Lock { fd: 3 }, TimeLimit::Never);
+    let sleeps = calls(process(20, 1, "editor"), "nanosleep", Does::Sleep, TimeLimit::LeftMs(90_000));
     let look = || Look::of(vec![waiter.clone()]).beside(has(sleeps.clone(), 5, Mode::Both, file()));
     look().both(|s| s.locks = vec![lock(20, false), lock(11, true)]).says(expect![[r#"
         Hung file-lock R2 (Likely): git (11) waits for the lock on /repo/.git/index.lock, which editor (20) holds

@@ -79,7 +79,8 @@ fn names(processes: &[&Process]) -> String {
 #[cfg(test)]
 mod tests {
     use super::add;
-    use crate::data::{Descriptor, Lock, Mode, Object, Pid, Process, Reader, Snapshot, State, Thread};
+    use crate::data::{Descriptor, Mode, Object, Pid, Process, Reader, Snapshot, State, Thread};
+    use crate::diagnosis::tests::lock;
     use expect_test::expect;
 
     /// Yama hides only the system call, of processes of the same user.
@@ -133,17 +134,6 @@ mod tests {
                 ..process(pid, 1, true, true)
             })
             .to_vec();
-        let lock = |pid, waits| Lock {
-            id: 1,
-            kind: "FLOCK".into(),
-            write: true,
-            pid: Some(pid),
-            waits,
-            device: (8, 1),
-            inode: 7,
-            from: 0,
-            to: None,
-        };
         let holder = |pid, waits, fds_read| {
             told(1, None, &[process(7, 1, true, true)], |s| {
                 s.around.insert(20, process(20, 2, fds_read, true));

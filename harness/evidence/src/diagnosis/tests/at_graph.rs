@@ -361,17 +361,6 @@ fn the_other_calls_lead_outside_or_to_nobody() {
     let caught = |set: u64| {
         Look::of(vec![Process { signals: Signals { caught: set, ..Signals::default() }, ..call(Does::Signal) }])
     };
-    let lock = |pid, waits| Lock {
-        id: 1,
-        kind: "FLOCK".into(),
-        write: true,
-        pid: Some(pid),
-        waits,
-        device: (8, 1),
-        inode: 7,
-        from: 0,
-        to: None,
-    };
     let held = |by| look(Does::Lock { fd: 3 }).both(|s| s.locks = vec![lock(by, false), lock(11, true)]);
     let ioctl = tty(one(), 0, 1);
     let ioctl = calls(ioctl, "ioctl", Does::Ioctl { fd: 0, request: 0x5409 }, TimeLimit::Unknown);
