@@ -62,6 +62,30 @@ fn main() -> ExitCode {
     trial("a_hundred_failing_runs_are_no_hang_beside_99_people", |s| {
         s.cell("idle-people-99", NONE, "null")?.fails_at(0)
     });
+    trial("guard_misses_harms_and_says_nothing_wrong_where_a_search_found_that_it_did", |s| {
+        for (file, terminal, outcome) in [
+            ("guard-pings-five-minutes-apart", "pipe", "stopped"),
+            ("guard-frozen-before-its-first-word", "stdout-slow", "stopped"),
+            ("guard-nobody-reads-its-first-word", "null", "stopped"),
+            ("guard-a-limit-of-the-agent-s-own", "null", "completed"),
+            ("guard-a-subagent-thinks-for-an-hour", "pipe", "completed"),
+            ("guard-a-server-as-a-command", "pipe", "completed"),
+            ("guard-a-full-pipe-below", "pipe", "completed"),
+            ("guard-the-same-result-again", "tty", "completed"),
+            ("guard-hangs-up-after-the-exit", "tty-background-nohup", "completed"),
+            ("guard-stopped-for-a-minute", "stdout-slow", "completed"),
+            ("guard-asks-that-cannot-be-read", "null", "stopped"),
+            ("guard-a-server-that-never-answers-again", "ctty-null", "failed"),
+            ("guard-an-error-without-a-text", "pipe", "failed"),
+            ("guard-a-result-that-a-tool-shows", "tty", "stopped"),
+            ("guard-a-message-that-is-cut", "null", "failed"),
+        ] {
+            let cell = s.cell(file, "guard", terminal)?;
+            cell.is(&cell.row.outcome, outcome)?;
+            cell.breaks_nothing()?;
+        }
+        Ok(())
+    });
     trial("a_large_response_of_the_model_arrives_whole", |s| {
         let cell = s.written("large-permits", &large_permits())?.cell(s, NONE, "null")?;
         cell.completes_at(1_000)

@@ -93,7 +93,8 @@ fn settled_as(index: &Index<'_>, settled: &Settlement<'_>) -> Outcome {
     }
 }
 
-/// The cause given by the one who ended the agent before `at`, if no step ended regularly since.
+/// The cause given by the one who ended the agent before `at`, if it had not exited by itself and no step ended regularly
+/// since.
 fn stopped_by(index: &Index<'_>, at: At) -> Option<String> {
     // An act on an earlier run did not end this one.
     let mut acts = index.acts.iter().filter(|act| index.of_last_run(act.at) && act.at < at);
@@ -106,7 +107,10 @@ fn stopped_by(index: &Index<'_>, at: At) -> Option<String> {
             .results
             .iter()
             .any(|&(who, result, ok, _)| who == "agent" && ok && index.of_last_run(result) && result < act.at);
-        !regular && !said && ends_agent(index, act)
+        let exited = index.processes.get("agent").is_some_and(|agent| {
+            agent.code.is_some() && agent.ended.is_some_and(|(ended, _)| agent.began < ended && ended < act.at)
+        });
+        !regular && !said && !exited && ends_agent(index, act)
     })?;
     Some(match (actor(act.who), act.what) {
         (Actor::Strategy, _) => cause_of(index, act.who),
@@ -289,6 +293,8 @@ mod tests {
         };
         expect!["stopped by stop"].assert_eq(&acts("stop ses_1"));
         expect!["stopped by hang-up"].assert_eq(&acts("hang-up"));
+        let exited = Cell::new().started().exit("agent", 0).at(5).acts("person1", "hang-up");
+        expect!["completed"].assert_eq(&outcome(exited.settle("wrapper", "completed", "", "")));
         expect!["completed"].assert_eq(&acts("answer stop"));
         assert_eq!(["", "Answer(stop)", "stop2", "hang-up now"].map(first_word), ["", "nswer", "stop", "hang-up"]);
     }

@@ -5,6 +5,8 @@
 //! was taken up seldom, costs little and gave much is taken up first. What breaks an invariant that `none` does not
 //! break is a finding: it is kept once for each cause ([`Key`]), with the smallest scenario that showed it.
 //!
+//! A search against one stack plays that one alone, and a hang that it does not end is a finding too.
+//!
 //! Kinds of agents share the work by how many stacks they have, not the steps: a plain program's cell costs a hundredth
 //! of a server's. A stack that took more than its part of a kind's work is left out for a while. What a stack does
 //! counts as new even if its cell is given up, so that the next scenarios come further; those that are made from a
@@ -14,15 +16,14 @@
 
 use crate::case::{Case, NONE, Shown};
 use crate::cover;
-use crate::finding::{Finding, Key, cause};
+use crate::finding::{Finding, Key, cause, missed};
 use crate::known::DEFECTS;
 use crate::limits::rng;
 use crate::mutate::{changed, fresh};
 use crate::observed::Observed;
-use crate::property::Property;
 use rehang_judge::Verdict;
 use rehang_scenario::random::{Kind, Rng};
-use rehang_scenario::{Scenario, Span};
+use rehang_scenario::{Agent, Scenario, Span};
 use rehang_trace::{Fact, Trace, What};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -105,6 +106,8 @@ impl Share {
 /// A search.
 pub struct Explorer {
     source: Rng,
+    /// The only stack beside `none`, if the search is against one.
+    against: Option<String>,
     corpus: BTreeMap<Kind, Vec<Kept>>,
     /// What each kind has had: the next step is for the kind with the fewest events per stack.
     shares: BTreeMap<Kind, Share>,
@@ -125,10 +128,11 @@ pub struct Explorer {
 }
 
 impl Explorer {
-    /// A search from nothing.
-    pub fn new(seed: u64) -> Explorer {
+    /// A search from nothing: under every stack of an agent's matrix, or against this one alone.
+    pub fn new(seed: u64, against: Option<String>) -> Explorer {
         Explorer {
             source: rng(seed),
+            against,
             corpus: BTreeMap::new(),
             shares: Kind::all().into_iter().map(|kind| (kind, Share::default())).collect(),
             new: Vec::new(),
@@ -221,10 +225,10 @@ impl Explorer {
         let idle = !asks(&none.trace) && !self.source.one_in(IDLE_EVERY);
         let mut shown = Shown { none, under: None };
         self.look(&case, NONE, &shown);
-        for stack in rehang_strategy::matrix(&case.scenario.agent) {
+        for stack in stacks(&case.scenario.agent, self.against.as_deref()) {
             let acts_on_asks = ACT_ON_ASKS.iter().any(|name| rehang_strategy::spec::covers(name, &stack));
             let is_over = self.shares.get(&kind).is_some_and(|share| share.is_over(&stack));
-            if stack == NONE || is_over || (idle && acts_on_asks) {
+            if stack == NONE || is_over || (idle && acts_on_asks && self.against.is_none()) {
                 continue;
             }
             let played = match case.play_within(&stack, healthy, Some(&shown.none.verdict), steps) {
@@ -288,21 +292,35 @@ impl Explorer {
             if !seen.insert(key.clone()) {
                 continue;
             }
-            let new = Finding {
-                case: Case { stack: stack.to_owned(), ..case.clone() },
-                property: Property::Breaks(breach.invariant),
-                why: breach.why.clone(),
-                stacks: [stack.to_owned()].into(),
-                step: self.steps,
-                met: 1,
-                size,
-            };
-            match self.findings.get_mut(&key) {
-                Some(finding) => finding.join(new),
-                None => drop(self.findings.insert(key, new)),
-            }
+            self.find(case, size, stack, key, breach.why.clone());
+        }
+        if let Some((on, why)) = self.against.as_ref().and_then(|_| missed(stack, shown)) {
+            self.find(case, size, stack, Key::missed(stack, on), why);
         }
     }
+
+    fn find(&mut self, case: &Case, size: usize, stack: &str, key: Key, why: String) {
+        let new = Finding {
+            case: Case { stack: stack.to_owned(), ..case.clone() },
+            property: key.property.clone(),
+            why,
+            stacks: [stack.to_owned()].into(),
+            step: self.steps,
+            met: 1,
+            size,
+        };
+        match self.findings.get_mut(&key) {
+            Some(finding) => finding.join(new),
+            None => drop(self.findings.insert(key, new)),
+        }
+    }
+}
+
+/// The stacks of an agent's cells: its matrix, or `none` and the one that the search is against.
+pub fn stacks(agent: &Agent, against: Option<&str>) -> Vec<String> {
+    let Some(against) = against else { return rehang_strategy::matrix(agent) };
+    let fits = rehang_strategy::stack(against).is_ok_and(|stack| stack.seat_in(agent).is_ok());
+    [NONE].into_iter().chain(fits.then_some(against)).map(str::to_owned).collect()
 }
 
 /// Whether a question's tool is called, or anything is asked.
@@ -322,12 +340,22 @@ fn is_given_up(verdict: &Verdict) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::property::Property;
     use rehang_scenario::{load, to_toml};
+
+    #[test]
+    fn a_search_against_one_stack_plays_that_one_and_finds_what_it_misses() {
+        let mut explorer = Explorer::new(7, Some("wall(cap=0ms)".to_owned()));
+        (0..20).for_each(|_| explorer.step());
+        assert!(explorer.findings.values().all(|finding| finding.stacks == ["wall(cap=0ms)".to_owned()].into()));
+        assert!(explorer.findings.keys().any(|key| matches!(key.property, Property::Hangs(Some(_)))));
+        assert!(explorer.cells <= 2 * explorer.steps);
+    }
 
     #[test]
     fn a_search_finds_what_it_then_shows_and_finds_the_same_again() {
         let search = || {
-            let mut explorer = Explorer::new(7);
+            let mut explorer = Explorer::new(7, None);
             (0..30).for_each(|_| explorer.step());
             explorer
         };

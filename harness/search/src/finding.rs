@@ -7,7 +7,8 @@ use crate::case::{Case, NONE, Shown};
 use crate::mechanism;
 use crate::property::Property;
 use crate::shrink::{Limits, shrink};
-use rehang_scenario::{Invariant, Span};
+use rehang_judge::Outcome;
+use rehang_scenario::{BlockedOn, Invariant, Span};
 use std::collections::BTreeSet;
 
 /// The most plays for one finding.
@@ -15,14 +16,14 @@ const SHRINK_PLAYS: usize = 1_500;
 /// The most events of all plays for one finding: a server that is polled for hours has thousands in each.
 const SHRINK_EVENTS: usize = 50_000;
 
-/// What makes two findings one: which strategy, in whatever version, breaks what, and why.
+/// What makes two findings one: which strategy, in whatever version, breaks or misses what, and why.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     /// The stack's strategies without versions and parameters.
     pub family: String,
-    /// What it breaks.
-    pub invariant: Invariant,
-    /// Why, as [`cause`] says it.
+    /// What it breaks, or on what a run still hangs.
+    pub property: Property,
+    /// Why, as [`cause`] says it; of a hang that is missed, what it is blocked on says it.
     pub cause: String,
 }
 
@@ -48,9 +49,18 @@ pub struct Finding {
 impl Key {
     /// The key of what a stack breaks for this cause.
     pub fn new(stack: &str, invariant: Invariant, cause: String) -> Key {
+        Key::of(stack, Property::Breaks(invariant), cause)
+    }
+
+    /// The key of a hang that a stack misses.
+    pub fn missed(stack: &str, on: BlockedOn) -> Key {
+        Key::of(stack, Property::Hangs(Some(on)), String::new())
+    }
+
+    fn of(stack: &str, property: Property, cause: String) -> Key {
         let name = |member: &str| member.split(['@', '(']).next().unwrap_or_default().to_owned();
         let family = stack.split('+').map(name).collect::<Vec<_>>().join("+");
-        Key { family, invariant, cause }
+        Key { family, property, cause }
     }
 
     /// Whether a case shows it.
@@ -60,14 +70,29 @@ impl Key {
 
     /// What the judge says of it, if what was played shows it.
     fn why(&self, case: &Case, shown: &Shown) -> Option<String> {
-        if !Property::Breaks(self.invariant).holds(shown) {
+        if !self.property.holds(shown) {
             return None;
         }
+        let Property::Breaks(invariant) = self.property else { return missed(&case.stack, shown).map(|(_, why)| why) };
         let same = |breach: &&rehang_judge::Breach| {
-            breach.invariant == self.invariant && cause(&breach.why, &case.stack) == self.cause
+            breach.invariant == invariant && cause(&breach.why, &case.stack) == self.cause
         };
         shown.verdict().breaches.iter().find(same).map(|breach| breach.why.clone())
     }
+}
+
+/// What a run still hangs on under a stack that misses its hang, and a sentence about it.
+pub fn missed(stack: &str, shown: &Shown) -> Option<(BlockedOn, String)> {
+    let on = |verdict: &rehang_judge::Verdict| match &verdict.outcome {
+        Outcome::Hung { blocked_on, .. } => Some(*blocked_on),
+        _ => None,
+    };
+    let (before, after) = (on(&shown.none.verdict)?, on(&shown.under.as_ref()?.verdict)?);
+    let why = match before == after {
+        true => format!("it hangs on {before} without {stack} and with it"),
+        false => format!("without {stack} it hangs on {before}, with it on {after}"),
+    };
+    Some((after, why))
 }
 
 impl Finding {
@@ -166,5 +191,18 @@ mod tests {
     fn versions_and_placements_are_one_family() {
         let key = |stack: &str| Key::new(stack, Invariant::Harm, String::new()).family;
         assert_eq!(key("auto-answer@r1(at=tool)+watcher@pr5"), "auto-answer+watcher");
+    }
+
+    #[test]
+    fn a_hang_that_nothing_ends_is_missed_and_one_that_is_ended_is_not() {
+        let text = "title = \"a hang\"\nmechanism = \"B5\"\nagent = { program = [\"hold\"] }\nterminals = [\"null\"]\n";
+        let family = rehang_scenario::load("case.toml", text.as_bytes()).into_result().unwrap();
+        let shown = |stack| Case::of(family.variants[0].scenario.clone(), stack).play().unwrap();
+        let (on, why) = missed("wall(cap=0ms)", &shown("wall(cap=0ms)")).unwrap();
+        assert_eq!(why, "it hangs on nothing without wall(cap=0ms) and with it");
+        let key = Key::missed("wall(cap=0ms)", on);
+        assert!(key.shown_by(&Case::of(family.variants[0].scenario.clone(), "wall(cap=0ms)")));
+        assert!(!key.shown_by(&Case::of(family.variants[0].scenario.clone(), "guard")));
+        assert!(missed("guard", &shown("guard")).is_none());
     }
 }

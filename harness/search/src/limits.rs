@@ -23,7 +23,7 @@ pub static LIMITS: LazyLock<Vec<Span>> = LazyLock::new(|| {
         .chain([companion::heal::STILL, companion::monitor::POLL, companion::watcher::STREAM_STALL])
         .chain([companion::watcher::START_DELAY, companion::watcher::POLL_TIMEOUT])
         .chain([pawwork::recovery::HEAL_DELAY, pawwork::clock::CONNECT_REASONING, pawwork::external::TOMBSTONE])
-        .chain([idle::SELECT, idle::REAP, guard::QUIET])
+        .chain([idle::SELECT, idle::REAP, guard::QUIET, guard::AT_WORK])
         .chain(vocabulary::LIMITS)
         .map(Span::as_ms)
         .collect();

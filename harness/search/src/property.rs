@@ -11,7 +11,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// What a scenario must go on to show while it is made smaller.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Property {
     /// It hangs: `hangs`, or on this: `hangs:question`. An undecided run does not hang.
     Hangs(Option<BlockedOn>),

@@ -34,9 +34,10 @@ pub struct Found {
 }
 
 impl SideBySide {
-    /// `jobs` searches that start from nothing.
-    pub fn new(seed: u64, jobs: usize) -> SideBySide {
-        let explorers = (0..jobs as u64).map(|job| Explorer::new(seed.wrapping_add(job << 32))).collect();
+    /// `jobs` searches that start from nothing, under every stack or against one alone.
+    pub fn new(seed: u64, jobs: usize, against: Option<&str>) -> SideBySide {
+        let start = |job| Explorer::new(seed.wrapping_add(job << 32), against.map(str::to_owned));
+        let explorers = (0..jobs as u64).map(start).collect();
         SideBySide { explorers, steps: 0, newest: Vec::new() }
     }
 
@@ -125,7 +126,7 @@ mod tests {
     #[test]
     fn seed_jobs_and_steps_decide_what_is_found() {
         let search = |seed| {
-            let mut searches = SideBySide::new(seed, 2);
+            let mut searches = SideBySide::new(seed, 2, None);
             (0..3).for_each(|_| searches.round(6));
             let (known, cells) = (searches.known(), searches.cells());
             let (states, _, causes) = searches.gather();

@@ -1,7 +1,7 @@
 //! Lines of JSON out of a stream's bytes, for strategies that read every line as it comes.
 //!
 //! Invariant: at most [`LINE_MAX`] bytes are held; a longer line is skipped as a whole, and so is a line that is not
-//! JSON.
+//! JSON or is indented: a screen shows a tool's output that way, and it is not the agent's own message.
 
 use rehang_scenario::Canon;
 use serde_json::Value;
@@ -27,7 +27,7 @@ impl Lines {
                 self.part.extend_from_slice(piece);
             }
             if ends {
-                if !self.skips {
+                if !self.skips && self.part.first() == Some(&b'{') {
                     whole.extend(serde_json::from_slice(&self.part).ok().filter(Value::is_object));
                 }
                 self.part.clear();
@@ -35,6 +35,12 @@ impl Lines {
             }
         }
         whole
+    }
+
+    /// Whether the last line is an object that was cut off.
+    pub fn is_cut(&self) -> bool {
+        let begins = self.part.first() == Some(&b'{');
+        begins && serde_json::from_slice::<Value>(&self.part).is_err()
     }
 
     /// Writes the state that affects how a later byte is read.
@@ -70,7 +76,17 @@ mod tests {
     #[test]
     fn what_is_no_object_is_skipped_as_a_whole() {
         let mut lines = Lines::default();
-        assert_eq!(lines.take(b"hello\n[1]\n7\n{\"a\":1}\n"), [json!({"a": 1})]);
+        assert_eq!(lines.take(b"hello\n[1]\n7\n  {\"b\":1}\n{\"a\":1}\n"), [json!({"a": 1})]);
+    }
+
+    #[test]
+    fn an_object_is_cut_until_it_is_whole_with_or_without_an_end_of_line() {
+        let mut lines = Lines::default();
+        let cut = ["", "x", "\n", "{\"a\":", "1}", "\n", "{"].map(|bytes| {
+            lines.take(bytes.as_bytes());
+            lines.is_cut()
+        });
+        assert_eq!(cut, [false, false, false, true, false, false, true]);
     }
 
     #[test]

@@ -29,12 +29,14 @@ const LINE_EVERY: Duration = Duration::from_secs(30);
 /// Looks for what breaks an invariant.
 ///
 /// Every step plays one scenario under `none` and under every strategy that has a seat there. What breaks an
-/// invariant is made small and written as a scenario file; it is found once.
+/// invariant is made small and written as a scenario file; it is found once. With `--against` every step plays `none`
+/// and that stack alone, and a hang that the stack does not end is a finding too.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
   rehang explore --for 10m                  searches for ten minutes on all cores
   rehang explore --steps 2000 --seed 7      the same findings every time
   rehang explore --stage both --for 10m     plays what is new on real processes too
+  rehang explore --against guard --for 20m  looks for what guard misses, harms or says wrongly
   rehang run rehang-findings/               plays what was found, on real processes")]
 pub struct Explore {
     /// How long: `30s`, `10m`.
@@ -56,6 +58,9 @@ pub struct Explore {
     /// strategies, and the traces are compared.
     #[arg(long, value_enum, default_value_t = Searches::Sim)]
     pub stage: Searches,
+    /// Search against this strategy alone, or a stack of them: `guard`, `idle@off+wall(cap=1h)`.
+    #[arg(long, value_name = "STACK", value_parser = super::reproduce::stack)]
+    pub against: Option<String>,
     /// Plays the cycle of every claimed lasso once more. On sim a search always does.
     #[arg(long)]
     pub paranoid: bool,
@@ -141,7 +146,7 @@ impl Explore {
     fn play_on_both(&self, pool: &Pool, scenarios: &[Scenario], both: &mut Both) -> Result<(), CommandError> {
         let stages = [Stage::Sim, Stage::Lockstep];
         let units = scenarios.iter().enumerate().map(|(at, scenario)| {
-            let stacks = rehang_strategy::matrix(&scenario.agent);
+            let stacks = rehang_search::explore::stacks(&scenario.agent, self.against.as_deref());
             let wanted = stacks.into_iter().map(|strategy| Wanted {
                 id: format!("{at}::{strategy}"),
                 strategy,
@@ -164,7 +169,7 @@ impl Explore {
     }
 
     fn search(&self, pool: Option<&Pool>) -> Result<Searched, CommandError> {
-        let mut searches = SideBySide::new(self.seed, self.jobs());
+        let mut searches = SideBySide::new(self.seed, self.jobs(), self.against.as_deref());
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
             bar.set_style(style);
@@ -189,12 +194,14 @@ impl Explore {
                     (cells, after)
                 });
             }
+            let met = match self.against {
+                Some(_) => String::new(),
+                None => format!(" {} of {} known defects,", known.len(), DEFECTS.len()),
+            };
             let message = format!(
-                "{}, {}, {} of {} known defects, {} kept",
+                "{}, {},{met} {} kept",
                 counted(cells, "cell"),
                 counted(searches.causes(), "cause"),
-                known.len(),
-                DEFECTS.len(),
                 counted(searches.kept(), "scenario"),
             );
             if bar.is_hidden() && after >= line_at {
@@ -271,8 +278,12 @@ impl Explore {
             } });
             return writeln!(out, "{summary}");
         }
-        writeln!(out, "\n{:<88} after cells      time", "known defects")?;
-        for (place, defect) in DEFECTS.iter().enumerate() {
+        // they are defects of all strategies: a search against one cannot meet the others'
+        let defects = if self.against.is_some() { &[] } else { DEFECTS };
+        if !defects.is_empty() {
+            writeln!(out, "\n{:<88} after cells      time", "known defects")?;
+        }
+        for (place, defect) in defects.iter().enumerate() {
             match known.get(&place) {
                 Some((cells, after)) => {
                     writeln!(out, "{:<88} {cells:>11} {:>9}", called(defect), duration_of(*after))?;
@@ -290,16 +301,18 @@ impl Explore {
         }
         let states = universe.len() - never.len();
         writeln!(out, "\nreached {states} of {} named states; never: {}", universe.len(), listed(&never))?;
+        let met = match &self.against {
+            Some(stack) => format!("against {stack}"),
+            None => format!("{} of {} known defects", known.len(), DEFECTS.len()),
+        };
         writeln!(
             out,
-            "{} of {} in {}; {} in {}; {} of {} known defects",
+            "{} of {} in {}; {} in {}; {met}",
             counted(*cells, "cell"),
             counted(*scenarios, "scenario"),
             duration_of(*took),
             counted(findings, "finding"),
             self.out.display(),
-            known.len(),
-            DEFECTS.len()
         )
     }
 }

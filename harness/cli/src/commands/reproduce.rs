@@ -98,7 +98,11 @@ pub struct Shrink {
     pub out: Option<PathBuf>,
 }
 
-fn stack(text: &str) -> Result<String, String> {
+/// A stack, as it is written, if there is such a stack.
+///
+/// # Errors
+/// Why it cannot.
+pub fn stack(text: &str) -> Result<String, String> {
     rehang_strategy::stack(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
 

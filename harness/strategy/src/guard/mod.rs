@@ -5,7 +5,8 @@
 //! and the process lingers, another process holds a pipe, the server is idle and the event was lost); stdin that nobody
 //! writes to is closed. An ask is never answered and never refused: the run is stopped, and the report says why.
 //!
-//! Invariant: silence alone never ends anything before [`QUIET`]: builds, slow models and people are silent for long.
+//! Invariant: silence alone never ends anything before [`QUIET`], and not before [`AT_WORK`] while something in sight may
+//! be at work: builds, slow models and people are silent for long.
 
 mod process;
 mod server;
@@ -15,9 +16,12 @@ use crate::entry::Named;
 use crate::{Entry, Seat, Wire};
 use rehang_scenario::{Policy, Span};
 
-/// The longest silence that is taken for work: above the longest healthy one on record (a build of 70 minutes,
+/// The longest silence while nothing in sight is at work: above the longest healthy one on record (a build of 70 minutes,
 /// alphaone/ai-memory-mcp#3888) and above what a person has to answer.
-pub const QUIET: Span = Span::hours(5);
+pub const QUIET: Span = Span::mins(75);
+/// The longest silence while something in sight may be at work. Nothing healthy on record was silent for that long: it is
+/// above the three hours of `benign/slow-thinking` and the four of `little-loops/four-hours`.
+pub const AT_WORK: Span = Span::hours(5);
 
 /// The named stacks of this family.
 pub const STACKS: &[Named] = &[Named {
@@ -32,7 +36,7 @@ pub const ENTRIES: &[Entry] = &[
         name: "guard-process",
         seat: Seat::Outside,
         origin: "rehang's own, a part of guard",
-        summary: "looks at the processes while nothing new is said; ends what waits for nobody, what lingers after its result, what says nothing new for 5 hours",
+        summary: "looks at the processes while nothing new is said; ends what waits for nobody, what lingers after its result, what says nothing new for 75 minutes (5 hours, if something may be at work)",
         speaks: &[Wire::Process],
         params: &[],
         build: |_| Box::<process::Process>::default(),

@@ -2,12 +2,12 @@
 //!
 //! Invariants: a result that is whole is never lost: a process that lingers after it is ended and the run is completed;
 //! output that nobody has read is never taken for whole; a line that was said a moment ago is not new, so neither a
-//! ticker nor a retry passes for work ([`said`]); a terminal is never hung up.
+//! ticker nor a retry passes for work ([`said`]); a terminal is never hung up; silence ends nothing without a look.
 
 mod said;
 
-use super::standing::{Finding, Limit, Standing};
-use super::{QUIET, report};
+use super::standing::{Finding, Limit, Standing, may_work};
+use super::{AT_WORK, QUIET, report};
 use crate::canon::option;
 use crate::lines::{Lines, text};
 use crate::{Act, Facts, Intended, Intent, Seen, Settled, Strategy, Stream, Whom};
@@ -23,7 +23,11 @@ pub(super) const LINGER: Span = Span::secs(300);
 pub(super) const STEP: Span = Span::secs(30);
 const MUTE_TEXT: &str = "the agent says nothing, and its stdin is open though nobody writes to it";
 const HELD_TEXT: &str = "the process is over, and somebody else holds its pipe";
-const UNREAD_TEXT: &str = "the process is over, and nobody has read what it said for hours";
+const UNREAD_TEXT: &str = "the process is over, and nobody has read what it said for 75 minutes";
+const FAILED_TEXT: &str = "the agent's result is an error that says nothing";
+const CUT_TEXT: &str = "the agent's last message is cut";
+const IDLE_TEXT: &str = "nothing new was said for 75 minutes, and nothing in sight is at work";
+const AT_WORK_TEXT: &str = "nothing new was said for 5 hours";
 /// From how many earlier lines a line must differ to be new.
 const RECENT: usize = 64;
 /// The start value of a line's hash (FNV-1a, 64 bits).
@@ -37,6 +41,12 @@ pub(super) struct Process {
     running: bool,
     /// When something new was last said, or the process began or exited.
     moved: VTime,
+    /// When a look last found something that may be at work.
+    worked: VTime,
+    /// When a look was last taken.
+    looked: VTime,
+    /// A look is under way that decides whether silence ends the run.
+    looking: bool,
     /// When anything was last read.
     read: VTime,
     said: bool,
@@ -69,8 +79,10 @@ struct Ending {
 enum Why {
     /// Its result is whole, and it lives on.
     Lingers,
-    /// Nothing new was said for [`QUIET`].
+    /// Nothing new was said for [`QUIET`], and nothing was at work.
     Idle,
+    /// Nothing new was said for [`AT_WORK`].
+    IdleAtWork,
     /// What looks at it have found.
     Found(Finding),
 }
@@ -79,7 +91,7 @@ impl Why {
     fn cause(self) -> &'static str {
         match self {
             Why::Lingers => "lingers",
-            Why::Idle => "idle",
+            Why::Idle | Why::IdleAtWork => "idle",
             Why::Found(found) => found.limit.signature,
         }
     }
@@ -87,7 +99,8 @@ impl Why {
     fn text(self) -> &'static str {
         match self {
             Why::Lingers => "the result is whole, and the process did not exit",
-            Why::Idle => "nothing new was said for hours",
+            Why::Idle => IDLE_TEXT,
+            Why::IdleAtWork => AT_WORK_TEXT,
             Why::Found(found) => found.limit.why,
         }
     }
@@ -96,6 +109,7 @@ impl Why {
         match self {
             Why::Lingers => LINGER,
             Why::Idle => QUIET,
+            Why::IdleAtWork => AT_WORK,
             Why::Found(found) => found.after,
         }
     }
@@ -107,6 +121,9 @@ impl Default for Process {
             terminal: None,
             running: false,
             moved: VTime::ZERO,
+            worked: VTime::ZERO,
+            looked: VTime::ZERO,
+            looking: false,
             read: VTime::ZERO,
             said: false,
             written: false,
@@ -184,10 +201,23 @@ impl Process {
             });
         }
         Some(match () {
-            () if self.result.is_some() => (self.moved + LINGER, Plan::End(Why::Lingers)),
+            // a process that still speaks is not lingering, until it has said nothing new for long
+            () if self.result.is_some() => {
+                let at = (self.read + LINGER).max(self.moved + LINGER).min(self.moved + QUIET);
+                (at, Plan::End(Why::Lingers))
+            }
             () if self.is_unwritten() && !self.said => (self.moved + MUTE, Plan::CloseStdin(MUTE)),
-            () => (self.moved + QUIET, Plan::End(Why::Idle)),
+            // a look that is never answered does not keep the run for ever
+            () if self.looking => (self.moved + AT_WORK, Plan::End(Why::IdleAtWork)),
+            () => self.idle(),
         })
+    }
+
+    /// When silence ends the run: a look that finds something at work puts it off.
+    fn idle(&self) -> (VTime, Plan) {
+        let at = self.moved.max(self.worked) + QUIET;
+        let last = self.moved + AT_WORK;
+        if at < last { (at, Plan::End(Why::Idle)) } else { (last, Plan::End(Why::IdleAtWork)) }
     }
 
     /// What a look has found, and what that leads to.
@@ -222,6 +252,27 @@ impl Process {
         self.terminal == Some(Terminal::Pipe) && !self.written && !self.closed_stdin
     }
 
+    /// Carries out what a look leads to.
+    fn found(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
+        self.standing.see(now, seen);
+        match self.standing.due(now) {
+            Some(found) if self.closes(found.limit) => self.carry_out(now, Plan::CloseStdin(found.after), acts),
+            Some(found) => self.carry_out(now, Plan::End(Why::Found(found)), acts),
+            None => self.due(now, acts),
+        }
+    }
+
+    /// Carries out what is due. Whether silence ends the run is decided by a look at this very moment.
+    fn due(&mut self, now: VTime, acts: &mut Vec<Act>) {
+        let Some((_, plan)) = self.plan().filter(|(at, _)| now >= *at) else { return };
+        if matches!(plan, Plan::End(Why::Idle)) && self.looked < now {
+            self.looking = true;
+            self.standing.look(acts);
+            return;
+        }
+        self.carry_out(now, plan, acts);
+    }
+
     fn carry_out(&mut self, now: VTime, plan: Plan, acts: &mut Vec<Act>) {
         match plan {
             Plan::CloseStdin(after) => {
@@ -242,6 +293,7 @@ impl Process {
             Plan::GoOn => self.go_on(now, acts),
             Plan::LeaveUnread => {
                 acts.push(Act::Report(report("unread", "end", UNREAD_TEXT, ("limit_ms", QUIET))));
+                acts.push(Act::Kill { sig: "TERM", whom: Whom::Holders });
                 self.running = false;
                 acts.push(Act::Settle(Settled::Failed(UNREAD_TEXT.to_owned())));
             }
@@ -281,7 +333,9 @@ impl Process {
         let settled = match (stopped, self.result.take(), self.exit) {
             (Some(why), ..) => Settled::Stopped(why.cause().to_owned(), why.text().to_owned()),
             (None, Some((true, text)), _) => Settled::Completed(text),
+            (None, Some((false, text)), _) if text.is_empty() => Settled::Failed(FAILED_TEXT.to_owned()),
             (None, Some((false, text)), _) => Settled::Failed(text),
+            (None, None, _) if self.lines.is_cut() => Settled::Failed(CUT_TEXT.to_owned()),
             (None, None, Some(0)) => Settled::Completed(String::from_utf8_lossy(&self.text).into_owned()),
             (None, None, code) => Settled::Failed(format!("exited with {}", code.unwrap_or(-1))),
         };
@@ -322,7 +376,7 @@ impl Strategy for Process {
         match seen {
             Seen::Terminal(terminal) => self.terminal = Some(*terminal),
             Seen::Started { .. } => {
-                (self.running, self.moved, self.read) = (true, now, now);
+                (self.running, self.moved, self.worked, self.looked, self.read) = (true, now, now, now, now);
                 self.standing.moved(now);
             }
             Seen::Output(stream, bytes) => self.output(now, *stream, bytes),
@@ -335,19 +389,18 @@ impl Strategy for Process {
                 (self.written, self.moved) = (true, now);
                 self.standing.moved(now);
             }
-            Seen::Looked(_) if self.running && self.ending.is_none() && self.exit.is_none() => {
-                self.standing.see(now, seen);
-                match self.standing.due(now) {
-                    Some(found) if self.closes(found.limit) => self.carry_out(now, Plan::CloseStdin(found.after), acts),
-                    Some(found) => self.carry_out(now, Plan::End(Why::Found(found)), acts),
-                    None => {}
+            Seen::Looked(diagnosis) if self.running => {
+                (self.looked, self.looking) = (now, false);
+                if may_work(diagnosis) {
+                    self.worked = now;
+                }
+                if self.ending.is_none() && self.exit.is_none() {
+                    self.found(now, seen, acts);
                 }
             }
             Seen::Exited(code) if self.running => self.exited(now, *code, acts),
             Seen::Tick => {
-                if let Some((_, plan)) = self.plan().filter(|(at, _)| now >= *at) {
-                    self.carry_out(now, plan, acts);
-                }
+                self.due(now, acts);
                 self.standing.tick(now, acts);
             }
             _ => {}
@@ -374,6 +427,9 @@ impl Strategy for Process {
             terminal,
             running,
             moved,
+            worked,
+            looked,
+            looking,
             read,
             said,
             written,
@@ -389,10 +445,10 @@ impl Strategy for Process {
             standing,
         } = self;
         standing.canon(canon);
-        canon.flag(*running).flag(*said).flag(*written).flag(*closed_stdin);
+        canon.flag(*running).flag(*said).flag(*written).flag(*closed_stdin).flag(*looking);
         if *running {
-            // If it does not run, these are not read, and a start sets both.
-            canon.age(*moved, QUIET).age(*read, STEP);
+            // If it does not run, these are not read, and a start sets them. Of a look counts whether it is this moment's.
+            canon.age(*moved, AT_WORK).age(*worked, QUIET).age(*looked, Span::ms(1)).age(*read, LINGER);
         }
         option(canon, *terminal, |canon, terminal| {
             canon.num(terminal as u64);
@@ -410,7 +466,7 @@ impl Strategy for Process {
             canon.num(code.cast_unsigned().into());
         });
         option(canon, ending.as_ref(), |canon, Ending { steps, next, why }| {
-            canon.num((*steps).into()).deadline(Some(*next)).text(why.cause());
+            canon.num((*steps).into()).deadline(Some(*next)).text(why.cause()).text(why.text());
         });
     }
 }

@@ -1,14 +1,14 @@
 //! The part of guard outside of an agent that is an opencode server.
 //!
 //! Invariants: nothing is concluded from one look: a state must have lasted for its whole limit, over at least two
-//! rounds; a step that called tools is not a finished turn; guard never answers or refuses an open ask; any change in
+//! rounds; a server that answers nothing is ended, any other stays for whoever uses it; a step that called tools is not a finished turn; guard never answers or refuses an open ask; any change in
 //! the last message, in streamed metadata too, is progress.
 
-use super::standing::{self, PERSON};
-use super::{QUIET, report};
+use super::standing::{self, Finding, OF_A_TOOL, PERSON};
+use super::{AT_WORK, QUIET, report};
 use crate::canon::option;
 use crate::lines::text;
-use crate::{Act, Facts, Seen, Settled, Strategy};
+use crate::{Act, Facts, Seen, Settled, Strategy, Whom};
 use rehang_scenario::{Canon, Span, VTime};
 use rehang_wire::opencode::{Ask, Route};
 use serde_json::Value;
@@ -39,6 +39,11 @@ pub(super) struct Server {
     /// What the last whole round found, and since when that has been so.
     last: Found,
     since: VTime,
+    /// What looks at its processes find, and since when.
+    stands: Option<Finding>,
+    stood: VTime,
+    /// When a look at its processes last found something that may be at work.
+    worked: VTime,
     over: bool,
 }
 
@@ -60,8 +65,8 @@ struct Found {
     message: Option<Value>,
     asks: usize,
     children: Option<u32>,
-    /// What a look at its processes found.
-    stands: Option<standing::Finding>,
+    /// Whether its open asks could not be read.
+    asks_unread: bool,
 }
 
 /// What a state means, how long it may last, and how the run is then settled.
@@ -72,9 +77,18 @@ struct Meaning {
 }
 
 impl Server {
+    fn begin(&mut self, now: VTime) {
+        self.next_round = Some(now + EVERY);
+        (self.since, self.stood, self.worked) = (now, now, now);
+    }
+
     fn round(&mut self, now: VTime, acts: &mut Vec<Act>) {
         self.next_round = Some(now + EVERY);
         self.found = Found::default();
+        if self.session.is_empty() {
+            self.looking = true;
+            return acts.push(Act::Look);
+        }
         let message = Route::Messages { session: &self.session, limit: Some(1) }.sent();
         self.send(Look::Status, Route::Status.sent(), acts);
         self.send(Look::Message, message, acts);
@@ -107,6 +121,8 @@ impl Server {
             }
             Look::Message => self.found.message = body.and_then(Value::as_array).and_then(|all| all.last()).cloned(),
             Look::Questions | Look::Permissions => {
+                // a release without this kind of ask has no such route
+                self.found.asks_unread |= !matches!(got, Some((200 | 404, _)));
                 self.found.asks += body.and_then(Value::as_array).map_or(0, Vec::len);
             }
             Look::Abort => return,
@@ -121,10 +137,17 @@ impl Server {
         }
         if self.found != self.last {
             self.last = std::mem::take(&mut self.found);
-            self.since = now;
+            (self.since, self.stood) = (now, now);
             return;
         }
-        let Some(meaning) = meaning(&self.last).filter(|meaning| now.since(self.since) >= meaning.limit) else {
+        let stands = self.stands.filter(|found| now.since(self.stood) >= found.after);
+        let quiet = if now.since(self.worked) < QUIET { AT_WORK } else { QUIET };
+        let meaning = match (self.session.is_empty(), stands) {
+            (false, _) => meaning(&self.last, stands, quiet),
+            (true, Some(found)) => stopped(found.limit.signature, found.after, found.limit.why),
+            (true, None) => stopped("idle", quiet, "the server has been up for hours, and no session was begun"),
+        };
+        let Some(meaning) = meaning.filter(|meaning| now.since(self.since) >= meaning.limit) else {
             return;
         };
         self.over = true;
@@ -134,18 +157,24 @@ impl Server {
         };
         acts.push(Act::Report(report(meaning.cause, "end", why, ("limit_ms", meaning.limit))));
         // an aborted ask stays listed, and the model is told that a user ended it: an open ask is left to whoever comes
-        if self.last.busy == Some(true) && meaning.cause != "asked" {
+        let may_ask = self.last.asks > 0 || self.last.asks_unread || meaning.cause.ends_with("-open");
+        if self.last.busy == Some(true) && !may_ask {
             self.send(Look::Abort, Route::Abort { session: &self.session, soft: false }.sent(), acts);
+        }
+        // nobody can be told of its end, and what does not answer may not end at a TERM
+        if !self.last.reached {
+            acts.push(Act::Kill { sig: "KILL", whom: Whom::Tree });
         }
         acts.push(Act::Settle(meaning.settled));
     }
 }
 
-fn meaning(found: &Found) -> Option<Meaning> {
-    let stopped = |cause: &'static str, limit, why: &str| {
-        let settled = Settled::Stopped(cause.to_owned(), why.to_owned());
-        Some(Meaning { cause, limit, settled })
-    };
+fn stopped(cause: &'static str, limit: Span, why: &str) -> Option<Meaning> {
+    Some(Meaning { cause, limit, settled: Settled::Stopped(cause.to_owned(), why.to_owned()) })
+}
+
+/// `stands` is a finding that has lasted for its limit; `quiet` is how long nothing may change.
+fn meaning(found: &Found, stands: Option<Finding>, quiet: Span) -> Option<Meaning> {
     if !found.reached {
         let settled = Settled::Failed("the server cannot be reached".to_owned());
         return Some(Meaning { cause: "unreachable", limit: SOON, settled });
@@ -174,9 +203,10 @@ fn meaning(found: &Found) -> Option<Meaning> {
         (true, None) if only_lost_tasks(message, &found.at_work) => {
             stopped("task-lost", GONE, "a task is running, and its own session is idle")
         }
-        (true, None) => match found.stands {
+        (true, None) => match stands {
             Some(found) => stopped(found.limit.signature, found.after, found.limit.why),
-            None => stopped("idle", QUIET, "nothing has changed for hours"),
+            None if quiet == AT_WORK => stopped("idle", AT_WORK, "nothing has changed for 5 hours"),
+            None => stopped("idle", QUIET, "nothing has changed for 75 minutes, and nothing in sight is at work"),
         },
     }
 }
@@ -215,16 +245,25 @@ fn words(message: &Value) -> String {
 impl Strategy for Server {
     fn on(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
         match seen {
+            // a server that is never asked for a session can only be looked at
+            Seen::Terminal(_) if self.next_round.is_none() && !self.over => self.begin(now),
             Seen::Started { session, .. } if !session.is_empty() => {
                 self.session.clone_from(session);
-                (self.next_round, self.since) = (Some(now + EVERY), now);
+                self.begin(now);
             }
             Seen::Tick if self.deadline().is_some_and(|at| now >= at) => self.round(now, acts),
             Seen::Response { id, status, body } => self.landed(now, *id, Some((*status, body)), acts),
             Seen::Failed { id, .. } => self.landed(now, *id, None, acts),
             Seen::Looked(diagnosis) if self.looking => {
                 self.looking = false;
-                self.found.stands = standing::found_by(diagnosis);
+                let found = standing::found_by(diagnosis);
+                if !standing::is_same(found, self.stands) {
+                    self.stood = now;
+                }
+                self.stands = found;
+                if standing::may_work(diagnosis) {
+                    self.worked = now;
+                }
                 self.judge(now, acts);
             }
             Seen::Children(children) if self.counting => {
@@ -255,17 +294,21 @@ impl Strategy for Server {
             found,
             last,
             since,
+            stands,
+            stood,
+            worked,
             over,
         } = self;
         canon.text(session).deadline(*next_round).flag(*over).flag(*counting).flag(*looking);
         if next_round.is_some() {
-            // A start sets both.
-            canon.age(*since, QUIET);
+            // A start sets these.
+            canon.age(*since, AT_WORK).age(*stood, OF_A_TOOL).age(*worked, QUIET);
         }
         // In the order of sending, which is that of the ids.
         canon.list(flying, |canon, (_, look)| {
             canon.num(*look as u64);
         });
+        option(canon, *stands, |canon, found| found.canon(canon));
         found.canon(canon);
         last.canon(canon);
     }
@@ -273,8 +316,8 @@ impl Strategy for Server {
 
 impl Found {
     fn canon(&self, canon: &mut Canon) {
-        let Self { reached, busy, at_work, message, asks, children, stands } = self;
-        canon.flag(*reached).num(*asks as u64);
+        let Self { reached, busy, at_work, message, asks, children, asks_unread } = self;
+        canon.flag(*reached).num(*asks as u64).flag(*asks_unread);
         option(canon, *busy, |canon, busy| {
             canon.flag(busy);
         });
@@ -287,6 +330,5 @@ impl Found {
         option(canon, *children, |canon, children| {
             canon.num(children.into());
         });
-        option(canon, *stands, |canon, found| found.canon(canon));
     }
 }

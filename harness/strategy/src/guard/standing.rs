@@ -45,9 +45,10 @@ const fn below(signature: &'static str, after: Span, why: &'static str) -> Limit
     Limit { signature, root: false, sure: Sure::Likely, after, why }
 }
 
-/// Nothing that is alive can end this state, and the evidence itself shows that.
+/// No process below the agent can end this state, and the evidence itself shows that; but the agent's own limit for its
+/// tool may, if it is not closed in.
 const fn closed_below(signature: &'static str, why: &'static str) -> Limit {
-    Limit { signature, root: false, sure: Sure::Certain, after: CLOSED, why }
+    Limit { signature, root: false, sure: Sure::Certain, after: HELD, why }
 }
 
 /// An ask that nobody can answer: the agent has no terminal, no host and no server for it.
@@ -66,18 +67,19 @@ const CLOSED: Span = Span::secs(40);
 const SILENT: Span = Span::mins(30);
 /// Whoever stopped a process on purpose is assumed to be gone. This is also a judgement.
 const STOPPED: Span = Span::mins(15);
-/// A process that outlives its command and holds its pipe ends after up to 5 minutes in healthy runs (a `sleep 300`).
+/// A process that outlives its command and holds its pipe ends after up to 5 minutes in healthy runs (a `sleep 300`). Above
+/// the bash tools' own limits too, 2 minutes unless more is asked for.
 const HELD: Span = Span::mins(10);
 /// A child that has no end of its own is ended by its tool's limit: an hour is the longest on record (Claude Code's
 /// BASH_MAX_TIMEOUT_MS as it is set in reports).
-const OF_A_TOOL: Span = Span::mins(65);
+pub(super) const OF_A_TOOL: Span = Span::mins(65);
 
 /// A person who can answer comes back within 50 minutes (the longest on record in the corpus,
 /// `benign/waiting-for-a-human`).
 pub const PERSON: Span = Span::mins(58);
 
 /// The findings that end a run; if several fit, the first counts.
-pub const LIMITS: [Limit; 34] = [
+pub const LIMITS: [Limit; 36] = [
     unanswerable("question-open", "the agent asks, and it runs where nobody can answer"),
     unanswerable("permission-open", "the agent asks for a permission, and it runs where nobody can answer"),
     of_agent("question-open", PERSON, "the agent asks, and nobody has answered for 58 minutes"),
@@ -100,6 +102,8 @@ pub const LIMITS: [Limit; 34] = [
     of_agent("stray-writes-pipe", HELD, "a tool is over, and a process that outlived it goes on writing to its pipe"),
     of_agent("model-silent", SILENT, "the model has sent nothing for half an hour"),
     of_agent("peer-silent", SILENT, "the agent's peer has sent nothing for half an hour"),
+    of_agent("no-connection", SILENT, "the agent has nothing under way, and has said nothing for half an hour"),
+    of_agent("tty-read", PERSON, "the agent waits for a key at its terminal, and nobody has come for 58 minutes"),
     of_agent("stopped", STOPPED, "the agent is stopped, and nobody continues it"),
     closed_below(
         "stdout-undrained",
@@ -113,8 +117,8 @@ pub const LIMITS: [Limit; 34] = [
         "stdin-open",
         "a process below the agent waits for its stdin, and whoever holds it waits for that process",
     ),
-    below("mutual-pipe", CLOSED, "two processes below the agent wait for each other's pipe"),
-    below("mutual-wait", CLOSED, "two processes below the agent wait for each other"),
+    below("mutual-pipe", HELD, "two processes below the agent wait for each other's pipe"),
+    below("mutual-wait", HELD, "two processes below the agent wait for each other"),
     below("stray-holds-pipe", HELD, "a tool is over, and a process that outlived it holds its pipe"),
     below("stray-writes-pipe", HELD, "a tool is over, and a process that outlived it goes on writing to its pipe"),
     below("never-ends", OF_A_TOOL, "a tool's command never ends by itself"),
@@ -126,7 +130,8 @@ pub const LIMITS: [Limit; 34] = [
 impl Limit {
     /// How long the finding may last, if the agent is closed in or not.
     pub fn within(&self, closed_in: bool) -> Span {
-        if closed_in { self.after.min(CLOSED_IN) } else { self.after }
+        // whoever stopped a process can continue it
+        if closed_in && self.signature != "stopped" { self.after.min(CLOSED_IN) } else { self.after }
     }
 }
 
@@ -142,6 +147,16 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Whether both say that the same process is in the same state.
+    fn is_same(self, other: Finding) -> bool {
+        let state = |finding: Finding| match finding.limit.signature {
+            // whether it wrote anything between two looks is chance
+            "stray-writes-pipe" => "stray-holds-pipe",
+            signature => signature,
+        };
+        (self.pid, self.after, self.limit.root, state(self)) == (other.pid, other.after, other.limit.root, state(other))
+    }
+
     pub(super) fn canon(self, canon: &mut Canon) {
         let Self { limit, pid, after } = self;
         canon.text(limit.signature).flag(limit.root).num(after.as_ms()).num(u64::from(pid.unsigned_abs()));
@@ -177,7 +192,13 @@ impl Standing {
     /// Takes a look if one is due.
     pub(super) fn tick(&mut self, now: VTime, acts: &mut Vec<Act>) {
         if self.next.is_some_and(|at| now >= at) {
-            self.next = None;
+            self.look(acts);
+        }
+    }
+
+    /// Takes a look now, if none is under way.
+    pub(super) fn look(&mut self, acts: &mut Vec<Act>) {
+        if self.next.take().is_some() {
             acts.push(Act::Look);
         }
     }
@@ -186,9 +207,10 @@ impl Standing {
     pub(super) fn see(&mut self, now: VTime, seen: &Seen) {
         let Seen::Looked(diagnosis) = seen else { return };
         let found = found_by(diagnosis);
-        if found != self.found {
-            (self.found, self.since) = (found, Some(now));
+        if !is_same(found, self.found) {
+            self.since = Some(now);
         }
+        self.found = found;
         let since = self.since.unwrap_or(now);
         let next = now + every(now.since(since));
         // the last look is at the end of the limit
@@ -226,6 +248,19 @@ pub(super) fn found_by(diagnosis: &Diagnosis) -> Option<Finding> {
     Some(Finding { limit, pid: diagnosis.pid, after: limit.within(diagnosis.closed_in) })
 }
 
+/// Whether two looks found the same.
+pub(super) fn is_same(found: Option<Finding>, before: Option<Finding>) -> bool {
+    match (found, before) {
+        (Some(found), Some(before)) => found.is_same(before),
+        (found, before) => found == before,
+    }
+}
+
+/// Whether something in sight may be at work: it computes, a timer of its own runs, or something is still sent to it.
+pub(super) fn may_work(diagnosis: &Diagnosis) -> bool {
+    matches!(diagnosis.verdict, Verdict::Working | Verdict::Waiting | Verdict::Unknown)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,7 +286,7 @@ mod tests {
             let finding = found(signature, *root, *sure, |_| {}).expect("it ends a run");
             assert_eq!((finding.limit, finding.after, finding.pid), (limit, *after, 100));
             let closed_in = found(signature, *root, *sure, |diagnosis| diagnosis.closed_in = true);
-            assert_eq!(closed_in.map(|finding| finding.after), Some((*after).min(CLOSED_IN)));
+            assert_eq!(closed_in.map(|finding| finding.after), Some(limit.within(true)));
             assert!(found(signature, *root, Sure::Guess, |_| {}).is_none(), "a guess ends nothing");
             for verdict in [Verdict::Waiting, Verdict::Working, Verdict::Ended, Verdict::Unknown] {
                 assert!(found(signature, *root, *sure, |diagnosis| diagnosis.verdict = verdict).is_none());

@@ -1,7 +1,7 @@
-use super::QUIET;
 use super::process::{LINGER, MUTE, STEP};
 use super::server::{EVERY, GONE, SOON, STUCK};
 use super::standing::{CLOSED_IN, LIMITS, PERSON};
+use super::{AT_WORK, QUIET};
 use crate::testing::{Bench, Patience, deeds, looked, report};
 use crate::{Act, Intended, Seen, Stream};
 use rehang_evidence::{Diagnosis, Sure, Verdict};
@@ -21,11 +21,14 @@ fn words(list: &[(Span, &str)]) -> Vec<(u64, String)> {
     list.iter().map(|(at, word)| (at.as_ms(), (*word).to_owned())).collect()
 }
 
-/// When it acts because of silence alone; the look that is due before is asked for, and never answered.
-fn quiet_until(bench: &mut Bench) -> u64 {
-    let look = bench.strategy.deadline().expect("a look is due");
-    assert_eq!(bench.until(look.0).into_iter().map(|(_, act)| act).collect::<Vec<_>>(), [Act::Look]);
-    bench.strategy.deadline().expect("a limit").0
+/// A look that finds the agent in this state.
+fn looks(verdict: Verdict) -> Seen {
+    Seen::Looked(Box::new(Diagnosis { verdict, ..diagnosis(&looked("sleep", true, Sure::Guess)) }))
+}
+
+/// What it does if each look finds something that may be at work, or nothing that is.
+fn quiet(bench: &mut Bench, ms: u64, verdict: Verdict) -> Vec<(u64, String)> {
+    deeds(&finds(bench, ms, &looks(verdict)))
 }
 
 /// What it does, apart from looking, if each look finds the same.
@@ -70,11 +73,13 @@ fn who_is_closed_in_is_ended_after_half_a_minute_whatever_was_found() {
     for limit in &LIMITS {
         let seen = looked(limit.signature, limit.root, limit.sure);
         let closed = Seen::Looked(Box::new(Diagnosis { closed_in: true, ..diagnosis(&seen) }));
-        let ends = FIRST_LOOK_MS + limit.after.min(CLOSED_IN).as_ms();
+        // whoever stopped it can continue it
+        let after = if limit.signature == "stopped" { limit.after } else { limit.after.min(CLOSED_IN) };
+        let ends = FIRST_LOOK_MS + after.as_ms();
         assert_eq!(finds(&mut process(Terminal::Null), ends - 1, &closed), [], "{}", limit.signature);
         let acts = finds(&mut process(Terminal::Null), 100_000_000, &closed);
         let (at, Act::Report(policy)) = &acts[0] else { panic!("{}: {acts:?}", limit.signature) };
-        assert_eq!((*at, policy.constants["limit_ms"]), (ends, limit.after.min(CLOSED_IN).as_ms()));
+        assert_eq!((*at, policy.constants["limit_ms"]), (ends, after.as_ms()));
     }
     // the finding comes and goes: each look that finds something else starts the time anew
     let mut bench = process(Terminal::Null);
@@ -135,12 +140,15 @@ fn what_is_found_counts_from_the_last_word_and_only_while_it_stands() {
         bench.out(&format!("word {minute}\n"));
     }
     let mut bench = process(Terminal::Null);
-    for minute in 1..60 {
+    for minute in 1..18 {
         let other = if minute % 2 == 0 { "never-ends" } else { "tool-lost" };
         assert_eq!(finds(&mut bench, minute * 240_000, &looked(other, true, Sure::Likely)), [], "now this, now that");
     }
-    let waits = Seen::Looked(Box::new(Diagnosis { verdict: Verdict::Waiting, ..diagnosis(&seen) }));
-    assert_eq!(finds(&mut process(Terminal::Null), QUIET.as_ms() - 1, &waits), [], "what waits is not hung");
+    assert_eq!(
+        finds(&mut process(Terminal::Null), AT_WORK.as_ms() - 1, &looks(Verdict::Waiting)),
+        [],
+        "it is not hung"
+    );
 }
 
 fn diagnosis(seen: &Seen) -> Diagnosis {
@@ -148,27 +156,63 @@ fn diagnosis(seen: &Seen) -> Diagnosis {
     (**diagnosis).clone()
 }
 
+/// What silence alone leads to, after this time.
+fn idle(after: Span) -> Vec<(u64, String)> {
+    words(&[(after, "TERM tree"), (after + STEP, "KILL tree"), (after + STEP + STEP, "stopped: idle")])
+}
+
 #[test]
 fn a_build_that_is_silent_for_hours_is_left_alone() {
     for terminal in [Terminal::Null, Terminal::Tty] {
-        let mut bench = process(terminal);
-        bench.out("building\n");
-        assert_eq!(deeds(&bench.until(QUIET.as_ms() - 1)), []);
-        let want = words(&[(QUIET, "TERM tree"), (QUIET + STEP, "KILL tree"), (QUIET + STEP + STEP, "stopped: idle")]);
-        assert_eq!(deeds(&bench.until(100_000_000)), want);
+        for verdict in [Verdict::Working, Verdict::Waiting, Verdict::Unknown] {
+            let mut bench = process(terminal);
+            bench.out("building\n");
+            assert_eq!(quiet(&mut bench, AT_WORK.as_ms() - 1, verdict), []);
+            assert_eq!(quiet(&mut bench, 100_000_000, verdict), idle(AT_WORK));
+        }
+        let mut unanswered = process(terminal);
+        assert_eq!(deeds(&unanswered.until(100_000_000)), idle(AT_WORK), "no look is ever answered");
     }
 }
 
 #[test]
-fn a_ticker_is_no_news_and_a_counter_is() {
+fn what_is_silent_and_not_at_work_is_ended_sooner() {
     let mut bench = process(Terminal::Null);
-    for hour in 1..5_u64 {
-        bench.until(hour * 3_600_000);
-        bench.out("tick\n");
+    assert_eq!(quiet(&mut bench, QUIET.as_ms() - 1, Verdict::Hung), []);
+    assert_eq!(quiet(&mut bench, 100_000_000, Verdict::Hung), idle(QUIET));
+    let mut works = process(Terminal::Null);
+    let hour = Span::hours(1);
+    assert_eq!(quiet(&mut works, hour.as_ms(), Verdict::Working), []);
+    let acts = finds(&mut works, 100_000_000, &looks(Verdict::Hung));
+    let (at, Act::Report(policy)) = &acts[0] else { panic!("{acts:?}") };
+    // looks are two minutes apart by then
+    let last = hour.as_ms() - 30_000..=hour.as_ms();
+    assert!(last.contains(&(at - QUIET.as_ms())), "75 minutes after it was last at work: {at}");
+    assert_eq!(policy.constants["limit_ms"], QUIET.as_ms());
+}
+
+#[test]
+fn a_ticker_is_no_news_and_a_counter_is() {
+    let hour = Span::hours(1).as_ms();
+    for verdict in [Verdict::Hung, Verdict::Working] {
+        let limit = if verdict == Verdict::Hung { QUIET } else { AT_WORK };
+        let mut bench = process(Terminal::Null);
+        // it ticks every 5 s, so that no look is due but the one that silence needs
+        let tick = |bench: &mut Bench, until: u64, text: &str| {
+            let mut acts = Vec::new();
+            for at in (bench.now.0 / 5_000 + 1)..=until / 5_000 {
+                acts.extend(finds(bench, at * 5_000, &looks(verdict)));
+                bench.until(at * 5_000);
+                bench.out(text);
+            }
+            acts
+        };
+        assert_eq!(tick(&mut bench, hour, "tick\n"), [], "{verdict:?}");
+        bench.out("tock\n");
+        assert_eq!(tick(&mut bench, hour + limit.as_ms() - 5_000, "tick\n"), [], "{verdict:?}: the tock was news");
+        let acts = tick(&mut bench, hour + limit.as_ms(), "tick\n");
+        assert_eq!(acts.first().map(|(at, _)| *at), Some(hour + limit.as_ms()), "{verdict:?}");
     }
-    assert_eq!(quiet_until(&mut bench), 3_600_000 + QUIET.as_ms(), "the first tick was news");
-    bench.out("tock 5\n");
-    assert_eq!(quiet_until(&mut bench), 4 * 3_600_000 + FIRST_LOOK_MS + QUIET.as_ms(), "10 s later, after the look");
 }
 
 #[test]
@@ -206,13 +250,48 @@ fn a_result_is_kept_and_what_lingers_behind_it_is_ended() {
     let acts = tty.until(LINGER.as_ms());
     assert_eq!(deeds(&acts), words(&[(LINGER, "TERM tree")]), "a terminal is not hung up");
     assert_eq!(report(&acts.into_iter().map(|(_, act)| act).collect::<Vec<_>>()).cause.as_deref(), Some("lingers"));
-    let quiet = process(Terminal::Null).until(QUIET.as_ms() + 3 * STEP.as_ms());
+    let quiet = finds(&mut process(Terminal::Null), QUIET.as_ms() + 3 * STEP.as_ms(), &looks(Verdict::Hung));
     let Some((_, Act::Settle(crate::Settled::Stopped(cause, text)))) = quiet.last() else { panic!("{quiet:?}") };
-    assert_eq!((cause.as_str(), text.as_str()), ("idle", "nothing new was said for hours"));
+    let why = "nothing new was said for 75 minutes, and nothing in sight is at work";
+    assert_eq!((cause.as_str(), text.as_str()), ("idle", why));
     let ends = tty.see(Seen::Exited(-15));
     assert!(
         matches!(&ends[..], [Act::Kill { sig: "KILL", whom: crate::Whom::Tree }, Act::Settle(crate::Settled::Completed(text))] if text == "done")
     );
+}
+
+#[test]
+fn a_process_that_goes_on_speaking_after_its_result_is_not_lingering_yet() {
+    let mut bench = process(Terminal::Null);
+    for minute in 0..60 {
+        assert_eq!(deeds(&bench.until(minute * 60_000)), [], "minute {minute}");
+        bench.out(RESULT);
+    }
+    let mut news = process(Terminal::Null);
+    news.out(RESULT);
+    news.until(60_000);
+    news.out("bye\n");
+    assert_eq!(deeds(&news.until(60_000 + LINGER.as_ms())), words(&[(Span::mins(1) + LINGER, "TERM tree")]));
+}
+
+#[test]
+fn a_result_that_is_cut_and_a_failure_that_says_nothing_are_failures_with_a_reason() {
+    let ends = |out: &str, code: i32| {
+        let mut bench = process(Terminal::Null);
+        bench.out(out);
+        bench.see(Seen::Exited(code));
+        deeds(&bench.until(100_000)).pop().map(|(_, deed)| deed)
+    };
+    let is = |out: &str, code: i32, deed: &str| assert_eq!(ends(out, code).as_deref(), Some(deed), "{out}");
+    is(&RESULT[..30], 0, "failed: the agent's last message is cut");
+    is("all done", 0, "completed: all done");
+    is(
+        "{\"type\":\"result\",\"is_error\":true,\"result\":\"\"}\n",
+        1,
+        "failed: the agent's result is an error that says nothing",
+    );
+    is("{\"type\":\"result\",\"is_error\":true,\"result\":\"no\"}\n", 1, "failed: no");
+    is("  {\"type\":\"result\",\"is_error\":false,\"result\":\"shown\"}\n", 3, "failed: exited with 3");
 }
 
 #[test]
@@ -249,7 +328,10 @@ fn what_nobody_has_read_is_not_taken_for_whole() {
     stopped.see(Seen::Exited(0));
     assert_eq!(
         deeds(&stopped.until(100_000_000)),
-        words(&[(QUIET, "failed: the process is over, and nobody has read what it said for hours")])
+        words(&[
+            (QUIET, "TERM holders"),
+            (QUIET, "failed: the process is over, and nobody has read what it said for 75 minutes")
+        ])
     );
     let mut slow = process(Terminal::StdoutSlow);
     slow.see(Seen::Exited(0));
@@ -270,13 +352,15 @@ fn a_retry_that_says_nothing_new_is_no_news() {
     let step = |at: u64, text: &str| {
         format!("{{\"type\":\"text\",\"timestamp\":{at},\"part\":{{\"id\":\"prt_{at}\",\"text\":\"{text}\"}}}}\n")
     };
-    for hour in 1..5_u64 {
-        bench.until(hour * 3_600_000);
-        bench.out(&step(hour, "Half of it."));
-    }
-    assert_eq!(quiet_until(&mut bench), 3_600_000 + QUIET.as_ms(), "the first was news");
-    bench.out(&step(5, "The other half."));
-    assert_eq!(quiet_until(&mut bench), 4 * 3_600_000 + FIRST_LOOK_MS + QUIET.as_ms(), "10 s later, after the look");
+    bench.until(1_000);
+    bench.out(&step(1, "Half of it."));
+    bench.until(3_000_000);
+    bench.out(&step(2, "Half of it."));
+    assert_eq!(quiet(&mut bench, 1_000 + QUIET.as_ms() - 1, Verdict::Hung), []);
+    bench.out(&step(3, "The other half."));
+    let news = bench.now.0;
+    let acts = quiet(&mut bench, 100_000_000, Verdict::Hung);
+    assert_eq!(acts.first().map(|(at, _)| *at), Some(news + QUIET.as_ms()), "the other half was news");
 }
 
 /// What a server answers each time.
@@ -408,5 +492,35 @@ fn a_server_that_is_gone_is_said_to_be() {
             settled.extend(deeds(&more.into_iter().map(|act| (at, act)).collect::<Vec<_>>()));
         }
     }
-    assert_eq!(settled, words(&[(SOON, "failed: the server cannot be reached")]));
+    let at = EVERY + SOON;
+    assert_eq!(settled, words(&[(at, "KILL tree"), (at, "failed: the server cannot be reached")]));
+}
+
+/// What it does beside a server that is asked for no session, if each look finds the same.
+fn without_a_session(seen: &Seen) -> Vec<(u64, String)> {
+    let mut bench = Bench::of("guard-server");
+    bench.see(Seen::Terminal(Terminal::Null));
+    deeds(&finds(&mut bench, 100_000_000, seen))
+}
+
+#[test]
+fn a_server_that_is_asked_for_no_session_is_looked_at() {
+    let frozen = without_a_session(&looked("stopped", true, Sure::Certain));
+    // a second look of three has to confirm the first
+    assert_eq!(frozen, words(&[(EVERY + Span::mins(15), "KILL tree"), (EVERY + Span::mins(15), "stopped: stopped")]));
+    let listens = without_a_session(&looks(Verdict::Waiting));
+    assert_eq!(listens, words(&[(AT_WORK, "KILL tree"), (AT_WORK, "stopped: idle")]));
+}
+
+#[test]
+fn a_finding_that_comes_and_goes_is_no_news_of_the_server() {
+    let mut bench = Bench::of("guard-server");
+    bench.see(Seen::Terminal(Terminal::Null));
+    let mut done = Vec::new();
+    for round in 0..1_000_u64 {
+        let at = EVERY.as_ms() * (round + 1);
+        let seen = if round % 2 == 0 { looks(Verdict::Waiting) } else { looked("model-silent", true, Sure::Likely) };
+        done.extend(finds(&mut bench, at, &seen));
+    }
+    assert_eq!(deeds(&done).first().map(|(at, _)| *at), Some(AT_WORK.as_ms()), "{done:?}");
 }

@@ -78,7 +78,11 @@ pub fn route(view: &View<'_>, process: &Process) -> Option<String> {
 fn gate(view: &View<'_>, process: &Process, agent: &Agent) -> Option<Finding> {
     let tool = agent.running.first()?;
     let pid = process.pid;
+    // a subagent is started without a permission, and thinks for as long as it likes
+    let is_subagent =
+        tool.split(':').next().is_some_and(|name| ["task", "agent"].contains(&&*name.to_ascii_lowercase()));
     if agent.name != "claude"
+        || is_subagent
         || view.living_children(pid).any(|child| !kind::helper(child) && child.began_ns > process.began_ns + BESIDE_NS)
     {
         return None;
@@ -235,7 +239,7 @@ pub fn endless_command(rules: &mut Rules<'_, '_>, process: &Process) -> Option<F
 }
 
 /// What an agent has started and still runs, without its tool servers.
-fn commands<'a>(view: &View<'a>, process: &Process) -> impl Iterator<Item = &'a Process> {
+pub fn commands<'a>(view: &View<'a>, process: &Process) -> impl Iterator<Item = &'a Process> {
     view.living_children(process.pid).filter(|child| !kind::helper(child))
 }
 
