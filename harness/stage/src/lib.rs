@@ -9,4 +9,4 @@ pub mod threads;
 pub mod worker;
 
 pub use judged::{JudgedError, Played, Setting, judged};
-pub use scheduler::{Job, Look, Looks, Proofs, Record, RunError, STEPS_MAX, TEXT_MAX, run};
+pub use scheduler::{Job, Look, Looks, Proofs, Record, RunError, STEPS_MAX, TEXT_MAX, dress, run};

@@ -1,17 +1,21 @@
 //! A fake that runs alone, on the wall clock: for a person at a terminal, and for other people's tests.
 //!
-//! Invariant: the same program with the same calls; only the waiting is `poll(2)`.
+//! Invariant: the same program with the same calls; only the waiting is the kernel's, in the kind of call in which the
+//! real program would wait (`tables/call.rs` says the same of the stages): an agent in an event loop, any other program
+//! in a plain poll, or without anything to poll in a wait for signals.
 
 pub mod journal;
 
 use self::journal::{JOURNAL_ENV, Journal, PLACE_ENV, Said};
 use crate::linux::os::RealOs;
 use crate::linux::process::{environment, leave};
+use crate::linux::{descriptor, signals};
 use crate::os::{FdKind, Next, Os, Programs, STDIN, STDOUT, Wait, program_name};
+use rehang_scenario::AgentKind;
 use rehang_scenario::plan::{PLAN_ENV, Plan};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
 /// Tells a fake's children how many times as fast as the wall clock its own clock runs.
@@ -81,10 +85,12 @@ pub fn play(programs: Programs, folder: Folder, argv: &[String]) -> ! {
         journal.write(Said::Began { pid: std::process::id(), argv: argv.to_vec(), stdin, file, stdout });
     }
     os.runs_alone(speed, journal);
+    let is_agent = AgentKind::of_program(program_name(&played)).is_some_and(|kind| kind.has_model);
+    let wakes = is_agent.then(|| eventfd(0, EventfdFlags::CLOEXEC).ok()).flatten().map(descriptor::lifted);
     loop {
         os.begin(None, Vec::new());
         match program.resume(&mut os) {
-            Next::Wait(next) => wait(&mut os, &next, speed),
+            Next::Wait(next) => wait(&mut os, &next, speed, wakes.as_ref()),
             Next::Exit(code) => {
                 if let Some(journal) = os.journal() {
                     journal.write(Said::Ended(code));
@@ -111,7 +117,8 @@ fn refuse(argv: &[String], why: &str) -> ! {
     leave(2)
 }
 
-fn wait(os: &mut RealOs, wait: &Wait, speed: u32) {
+/// Waits. An event loop has a descriptor of its own beside the others (`wakes`), on which its threads would wake it.
+fn wait(os: &mut RealOs, wait: &Wait, speed: u32, wakes: Option<&OwnedFd>) {
     os.begin(None, Vec::new());
     let now = os.now;
     let caught = os.signals.fd();
@@ -132,6 +139,10 @@ fn wait(os: &mut RealOs, wait: &Wait, speed: u32) {
         let ms = until.since(now).as_ms().div_ceil(u64::from(speed));
         Timespec { tv_sec: (ms / 1_000).cast_signed(), tv_nsec: (ms % 1_000 * 1_000_000).cast_signed() }
     });
+    polled.extend(wakes.map(|fd| PollFd::new(fd, PollFlags::IN)));
     // an interrupted wait is a wake-up without cause, which is harmless
+    if polled.is_empty() && limit.is_none() {
+        return signals::wait_for_any();
+    }
     let _ = poll(&mut polled, limit.as_ref());
 }

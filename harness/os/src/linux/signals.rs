@@ -50,6 +50,16 @@ pub fn send(pid: i32, sig: Sig) -> io::Result<()> {
     }
 }
 
+/// Waits for a signal that is not blocked, as a program does that has nothing to poll.
+pub fn wait_for_any() {
+    // SAFETY: the mask is plain memory that outlives both calls; the one that is waited with is the one in force.
+    unsafe {
+        let mut mask: libc::sigset_t = std::mem::zeroed();
+        libc::sigprocmask(libc::SIG_BLOCK, std::ptr::null(), &raw mut mask);
+        libc::sigsuspend(&raw const mask);
+    }
+}
+
 /// What this process does with its signals.
 #[derive(Debug, Default)]
 pub struct Signals {

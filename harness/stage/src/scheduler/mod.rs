@@ -21,7 +21,7 @@ mod proof;
 mod wrapper;
 mod wrapper_host;
 
-pub use evidence::{Look, Looks};
+pub use evidence::{Look, Looks, dress};
 use hub::{Actor, Hub};
 use inbox::{Inbox, Input};
 pub use ports::port_in;

@@ -133,8 +133,9 @@ impl Hub<'_> {
     }
 }
 
-/// Puts in the commands that fakes play, and shows agents as started earlier, so that they are up by now.
-fn dress(snapshot: &mut Snapshot) {
+/// Puts in the commands that fakes play, and shows agents as started earlier, so that they are up by now: for a snapshot
+/// of fakes, of a kernel's tables and of `/proc` alike.
+pub fn dress(snapshot: &mut Snapshot) {
     for process in snapshot.tree.values_mut().chain(snapshot.around.values_mut()) {
         if let Some(shown) = rehang_fakes::tool::shown(&process.args) {
             let words: Vec<String> = shown.split_whitespace().map(str::to_owned).collect();

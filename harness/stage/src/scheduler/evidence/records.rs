@@ -173,9 +173,11 @@ impl Records {
         };
     }
 
+    /// A log names neither the session that asks nor its parent.
     fn log(&self, agent: &mut Agent) {
         agent.sources.push("its log".to_owned());
-        agent.asks.clone_from(&self.asks);
+        let unnamed = |ask: &Ask| Ask { session: String::new(), nested: false, ..ask.clone() };
+        agent.asks = self.asks.iter().map(unnamed).collect();
     }
 
     /// The calls without a result: what is asked about is one of them.

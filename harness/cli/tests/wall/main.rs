@@ -1,0 +1,112 @@
+//! Hangs on the wall clock: `rehang path`'s fakes as real processes, looked at in the real `/proc`, show what the same
+//! scenario shows on the simulated kernel: the verdict, the signature, the mechanism, whether it is about the process that
+//! was asked about, and whether that is closed in.
+//!
+//! Around the fakes there are the parties of a cell, each a process of its own, as on the stages: a wrapper that holds the
+//! streams, a client of a server, a model if a fault is the model's.
+//!
+//! Invariant: looks count once as many processes have begun and ended, and as many facts were stated, as on the simulated
+//! kernel; they are repeated until two in a row say what is expected, and their number is only an abort; no time is
+//! asserted. What differs is in a table, with the reason, and must differ just so.
+
+mod cells;
+mod client;
+mod keeper;
+mod model;
+mod records;
+mod wall;
+mod wrapper;
+
+use cells::{Cell, chosen};
+use libtest_mimic::{Arguments, Failed, Trial};
+use rehang_evidence::Verdict;
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// What shows something else on the wall clock: the scenario, the verdict, the signature, why.
+const DIFFER: [(&str, Verdict, &str, &str); 1] = [(
+    "startup/mcp-elicitation",
+    Verdict::Waiting,
+    "helper",
+    "a fake that reads a server waits for the server's end too, by its pidfd: such a poll may be an event loop's",
+)];
+
+/// The least number of scenarios that show the same on both.
+const SAME: usize = 40;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().collect();
+    if let [_, role, order, rest @ ..] = words.as_slice()
+        && let Some(code) = keeper::role(role, order, rest)
+    {
+        return code;
+    }
+    let mut args = Arguments::from_args();
+    // they mostly wait
+    args.test_threads.get_or_insert(4);
+    let chosen = match chosen() {
+        Ok(chosen) => Arc::new(chosen),
+        Err(why) => {
+            eprintln!("{why}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let mut trials: Vec<Trial> = chosen.cells.iter().cloned().map(trial).collect();
+    trials.push(Trial::test("most_hangs_show_the_same_on_the_wall_clock", {
+        let chosen = Arc::clone(&chosen);
+        move || enough(&chosen)
+    }));
+    libtest_mimic::run(&args, trials).exit_code()
+}
+
+fn trial(cell: Cell) -> Trial {
+    let name = cell.name.clone();
+    Trial::test(name, move || {
+        let differs = DIFFER.iter().find(|(name, ..)| *name == cell.name);
+        let shown = match differs {
+            Some((_, verdict, signature, _)) => {
+                wall::shows(&cell, &|says| says.verdict == *verdict && says.signature == *signature)
+            }
+            None => wall::shows(&cell, &|says| *says == cell.says),
+        };
+        shown.map_err(Failed::from)
+    })
+}
+
+/// The set is large, has a scenario of every layer that can be played, and its exceptions are true.
+fn enough(chosen: &cells::Chosen) -> Result<(), Failed> {
+    let mut layers: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for cell in &chosen.cells {
+        let differs = DIFFER.iter().any(|(name, ..)| *name == cell.name);
+        let counts = layers.entry(cell.layer()).or_default();
+        counts.0 += usize::from(!differs);
+        counts.1 += usize::from(differs);
+    }
+    for (layer, (same, differ)) in &layers {
+        println!("{layer:14} {same:3} the same, {differ} others");
+    }
+    let signatures: BTreeSet<&str> = chosen.cells.iter().map(|cell| cell.says.signature.as_str()).collect();
+    println!("{} signatures: {}", signatures.len(), signatures.into_iter().collect::<Vec<_>>().join(", "));
+    let reasons: BTreeSet<&str> = chosen.left_out.values().copied().collect();
+    for reason in reasons {
+        let files = chosen.left_out.iter().filter(|(_, why)| **why == reason).map(|(file, _)| file.as_str());
+        println!("left out since {reason}: {}", files.collect::<Vec<_>>().join(", "));
+    }
+    let same: usize = layers.values().map(|(same, _)| same).sum();
+    if same < SAME {
+        return Err(format!("{same} are fewer than {SAME}").into());
+    }
+    if let Some((layer, _)) = layers.iter().find(|(_, (same, _))| *same == 0) {
+        return Err(format!("no scenario of {layer} shows the same").into());
+    }
+    for (name, verdict, signature, _) in DIFFER {
+        let Some(cell) = chosen.cells.iter().find(|cell| cell.name == name) else {
+            return Err(format!("{name} is not played any more").into());
+        };
+        if (cell.says.verdict, cell.says.signature.as_str()) == (verdict, signature) {
+            return Err(format!("{name} is no exception any more").into());
+        }
+    }
+    Ok(())
+}
