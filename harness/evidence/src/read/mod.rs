@@ -17,6 +17,8 @@ mod numbers;
 mod process;
 mod prompt;
 mod records;
+#[cfg(test)]
+mod staged;
 
 use crate::data::{Object, Pid, Reader, Snapshot, Socket};
 use process::{All, Stat};
