@@ -6,6 +6,8 @@ use super::file;
 use crate::data::Pid;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
@@ -17,6 +19,15 @@ pub struct Staged(Child);
 
 impl Staged {
     pub fn start(command: &mut Command) -> Staged {
+        // what this process was given by whoever started it would be shared by all of its children
+        let close = || {
+            let (first, last) = (3, libc::c_uint::MAX);
+            // SAFETY: the call marks descriptors and touches no memory of ours
+            unsafe { libc::syscall(libc::SYS_close_range, first, last, libc::CLOSE_RANGE_CLOEXEC) };
+            Ok(())
+        };
+        // SAFETY: one plain system call, which a child may make before it begins another program
+        let command = unsafe { command.pre_exec(close) };
         Staged(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a child starts"))
     }
 
@@ -25,6 +36,17 @@ impl Staged {
         let cat = Staged::start(Command::new("cat").stdin(stdin));
         cat.is_in(libc::SYS_read);
         cat
+    }
+
+    /// A child in a session of its own, whose controlling terminal and standard input this one is.
+    pub fn at_terminal(command: &mut Command, path: &str) -> Staged {
+        let slave = std::fs::File::options().read(true).write(true).open(path).expect("the terminal opens");
+        let take = || {
+            rustix::process::setsid()?;
+            Ok(rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?)
+        };
+        // SAFETY: both are plain system calls, which a child may make before it begins another program
+        Staged::start(unsafe { command.stdin(slave).pre_exec(take) })
     }
 
     pub fn pid(&self) -> Pid {
@@ -62,6 +84,16 @@ pub fn until<T>(mut f: impl FnMut() -> Option<T>) -> T {
         std::thread::yield_now();
     }
     panic!("it does not come to that");
+}
+
+/// A new pseudo-terminal: its master, and the path of its slave.
+pub fn terminal() -> (OwnedFd, String) {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let flags = OpenptFlags::RDWR.union(OpenptFlags::NOCTTY).union(OpenptFlags::CLOEXEC);
+    let master = openpt(flags).expect("a pseudo-terminal");
+    grantpt(&master).and_then(|()| unlockpt(&master)).expect("it can be opened");
+    let path = ptsname(&master, Vec::new()).expect("it has a path");
+    (master, path.into_string().expect("a path in ASCII"))
 }
 
 /// A server that gives each request what `answer` says for its target, as bytes, and closes the connection.
