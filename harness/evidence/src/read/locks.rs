@@ -111,11 +111,14 @@ mod tests {
             call: does.map(|does| Call { does, ..Call::default() }),
             ..Thread::default()
         };
-        let of = |threads: &[Thread]| may_wait(&Process { threads: threads.to_vec(), ..Process::default() });
+        let of = |threads: &[&Thread]| {
+            let threads = threads.iter().map(|&thread| thread.clone()).collect();
+            may_wait(&Process { threads, ..Process::default() })
+        };
         let (reads, locks) = (thread(true, Some(Does::Read { fd: 0 })), thread(true, Some(Does::Lock { fd: 3 })));
         let runs = thread(true, None);
-        assert_eq!([of(&[]), of(&[runs.clone()]), of(&[reads.clone()]), of(&[reads.clone(), runs])], [false; 4]);
-        assert_eq!([of(&[locks.clone()]), of(&[reads, locks]), of(&[thread(false, None)])], [true; 3]);
+        assert_eq!([of(&[]), of(&[&runs]), of(&[&reads]), of(&[&reads, &runs])], [false; 4]);
+        assert_eq!([of(&[&locks]), of(&[&reads, &locks]), of(&[&thread(false, None)])], [true; 3]);
         let open = |path: &str| may_wait(&opened(7, path, 1));
         assert_eq!([open("/x/a.db"), open("/x/a.db-wal"), open("/x/a.log")], [true, true, false]);
     }

@@ -2,7 +2,6 @@
 //!
 //! Invariant: nothing here outlives its test but a server's thread, and nothing waits by the clock.
 
-use super::file;
 use crate::data::Pid;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -12,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 /// How often something is looked for before a test fails.
-const TRIES: usize = 100_000;
+const TRIES: usize = 50_000;
 
 /// A child of this process, which ends with the test.
 pub struct Staged(Child);
@@ -57,14 +56,14 @@ impl Staged {
     pub fn is_in(&self, number: i64) {
         let path = format!("/proc/{}/syscall", self.pid());
         let begin = format!("{number} ");
-        until(|| file::text(&path).is_ok_and(|text| text.starts_with(&begin)).then_some(()));
+        until(|| std::fs::read_to_string(&path).is_ok_and(|text| text.starts_with(&begin)).then_some(()));
     }
 
     /// Ends the child without taking it in: it is a zombie from then on.
     pub fn end(&mut self) {
         self.0.kill().expect("it can be ended");
         let path = format!("/proc/{}/stat", self.pid());
-        until(|| file::text(&path).is_ok_and(|text| text.contains(") Z ")).then_some(()));
+        until(|| std::fs::read_to_string(&path).is_ok_and(|text| text.contains(") Z ")).then_some(()));
     }
 }
 

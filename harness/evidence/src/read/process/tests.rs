@@ -235,13 +235,16 @@ fn one_that_has_ended_has_neither_threads_nor_descriptors() {
 #[test]
 fn the_threads_of_a_process_are_its_own_one_first() {
     let own = std::process::id() as Pid;
-    let (ready, wait) = (std::sync::Barrier::new(2), std::sync::Barrier::new(2));
+    // the other thread ends when this one lets go, also by a panic
+    let (hold, wait) = std::sync::mpsc::channel::<()>();
     std::thread::scope(|scope| {
-        scope.spawn(|| {
-            ready.wait();
-            wait.wait();
+        let (ready, started) = std::sync::mpsc::channel();
+        scope.spawn(move || {
+            ready.send(()).expect("this test waits for it");
+            let _ = wait.recv();
         });
-        ready.wait();
+        let _hold = hold;
+        started.recv().expect("it starts");
         let process = outline(own, &Stat::of(own).unwrap(), &reader());
         let tids: Vec<Pid> = threads(&process, &reader()).iter().map(|thread| thread.tid).collect();
         assert_eq!(tids.first(), Some(&own));
@@ -250,7 +253,6 @@ fn the_threads_of_a_process_are_its_own_one_first() {
         let running = thread(&process, this, &reader()).unwrap();
         // it reads its own: it runs, and is in the read of that very file
         assert_eq!((running.tid, running.state, running.yields.is_some()), (this, State::Running, true));
-        wait.wait();
     });
     assert!(thread(&Process { pid: own, ..Process::default() }, Pid::MAX, &reader()).is_none());
 }
