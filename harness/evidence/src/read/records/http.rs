@@ -27,13 +27,17 @@ pub fn get(to: SocketAddr, path: &str) -> Option<(u16, Vec<u8>)> {
 /// The bytes of an answer, until it is complete or too long, or its sender has closed the connection or is too slow.
 fn receive(stream: &mut impl Read) -> Vec<u8> {
     let (mut all, mut part, began) = (Vec::new(), [0; 16_384], Instant::now());
-    while all.len() < MAX_BYTES && began.elapsed() < PATIENCE && !complete(&all) {
+    while all.len() < MAX_BYTES && in_time(began) && !complete(&all) {
         match stream.read(&mut part) {
             Ok(0) | Err(_) => break,
             Ok(read) => all.extend_from_slice(part.get(..read).unwrap_or_default()),
         }
     }
     all
+}
+
+fn in_time(began: Instant) -> bool {
+    began.elapsed() < PATIENCE
 }
 
 fn split(all: &[u8]) -> Option<(String, &[u8])> {
