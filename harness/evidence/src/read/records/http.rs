@@ -156,6 +156,12 @@ mod tests {
     }
 
     #[test]
+    fn a_server_has_its_time_and_no_more() {
+        let now = Instant::now();
+        assert!(in_time(now) && now.checked_sub(PATIENCE).is_none_or(|began| !in_time(began)));
+    }
+
+    #[test]
     fn a_server_on_loopback_is_asked_with_a_get() {
         let answer = |target: &str| match target {
             "/long" => [b"HTTP/1.1 200 OK\r\n\r\n".as_slice(), &[b'x'; 2 << 20]].concat(),
