@@ -170,10 +170,11 @@ fn the_holder_of_a_lock_is_around_those_who_wait_for_it() {
 #[test]
 fn the_ancestors_of_a_root_are_around_it() {
     let shell = Staged::start(Command::new("sh").args(["-c", "cat; true"]).stdin(Stdio::piped()));
-    let (shell_pid, cat) = until(|| {
-        let all = process::all().ok()?;
-        let (pid, _) = all.iter().find(|(_, stat)| stat.parent() == shell.pid() && stat.comm == "cat")?;
-        Some((shell.pid(), *pid))
+    let shell_pid = shell.pid();
+    let cat: Pid = until(|| {
+        let pid = std::fs::read_to_string(format!("/proc/{shell_pid}/task/{shell_pid}/children")).ok()?;
+        let name = std::fs::read_to_string(format!("/proc/{}/comm", pid.trim())).ok()?;
+        (name == "cat\n").then(|| pid.trim().parse().ok())?
     });
     let snapshot = take(&[cat], &Options::default()).unwrap();
     let mut at = cat;
