@@ -115,3 +115,75 @@ impl Glance {
         Look::of(self.before.take(), after, &Limits::default())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::staged::Staged;
+    use std::process::Stdio;
+
+    const NOW: Duration = Duration::ZERO;
+
+    #[test]
+    fn two_looks_at_one_child() {
+        let cat = Staged::cat(Stdio::piped());
+        let roots = [cat.pid()];
+        let look = look(&roots, &Options::default(), &Limits::default(), NOW).unwrap();
+        assert!(look.before.at_ns < look.after.at_ns && look.after.tree.contains_key(&cat.pid()));
+        assert_eq!(look.diagnosis, diagnose(&look.before, &look.after, &Limits::default()));
+        // a later one alone is compared with itself
+        let alone = Look::of(None, look.after.clone(), &Limits::default());
+        assert_eq!((&alone.before, &alone.after), (&look.after, &look.after));
+        assert!(super::look(&[Pid::MAX], &Options::default(), &Limits::default(), NOW).is_err());
+    }
+
+    #[test]
+    fn a_watch_goes_on_until_enough_is_seen_or_nothing_is_left() {
+        let mut cat = Some(Staged::cat(Stdio::piped()));
+        let roots = [cat.as_ref().unwrap().pid()];
+        let mut seen: Vec<(u64, u64)> = Vec::new();
+        let see = |look: &Look| {
+            seen.push((look.before.at_ns, look.after.at_ns));
+            if seen.len() == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        watch(&roots, &Options::default(), &Limits::default(), NOW, see).unwrap();
+        assert_eq!(seen.len(), 3);
+        assert!(
+            seen[0].1 == seen[1].0 && seen[1].1 == seen[2].0,
+            "each begins where the one before it ended: {seen:?}"
+        );
+        let mut count = 0;
+        let end = |_: &Look| {
+            count += 1;
+            cat = None;
+            ControlFlow::Continue(())
+        };
+        watch(&roots, &Options::default(), &Limits::default(), NOW, end).unwrap();
+        assert_eq!(count, 1);
+        assert!(watch(&roots, &Options::default(), &Limits::default(), NOW, |_| ControlFlow::Break(())).is_err());
+    }
+
+    #[test]
+    fn a_glance_is_due_a_window_later_and_goes_on_with_what_it_saw() {
+        let cat = Staged::cat(Stdio::piped());
+        let roots = [cat.pid()];
+        let week = Duration::from_secs(7 * 24 * 3_600);
+        let mut glance = Glance::after(&roots, None, week);
+        // no test takes a day
+        let day = week / 7;
+        assert!(glance.rest() > week - day && glance.rest() <= week);
+        let first = glance.end_and_go_on(2 * week);
+        assert!(glance.rest() > 2 * week - day && glance.rest() <= 2 * week);
+        assert_eq!(first.before, first.after);
+        let second = glance.end();
+        assert_eq!(second.before, first.after);
+        assert!(second.after.tree.contains_key(&cat.pid()));
+        let glance = Glance::begin(&roots);
+        assert!(glance.rest() <= Glance::WINDOW);
+        let before = glance.before.clone();
+        drop(cat);
+        let look = glance.end();
+        assert!(before.is_some_and(|before| before == look.before));
+        assert_eq!(look.after, Snapshot::default(), "the process is gone");
+    }
+}

@@ -168,6 +168,12 @@ mod tests {
     }
 
     #[test]
+    fn a_deed_has_a_word_in_a_sentence() {
+        let words = [Deed::Answered, Deed::Refused, Deed::Interrupted].map(Deed::word);
+        assert_eq!(words, ["answered", "refused", "interrupted"]);
+    }
+
+    #[test]
     fn what_quotes_or_denies_it_says_nothing() {
         let quoted = format!("The child was told: {QUESTION_DISMISSED}");
         assert_eq!((said_in_result(&quoted).count(), said_in(&quoted).count()), (0, 1));

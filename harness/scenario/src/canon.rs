@@ -89,3 +89,34 @@ impl Canon {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_value_has_a_width_or_a_length_of_its_own() {
+        let at = |ms| VTime::ZERO + Span::ms(ms);
+        let of = |write: &dyn Fn(&mut Canon)| {
+            let mut canon = Canon::new(at(1_000));
+            write(&mut canon);
+            canon.into_bytes()
+        };
+        let words = |all: &[u64]| all.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+        assert_eq!(Canon::new(at(1_000)).now(), at(1_000));
+        assert_eq!(of(&|c| _ = c.num(7).flag(true).flag(false)), words(&[7, 1, 0]));
+        let capped = |n, cap| of(&|c| _ = c.capped(n, cap));
+        assert_eq!([capped(4, 5), capped(5, 5), capped(6, 5), capped(7, 5)], [4, 5, 6, 6].map(|n| words(&[n])));
+        assert_eq!(capped(u64::MAX, u64::MAX), words(&[u64::MAX]));
+        assert_eq!(of(&|c| _ = c.text("ab")), [words(&[2]), b"ab".to_vec()].concat());
+        assert_eq!(of(&|c| _ = c.bytes(&[])), words(&[0]));
+        let deadline = |at| of(&|c| _ = c.deadline(at));
+        assert_eq!(
+            [deadline(None), deadline(Some(at(1_300))), deadline(Some(at(900)))],
+            [words(&[0]), words(&[1, 300]), words(&[1, 0])]
+        );
+        let age = |since| of(&|c| _ = c.age(at(since), Span::ms(100)));
+        assert_eq!([1_000, 900, 899, 0, 2_000].map(age), [0, 100, 101, 101, 0].map(|age| words(&[age])));
+        assert_eq!(of(&|c| _ = c.list(&[3, 4], |c, n| _ = c.num(*n))), words(&[2, 3, 4]));
+    }
+}

@@ -267,3 +267,47 @@ impl Sink {
         Problems { source, list: self.list, more: self.more }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_seen_has_a_stand_in_of_the_same_length() {
+        let of = |c: char| {
+            let shown = visible(&c.to_string());
+            assert_eq!(shown.len(), c.len_utf8());
+            shown
+        };
+        assert_eq!(['a', 'é', '…', '🦀', '\u{1b}'].map(of), ["a", "é", "…", "🦀", "\u{1b}"]);
+        let hidden = ['\u{85}', '\u{ad}', '\u{200b}', '\u{202e}', '\u{e0001}'].map(of);
+        assert_eq!(hidden, ["·", "·", "\u{fffd}", "\u{fffd}", "\u{1f5d9}"]);
+    }
+
+    #[test]
+    fn a_word_of_a_file_is_short_and_shows_what_it_holds() {
+        assert_eq!((shown("a\u{1b}é"), shown(&"x".repeat(80)).len()), ("a\\u{1b}é".to_owned(), 80));
+        assert_eq!((shown(&"é".repeat(81)), in_one_line("a\nb")), ("é".repeat(80) + "…", "a\\nb".to_owned()));
+        assert_eq!(
+            [1_000, 1_001, 1_002].map(|chars| clipped(&"x".repeat(chars)).chars().count()),
+            [1_000, 1_001, 1_001]
+        );
+        assert_eq!(quoted(["a", "b"]), "`a`, `b`");
+    }
+
+    #[test]
+    fn a_sink_keeps_each_problem_once_and_counts_the_rest() {
+        let mut sink = Sink::default();
+        assert!(sink.is_empty() && !sink.is_full());
+        let problem = |at: usize| Problem::new(at..at + 1, "x".to_owned());
+        (0..2).for_each(|_| sink.push(problem(200)));
+        sink.push(Problem::new(200..202, "x".to_owned()));
+        sink.push(Problem::new(200..201, "y".to_owned()));
+        assert!(!sink.is_empty() && sink.list.len() == 3);
+        (0..limits::PROBLEMS - 4).for_each(|at| sink.push(problem(at)));
+        assert!(!sink.is_full());
+        (300..305).for_each(|at| sink.push(problem(at)));
+        assert!(sink.is_full());
+        assert_eq!((sink.list.len(), sink.more), (limits::PROBLEMS, 4));
+    }
+}

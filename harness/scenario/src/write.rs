@@ -197,3 +197,49 @@ fn quoted(text: &str) -> String {
     out.push('"');
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+    use serde_json::json;
+
+    #[test]
+    fn a_line_ends_at_the_width_and_what_is_wider_is_indented() {
+        let wide = |chars: usize| json!(["y".repeat(chars - 4)]);
+        let lines = |key: &str, value: Value, tall| {
+            let mut out = String::new();
+            entry(&mut out, key, &value, tall);
+            out.lines().count()
+        };
+        // `k = ` is before it; a key of ten letters takes thirteen columns
+        assert_eq!([lines("k", wide(106), false), lines("k", wide(107), false)], [1, 3]);
+        assert_eq!([lines("a_long_key", wide(97), false), lines("a_long_key", wide(98), false)], [1, 3]);
+        assert_eq!([json!([1]), json!([]), json!(7)].map(|value| lines("k", value, true)), [3, 1, 1]);
+        assert_eq!([json!({}), json!("x")].map(|value| value_text(&value, 120)), ["{}", "\"x\""]);
+        let (long, other) = ("y".repeat(100), "z".repeat(100));
+        let nested = json!({ "a": [[long, 1], { "b": { "c": long, "d": other } }], "e f": {} });
+        expect![[r#"
+            {
+              a = [
+                [
+                  "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy",
+                  1,
+                ],
+                { b = {
+                  c = "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy",
+                  d = "zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz",
+                } },
+              ],
+              "e f" = {},
+            }"#]].assert_eq(&value_text(&nested, 4));
+    }
+
+    #[test]
+    fn texts_are_escaped_and_keys_are_bare_if_they_can_be() {
+        assert_eq!(quoted("a\"b\\c\n\t\r\u{1b}\u{0}\u{202e}é"), r#""a\"b\\c\n\t\r\e\u0000\u202Eé""#);
+        assert_eq!(["a-B_9", "", "a b", "é", "a.b"].map(word), ["a-B_9", "\"\"", "\"a b\"", "\"é\"", "\"a.b\""]);
+        assert_eq!(line_text(&json!({ "a": [1, "x", {}], "b": true })), r#"{ a = [1, "x", {}], b = true }"#);
+        assert_eq!(line_text(&json!([])), "[]");
+    }
+}

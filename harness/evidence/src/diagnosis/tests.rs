@@ -9,6 +9,7 @@ use expect_test::{Expect, expect};
 use std::fmt::Write as _;
 
 mod at_agents;
+mod at_evidence;
 mod at_files;
 mod at_graph;
 mod at_network;

@@ -122,8 +122,13 @@ fn until(tid: Pid, clock: i32, at: u64) -> TimeLimit {
         _ => return TimeLimit::Unknown,
     };
     let now = rustix::time::clock_gettime(clock);
-    let now_ms = now.tv_sec.max(0) as u64 * 1000 + now.tv_nsec as u64 / 1_000_000;
-    memory::timespec_ms(tid, at).map_or(TimeLimit::Unknown, |then| TimeLimit::LeftMs(then.saturating_sub(now_ms)))
+    memory::timespec_ms(tid, at)
+        .map_or(TimeLimit::Unknown, |then| TimeLimit::LeftMs(then.saturating_sub(whole_ms(now))))
+}
+
+/// The whole milliseconds of a moment.
+fn whole_ms(at: rustix::time::Timespec) -> u64 {
+    at.tv_sec.max(0) as u64 * 1000 + at.tv_nsec as u64 / 1_000_000
 }
 
 /// `struct pollfd { int fd; short events; short revents; }`, an array of them.
@@ -180,158 +185,4 @@ fn opens(process: &Process, tid: Pid, folder: i32, at: u64) -> Does {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::data::{Descriptor, Mode, Object};
-
-    /// What a call with these arguments waits for, and how long; the arguments point into the memory of this process.
-    fn decoded(name: &str, args: [u64; 6]) -> (Does, TimeLimit) {
-        let own = std::process::id() as Pid;
-        let fds = vec![Descriptor { fd: 9, mode: Mode::Both, what: Object::Process { pid: 77 } }];
-        let process = Process { pid: own, fds, ..Process::default() };
-        let mut call = Call { name: name.to_owned(), args, ..Call::default() };
-        decode(&mut call, &process, own);
-        (call.does, call.limit)
-    }
-
-    fn address<T: ?Sized>(of: &T) -> u64 {
-        std::ptr::from_ref(of).cast::<u8>() as u64
-    }
-
-    #[test]
-    fn calls_on_one_descriptor() {
-        for name in ["read", "readv", "pread64", "recvfrom", "recvmsg", "accept", "accept4", "splice"] {
-            assert_eq!(decoded(name, [7, 0, 0, 0, 0, 0]), (Does::Read { fd: 7 }, TimeLimit::Unknown), "{name}");
-        }
-        for name in ["write", "writev", "pwrite64", "sendto", "sendmsg", "sendfile"] {
-            assert_eq!(decoded(name, [7, 0, 0, 0, 0, 0]), (Does::Write { fd: 7 }, TimeLimit::Unknown), "{name}");
-        }
-        assert_eq!(decoded("flock", [7, 2, 0, 0, 0, 0]), (Does::Lock { fd: 7 }, TimeLimit::Never));
-        let fcntl = |command: i32| decoded("fcntl", [7, command as u64, 0, 0, 0, 0]);
-        assert_eq!(
-            [libc::F_SETLKW, libc::F_OFD_SETLKW].map(fcntl),
-            [const { (Does::Lock { fd: 7 }, TimeLimit::Never) }; 2]
-        );
-        assert_eq!(fcntl(libc::F_SETLK), (Does::Other, TimeLimit::Unknown));
-        assert_eq!(decoded("connect", [7, 0, 0, 0, 0, 0]), (Does::Connect { fd: 7 }, TimeLimit::Unknown));
-        let ioctl = Does::Ioctl { fd: 7, request: 0x5409 };
-        assert_eq!(decoded("ioctl", [7, 0x5409, 0, 0, 0, 0]), (ioctl, TimeLimit::Unknown));
-        assert_eq!(decoded("io_uring_enter", [7, 0, 0, 0, 0, 0]), (Does::Uring { fd: 7 }, TimeLimit::Unknown));
-        assert_eq!(decoded("getpid", [7, 0, 0, 0, 0, 0]), (Does::Other, TimeLimit::Unknown));
-    }
-
-    #[test]
-    fn several_descriptors_and_a_time_limit() {
-        let polled = [
-            libc::pollfd { fd: 3, events: libc::POLLIN, revents: 0 },
-            libc::pollfd { fd: -1, events: libc::POLLIN, revents: 0 },
-            libc::pollfd { fd: 4, events: libc::POLLOUT, revents: 0 },
-            libc::pollfd { fd: 5, events: libc::POLLIN | libc::POLLOUT, revents: 0 },
-            libc::pollfd { fd: 6, events: 0, revents: libc::POLLIN },
-        ];
-        let watch = |fd, input, output| Watch { fd, input, output };
-        let on = vec![watch(3, true, false), watch(4, false, true), watch(5, true, true), watch(6, false, false)];
-        let at = address(&polled);
-        assert_eq!(decoded("poll", [at, 5, 250, 0, 0, 0]), (Does::Poll { on: on.clone() }, TimeLimit::GivenMs(250)));
-        let for_ever = u64::from(u32::MAX);
-        assert_eq!(
-            decoded("poll", [at, 1, for_ever, 0, 0, 0]),
-            (Does::Poll { on: on[..1].to_vec() }, TimeLimit::Never)
-        );
-        let span = libc::timespec { tv_sec: 2, tv_nsec: 1_000_001 };
-        let limit = address(&span);
-        assert_eq!(
-            decoded("ppoll", [at, 5, limit, 0, 0, 0]),
-            (Does::Poll { on: on.clone() }, TimeLimit::GivenMs(2_002))
-        );
-        assert_eq!(decoded("ppoll", [at, 5, 0, 0, 0, 0]), (Does::Poll { on }, TimeLimit::Never));
-        assert_eq!(decoded("ppoll", [0, 0, 1, 0, 0, 0]).1, TimeLimit::Unknown, "a page that is not there");
-        assert_eq!(decoded("epoll_wait", [8, at, 1, 30, 0, 0]), (Does::Epoll { fd: 8 }, TimeLimit::GivenMs(30)));
-        assert_eq!(
-            decoded("epoll_pwait2", [8, at, 1, limit, 0, 0]),
-            (Does::Epoll { fd: 8 }, TimeLimit::GivenMs(2_002))
-        );
-    }
-
-    #[test]
-    fn the_sets_of_select() {
-        // descriptors 3 and 66 for input, 4 for output, 5 for exceptions
-        let (input, output, except): ([u64; 2], [u64; 2], [u64; 2]) = ([1 << 3, 1 << 2], [1 << 4, 0], [1 << 5, 0]);
-        let micros = libc::timeval { tv_sec: 1, tv_usec: 1_001 };
-        let args = |count, limit| [count, address(&input), address(&output), address(&except), limit, 0];
-        let watch = |fd, input, output| Watch { fd, input, output };
-        let on = vec![watch(3, true, false), watch(4, false, true), watch(5, true, false), watch(66, true, false)];
-        let limit = TimeLimit::GivenMs(1_002);
-        assert_eq!(decoded("select", args(67, address(&micros))), (Does::Poll { on: on.clone() }, limit));
-        assert_eq!(decoded("select", args(66, 0)), (Does::Poll { on: on[..3].to_vec() }, TimeLimit::Never));
-        let span = libc::timespec { tv_sec: 0, tv_nsec: 5 };
-        assert_eq!(decoded("pselect6", args(67, address(&span))), (Does::Poll { on }, TimeLimit::GivenMs(1)));
-    }
-
-    #[test]
-    fn children_and_signals() {
-        let child = |pid| (Does::Child { pid }, TimeLimit::Never);
-        assert_eq!(decoded("wait4", [u64::from(u32::MAX), 0, 0, 0, 0, 0]), child(-1));
-        assert_eq!(decoded("wait4", [12, 0, 0, 0, 0, 0]), child(12));
-        // P_ALL, P_PID, P_PGID, and a descriptor of a process
-        let waitid = |kind, id| decoded("waitid", [kind, id, 0, 0, 0, 0]);
-        assert_eq!(
-            [waitid(0, 5), waitid(1, 12), waitid(2, 12), waitid(3, 9)],
-            [child(-1), child(12), child(-12), child(77)]
-        );
-        assert_eq!(waitid(3, 8), child(-1));
-        assert_eq!(decoded("pause", [0; 6]), (Does::Signal, TimeLimit::Never));
-        assert_eq!(decoded("rt_sigtimedwait", [0; 6]), (Does::Signal, TimeLimit::Never));
-    }
-
-    #[test]
-    fn time_alone_and_other_threads() {
-        let span = libc::timespec { tv_sec: 3, tv_nsec: 0 };
-        let at = address(&span);
-        let (given, over) = (TimeLimit::GivenMs(3_000), TimeLimit::LeftMs(0));
-        assert_eq!(decoded("nanosleep", [at, 0, 0, 0, 0, 0]), (Does::Sleep, given));
-        // TIMER_ABSTIME: a moment, 3 s after the machine began, which is over
-        let sleep = |clock: i32, flags| decoded("clock_nanosleep", [clock as u64, flags, at, 0, 0, 0]);
-        assert_eq!(sleep(libc::CLOCK_MONOTONIC, 0), (Does::Sleep, given));
-        assert_eq!(sleep(libc::CLOCK_REALTIME, 1), (Does::Sleep, over));
-        assert_eq!(sleep(libc::CLOCK_PROCESS_CPUTIME_ID, 1), (Does::Sleep, TimeLimit::Unknown));
-        // FUTEX_WAIT takes a span, FUTEX_WAIT_BITSET a moment, 128 is private, 256 the realtime clock
-        let futex = |operation, at| decoded("futex", [0, operation, 0, at, 0, 0]);
-        assert_eq!(futex(128, 0), (Does::Futex, TimeLimit::Never));
-        assert_eq!([futex(0, at), futex(128, at)], [const { (Does::Futex, TimeLimit::GivenMs(3_000)) }; 2]);
-        assert_eq!([9 | 256, 11 | 256, 13 | 256, 6].map(|operation| futex(operation, at).1), [over; 4]);
-        assert_eq!(futex(5, at), (Does::Futex, TimeLimit::Unknown));
-        assert_eq!(decoded("futex_waitv", [0; 6]), (Does::Futex, TimeLimit::Unknown));
-        let far = libc::timespec { tv_sec: 1 << 40, tv_nsec: 0 };
-        let left = decoded("futex", [0, 9, 0, address(&far), 0, 0]).1;
-        assert!(matches!(left, TimeLimit::LeftMs(ms) if ms > 1 << 49), "{left:?}");
-    }
-
-    #[test]
-    fn a_path_is_seen_as_the_process_sees_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("queue");
-        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
-        let opened = |path: &Path| {
-            let text = format!("{}\0", path.display());
-            decoded("openat", [libc::AT_FDCWD as u64, address(text.as_str()), 0, 0, 0, 0])
-        };
-        let open = |path: &Path, fifo| (Does::Open { path: Some(path.display().to_string()), fifo }, TimeLimit::Never);
-        assert_eq!(opened(&path), open(&path, true));
-        assert_eq!(opened(folder.path()), open(folder.path(), false));
-        // from the working folder, which is the package's
-        assert_eq!(opened(Path::new("Cargo.toml")), open(Path::new("Cargo.toml"), false));
-        assert_eq!(decoded("open", [0; 6]), (Does::Open { path: None, fifo: false }, TimeLimit::Never));
-    }
-
-    #[test]
-    fn what_a_stop_interrupted_is_what_it_was() {
-        let restarted = |wchan| super::restarted(wchan, 1 << 20);
-        assert_eq!(restarted("hrtimer_nanosleep"), "nanosleep");
-        assert_eq!(restarted("poll_schedule_timeout"), "poll");
-        assert_eq!(restarted("futex_do_wait"), "futex");
-        assert_eq!(restarted("anything"), "restart_syscall");
-        assert_eq!(super::restarted("hrtimer_nanosleep", 1), "clock_nanosleep", "a clock's number is in front");
-        assert_eq!([4_095, 4_096].map(|first| super::restarted("do_poll", first)), ["clock_nanosleep", "poll"]);
-    }
-}
+mod tests;

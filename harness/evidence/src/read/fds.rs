@@ -3,6 +3,7 @@
 //! Invariant: nothing is opened but files of /proc; a descriptor's target is looked at by `stat` alone.
 
 use super::file;
+use super::process::Stat;
 use crate::data::{Descriptor, Mode, Object, Pid, Watch};
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -65,10 +66,28 @@ fn descriptor(pid: Pid, fd: i32) -> Option<Descriptor> {
         Some(2) => Mode::Both,
         _ => Mode::Unknown,
     };
-    Some(Descriptor { fd, mode, what: object(pid, fd, &path, link, &info) })
+    Some(Descriptor { fd, mode, what: object(pid, &path, link, &info) })
 }
 
-fn object(pid: Pid, fd: i32, path: &str, link: String, info: &str) -> Object {
+/// What has no place in a file system, by the name that the kernel gives it.
+fn anonymous(kind: &str, info: &str) -> Option<Object> {
+    Some(match kind {
+        "eventpoll" => Object::Epoll { on: watches(info) },
+        "eventfd" => Object::Event { count: number(info, "eventfd-count:") },
+        "timerfd" => Object::Timer { left_ms: timer(info) },
+        "signalfd" => Object::Signal,
+        "pidfd" => process(info),
+        "inotify" | "fanotify" => Object::Inotify,
+        "io_uring" => Object::Uring,
+        _ => return None,
+    })
+}
+
+fn process(info: &str) -> Object {
+    Object::Process { pid: field(info, "Pid:").and_then(|n| n.parse().ok()).unwrap_or(-1) }
+}
+
+fn object(pid: Pid, path: &str, link: String, info: &str) -> Object {
     if let Some(inode) = inode_of(&link, "pipe:[") {
         return Object::Pipe { inode };
     }
@@ -76,19 +95,10 @@ fn object(pid: Pid, fd: i32, path: &str, link: String, info: &str) -> Object {
         return Object::Socket { inode };
     }
     if let Some(kind) = link.strip_prefix("anon_inode:") {
-        return match kind.trim_matches(['[', ']']) {
-            "eventpoll" => Object::Epoll { on: watches(info) },
-            "eventfd" => Object::Event { count: number(info, "eventfd-count:") },
-            "timerfd" => Object::Timer { left_ms: timer(info) },
-            "signalfd" => Object::Signal,
-            "pidfd" => Object::Process { pid: field(info, "Pid:").and_then(|n| n.parse().ok()).unwrap_or(-1) },
-            "inotify" | "fanotify" => Object::Inotify,
-            "io_uring" => Object::Uring,
-            _ => Object::Other { link },
-        };
+        return anonymous(kind.trim_matches(['[', ']']), info).unwrap_or(Object::Other { link });
     }
     if link.starts_with("pidfd:[") {
-        return Object::Process { pid: field(info, "Pid:").and_then(|n| n.parse().ok()).unwrap_or(-1) };
+        return process(info);
     }
     if link == "/dev/null" {
         return Object::Null;
@@ -105,7 +115,7 @@ fn object(pid: Pid, fd: i32, path: &str, link: String, info: &str) -> Object {
         Object::Fifo { inode: meta.ino(), path: link }
     } else if kind.is_char_device() && is_terminal(meta.rdev()) {
         let device = u32::try_from(meta.rdev()).unwrap_or(0);
-        Object::Tty { index: pty_of(device).or_else(|| own_terminal(pid, fd, meta.rdev())), path: link }
+        Object::Tty { index: pty_of(device).or_else(|| own_terminal(pid, meta.rdev())), path: link }
     } else if kind.is_file() {
         let device = (libc::major(meta.dev()), libc::minor(meta.dev()));
         Object::File { inode: meta.ino(), device, offset: number(info, "pos:"), path: link }
@@ -121,13 +131,11 @@ fn is_terminal(device: u64) -> bool {
 }
 
 /// /dev/tty is the controlling terminal of the process that opened it.
-fn own_terminal(pid: Pid, _fd: i32, device: u64) -> Option<u32> {
+fn own_terminal(pid: Pid, device: u64) -> Option<u32> {
     if (libc::major(device), libc::minor(device)) != (5, 0) {
         return None;
     }
-    let stat = file::text(&format!("/proc/{pid}/stat")).ok()?;
-    let tty = stat.get(stat.rfind(')')? + 1..)?.split_whitespace().nth(4)?.parse::<u32>().ok()?;
-    pty_of(tty)
+    pty_of(Stat::of(pid)?.number(4) as u32)
 }
 
 fn info(pid: Pid, fd: i32) -> String {
@@ -168,7 +176,9 @@ fn timer(info: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::read::staged::{Staged, terminal};
     use std::os::fd::{AsRawFd, OwnedFd};
+    use std::process::{Command, Stdio};
 
     /// A descriptor of this process.
     fn own(fd: &impl AsRawFd) -> Descriptor {
@@ -229,5 +239,95 @@ mod tests {
             [inode_of("socket:[12]", "pipe:["), inode_of("pipe:[x]", "pipe:["), inode_of("pipe:[1", "pipe:[")],
             [None; 3]
         );
+    }
+
+    #[test]
+    fn what_has_no_place_in_a_file_system_has_a_name() {
+        let of = |kind: &str, info: &str| anonymous(kind, info);
+        let watch = Watch { fd: 7, input: true, output: false };
+        assert_eq!(of("eventpoll", "tfd: 7 events: 1 data: 0\n"), Some(Object::Epoll { on: vec![watch] }));
+        assert_eq!(of("eventfd", "eventfd-count: 10\n"), Some(Object::Event { count: 16 }));
+        assert_eq!(of("timerfd", "it_value: (1, 0)\n"), Some(Object::Timer { left_ms: Some(1_000) }));
+        assert_eq!(of("pidfd", "Pid:\t12\n"), Some(Object::Process { pid: 12 }));
+        assert_eq!([of("pidfd", ""), of("pidfd", "Pid:\t-1\n")], [const { Some(Object::Process { pid: -1 }) }; 2]);
+        let named = ["signalfd", "inotify", "fanotify", "io_uring", "bpf-map", ""].map(|kind| of(kind, ""));
+        use Object::{Inotify, Signal, Uring};
+        assert_eq!(named, [Some(Signal), Some(Inotify), Some(Inotify), Some(Uring), None, None]);
+        let any = |events: &str| watches(&format!("tfd: 7 events: {events} data: 0\n"))[0];
+        let told =
+            ["1", "2", "2000", "4", "2003", "5", "8", "80000018"].map(|events| (any(events).input, any(events).output));
+        let (input, output, none) = ((true, false), (false, true), (false, false));
+        assert_eq!(told, [input, input, input, output, input, (true, true), none, none]);
+        assert_eq!(watches(&"tfd: 7 events: 1 data: 0\n".repeat(4_097)).len(), 4_096);
+        let timer = |value: &str| super::timer(&format!("it_value: {value}\n"));
+        assert_eq!([timer("(0, 1)"), timer("(0, 1000001)"), timer("(1, 0)")], [Some(1), Some(2), Some(1_000)]);
+    }
+
+    #[test]
+    fn descriptors_of_this_process_are_what_they_are() {
+        use rustix::event::epoll;
+        let (reader, _writer) = rustix::pipe::pipe().unwrap();
+        let queue = epoll::create(epoll::CreateFlags::CLOEXEC).unwrap();
+        epoll::add(&queue, &reader, epoll::EventData::new_u64(0), epoll::EventFlags::IN).unwrap();
+        let watch = Watch { fd: reader.as_raw_fd(), input: true, output: false };
+        assert_eq!(own(&queue).what, Object::Epoll { on: vec![watch] });
+        let cat = Staged::cat(Stdio::piped());
+        let pid = rustix::process::Pid::from_raw(cat.pid()).unwrap();
+        let process = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).unwrap();
+        assert_eq!(own(&process).what, Object::Process { pid: cat.pid() });
+        let (one, _two) = std::os::unix::net::UnixStream::pair().unwrap();
+        assert!(matches!(own(&one), Descriptor { mode: Mode::Both, what: Object::Socket { inode: 1.. }, .. }));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("queue");
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+        let fifo = fs::File::options().read(true).write(true).open(&path).unwrap();
+        let inode = fifo.metadata().unwrap().ino();
+        let path = path.to_str().unwrap().to_owned();
+        assert_eq!(own(&fifo).what, Object::Fifo { inode, path: path.clone() });
+        let pid = std::process::id() as Pid;
+        assert_eq!(inode_and_kind(pid, fifo.as_raw_fd()), Some((inode, true)));
+        let file = tempfile::tempfile().unwrap();
+        assert_eq!(inode_and_kind(pid, file.as_raw_fd()), Some((file.metadata().unwrap().ino(), false)));
+        assert_eq!((inode_and_kind(pid, -1), descriptor(pid, -1)), (None, None));
+        assert!(links(pid).any(|(fd, link)| fd == fifo.as_raw_fd() && link.to_str() == Some(&path)));
+        assert_eq!(links(Pid::MAX).count(), 0);
+    }
+
+    #[test]
+    fn all_descriptors_of_a_child_in_their_order() {
+        let cat = Staged::cat(Stdio::piped());
+        let (fds, are_read) = read(cat.pid());
+        let told: Vec<_> = fds.iter().map(|fd| (fd.fd, fd.mode, matches!(fd.what, Object::Null))).collect();
+        let wanted = [(0, Mode::Read, false), (1, Mode::Write, true), (2, Mode::Write, true)];
+        // whoever started this test may have left it others
+        assert_eq!((&told[..3], are_read), (wanted.as_slice(), true));
+        assert!(told.is_sorted_by_key(|(fd, ..)| *fd));
+        assert_eq!(read(Pid::MAX), (vec![], false));
+    }
+
+    #[test]
+    fn a_terminal_and_its_master_have_one_number() {
+        let (master, path) = terminal();
+        let index: u32 = path.strip_prefix("/dev/pts/").unwrap().parse().unwrap();
+        let own_pid = std::process::id() as Pid;
+        assert_eq!(own(&master).what, Object::Master { index });
+        assert_eq!(master_index(own_pid, master.as_raw_fd()), Some(index));
+        let slave = fs::File::options().read(true).write(true).open(&path).unwrap();
+        assert_eq!(own(&slave).what, Object::Tty { path: path.clone(), index: Some(index) });
+        assert_eq!(master_index(own_pid, slave.as_raw_fd()), None);
+        // a process that has it as its controlling terminal knows it by another name too
+        let shell = Staged::at_terminal(Command::new("sh").args(["-c", "exec cat </dev/tty"]), &path);
+        shell.is_in(libc::SYS_read);
+        super::super::staged::until(|| {
+            let fd = descriptor(shell.pid(), 0)?;
+            (fd.what == Object::Tty { path: "/dev/tty".to_owned(), index: Some(index) }).then_some(())
+        });
+        let device = |major: u32, minor: u32| libc::makedev(major, minor);
+        assert_eq!(own_terminal(shell.pid(), device(5, 0)), Some(index));
+        assert_eq!(
+            [device(5, 1), device(4, 0), device(136, 1)].map(|device| own_terminal(shell.pid(), device)),
+            [None; 3]
+        );
+        assert_eq!(own_terminal(Pid::MAX, device(5, 0)), None);
     }
 }

@@ -22,10 +22,19 @@ pub fn read(tree: &BTreeMap<Pid, Process>) -> Vec<Lock> {
     if !tree.values().any(may_wait) {
         return Vec::new();
     }
+    concerning(tree, readings(reading))
+}
+
+/// All locks: one reading of a list that came in one piece, [`READINGS`] of a longer one.
+fn readings(mut reading: impl FnMut() -> (Vec<Lock>, usize)) -> Vec<Lock> {
     let (mut all, pieces) = reading();
     for again in 1..if pieces > 1 { READINGS } else { 1 } {
         add(&mut all, reading().0, again);
     }
+    all
+}
+
+fn concerning(tree: &BTreeMap<Pid, Process>, all: Vec<Lock>) -> Vec<Lock> {
     let open: BTreeSet<u64> = tree
         .values()
         .flat_map(|process| &process.fds)
@@ -81,7 +90,112 @@ fn parse(line: &str) -> Option<Lock> {
 
 #[cfg(test)]
 mod tests {
-    use super::{add, parse};
+    use super::*;
+    use crate::data::{Call, Descriptor, Mode, Thread};
+    use std::os::unix::fs::MetadataExt;
+
+    fn list(lines: &[&str]) -> Vec<Lock> {
+        lines.iter().filter_map(|line| parse(line)).collect()
+    }
+
+    fn opened(pid: Pid, path: &str, inode: u64) -> Process {
+        let what = Object::File { path: path.to_owned(), inode, device: (0, 0), offset: 0 };
+        let fds = vec![Descriptor { fd: 9, mode: Mode::Both, what }];
+        Process { pid, fds, threads: vec![Thread { call_read: true, ..Thread::default() }], ..Process::default() }
+    }
+
+    #[test]
+    fn only_what_can_wait_for_a_lock_makes_the_list_be_read() {
+        let thread = |call_read, does: Option<Does>| Thread {
+            call_read,
+            call: does.map(|does| Call { does, ..Call::default() }),
+            ..Thread::default()
+        };
+        let of = |threads: &[&Thread]| {
+            let threads = threads.iter().map(|&thread| thread.clone()).collect();
+            may_wait(&Process { threads, ..Process::default() })
+        };
+        let (reads, locks) = (thread(true, Some(Does::Read { fd: 0 })), thread(true, Some(Does::Lock { fd: 3 })));
+        let runs = thread(true, None);
+        assert_eq!([of(&[]), of(&[&runs]), of(&[&reads]), of(&[&reads, &runs])], [false; 4]);
+        assert_eq!([of(&[&locks]), of(&[&reads, &locks]), of(&[&thread(false, None)])], [true; 3]);
+        let open = |path: &str| may_wait(&opened(7, path, 1));
+        assert_eq!([open("/x/a.db"), open("/x/a.db-wal"), open("/x/a.log")], [true, true, false]);
+    }
+
+    #[test]
+    fn a_list_of_several_pieces_is_read_three_times() {
+        let lines = [
+            "1: FLOCK  ADVISORY  WRITE 812 fe:00:131 0 EOF",
+            "1: FLOCK  ADVISORY  WRITE 813 fe:00:132 0 EOF",
+            "1: FLOCK  ADVISORY  WRITE 814 fe:00:133 0 EOF",
+        ];
+        let of = |pieces: usize| {
+            let mut count = 0;
+            let all = readings(|| {
+                count += 1;
+                (list(&lines[count - 1..count]), pieces)
+            });
+            (count, all.iter().map(|lock| (lock.id, lock.inode)).collect::<Vec<_>>())
+        };
+        let second = 1 << 32;
+        assert_eq!([of(0), of(1)], [1; 2].map(|count| (count, vec![(1, 131)])));
+        assert_eq!(of(2), (3, vec![(1, 131), (second + 1, 132), (2 * second + 1, 133)]));
+    }
+
+    #[test]
+    fn a_lock_concerns_those_that_hold_it_and_those_that_have_its_file_open() {
+        let tree = BTreeMap::from([(812, opened(812, "/x", 131))]);
+        let all = list(&[
+            "1: FLOCK  ADVISORY  WRITE 900 fe:00:131 0 EOF",
+            "2: FLOCK  ADVISORY  WRITE 812 fe:00:132 0 EOF",
+            "3: FLOCK  ADVISORY  WRITE 900 fe:00:133 0 EOF",
+            "4: OFDLCK ADVISORY  WRITE -1 fe:00:131 0 EOF",
+            "5: OFDLCK ADVISORY  WRITE -1 fe:00:134 0 EOF",
+        ]);
+        assert_eq!(all.len(), 5);
+        assert_eq!(concerning(&tree, all).iter().map(|lock| lock.id).collect::<Vec<_>>(), [1, 2, 4]);
+    }
+
+    #[test]
+    fn a_lock_of_this_process_is_on_the_list() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let meta = file.as_file().metadata().unwrap();
+        rustix::fs::flock(file.as_file(), rustix::fs::FlockOperation::LockExclusive).unwrap();
+        let (all, pieces) = reading();
+        let own = all.iter().find(|lock| lock.inode == meta.ino() && lock.kind == "FLOCK").expect("our lock");
+        assert!(pieces > 0 && own.write && !own.waits && own.from == 0 && own.to.is_none());
+        assert_eq!(own.device, (libc::major(meta.dev()), libc::minor(meta.dev())));
+        // a tree that has a database open is asked for; one that cannot wait is not
+        let of = |path: &str| read(&BTreeMap::from([(7, opened(7, path, meta.ino()))])).len();
+        assert_eq!([of("/x/a.db"), of("/x/a.log")], [1, 0]);
+    }
+
+    #[test]
+    fn each_word_of_a_line_is_needed() {
+        let whole = "12: POSIX  ADVISORY  WRITE 1234 08:01:5678 0 99";
+        let wanted = Lock {
+            id: 12,
+            kind: "POSIX".into(),
+            write: true,
+            pid: Some(1_234),
+            waits: false,
+            device: (8, 1),
+            inode: 5_678,
+            from: 0,
+            to: Some(99),
+        };
+        assert_eq!(parse(whole), Some(wanted));
+        let words: Vec<&str> = whole.split_whitespace().collect();
+        for count in 0..words.len() {
+            assert_eq!(parse(&words[..count].join(" ")), None, "{count} words");
+        }
+        let pid = |pid: &str| parse(&format!("1: POSIX ADVISORY READ {pid} 08:01:5 0 EOF")).and_then(|lock| lock.pid);
+        assert_eq!([pid("0"), pid("1"), pid("-1"), pid("x")], [None, Some(1), None, None]);
+        let place = |place: &str| parse(&format!("1: POSIX ADVISORY READ 1 {place} 0 EOF"));
+        assert_eq!([place("08:01"), place("zz:01:5"), place("08:zz:5"), place("08:01:x")], [const { None }; 4]);
+        assert_eq!(parse("x: POSIX ADVISORY READ 1 08:01:5 0 EOF"), None);
+    }
 
     #[test]
     fn locks_and_waits_for_them() {
@@ -95,7 +209,6 @@ mod tests {
 
     #[test]
     fn another_reading_adds_what_the_first_one_lacked() {
-        let list = |lines: &[&str]| lines.iter().filter_map(|line| parse(line)).collect::<Vec<_>>();
         let mut all =
             list(&["1: POSIX  ADVISORY  WRITE 812 fe:00:131 0 EOF", "2: POSIX  ADVISORY  WRITE 813 fe:00:132 0 EOF"]);
         let other = list(&[

@@ -98,4 +98,28 @@ mod tests {
         assert_eq!(array::<4>(own(), address(&[1_u8, 2, 3, 4])), Some([1, 2, 3, 4]));
         assert_eq!(bytes(own(), address(vec![7_u8; 70_000].as_slice()), 70_000).map(|all| all.len()), Some(65_536));
     }
+
+    /// Three pages, of which the last may not be read.
+    #[test]
+    fn a_text_may_end_with_the_last_page_that_is_mapped() {
+        let (size, rights, flags) =
+            (3 * 4_096, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new mapping, which nothing else knows; it is written only while it may be
+        let base = unsafe {
+            let base = libc::mmap(std::ptr::null_mut(), size, rights, flags, -1, 0);
+            assert_ne!(base, libc::MAP_FAILED);
+            base.cast::<u8>().write_bytes(b'x', size);
+            base.cast::<u8>().add(2 * 4_096 - 1).write(0);
+            assert_eq!(libc::mprotect(base.byte_add(2 * 4_096), 4_096, libc::PROT_NONE), 0);
+            base
+        };
+        let at = base as u64;
+        let length = |offset: u64| text(own(), at + offset).map(|text| text.len());
+        assert_eq!([4_097, 8_000, 8_191].map(length), [Some(4_094), Some(191), Some(0)]);
+        assert_eq!([4_096, 4_095, 8_192].map(length), [Some(4_095), None, None], "at most 4,096 bytes with the zero");
+        assert_eq!(bytes(own(), at + 8_190, 4).map(|all| all.len()), Some(2), "as far as it is mapped");
+        assert_eq!((array::<4>(own(), at + 8_190), array::<2>(own(), at + 8_190)), (None, Some([b'x', 0])));
+        // SAFETY: the mapping of this test
+        assert_eq!(unsafe { libc::munmap(base, size) }, 0);
+    }
 }

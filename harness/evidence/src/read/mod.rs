@@ -17,8 +17,10 @@ mod numbers;
 mod process;
 mod prompt;
 mod records;
+#[cfg(test)]
+pub mod staged;
 
-use crate::data::{Object, Pid, Reader, Snapshot, Socket};
+use crate::data::{Object, Pid, Process, Reader, Snapshot, Socket};
 use process::{All, Stat};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -76,13 +78,12 @@ pub fn take(roots: &[Pid], options: &Options) -> Result<Snapshot, SnapshotError>
         let of_holders = net::sockets(snapshot.around.values(), own, &mut Vec::new());
         snapshot.sockets.extend(of_holders);
     }
-    snapshot.reader.other_namespace =
-        snapshot.tree.values().any(|process| process.ns_pid != process.pid && process.ns_pid != 0);
+    snapshot.reader.other_namespace = snapshot.tree.values().any(is_elsewhere);
     if options.ask {
         snapshot.agents = records::read(&snapshot.tree, &snapshot.sockets);
     }
     lacks::add(&mut snapshot);
-    snapshot.took_us = now_ns().saturating_sub(began) / 1000;
+    snapshot.took_us = us_between(began, now_ns());
     Ok(snapshot)
 }
 
@@ -94,15 +95,32 @@ pub fn find(name: &str) -> Result<Vec<Pid>, SnapshotError> {
     let all = process::all()?;
     let own = std::process::id() as Pid;
     let is_one = |(pid, stat): &(&Pid, &Stat)| **pid != own && (stat.comm == name || process::is_called(**pid, name));
-    let found: BTreeSet<Pid> = all.iter().filter(is_one).map(|(pid, _)| *pid).collect();
+    Ok(tops(&all.iter().filter(is_one).map(|(pid, _)| *pid).collect(), &all))
+}
+
+/// Those whose parent is not one of them.
+fn tops(found: &BTreeSet<Pid>, all: &All) -> Vec<Pid> {
     let top = |pid: &Pid| !all.get(pid).is_some_and(|stat| found.contains(&stat.parent()));
-    Ok(found.iter().copied().filter(top).collect())
+    found.iter().copied().filter(top).collect()
 }
 
 /// Nanoseconds since boot, sleep of the machine included: the clock of a process's start time.
 pub(crate) fn now_ns() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+    nanoseconds(rustix::time::clock_gettime(rustix::time::ClockId::Boottime))
+}
+
+fn nanoseconds(at: rustix::time::Timespec) -> u64 {
+    at.tv_sec as u64 * 1_000_000_000 + at.tv_nsec as u64
+}
+
+/// The whole microseconds between two moments in nanoseconds.
+fn us_between(began: u64, ended: u64) -> u64 {
+    ended.saturating_sub(began) / 1000
+}
+
+/// Whether a process is in a pid namespace below ours.
+fn is_elsewhere(process: &Process) -> bool {
+    process.ns_pid != process.pid && process.ns_pid != 0
 }
 
 fn reader() -> Reader {
@@ -221,3 +239,6 @@ fn is_shared(pid: Pid, fd: i32, link: &Path, shared: &BTreeSet<Shared>) -> bool 
     }
     false
 }
+
+#[cfg(test)]
+mod tests;

@@ -88,6 +88,7 @@ fn match_tcp_peers(all: &mut BTreeMap<u64, Socket>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::{Descriptor, Mode};
 
     #[test]
     fn the_two_ends_of_a_connection_know_each_other() {
@@ -104,5 +105,95 @@ mod tests {
         match_tcp_peers(&mut all);
         let peers: Vec<Option<u64>> = all.values().map(|socket| socket.peer).collect();
         assert_eq!(peers, [Some(2), Some(1), None, None]);
+    }
+
+    #[test]
+    fn only_a_connection_over_tcp_has_a_peer_by_its_addresses() {
+        let socket = |inode, family, local: &str, remote: &str| {
+            let (local, remote) = (local.to_owned(), remote.to_owned());
+            (inode, Socket { inode, family, local, remote, ..Socket::default() })
+        };
+        let (a, b) = ("127.0.0.1:1", "127.0.0.1:2");
+        let peers = |all: &[(u64, Socket)]| {
+            let mut all: BTreeMap<u64, Socket> = all.iter().cloned().collect();
+            match_tcp_peers(&mut all);
+            all.values().map(|socket| socket.peer).collect::<Vec<_>>()
+        };
+        let (one, two) = (socket(1, Family::Tcp, a, b), socket(2, Family::Tcp, b, a));
+        assert_eq!(peers(&[one.clone(), two.clone()]), [Some(2), Some(1)]);
+        assert_eq!(peers(&[one.clone(), socket(2, Family::Udp, b, a)]), [None, None]);
+        assert_eq!(peers(&[socket(1, Family::Udp, a, b), socket(2, Family::Udp, b, a)]), [None, None]);
+        // one that is closing has no inode any more, and one without an address is nobody's peer
+        assert_eq!(peers(&[one, socket(0, Family::Tcp, b, a)]), [Some(1), None]);
+        assert_eq!(peers(&[socket(1, Family::Tcp, "", ""), socket(2, Family::Tcp, "", "")]), [None, None]);
+        let unix = Socket { peer: Some(9), ..socket(3, Family::Unix, "", "").1 };
+        assert_eq!(peers(&[(3, unix), two]), [None, Some(9)]);
+    }
+
+    fn holder(pid: i32, net: u64, inodes: &[u64]) -> Process {
+        let fd = |inode: &u64| Descriptor { fd: 9, mode: Mode::Both, what: Object::Socket { inode: *inode } };
+        let mut process = Process { pid, fds: inodes.iter().map(fd).collect(), ..Process::default() };
+        process.fds.push(Descriptor { fd: 1, mode: Mode::Both, what: Object::Null });
+        process.namespaces.net = net;
+        process
+    }
+
+    #[test]
+    fn the_sockets_of_processes_and_their_peers() {
+        use std::os::unix::fs::MetadataExt;
+        let inode = |fd: std::os::fd::OwnedFd| File::from(fd).metadata().unwrap().ino();
+        let (one, two) = std::os::unix::net::UnixStream::pair().unwrap();
+        let (other, _end) = std::os::unix::net::UnixStream::pair().unwrap();
+        let [one, two, _] = [one.try_clone().unwrap().into(), two.try_clone().unwrap().into(), other.into()].map(inode);
+        let own = crate::read::process::net_namespace(std::process::id() as i32);
+        let of = |processes: &[Process], own: u64| {
+            let mut lacks = Vec::new();
+            let found = sockets(processes.iter(), own, &mut lacks);
+            (found.into_keys().collect::<Vec<_>>(), lacks.len())
+        };
+        let both = {
+            let mut both = vec![one, two];
+            both.sort_unstable();
+            both
+        };
+        // none of these processes exists: a namespace that is not ours cannot be entered
+        let (first, second) = (i32::MAX, i32::MAX - 1);
+        assert_eq!(of(&[holder(first, own, &[one])], own), (both.clone(), 0));
+        assert_eq!(of(&[holder(first, own, &[])], own), (vec![], 0));
+        assert_eq!(of(&[], own), (vec![], 0));
+        assert_eq!(of(&[holder(first, own + 1, &[])], own), (vec![], 0), "it has no socket");
+        assert_eq!(of(&[holder(first, own + 1, &[one])], own), (both, 1));
+        assert_eq!(
+            of(&[holder(first, own + 1, &[one]), holder(second, own + 1, &[two])], own).1,
+            1,
+            "one of a namespace is enough"
+        );
+        assert_eq!(of(&[holder(first, own + 1, &[one]), holder(second, own + 2, &[two])], own).1, 2);
+        // our own namespace may not be known
+        assert_eq!(of(&[holder(first, own, &[one])], 0), (vec![], 1));
+        let mut lacks = Vec::new();
+        sockets([holder(first, own + 1, &[one])].iter(), own, &mut lacks);
+        assert!(
+            lacks[0].what.contains(&format!("connections of {first}"))
+                && lacks[0].remedy.ends_with(&format!("why {first}"))
+        );
+    }
+
+    /// Without the right to enter it, what /proc tells of the namespace is read instead, and that is a lack.
+    #[test]
+    fn a_namespace_of_another_process_is_entered_or_read_from_proc() {
+        use std::os::unix::fs::MetadataExt;
+        let (one, _two) = std::os::unix::net::UnixStream::pair().unwrap();
+        let inode = File::from(std::os::fd::OwnedFd::from(one.try_clone().unwrap())).metadata().unwrap().ino();
+        let own = std::process::id() as i32;
+        let namespace = crate::read::process::net_namespace(own);
+        let mut lacks = Vec::new();
+        let found = sockets([holder(own, namespace, &[inode])].iter(), 0, &mut lacks);
+        assert!(found.contains_key(&inode));
+        let entered = within(own, || 7);
+        assert!(matches!(entered, Some(7) | None));
+        assert_eq!(lacks.is_empty(), entered.is_some());
+        assert_eq!(found[&inode].peer.is_some(), entered.is_some());
+        assert_eq!(within(i32::MAX, || 7), None);
     }
 }

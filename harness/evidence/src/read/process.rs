@@ -40,26 +40,14 @@ pub fn all() -> std::io::Result<All> {
 pub fn read(pid: Pid, all: &All, reader: &Reader) -> Option<Process> {
     let stat = Stat::of(pid)?;
     let mut process = Process {
-        pid,
-        ns_pid: pid,
-        ppid: stat.number(1) as Pid,
-        pgrp: stat.number(2) as Pid,
-        session: stat.number(3) as Pid,
-        comm: stat.comm.clone(),
-        state: stat.state,
-        tty: stat.number(4) as u32,
-        tty_group: stat.number(5) as Pid,
-        faults: stat.number(7) as u64,
-        cpu_ticks: (stat.number(11) as u64, stat.number(12) as u64),
-        began_ns: (stat.number(19) as u64).saturating_mul(1_000_000_000 / reader.ticks_per_s.max(1)),
         args: args(pid),
         exe: link(&format!("/proc/{pid}/exe")),
         cwd: link(&format!("/proc/{pid}/cwd")),
         namespaces: Namespaces { pid: namespace(pid, "pid"), net: namespace(pid, "net"), mnt: namespace(pid, "mnt") },
-        io: io(pid),
-        ..Process::default()
+        io: file::text(&format!("/proc/{pid}/io")).ok().map(|text| io(&text)),
+        ..outline(pid, &stat, reader)
     };
-    status(&mut process);
+    status(&file::text(&format!("/proc/{pid}/status")).unwrap_or_default(), &mut process);
     if process.state != State::Zombie {
         process.parent_name = known(process.ppid, all, |stat| stat.comm.clone()).unwrap_or_default();
         process.group_led = lives(process.pgrp, all);
@@ -69,6 +57,30 @@ pub fn read(pid: Pid, all: &All, reader: &Reader) -> Option<Process> {
         process.prompt = prompt::read(&process);
     }
     Some(process)
+}
+
+/// What /proc/PID/stat says of a process.
+fn outline(pid: Pid, stat: &Stat, reader: &Reader) -> Process {
+    Process {
+        pid,
+        ns_pid: pid,
+        ppid: stat.parent(),
+        pgrp: stat.number(2) as Pid,
+        session: stat.number(3) as Pid,
+        comm: stat.comm.clone(),
+        state: stat.state,
+        tty: stat.number(4) as u32,
+        tty_group: stat.number(5) as Pid,
+        faults: stat.number(7) as u64,
+        cpu_ticks: (stat.number(11) as u64, stat.number(12) as u64),
+        began_ns: (stat.number(19) as u64).saturating_mul(tick_ns(reader)),
+        ..Process::default()
+    }
+}
+
+/// How long a tick is, in nanoseconds.
+fn tick_ns(reader: &Reader) -> u64 {
+    1_000_000_000 / reader.ticks_per_s.max(1)
 }
 
 /// What the list of all processes knows of one, or /proc if it began later.
@@ -88,17 +100,20 @@ pub fn net_namespace(pid: Pid) -> u64 {
 
 /// Whether a process's program, or the script that an interpreter runs for it, is `name`.
 pub fn is_called(pid: Pid, name: &str) -> bool {
+    goes_by(name, link(&format!("/proc/{pid}/exe")).as_deref(), &args(pid))
+}
+
+fn goes_by(name: &str, exe: Option<&str>, args: &[String]) -> bool {
     let stem = |text: &str| {
         let file = Path::new(text).file_name().and_then(|file| file.to_str()).unwrap_or_default();
         file == name || ["js", "mjs", "cjs", "py"].iter().any(|end| file.strip_suffix(end) == Some(&format!("{name}.")))
     };
-    let args = args(pid);
     let interpreter = args.first().is_some_and(|arg| {
         let file = Path::new(arg).file_name().and_then(|file| file.to_str()).unwrap_or_default();
         ["node", "bun", "deno", "python", "python3"].contains(&file)
     });
     let script = args.iter().skip(1).find(|arg| !arg.starts_with('-'));
-    link(&format!("/proc/{pid}/exe")).is_some_and(|exe| stem(&exe))
+    exe.is_some_and(stem)
         || args.first().is_some_and(|arg| stem(arg))
         || (interpreter && script.is_some_and(|arg| stem(arg)))
 }
@@ -116,29 +131,31 @@ fn thread(process: &Process, tid: Pid, reader: &Reader) -> Option<Thread> {
     let base = format!("/proc/{}/task/{tid}", process.pid);
     let stat = Stat::read(&format!("{base}/stat"))?;
     let (call, call_read) = call::read(&base, process, tid);
-    let wchan = file::text(&format!("{base}/wchan")).unwrap_or_default();
-    let schedstat = file::text(&format!("{base}/schedstat")).unwrap_or_default();
+    let text = |name: &str| file::text(&format!("{base}/{name}")).unwrap_or_default();
+    let mut thread = Thread { tid, call, call_read, ..times(&stat, text("wchan"), &text("schedstat"), reader) };
+    if thread.state == State::Running {
+        thread.yields = yields(&text("status"));
+    }
+    Some(thread)
+}
+
+/// What a thread's stat, wchan and schedstat say: the last is empty on a kernel without it.
+fn times(stat: &Stat, wchan: String, schedstat: &str, reader: &Reader) -> Thread {
     let mut sched = schedstat.split_whitespace().map(|n| n.parse::<u64>().unwrap_or(0));
     let (ran, waited, switches) = (sched.next(), sched.next(), sched.next());
-    let running = stat.state == State::Running;
-    let ticks_ns = 1_000_000_000 / reader.ticks_per_s.max(1);
-    Some(Thread {
-        tid,
+    Thread {
         comm: stat.comm.clone(),
         state: stat.state,
         wchan: if wchan == "0" { String::new() } else { wchan },
-        call,
-        cpu_ns: ran.unwrap_or_else(|| (stat.number(11) + stat.number(12)) as u64 * ticks_ns),
+        cpu_ns: ran.unwrap_or_else(|| (stat.number(11) + stat.number(12)) as u64 * tick_ns(reader)),
         waited_ns: waited.unwrap_or(0),
-        yields: if running { yields(&base) } else { None },
         switches: switches.unwrap_or(0),
-        call_read,
-    })
+        ..Thread::default()
+    }
 }
 
-fn yields(base: &str) -> Option<u64> {
-    let text = file::text(&format!("{base}/status")).ok()?;
-    text.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?.trim().parse().ok()
+fn yields(status: &str) -> Option<u64> {
+    status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?.trim().parse().ok()
 }
 
 /// The fields of /proc/PID/stat that are kept: to the time at which a process began.
@@ -152,12 +169,15 @@ pub struct Stat {
 }
 
 impl Stat {
-    fn of(pid: Pid) -> Option<Stat> {
+    pub fn of(pid: Pid) -> Option<Stat> {
         Stat::read(&format!("/proc/{pid}/stat"))
     }
 
     fn read(path: &str) -> Option<Stat> {
-        let text = file::text(path).ok()?;
+        Stat::parse(&file::text(path).ok()?)
+    }
+
+    pub fn parse(text: &str) -> Option<Stat> {
         let (open, close) = (text.find('(')?, text.rfind(')')?);
         let comm = visible(text.get(open + 1..close)?);
         let mut fields = text.get(close + 1..)?.split_ascii_whitespace();
@@ -178,7 +198,7 @@ impl Stat {
     }
 
     /// The n-th field after the name; field 0 is the state, which is not a number.
-    fn number(&self, at: usize) -> i64 {
+    pub fn number(&self, at: usize) -> i64 {
         self.numbers.get(at).copied().unwrap_or(0)
     }
 
@@ -187,8 +207,8 @@ impl Stat {
     }
 }
 
-fn status(process: &mut Process) {
-    let Ok(text) = file::text(&format!("/proc/{}/status", process.pid)) else { return };
+/// What /proc/PID/status says: numbers in base 10, sets of signals in base 16.
+fn status(text: &str, process: &mut Process) {
     let mut signals = Signals::default();
     for line in text.lines() {
         let Some((key, value)) = line.split_once(':') else { continue };
@@ -211,23 +231,22 @@ fn status(process: &mut Process) {
     process.signals = signals;
 }
 
-fn io(pid: Pid) -> Option<Io> {
-    let text = file::text(&format!("/proc/{pid}/io")).ok()?;
+/// What /proc/PID/io says.
+fn io(text: &str) -> Io {
     let field = |key: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(key));
         line.and_then(|value| value.trim().parse().ok()).unwrap_or(0)
     };
-    Some(Io {
-        read_bytes: field("rchar:"),
-        written_bytes: field("wchar:"),
-        reads: field("syscr:"),
-        writes: field("syscw:"),
-    })
+    Io { read_bytes: field("rchar:"), written_bytes: field("wchar:"), reads: field("syscr:"), writes: field("syscw:") }
 }
 
 fn args(pid: Pid) -> Vec<String> {
-    let bytes = file::bytes(&format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let bytes = bytes.strip_suffix(b"\0").unwrap_or(&bytes);
+    words(&file::bytes(&format!("/proc/{pid}/cmdline")).unwrap_or_default())
+}
+
+/// The arguments in /proc/PID/cmdline, each of which ends with a zero byte.
+fn words(cmdline: &[u8]) -> Vec<String> {
+    let bytes = cmdline.strip_suffix(b"\0").unwrap_or(cmdline);
     if bytes.is_empty() {
         return Vec::new();
     }
@@ -260,44 +279,4 @@ fn namespace(pid: Pid, kind: &str) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_cannot_play_tricks_with_a_terminal() {
-        assert_eq!(visible("a\u{1b}[2J\u{202e}b\u{200b}\u{feff}"), "a\u{fffd}[2J\u{fffd}b\u{fffd}\u{fffd}");
-        assert_eq!(visible("café — ok"), "café — ok");
-    }
-
-    #[test]
-    fn this_very_process_is_read_as_it_is() {
-        let own = std::process::id() as Pid;
-        let all = all().unwrap();
-        let reader = Reader { ticks_per_s: 100, ..Reader::default() };
-        let process = read(own, &all, &reader).unwrap();
-        assert_eq!((process.pid, process.ns_pid > 0, process.tracer), (own, true, 0));
-        assert_eq!(process.ppid, std::os::unix::process::parent_id() as Pid);
-        assert_eq!(process.uid, rustix::process::geteuid().as_raw());
-        // rustix requires a group and a session above 0; if the leader is outside of this pid namespace, they are 0
-        // SAFETY: both only ask the kernel for a number.
-        let (group, session) = unsafe { (libc::getpgrp(), libc::getsid(0)) };
-        assert_eq!((process.pgrp, process.session), (group, session));
-        let exe = std::env::current_exe().unwrap();
-        assert_eq!(
-            (process.exe.as_deref(), process.cwd.as_deref()),
-            (exe.to_str(), std::env::current_dir().unwrap().to_str())
-        );
-        assert_eq!(process.args, std::env::args().collect::<Vec<_>>());
-        assert!(process.fds_read && process.fd(1).is_some());
-        assert_eq!(process.namespaces.net, net_namespace(own));
-        assert!(process.namespaces.pid > 0 && process.namespaces.net > 0);
-        assert!(process.io.is_some_and(|io| io.reads > 0 && io.read_bytes > io.reads));
-        // the first thread is the process's own; this one runs
-        assert_eq!(process.threads[0].tid, own);
-        let this = rustix::thread::gettid().as_raw_pid();
-        assert!(process.threads.iter().any(|thread| thread.tid == this && thread.state == State::Running));
-        assert!(is_called(own, exe.file_name().unwrap().to_str().unwrap()) && !is_called(own, "no-such-name"));
-        assert!(lives(own, &all) && lives(0, &all) && !lives(Pid::MAX, &all));
-        assert!(read(Pid::MAX, &all, &reader).is_none());
-    }
-}
+mod tests;

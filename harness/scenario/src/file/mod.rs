@@ -308,3 +308,26 @@ fn typed(tree: DeTable<'_>, sink: &mut Sink) -> Option<Scenario> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::family_name;
+
+    #[test]
+    fn a_family_is_named_by_its_path_below_the_scenarios() {
+        let rows = [
+            ("scenarios/x/a.toml", "x/a"),
+            ("/home/scenarios/old/scenarios/a.toml", "a"),
+            ("./a.toml", "a"),
+            ("././a", "a"),
+            ("/x/a/", "x/a"),
+            ("a b\tc.toml", "abc"),
+            ("a[1]:b.toml", "a1b"),
+            ("a\u{202e}b", "a\u{fffd}b"),
+            ("é.toml.toml", "é.toml"),
+        ];
+        for (path, wanted) in rows {
+            assert_eq!(family_name(path), wanted, "{path:?}");
+        }
+    }
+}

@@ -152,3 +152,73 @@ fn unseen(text: &str, i: usize, sink: &mut Sink) {
             .help(format!("remove it, or write it as `\\u{:04X}` in a text that may hold it", u32::from(c))),
     );
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn what(text: &str) -> Option<(String, usize)> {
+        too_much(text, &mut Sink::default()).map(|problem| (problem.message, problem.span.start))
+    }
+
+    #[test]
+    fn each_limit_holds_to_the_last_one() {
+        let at_limit = |most: usize, one: &str, message: &str| {
+            assert_eq!(what(&one.repeat(most)), None, "{one:?}");
+            let over = what(&one.repeat(most + 1)).map(|(said, _)| said);
+            assert_eq!(over.as_deref(), Some(message), "{one:?}");
+        };
+        let deep = format!("nested deeper than {}", limits::NESTING);
+        at_limit(limits::BRACKETS, "[", &deep);
+        at_limit(limits::BRACKETS, "{", &deep);
+        at_limit(limits::BRACKETS, ".", &deep);
+        let many = format!("more than {} values", limits::VALUES);
+        at_limit(limits::VALUES, ",", &many);
+        at_limit(limits::VALUES, "=\n", &many);
+        let headers = format!("more than {} table headers", limits::HEADERS);
+        at_limit(limits::HEADERS, "[a]\n", &headers);
+        at_limit(limits::HEADERS, " \t[[a]]\r\n", &headers);
+        assert_eq!(
+            what(&"[".repeat(limits::BRACKETS + 9)),
+            Some((deep, limits::BRACKETS)),
+            "at the first one too many"
+        );
+    }
+
+    #[test]
+    fn what_has_ended_does_not_count() {
+        let often = limits::HEADERS + limits::BRACKETS + 5;
+        // lists that are no headers, and what is closed
+        for text in ["a = [[1]]\n", "[]", "{}", "]", "x.y = 1\n", "x.y,", "x.y\n", "[[\n"] {
+            assert_eq!(what(&text.repeat(if text == "[[\n" { 5 } else { often })), None, "{text:?}");
+        }
+        // texts and comments hold no brackets
+        let texts = ["# [[[\n", r#""[[[""#, "'[[['", r#""\"[[""#, r"'[\'", "\"[\n", "'[\n"];
+        for text in texts {
+            assert_eq!(what(&text.repeat(often)), None, "{text:?}");
+        }
+        // an end takes all quotes in a row with it
+        for text in ["\"\"\"[\n[\"\"\"", "'''[\n['''", r#""""[\"""""#, r#""""[""""""#] {
+            assert_eq!(what(&format!("{text}\n").repeat(often)), None, "{text:?}");
+        }
+        // what comes after the end of a text does
+        for text in [r#"""=["#, "''=[", r#"""""""=["#, "# \n=[", r#""\\"=["#, "\"\n=[", r"'\'=["] {
+            assert!(what(&text.repeat(often)).is_some(), "{text:?}");
+        }
+        assert_eq!(what(""), None);
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_said_with_its_place() {
+        let seen = |text: &str| {
+            let mut sink = Sink::default();
+            assert_eq!(too_much(text, &mut sink).map(|problem| problem.message), None);
+            sink.into_list().into_iter().map(|problem| (problem.span, problem.message)).collect::<Vec<_>>()
+        };
+        let count = |text: &str| seen(text).len();
+        assert_eq!(["a\n\tb", "a\r\nb", "é…🦀", "\u{feff}a"].map(count), [0; 4]);
+        let unseen = ["a\rb", "a\r", "\u{0}", "\u{1f}", "\u{7f}", "a\u{feff}", "a\u{200b}", "a\u{85}", "# \u{1b}"];
+        assert_eq!(unseen.map(count), [1; 9]);
+        assert_eq!(seen("ab\u{202e}"), [(2..5, "control character U+202E".to_owned())]);
+    }
+}

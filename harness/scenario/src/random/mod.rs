@@ -5,6 +5,8 @@
 //! Invariant: every word of the format is drawn (a test holds it).
 
 mod faults;
+#[cfg(test)]
+mod frequencies;
 mod parts;
 mod rng;
 #[cfg(test)]

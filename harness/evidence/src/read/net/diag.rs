@@ -55,7 +55,7 @@ fn unix_request() -> Vec<u8> {
     let mut body = vec![libc::AF_UNIX as u8, 0, 0, 0];
     body.extend(u32::MAX.to_ne_bytes());
     body.extend(0_u32.to_ne_bytes());
-    body.extend((1_u32 | 2 | 4 | 16).to_ne_bytes());
+    body.extend((1_u32 + 2 + 4 + 16).to_ne_bytes());
     body.extend([0xff; 8]);
     body
 }
@@ -74,10 +74,15 @@ fn dump(body: &[u8], take: &mut dyn FnMut(&[u8])) -> io::Result<()> {
     message.extend([1_u32, 0].iter().flat_map(|word| word.to_ne_bytes()));
     message.extend(body);
     rustix::net::send(&socket, &message, SendFlags::empty())?;
+    receive(&mut |buffer| Ok(rustix::net::recv(&socket, buffer, RecvFlags::empty())?.0), take)
+}
+
+/// Takes the messages of an answer, which comes in parts, up to its end.
+fn receive(part: &mut dyn FnMut(&mut [u8]) -> io::Result<usize>, take: &mut dyn FnMut(&[u8])) -> io::Result<()> {
     let mut buffer = vec![0; 65_536];
     let mut total = 0;
     while total < MAX_BYTES {
-        let (read, _) = rustix::net::recv(&socket, &mut buffer, RecvFlags::empty())?;
+        let read = part(&mut buffer)?;
         total += read;
         let mut rest = buffer.get(..read).unwrap_or_default();
         if rest.is_empty() {
@@ -319,5 +324,117 @@ mod tests {
             Connecting,
         ];
         assert_eq!(states, wanted);
+    }
+
+    #[test]
+    fn requests_are_laid_out_as_the_kernel_wants_them() {
+        let (all, id) = ([0xff; 4], [0; 48]);
+        assert_eq!(inet_request(10, 17), [&[10, 17, 2, 0], all.as_slice(), &id].concat());
+        let (show, cookie) = (23_u32.to_ne_bytes(), [0xff; 8]);
+        assert_eq!(unix_request(), [&[1, 0, 0, 0], all.as_slice(), &[0; 4], &show, &cookie].concat());
+    }
+
+    fn message(kind: u16, body: &[u8]) -> Vec<u8> {
+        let length = u32::try_from(16 + body.len()).unwrap().to_ne_bytes();
+        let mut bytes = [&length, kind.to_ne_bytes().as_slice(), &[0; 10], body].concat();
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes
+    }
+
+    /// What is taken of an answer in these parts, how many of them were asked for, and the error.
+    fn received(parts: &[Vec<u8>]) -> (Vec<Vec<u8>>, usize, Option<i32>) {
+        let (mut taken, mut count) = (Vec::new(), 0);
+        let mut part = |buffer: &mut [u8]| {
+            let part = parts.get(count).expect("the answer is over");
+            count += 1;
+            buffer[..part.len()].copy_from_slice(part);
+            Ok(part.len())
+        };
+        let error = receive(&mut part, &mut |body| taken.push(body.to_vec())).err();
+        (taken, count, error.and_then(|error| error.raw_os_error()))
+    }
+
+    #[test]
+    fn an_answer_has_messages_up_to_its_end() {
+        let (one, two) = (message(BY_FAMILY, b"one"), message(BY_FAMILY, b"seven b"));
+        let done = message(DONE, &[0; 4]);
+        let bodies = vec![b"one".to_vec(), b"seven b".to_vec()];
+        assert_eq!(received(&[[one.clone(), two.clone()].concat(), done.clone()]), (bodies.clone(), 2, None));
+        assert_eq!(
+            received(&[[one.clone(), two.clone(), done.clone(), one.clone()].concat()]),
+            (bodies.clone(), 1, None)
+        );
+        assert_eq!(received(&[one.clone(), two, vec![]]), (bodies, 3, None));
+        // cut short, or of a length that cannot be
+        assert_eq!(received(&[one[..18].to_vec()]), (vec![], 1, None));
+        assert_eq!(received(&[vec![0; 16]]), (vec![], 1, None));
+        assert_eq!(received(&[vec![0; 15], done.clone()]), (vec![], 2, None));
+        let error = |errno: i32| received(&[[message(ERROR, &errno.to_ne_bytes()), one.clone()].concat()]);
+        assert_eq!((error(-libc::EPERM), error(0)), ((vec![], 1, Some(libc::EPERM)), (vec![], 1, None)));
+    }
+
+    #[test]
+    fn an_answer_without_an_end_is_cut() {
+        let whole = message(BY_FAMILY, &vec![0; 65_520]);
+        let (mut parts, mut taken) = (0_usize, 0);
+        let mut part = |buffer: &mut [u8]| {
+            parts += 1;
+            assert!(parts <= 2_048, "128 MiB are enough");
+            buffer.copy_from_slice(&whole);
+            Ok(whole.len())
+        };
+        receive(&mut part, &mut |_| taken += 1).unwrap();
+        assert_eq!((parts, taken), (2_048, 2_048));
+    }
+
+    #[test]
+    fn the_tables_have_the_sockets_of_this_process() {
+        use std::os::unix::fs::MetadataExt;
+        let inode = |fd: std::os::fd::OwnedFd| std::fs::File::from(fd).metadata().unwrap().ino();
+        let tcp = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = std::net::TcpStream::connect(tcp.local_addr().unwrap()).unwrap();
+        let udp = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let (one, two) = std::os::unix::net::UnixStream::pair().unwrap();
+        let inodes =
+            [tcp.try_clone().unwrap().into(), client.try_clone().unwrap().into(), udp.try_clone().unwrap().into()]
+                .map(inode);
+        let pair = [one.try_clone().unwrap().into(), two.try_clone().unwrap().into()].map(inode);
+        let all = all().unwrap();
+        let told = inodes.map(|inode| {
+            let socket = &all[&inode];
+            (socket.inode == inode, socket.family, socket.state, socket.local.clone(), socket.traffic.is_some())
+        });
+        let local =
+            [tcp.local_addr(), client.local_addr(), udp.local_addr()].map(|address| address.unwrap().to_string());
+        use SocketState::{Established, Listening, Unconnected};
+        let [first, second, third] = local;
+        assert_eq!(told[0], (true, Family::Tcp, Listening, first, true));
+        assert_eq!(told[1], (true, Family::Tcp, Established, second, true));
+        assert_eq!(told[2], (true, Family::Udp, Unconnected, third, false));
+        let told = pair.map(|inode| (all[&inode].family, all[&inode].state, all[&inode].peer));
+        assert_eq!(told, [(Family::Unix, Established, Some(pair[1])), (Family::Unix, Established, Some(pair[0]))]);
+    }
+
+    #[test]
+    fn attributes_are_aligned_and_a_word_is_whole() {
+        let list = [attribute(1, b"a"), attribute(2, b""), attribute(3, b"four"), attribute(4, b"fiver")].concat();
+        let found = |list: &[u8]| attributes(list, 0).map(|(kind, value)| (kind, value.to_vec())).collect::<Vec<_>>();
+        let wanted = [(1, b"a".to_vec()), (2, vec![]), (3, b"four".to_vec()), (4, b"fiver".to_vec())];
+        assert_eq!(found(&list), wanted);
+        assert_eq!(
+            (found(&list[..list.len() - 4]), found(&list[..7]), found(&[])),
+            (wanted[..3].to_vec(), wanted[..1].to_vec(), vec![])
+        );
+        assert_eq!(attributes(&list, 8).count(), 3);
+        assert_eq!(
+            [word(&[1, 0, 0, 0, 0], 0), word(&[0, 1, 1, 1, 1], 1), word(&[1, 1, 1], 0)],
+            [1_u32.to_le(), 0x0101_0101, 0]
+        );
+        let (short, whole) = (traffic(&[1; 55]), traffic(&[1; 56]));
+        assert_eq!((short, whole.map(|traffic| (traffic.sent_bytes, traffic.received_pieces))), (None, Some((0, 0))));
+        assert_eq!(
+            traffic(&[1; 128]).map(|traffic| (traffic.sent_bytes, traffic.received_bytes)),
+            Some((0x0101_0101_0101_0101, 0))
+        );
     }
 }

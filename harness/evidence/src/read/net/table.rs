@@ -81,8 +81,10 @@ mod tests {
         let socket = tcp(line).expect("a connection");
         assert_eq!((socket.local.as_str(), socket.remote.as_str()), ("127.0.0.1:8080", "127.0.0.1:40000"));
         assert_eq!((socket.unsent, socket.unread, socket.inode), (5, 7, 4711));
+        assert_eq!((socket.family, socket.state), (Family::Tcp, SocketState::Established));
         let socket = unix("0000000000000000: 00000002 00000000 00010000 0001 01 99 /run/x").expect("a socket");
-        assert_eq!((socket.state, socket.local.as_str()), (SocketState::Listening, "/run/x"));
+        let wanted = (99, Family::Unix, SocketState::Listening, "/run/x");
+        assert_eq!((socket.inode, socket.family, socket.state, socket.local.as_str()), wanted);
     }
 
     #[test]

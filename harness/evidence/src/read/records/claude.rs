@@ -87,20 +87,102 @@ fn said(call: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::story;
+    use super::*;
+    use crate::read::now_ns;
+    use crate::read::staged::Staged;
+    use std::path::Path;
+    use std::process::{Command, Stdio};
+
+    const PROMPT: &str = r#"{"type":"user","message":{"role":"user","content":"go"}}"#;
+    const CALL: &str = r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"touch x"}}]}}"#;
+    const DONE: &str = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"Done."}]}}"#;
 
     #[test]
     fn calls_without_results() {
-        let prompt = r#"{"type":"user","message":{"role":"user","content":"go"}}"#;
-        let call = r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"touch x"}}]}}"#;
-        let result =
-            r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"ok"}]}}"#;
-        let done = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"Done."}]}}"#;
-        let told = |lines: &[&str]| story(&lines.join("\n"));
-        assert_eq!(told(&[prompt]), (vec![], "open"));
-        assert_eq!(told(&[prompt, call]), (vec!["Bash: touch x".to_owned()], "open"));
-        assert_eq!(told(&[prompt, call, result]), (vec![], "open"));
-        assert_eq!(told(&[prompt, call, result, done, "half a li"]), (vec![], "ended"));
-        assert_eq!(told(&[prompt, call, prompt]), (vec![], "open"));
+        let result = |id: &str| {
+            format!(
+                r#"{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"{id}","content":"ok"}}]}}}}"#
+            )
+        };
+        let (result, other) = (result("t1"), result("t2"));
+        let mixed = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"I look."},{"type":"tool_use","id":"t1","name":"Read","input":{"file_path":"/x"}}]}}"#;
+        let thinks = r#"{"type":"assistant","message":{"content":[{"type":"thinking"}]}}"#;
+        let told = |lines: &[&str]| {
+            let (running, turn) = story(&lines.join("\n"));
+            format!("{turn} {}", running.join(", "))
+        };
+        assert_eq!(told(&[]), " ");
+        assert_eq!(told(&[PROMPT]), "open ");
+        assert_eq!(told(&[PROMPT, CALL]), "open Bash: touch x");
+        assert_eq!(told(&[PROMPT, CALL, &other]), "open Bash: touch x");
+        assert_eq!(told(&[PROMPT, CALL, &result]), "open ");
+        assert_eq!(told(&[PROMPT, CALL, &result, DONE, "half a li"]), "ended ");
+        assert_eq!(told(&[PROMPT, CALL, DONE]), "open Bash: touch x");
+        assert_eq!(told(&[PROMPT, CALL, PROMPT]), "open ");
+        assert_eq!(told(&[PROMPT, DONE, PROMPT]), "open ");
+        assert_eq!(told(&[PROMPT, mixed]), "open Read: /x");
+        assert_eq!(told(&[PROMPT, thinks]), "open ");
+        assert_eq!(told(&[PROMPT, DONE, r#"{"type":"summary"}"#]), "ended ");
+        assert_eq!(told(&[r#"{"type":"assistant","message":{"content":"words"}}"#]), "open ");
+    }
+
+    #[test]
+    fn what_a_call_is_about() {
+        let about = |call: &str| said(&serde_json::from_str(call).unwrap());
+        assert_eq!(
+            about(r#"{"name":"AskUserQuestion","input":{"questions":[{"question":"Which?"}]}}"#),
+            "AskUserQuestion: Which?"
+        );
+        assert_eq!(about(r#"{"name":"WebFetch","input":{"url":"http://x"}}"#), "WebFetch: http://x");
+        assert_eq!(about(r#"{"input":{"a":1}}"#), r#"a tool: {"a":1}"#);
+    }
+
+    /// The newest transcript that was written since the process began, of the project in its working folder.
+    #[test]
+    fn the_transcript_of_a_process() {
+        let home = tempfile::tempdir().unwrap();
+        let started = |name: &str, value: &Path| {
+            Staged::start(Command::new("cat").stdin(Stdio::piped()).env_remove("CLAUDE_CONFIG_DIR").env(name, value))
+        };
+        let config = home.path().join(".claude");
+        let (by_home, by_config) = (started("HOME", home.path()), started("CLAUDE_CONFIG_DIR", &config));
+        let projects = config.join("projects/-work-a-b-1");
+        std::fs::create_dir_all(&projects).unwrap();
+        let hour = Duration::from_secs(3_600);
+        let now = SystemTime::now();
+        let write = |name: &str, text: &str, when: SystemTime| {
+            let path = projects.join(name);
+            std::fs::write(&path, text).unwrap();
+            std::fs::File::options().write(true).open(&path).unwrap().set_modified(when).unwrap();
+        };
+        let read_of = |cat: &Staged, cwd: Option<&str>| {
+            let cwd = cwd.map(str::to_owned);
+            let process = Process { pid: cat.pid(), cwd, began_ns: now_ns(), ..Process::default() };
+            let mut agent = Agent::default();
+            read(&process, &mut agent);
+            let names = agent
+                .sources
+                .iter()
+                .map(|path| path.strip_prefix(projects.to_str().unwrap()).unwrap_or(path).to_owned());
+            (names.collect::<Vec<_>>().join(", "), agent.turn, agent.running.join(", "))
+        };
+        let is = |name: &str, turn: &str, running: &str| (name.to_owned(), turn.to_owned(), running.to_owned());
+        let cwd = Some("/work/a.b_1");
+        write("old.jsonl", DONE, now - hour);
+        write("notes.txt", DONE, now + hour);
+        assert_eq!(read_of(&by_home, cwd), is("", "", ""), "none was written since it began");
+        write("one.jsonl", DONE, now + hour);
+        assert_eq!(read_of(&by_home, cwd), is("/one.jsonl", "ended", ""));
+        write("two.jsonl", CALL, now + 2 * hour);
+        assert_eq!(read_of(&by_home, cwd), is("/two.jsonl", "open", "Bash: touch x"));
+        assert_eq!(read_of(&by_config, cwd), is("/two.jsonl", "open", "Bash: touch x"));
+        assert_eq!(read_of(&by_home, Some("/work/other")), is("", "", ""));
+        assert_eq!(read_of(&by_home, None), is("", "", ""));
+        // only the end of a long one is read
+        let long = |after: usize| {
+            write("two.jsonl", &format!("\n{CALL}{}", "\n".repeat(after)), now + 2 * hour);
+            read_of(&by_home, cwd).1
+        };
+        assert_eq!((long((1 << 20) - CALL.len() - 1), long(1 << 20)), ("open".to_owned(), String::new()));
     }
 }

@@ -71,3 +71,73 @@ fn folder(process: &Process, name: &str) -> Option<String> {
 fn cut(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_TEXT).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::staged::Staged;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn each_agent_of_a_tree_is_one() {
+        let process = |pid: Pid, name: &str| {
+            let args = vec![name.to_owned(), "serve".to_owned()];
+            (pid, Process { pid, comm: name.to_owned(), args, ..Process::default() })
+        };
+        let names = ["opencode", "altimate", "pawwork", "claude", "codex", "bash"];
+        // none of these processes exists
+        let first = Pid::MAX - 10;
+        let tree = names.iter().zip(first..).map(|(name, pid)| process(pid, name)).collect();
+        let found = read(&tree, &BTreeMap::new());
+        let told: Vec<_> =
+            found.iter().map(|agent| (agent.pid - first, agent.name.as_str(), agent.form.as_str())).collect();
+        let wanted = [
+            (0, "opencode", "serve"),
+            (1, "altimate", "serve"),
+            (2, "pawwork", "serve"),
+            (3, "claude", ""),
+            (4, "codex", ""),
+        ];
+        assert_eq!(told, wanted);
+        let many = (first - 20..first).map(|pid| process(pid, "codex")).collect();
+        assert_eq!(read(&many, &BTreeMap::new()).len(), 16);
+    }
+
+    #[test]
+    fn the_end_of_a_file_begins_with_a_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        std::fs::write(&path, "one\ntwo\nthree\n").unwrap();
+        let end = |most| tail(&path, most).map(|bytes| String::from_utf8(bytes).unwrap());
+        let ends = [100, 14, 13, 11, 10, 7, 6, 0].map(end);
+        let wanted =
+            ["one\ntwo\nthree\n", "one\ntwo\nthree\n", "two\nthree\n", "two\nthree\n", "three\n", "three\n", "", ""];
+        assert_eq!(ends, wanted.map(|text| Some(text.to_owned())));
+        std::fs::write(&path, "a line without an end").unwrap();
+        assert_eq!(end(3).as_deref(), Some("end"));
+        // a FIFO would be waited for, and a folder has no text
+        let fifo = folder.path().join("fifo");
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+        let none = [fifo.as_path(), folder.path(), Path::new("/no/such/file")].map(|path| tail(path, 5));
+        assert_eq!(none, [const { None }; 3]);
+    }
+
+    #[test]
+    fn a_path_and_a_folder_are_as_the_process_has_them() {
+        let process = Process { pid: 12, ..Process::default() };
+        assert_eq!(seen(&process, "/home/a"), Path::new("/proc/12/root/home/a"));
+        let mut cat = Command::new("cat");
+        cat.env_clear().env("PATH", "/usr/bin:/bin").env("A", "/a/b").env("AB", "x").env("B", "relative");
+        let cat = Staged::start(cat.stdin(Stdio::piped()));
+        let process = Process { pid: cat.pid(), ..Process::default() };
+        let found = ["A", "AB", "B", "C", "PATH"].map(|name| folder(&process, name));
+        assert_eq!(found, [Some("/a/b".to_owned()), None, None, None, Some("/usr/bin:/bin".to_owned())]);
+        assert_eq!(folder(&Process { pid: Pid::MAX, ..Process::default() }, "A"), None);
+    }
+
+    #[test]
+    fn a_text_is_cut_and_has_no_control_characters() {
+        assert_eq!(cut("a\nb\u{1b}[1mü"), "a b [1mü");
+        assert_eq!(cut(&"ü".repeat(201)), "ü".repeat(200));
+    }
+}

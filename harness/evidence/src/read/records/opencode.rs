@@ -228,20 +228,4 @@ fn string(text: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::open_asks;
-
-    #[test]
-    fn an_ask_is_open_until_its_end_is_logged() {
-        let asked = "INFO  2026-11-21T02:43:00 +45ms service=question id=que_1 questions=1 asking\n\
-                     INFO  2026-11-21T02:43:00 +0ms service=bus type=question.asked publishing\n";
-        let open = open_asks(asked);
-        assert_eq!(open.iter().map(|ask| ask.id.as_str()).collect::<Vec<_>>(), ["que_1"]);
-        for end in ["requestID=que_1 answers=[[\"a\"]] replied", "requestID=que_1 rejected"] {
-            assert!(open_asks(&format!("{asked}INFO x +1ms service=question {end}\n")).is_empty());
-        }
-        assert!(open_asks(&format!("{asked}INFO x +1ms service=bus type=session.idle publishing\n")).is_empty());
-        let other = "INFO x +1ms service=permission id=per_9 permission=bash patterns=[\"touch x\"] asking\n";
-        assert_eq!(open_asks(&format!("{asked}{other}"))[1].text, "bash: [\"touch x\"]");
-    }
-}
+mod tests;
