@@ -78,6 +78,9 @@ fn main() -> ExitCode {
             ("guard-a-server-that-never-answers-again", "ctty-null", "failed"),
             ("guard-an-error-without-a-text", "pipe", "failed"),
             ("guard-a-result-that-a-tool-shows", "tty", "stopped"),
+            ("guard-a-release-without-a-list-of-asks", "ctty-null", "stopped"),
+            ("guard-a-failure-that-lingers", "pipe", "failed"),
+            ("guard-a-subagent-that-is-asked-again", "pipe", "completed"),
             ("guard-a-message-that-is-cut", "null", "failed"),
         ] {
             let cell = s.cell(file, "guard", terminal)?;

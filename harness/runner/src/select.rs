@@ -26,8 +26,10 @@ pub struct Selection {
     pub strategy: Vec<String>,
     /// Only these terminals.
     pub terminal: Vec<Terminal>,
-    /// Only these seeds; a file's own if none is named.
+    /// These seeds in place of a file's own, if any is named.
     pub seeds: Vec<u64>,
+    /// Of the named seeds only those that a file has.
+    pub own_seeds: bool,
     /// A name must be the whole name of a scenario or a cell.
     pub exact: bool,
     /// Only part K of N (K from 1), to spread a run over machines.
@@ -151,7 +153,11 @@ impl Selection {
     /// A path that cannot be read; a filter that nothing matches.
     pub fn select(&self, stages: &[Stage]) -> Result<Selected, SelectError> {
         let mut selected = Selected::default();
-        let corpus = self.corpus()?;
+        let mut corpus = self.corpus()?;
+        if !self.seeds.is_empty() && !self.own_seeds {
+            let variants = corpus.families.iter_mut().flat_map(|family| &mut family.variants);
+            variants.for_each(|variant| variant.scenario.seeds.clone_from(&self.seeds));
+        }
         selected.problems = corpus.broken.iter().map(|(_, problems)| problems.clone()).collect();
         selected.bad_files = corpus.broken.iter().map(|(path, problems)| BadFile::of(path, problems)).collect();
         let (k, n) = self.shard.unwrap_or((1, 1));

@@ -68,7 +68,7 @@ impl Accept {
 /// On CI, or a review without a terminal; a filter that nothing matches; a file that cannot be written.
 pub fn run(run: &Run) -> Result<Code, CommandError> {
     may_accept(run.accept, std::env::var("CI").ok().as_deref(), io::stdin().is_terminal(), io::stdout().is_terminal())?;
-    let select = Select { uncovered: true, ..run.select.clone() };
+    let select = Select { uncovered: true, own_seeds: true, ..run.select.clone() };
     let paths = select.paths()?;
     if paths.iter().any(|path| path.starts_with(BUILT_IN) && !path.exists()) {
         let what = "the scenarios inside this program cannot be written: name files with `--scenarios PATH`";

@@ -25,9 +25,12 @@ pub struct Select {
     /// Only these terminals.
     #[arg(long, value_name = "TERMINAL", value_parser = super::terminal)]
     pub terminal: Vec<Terminal>,
-    /// Only these seeds; by default a file's own.
-    #[arg(long = "seed", alias = "seeds", value_name = "N")]
-    pub seeds: Vec<u64>,
+    /// These seeds in place of a file's own: `3`, `1-10`. A seed decides the order of what happens at the same time.
+    #[arg(long = "seed", alias = "seeds", value_name = "N", value_parser = seeds)]
+    pub seeds: Vec<Seeds>,
+    /// Of the named seeds only those that a file has.
+    #[arg(skip)]
+    pub own_seeds: bool,
     /// A name must be the whole name of a scenario or a cell.
     #[arg(long)]
     pub exact: bool,
@@ -41,6 +44,24 @@ pub struct Select {
     #[arg(skip)]
     pub uncovered: bool,
 }
+
+/// Some seeds: `3` is one, `1-10` are ten.
+#[derive(Debug, Clone)]
+pub struct Seeds(std::ops::RangeInclusive<u64>);
+
+fn seeds(word: &str) -> Result<Seeds, String> {
+    let (first, last) = word.split_once('-').unwrap_or((word, word));
+    let number = |word: &str| word.parse::<u64>().map_err(|_| "N or N-M, such as 1-10".to_owned());
+    let (first, last) = (number(first)?, number(last)?);
+    match last.checked_sub(first) {
+        Some(more) if more < SEEDS_MAX => Ok(Seeds(first..=last)),
+        Some(_) => Err(format!("at most {SEEDS_MAX} seeds")),
+        None => Err(format!("{last} is below {first}")),
+    }
+}
+
+/// The most seeds of a range: a matrix under each takes seconds.
+const SEEDS_MAX: u64 = 1_000;
 
 fn shard(word: &str) -> Result<(usize, usize), String> {
     let (k, n) = word.split_once('/').ok_or("K/N, such as 1/4")?;
@@ -86,8 +107,9 @@ impl Select {
     }
 
     fn selection(&self) -> Selection {
-        let Select { filter, strategy, terminal, seeds, exact, shard, scenarios, uncovered } = self.clone();
-        Selection { filter, strategy, terminal, seeds, exact, shard, scenarios, uncovered }
+        let Select { filter, strategy, terminal, seeds, own_seeds, exact, shard, scenarios, uncovered } = self.clone();
+        let seeds = seeds.into_iter().flat_map(|seeds| seeds.0).collect();
+        Selection { filter, strategy, terminal, seeds, own_seeds, exact, shard, scenarios, uncovered }
     }
 
     /// A selection error as this command reports it.

@@ -9,6 +9,7 @@
 //! be at work: builds, slow models and people are silent for long.
 
 mod process;
+mod said;
 mod server;
 pub mod standing;
 

@@ -2,10 +2,9 @@
 //!
 //! Invariants: a result that is whole is never lost: a process that lingers after it is ended and the run is completed;
 //! output that nobody has read is never taken for whole; a line that was said a moment ago is not new, so neither a
-//! ticker nor a retry passes for work ([`said`]); a terminal is never hung up; silence ends nothing without a look.
+//! ticker nor a retry passes for work ([`super::said`]); a terminal is never hung up; silence ends nothing without a look.
 
-mod said;
-
+use super::said::{self, Recent};
 use super::standing::{Finding, Limit, Standing, may_work};
 use super::{AT_WORK, QUIET, report};
 use crate::canon::option;
@@ -13,7 +12,6 @@ use crate::lines::{Lines, text};
 use crate::{Act, Facts, Intended, Intent, Seen, Settled, Strategy, Stream, Whom};
 use rehang_scenario::{Canon, Policy, Span, Terminal, VTime};
 use serde_json::Value;
-use std::collections::VecDeque;
 
 /// How long an agent may say nothing at all before a stdin that nobody writes to is closed. (Claude Code 2 waits 3 s.)
 pub(super) const MUTE: Span = Span::secs(60);
@@ -28,10 +26,6 @@ const FAILED_TEXT: &str = "the agent's result is an error that says nothing";
 const CUT_TEXT: &str = "the agent's last message is cut";
 const IDLE_TEXT: &str = "nothing new was said for 75 minutes, and nothing in sight is at work";
 const AT_WORK_TEXT: &str = "nothing new was said for 5 hours";
-/// From how many earlier lines a line must differ to be new.
-const RECENT: usize = 64;
-/// The start value of a line's hash (FNV-1a, 64 bits).
-const HASH: u64 = 0xcbf2_9ce4_8422_2325;
 /// How many bytes of stdout are kept, for a run that is over without a `result` message.
 const TEXT_MAX: usize = 256 * 1_024;
 
@@ -56,8 +50,7 @@ pub(super) struct Process {
     lines: Lines,
     /// The hash of the line that has begun, as far as it has come.
     part: u64,
-    /// Hashes of the last lines that were different.
-    recent: VecDeque<u64>,
+    recent: Recent,
     text: Vec<u8>,
     result: Option<(bool, String)>,
     exit: Option<i32>,
@@ -130,8 +123,8 @@ impl Default for Process {
             closed_stdin: false,
             open: [true, true],
             lines: Lines::default(),
-            part: HASH,
-            recent: VecDeque::new(),
+            part: said::START,
+            recent: Recent::default(),
             text: Vec::new(),
             result: None,
             exit: None,
@@ -154,26 +147,15 @@ impl Process {
             self.part = said::hash(self.part, piece);
             let messages = if stream == Stream::Stdout { self.lines.take(piece) } else { Vec::new() };
             if piece.ends_with(b"\n") {
-                let line = messages.first().map_or(self.part, |message| said::content(HASH, message));
-                news |= self.is_news(line);
-                self.part = HASH;
+                let line = messages.first().map_or(self.part, |message| said::content(said::START, message));
+                news |= self.recent.is_news(line);
+                self.part = said::START;
             }
             messages.iter().for_each(|message| self.message(message));
         }
         if news || !bytes.contains(&b'\n') {
             self.moved = now;
         }
-    }
-
-    fn is_news(&mut self, line: u64) -> bool {
-        let known = self.recent.len();
-        self.recent.retain(|old| *old != line);
-        let is_news = self.recent.len() == known;
-        self.recent.push_back(line);
-        if self.recent.len() > RECENT {
-            self.recent.pop_front();
-        }
-        is_news
     }
 
     fn message(&mut self, message: &Value) {
@@ -285,7 +267,10 @@ impl Process {
                 acts.push(Act::CloseStdin);
             }
             Plan::End(why) => {
-                acts.push(Act::Report(report(why.cause(), "end", why.text(), ("limit_ms", why.limit()))));
+                let report = report(why.cause(), "end", why.text(), ("limit_ms", why.limit()));
+                // what its result says is how the run ended, and why
+                let cause = report.cause.filter(|_| why != Why::Lingers);
+                acts.push(Act::Report(Policy { cause, ..report }));
                 self.ending = Some(Ending { steps: 0, next: now, why });
                 self.standing.over();
                 self.go_on(now, acts);
@@ -455,10 +440,7 @@ impl Strategy for Process {
         });
         canon.flag(open[0]).flag(open[1]).num(*part).bytes(text);
         lines.canon(canon);
-        canon.num(recent.len() as u64);
-        for line in recent {
-            canon.num(*line);
-        }
+        recent.canon(canon);
         option(canon, result.as_ref(), |canon, (ok, text)| {
             canon.flag(*ok).text(text);
         });

@@ -4,6 +4,7 @@
 //! rounds; a server that answers nothing is ended, any other stays for whoever uses it; a step that called tools is not a finished turn; guard never answers or refuses an open ask; any change in
 //! the last message, in streamed metadata too, is progress.
 
+use super::said::{self, Recent};
 use super::standing::{self, Finding, OF_A_TOOL, PERSON};
 use super::{AT_WORK, QUIET, report};
 use crate::canon::option;
@@ -39,6 +40,9 @@ pub(super) struct Server {
     /// What the last whole round found, and since when that has been so.
     last: Found,
     since: VTime,
+    /// When something new was last found, and what was found a moment ago.
+    moved: VTime,
+    recent: Recent,
     /// What looks at its processes find, and since when.
     stands: Option<Finding>,
     stood: VTime,
@@ -67,6 +71,9 @@ struct Found {
     children: Option<u32>,
     /// Whether its open asks could not be read.
     asks_unread: bool,
+    /// Whether it lists its open permissions: without such a list, a bash that waits for one looks like a bash that is
+    /// lost.
+    lists_asks: bool,
 }
 
 /// What a state means, how long it may last, and how the run is then settled.
@@ -79,7 +86,7 @@ struct Meaning {
 impl Server {
     fn begin(&mut self, now: VTime) {
         self.next_round = Some(now + EVERY);
-        (self.since, self.stood, self.worked) = (now, now, now);
+        (self.since, self.moved, self.stood, self.worked) = (now, now, now, now);
     }
 
     fn round(&mut self, now: VTime, acts: &mut Vec<Act>) {
@@ -123,6 +130,7 @@ impl Server {
             Look::Questions | Look::Permissions => {
                 // a release without this kind of ask has no such route
                 self.found.asks_unread |= !matches!(got, Some((200 | 404, _)));
+                self.found.lists_asks |= look == Look::Permissions && matches!(got, Some((200, _)));
                 self.found.asks += body.and_then(Value::as_array).map_or(0, Vec::len);
             }
             Look::Abort => return,
@@ -138,18 +146,33 @@ impl Server {
         if self.found != self.last {
             self.last = std::mem::take(&mut self.found);
             (self.since, self.stood) = (now, now);
-            return;
+            // an agent that asks its model again and again, and gets the same half of an answer, does not move
+            if self.recent.is_news(self.last.content()) {
+                self.moved = now;
+            }
+            if now.since(self.moved) < QUIET {
+                return;
+            }
         }
         let stands = self.stands.filter(|found| now.since(self.stood) >= found.after);
         let quiet = if now.since(self.worked) < QUIET { AT_WORK } else { QUIET };
         let meaning = match (self.session.is_empty(), stands) {
-            (false, _) => meaning(&self.last, stands, quiet),
+            (false, _) => meaning(&self.last, stands),
             (true, Some(found)) => stopped(found.limit.signature, found.after, found.limit.why),
-            (true, None) => stopped("idle", quiet, "the server has been up for hours, and no session was begun"),
+            (true, None) => None,
         };
-        let Some(meaning) = meaning.filter(|meaning| now.since(self.since) >= meaning.limit) else {
-            return;
+        let idle = || {
+            let why = match (self.session.is_empty(), quiet == AT_WORK) {
+                (true, _) => "the server is up, and no session was begun",
+                (_, true) => "nothing has changed for 5 hours",
+                (_, false) => "nothing has changed for 75 minutes, and nothing in sight is at work",
+            };
+            // an ask has its own limit, and a turn that is over is over
+            let is_at_work = self.session.is_empty() || (self.last.busy == Some(true) && self.last.asks == 0);
+            stopped("idle", quiet, why).filter(|_| is_at_work && now.since(self.moved) >= quiet)
         };
+        let meaning = meaning.filter(|meaning| now.since(self.since) >= meaning.limit);
+        let Some(meaning) = meaning.or_else(idle) else { return };
         self.over = true;
         let why = match &meaning.settled {
             Settled::Completed(_) => "the turn is finished, and its client was not told",
@@ -173,8 +196,8 @@ fn stopped(cause: &'static str, limit: Span, why: &str) -> Option<Meaning> {
     Some(Meaning { cause, limit, settled: Settled::Stopped(cause.to_owned(), why.to_owned()) })
 }
 
-/// `stands` is a finding that has lasted for its limit; `quiet` is how long nothing may change.
-fn meaning(found: &Found, stands: Option<Finding>, quiet: Span) -> Option<Meaning> {
+/// `stands` is a finding that has lasted for its limit.
+fn meaning(found: &Found, stands: Option<Finding>) -> Option<Meaning> {
     if !found.reached {
         let settled = Settled::Failed("the server cannot be reached".to_owned());
         return Some(Meaning { cause: "unreachable", limit: SOON, settled });
@@ -197,17 +220,13 @@ fn meaning(found: &Found, stands: Option<Finding>, quiet: Span) -> Option<Meanin
             }
             None => stopped("no-result", STUCK, "the session is idle, and the turn was not finished"),
         },
-        (true, None) if bash_runs(message) && found.children == Some(0) => {
+        (true, None) if bash_runs(message) && found.children == Some(0) && found.lists_asks => {
             stopped("bash-stuck", GONE, "a bash tool is running, and the server has no child")
         }
         (true, None) if only_lost_tasks(message, &found.at_work) => {
             stopped("task-lost", GONE, "a task is running, and its own session is idle")
         }
-        (true, None) => match stands {
-            Some(found) => stopped(found.limit.signature, found.after, found.limit.why),
-            None if quiet == AT_WORK => stopped("idle", AT_WORK, "nothing has changed for 5 hours"),
-            None => stopped("idle", QUIET, "nothing has changed for 75 minutes, and nothing in sight is at work"),
-        },
+        (true, None) => stands.and_then(|found| stopped(found.limit.signature, found.after, found.limit.why)),
     }
 }
 
@@ -294,6 +313,8 @@ impl Strategy for Server {
             found,
             last,
             since,
+            moved,
+            recent,
             stands,
             stood,
             worked,
@@ -302,12 +323,13 @@ impl Strategy for Server {
         canon.text(session).deadline(*next_round).flag(*over).flag(*counting).flag(*looking);
         if next_round.is_some() {
             // A start sets these.
-            canon.age(*since, AT_WORK).age(*stood, OF_A_TOOL).age(*worked, QUIET);
+            canon.age(*since, AT_WORK).age(*moved, AT_WORK).age(*stood, OF_A_TOOL).age(*worked, QUIET);
         }
         // In the order of sending, which is that of the ids.
         canon.list(flying, |canon, (_, look)| {
             canon.num(*look as u64);
         });
+        recent.canon(canon);
         option(canon, *stands, |canon, found| found.canon(canon));
         found.canon(canon);
         last.canon(canon);
@@ -315,9 +337,17 @@ impl Strategy for Server {
 }
 
 impl Found {
+    /// What it says, without what is given anew each time.
+    fn content(&self) -> u64 {
+        let Self { reached, busy, at_work, message, asks, children, asks_unread, lists_asks } = self;
+        let counts = (reached, busy, asks, children, asks_unread, lists_asks, at_work.len());
+        let hashed = said::hash(said::START, format!("{counts:?}").as_bytes());
+        message.as_ref().map_or(hashed, |message| said::content(hashed, message))
+    }
+
     fn canon(&self, canon: &mut Canon) {
-        let Self { reached, busy, at_work, message, asks, children, asks_unread } = self;
-        canon.flag(*reached).num(*asks as u64).flag(*asks_unread);
+        let Self { reached, busy, at_work, message, asks, children, asks_unread, lists_asks } = self;
+        canon.flag(*reached).num(*asks as u64).flag(*asks_unread).flag(*lists_asks);
         option(canon, *busy, |canon, busy| {
             canon.flag(busy);
         });

@@ -249,7 +249,12 @@ fn a_result_is_kept_and_what_lingers_behind_it_is_ended() {
     tty.out(RESULT);
     let acts = tty.until(LINGER.as_ms());
     assert_eq!(deeds(&acts), words(&[(LINGER, "TERM tree")]), "a terminal is not hung up");
-    assert_eq!(report(&acts.into_iter().map(|(_, act)| act).collect::<Vec<_>>()).cause.as_deref(), Some("lingers"));
+    let report = report(&acts.into_iter().map(|(_, act)| act).collect::<Vec<_>>());
+    assert_eq!(
+        (report.detected.as_deref(), report.cause),
+        (Some("lingers"), None),
+        "how it ended is what its result says"
+    );
     let quiet = finds(&mut process(Terminal::Null), QUIET.as_ms() + 3 * STEP.as_ms(), &looks(Verdict::Hung));
     let Some((_, Act::Settle(crate::Settled::Stopped(cause, text)))) = quiet.last() else { panic!("{quiet:?}") };
     let why = "nothing new was said for 75 minutes, and nothing in sight is at work";

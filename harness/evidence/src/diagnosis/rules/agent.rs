@@ -135,7 +135,8 @@ fn record<'a>(view: &View<'a>, pid: Pid) -> Option<&'a Agent> {
 /// A run without a person whose turn is over by its own record, and which is still there.
 pub fn lingers(view: &View<'_>, process: &Process, waits: &[Wait]) -> Option<Finding> {
     let agent = view.agent(process.pid)?;
-    let record = record(view, process.pid).filter(|record| record.turn == "ended" && record.asks.is_empty())?;
+    let is_over = |record: &&Agent| record.turn == "ended" && record.asks.is_empty() && record.running.is_empty();
+    let record = record(view, process.pid).filter(is_over)?;
     if !kind::headless(agent, process) || kind::serves(process) {
         return None;
     }
@@ -239,7 +240,7 @@ pub fn endless_command(rules: &mut Rules<'_, '_>, process: &Process) -> Option<F
 }
 
 /// What an agent has started and still runs, without its tool servers.
-pub fn commands<'a>(view: &View<'a>, process: &Process) -> impl Iterator<Item = &'a Process> {
+fn commands<'a>(view: &View<'a>, process: &Process) -> impl Iterator<Item = &'a Process> {
     view.living_children(process.pid).filter(|child| !kind::helper(child))
 }
 

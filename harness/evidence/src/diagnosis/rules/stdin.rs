@@ -175,12 +175,7 @@ fn open(view: &View<'_>, process: &Process, wait: &Wait, writers: &[Pid]) -> Fin
     if wait.polled {
         // in the middle of a turn an agent that would also take a next message waits for something else
         let turn = view.after.agents.iter().any(|agent| agent.pid == pid && agent.turn == "open");
-        let commands = super::agent::commands(view, process).next().is_some();
-        finding = finding.rank(match (turn, commands) {
-            (true, true) => rank::BELOW,
-            (true, false) => rank::IDLE + 1,
-            (false, _) => rank::LOOP,
-        });
+        finding = finding.rank(if turn { rank::BELOW } else { rank::LOOP });
     }
     match circle {
         Some(writer) => {

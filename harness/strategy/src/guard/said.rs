@@ -4,12 +4,44 @@
 //! instants, spans and costs are not content. So the steps of an agent that asks its model again and again, and gets
 //! the same half of an answer, say the same. A line of plain text is taken as a whole: a counter makes it new.
 
+use rehang_scenario::Canon;
 use serde_json::Value;
+use std::collections::VecDeque;
 
+/// From how many earlier things a thing must differ to be new.
+const RECENT: usize = 64;
+/// The start value of a hash (FNV-1a, 64 bits).
+pub(super) const START: u64 = 0xcbf2_9ce4_8422_2325;
 /// The depth to which a message is looked into; serde_json reads 128 levels.
 const DEEP: u32 = 128;
 /// Keys, or ends of keys, whose values are not content.
 const NO_CONTENT: [&str; 9] = ["id", "ids", "timestamp", "time", "_ms", "tokens", "usage", "cost", "_usd"];
+
+/// Hashes of the last things that were said and were different, the latest last.
+#[derive(Debug, Default)]
+pub(super) struct Recent(VecDeque<u64>);
+
+impl Recent {
+    /// Whether it was not said a moment ago; from now on it was.
+    pub(super) fn is_news(&mut self, said: u64) -> bool {
+        let known = self.0.len();
+        self.0.retain(|old| *old != said);
+        let is_news = self.0.len() == known;
+        self.0.push_back(said);
+        if self.0.len() > RECENT {
+            self.0.pop_front();
+        }
+        is_news
+    }
+
+    pub(super) fn canon(&self, canon: &mut Canon) {
+        let Self(all) = self;
+        canon.num(all.len() as u64);
+        for said in all {
+            canon.num(*said);
+        }
+    }
+}
 
 /// Continues a hash (FNV-1a, 64 bits: the same on every machine, unlike the standard library's).
 pub(super) fn hash(begun: u64, bytes: &[u8]) -> u64 {
