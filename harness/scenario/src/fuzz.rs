@@ -200,7 +200,8 @@ mod tests {
             8ee0112d6f059b74
             0caa3c50a76458da
             2c2912f8fbeae68a
-        "#]].assert_eq(&sums);
+        "#]]
+        .assert_eq(&sums);
     }
 
     #[test]

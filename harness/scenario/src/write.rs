@@ -263,7 +263,8 @@ mod tests {
             outcome = "completed"
             within = "2s"
             policy = { answered = [] }
-        "#]].assert_eq(&keys(&rule));
+        "#]]
+        .assert_eq(&keys(&rule));
     }
 
     #[test]
@@ -292,7 +293,8 @@ faults = [{ model = { response = 1, after = 0, does = "stall" } }]
             faults = [
               { model = { does = "stall" } },
             ]
-        "#]].assert_eq(&to_toml(&family.variants[0].scenario, None));
+        "#]]
+        .assert_eq(&to_toml(&family.variants[0].scenario, None));
     }
 
     #[test]
@@ -314,5 +316,29 @@ faults = [{ model = { response = 1, after = 0, does = "stall" } }]
         let both = Scenario { runs: 1, args: Vec::new(), ..main.clone() };
         assert_eq!(arm(both).as_deref(), Some("changes = [\"runs\", \"args\"]\nruns = 1\nargs = []\n"));
         assert_eq!(arm(main.clone()).as_deref(), Some(""));
+    }
+
+    #[test]
+    fn a_default_is_found_through_every_form_of_a_schema() {
+        let root = json!({ "$defs": { "X": { "properties": { "a": { "default": 1 }, "as": { "default": 1 } } } } });
+        let link = json!({ "$ref": "#/$defs/X" });
+        let below =
+            |schema: Value| prune(json!({ "k": { "a": 1, "as": 1, "n": null, "b": 1 } }), &schema, &root)["k"].clone();
+        let pruned = json!({ "as": 1, "b": 1 });
+        let forms = [
+            json!({ "properties": { "k": link } }),
+            json!({ "properties": { "k": { "anyOf": [{ "type": "null" }, link] } } }),
+            json!({ "properties": { "k": { "anyOf": [link, { "type": "null" }] } } }),
+            json!({ "oneOf": [{ "const": "x" }, { "properties": { "k": link } }] }),
+            json!({ "additionalProperties": link }),
+            // a key of its own counts before any other key
+            json!({ "properties": { "k": link }, "additionalProperties": {} }),
+        ];
+        for form in forms {
+            assert_eq!(below(form.clone()), pruned, "{form}");
+        }
+        assert_eq!(below(json!({})), json!({ "a": 1, "as": 1, "b": 1 }), "nothing is known of it");
+        let list = json!({ "items": link });
+        assert_eq!(prune(json!([{ "a": 1 }, { "a": 2 }]), &list, &root), json!([{}, { "a": 2 }]));
     }
 }
