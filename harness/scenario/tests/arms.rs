@@ -252,7 +252,7 @@ fn an_agent_plays_what_it_can_and_nothing_else() {
         "claude = {} | terminals = [\"null\"]\npeople = [{ via = \"tty\", does = { type = \"\\u0013\" } }]",
         "claude = {} | runs = 2\nfaults = [{ wrapper = \"ignores-stdout\" }]",
         "claude = {} | env = { GLIBC_TUNABLES = \"\", GCONV_PATH = \"\", REHANG_X = \"\", REHANG_FAKE_LIES = \"1\", XLD_ = \"\", LD = \"\" }",
-        "claude = {} | turns = [{ say = \"{answer} {answre} {} {anwers} {a} {answerss} {question} {answer\" }]",
+        "claude = {} | turns = [{ say = \"{answer} {answre} {} {anwers} {a} {answerss} {answersss} {question} {answer\" }]",
         "claude = {} | turns = [{ say = \"answer} {\" }, { task = { description = \"x\", turns = [{ say = \"{answr}\" }] } }]",
         "claude = {} | turns = [{ together = [{ task = { description = \"x\", turns = [] } }, { think = \"1s\" }, { ask = [{ question = \"Q\" }] }, { permit = { permission = \"edit\" } }, { bash = { command = \"x\", does = [{ raise = \"xx\" }] } }] }]",
     ];
@@ -264,91 +264,91 @@ fn an_agent_plays_what_it_can_and_nothing_else() {
         &rows,
         file,
         expect![[r#"
-        program = [{ ignore = ["HUP", "KILL", "STOP", "XYZ"] }, { raise = "KILL" }, { raise = "kill" }] |
-            3:40-6 nobody can ignore KILL | leave it out (signal(7))
-            3:48-6 nobody can ignore STOP | leave it out (signal(7))
-            3:56-5 unknown signal `XYZ` | there are `HUP`, `INT`, `QUIT`, `TERM`, `KILL`, `STOP`, `CONT`, `TSTP`, `TTIN`, `TTOU`, `WINCH`, `USR1`
-            3:96-6 unknown signal `kill` | did you mean `KILL`?
-        program = [{ end = "x" }] |
-            3:29-3 nothing called `x` was started before this step | `{ start = { name = "…", does = […] } }` comes before it in the same list
-        program = [{ start = { name = "x", does = [{ raise = "xx" }] } }, { background = { does = [{ raise = "yy" }] } }, { run = [{ raise = "zz" }] }] |
-            3:63-4 unknown signal `xx` | there are `HUP`, `INT`, `QUIT`, `TERM`, `KILL`, `STOP`, `CONT`, `TSTP`, `TTIN`, `TTOU`, `WINCH`, `USR1`
-            3:111-4 unknown signal `yy` | there are `HUP`, `INT`, `QUIT`, `TERM`, `KILL`, `STOP`, `CONT`, `TSTP`, `TTIN`, `TTOU`, `WINCH`, `USR1`
-            3:143-4 unknown signal `zz` | there are `HUP`, `INT`, `QUIT`, `TERM`, `KILL`, `STOP`, `CONT`, `TSTP`, `TTIN`, `TTOU`, `WINCH`, `USR1`
-        program = [{ agent = { agent = { claude = { as = "9" } }, turns = [{ say = "{anwser}" }] } }] |
-            3:59-3 `agent.program.0.agent.agent.claude.as` cannot be `9` | no such word here | it can be `1.0.128`, `2.0.77`, `2.1.329`
-        program = [{ agent = { agent = { program = [] }, turns = [{ say = "x" }] } }] |
-            3:67-15 a plain program has no model, so it plays no turns | what it does are the steps of `agent = { program = […] }`
-        program = [] | turns = []
-        program = [] | faults = [{ tool = { does = "never-flips" } }]
-            4:10-35 a plain program has no model and no tools for this fault
-        program = [] | faults = [{ tool = { does = { lags = "1s" } } }]
-            4:10-37 a plain program has no model and no tools for this fault
-        claude = {} | faults = [{ tool = { does = { lags = "1s" } } }]
-            4:10-37 only opencode and its forks are known to lag between two steps
-        claude = {} | faults = [{ tool = { does = "never-flips" } }]
-        opencode = {} | faults = [{ tool = { does = { lags = "1s" } } }]
-        claude = {} | faults = [{ event = { type = "x", does = "drop" } }, { post = { does = "ignored" } }, { get = { path = "/x", status = 0 } }, { queue = "holds" }, { worker = "never-starts" }]
-            4:10-41 Claude Code has no server for this fault
-            4:53-31 Claude Code has no server for this fault
-            4:86-37 Claude Code has no server for this fault
-            4:125-19 Claude Code has no server for this fault
-            4:146-27 Claude Code has no server for this fault
-        claude = {} | faults = [{ process = { at = "1s", does = "mute" } }, { process = { at = "1s", does = "restart" } }]
-            4:42-6 only a server's event loop can be stuck | `agent = { opencode = { mode = "serve" } }`, and no other `role` than `agent`
-            4:86-9 only a server is started again at its address | `agent = { opencode = { mode = "serve" } }`, and no other `role` than `agent`
-        opencode = {} | faults = [{ process = { at = "1s", does = "mute" } }]
-            4:42-6 only a server's event loop can be stuck | `agent = { opencode = { mode = "serve" } }`, and no other `role` than `agent`
-        opencode = { mode = "serve" } | faults = [{ process = { at = "1s", does = "mute" } }, { process = { at = "1s", does = "restart" } }]
-        opencode = { mode = "serve" } | faults = [{ process = { role = "agent.1", at = "1s", does = "mute" } }]
-            4:60-6 only a server's event loop can be stuck | `agent = { opencode = { mode = "serve" } }`, and no other `role` than `agent`
-        claude = {} | faults = [{ process = { role = "agent.1", at = "1s", does = "crash" } }]
-        claude = {} | faults = [{ model = { does = { keep-alive = "0s" } } }]
-            4:29-21 keep-alives without any time between them | give them a pace: `keep-alive = "15s"`
-        claude = {} | faults = [{ model = { does = { keep-alive = "1ms" } } }]
-        claude = {} | faults = [{ model = { does = "repeats" } }]
-        claude = {} | faults = [{ model = { response = 0, does = "repeats" } }]
-            4:43-9 one response is repeated, and all of it | name the response of `turns` that comes again: `response = 1`, without `after`
-        claude = {} | faults = [{ model = { after = 1, does = "repeats" } }]
-            4:40-9 one response is repeated, and all of it | name the response of `turns` that comes again: `response = 1`, without `after`
-        claude = {} | faults = [{ model = { response = 0, after = 1, does = "stall" } }]
-        claude = {} | people = [{ via = "companion", does = { run = "status" } }]
-            4:18-11 Claude Code has no server to reach
-        claude = {} | people = [{ via = "tty", sees = "screen", does = "stop" }]
-        opencode = {} | people = [{ via = "companion", does = { run = "heal --dry-run" } }, { via = "companion", does = { run = "xyzzy" } }]
-            4:104-7 unknown command of the companion `xyzzy` | there are `heal`, `heal --dry-run`, `status`, `result`, `cancel`
-        opencode = {} | people = [{ via = "http", sees = "blocker", does = "stop" }]
-            4:33-9 only PawWork lists blockers
-        pawwork = {} | people = [{ via = "http", sees = "blocker", does = "dispose" }, { via = "http", does = { leave = "1s" } }]
-        pawwork = {} | people = [{ via = "tty", does = "dispose" }]
-            4:32-9 only PawWork's front end does this, with `via = "http"`
-        opencode = {} | people = [{ via = "http", does = "dispose" }, { via = "http", does = { leave = "1s" } }]
-            4:33-9 only PawWork's front end does this, with `via = "http"`
-            4:69-16 only PawWork's front end does this, with `via = "http"`
-        claude = {} | terminals = ["null", "ctty-null"]
-        people = [{ via = "tty", does = { type = "\u0011" } }]
-            5:41-8 Ctrl-Q stops or starts a terminal's output, which no stage models | leave the key out; where a reader of the output is to stop, there are the terminal `stdout-stopped` and the fault `{ wrapper = "ignores-stdout" }`
-        claude = {} | terminals = ["null", "tty-background"]
-        people = [{ via = "tty", does = { type = "\u0013" } }]
-            5:41-8 Ctrl-S stops or starts a terminal's output, which no stage models | leave the key out; where a reader of the output is to stop, there are the terminal `stdout-stopped` and the fault `{ wrapper = "ignores-stdout" }`
-        claude = {} | terminals = ["null"]
-        people = [{ via = "tty", does = { type = "\u0013" } }]
-        claude = {} | runs = 2
-        faults = [{ wrapper = "ignores-stdout" }]
-        claude = {} | env = { GLIBC_TUNABLES = "", GCONV_PATH = "", REHANG_X = "", REHANG_FAKE_LIES = "1", XLD_ = "", LD = "" }
-            4:25-2 `GLIBC_TUNABLES` is read before an agent's first instruction, or by rehang itself | a scenario sets what its agent reads
-            4:42-2 `GCONV_PATH` is read before an agent's first instruction, or by rehang itself | a scenario sets what its agent reads
-            4:57-2 `REHANG_X` is read before an agent's first instruction, or by rehang itself | a scenario sets what its agent reads
-        claude = {} | turns = [{ say = "{answer} {answre} {} {anwers} {a} {answerss} {question} {answer" }]
-            4:17-65 `{answre}` stands for nothing | did you mean `{answer}`?
-            4:17-65 `{anwers}` stands for nothing | did you mean `{answer}`?
-            4:17-65 `{answerss}` stands for nothing | did you mean `{answer}`?
-        claude = {} | turns = [{ say = "answer} {" }, { task = { description = "x", turns = [{ say = "{answr}" }] } }]
-            4:79-9 `{answr}` stands for nothing | did you mean `{answer}`?
-        claude = {} | turns = [{ together = [{ task = { description = "x", turns = [] } }, { think = "1s" }, { ask = [{ question = "Q" }] }, { permit = { permission = "edit" } }, { bash = { command = "x", does = [{ raise = "xx" }] } }] }]
-            4:69-16 only tool calls go together | tool calls are `ask`, `permit`, `bash`, `task`
-            4:201-4 unknown signal `xx` | there are `HUP`, `INT`, `QUIT`, `TERM`, `KILL`, `STOP`, `CONT`, `TSTP`, `TTIN`, `TTOU`, `WINCH`, `USR1`
-    "#]],
+            program = [{ ignore = ["HUP", "KILL", "STOP", "XYZ"] }, { raise = "KILL" }, { raise = "kill" }] |
+                3:40-6 nobody can ignore KILL | leave it out (signal(7))
+                3:48-6 nobody can ignore STOP | leave it out (signal(7))
+                3:56-5 unknown signal `XYZ` | there are `HUP`, `INT`, `QUIT`, `TERM`, `KILL`, `STOP`, `CONT`, `TSTP`, `TTIN`, `TTOU`, `WINCH`, `USR1`
+                3:96-6 unknown signal `kill` | did you mean `KILL`?
+            program = [{ end = "x" }] |
+                3:29-3 nothing called `x` was started before this step | `{ start = { name = "…", does = […] } }` comes before it in the same list
+            program = [{ start = { name = "x", does = [{ raise = "xx" }] } }, { background = { does = [{ raise = "yy" }] } }, { run = [{ raise = "zz" }] }] |
+                3:63-4 unknown signal `xx` | there are `HUP`, `INT`, `QUIT`, `TERM`, `KILL`, `STOP`, `CONT`, `TSTP`, `TTIN`, `TTOU`, `WINCH`, `USR1`
+                3:111-4 unknown signal `yy` | there are `HUP`, `INT`, `QUIT`, `TERM`, `KILL`, `STOP`, `CONT`, `TSTP`, `TTIN`, `TTOU`, `WINCH`, `USR1`
+                3:143-4 unknown signal `zz` | there are `HUP`, `INT`, `QUIT`, `TERM`, `KILL`, `STOP`, `CONT`, `TSTP`, `TTIN`, `TTOU`, `WINCH`, `USR1`
+            program = [{ agent = { agent = { claude = { as = "9" } }, turns = [{ say = "{anwser}" }] } }] |
+                3:59-3 `agent.program.0.agent.agent.claude.as` cannot be `9` | no such word here | it can be `1.0.128`, `2.0.77`, `2.1.329`
+            program = [{ agent = { agent = { program = [] }, turns = [{ say = "x" }] } }] |
+                3:67-15 a plain program has no model, so it plays no turns | what it does are the steps of `agent = { program = […] }`
+            program = [] | turns = []
+            program = [] | faults = [{ tool = { does = "never-flips" } }]
+                4:10-35 a plain program has no model and no tools for this fault
+            program = [] | faults = [{ tool = { does = { lags = "1s" } } }]
+                4:10-37 a plain program has no model and no tools for this fault
+            claude = {} | faults = [{ tool = { does = { lags = "1s" } } }]
+                4:10-37 only opencode and its forks are known to lag between two steps
+            claude = {} | faults = [{ tool = { does = "never-flips" } }]
+            opencode = {} | faults = [{ tool = { does = { lags = "1s" } } }]
+            claude = {} | faults = [{ event = { type = "x", does = "drop" } }, { post = { does = "ignored" } }, { get = { path = "/x", status = 0 } }, { queue = "holds" }, { worker = "never-starts" }]
+                4:10-41 Claude Code has no server for this fault
+                4:53-31 Claude Code has no server for this fault
+                4:86-37 Claude Code has no server for this fault
+                4:125-19 Claude Code has no server for this fault
+                4:146-27 Claude Code has no server for this fault
+            claude = {} | faults = [{ process = { at = "1s", does = "mute" } }, { process = { at = "1s", does = "restart" } }]
+                4:42-6 only a server's event loop can be stuck | `agent = { opencode = { mode = "serve" } }`, and no other `role` than `agent`
+                4:86-9 only a server is started again at its address | `agent = { opencode = { mode = "serve" } }`, and no other `role` than `agent`
+            opencode = {} | faults = [{ process = { at = "1s", does = "mute" } }]
+                4:42-6 only a server's event loop can be stuck | `agent = { opencode = { mode = "serve" } }`, and no other `role` than `agent`
+            opencode = { mode = "serve" } | faults = [{ process = { at = "1s", does = "mute" } }, { process = { at = "1s", does = "restart" } }]
+            opencode = { mode = "serve" } | faults = [{ process = { role = "agent.1", at = "1s", does = "mute" } }]
+                4:60-6 only a server's event loop can be stuck | `agent = { opencode = { mode = "serve" } }`, and no other `role` than `agent`
+            claude = {} | faults = [{ process = { role = "agent.1", at = "1s", does = "crash" } }]
+            claude = {} | faults = [{ model = { does = { keep-alive = "0s" } } }]
+                4:29-21 keep-alives without any time between them | give them a pace: `keep-alive = "15s"`
+            claude = {} | faults = [{ model = { does = { keep-alive = "1ms" } } }]
+            claude = {} | faults = [{ model = { does = "repeats" } }]
+            claude = {} | faults = [{ model = { response = 0, does = "repeats" } }]
+                4:43-9 one response is repeated, and all of it | name the response of `turns` that comes again: `response = 1`, without `after`
+            claude = {} | faults = [{ model = { after = 1, does = "repeats" } }]
+                4:40-9 one response is repeated, and all of it | name the response of `turns` that comes again: `response = 1`, without `after`
+            claude = {} | faults = [{ model = { response = 0, after = 1, does = "stall" } }]
+            claude = {} | people = [{ via = "companion", does = { run = "status" } }]
+                4:18-11 Claude Code has no server to reach
+            claude = {} | people = [{ via = "tty", sees = "screen", does = "stop" }]
+            opencode = {} | people = [{ via = "companion", does = { run = "heal --dry-run" } }, { via = "companion", does = { run = "xyzzy" } }]
+                4:104-7 unknown command of the companion `xyzzy` | there are `heal`, `heal --dry-run`, `status`, `result`, `cancel`
+            opencode = {} | people = [{ via = "http", sees = "blocker", does = "stop" }]
+                4:33-9 only PawWork lists blockers
+            pawwork = {} | people = [{ via = "http", sees = "blocker", does = "dispose" }, { via = "http", does = { leave = "1s" } }]
+            pawwork = {} | people = [{ via = "tty", does = "dispose" }]
+                4:32-9 only PawWork's front end does this, with `via = "http"`
+            opencode = {} | people = [{ via = "http", does = "dispose" }, { via = "http", does = { leave = "1s" } }]
+                4:33-9 only PawWork's front end does this, with `via = "http"`
+                4:69-16 only PawWork's front end does this, with `via = "http"`
+            claude = {} | terminals = ["null", "ctty-null"]
+            people = [{ via = "tty", does = { type = "\u0011" } }]
+                5:41-8 Ctrl-Q stops or starts a terminal's output, which no stage models | leave the key out; where a reader of the output is to stop, there are the terminal `stdout-stopped` and the fault `{ wrapper = "ignores-stdout" }`
+            claude = {} | terminals = ["null", "tty-background"]
+            people = [{ via = "tty", does = { type = "\u0013" } }]
+                5:41-8 Ctrl-S stops or starts a terminal's output, which no stage models | leave the key out; where a reader of the output is to stop, there are the terminal `stdout-stopped` and the fault `{ wrapper = "ignores-stdout" }`
+            claude = {} | terminals = ["null"]
+            people = [{ via = "tty", does = { type = "\u0013" } }]
+            claude = {} | runs = 2
+            faults = [{ wrapper = "ignores-stdout" }]
+            claude = {} | env = { GLIBC_TUNABLES = "", GCONV_PATH = "", REHANG_X = "", REHANG_FAKE_LIES = "1", XLD_ = "", LD = "" }
+                4:25-2 `GLIBC_TUNABLES` is read before an agent's first instruction, or by rehang itself | a scenario sets what its agent reads
+                4:42-2 `GCONV_PATH` is read before an agent's first instruction, or by rehang itself | a scenario sets what its agent reads
+                4:57-2 `REHANG_X` is read before an agent's first instruction, or by rehang itself | a scenario sets what its agent reads
+            claude = {} | turns = [{ say = "{answer} {answre} {} {anwers} {a} {answerss} {answersss} {question} {answer" }]
+                4:17-77 `{answre}` stands for nothing | did you mean `{answer}`?
+                4:17-77 `{anwers}` stands for nothing | did you mean `{answer}`?
+                4:17-77 `{answerss}` stands for nothing | did you mean `{answer}`?
+            claude = {} | turns = [{ say = "answer} {" }, { task = { description = "x", turns = [{ say = "{answr}" }] } }]
+                4:79-9 `{answr}` stands for nothing | did you mean `{answer}`?
+            claude = {} | turns = [{ together = [{ task = { description = "x", turns = [] } }, { think = "1s" }, { ask = [{ question = "Q" }] }, { permit = { permission = "edit" } }, { bash = { command = "x", does = [{ raise = "xx" }] } }] }]
+                4:69-16 only tool calls go together | tool calls are `ask`, `permit`, `bash`, `task`
+                4:201-4 unknown signal `xx` | there are `HUP`, `INT`, `QUIT`, `TERM`, `KILL`, `STOP`, `CONT`, `TSTP`, `TTIN`, `TTOU`, `WINCH`, `USR1`
+        "#]],
     );
 }
 
@@ -910,4 +910,46 @@ fn a_file_that_does_not_load_still_has_its_unknown_names() {
             1:8-1 `title` must be a text | this is a number | in quotes: `"7"`
     "#]],
     );
+}
+
+#[test]
+fn a_file_may_be_as_large_as_its_limits_and_no_larger() {
+    // two stacks, four terminals, a hundred seeds
+    let seeds: Vec<String> = (0..100).map(|seed| seed.to_string()).collect();
+    let variants = |many: usize| (0..many).map(|n| format!("[[vary]]\nname = \"v{n}\"\n")).collect::<String>();
+    let cells = |many: usize| said(&of("program = []", &format!("seeds = [{}]\n{}", seeds.join(","), variants(many))));
+    assert_eq!(limits::CELLS, 2 * 4 * 100 * 125);
+    assert_eq!((cells(125).len(), cells(126).len()), (0, 1));
+    assert!(cells(126)[0].contains("the file has 100800 cells, more than 100000"));
+    let many = |many: usize| said(&of("program = []", &variants(many))).len();
+    assert_eq!([limits::VARIANTS, limits::VARIANTS + 1].map(many), [0, 1]);
+    let bytes = |more: usize| {
+        let file = of("program = []", &variants(64));
+        let most = limits::FAMILY_BYTES / 2 / 64;
+        said(&format!("{file}#{}", "x".repeat(most + more - 1 - file.len())))
+    };
+    assert!(bytes(0).is_empty());
+    assert_eq!(
+        bytes(1),
+        ["131:7-5 64 variants of a file of 257 KiB are too many | at most 128 variants, and 32 MiB in all"]
+    );
+}
+
+#[test]
+fn problems_beyond_the_limit_are_counted() {
+    let file = |many: usize| {
+        let names = "\"xyzzy\",".repeat(many);
+        of("claude = {}", "") + &format!("[[expect]]\nstrategies = [{names}]\noutcome = \"completed\"\n")
+    };
+    let counted = |file: &str| {
+        let problems = check(&load("x.toml", file.as_bytes()), &Sample);
+        (problems.list.len(), problems.more)
+    };
+    // each is unknown, and each but the first stands twice
+    assert_eq!(counted(&file(30)), (59, 0));
+    assert_eq!(counted(&file(50)), (99, 0));
+    assert_eq!(counted(&file(51)), (100, 1));
+    let broken = "x = 1\n".to_owned() + &(0..150).map(|n| format!("k{n} = 1\n")).collect::<String>();
+    let (shown, _) = counted(&broken);
+    assert_eq!(shown, limits::PROBLEMS);
 }
