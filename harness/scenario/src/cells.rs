@@ -306,3 +306,69 @@ impl FromStr for CellId {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_names_no_cell_says_what_there_is() {
+        let said = |text: &str| text.parse::<CellId>().expect_err(text).to_string();
+        let all = terminals().join(", ");
+        assert!(all.starts_with("tty, null, pipe, closed, ") && terminals().len() == Terminal::ALL.len());
+        assert_eq!(
+            [said("a::b::xyzzy::1"), said("a::b::nul::1")],
+            [
+                format!("no terminal is called `xyzzy`; there are {all}"),
+                format!("no terminal is called `nul`; did you mean `null`? There are {all}")
+            ]
+        );
+        assert_eq!([said("a::b::tty::x"), said("a::b::tty::control")], ["`x` is no seed", "`control` is no seed"]);
+        let parts = said("a");
+        for text in ["", "a::b::tty", "a::b::control", "a::b::tty::1::x", "a::b::tty::1::control::control"] {
+            assert_eq!(said(text), parts, "{text}");
+        }
+        assert_eq!(DoesNotFit::new("why").to_string(), "why");
+    }
+
+    #[test]
+    fn a_cell_is_read_as_it_is_written() {
+        let id = |variant: &str, arm| CellId {
+            scenario: "q/a".to_owned(),
+            variant: variant.to_owned(),
+            strategy: "none".to_owned(),
+            terminal: Terminal::Null,
+            seed: 7,
+            arm,
+        };
+        for (text, id) in [
+            ("q/a::none::null::7", id("", Arm::Main)),
+            ("q/a[v=1]::none::null::7", id("v=1", Arm::Main)),
+            ("q/a::none::null::7::control", id("", Arm::Control)),
+            ("q/a[v]::none::null::7::control", id("v", Arm::Control)),
+        ] {
+            assert_eq!(text.parse::<CellId>().as_ref(), Ok(&id));
+            assert_eq!(id.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn there_are_as_many_cells_as_there_may_be_and_no_more() {
+        let seeds: Vec<String> = (0..100).map(|seed| seed.to_string()).collect();
+        let vary: String = (0..128).map(|n| format!("[[vary]]\nname = \"v{n}\"\n")).collect();
+        let file = format!(
+            "title = \"T\"\nmechanism = \"F1\"\nagent = {{ opencode = {{}} }}\nseeds = [{}]\n{vary}[[expect]]\noutcome = \"completed\"\n",
+            seeds.join(",")
+        );
+        let family = crate::load("x.toml", file.as_bytes()).family.expect("a family");
+        assert_eq!(cells(&family, &crate::sample::Sample).cells.len(), limits::CELLS);
+        let variant = &family.variants[0];
+        let [matrix] = &Matrix::of(variant, &crate::sample::Sample)[..] else { panic!("one arm") };
+        let mut count = 0;
+        matrix.each(|_, found| {
+            assert_eq!(found, Found::Rule(Some(0)));
+            count += 1;
+        });
+        assert_eq!((matrix.len(), count), (matrix.stacks.len() * 4 * 100, matrix.stacks.len() * 4 * 100));
+    }
+}

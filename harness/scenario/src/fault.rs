@@ -315,3 +315,73 @@ fn one() -> u32 {
 fn agent_role() -> String {
     "agent".to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{from_value, json};
+
+    #[test]
+    fn each_fault_has_its_place_its_count_and_its_instant() {
+        // the fault; where it acts; whether it needs a server, a model; its count; its instant in seconds
+        let rows = [
+            (
+                json!({ "event": { "type": "x", "nth": 3, "does": { "delay": "9s" } } }),
+                Place::Wire,
+                true,
+                false,
+                Some(3),
+                None,
+            ),
+            (
+                json!({ "model": { "response": 4, "does": { "pause": "9s" } } }),
+                Place::Model,
+                false,
+                true,
+                Some(4),
+                None,
+            ),
+            (json!({ "post": { "nth": 5, "does": { "cut": "9s" } } }), Place::Wire, true, false, Some(5), None),
+            (json!({ "get": { "path": "/x", "times": 6, "status": 0 } }), Place::Wire, true, false, Some(6), None),
+            (json!({ "process": { "at": "7s", "does": "crash" } }), Place::Process, false, false, None, Some(7)),
+            (json!({ "tool": { "nth": 8, "does": { "lags": "9s" } } }), Place::Agent, false, true, Some(8), None),
+            (json!({ "queue": "holds" }), Place::Agent, true, false, None, None),
+            (json!({ "pgrep": "no-pid" }), Place::Companion, false, false, None, None),
+            (json!({ "wrapper": "ignores-stderr" }), Place::Wrapper, false, false, None, None),
+            (json!({ "wrapper": { "vanishes": "2s" } }), Place::Wrapper, false, false, None, Some(2)),
+            (json!({ "worker": "never-starts" }), Place::Companion, true, false, None, None),
+            (json!({ "worker": { "dies": "3s" } }), Place::Companion, true, false, None, Some(3)),
+            (json!({ "worker": { "pid-taken": "4s" } }), Place::Companion, true, false, None, Some(4)),
+        ];
+        for (fault, place, server, model, count, instant) in rows {
+            let mut fault: Fault = from_value(fault).unwrap();
+            assert_eq!((fault.place(), fault.needs_server(), fault.needs_model()), (place, server, model), "{fault:?}");
+            assert_eq!(fault.count_mut().copied(), count, "{fault:?}");
+            assert_eq!(fault.instant_mut().copied(), instant.map(Span::secs), "{fault:?}");
+            // what is changed there is changed in the fault
+            if let Some(count) = fault.count_mut() {
+                *count += 1;
+            }
+            if let Some(at) = fault.instant_mut() {
+                *at = Span::secs(60);
+            }
+            assert_eq!(fault.count_mut().copied(), count.map(|count| count + 1), "{fault:?}");
+            assert_eq!(fault.instant_mut().copied(), instant.map(|_| Span::secs(60)), "{fault:?}");
+        }
+    }
+
+    #[test]
+    fn a_fault_that_names_no_count_is_the_first_of_the_agent() {
+        let of = |fault| from_value::<Fault>(fault).unwrap();
+        let firsts = [
+            json!({ "event": { "type": "x", "does": "drop" } }),
+            json!({ "model": { "does": "stall" } }),
+            json!({ "post": { "does": "ignored" } }),
+            json!({ "tool": { "does": "never-flips" } }),
+        ];
+        assert!(firsts.into_iter().all(|fault| of(fault).count_mut() == Some(&mut 1)));
+        assert_eq!(of(json!({ "get": { "path": "/x", "status": 0 } })).count_mut(), Some(&mut 0), "every one");
+        let Fault::Process(process) = of(json!({ "process": { "at": "1s", "does": "freeze" } })) else { panic!() };
+        assert_eq!(process.role, "agent");
+    }
+}

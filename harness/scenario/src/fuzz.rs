@@ -162,3 +162,59 @@ fn line(data: &[u8], at: usize) -> std::ops::Range<usize> {
     let start = data[..at].iter().rposition(|&b| b == b'\n').map_or(0, |n| n + 1);
     start..data[at..].iter().position(|&b| b == b'\n').map_or(data.len(), |n| at + n + 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+
+    #[test]
+    fn numbers_are_those_of_the_published_generator() {
+        let mut source = Seeded(1_234_567);
+        let numbers = [(); 3].map(|()| source.number());
+        assert_eq!(numbers, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
+        assert_eq!([0, 1].map(|end| Seeded(7).below(end)), [0, 0]);
+        let mut source = Seeded(7);
+        let below: std::collections::BTreeSet<usize> = (0..100).map(|_| source.below(3)).collect();
+        assert_eq!(below.into_iter().collect::<Vec<_>>(), [0, 1, 2]);
+    }
+
+    /// A seed in a report must lead to the same bytes: whoever changes a cut or a piece changes these sums.
+    #[test]
+    fn a_seed_makes_the_file_that_it_has_always_made() {
+        let sum =
+            |data: Vec<u8>| data.iter().fold(0_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(*byte)));
+        let of = |seeds: std::ops::Range<u64>, corpus: &[&[u8]]| {
+            let all = seeds.map(|seed| sum(mutate(seed, corpus)));
+            format!("{:016x}\n", all.fold(0_u64, |all, one| all.rotate_left(5) ^ one))
+        };
+        let files: [&[u8]; 3] = [b"title = \"T\"\nturns = [{ say = \"a b\" }]\n\n[control]\nruns = 12", b"x", b""];
+        let sums = (0..8).map(|n| of(n * 250..(n + 1) * 250, &files)).collect::<String>() + &of(0..250, &[]);
+        expect![[r#"
+            b19f4ed0e5879ed7
+            6fd360ca81154bd1
+            ef80514cac9b233a
+            c792ec4b0e17cf8e
+            9715ff4068c46839
+            60a6a4a1f0d20a79
+            8ee0112d6f059b74
+            0caa3c50a76458da
+            2c2912f8fbeae68a
+        "#]]
+        .assert_eq(&sums);
+    }
+
+    #[test]
+    fn a_line_has_its_end_and_nothing_of_the_next() {
+        let lines = |data: &[u8]| (0..=data.len()).map(|at| line(data, at)).collect::<Vec<_>>();
+        assert_eq!(lines(b"a\n\nbc"), [0..2, 0..2, 2..3, 3..5, 3..5, 3..5]);
+        assert_eq!(lines(b"a\n"), [0..2, 0..2, 2..2]);
+        assert_eq!(line(b"", 0), 0..0);
+    }
+
+    #[test]
+    fn a_file_is_a_scenario_or_it_is_none() {
+        assert!(one(b"title = \"T\"\nmechanism = \"F1\"\nagent = { program = [] }\n"));
+        assert!(!one(b"title = 1\n") && !one(b"\xff"));
+    }
+}

@@ -327,3 +327,49 @@ pub struct Skip {
 fn one() -> u32 {
     1
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BlockedOn, Invariant};
+    use serde_json::{from_value, json, to_value};
+
+    #[test]
+    fn a_name_is_the_word_that_a_file_uses() {
+        assert!(Terminal::ALL.iter().all(|terminal| to_value(terminal).unwrap() == terminal.name()));
+        assert!(Invariant::ALL.iter().all(|invariant| to_value(invariant).unwrap() == invariant.name()));
+        assert!(
+            [Stage::Sim, Stage::Lockstep, Stage::Live].iter().all(|stage| to_value(stage).unwrap() == stage.name())
+        );
+        for on in BlockedOn::ALL {
+            assert_eq!((BlockedOn::of(on.word()), on.to_string().as_str()), (Some(on), on.word()));
+        }
+        assert_eq!(["", "Question", "x"].map(BlockedOn::of), [None; 3]);
+        let mut words = BlockedOn::ALL.map(BlockedOn::word).to_vec();
+        words.sort_unstable();
+        words.dedup();
+        assert_eq!(words.len(), BlockedOn::ALL.len());
+    }
+
+    #[test]
+    fn what_stdin_is_on_each_terminal() {
+        let names = |is: fn(Terminal) -> bool| {
+            Terminal::ALL.into_iter().filter(|one| is(*one)).map(Terminal::name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(Terminal::stdin_is_tty), ["tty", "tty-background", "tty-background-nohup"]);
+        assert_eq!(names(Terminal::is_background), ["tty-background", "tty-background-nohup"]);
+    }
+
+    #[test]
+    fn a_scenario_that_says_little_has_these_defaults() {
+        let scenario: Scenario =
+            from_value(json!({ "title": "T", "mechanism": "F1", "agent": { "claude": {} } })).unwrap();
+        assert_eq!(
+            scenario.terminals.iter().map(|one| one.name()).collect::<Vec<_>>(),
+            ["tty", "null", "pipe", "closed"]
+        );
+        assert_eq!((scenario.seeds, scenario.runs, scenario.agent.release()), (vec![1], 1, Some("2.0.77")));
+        let opencode: Agent = from_value(json!({ "opencode": {} })).unwrap();
+        assert_eq!(opencode.release(), Some("1.2.15"));
+    }
+}

@@ -310,4 +310,179 @@ mod tests {
         assert!(sink.is_full());
         assert_eq!((sink.list.len(), sink.more), (limits::PROBLEMS, 4));
     }
+
+    fn problems(text: &str, list: Vec<Problem>, more: usize) -> Problems {
+        Problems { source: Arc::new(Source { name: "x.toml".to_owned(), text: text.to_owned() }), list, more }
+    }
+
+    #[test]
+    fn a_place_is_shown_with_its_line_and_a_caret_below() {
+        let text = "one\ntwo = é5\n\nfour";
+        let at = |span: Range<usize>| {
+            problems(text, vec![Problem::new(span, "wrong").label("here").help("mend it")], 0).to_string()
+        };
+        let all =
+            [at(0..3), at(4..7), at(10..13), at(11..12), at(13..14), at(14..15), at(15..99), at(99..99), at(5..16)];
+        expect_test::expect![[r#"
+            error: wrong
+             --> x.toml:1:1
+              |
+            1 | one
+              | ^^^ here
+              |
+              = help: mend it
+
+            error: wrong
+             --> x.toml:2:1
+              |
+            2 | two = é5
+              | ^^^ here
+              |
+              = help: mend it
+
+            error: wrong
+             --> x.toml:2:7
+              |
+            2 | two = é5
+              |       ^^ here
+              |
+              = help: mend it
+
+            error: wrong
+             --> x.toml:2:7
+              |
+            2 | two = é5
+              |       ^ here
+              |
+              = help: mend it
+
+            error: wrong
+             --> x.toml:2:9
+              |
+            2 | two = é5
+              |         ^ here
+              |
+              = help: mend it
+
+            error: wrong
+             --> x.toml:3:1
+              |
+            3 |
+              | ^ here
+              |
+              = help: mend it
+
+            error: wrong
+             --> x.toml:4:1
+              |
+            4 | four
+              | ^^^^ here
+              |
+              = help: mend it
+
+            error: wrong
+             --> x.toml:4:5
+              |
+            4 | four
+              |     ^ here
+              |
+              = help: mend it
+
+            error: wrong
+             --> x.toml:2:2
+              |
+            2 | two = é5
+              |  ^^^^^^^ here
+              |
+              = help: mend it
+
+        "#]]
+        .assert_eq(&all.concat());
+        let without = problems(text, vec![Problem::new(0..1, "a\u{1b}b"), Problem::new(4..5, "wrong")], 2);
+        expect_test::expect![[r#"
+            error: a\u{1b}b
+             --> x.toml:1:1
+              |
+            1 | one
+              | ^
+
+            error: wrong
+             --> x.toml:2:1
+              |
+            2 | two = é5
+              | ^
+
+            … and 2 more in x.toml
+        "#]]
+        .assert_eq(&without.to_string());
+        assert!(!without.is_empty() && problems(text, Vec::new(), 0).is_empty());
+        assert_eq!(problems(text, Vec::new(), 0).render(Style::Plain), "");
+        assert_eq!(problems(text, Vec::new(), 1).render(Style::Plain), "… and 1 more in x.toml\n");
+        expect_test::expect![[r#"
+            error: x.toml: no such file
+
+        "#]]
+        .assert_eq(&Problems::of_file("x.toml", "no such file").render(Style::Plain));
+        assert_eq!([0, 3, 4, 13, 14, 15, 999].map(|byte| without.source.line(byte)), [1, 1, 2, 2, 3, 4, 4]);
+    }
+
+    #[test]
+    fn a_long_line_is_shown_in_part_and_says_at_which_byte() {
+        let seen = |before: usize, after: usize, line_before: &str| {
+            let text = format!("{line_before}{}X{}\nnext", "a".repeat(before), "b".repeat(after));
+            let at = line_before.len() + before;
+            let out = problems(&text, vec![Problem::new(at..at + 1, "wrong")], 0).to_string();
+            let count = |letter: char| {
+                out.lines()
+                    .filter(|line| line.contains('X'))
+                    .flat_map(|line| line.chars())
+                    .filter(|c| *c == letter)
+                    .count()
+            };
+            let note = out.lines().find_map(|line| line.split_once("note: ")).map(|(_, note)| note.to_owned());
+            (count('a'), count('b'), note)
+        };
+        let note = |byte: usize| Some(format!("the line is long: this is at its byte {byte}"));
+        for line_before in ["", "o\n"] {
+            assert_eq!(seen(5, 7, line_before), (5, 7, None));
+            assert_eq!(seen(LINE_SHOWN, 0, line_before).2, None);
+            assert_eq!(seen(LINE_SHOWN + 1, 3, line_before), (80, 3, note(LINE_SHOWN + 2)));
+            assert_eq!(seen(0, 3 * LINE_SHOWN, line_before).2, None);
+        }
+        // what is beyond is left out; the renderer may cut further
+        let long = seen(9 * LINE_SHOWN, 9 * LINE_SHOWN, "");
+        assert!(long.0 <= 80 && long.1 < LINE_SHOWN && long.2 == note(9 * LINE_SHOWN + 1), "{long:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_known_to_the_last_one_of_each_range() {
+        let ranges = [
+            ('\u{0}', '\u{1f}'),
+            ('\u{7f}', '\u{9f}'),
+            ('\u{ad}', '\u{ad}'),
+            ('\u{61c}', '\u{61c}'),
+            ('\u{180e}', '\u{180e}'),
+            ('\u{200b}', '\u{200f}'),
+            ('\u{2028}', '\u{202e}'),
+            ('\u{2060}', '\u{206f}'),
+            ('\u{feff}', '\u{feff}'),
+            ('\u{fff9}', '\u{fffb}'),
+            ('\u{e0000}', '\u{e0fff}'),
+        ];
+        let all = (0..=u32::from(char::MAX)).filter_map(char::from_u32).filter(|c| hidden(*c)).count();
+        let wanted: u32 = ranges.iter().map(|(first, last)| u32::from(*last) - u32::from(*first) + 1).sum();
+        assert_eq!(all, wanted as usize);
+        assert!(ranges.iter().all(|(first, last)| hidden(*first) && hidden(*last)));
+    }
+
+    #[test]
+    fn problems_come_in_the_order_of_their_places() {
+        let mut sink = Sink::default();
+        for span in [5..7, 5..6, 0..1] {
+            sink.push(Problem::new(span, "x"));
+        }
+        let source = Arc::new(Source { name: String::new(), text: "x".repeat(9) });
+        let spans: Vec<_> = sink.finish(source).list.into_iter().map(|problem| problem.span).collect();
+        assert_eq!(spans, [0..1, 5..6, 5..7]);
+    }
 }

@@ -188,4 +188,141 @@ mod tests {
     fn a_program_is_known_by_its_name() {
         assert_eq!(["less", "vim", "git"].map(|name| of_program(name).mechanism()), ["B3", "B4", "B2"]);
     }
+
+    #[test]
+    fn each_prompt_has_its_words_and_what_is_beside_it_is_none() {
+        let texts = [
+            "<asks the terminal: colour>",
+            "<asks the terminal: colour",
+            "a > b>",
+            "Reading prompt from stdin\n...",
+            "reading additional input from stdin",
+            "Do you trust the files in this folder?",
+            "- do you trust\nx",
+            "a\n(END)",
+            ":",
+            "lines 1-20",
+            "a:",
+            "continue connecting (yes/no)",
+            "Username:",
+            "username for x:",
+            "username for x",
+            "host login:",
+            "my username:",
+            "Password:",
+            "Enter passphrase for key:",
+            "Passcode:",
+            "passwords",
+            "Allow this? (y",
+            "Allow this? yes",
+            "Allow this",
+            "allow this: yes\n* a",
+            "ok (y/n)",
+            "ok [y/n]:",
+            "ok (yes/no)?",
+            "ok (y)",
+            "ok y/n",
+            "ok [yes/no]",
+            "ok (y) then",
+            "~\n~\n~\nx",
+            "~\n ~ \nx",
+            "Press h to show\nx",
+            "watching for file changes",
+            "press enter",
+            "hit return to continue",
+            "hit return to continue...",
+            "expressly",
+            "Enter to select\nx",
+            "# x\nEnter to select",
+            "which?",
+            "which? ›",
+            "which?:",
+            "which",
+            "",
+        ];
+        let one = |text: &str| match at_end(text) {
+            Some(Prompt { waits, because, words, certain }) => {
+                format!("{text:?}: {waits:?}, {because}: {words:?}{}\n", if certain { "" } else { ", perhaps" })
+            }
+            None => format!("{text:?}: none\n"),
+        };
+        expect_test::expect![[r##"
+            "<asks the terminal: colour>": Query, the last it did is to ask the terminal something: "<asks the terminal: colour>"
+            "<asks the terminal: colour": none
+            "a > b>": none
+            "Reading prompt from stdin\n...": EndOfStdin, it says that it reads stdin: "Reading prompt from stdin"
+            "reading additional input from stdin": EndOfStdin, it says that it reads stdin: "reading additional input from stdin"
+            "Do you trust the files in this folder?": Dialog, a first-run dialog is on the screen: "Do you trust the files in this folder?"
+            "- do you trust\nx": none
+            "a\n(END)": Pager, a pager is on the screen: "(END)"
+            ":": Pager, a pager is on the screen: ":"
+            "lines 1-20": Pager, a pager is on the screen: "lines 1-20"
+            "a:": none
+            "continue connecting (yes/no)": Terminal, ssh asks whether it knows the host: "continue connecting (yes/no)"
+            "Username:": Terminal, git asks for a user's name at the terminal: "Username:"
+            "username for x:": Terminal, git asks for a user's name at the terminal: "username for x:"
+            "username for x": none
+            "host login:": Terminal, git asks for a user's name at the terminal: "host login:"
+            "my username:": none
+            "Password:": Terminal, a password is asked for: "Password:"
+            "Enter passphrase for key:": Terminal, a password is asked for: "Enter passphrase for key:"
+            "Passcode:": Terminal, a password is asked for: "Passcode:"
+            "passwords": none
+            "Allow this? (y": Permission, a permission is asked for: "Allow this? (y"
+            "Allow this? yes": Permission, a permission is asked for: "Allow this? yes"
+            "Allow this": none
+            "allow this: yes\n* a": none
+            "ok (y/n)": Stdin, it asks yes or no: "ok (y/n)"
+            "ok [y/n]:": Stdin, it asks yes or no: "ok [y/n]:"
+            "ok (yes/no)?": Stdin, it asks yes or no: "ok (yes/no)?"
+            "ok (y)": Stdin, it asks yes or no: "ok (y)"
+            "ok y/n": Stdin, it asks yes or no: "ok y/n"
+            "ok [yes/no]": Stdin, it asks yes or no: "ok [yes/no]"
+            "ok (y) then": none
+            "~\n~\n~\nx": Editor, an editor is on the screen: "x"
+            "~\n ~ \nx": none
+            "Press h to show\nx": Nothing, a server or a watcher is on the screen: "Press h to show"
+            "watching for file changes": Nothing, a server or a watcher is on the screen: "watching for file changes"
+            "press enter": Stdin, it wants a key: "press enter"
+            "hit return to continue": Stdin, it wants a key: "hit return to continue"
+            "hit return to continue...": Stdin, it wants a key: "hit return to continue..."
+            "expressly": none
+            "Enter to select\nx": Menu, a menu is on the screen: "Enter to select"
+            "# x\nEnter to select": none
+            "which?": Stdin, its last word is a question: "which?", perhaps
+            "which? ›": Stdin, its last word is a question: "which? ›", perhaps
+            "which?:": Stdin, its last word is a question: "which?:", perhaps
+            "which": none
+            "": none
+        "##]].assert_eq(&texts.map(one).concat());
+    }
+
+    #[test]
+    fn only_the_end_of_a_text_is_looked_at() {
+        let far = |chars: usize| at_end(&format!("enter to select\n{}", "é".repeat(chars - 16))).is_some();
+        assert_eq!([far(TAIL_CHARS), far(TAIL_CHARS + 16)], [true, false]);
+        let key = |bytes: usize| at_end(&format!("press {}", "x".repeat(bytes - 6))).is_some();
+        assert_eq!([key(KEY_BYTES), key(KEY_BYTES + 1)], [true, false]);
+    }
+
+    #[test]
+    fn marks_of_prose_stand_at_the_begin_of_a_line() {
+        for text in ["# a", "x\n ## a", "### a", "```", "- a", "* a", "| a", "> a"] {
+            assert!(prose(text), "{text:?}");
+        }
+        for text in ["", "a # b", "#a", "-a", "a\nb - c", "``"] {
+            assert!(!prose(text), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn each_wait_has_its_mechanism() {
+        use WaitsAt::*;
+        let all = [Stdin, EndOfStdin, Terminal, Pager, Editor, Query, Dialog, Permission, Menu, Nothing];
+        assert_eq!(all.map(WaitsAt::mechanism), ["B1", "S1", "B2", "B3", "B4", "T2", "T3", "P1", "Q1", "B5"]);
+        assert!(
+            PAGERS.iter().all(|name| of_program(name) == Pager)
+                && EDITORS.iter().all(|name| of_program(name) == Editor)
+        );
+    }
 }

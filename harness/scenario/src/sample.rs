@@ -69,3 +69,43 @@ impl Catalogue for Sample {
         pattern == stack || stack.split_once('@').is_some_and(|(name, _)| name == pattern)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents;
+
+    #[test]
+    fn a_pattern_names_a_stack_a_family_or_nothing() {
+        let named = |pattern: &str| Sample.resolve(pattern);
+        for stack in ["none", "watcher@pr3", "idle@f54b32f(timeout=1s)", "none+watcher@pr5", "none+idle@f54b32f(a=1)"] {
+            assert_eq!(named(stack), Ok(Named::Stack), "{stack}");
+        }
+        for family in ["watcher", "idle", "auto-answer"] {
+            assert_eq!(named(family), Ok(Named::Family), "{family}");
+        }
+        let unknown = |pattern: &str| named(pattern).map_err(|unknown| (unknown.message, unknown.label));
+        for (pattern, part) in
+            [("xyzzy", "xyzzy"), ("none+xyzzy", "xyzzy"), ("none+watcher", "watcher"), ("watcher(a=1)", "watcher")]
+        {
+            let error = unknown(pattern).expect_err(pattern);
+            assert_eq!(error.0, format!("unknown strategy `{part}`"));
+            assert_eq!(error.1.is_some(), part == "watcher", "{pattern}");
+        }
+    }
+
+    #[test]
+    fn a_stack_fits_an_agent_that_speaks_its_wire() {
+        let stacks = |kind: &agents::AgentKind| Sample.stacks(&kind.default_agent()).join(" ");
+        let server = "none idle@f54b32f auto-answer@r1 auto-answer@r2 watcher@pr3 watcher@pr5 blind-timeout";
+        assert_eq!(stacks(&agents::OPENCODE), server);
+        assert_eq!(stacks(&agents::CLAUDE), "none idle@f54b32f auto-approve@v1");
+        assert_eq!(stacks(&agents::PROGRAM), "none idle@f54b32f");
+        let fits = |stack: &str| Sample.fits(stack, &agents::PROGRAM.default_agent()).map_err(|why| why.to_string());
+        assert_eq!(fits("none+watcher"), Err("it needs an opencode server".to_owned()));
+        assert_eq!(fits("auto-approve(a=1)"), Err("it speaks Claude Code's stream-json only".to_owned()));
+        let matches = |pattern: &str, stack: &str| Sample.matches(pattern, stack);
+        assert!(matches("watcher", "watcher@pr3") && matches("none", "none") && matches("watcher@pr3", "watcher@pr3"));
+        assert!(!matches("watcher@pr5", "watcher@pr3") && !matches("pr3", "watcher@pr3") && !matches("idle", "none"));
+    }
+}

@@ -255,4 +255,70 @@ mod tests {
     fn control_sequences_are_no_text() {
         assert_eq!(without_controls("\u{1b}]0;title\u{7}a\u{1b}[31mb\u{1b}[0m\r\nc\u{1b}(B"), "ab\nc");
     }
+
+    #[test]
+    fn how_many_letters_may_differ_grows_with_the_word() {
+        let near = |word: &str, name: &str| suggest(word, [name]).is_some();
+        // one letter up to five, two from six, three from nine; a single letter must be the same
+        assert_eq!([near("a", "b"), near("a", "A"), near("ab", "ac"), near("ab", "cd")], [false, true, true, false]);
+        assert_eq!([near("abcde", "xbcde"), near("abcde", "xycde")], [true, false]);
+        assert_eq!([near("abcdef", "xycdef"), near("abcdef", "xyzdef")], [true, false]);
+        assert_eq!([near("abcdefghi", "xyzdefghi"), near("abcdefghi", "xyzwefghi")], [true, false]);
+        // one begins with the other, from three letters on
+        assert_eq!([near("abc", "abcdefghi"), near("ab", "abcdefghi")], [true, false]);
+        assert_eq!([near("abcdefghi", "abc"), near("abcdefghi", "ab")], [true, false]);
+        assert!(near("A_b_C", "a-B-c"));
+        let most = limits::NAME_CHARS;
+        assert_eq!([most, most + 1].map(|chars| near(&"a".repeat(chars), "aaa")), [true, false]);
+        assert_eq!(suggest("abc", []), None);
+    }
+
+    #[test]
+    fn an_unknown_name_says_what_there_is_instead() {
+        assert_eq!(unknown("x", "a\u{1b}", None, ""), "no x is called `a\\u{1b}`");
+        assert_eq!([or(None, ""), or(None, "all"), or(Some("b"), "")], ["", "; all", "; did you mean `b`?"]);
+        assert_eq!(instead(Some("b"), "there are b"), "did you mean `b`? There are b");
+        assert_eq!([instead(None, "there are b"), instead(None, "")], ["there are b", ""]);
+        assert_eq!([sentence(""), sentence("é a")], ["", "É a"]);
+    }
+
+    #[test]
+    fn a_measured_time_is_a_duration() {
+        assert_eq!([took(Duration::from_micros(1_999)), took(Duration::from_millis(61_000))], ["1ms", "1m1s"]);
+        assert_eq!(took(Duration::MAX), duration(u64::MAX));
+        let said = [1_100, 60_999, 61_000, 3_599_999, 3_660_000, 172_799_999, 172_800_000, 176_400_000].map(duration);
+        assert_eq!(said, ["1.1s", "1m", "1m1s", "59m59s", "1h1m", "47h59m", "2d", "2d1h"]);
+    }
+
+    #[test]
+    fn each_kind_of_escape_sequence_has_its_end() {
+        let rows = [
+            ("a\u{1b}[@b", "ab"),
+            ("a\u{1b}[12;5~b", "ab"),
+            ("a\u{1b}[", "a"),
+            ("a\u{1b}Pdata\u{1b}\\b", "ab"),
+            ("a\u{1b}_data\u{7}b", "ab"),
+            ("a\u{1b}^data\u{7}b", "ab"),
+            ("a\u{1b}]data", "a"),
+            ("a\u{1b}]da\\ta\u{7}b", "ab"),
+            ("a\u{1b}#8b", "ab"),
+            ("a\u{1b}%Gb", "ab"),
+            ("a\u{1b})0b", "ab"),
+            ("a\u{1b}7b", "ab"),
+            ("a\u{1b}", "a"),
+            ("a\r\n\tb\u{7f}\u{9b}c", "a\n\tbc"),
+        ];
+        for (text, seen) in rows {
+            assert_eq!(without_controls(text), seen, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_name_is_one_without_its_variant() {
+        assert_eq!(suggest_part("alone", ["alone[x]"]), Some("alone"));
+        assert_eq!(suggest_part("alone[y]", ["alone[x]"]), Some("alone[x]"));
+        assert_eq!(suggest_part("deep", ["a/b/deep[x]"]), Some("deep"));
+        assert_eq!(suggest_part("a/b/", ["a/b/deep"]), Some("a/b/deep"), "it begins like the whole name");
+        assert_eq!(suggest_part("qestion/", ["question/row"]), Some("question/"));
+    }
 }

@@ -561,23 +561,4 @@ pub fn response_at(turns: &[Turn], path: &str) -> Option<Response> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::{from_value, json};
-
-    #[test]
-    fn who_is_not_there_neither_hears_nor_speaks() {
-        let start = |value| from_value::<Start>(value).unwrap();
-        let ears = |start: Start| (start.hears(), start.speaks());
-        assert_eq!(ears(start(json!({ "name": "x" }))), (true, true));
-        assert_eq!(ears(start(json!({ "name": "x", "missing": true }))), (false, false));
-        assert_eq!(ears(start(json!({ "name": "x", "stdin": "null" }))), (false, true));
-        assert_eq!(ears(start(json!({ "name": "x", "stdout": "null" }))), (true, false));
-    }
-
-    #[test]
-    fn a_permission_is_asked_by_a_tool_that_writes_unless_another_is_named() {
-        assert_eq!(from_value::<Permit>(json!({ "permission": "edit" })).unwrap().tool, "write");
-        assert_eq!(from_value::<Permit>(json!({ "permission": "edit", "tool": "edit" })).unwrap().tool, "edit");
-    }
-}
+mod tests;

@@ -242,4 +242,103 @@ mod tests {
         assert_eq!(line_text(&json!({ "a": [1, "x", {}], "b": true })), r#"{ a = [1, "x", {}], b = true }"#);
         assert_eq!(line_text(&json!([])), "[]");
     }
+
+    #[test]
+    fn a_rule_is_written_without_what_it_does_not_say() {
+        let keys = |rule: &Expect| {
+            rule_keys(rule).iter().map(|(key, value)| format!("{key} = {}\n", line_text(value))).collect::<String>()
+        };
+        assert_eq!(keys(&Expect::completes(crate::Arm::Main)), "outcome = \"completed\"\n");
+        let rule = Expect {
+            strategies: vec!["none".to_owned()],
+            seeds: vec![0],
+            within: Some(crate::Span::secs(2)),
+            policy: Some(crate::Policy { answered: Some(Vec::new()), ..crate::Policy::default() }),
+            ..Expect::completes(crate::Arm::Control)
+        };
+        expect![[r#"
+            arm = "control"
+            strategies = ["none"]
+            seeds = [0]
+            outcome = "completed"
+            within = "2s"
+            policy = { answered = [] }
+        "#]]
+        .assert_eq(&keys(&rule));
+    }
+
+    #[test]
+    fn what_is_the_default_is_left_out_at_every_depth_and_the_release_is_not() {
+        let file = r#"
+title = "T"
+mechanism = "Q1"
+agent = { opencode = { as = "1.2.15", mode = "run", client = "post" } }
+terminals = ["null"]
+seeds = [1]
+runs = 1
+turns = [{ ask = [{ question = "Q", options = [], multiple = false }] }, { bash = { command = "x", does = [{ start = { name = "y", missing = false, stdin = "null" } }] } }]
+faults = [{ model = { response = 1, after = 0, does = "stall" } }]
+"#;
+        let family =
+            crate::load("x.toml", file.as_bytes()).into_result().unwrap_or_else(|problems| panic!("{problems}"));
+        expect![[r#"
+            title = "T"
+            mechanism = "Q1"
+            agent = { opencode = { as = "1.2.15" } }
+            terminals = ["null"]
+            turns = [
+              { ask = [{ question = "Q" }] },
+              { bash = { command = "x", does = [{ start = { name = "y", stdin = "null" } }] } },
+            ]
+            faults = [
+              { model = { does = "stall" } },
+            ]
+        "#]]
+        .assert_eq(&to_toml(&family.variants[0].scenario, None));
+    }
+
+    #[test]
+    fn a_control_arm_is_written_by_the_keys_in_which_it_differs() {
+        let file = "title = \"T\"\nmechanism = \"F1\"\nagent = { program = [] }\nargs = [\"a\"]\nruns = 2\n";
+        let family =
+            crate::load("x.toml", file.as_bytes()).into_result().unwrap_or_else(|problems| panic!("{problems}"));
+        let main = &family.variants[0].scenario;
+        let arm = |control: Scenario| {
+            let text = to_toml(main, Some(&control));
+            text.split_once("[control]\n").map(|(_, arm)| arm.to_owned())
+        };
+        assert_eq!(arm(Scenario { runs: 3, ..main.clone() }).as_deref(), Some("runs = 3\n"));
+        assert_eq!(
+            arm(Scenario { runs: 1, ..main.clone() }).as_deref(),
+            Some("runs = 1\n"),
+            "a default is written too"
+        );
+        let both = Scenario { runs: 1, args: Vec::new(), ..main.clone() };
+        assert_eq!(arm(both).as_deref(), Some("changes = [\"runs\", \"args\"]\nruns = 1\nargs = []\n"));
+        assert_eq!(arm(main.clone()).as_deref(), Some(""));
+    }
+
+    #[test]
+    fn a_default_is_found_through_every_form_of_a_schema() {
+        let root = json!({ "$defs": { "X": { "properties": { "a": { "default": 1 }, "as": { "default": 1 } } } } });
+        let link = json!({ "$ref": "#/$defs/X" });
+        let below =
+            |schema: Value| prune(json!({ "k": { "a": 1, "as": 1, "n": null, "b": 1 } }), &schema, &root)["k"].clone();
+        let pruned = json!({ "as": 1, "b": 1 });
+        let forms = [
+            json!({ "properties": { "k": link } }),
+            json!({ "properties": { "k": { "anyOf": [{ "type": "null" }, link] } } }),
+            json!({ "properties": { "k": { "anyOf": [link, { "type": "null" }] } } }),
+            json!({ "oneOf": [{ "const": "x" }, { "properties": { "k": link } }] }),
+            json!({ "additionalProperties": link }),
+            // a key of its own counts before any other key
+            json!({ "properties": { "k": link }, "additionalProperties": {} }),
+        ];
+        for form in forms {
+            assert_eq!(below(form.clone()), pruned, "{form}");
+        }
+        assert_eq!(below(json!({})), json!({ "a": 1, "as": 1, "b": 1 }), "nothing is known of it");
+        let list = json!({ "items": link });
+        assert_eq!(prune(json!([{ "a": 1 }, { "a": 2 }]), &list, &root), json!([{}, { "a": 2 }]));
+    }
 }

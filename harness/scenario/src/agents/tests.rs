@@ -212,3 +212,56 @@ fn agents_are_in_the_order_of_the_list() {
     let spoken_to = [Form::Run, Form::Stdin, Form::Serve, Form::Interactive].map(Form::is_spoken_to);
     assert_eq!(spoken_to, [false, true, true, false]);
 }
+
+#[test]
+fn an_agent_takes_only_what_its_kind_has() {
+    let settings =
+        |kind: &AgentKind, mode| Settings { release: kind.default_release, mode, client: Client::Events, flag: false };
+    for kind in ALL {
+        let mut agent = kind.default_agent();
+        assert_eq!(agent.steps().is_some(), !kind.has_model, "{kind:?}");
+        // a mode of another kind is its default
+        let foreign = Mode { word: "xyzzy", ..PAWWORK_SERVE };
+        if kind.modes.len() > 1 {
+            agent.set_mode(*kind.modes.last().unwrap());
+            assert_eq!(agent.mode(), kind.modes.last().copied());
+            assert_ne!(agent.mode(), kind.modes.first().copied());
+        }
+        agent.set_mode(foreign);
+        assert_eq!(agent.mode(), kind.modes.first().copied(), "{kind:?}");
+        assert_eq!(agent.form(), kind.modes.first().map_or(Form::Run, |mode| mode.form), "{kind:?}");
+        assert_eq!(kind.agent(&settings(kind, foreign)).mode(), agent.mode(), "{kind:?}");
+        agent.set_release("9.9");
+        assert_eq!(agent.release(), (!kind.releases.is_empty()).then_some("9.9"), "{kind:?}");
+        assert_eq!(
+            agent.wires(),
+            kind.modes.first().map_or(vec![Wire::Process], |mode| mode.wires.to_vec()),
+            "{kind:?}"
+        );
+        for name in kind.programs {
+            assert_eq!(AgentKind::of_program(name), Some(kind));
+        }
+        assert_eq!(kind.fake(), kind.programs[0]);
+    }
+    let mut program = Agent::program(vec![Step::Hold]);
+    program.steps_mut().expect("steps").push(Step::Spin);
+    assert_eq!(program.steps(), Some(&[Step::Hold, Step::Spin][..]));
+    for kind in ALL.into_iter().filter(|kind| kind.has_model) {
+        assert_eq!(kind.default_agent().steps_mut(), None);
+        assert_eq!(kind.default_agent().client(), kind.has_server.then(Client::default));
+    }
+}
+
+#[test]
+fn kinds_are_equal_and_ordered_by_what_they_are() {
+    for (i, one) in ALL.iter().enumerate() {
+        for (j, other) in ALL.iter().enumerate() {
+            assert_eq!(one == other, i == j);
+            assert_eq!((one.cmp(other), one.partial_cmp(other)), (i.cmp(&j), Some(i.cmp(&j))));
+        }
+    }
+    let playable = |agent: &str| {
+        is_playable(&load("x.toml", (file(agent) + "runs = 1\n").as_bytes()).family.unwrap().variants[0].scenario)
+    };
+    assert!(playable("{ program = [\"hold\"] }") && !playable("{ program = [{ raise = \"XYZ\" }] }"));
+}

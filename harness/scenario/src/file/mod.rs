@@ -311,7 +311,7 @@ fn typed(tree: DeTable<'_>, sink: &mut Sink) -> Option<Scenario> {
 
 #[cfg(test)]
 mod tests {
-    use super::family_name;
+    use super::*;
 
     #[test]
     fn a_family_is_named_by_its_path_below_the_scenarios() {
@@ -329,5 +329,73 @@ mod tests {
         for (path, wanted) in rows {
             assert_eq!(family_name(path), wanted, "{path:?}");
         }
+    }
+
+    #[test]
+    fn a_value_of_a_family_has_the_place_where_it_was_written() {
+        let text = "title = \"T\"\nmechanism = \"F1\"\nagent = { claude = { as = \"2.0.77\" } }\nruns = 7\nargs = [\"a\", \"b\"]\n\n[control]\nargs = [\"c\"]\n\n[[vary]]\nname = \"v\"\nset = { runs = 9 }\n\n[[vary]]\nname = \"w\"\ncontrol = {}\n";
+        let family = load("x.toml", text.as_bytes()).into_result().expect("a family");
+        assert_eq!((family.name.as_str(), family.title.as_str()), ("x", "T"));
+        let [v, w] = &family.variants[..] else { panic!("two variants") };
+        let of = |span: Range<usize>| text[span].to_owned();
+        let paths = ["agent.claude.as", "agent.claude.mode", "runs", "args.1", "args.7", "nothing"];
+        assert_eq!(
+            paths.map(|path| of(v.span_of(path))),
+            ["\"2.0.77\"", "{ as = \"2.0.77\" }", "9", "\"b\"", "[\"a\", \"b\"]", "\"v\""]
+        );
+        assert_eq!([of(w.span_of("runs")), of(w.span_of("nothing"))], ["7", "\"w\""]);
+        // the arm's own, or what it took over; a variant without an arm has only the file's
+        let arm = |variant: &Variant, path: &str| of(variant.control_span_of(path));
+        assert_eq!([arm(v, "args.0"), arm(v, "runs"), arm(v, "nothing")], ["\"c\"", "9", "\"v\""]);
+        assert_eq!([arm(w, "args.0"), arm(w, "nothing")], ["\"a\"", "\"w\""]);
+        assert!(v.control.is_some() && w.control.is_none());
+    }
+
+    #[test]
+    fn a_line_is_what_stands_between_two_ends() {
+        let text = "ab\n\né";
+        let lines = [0, 2, 3, 4, 5, 6, 99].map(|at| line_of(text, at));
+        assert_eq!(lines, [0..2, 0..2, 3..3, 4..6, 4..6, 4..6, 4..6]);
+        assert_eq!(line_of("", 0), 0..0);
+    }
+
+    #[test]
+    fn another_kind_of_file_is_read_as_strictly() {
+        #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        struct Other {
+            name: String,
+            #[serde(default)]
+            list: Vec<u32>,
+        }
+        let said = |text: &str| match read_as::<Other>("o.toml", text.as_bytes()) {
+            Ok(value) => format!("{value:?}"),
+            Err(problems) => {
+                problems.list.iter().map(|one| format!("{:?} {}", one.span, one.message)).collect::<Vec<_>>().join("; ")
+            }
+        };
+        let deep = format!("name = 'a'\nlist = {}{}", "[".repeat(limits::NESTING), "]".repeat(limits::NESTING));
+        let all = [
+            "name = 'a'",
+            "name = 'a'\nlist = [1]",
+            "name = 1\nx = 2",
+            "list = []",
+            "name = ",
+            "name = 'a'\nvary = []",
+            &deep,
+            "name = 'a'\nlist = [4294967295, 4294967296]",
+        ];
+        expect_test::expect![[r#"
+            Other { name: "a", list: [] }
+            Other { name: "a", list: [1] }
+            7..8 `name` must be a text; 9..10 unknown key `x`
+            0..9 `name` is missing
+            7..7 this is no TOML: string values must be quoted, expected literal string
+            11..15 unknown key `vary`
+            33..35 nested deeper than 16
+            31..41 `list.1` is 4294967296, out of range
+        "#]]
+        .assert_eq(&all.map(|text| said(text) + "\n").concat());
+        assert!(read_as::<Other>("o.toml", b"name = '\xff'").is_err());
     }
 }

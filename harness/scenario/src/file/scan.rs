@@ -202,7 +202,9 @@ mod tests {
             assert_eq!(what(&format!("{text}\n").repeat(often)), None, "{text:?}");
         }
         // what comes after the end of a text does
-        for text in [r#"""=["#, "''=[", r#"""""""=["#, "# \n=[", r#""\\"=["#, "\"\n=[", r"'\'=["] {
+        for text in
+            [r#"""=["#, "''=[", r#"""""""=["#, "# \n=[", r#""\\"=["#, "\"\n=[", r"'\'=[", "'''x'''[", r#""""x"""{"#]
+        {
             assert!(what(&text.repeat(often)).is_some(), "{text:?}");
         }
         assert_eq!(what(""), None);
@@ -220,5 +222,52 @@ mod tests {
         let unseen = ["a\rb", "a\r", "\u{0}", "\u{1f}", "\u{7f}", "a\u{feff}", "a\u{200b}", "a\u{85}", "# \u{1b}"];
         assert_eq!(unseen.map(count), [1; 9]);
         assert_eq!(seen("ab\u{202e}"), [(2..5, "control character U+202E".to_owned())]);
+    }
+
+    #[test]
+    fn a_file_is_parsed_if_it_is_text_and_not_too_large() {
+        let of = |bytes: &[u8]| {
+            let mut sink = Sink::default();
+            let (parsed, text) = match scan(bytes, &mut sink) {
+                Scanned::Parse(text) => (true, text),
+                Scanned::Show(text) => (false, text),
+            };
+            let said: Vec<_> = sink.into_list().into_iter().map(|problem| (problem.span, problem.message)).collect();
+            (parsed, text, said)
+        };
+        assert_eq!(of(b"a = 1\r\nb\n"), (true, "a = 1\nb\n".to_owned(), Vec::new()));
+        let (parsed, text, said) = of(&vec![b'\n'; limits::FILE_BYTES]);
+        assert_eq!((parsed, text.len(), said.len()), (true, limits::FILE_BYTES, 0));
+        let (parsed, text, said) = of(&vec![b'\n'; limits::FILE_BYTES + 1]);
+        let end = limits::FILE_BYTES..limits::FILE_BYTES;
+        let why = "the file has 1048577 bytes, more than 1 MiB".to_owned();
+        assert_eq!((parsed, text.len(), said), (false, limits::FILE_BYTES, vec![(end, why)]));
+        let (parsed, text, said) = of(b"ab\xffcd");
+        assert_eq!((parsed, text.as_str()), (false, "ab\u{fffd}cd"));
+        assert_eq!(said, [(2..3, "byte 2 (0xff) is no UTF-8".to_owned())]);
+        let (parsed, text, said) = of("[".repeat(99).as_bytes());
+        assert_eq!((parsed, text.len(), said.len()), (false, 99, 1));
+    }
+
+    #[test]
+    fn a_header_is_a_bracket_at_the_begin_of_a_line_outside_of_all_others() {
+        let most = limits::HEADERS;
+        let headers = |line: &str| what(&line.repeat(most + 1)).is_some_and(|(said, _)| said.ends_with("headers"));
+        for line in ["[a]\n", "[[a]]\n", " [a] # x\n", "[a]\r\n", "\t[a]\n"] {
+            assert!(headers(line), "{line:?}");
+        }
+        for line in ["x [a]\n", "{}\n", "{[a]}\n", "# [a]\n", "'[a]'\n", "\"\"[]\n", ".[a]\n"] {
+            assert!(!headers(line), "{line:?}");
+        }
+        // an open bracket of a header ends with its line, and that of a list does not
+        assert_eq!(what(&"[a\n".repeat(limits::BRACKETS + 1)), None);
+        assert!(what(&"x[\n".repeat(limits::BRACKETS + 1)).is_some());
+        assert!(what(&"{\n".repeat(limits::BRACKETS + 1)).is_some());
+        // dots count within one key
+        assert!(what(&"a.".repeat(limits::BRACKETS + 1)).is_some());
+        for end in ["\n", "=", ",", "["] {
+            let key = format!("{}{end}", ".".repeat(limits::BRACKETS));
+            assert_eq!(what(&key.repeat(3)), None, "{end:?}");
+        }
     }
 }

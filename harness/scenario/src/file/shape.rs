@@ -247,4 +247,71 @@ mod tests {
         let together = cases.iter().find(|c| c.word == "together").and_then(|c| c.value).expect("together");
         assert_eq!(SHAPES.get(together), &Shape::List { item: SHAPES.turn, max: limits::LIST });
     }
+
+    #[test]
+    fn each_form_of_a_schema_has_its_shape() {
+        use serde_json::json;
+        let definitions = json!({ "X": { "type": "boolean" } }).as_object().cloned().unwrap_or_default();
+        let of = |schema: Value| {
+            let mut compiler = Compiler { definitions: definitions.clone(), named: BTreeMap::new(), all: Vec::new() };
+            let id = compiler.compile(&schema);
+            compiler.all[id].clone()
+        };
+        let (wide, narrow) = (i64::MAX as u64, u64::from(u32::MAX));
+        let item = Id::MIN;
+        for (schema, shape) in [
+            (json!({ "type": "string" }), Shape::Text(Marks::None)),
+            (json!({ "type": "string", "x-marks": "printed" }), Shape::Text(Marks::Printed)),
+            (json!({ "type": "string", "x-marks": "typed" }), Shape::Text(Marks::Typed)),
+            (json!({ "type": ["string", "null"] }), Shape::Text(Marks::None)),
+            (json!({ "type": "string", "pattern": "x" }), Shape::Duration),
+            (json!({ "type": "integer" }), Shape::Whole { min: 0, max: wide }),
+            (json!({ "type": "integer", "format": "uint32" }), Shape::Whole { min: 0, max: narrow }),
+            (json!({ "type": "integer", "format": "uint64" }), Shape::Whole { min: 0, max: wide }),
+            (json!({ "type": "integer", "minimum": 3, "maximum": 9 }), Shape::Whole { min: 3, max: 9 }),
+            (json!({ "type": "boolean" }), Shape::Flag),
+            (json!({ "$ref": "#/$defs/X" }), Shape::Flag),
+            (json!({ "anyOf": [{ "type": "null" }, { "$ref": "#/$defs/X" }] }), Shape::Flag),
+            (json!({ "anyOf": [{ "type": "boolean" }, { "type": "null" }] }), Shape::Flag),
+            (json!({ "type": "array", "items": { "type": "boolean" } }), Shape::List { item, max: limits::LIST }),
+            (json!({ "type": "array", "items": { "type": "boolean" }, "maxItems": 2 }), Shape::List { item, max: 2 }),
+            (json!({ "type": "object", "additionalProperties": { "type": "boolean" } }), Shape::Map { value: item }),
+            (json!({ "type": "object", "additionalProperties": true }), Shape::Map { value: item }),
+            (json!({ "type": "object", "additionalProperties": false }), Shape::Any),
+            (json!({ "type": "object" }), Shape::Any),
+            (json!({}), Shape::Any),
+        ] {
+            assert_eq!(of(schema.clone()), shape, "{schema}");
+        }
+        let case = |word: &str, value: Option<Id>| Case { word: word.to_owned(), value };
+        assert_eq!(of(json!({ "enum": ["a", "b"] })), Shape::Choice(vec![case("a", None), case("b", None)]));
+        let cases = json!([{ "const": "a" }, { "enum": ["b"] }, { "properties": { "c": { "type": "boolean" } } }, {}]);
+        assert_eq!(
+            of(json!({ "oneOf": cases })),
+            Shape::Choice(vec![case("a", None), case("b", None), case("c", Some(item))])
+        );
+        let keys = json!({ "a": { "type": "boolean", "description": "It is." }, "b": { "type": "boolean" } });
+        let Shape::Struct(fields) = of(json!({ "type": "object", "properties": keys, "required": ["b"] })) else {
+            panic!()
+        };
+        let fields: Vec<_> =
+            fields.iter().map(|field| (field.key.as_str(), field.required, field.doc.as_str())).collect();
+        assert_eq!(fields, [("a", false, "It is."), ("b", true, "")]);
+    }
+
+    #[test]
+    fn a_field_is_found_by_its_key_in_a_table_only() {
+        let key = |table: Id, key: &str| SHAPES.field(table, key).map(|field| field.key.as_str());
+        assert_eq!(
+            [key(SHAPES.scenario, "turns"), key(SHAPES.scenario, "x"), key(SHAPES.turn, "say")],
+            [Some("turns"), None, None]
+        );
+        assert_eq!(SHAPES.get(Id::MAX), &Shape::Any);
+        let Shape::List { item, max: limits::LIST } = SHAPES.get(SHAPES.list_of_words) else { panic!("a list") };
+        assert_eq!(SHAPES.get(*item), &Shape::Text(Marks::None));
+        let (shapes, whole) = Shapes::of::<crate::turns::Task>();
+        let Shape::Struct(fields) = shapes.get(whole) else { panic!("a table") };
+        assert_eq!(fields.iter().map(|field| field.key.as_str()).collect::<Vec<_>>(), ["description", "turns"]);
+        assert_eq!((shapes.scenario, shapes.turn), (whole, Id::MAX));
+    }
 }

@@ -193,4 +193,75 @@ mod tests {
         assert_eq!(too_deep(&node, 10), None);
         assert_eq!(too_deep(&node, 9).map(|span| span.start), Some(9));
     }
+
+    #[test]
+    fn values_are_the_same_if_they_say_the_same() {
+        // each with its kind; those in one row are the same, all others are not
+        let rows: [(&str, &[&str]); 13] = [
+            ("a text", &["'a'", "\"a\"", "\"\\u0061\""]),
+            ("a text", &["'b'"]),
+            ("a number", &["10", "1_0"]),
+            ("a number", &["0x10"]),
+            ("a number", &["0o10"]),
+            ("a fraction", &["1.5"]),
+            ("a fraction", &["2.5"]),
+            ("true or false", &["true"]),
+            ("true or false", &["false"]),
+            ("a date", &["1979-05-27"]),
+            ("a date", &["1979-05-28"]),
+            ("a list", &["[10, 'a']", "[ 1_0,\"a\", ]"]),
+            ("a table", &["{ a = 10, b = 'a' }", "{ b = \"a\", a = 10 }"]),
+        ];
+        let others = [
+            "[10]",
+            "[10, 'b']",
+            "[10, 'a', 1]",
+            "[]",
+            "{}",
+            "{ a = 10 }",
+            "{ a = 10, b = 'b' }",
+            "{ a = 10, c = 'a' }",
+        ];
+        let others: Vec<[&str; 1]> = others.into_iter().map(|text| [text]).collect();
+        let all: Vec<&[&str]> =
+            rows.iter().map(|(_, row)| *row).chain(others.iter().map(|one| one.as_slice())).collect();
+        for (i, row) in all.iter().enumerate() {
+            for (j, other) in all.iter().enumerate() {
+                for (a, b) in row.iter().flat_map(|a| other.iter().map(move |b| (*a, *b))) {
+                    let parsed = |text: &'static str| DeValue::parse(text).expect("value");
+                    assert_eq!(same(&parsed(a), &parsed(b)), i == j, "{a} {b}");
+                }
+            }
+        }
+        for (word, row) in rows {
+            for text in row {
+                assert_eq!(kind(DeValue::parse(text).expect("value").get_ref()), word, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_path_leads_through_tables_and_lists() {
+        let root = DeTable::parse("a = [{ b = [7] }]\nc = 8").expect("toml").into_inner();
+        let found = |path: &str| at(&root, path).map(|node| kind(node.get_ref()));
+        let all = ["a", "a.0", "a.0.b", "a.0.b.0", "c"].map(found);
+        assert_eq!(all, ["a list", "a table", "a list", "a number", "a number"].map(Some));
+        assert_eq!(["", "x", "a.1", "a.x", "a.0.c", "c.0", "a.0.b.0.0"].map(found), [None; 7]);
+    }
+
+    #[test]
+    fn a_path_is_as_deep_as_a_file_may_be_and_no_deeper() {
+        let path = |steps: usize| vec!["a"; steps].join(".");
+        let put = |path: String| put_into("", &path, "1").map(|_| ());
+        assert_eq!(put(path(limits::NESTING)), Ok(()));
+        assert_eq!(put(path(limits::NESTING + 1)), Err(PutError::TooDeep));
+        assert_eq!([".a", "a."].map(|path| put(path.to_owned())), [Err(PutError::EmptyStep), Err(PutError::EmptyStep)]);
+        let found = put_into("a = true", "a.b", "1");
+        assert_eq!(found, Err(PutError::Leaf { path: "a".to_owned(), found: "true or false" }));
+        assert_eq!(put_into("a = []", "a.1", "1"), Err(PutError::PastEnd { list: "a".to_owned(), len: 0 }));
+        let deep =
+            |text: &'static str, limit| too_deep(&DeValue::parse(text).expect("value"), limit).map(|span| span.start);
+        assert_eq!([deep("1", 0), deep("[]", 0), deep("[]", 1)], [None, Some(0), None]);
+        assert_eq!([deep("{ a = 1, b = [1] }", 1), deep("{ a = 1, b = [1] }", 2)], [Some(13), None]);
+    }
 }

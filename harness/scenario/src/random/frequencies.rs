@@ -130,3 +130,18 @@ fn weights_and_limits_of_draws() {
     assert!(chars().any(|c| c == '🦀') && chars().any(|c| c == '~'));
     assert!(chars().all(|c| c == '\n' || c == '\t' || !c.is_control()));
 }
+
+#[test]
+fn a_source_near_other_limits_has_its_long_times_from_them() {
+    use super::vocabulary::SHORT;
+    const OTHER: [crate::Span; 2] = [crate::Span::secs(77), crate::Span::secs(78)];
+    let mut rng = Rng::new(1).near(&OTHER);
+    let spans: Vec<_> = (0..100).map(|_| rng.span()).collect();
+    assert!(spans.iter().all(|span| SHORT.contains(span) || OTHER.contains(span)), "{spans:?}");
+    assert!(OTHER.iter().all(|limit| spans.contains(limit)), "{spans:?}");
+    assert!((0..50).all(|_| OTHER.contains(&rng.near_a_limit())));
+    let same = |one: &mut Rng, other: &mut Rng| (0..50).all(|_| one.below(1_000) == other.below(1_000));
+    assert!(same(&mut Rng::new(9).near(&OTHER), &mut Rng::new(9)), "limits do not change what is drawn");
+    assert!(!same(&mut Rng::new(9), &mut Rng::new(10)), "the seed does");
+    assert!(Rng::new(9).of_anything().near(&OTHER).is_of_anything() && !Rng::new(9).near(&OTHER).is_of_anything());
+}
