@@ -78,11 +78,13 @@ pub fn route(view: &View<'_>, process: &Process) -> Option<String> {
 fn gate(view: &View<'_>, process: &Process, agent: &Agent) -> Option<Finding> {
     let tool = agent.running.first()?;
     let pid = process.pid;
-    // a subagent is started without a permission, and thinks for as long as it likes
+    // a subagent is started without a permission, and thinks for as long as it likes: what is open is an ask of its own only
+    // if nobody talks to a model
+    let talks = !super::network::connections(view, process).is_empty();
     let is_subagent =
         tool.split(':').next().is_some_and(|name| ["task", "agent"].contains(&&*name.to_ascii_lowercase()));
     if agent.name != "claude"
-        || is_subagent
+        || (is_subagent && talks)
         || view.living_children(pid).any(|child| !kind::helper(child) && child.began_ns > process.began_ns + BESIDE_NS)
     {
         return None;
@@ -97,7 +99,7 @@ fn gate(view: &View<'_>, process: &Process, agent: &Agent) -> Option<Finding> {
         }
         _ => None,
     })?;
-    if !super::network::connections(view, process).is_empty() && view.wants(pid) > 0.05 {
+    if talks && view.wants(pid) > 0.05 {
         return None;
     }
     let name = view.name(pid);
