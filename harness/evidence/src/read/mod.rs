@@ -26,8 +26,11 @@ use std::path::Path;
 /// What to read beside the tree.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Ask known agents on loopback, by GET requests only, and read their own records.
+    /// Ask known agents on loopback, by GET requests only, and read their own records. A server that answers slowly
+    /// holds the reader up.
     pub ask: bool,
+    /// Read known agents' own records, such as a log or a transcript, and ask nobody.
+    pub records: bool,
 }
 
 /// Why there is no snapshot.
@@ -78,8 +81,8 @@ pub fn take(roots: &[Pid], options: &Options) -> Result<Snapshot, SnapshotError>
     }
     snapshot.reader.other_namespace =
         snapshot.tree.values().any(|process| process.ns_pid != process.pid && process.ns_pid != 0);
-    if options.ask {
-        snapshot.agents = records::read(&snapshot.tree, &snapshot.sockets);
+    if options.ask || options.records {
+        snapshot.agents = records::read(&snapshot.tree, &snapshot.sockets, options.ask);
     }
     lacks::add(&mut snapshot);
     snapshot.took_us = now_ns().saturating_sub(began) / 1000;

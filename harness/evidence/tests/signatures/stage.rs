@@ -155,7 +155,7 @@ pub fn run(case: &Case) -> Result<(), String> {
     let root = stage.root()?;
     let played: Vec<Pid> = stage.children.iter().map(|child| child.id() as Pid).chain([root]).collect();
     let (mut looks, mut last) = (0, None);
-    let options = Options { ask: true };
+    let options = Options { ask: true, ..Options::default() };
     rehang_evidence::watch(&[root], &options, &case.limits, WINDOW, |look| {
         looks += 1;
         let settled = if case.still {

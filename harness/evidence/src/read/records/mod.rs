@@ -21,13 +21,13 @@ const MAX_AGENTS: usize = 16;
 /// The most characters of a question that are kept.
 pub const MAX_TEXT: usize = 200;
 
-/// What the agents of a tree say.
-pub fn read(tree: &BTreeMap<Pid, Process>, sockets: &BTreeMap<u64, Socket>) -> Vec<Agent> {
+/// What the agents of a tree say; their servers are asked only if `ask` is set.
+pub fn read(tree: &BTreeMap<Pid, Process>, sockets: &BTreeMap<u64, Socket>, ask: bool) -> Vec<Agent> {
     let agents = tree.values().filter_map(|process| Some((process, kind::of(process)?))).take(MAX_AGENTS);
     let read = |(process, kind): (&Process, &'static kind::Kind)| {
         let mut agent = Agent { pid: process.pid, name: kind.name.to_owned(), ..Agent::default() };
         match kind.name {
-            "opencode" | "altimate" | "pawwork" => opencode::read(process, sockets, &mut agent),
+            "opencode" | "altimate" | "pawwork" => opencode::read(process, sockets, ask, &mut agent),
             "claude" => claude::read(process, &mut agent),
             _ => {}
         }
