@@ -1,4 +1,4 @@
-//! The repository's own commands: `cargo xtask scenarios`, `drift`, `bench`, `mutate`, `mutants`, `fuzz`, `torture`, `pictures`, `ci`.
+//! The repository's own commands: `cargo xtask scenarios`, `drift`, `bench`, `mutate`, `mutants`, `fuzz`, `torture`, `supervise-real`, `pictures`, `ci`.
 //!
 //! Invariant: light, so that it builds in seconds; a command that needs rehang's crates calls the `rehang` binary.
 

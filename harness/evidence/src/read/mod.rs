@@ -117,7 +117,15 @@ fn reader() -> Reader {
         arch: std::env::consts::ARCH.to_owned(),
         ticks_per_s: ticks_per_s(),
         other_namespace: false,
+        adopts: adopts(),
     }
+}
+
+fn adopts() -> bool {
+    let mut flag: libc::c_int = 0;
+    // SAFETY: the call writes one integer, which outlives it
+    let known = unsafe { libc::prctl(libc::PR_GET_CHILD_SUBREAPER, &raw mut flag) } == 0;
+    known && flag != 0
 }
 
 fn ticks_per_s() -> u64 {
