@@ -1,4 +1,4 @@
-//! The repository's own commands: `cargo xtask scenarios`, `drift`, `bench`, `mutate`, `mutants`, `fuzz`, `torture`, `pictures`, `ci`.
+//! The repository's own commands: `cargo xtask scenarios`, `drift`, `bench`, `mutate`, `mutants`, `fuzz`, `torture`, `supervise-real`, `pictures`, `ci`.
 //!
 //! Invariant: light, so that it builds in seconds; a command that needs rehang's crates calls the `rehang` binary.
 
@@ -8,6 +8,7 @@ mod clients;
 mod mutants;
 mod mutate;
 mod pictures;
+mod supervise;
 mod tools;
 mod upstream;
 mod why;
@@ -147,6 +148,13 @@ enum Command {
         #[arg(long, default_value_t = 3)]
         times: u32,
     },
+    /// Makes real releases hang under `rehang supervise`, each in a sandbox of its own: is each ended, why, and how soon?
+    ///
+    /// Example: `cargo xtask supervise-real codex`
+    SuperviseReal {
+        /// Only releases and scenarios whose names contain this.
+        filter: Option<String>,
+    },
     /// Looks at reports in a real headless Chromium: boxes, contrast, keys, mouse; leaves screenshots in target/pictures.
     Pictures {
         /// A folder with reports that an earlier run made, instead of making them again.
@@ -193,6 +201,7 @@ fn run(args: &Args) -> xshell::Result<u8> {
         Command::Upstream { rest } => upstream::upstream(&sh, rest),
         Command::UpstreamTable { rest } => upstream::table(&sh, rest),
         Command::WhyReal { filter, times } => why::real(&sh, filter.as_deref(), *times),
+        Command::SuperviseReal { filter } => supervise::real(&sh, filter.as_deref()),
         Command::Pictures { made } => pictures::pictures(&sh, made.as_deref()),
         Command::Ci => {
             cmd!(sh, "cargo --version").run()?;

@@ -34,6 +34,11 @@ pub fn dispatch() {
     if matches!(args.as_slice(), [_, first] if first == rehang_live::LIVE_ARG) {
         std::process::exit(rehang_live::cell::main());
     }
+    if let [_, first, command @ ..] = args.as_slice()
+        && first == rehang_live::relay::RELAY_ARG
+    {
+        std::process::exit(rehang_live::relay::main(command));
+    }
     if matches!(args.as_slice(), [_, first] if first == rehang_wrapper::CELL_ARG) {
         std::process::exit(i32::from(rehang_wrapper::cell::main()));
     }

@@ -35,7 +35,7 @@ impl Look {
 /// None of the roots exists, before or after the window.
 pub fn look(roots: &[Pid], options: &Options, limits: &Limits, window: Duration) -> Result<Look, SnapshotError> {
     // an agent is asked once, at the end
-    let before = take(roots, &Options { ask: false })?;
+    let before = take(roots, &Options::default())?;
     std::thread::sleep(window);
     Ok(Look::of(Some(before), take(roots, options)?, limits))
 }
@@ -51,7 +51,7 @@ pub fn watch(
     window: Duration,
     mut see: impl FnMut(&Look) -> ControlFlow<()>,
 ) -> Result<(), SnapshotError> {
-    let mut before = take(roots, &Options { ask: false })?;
+    let mut before = take(roots, &Options::default())?;
     loop {
         std::thread::sleep(window);
         let after = match take(roots, options) {
@@ -70,7 +70,8 @@ pub fn watch(
 /// A look for a caller with an event loop of its own: the first snapshot is taken at the start, the second at the end, and
 /// the caller does what it likes for the [`Glance::rest`] between.
 ///
-/// It reads no records of agents and asks no server ([`Options::ask`] is off), and takes the default [`Limits`].
+/// It reads the agents' own records, as the looks of the stages do, but asks no server ([`Options::ask`] is off), and takes
+/// the default [`Limits`].
 #[derive(Debug)]
 pub struct Glance {
     roots: Vec<Pid>,
@@ -111,7 +112,8 @@ impl Glance {
     }
 
     fn take(&mut self) -> Look {
-        let after = take(&self.roots, &Options::default()).unwrap_or_default();
+        let options = Options { records: true, ..Options::default() };
+        let after = take(&self.roots, &options).unwrap_or_default();
         Look::of(self.before.take(), after, &Limits::default())
     }
 }

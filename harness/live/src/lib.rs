@@ -12,6 +12,7 @@ mod pending;
 mod plan;
 mod processes;
 mod record;
+pub mod relay;
 pub mod report;
 pub mod sandbox;
 mod serve;

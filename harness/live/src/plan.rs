@@ -2,6 +2,7 @@
 //!
 //! Invariant: what a release cannot play is refused here, before anything runs.
 
+use crate::relay::RELAY_ARG;
 use crate::sandbox::{BIN, CWD, HOME, RoomFile, Sandbox};
 use crate::spec::{Cell, CellSpec, LiveError, MODEL_PORT, SERVE_PORT};
 use rehang_actors::PROMPT;
@@ -151,6 +152,15 @@ pub fn order(cell: &Cell<'_>) -> Result<CellSpec, LiveError> {
     sandbox.env = env(&words, [&recipe.env, &wish.env, &start.env], own(&scenario, recipe).then_some(&scenario));
     let program: Vec<String> = installed.program.iter().map(|word| words.fill(word)).collect();
     sandbox.argv = argv(program, &start, &words, &wish.args, &scenario, recipe);
+    if let Some(stack) = &cell.supervised {
+        let inside = Path::new(BIN).join("rehang");
+        let supervise = ["supervise", "--strategy", stack, "--events", "fd:2", "--"].map(str::to_owned);
+        let rehang = || inside.to_string_lossy().into_owned();
+        let relay = (terminal == Terminal::Pipe).then(|| [rehang(), RELAY_ARG.to_owned()]);
+        let program = relay.into_iter().flatten().chain([rehang()]).chain(supervise);
+        sandbox.argv = program.chain(sandbox.argv).collect();
+        sandbox.shown.push((cell.rehang.canonicalize()?, inside));
+    }
     show_release(&mut sandbox, installed)?;
     sandbox.shown.push((cell.fakes.clone(), Path::new(BIN).join("fake-tool")));
     let client = scenario.agent.client().unwrap_or_default();
@@ -167,6 +177,7 @@ pub fn order(cell: &Cell<'_>) -> Result<CellSpec, LiveError> {
         sandbox,
         deadline_ms: u64::try_from(cell.deadline.as_millis()).unwrap_or(u64::MAX),
         looked_at: false,
+        supervised: cell.supervised.is_some(),
         asks_routes: false,
         scenario,
     })

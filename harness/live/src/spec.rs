@@ -36,6 +36,8 @@ pub struct Cell<'a> {
     pub rehang: PathBuf,
     /// The fakes' binary: it plays the commands of the bash tool.
     pub fakes: PathBuf,
+    /// The stack under which `rehang supervise` runs the agent, if it does.
+    pub supervised: Option<String>,
 }
 
 /// Why a cell could not be run.
@@ -80,6 +82,8 @@ pub struct CellSpec {
     pub deadline_ms: u64,
     /// If the agent hangs, it and its model are kept until stdin ends.
     pub looked_at: bool,
+    /// `rehang supervise` is to end the agent: a hang is one that it has not ended at the deadline.
+    pub supervised: bool,
     /// When the client is done, every `GET` route of the server's own list is asked.
     pub asks_routes: bool,
 }

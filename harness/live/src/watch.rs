@@ -308,6 +308,9 @@ impl Watch {
 
     /// How long nothing may move before it counts as a hang; `None` if only the deadline decides.
     fn patience(&self, order: &CellSpec) -> Option<Duration> {
+        if order.supervised {
+            return None;
+        }
         if self.exited.is_some() {
             return Some(self.window);
         }

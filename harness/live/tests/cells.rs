@@ -113,6 +113,7 @@ fn cell_within(does: &str, turns: &str, window_ms: u64, started: &mut dyn FnMut(
         terminal: Terminal::Null,
         deadline: Duration::from_millis(4 * window_ms),
         rehang: exe.clone(),
+        supervised: None,
         fakes: exe,
     };
     let report = run_telling(&cell, started).map_err(|error| error.to_string())?;
@@ -275,6 +276,7 @@ fn as_a_server(
         terminal: Terminal::Null,
         deadline: Duration::from_secs(30),
         rehang: exe.clone(),
+        supervised: None,
         fakes: exe,
     };
     run_telling(&cell, &mut || {}).map_err(|error| error.to_string().into())

@@ -120,6 +120,8 @@ pub enum Seen {
     // --- outside: a run ---
     /// How the agent's standard streams are connected; comes before [`Seen::Started`].
     Terminal(Terminal),
+    /// The agent's stdin is its caller's own: nobody here writes to it, and [`Act::CloseStdin`] would do nothing.
+    StdinIsTheCallers,
     /// The agent was started; for a server: it listens, and this session was made for the prompt.
     Started {
         /// The session's id; empty if there is no server.

@@ -24,7 +24,9 @@ impl SuperviseHost {
 
     /// The command was started.
     pub fn begin(&mut self, terminal: Terminal, one_stream: bool) -> Vec<Step> {
-        self.host.start(self.now(), terminal, one_stream)
+        let mut steps = self.host.start(self.now(), terminal, one_stream);
+        steps.extend(self.see(&Seen::StdinIsTheCallers));
+        steps
     }
 
     /// Something is seen.

@@ -118,7 +118,7 @@ impl Before {
     pub fn look(pid: i32, exited: bool) -> Before {
         let there = tree::below();
         let pids: Vec<i32> = if exited { there.iter().map(|left| left.pid).collect() } else { vec![pid] };
-        let look = look(&pids, &Options::default(), &Limits::default(), WINDOW);
+        let look = look(&pids, &Options { records: true, ..Options::default() }, &Limits::default(), WINDOW);
         Before { look: look.ok(), there }
     }
 

@@ -48,6 +48,9 @@ pub struct Row {
     /// What `rehang why` said of each run that hung, if it was asked: `hung question-open Q1 (certain): …`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<String>,
+    /// What `rehang supervise` told, if the release ran under it: its acts and its end, in the form of its events.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub supervised: Vec<serde_json::Value>,
     /// The day, UTC.
     pub day: String,
     /// The command that shows it again.
@@ -93,6 +96,7 @@ impl Row {
             runs: 0,
             flaky: Vec::new(),
             why: Vec::new(),
+            supervised: Vec::new(),
             day: super::day::today(),
             command: key.command(),
             of: of.to_owned(),
@@ -103,7 +107,8 @@ impl Row {
     /// no outcome.
     pub fn seen(key: &Key, of: &str, report: &Report) -> Row {
         if report.requests.main == 0 && report.outcome.word() != "hung" {
-            return Row { ms: report.ms, ..Row::unrun(key, of, clip(&never_asked(report))) };
+            let supervised = supervised(report);
+            return Row { ms: report.ms, supervised, ..Row::unrun(key, of, clip(&never_asked(report))) };
         }
         let exit = report.exit.map(|exit| match exit {
             Exit::Code(code) => code,
@@ -123,6 +128,7 @@ impl Row {
             hot_loop: report.hot_loop,
             problems: report.problems.iter().take(KEPT).map(|problem| clip(problem)).collect(),
             links: report.links.clone(),
+            supervised: supervised(report),
             runs: 1,
             ..Row::unrun(key, of, String::new())
         }
@@ -190,6 +196,23 @@ fn never_asked(report: &Report) -> String {
     let last = errors.or_else(|| report.lines.iter().rfind(said));
     let last = last.map(|line| format!(": {}", line.text.trim())).unwrap_or_default();
     format!("it ended before it asked its model ({how}){last}")
+}
+
+/// What `rehang supervise` told on the agent's stderr: what it found last, did, and how it ended.
+fn supervised(report: &Report) -> Vec<serde_json::Value> {
+    let told = report.lines.iter().filter(|line| matches!(line.via, Via::Stderr | Via::Screen));
+    let events = told.filter_map(|line| serde_json::from_str(line.text.trim()).ok());
+    let kept = |event: &serde_json::Value| {
+        ["look", "plan", "act", "end"].iter().any(|kind| event["v"] == 1 && event["event"] == *kind)
+    };
+    let mut all: Vec<serde_json::Value> = events.filter(kept).collect();
+    for event in &mut all {
+        // whole process lists say nothing beyond the sentence
+        if let Some(event) = event.as_object_mut().filter(|event| event.contains_key("waits")) {
+            event.retain(|key, _| !["processes", "waits", "last_line"].contains(&key.as_str()));
+        }
+    }
+    all
 }
 
 fn waits(report: &Report) -> Vec<String> {

@@ -38,6 +38,8 @@ pub struct Runner {
     pub record: Option<PathBuf>,
     /// `rehang why` looks at each run that hangs.
     pub why: bool,
+    /// The stack under which `rehang supervise` runs each release, if it does.
+    pub supervised: Option<String>,
 }
 
 /// Why a cell has no row.
@@ -108,6 +110,7 @@ impl Runner {
             deadline: self.deadline.unwrap_or_else(|| rehang_live::cell::deadline(&cell.scenario)),
             rehang: self.rehang.clone(),
             fakes: self.fakes.clone(),
+            supervised: self.supervised.clone(),
         };
         let mut rows: Vec<Row> = Vec::new();
         loop {

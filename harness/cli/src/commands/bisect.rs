@@ -121,6 +121,7 @@ impl Bisect {
             jobs: 1,
             record: None,
             why: false,
+            supervised: None,
         };
         let mut looks = Looks { runner, cells: &cells, rows: vec![None; cells.len()], format: self.format, out };
         let good_first = self.good < self.bad;

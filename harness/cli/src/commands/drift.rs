@@ -214,6 +214,7 @@ fn live<'a>(
         deadline: rehang_live::deadline(scenario).min(DEADLINE_MAX),
         rehang: own_binary().map_err(|e| Why::Fault(e.to_string()))?,
         fakes: fakes().map_err(|e| Why::Fault(e.to_string()))?,
+        supervised: None,
     })
 }
 

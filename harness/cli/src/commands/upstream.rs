@@ -88,6 +88,10 @@ pub struct Upstream {
     /// says.
     #[arg(long)]
     pub why: bool,
+    /// Each release runs under `rehang supervise` with this stack; the rows contain what that did. For `cargo xtask
+    /// supervise-real`.
+    #[arg(long, value_name = "STACK", hide = true, conflicts_with_all = ["why", "results", "baseline"])]
+    pub supervised: Option<String>,
     /// A hang makes the exit code 3.
     #[arg(long)]
     pub deny_hangs: bool,
@@ -156,6 +160,7 @@ impl Upstream {
             jobs: self.jobs.unwrap_or_else(default_jobs).max(1),
             record: self.record.clone(),
             why: self.why,
+            supervised: self.supervised.clone(),
         };
         let keeper = Keeper::new(kept, cells.len());
         let todo: Vec<Cell> = cells.iter().filter(|cell| self.again || !keeper.has(cell)).cloned().collect();

@@ -171,7 +171,7 @@ impl Wall {
         while let Ok(line) = self.told.try_recv() {
             self.hears(&line);
         }
-        let look = rehang_evidence::look(&[self.root()], &Options { ask: true }, limits, WINDOW);
+        let look = rehang_evidence::look(&[self.root()], &Options { ask: true, ..Options::default() }, limits, WINDOW);
         // an agent that ends within the window is looked for again
         let Ok(mut look) = look else { return Look::of(None, Snapshot::default(), limits) };
         for snapshot in [&mut look.before, &mut look.after] {

@@ -28,8 +28,11 @@ use std::path::Path;
 /// What to read beside the tree.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Ask known agents on loopback, by GET requests only, and read their own records.
+    /// Ask known agents on loopback, by GET requests only, and read their own records. A server that answers slowly
+    /// holds the reader up.
     pub ask: bool,
+    /// Read known agents' own records, such as a log or a transcript, and ask nobody.
+    pub records: bool,
 }
 
 /// Why there is no snapshot.
@@ -79,8 +82,8 @@ pub fn take(roots: &[Pid], options: &Options) -> Result<Snapshot, SnapshotError>
         snapshot.sockets.extend(of_holders);
     }
     snapshot.reader.other_namespace = snapshot.tree.values().any(is_elsewhere);
-    if options.ask {
-        snapshot.agents = records::read(&snapshot.tree, &snapshot.sockets);
+    if options.ask || options.records {
+        snapshot.agents = records::read(&snapshot.tree, &snapshot.sockets, options.ask);
     }
     lacks::add(&mut snapshot);
     snapshot.took_us = us_between(began, now_ns());
@@ -132,7 +135,15 @@ fn reader() -> Reader {
         arch: std::env::consts::ARCH.to_owned(),
         ticks_per_s: ticks_per_s(),
         other_namespace: false,
+        adopts: adopts(),
     }
+}
+
+fn adopts() -> bool {
+    let mut flag: libc::c_int = 0;
+    // SAFETY: the call writes one integer, which outlives it
+    let known = unsafe { libc::prctl(libc::PR_GET_CHILD_SUBREAPER, &raw mut flag) } == 0;
+    known && flag != 0
 }
 
 fn ticks_per_s() -> u64 {

@@ -73,8 +73,8 @@ fn an_agent_is_asked_only_if_that_is_wanted() {
     let mut command = Command::new("cat");
     let cat = Staged::start(command.arg0("opencode").stdin(Stdio::piped()));
     cat.is_in(libc::SYS_read);
-    let agents = |ask| take(&[cat.pid()], &Options { ask }).unwrap().agents.len();
-    assert_eq!([agents(false), agents(true)], [0, 1]);
+    let agents = |ask, records| take(&[cat.pid()], &Options { ask, records }).unwrap().agents.len();
+    assert_eq!([agents(false, false), agents(true, false), agents(false, true)], [0, 1, 1]);
 }
 
 #[test]

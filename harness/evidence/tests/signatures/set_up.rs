@@ -58,7 +58,9 @@ fn on_tty(stage: &mut Stage, agent: Option<&str>, words: &[&str]) {
     grantpt(&master).expect("granted");
     unlockpt(&master).expect("unlocked");
     let slave = ptsname(&master, Vec::new()).expect("a name").into_string().expect("text");
-    let mut all = vec!["tty", slave.as_str()];
+    // whoever leads a group already cannot begin a session: its child does
+    let mut all = if stage.before.is_empty() { Vec::new() } else { vec!["wait-for"] };
+    all.extend(["tty", slave.as_str()]);
     all.extend(words);
     let command = match agent {
         Some(name) => stage.agent(name, &[], &all),
@@ -74,7 +76,7 @@ pub fn locked(stage: &mut Stage, kind: &str, name: &str, waiter: &[&str], holder
     std::fs::write(&path, b"").expect("a file");
     let mut words = vec!["hold-lock", kind, path.as_str()];
     words.extend(holder);
-    let holder = stage.player(&words);
+    let holder = stage.bare(&words);
     let mut waiting: Vec<&str> = waiter.to_vec();
     waiting.push(&path);
     let waiter = stage.player(&waiting);
@@ -213,7 +215,7 @@ pub fn deaf() -> (TcpListener, Vec<TcpStream>) {
 /// An agent that spins, whose starter has gone.
 pub fn orphan(stage: &mut Stage, name: &str) {
     let lifeline = lifeline(stage);
-    let mut starter = stage.player(&["leave-agent", name, "stray", "spin", &lifeline]);
+    let mut starter = stage.bare(&["leave-agent", name, "stray", "spin", &lifeline]);
     let over = starter.status().expect("a starter");
     assert!(over.success(), "the starter ended well");
     stage.await_ready(1).expect("it spins");

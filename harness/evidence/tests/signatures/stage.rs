@@ -40,6 +40,8 @@ pub struct Stage {
     children: Vec<Child>,
     /// The process that is asked about, if it is not the first child.
     pub root: Option<Pid>,
+    /// The words of a program that starts the players, if they are not started as they are.
+    pub before: Vec<String>,
     /// Whatever must stay open.
     pub keep: Vec<Box<dyn Any>>,
 }
@@ -64,7 +66,7 @@ impl Stage {
         // a player that runs as another user says here too that it is ready
         rustix::fs::chmod(folder.path(), Mode::from_raw_mode(0o711)).map_err(|e| e.to_string())?;
         rustix::fs::chmod(&path, Mode::from_raw_mode(0o622)).map_err(|e| e.to_string())?;
-        Ok(Stage { folder, ready, children: Vec::new(), root: None, keep: Vec::new() })
+        Ok(Stage { folder, ready, children: Vec::new(), root: None, before: Vec::new(), keep: Vec::new() })
     }
 
     /// The process that is asked about.
@@ -78,21 +80,51 @@ impl Stage {
 
     /// A command that plays `words`.
     pub fn player(&self, words: &[&str]) -> Command {
-        self.plays(&[], words)
+        self.plays(None, &[], words)
+    }
+
+    /// A command that plays `words`, whatever starts the others.
+    pub fn bare(&self, words: &[&str]) -> Command {
+        let mut command = Command::new("/proc/self/exe");
+        command.arg0(std::env::current_exe().expect("this binary"));
+        self.with_words(command, &[], words)
     }
 
     /// A command that plays `words` under the name of an agent.
     pub fn agent(&self, name: &str, first: &[&str], words: &[&str]) -> Command {
-        let mut command = self.plays(first, words);
-        command.arg0(name);
-        command
+        self.plays(Some(name), first, words)
     }
 
-    fn plays(&self, first: &[&str], words: &[&str]) -> Command {
+    fn plays(&self, name: Option<&str>, first: &[&str], words: &[&str]) -> Command {
+        let own = std::env::current_exe().expect("this binary");
+        let Some((program, rest)) = self.before.split_first() else {
+            // under this name another user may start it too, wherever it is
+            let mut command = Command::new("/proc/self/exe");
+            command.arg0(name.map_or(own.into_os_string(), Into::into));
+            return self.with_words(command, first, words);
+        };
+        let shown = match name {
+            Some(name) => self.named(name, &own),
+            None => own,
+        };
+        let mut command = Command::new(program);
+        command.args(rest).arg(shown);
+        self.with_words(command, first, words)
+    }
+
+    /// This binary under another name, for a program that names what it starts by its path.
+    fn named(&self, name: &str, own: &Path) -> std::path::PathBuf {
+        let folder = self.folder.path().join("bin");
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let link = folder.join(name);
+        if !link.exists() {
+            std::os::unix::fs::symlink(own, &link).expect("a link");
+        }
+        link
+    }
+
+    fn with_words(&self, mut command: Command, first: &[&str], words: &[&str]) -> Command {
         let folder = self.folder.path();
-        // under this name another user may start it too, wherever it is
-        let mut command = Command::new("/proc/self/exe");
-        command.arg0(std::env::current_exe().expect("this binary"));
         command.args(first).arg(MARK).args(words).current_dir(folder);
         command.env("READY", folder.join("ready")).env("CLAUDE_CONFIG_DIR", folder);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -155,7 +187,7 @@ pub fn run(case: &Case) -> Result<(), String> {
     let root = stage.root()?;
     let played: Vec<Pid> = stage.children.iter().map(|child| child.id() as Pid).chain([root]).collect();
     let (mut looks, mut last) = (0, None);
-    let options = Options { ask: true };
+    let options = Options { ask: true, ..Options::default() };
     rehang_evidence::watch(&[root], &options, &case.limits, WINDOW, |look| {
         looks += 1;
         let settled = if case.still {

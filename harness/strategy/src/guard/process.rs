@@ -360,6 +360,8 @@ impl Strategy for Process {
     fn on(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
         match seen {
             Seen::Terminal(terminal) => self.terminal = Some(*terminal),
+            // a step that does nothing would cost its time
+            Seen::StdinIsTheCallers => self.closed_stdin = true,
             Seen::Started { .. } => {
                 (self.running, self.moved, self.worked, self.looked, self.read) = (true, now, now, now, now);
                 self.standing.moved(now);

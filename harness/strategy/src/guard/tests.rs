@@ -216,6 +216,22 @@ fn a_ticker_is_no_news_and_a_counter_is() {
 }
 
 #[test]
+fn a_stdin_that_is_the_callers_is_never_closed_and_costs_no_time() {
+    let of_caller = || {
+        let mut bench = process(Terminal::Pipe);
+        bench.see(Seen::StdinIsTheCallers);
+        bench
+    };
+    let waits = looked("stdin-open", true, Sure::Likely);
+    let limit = LIMITS.iter().find(|limit| limit.signature == "stdin-open" && limit.root).expect("it has one").after;
+    let ends = Span::ms(FIRST_LOOK_MS + limit.as_ms());
+    assert_eq!(deeds(&finds(&mut of_caller(), ends.as_ms(), &waits)), words(&[(ends, "TERM tree")]));
+    let mut done = of_caller();
+    done.see(Seen::Output(Stream::Stdout, RESULT.into()));
+    assert_eq!(deeds(&done.until(LINGER.as_ms())), words(&[(LINGER, "TERM tree")]));
+}
+
+#[test]
 fn a_stdin_that_nobody_writes_to_is_closed_where_the_agent_waits_for_it() {
     let closes = |bench: &mut Bench| deeds(&bench.until(MUTE.as_ms()));
     assert_eq!(closes(&mut process(Terminal::Pipe)), words(&[(MUTE, "close stdin")]));

@@ -73,7 +73,9 @@ const MAX_EDGES: usize = 12;
 /// No such process; it does not hang; the fakes cannot play what it hangs on.
 pub fn drafted(pid: Pid) -> Result<String, CommandError> {
     let limits = Limits { silent_ms: Span::secs(60).as_ms() };
-    let look = rehang_evidence::look(&[pid], &Options { ask: true }, &limits, Duration::from_secs(1)).map_err(usage)?;
+    let look =
+        rehang_evidence::look(&[pid], &Options { ask: true, ..Options::default() }, &limits, Duration::from_secs(1))
+            .map_err(usage)?;
     draft::draft(&look).map_err(CommandError::Usage)
 }
 
@@ -174,7 +176,7 @@ impl Why {
     }
 
     fn options(&self) -> Options {
-        Options { ask: !self.no_ask }
+        Options { ask: !self.no_ask, ..Options::default() }
     }
 
     fn limits(&self) -> Limits {

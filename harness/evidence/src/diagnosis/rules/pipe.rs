@@ -74,7 +74,10 @@ fn escaped(view: &View<'_>, process: &Process, writer: Pid) -> bool {
     if view.ancestors(process.pid).any(|above| above == writer) || other.began_ns < process.began_ns {
         return false;
     }
-    let adopted = adopted(other) || view.process(other.ppid).is_some_and(|parent| parent.ns_pid == 1);
+    // a supervisor that reads this has started the roots, and adopts what outlives its parent below them
+    let reader = &view.after.reader;
+    let by_reader = reader.adopts && other.ppid == reader.pid && !view.after.roots.contains(&writer);
+    let adopted = adopted(other) || by_reader || view.process(other.ppid).is_some_and(|parent| parent.ns_pid == 1);
     let leaderless = !other.group_led || !other.session_led;
     if view.after.descends(writer, process.pid) {
         // adopted by the reader itself (a subreaper), after its group's leader had ended

@@ -21,13 +21,13 @@ const MAX_AGENTS: usize = 16;
 /// The most characters of a question that are kept.
 pub const MAX_TEXT: usize = 200;
 
-/// What the agents of a tree say.
-pub fn read(tree: &BTreeMap<Pid, Process>, sockets: &BTreeMap<u64, Socket>) -> Vec<Agent> {
+/// What the agents of a tree say; their servers are asked only if `ask` is set.
+pub fn read(tree: &BTreeMap<Pid, Process>, sockets: &BTreeMap<u64, Socket>, ask: bool) -> Vec<Agent> {
     let agents = tree.values().filter_map(|process| Some((process, kind::of(process)?))).take(MAX_AGENTS);
     let read = |(process, kind): (&Process, &'static kind::Kind)| {
         let mut agent = Agent { pid: process.pid, name: kind.name.to_owned(), ..Agent::default() };
         match kind.name {
-            "opencode" | "altimate" | "pawwork" => opencode::read(process, sockets, &mut agent),
+            "opencode" | "altimate" | "pawwork" => opencode::read(process, sockets, ask, &mut agent),
             "claude" => claude::read(process, &mut agent),
             _ => {}
         }
@@ -88,7 +88,7 @@ mod tests {
         // none of these processes exists
         let first = Pid::MAX - 10;
         let tree = names.iter().zip(first..).map(|(name, pid)| process(pid, name)).collect();
-        let found = read(&tree, &BTreeMap::new());
+        let found = read(&tree, &BTreeMap::new(), true);
         let told: Vec<_> =
             found.iter().map(|agent| (agent.pid - first, agent.name.as_str(), agent.form.as_str())).collect();
         let wanted = [
@@ -100,7 +100,7 @@ mod tests {
         ];
         assert_eq!(told, wanted);
         let many = (first - 20..first).map(|pid| process(pid, "codex")).collect();
-        assert_eq!(read(&many, &BTreeMap::new()).len(), 16);
+        assert_eq!(read(&many, &BTreeMap::new(), true).len(), 16);
     }
 
     #[test]

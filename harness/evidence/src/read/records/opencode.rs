@@ -18,11 +18,11 @@ const JOURNAL_BYTES: u64 = 4 << 20;
 /// The most asks that are kept.
 const MAX_ASKS: usize = 16;
 
-/// Reads what opencode says.
-pub fn read(process: &Process, sockets: &BTreeMap<u64, Socket>, agent: &mut Agent) {
+/// Reads what opencode says: what its server answers, if it is asked and has one; else its log.
+pub fn read(process: &Process, sockets: &BTreeMap<u64, Socket>, ask: bool, agent: &mut Agent) {
     agent.form = kind::opencode_form(process).to_owned();
-    let asked =
-        process.listening(sockets).next().and_then(|socket| socket.local.parse::<SocketAddr>().ok()).is_some_and(
+    let asked = ask
+        && process.listening(sockets).next().and_then(|socket| socket.local.parse::<SocketAddr>().ok()).is_some_and(
             |mut to| {
                 if to.ip().is_unspecified() {
                     to.set_ip(std::net::Ipv4Addr::LOCALHOST.into());

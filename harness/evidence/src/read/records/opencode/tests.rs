@@ -172,7 +172,7 @@ fn the_log_is_read_if_no_server_answers() {
         let socket = |local| Socket { inode: 7, state: SocketState::Listening, local, ..Socket::default() };
         let sockets = local.map(|local| (7, socket(local))).into_iter().collect();
         let mut agent = Agent::default();
-        super::read(&process, &sockets, &mut agent);
+        super::read(&process, &sockets, true, &mut agent);
         assert_eq!(agent.form, "run");
         (agent.asks.first().map(|ask| ask.id.clone()), agent.sources)
     };

@@ -1,0 +1,179 @@
+//! `rehang supervise` around the processes of every case of `rehang why`'s own tests: a hang is ended with its cause, and
+//! what is no hang is left alone.
+//!
+//! The strategy's clock runs faster than the wall clock; the cases are those of the crate rehang-evidence, and the
+//! processes are this binary, started again.
+//!
+//! Invariant: causes and what was done are asserted, never a time of the wall clock: a hang is waited for until its
+//! supervisor has ended it, and what is no hang is watched for a span of the strategy's clock, or to its own end.
+
+#[path = "../../evidence/tests/signatures/agents.rs"]
+mod agents;
+#[path = "../../evidence/tests/signatures/cases.rs"]
+mod cases;
+#[path = "../../evidence/tests/signatures/play.rs"]
+mod play;
+#[path = "../../evidence/tests/signatures/set_up.rs"]
+mod set_up;
+#[path = "../../evidence/tests/signatures/stage.rs"]
+#[expect(dead_code, reason = "the looks of that test are not taken here")]
+mod stage;
+
+use libtest_mimic::{Arguments, Trial};
+use rehang_evidence::{Limits, Verdict};
+use rustix::fs::{Mode, OFlags};
+use serde_json::Value;
+use stage::{Case, Stage};
+use std::io::{BufRead, BufReader};
+use std::process::ExitCode;
+
+/// How many times as fast as the wall clock guard's clock runs around a hang. A look takes a second of the wall clock,
+/// whatever the pace: this leaves time for two looks between guard's limits of 58 and 75 minutes.
+const PACE_OF_HANGS: u32 = 300;
+/// Around a peer that is silent: that counts from a minute on of the kernel's own clock, which no pace makes faster.
+const PACE_OF_SILENCE: u32 = 60;
+/// And around what is no hang.
+const PACE: u32 = 600;
+/// How long that is left alone, in seconds of guard's clock: ten times the 10 minutes that are the longest of guard's
+/// limits below those that wait for a person, a model or a tool's own limit. Ten times those would be more than the 5
+/// hours after which guard ends any silence.
+const LEFT_ALONE_S: u64 = 6_000;
+/// The exit code of `rehang supervise` if it has ended a hang.
+const ENDED: i64 = 123;
+
+/// Hangs that are ended with another cause than their signature, and why.
+const OTHERWISE: [(&str, &str, &str); 23] = [
+    ("pager", "idle", NO_LIMIT),
+    ("editor", "idle", NO_LIMIT),
+    ("editor-on-stderr", "idle", NO_LIMIT),
+    ("fifo-open", "idle", NO_LIMIT_OF_THE_AGENT),
+    ("fifo-open-to-write", "idle", NO_LIMIT_OF_THE_AGENT),
+    ("flock", "idle", NO_LIMIT),
+    ("posix-lock", "idle", NO_LIMIT),
+    ("sqlite-lock", "idle", NO_LIMIT),
+    ("spin-on-eof", "idle", NO_LIMIT),
+    ("spin-on-a-broken-pipe", "idle", NO_LIMIT),
+    ("oauth-callback", "idle", NO_LIMIT),
+    ("sigttin", "idle", NO_LIMIT_BELOW),
+    ("sigttou", "idle", NO_LIMIT_BELOW),
+    ("stopped", "idle", NO_LIMIT_BELOW),
+    ("tty-unread", "idle", NO_LIMIT_BELOW),
+    ("no-connection-but-a-timer", "idle", "a guess ends nothing"),
+    ("question-on-a-server", "idle", ASKS_NOBODY),
+    ("two-questions-on-a-server", "idle", ASKS_NOBODY),
+    ("question-of-a-subagent", "idle", ASKS_NOBODY),
+    ("permission-on-a-server", "idle", ASKS_NOBODY),
+    ("permission-of-a-subagent", "idle", ASKS_NOBODY),
+    ("tool-of-which-nothing-runs", "idle", ASKS_NOBODY),
+    ("busy-behind-its-answer", "idle", ASKS_NOBODY),
+];
+const NO_LIMIT: &str = "guard has no limit for it; the agent is ended after 75 minutes without a new word";
+const NO_LIMIT_OF_THE_AGENT: &str = "guard has a limit for it below the agent alone, and this is the agent itself";
+const NO_LIMIT_BELOW: &str = "guard has a limit for it of the agent alone, and this is a process below";
+const ASKS_NOBODY: &str = "a supervisor asks no server: what one says is not seen, and it ends after 5 hours";
+
+/// Cases that cannot be played under a supervisor, and why.
+const UNPLAYED: [(&str, &str); 3] = [
+    ("orphaned-agent-spins", "who started it is gone, and no supervisor has started it"),
+    ("permission-at-a-terminal", NO_SESSION),
+    ("agent-at-a-terminal", NO_SESSION),
+];
+const NO_SESSION: &str = "what a supervisor starts leads a group, and cannot move to a terminal of the test";
+
+/// The least number of signatures of which a hang is ended with its own cause.
+const SIGNATURES: usize = 19;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().collect();
+    if let Some(at) = args.iter().position(|arg| arg == play::MARK) {
+        play::play(&args[at + 1..]);
+        return ExitCode::SUCCESS;
+    }
+    // what a shell or a build tool leaves open would be shared by all that is looked at
+    // SAFETY: nothing has been opened yet by this program
+    unsafe { libc::close_range(3, u32::MAX, 0) };
+    let mut arguments = Arguments::from_args();
+    // they mostly wait
+    arguments.test_threads.get_or_insert(16);
+    let played = || cases::all().into_iter().filter(|case| unplayed(case).is_none());
+    let mut trials: Vec<Trial> =
+        played().map(|case| Trial::test(case.name, move || run(&case).map_err(Into::into))).collect();
+    trials.push(Trial::test("most_signatures_are_ended_with_their_own_cause", move || {
+        let own = played().filter(|case| case.verdict == Verdict::Hung && otherwise(case).is_none());
+        let signatures: std::collections::BTreeSet<&str> = own.map(|case| case.signature).collect();
+        match signatures.len() {
+            enough if enough >= SIGNATURES => Ok(()),
+            few => Err(format!("{few}: {signatures:?}").into()),
+        }
+    }));
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn unplayed(case: &Case) -> Option<&'static str> {
+    UNPLAYED.iter().find(|(name, _)| *name == case.name).map(|(_, why)| *why)
+}
+
+fn otherwise(case: &Case) -> Option<&'static str> {
+    OTHERWISE.iter().find(|(name, ..)| *name == case.name).map(|(_, cause, _)| *cause)
+}
+
+/// Plays a case under a supervisor, and compares what that did.
+fn run(case: &Case) -> Result<(), String> {
+    let hangs = case.verdict == Verdict::Hung;
+    let pace = match hangs {
+        true if case.limits != Limits::default() => PACE_OF_SILENCE,
+        true => PACE_OF_HANGS,
+        false => PACE,
+    };
+    let mut stage = Stage::new()?;
+    let events = stage::path(&stage, "events");
+    rustix::fs::mknodat(rustix::fs::CWD, &events, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
+        .map_err(|error| error.to_string())?;
+    // without a writer yet, only this does not wait
+    let told = rustix::fs::open(&events, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|error| error.to_string())?;
+    let [pace_word, kept] = [pace.to_string(), stage::path(&stage, "kept")];
+    let words = ["supervise", "--pace", &pace_word, "--grace", "1s", "--events", &events, "--evidence", &kept, "--"];
+    stage.before = std::iter::once(env!("CARGO_BIN_EXE_rehang")).chain(words).map(str::to_owned).collect();
+    (case.set_up)(&mut stage);
+    stage.await_ready(case.ready)?;
+    rustix::fs::fcntl_setfl(&told, OFlags::empty()).map_err(|error| error.to_string())?;
+    let events = BufReader::new(std::fs::File::from(told)).lines().map_while(Result::ok);
+    let events = events.filter_map(|line| serde_json::from_str::<Value>(&line).ok());
+    if hangs { is_ended(case, events) } else { is_left_alone(events) }
+}
+
+/// It is ended, and the cause is its signature.
+fn is_ended(case: &Case, events: impl Iterator<Item = Value>) -> Result<(), String> {
+    let (mut look, mut cause) = (Value::Null, String::new());
+    let right = otherwise(case).unwrap_or(case.signature);
+    for event in events {
+        match event["event"].as_str() {
+            Some("look") => look = event,
+            Some("act") => event["cause"].as_str().unwrap_or_default().clone_into(&mut cause),
+            Some("end") if cause == right && (event["code"] == ENDED || event["by"] == "guard-process") => {
+                return Ok(());
+            }
+            Some("end") => return Err(format!("expected the cause {right}, got {cause}: {event:#}; looked: {look:#}")),
+            _ => {}
+        }
+    }
+    Err(format!("its supervisor ended without a word; looked: {look:#}"))
+}
+
+/// Nothing is done to it for the whole span, or until it ends by itself.
+fn is_left_alone(events: impl Iterator<Item = Value>) -> Result<(), String> {
+    let mut look = Value::Null;
+    for event in events {
+        let now_s = event["ms"].as_u64().unwrap_or(0) * u64::from(PACE) / 1_000;
+        match event["event"].as_str() {
+            Some("act") => return Err(format!("{event:#}; looked: {look:#}")),
+            Some("end") if event["by"].is_null() => return Ok(()),
+            Some("end") => return Err(format!("{event:#}; looked: {look:#}")),
+            _ if now_s >= LEFT_ALONE_S => return Ok(()),
+            Some("look") => look = event,
+            _ => {}
+        }
+    }
+    Err(format!("its supervisor ended without a word; looked: {look:#}"))
+}
