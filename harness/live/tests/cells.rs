@@ -114,6 +114,7 @@ fn cell_within(does: &str, turns: &str, window_ms: u64, started: &mut dyn FnMut(
         deadline: Duration::from_millis(4 * window_ms),
         rehang: exe.clone(),
         fakes: exe,
+        supervised: None,
     };
     let report = run_telling(&cell, started).map_err(|error| error.to_string())?;
     is("the links", &report.links, &["lo".to_owned()])?;
@@ -276,6 +277,7 @@ fn as_a_server(
         deadline: Duration::from_secs(30),
         rehang: exe.clone(),
         fakes: exe,
+        supervised: None,
     };
     run_telling(&cell, &mut || {}).map_err(|error| error.to_string().into())
 }
