@@ -115,6 +115,7 @@ fn cell_within(does: &str, turns: &str, window_ms: u64, started: &mut dyn FnMut(
         rehang: exe.clone(),
         supervised: None,
         fakes: exe,
+        supervised: None,
     };
     let report = run_telling(&cell, started).map_err(|error| error.to_string())?;
     is("the links", &report.links, &["lo".to_owned()])?;
@@ -278,6 +279,7 @@ fn as_a_server(
         rehang: exe.clone(),
         supervised: None,
         fakes: exe,
+        supervised: None,
     };
     run_telling(&cell, &mut || {}).map_err(|error| error.to_string().into())
 }

@@ -172,7 +172,6 @@ pub fn process() -> Vec<Letter> {
         Seen::Terminal(Terminal::Pipe),
         Seen::Terminal(Terminal::Tty),
         Seen::Terminal(Terminal::StdoutStopped),
-        Seen::StdinIsTheCallers,
     ]));
     letters.extend(wait([1, 500, 1_000, 2_000, 9_000, 29_000, 60_000, 300_000, 18_000_000]));
     letters
