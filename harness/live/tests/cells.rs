@@ -113,7 +113,6 @@ fn cell_within(does: &str, turns: &str, window_ms: u64, started: &mut dyn FnMut(
         terminal: Terminal::Null,
         deadline: Duration::from_millis(4 * window_ms),
         rehang: exe.clone(),
-        supervised: None,
         fakes: exe,
         supervised: None,
     };
@@ -277,7 +276,6 @@ fn as_a_server(
         terminal: Terminal::Null,
         deadline: Duration::from_secs(30),
         rehang: exe.clone(),
-        supervised: None,
         fakes: exe,
         supervised: None,
     };
