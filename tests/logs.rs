@@ -458,7 +458,11 @@ fn secrets() -> Result<(), Failed> {
 }
 
 fn formats() -> Result<(), Failed> {
-    use rehang_logs::fuzz::{CAST, CAST_2, CODEX, EXPORT, PLAIN, RUN, TRANSCRIPT};
+    use rehang_logs::read::cast::{SAMPLE as CAST, SAMPLE_2 as CAST_2};
+    use rehang_logs::read::claude::TRANSCRIPT;
+    use rehang_logs::read::codex::SAMPLE as CODEX;
+    use rehang_logs::read::opencode::{EXPORT, RUN};
+    use rehang_logs::read::plain::SAMPLE as PLAIN;
     for (text, format, shows) in [
         (TRANSCRIPT, "claude-transcript", "hung on question"),
         (EXPORT, "opencode-export", "hung on question"),

@@ -4,7 +4,7 @@
 
 use crate::format::Format;
 use crate::lines::Elements;
-use crate::read::{cast, codex, gemini, opencode, pi};
+use crate::read::{RECOGNISED, pi};
 use serde_json::Value;
 
 /// How much of a log is looked at.
@@ -247,20 +247,8 @@ fn of_line(line: &[u8]) -> Option<Format> {
 pub fn of_value(value: &Value) -> Option<Format> {
     let kind = value["type"].as_str().unwrap_or_default();
     let has = |key: &str| !value[key].is_null();
-    if cast::is_header(value) {
-        return Some(Format::Asciicast);
-    }
-    if has("dir") && has("msg") || has("kind") && (has("ev") || has("method")) {
-        return Some(Format::Recording);
-    }
-    if codex::is_rollout(value) {
-        return Some(Format::Codex);
-    }
-    if opencode::is_row(value) {
-        return Some(Format::OpencodeRows);
-    }
-    if gemini::is_event(value) {
-        return Some(Format::Gemini);
+    if let Some((format, _)) = RECOGNISED.iter().find(|(_, is_one)| is_one(value)) {
+        return Some(*format);
     }
     if value["session_id"].as_str().is_some_and(|id| id.starts_with("T-")) && has("type") {
         return Some(Format::Amp);

@@ -119,7 +119,7 @@ fn cases() -> Vec<Case> {
             Verdict::Hung,
             Some("B5"),
         ),
-        ("a wrapper's log of text alone", rehang_logs::fuzz::WRAPPER.into(), "plain", Verdict::Hung, None),
+        ("a wrapper's log of text alone", rehang_logs::read::plain::WRAPPER.into(), "plain", Verdict::Hung, None),
         (
             "events without times between a wrapper's lines: it may have moved until the last of them",
             wrapped("max runtime of 20m exceeded, stopping").replace("npm run dev", "make"),
@@ -157,16 +157,16 @@ fn cases() -> Vec<Case> {
             "Codex, stopped in a command, with stderr between the lines and its last one cut",
             format!(
                 "Reading additional input from stdin...\n{}2026-04-02T17:01:44.000Z ERROR codex_core::exec: a warning\n{{\"type\":\"item.upda",
-                rehang_logs::fuzz::CODEX
+                rehang_logs::read::codex::SAMPLE
             ),
             "codex",
             Verdict::EndedOpen,
             Some("B5"),
         ),
-        ("Gemini CLI", rehang_logs::fuzz::GEMINI.into(), "gemini", Verdict::Completed, None),
+        ("Gemini CLI", rehang_logs::read::gemini::SAMPLE.into(), "gemini", Verdict::Completed, None),
         (
             "Gemini CLI, stopped in a command",
-            rehang_logs::fuzz::GEMINI.lines().take(5).collect::<Vec<_>>().join("\n"),
+            rehang_logs::read::gemini::SAMPLE.lines().take(5).collect::<Vec<_>>().join("\n"),
             "gemini",
             Verdict::EndedOpen,
             None,
@@ -175,27 +175,27 @@ fn cases() -> Vec<Case> {
             "Gemini CLI, with a quota that is over",
             format!(
                 "{}\n{}\n",
-                rehang_logs::fuzz::GEMINI.lines().next().unwrap_or_default(),
+                rehang_logs::read::gemini::SAMPLE.lines().next().unwrap_or_default(),
                 r#"{"type":"result","timestamp":"2026-11-20T12:00:09Z","status":"error","error":{"type":"Error","message":"429 x"}}"#
             ),
             "gemini",
             Verdict::Failed,
             None,
         ),
-        ("Amp, stopped in a server", rehang_logs::fuzz::AMP.into(), "amp", Verdict::EndedOpen, Some("B5")),
-        ("pi, stopped in a server", rehang_logs::fuzz::PI.into(), "pi", Verdict::EndedOpen, Some("B5")),
+        ("Amp, stopped in a server", rehang_logs::read::claude::AMP.into(), "amp", Verdict::EndedOpen, Some("B5")),
+        ("pi, stopped in a server", rehang_logs::read::pi::SAMPLE.into(), "pi", Verdict::EndedOpen, Some("B5")),
         (
             "pi, done",
-            format!("{}{}\n", rehang_logs::fuzz::PI, r#"{"type":"agent_end","messages":[]}"#),
+            format!("{}{}\n", rehang_logs::read::pi::SAMPLE, r#"{"type":"agent_end","messages":[]}"#),
             "pi",
             Verdict::Completed,
             None,
         ),
-        ("opencode's stored events", rehang_logs::fuzz::ROWS.into(), "opencode-rows", Verdict::EndedOpen, Some("B5")),
-        ("Copilot CLI, done", rehang_logs::fuzz::COPILOT.into(), "copilot", Verdict::Completed, None),
+        ("opencode's stored events", rehang_logs::read::opencode::ROWS.into(), "opencode-rows", Verdict::EndedOpen, Some("B5")),
+        ("Copilot CLI, done", rehang_logs::read::plain::COPILOT.into(), "copilot", Verdict::Completed, None),
         (
             "Copilot CLI, stopped",
-            rehang_logs::fuzz::COPILOT.lines().take(5).collect::<Vec<_>>().join("\n"),
+            rehang_logs::read::plain::COPILOT.lines().take(5).collect::<Vec<_>>().join("\n"),
             "copilot",
             Verdict::EndedOpen,
             None,
@@ -275,7 +275,7 @@ fn what_is_named_is_quoted() {
 
 #[test]
 fn a_wrappers_lines_are_no_progress_of_what_it_runs() {
-    let wrapper = imported("wrapper", rehang_logs::fuzz::WRAPPER);
+    let wrapper = imported("wrapper", rehang_logs::read::plain::WRAPPER);
     assert_eq!(wrapper.guess.silent_ms, Some(1_200_000));
     assert!(!wrapper.toml().contains("{ print = \"[LOOP] No output"), "{}", wrapper.toml());
     // it may have moved all the time: what it printed is not in the log

@@ -247,6 +247,22 @@ pub fn is_header(value: &Value) -> bool {
     matches!(value["version"].as_u64(), Some(1..=3)) && (value["width"].is_u64() || value["term"].is_object())
 }
 
+/// A small asciicast v3.
+pub const SAMPLE: &str = r#"{"version":3,"term":{"cols":80,"rows":24}}
+[0.5,"o","$ npx create-thing\r\n"]
+[1.25,"o","\u001b[1mNeed to install the following packages:\u001b[0m\r\ncreate-thing\r\nOk to proceed? (y) "]
+"#;
+
+/// A small asciicast v2.
+pub const SAMPLE_2: &str = r#"{"version":2,"width":80,"height":24}
+[0.5,"o","building\r\n"]
+[9.5,"o","built\r\n"]
+"#;
+
+/// Two small timing files of `script`.
+pub const TIMINGS: [&str; 2] =
+    ["0.1 5\n0.25 12\n1.5 3\nhello\nOk to proceed? (y) ", "H 0.0 START x\nO 0.5 4\nI 1 1\nO 2 9\n"];
+
 #[cfg(test)]
 mod tests {
     use super::*;

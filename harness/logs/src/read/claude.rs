@@ -516,3 +516,17 @@ fn exit_code(said: &str) -> Option<i64> {
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     rest[..digits].parse().ok()
 }
+
+/// A small transcript of Claude Code.
+pub const TRANSCRIPT: &str = r#"{"type":"summary","summary":"x","leafUuid":"a"}
+{"type":"user","uuid":"1","sessionId":"s","version":"2.0.77","timestamp":"2026-11-20T12:00:00.000Z","message":{"role":"user","content":"go"}}
+{"type":"assistant","uuid":"2","sessionId":"s","version":"2.0.77","timestamp":"2026-11-20T12:00:03.000Z","message":{"id":"m1","role":"assistant","content":[{"type":"text","text":"Let me look."},{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls"}}],"stop_reason":"tool_use"}}
+{"type":"user","uuid":"3","sessionId":"s","timestamp":"2026-11-20T12:00:04.000Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"README.md"}]}}
+{"type":"assistant","uuid":"4","sessionId":"s","timestamp":"2026-11-20T12:00:09.000Z","message":{"id":"m2","role":"assistant","content":[{"type":"tool_use","id":"t2","name":"AskUserQuestion","input":{"questions":[{"question":"Which database?","header":"DB","options":[{"label":"sqlite","description":""},{"label":"postgres","description":""}],"multiSelect":false}]}}],"stop_reason":"tool_use"}}
+"#;
+
+/// A small output of `amp --execute --stream-json`.
+pub const AMP: &str = r#"{"type":"system","subtype":"init","cwd":"/home/agent/x","session_id":"T-2775dc92","tools":["Bash"],"mcp_servers":[]}
+{"type":"user","message":{"role":"user","content":[{"type":"text","text":"go"}]},"parent_tool_use_id":null,"session_id":"T-2775dc92"}
+{"type":"assistant","message":{"type":"message","role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"cmd":"npm run dev"}}],"stop_reason":"tool_use"},"parent_tool_use_id":null,"session_id":"T-2775dc92"}
+"#;

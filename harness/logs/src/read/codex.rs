@@ -169,3 +169,11 @@ pub fn is_rollout(value: &Value) -> bool {
     let kind = text(value, "type");
     matches!(kind, "session_meta" | "response_item" | "event_msg" | "turn_context") && value["payload"].is_object()
 }
+
+/// A small output of `codex exec --json`.
+pub const SAMPLE: &str = r#"{"type":"thread.started","thread_id":"0199"}
+{"type":"turn.started"}
+{"type":"item.completed","item":{"id":"item_0","type":"reasoning","text":"look"}}
+{"type":"item.completed","item":{"id":"item_1","type":"agent_message","text":"I look first."}}
+{"type":"item.started","item":{"id":"item_2","type":"command_execution","command":"bash -lc 'npm run dev'","aggregated_output":"","status":"in_progress"}}
+"#;

@@ -82,3 +82,14 @@ pub fn is_event(value: &Value) -> bool {
         _ => false,
     }
 }
+
+/// A small output of `gemini -p --output-format stream-json`.
+pub const SAMPLE: &str = r#"{"type":"init","timestamp":"2026-11-20T12:00:00.000Z","session_id":"9c0e","model":"gemini-2.5-pro"}
+{"type":"message","timestamp":"2026-11-20T12:00:00.100Z","role":"user","content":"go"}
+{"type":"message","timestamp":"2026-11-20T12:00:02.000Z","role":"assistant","content":"I look ","delta":true}
+{"type":"message","timestamp":"2026-11-20T12:00:02.100Z","role":"assistant","content":"first.","delta":true}
+{"type":"tool_use","timestamp":"2026-11-20T12:00:03.000Z","tool_name":"run_shell_command","tool_id":"shell-1","parameters":{"command":"ls"}}
+{"type":"tool_result","timestamp":"2026-11-20T12:00:03.500Z","tool_id":"shell-1","status":"success","output":"a"}
+{"type":"message","timestamp":"2026-11-20T12:00:05.000Z","role":"assistant","content":"Done.","delta":true}
+{"type":"result","timestamp":"2026-11-20T12:00:05.100Z","status":"success","stats":{"total_tokens":10,"duration_ms":5000,"tool_calls":1}}
+"#;

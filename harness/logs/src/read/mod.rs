@@ -57,6 +57,38 @@ impl Sink<'_> {
     }
 }
 
+/// Whether a JSON line is of a format.
+pub type IsOne = fn(&Value) -> bool;
+
+/// Which formats say of a JSON line by themselves that it is theirs; the first counts. The others are told apart in
+/// [`crate::detect`].
+pub const RECOGNISED: [(Format, IsOne); 5] = [
+    (Format::Recording, recording::is_exchange),
+    (Format::Asciicast, cast::is_header),
+    (Format::Codex, codex::is_rollout),
+    (Format::OpencodeRows, opencode::is_row),
+    (Format::Gemini, gemini::is_event),
+];
+
+/// Small logs of a format, for tests and for a fuzzer; none of a format of which recordings are kept.
+pub fn samples(format: Format) -> &'static [&'static str] {
+    match format {
+        Format::Recording | Format::Claude | Format::Sdk | Format::OpencodeEvents => &[],
+        Format::ClaudeTranscript => &[claude::TRANSCRIPT],
+        Format::OpencodeExport => &[opencode::EXPORT],
+        Format::OpencodeRun => &[opencode::RUN],
+        Format::Codex => &[codex::SAMPLE],
+        Format::Asciicast => &[cast::SAMPLE, cast::SAMPLE_2],
+        Format::Script => &cast::TIMINGS,
+        Format::Amp => &[claude::AMP],
+        Format::Gemini => &[gemini::SAMPLE],
+        Format::Pi => &[pi::SAMPLE],
+        Format::OpencodeRows => &[opencode::ROWS],
+        Format::Copilot => &[plain::COPILOT],
+        Format::Plain => &[plain::SAMPLE, plain::WRAPPER],
+    }
+}
+
 /// A reader of one format.
 pub enum Reader {
     /// Claude Code and its SDKs.

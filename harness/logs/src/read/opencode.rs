@@ -486,3 +486,31 @@ fn reply(word: &str) -> Reply {
         _ => Reply::Allowed,
     }
 }
+
+/// A small export of opencode.
+pub const EXPORT: &str = r#"{
+  "info": {"id": "ses_1", "version": "1.2.27", "title": "x", "time": {"created": 1795177600000, "updated": 1795177609000}},
+  "messages": [
+    {"info": {"id": "msg_1", "sessionID": "ses_1", "role": "user", "time": {"created": 1795177600000}}, "parts": [{"id": "p1", "sessionID": "ses_1", "messageID": "msg_1", "type": "text", "text": "go"}]},
+    {"info": {"id": "msg_2", "sessionID": "ses_1", "role": "assistant", "time": {"created": 1795177600100}}, "parts": [
+      {"id": "p2", "sessionID": "ses_1", "messageID": "msg_2", "type": "text", "text": "I found two.", "time": {"start": 1795177603000, "end": 1795177604000}},
+      {"id": "p3", "sessionID": "ses_1", "messageID": "msg_2", "type": "tool", "callID": "c1", "tool": "question", "state": {"status": "running", "input": {"questions": [{"question": "Which database?", "header": "DB", "options": [{"label": "sqlite", "description": ""}]}]}, "time": {"start": 1795177605000}}}
+    ]}
+  ]
+}
+"#;
+
+/// A small output of `opencode run --format json`.
+pub const RUN: &str = r#"{"type":"step_start","timestamp":1795177600000,"sessionID":"ses_1","part":{"id":"p1","sessionID":"ses_1","messageID":"m1","type":"step-start"}}
+{"type":"tool_use","timestamp":1795177602000,"sessionID":"ses_1","part":{"id":"p2","sessionID":"ses_1","messageID":"m1","type":"tool","callID":"c1","tool":"bash","state":{"status":"completed","input":{"command":"ls"},"output":"a\n","metadata":{"exit":0},"time":{"start":1795177600500,"end":1795177602000}}}}
+{"type":"step_finish","timestamp":1795177602100,"sessionID":"ses_1","part":{"id":"p3","sessionID":"ses_1","messageID":"m1","type":"step-finish","reason":"tool-calls"}}
+{"type":"text","timestamp":1795177605000,"sessionID":"ses_1","part":{"id":"p4","sessionID":"ses_1","messageID":"m2","type":"text","text":"Done.","time":{"start":1795177604000,"end":1795177605000}}}
+{"type":"step_finish","timestamp":1795177605100,"sessionID":"ses_1","part":{"id":"p5","sessionID":"ses_1","messageID":"m2","type":"step-finish","reason":"stop"}}
+"#;
+
+/// A small dump of opencode's table `event`.
+pub const ROWS: &str = r#"[{"id":"evt_1","aggregate_id":"ses_1","seq":0,"type":"session.created.1","data":"{\"sessionID\":\"ses_1\",\"info\":{\"id\":\"ses_1\",\"version\":\"1.4.3\",\"time\":{\"created\":1795177600000}}}"},
+{"id":"evt_2","aggregate_id":"ses_1","seq":1,"type":"message.updated.1","data":"{\"sessionID\":\"ses_1\",\"info\":{\"id\":\"msg_1\",\"sessionID\":\"ses_1\",\"role\":\"user\",\"time\":{\"created\":1795177600100}}}"},
+{"id":"evt_3","aggregate_id":"ses_1","seq":2,"type":"message.updated.1","data":"{\"sessionID\":\"ses_1\",\"info\":{\"id\":\"msg_2\",\"sessionID\":\"ses_1\",\"role\":\"assistant\",\"time\":{\"created\":1795177600200}}}"},
+{"id":"evt_4","aggregate_id":"ses_1","seq":3,"type":"message.part.updated.1","data":"{\"sessionID\":\"ses_1\",\"part\":{\"id\":\"prt_1\",\"sessionID\":\"ses_1\",\"messageID\":\"msg_2\",\"type\":\"tool\",\"callID\":\"call_1\",\"tool\":\"bash\",\"state\":{\"status\":\"running\",\"input\":{\"command\":\"tail -f x\"},\"time\":{\"start\":1795177603000}}},\"time\":1795177603000}"}]
+"#;

@@ -106,3 +106,15 @@ pub fn is_event(value: &Value) -> bool {
         _ => false,
     }
 }
+
+/// A small output of `pi --mode json`.
+pub const SAMPLE: &str = r#"{"type":"session","version":3,"id":"5e1f","timestamp":"2026-11-20T12:00:00.000Z","cwd":"/home/agent/x"}
+{"type":"agent_start"}
+{"type":"turn_start"}
+{"type":"message_start","message":{"role":"user","content":[{"type":"text","text":"go"}],"timestamp":1795176000000}}
+{"type":"message_end","message":{"role":"user","content":[{"type":"text","text":"go"}],"timestamp":1795176000000}}
+{"type":"message_start","message":{"role":"assistant","content":[],"timestamp":1795176001000}}
+{"type":"message_update","message":{"role":"assistant","content":[],"timestamp":1795176001000},"assistantMessageEvent":{"type":"text_delta","contentIndex":0,"delta":"I look."}}
+{"type":"message_end","message":{"role":"assistant","content":[{"type":"text","text":"I look."},{"type":"toolCall","id":"call_1","name":"bash","arguments":{"command":"npm run dev"}}],"stopReason":"toolUse","timestamp":1795176001000}}
+{"type":"tool_execution_start","toolCallId":"call_1","toolName":"bash","args":{"command":"npm run dev"}}
+"#;

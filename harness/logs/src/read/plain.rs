@@ -108,3 +108,13 @@ impl Plain {
         }
     }
 }
+
+/// A small plain log.
+pub const SAMPLE: &str =
+    "2026-11-20T12:00:00Z\tstarting\n2026-11-20T12:00:01Z\tconnected\n2026-11-20T12:10:00Z\tOk to proceed? (y/n)\n";
+
+/// A small log of a wrapper's.
+pub const WRAPPER: &str = "[2026-04-02 17:01:43] [LOOP] Starting iteration 3\n[2026-04-02 17:01:44] [AGENT] running npm test\n[2026-04-02 17:21:44] [LOOP] No output for 1200s, killing pid 41\n";
+
+/// A small output of `copilot -p`.
+pub const COPILOT: &str = "● Display the contents (shell)\n  │ cat x\n  └ 4 lines...\n\nThe file holds four lines.\n\nTotal usage est:       1 Premium request\nTotal duration (API):  16.2s\nTotal duration (wall): 18.2s\nTotal code changes:    0 lines added, 0 lines removed\n";

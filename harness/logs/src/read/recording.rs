@@ -98,3 +98,9 @@ impl Recording {
         }
     }
 }
+
+/// Whether it is a recorded exchange.
+pub fn is_exchange(value: &Value) -> bool {
+    let has = |key: &str| !value[key].is_null();
+    has("dir") && has("msg") || has("kind") && (has("ev") || has("method"))
+}
