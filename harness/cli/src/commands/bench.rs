@@ -193,7 +193,8 @@ fn why(out: &mut dyn Write) -> Result<(), CommandError> {
         children.push(command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null()).spawn()?);
     }
     let own = [std::process::id() as rehang_evidence::Pid];
-    let (options, limits) = (rehang_evidence::Options { ask: true, records: true }, rehang_evidence::Limits::default());
+    let (options, limits) =
+        (rehang_evidence::Options { ask: true, ..Default::default() }, rehang_evidence::Limits::default());
     let (mut figures, mut processes) = (Vec::new(), 0);
     for _ in 0..21 {
         let began = Instant::now();

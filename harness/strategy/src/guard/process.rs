@@ -10,6 +10,7 @@ use super::{AT_WORK, QUIET, report};
 use crate::canon::option;
 use crate::lines::{Lines, text};
 use crate::{Act, Facts, Intended, Intent, Seen, Settled, Strategy, Stream, Whom};
+use rehang_evidence::Diagnosis;
 use rehang_scenario::{Canon, Policy, Span, Terminal, VTime};
 use serde_json::Value;
 
@@ -235,8 +236,8 @@ impl Process {
     }
 
     /// Carries out what a look leads to.
-    fn found(&mut self, now: VTime, seen: &Seen, acts: &mut Vec<Act>) {
-        self.standing.see(now, seen);
+    fn found(&mut self, now: VTime, diagnosis: &Diagnosis, acts: &mut Vec<Act>) {
+        self.standing.see(now, diagnosis);
         match self.standing.due(now) {
             Some(found) if self.closes(found.limit) => self.carry_out(now, Plan::CloseStdin(found.after), acts),
             Some(found) => self.carry_out(now, Plan::End(Why::Found(found)), acts),
@@ -382,7 +383,7 @@ impl Strategy for Process {
                     self.worked = now;
                 }
                 if self.ending.is_none() && self.exit.is_none() {
-                    self.found(now, seen, acts);
+                    self.found(now, diagnosis, acts);
                 }
             }
             Seen::Exited(code) if self.running => self.exited(now, *code, acts),

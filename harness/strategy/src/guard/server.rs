@@ -1,11 +1,12 @@
 //! The part of guard outside of an agent that is an opencode server.
 //!
 //! Invariants: nothing is concluded from one look: a state must have lasted for its whole limit, over at least two
-//! rounds; a server that answers nothing is ended, any other stays for whoever uses it; a step that called tools is not a finished turn; guard never answers or refuses an open ask; any change in
-//! the last message, in streamed metadata too, is progress.
+//! rounds; a server that answers nothing is ended, any other stays for whoever uses it; a step that called tools is not
+//! a finished turn; guard never answers or refuses an open ask; any change in the last message, in streamed metadata
+//! too, starts the limits anew, and only what is new puts off the end of a silent run.
 
 use super::said::{self, Recent};
-use super::standing::{self, Finding, OF_A_TOOL, PERSON};
+use super::standing::{Finding, Lasting, PERSON, may_work};
 use super::{AT_WORK, QUIET, report};
 use crate::canon::option;
 use crate::lines::text;
@@ -43,9 +44,8 @@ pub(super) struct Server {
     /// When something new was last found, and what was found a moment ago.
     moved: VTime,
     recent: Recent,
-    /// What looks at its processes find, and since when.
-    stands: Option<Finding>,
-    stood: VTime,
+    /// What looks at its processes find.
+    lasting: Lasting,
     /// When a look at its processes last found something that may be at work.
     worked: VTime,
     over: bool,
@@ -86,7 +86,8 @@ struct Meaning {
 impl Server {
     fn begin(&mut self, now: VTime) {
         self.next_round = Some(now + EVERY);
-        (self.since, self.moved, self.stood, self.worked) = (now, now, now, now);
+        (self.since, self.moved, self.worked) = (now, now, now);
+        self.lasting.restart(now);
     }
 
     fn round(&mut self, now: VTime, acts: &mut Vec<Act>) {
@@ -145,7 +146,8 @@ impl Server {
         }
         if self.found != self.last {
             self.last = std::mem::take(&mut self.found);
-            (self.since, self.stood) = (now, now);
+            self.since = now;
+            self.lasting.restart(now);
             // an agent that asks its model again and again, and gets the same half of an answer, does not move
             if self.recent.is_news(self.last.content()) {
                 self.moved = now;
@@ -154,7 +156,7 @@ impl Server {
                 return;
             }
         }
-        let stands = self.stands.filter(|found| now.since(self.stood) >= found.after);
+        let stands = self.lasting.due(now);
         let quiet = if now.since(self.worked) < QUIET { AT_WORK } else { QUIET };
         let meaning = match (self.session.is_empty(), stands) {
             (false, _) => meaning(&self.last, stands),
@@ -275,12 +277,8 @@ impl Strategy for Server {
             Seen::Failed { id, .. } => self.landed(now, *id, None, acts),
             Seen::Looked(diagnosis) if self.looking => {
                 self.looking = false;
-                let found = standing::found_by(diagnosis);
-                if !standing::is_same(found, self.stands) {
-                    self.stood = now;
-                }
-                self.stands = found;
-                if standing::may_work(diagnosis) {
+                self.lasting.see(now, diagnosis);
+                if may_work(diagnosis) {
                     self.worked = now;
                 }
                 self.judge(now, acts);
@@ -315,22 +313,21 @@ impl Strategy for Server {
             since,
             moved,
             recent,
-            stands,
-            stood,
+            lasting,
             worked,
             over,
         } = self;
         canon.text(session).deadline(*next_round).flag(*over).flag(*counting).flag(*looking);
         if next_round.is_some() {
             // A start sets these.
-            canon.age(*since, AT_WORK).age(*moved, AT_WORK).age(*stood, OF_A_TOOL).age(*worked, QUIET);
+            canon.age(*since, AT_WORK).age(*moved, AT_WORK).age(*worked, QUIET);
+            lasting.canon(canon);
         }
         // In the order of sending, which is that of the ids.
         canon.list(flying, |canon, (_, look)| {
             canon.num(*look as u64);
         });
         recent.canon(canon);
-        option(canon, *stands, |canon, found| found.canon(canon));
         found.canon(canon);
         last.canon(canon);
     }

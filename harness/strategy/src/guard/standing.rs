@@ -4,8 +4,8 @@
 //! its limit; a finding that has no limit here, or that is a guess, never ends a run. Each limit is above the longest
 //! healthy run that is recorded beside it; [`CLOSED`] and [`STOPPED`] have no such record.
 
+use crate::Act;
 use crate::canon::option;
-use crate::{Act, Seen};
 use rehang_evidence::diagnosis::{Sure, Verdict};
 use rehang_evidence::{Diagnosis, Pid};
 use rehang_scenario::{Canon, Span, VTime};
@@ -72,7 +72,7 @@ const STOPPED: Span = Span::mins(15);
 const HELD: Span = Span::mins(10);
 /// A child that has no end of its own is ended by its tool's limit: an hour is the longest on record (Claude Code's
 /// BASH_MAX_TIMEOUT_MS as it is set in reports).
-pub(super) const OF_A_TOOL: Span = Span::mins(65);
+const OF_A_TOOL: Span = Span::mins(65);
 
 /// A person who can answer comes back within 50 minutes (the longest on record in the corpus,
 /// `benign/waiting-for-a-human`).
@@ -163,20 +163,67 @@ impl Finding {
     }
 }
 
-/// The present finding, and since when it has been so.
+/// What the last look found, and since when looks find that.
+#[derive(Debug, Default)]
+pub(super) struct Lasting {
+    found: Option<Finding>,
+    since: VTime,
+}
+
+impl Lasting {
+    /// Nothing is found yet.
+    fn from(now: VTime) -> Lasting {
+        Lasting { found: None, since: now }
+    }
+
+    /// What was found counts from now on.
+    pub(super) fn restart(&mut self, now: VTime) {
+        self.since = now;
+    }
+
+    /// Processes what a look found.
+    pub(super) fn see(&mut self, now: VTime, diagnosis: &Diagnosis) {
+        let found = found_by(diagnosis);
+        let is_same = match (found, self.found) {
+            (Some(found), Some(before)) => found.is_same(before),
+            (found, before) => found == before,
+        };
+        if !is_same {
+            self.since = now;
+        }
+        self.found = found;
+    }
+
+    /// The finding, since when it has been so, and until when it may be.
+    fn intent(&self) -> Option<(Finding, VTime, VTime)> {
+        self.found.map(|found| (found, self.since, self.since + found.after))
+    }
+
+    /// The finding that has lasted for its limit.
+    pub(super) fn due(&self, now: VTime) -> Option<Finding> {
+        self.intent().filter(|(.., at)| now >= *at).map(|(found, ..)| found)
+    }
+
+    pub(super) fn canon(&self, canon: &mut Canon) {
+        let Self { found, since } = self;
+        canon.age(*since, OF_A_TOOL);
+        option(canon, *found, |canon, found| found.canon(canon));
+    }
+}
+
+/// When to look, and what looks find.
 #[derive(Debug, Default)]
 pub(super) struct Standing {
     /// When the next look is due; `None` while one is under way, or if no looks are taken.
     next: Option<VTime>,
-    found: Option<Finding>,
-    /// Since when; `None` while no looks are taken.
-    since: Option<VTime>,
+    /// `None` while no looks are taken.
+    lasting: Option<Lasting>,
 }
 
 impl Standing {
     /// Something moved: the finding is outdated.
     pub(super) fn moved(&mut self, now: VTime) {
-        *self = Standing { next: Some(now + FIRST), found: None, since: Some(now) };
+        *self = Standing { next: Some(now + FIRST), lasting: Some(Lasting::from(now)) };
     }
 
     /// Ends the looks.
@@ -204,56 +251,39 @@ impl Standing {
     }
 
     /// Processes what a look found.
-    pub(super) fn see(&mut self, now: VTime, seen: &Seen) {
-        let Seen::Looked(diagnosis) = seen else { return };
-        let found = found_by(diagnosis);
-        if !is_same(found, self.found) {
-            self.since = Some(now);
-        }
-        self.found = found;
-        let since = self.since.unwrap_or(now);
-        let next = now + every(now.since(since));
+    pub(super) fn see(&mut self, now: VTime, diagnosis: &Diagnosis) {
+        let lasting = self.lasting.get_or_insert_with(|| Lasting::from(now));
+        lasting.see(now, diagnosis);
+        let next = now + every(now.since(lasting.since));
         // the last look is at the end of the limit
-        let limit = self.found.map(|found| since + found.after).filter(|at| *at > now);
+        let limit = lasting.intent().map(|(.., at)| at).filter(|at| *at > now);
         self.next = Some(limit.map_or(next, |limit| limit.min(next)));
     }
 
     /// The finding that has lasted for its limit.
     pub(super) fn due(&self, now: VTime) -> Option<Finding> {
-        self.found.filter(|found| self.since.is_some_and(|since| now.since(since) >= found.after))
+        self.lasting.as_ref()?.due(now)
     }
 
     /// The finding, since when it has been so, and until when it may be.
     pub(super) fn intent(&self) -> Option<(Finding, VTime, VTime)> {
-        let (found, since) = (self.found?, self.since?);
-        Some((found, since, since + found.after))
+        self.lasting.as_ref()?.intent()
     }
 
     pub(super) fn canon(&self, canon: &mut Canon) {
-        let Self { next, found, since } = self;
-        canon.deadline(*next).flag(since.is_some());
-        if let Some(since) = since {
-            canon.age(*since, OF_A_TOOL);
-        }
-        option(canon, *found, |canon, found| found.canon(canon));
+        let Self { next, lasting } = self;
+        canon.deadline(*next);
+        option(canon, lasting.as_ref(), |canon, lasting| lasting.canon(canon));
     }
 }
 
 /// The finding, if it ends a run once it has lasted for its time.
-pub(super) fn found_by(diagnosis: &Diagnosis) -> Option<Finding> {
+fn found_by(diagnosis: &Diagnosis) -> Option<Finding> {
     let fits = |limit: &&Limit| {
         limit.signature == diagnosis.signature && limit.root == diagnosis.is_root && diagnosis.sure >= limit.sure
     };
     let limit = LIMITS.iter().find(fits).filter(|_| diagnosis.verdict == Verdict::Hung)?;
     Some(Finding { limit, pid: diagnosis.pid, after: limit.within(diagnosis.closed_in) })
-}
-
-/// Whether two looks found the same.
-pub(super) fn is_same(found: Option<Finding>, before: Option<Finding>) -> bool {
-    match (found, before) {
-        (Some(found), Some(before)) => found.is_same(before),
-        (found, before) => found == before,
-    }
 }
 
 /// Whether something in sight may be at work: it computes, a timer of its own runs, or something is still sent to it.
@@ -264,6 +294,7 @@ pub(super) fn may_work(diagnosis: &Diagnosis) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Seen;
     use crate::testing::looked;
 
     #[test]
@@ -306,7 +337,8 @@ mod tests {
             standing.tick(VTime(at), &mut acts);
             assert_eq!(acts, [Act::Look]);
             assert_eq!(standing.deadline(), None, "one look at a time");
-            standing.see(VTime(at), &looked(signature, true, Sure::Likely));
+            let Seen::Looked(diagnosis) = looked(signature, true, Sure::Likely) else { panic!("no look") };
+            standing.see(VTime(at), &diagnosis);
             standing.deadline().map(|next| next.0)
         };
         standing.moved(VTime(5_000));
