@@ -15,7 +15,7 @@ use xshell::{Shell, cmd};
 const HANGS: [(&str, &str, &str, &str); 5] = [
     ("opencode@1.2.27", "question", "null", "question-open"),
     ("codex@0.169.0", "stdin-open", "pipe", "stdin-open"),
-    // guard gives whoever may be behind a host 58 minutes, so this is not ended in time
+    // its host, a process in the sandbox, waits for nothing but the agent
     ("claude@2.1.329", "permission/claude-host-mute[2.1.329]", "pipe", "permission-open"),
     // a command that it has moved to the background
     ("claude@2.1.329", "bash-never-ends", "null", "alive-after-result"),

@@ -39,6 +39,11 @@ pub fn dispatch() {
     {
         std::process::exit(rehang_live::relay::main(command));
     }
+    if let [_, first, says, command @ ..] = args.as_slice()
+        && first == rehang_live::relay::HOST_ARG
+    {
+        std::process::exit(rehang_live::relay::host(says, command));
+    }
     if matches!(args.as_slice(), [_, first] if first == rehang_wrapper::CELL_ARG) {
         std::process::exit(i32::from(rehang_wrapper::cell::main()));
     }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: what a release cannot play is refused here, before anything runs.
 
-use crate::relay::RELAY_ARG;
+use crate::relay::{HOST_ARG, RELAY_ARG};
 use crate::sandbox::{BIN, CWD, HOME, RoomFile, Sandbox};
 use crate::spec::{Cell, CellSpec, LiveError, MODEL_PORT, SERVE_PORT};
 use rehang_actors::PROMPT;
@@ -152,20 +152,28 @@ pub fn order(cell: &Cell<'_>) -> Result<CellSpec, LiveError> {
     sandbox.env = env(&words, [&recipe.env, &wish.env, &start.env], own(&scenario, recipe).then_some(&scenario));
     let program: Vec<String> = installed.program.iter().map(|word| words.fill(word)).collect();
     sandbox.argv = argv(program, &start, &words, &wish.args, &scenario, recipe);
+    let says: Vec<String> = start.says.iter().map(|line| words.fill(line)).collect();
+    let held = is_held(&scenario.agent, &scenario.args);
+    // a host that nobody can reach is seen to wait for its agent alone
+    let is_reached = scenario.people.iter().any(|person| person.via == Via::Stdin);
+    let is_inside = cell.supervised.is_some() && form == Form::Stdin && !held && !is_reached;
     if let Some(stack) = &cell.supervised {
         let inside = Path::new(BIN).join("rehang");
         let supervise = ["supervise", "--strategy", stack, "--events", "fd:2", "--"].map(str::to_owned);
         let rehang = || inside.to_string_lossy().into_owned();
-        let relay = (terminal == Terminal::Pipe).then(|| [rehang(), RELAY_ARG.to_owned()]);
-        let program = relay.into_iter().flatten().chain([rehang()]).chain(supervise);
+        let relay = match is_inside {
+            true => vec![rehang(), HOST_ARG.to_owned(), serde_json::Value::from(says.clone()).to_string()],
+            false if terminal == Terminal::Pipe => vec![rehang(), RELAY_ARG.to_owned()],
+            false => Vec::new(),
+        };
+        let program = relay.into_iter().chain([rehang()]).chain(supervise);
         sandbox.argv = program.chain(sandbox.argv).collect();
         sandbox.shown.push((cell.rehang.canonicalize()?, inside));
     }
     show_release(&mut sandbox, installed)?;
     sandbox.shown.push((cell.fakes.clone(), Path::new(BIN).join("fake-tool")));
     let client = scenario.agent.client().unwrap_or_default();
-    let held = is_held(&scenario.agent, &scenario.args);
-    let says = start.says.iter().map(|line| words.fill(line)).collect();
+    let held = held || is_inside;
     Ok(CellSpec {
         parent: std::process::id(),
         recipe: recipe.clone(),

@@ -53,6 +53,20 @@ pub struct Party {
     pub name: String,
     /// The descriptors, and whether each is being read.
     pub holds: Vec<(Handle, bool)>,
+    /// What else it waits for.
+    pub also: Also,
+}
+
+/// What a party waits for beside its descriptors.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Also {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// A timer of its own, which ends then.
+    Until(VTime),
+    /// Somebody who can reach it, or timers of its own: its descriptors do not tell.
+    Others,
 }
 
 /// One change that a call of the kernel made.

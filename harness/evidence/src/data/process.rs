@@ -58,6 +58,10 @@ pub struct Process {
     pub fds_read: bool,
     /// The name of its parent.
     pub parent_name: String,
+    /// Of a process around the tree: whether one that is out of sight is its child or holds an end of a channel of its, so
+    /// that it may wait for more than can be seen.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_unseen: bool,
     /// Whether the leader of its process group lives.
     pub group_led: bool,
     /// Whether the leader of its session lives.

@@ -6,7 +6,7 @@
 //!
 //! Invariants: what cannot be seen counts as outside, so that missing rights never make a process count as closed in; a
 //! closed component holds no process that is alive; a process outside of the tree that has an event loop counts as
-//! alive.
+//! alive, unless all that the loop waits for is in sight and it has no timer.
 
 use super::rules::{self, file, run};
 use super::view::View;
@@ -265,8 +265,12 @@ fn waits_of(view: &View<'_>, process: &Process) -> Waits {
         State::Stopped => return dead("is stopped"),
         State::Traced if process.tracer <= 0 => return dead("is held by a debugger"),
         State::Traced => {
-            let edge =
-                Edge { from: process.pid, to: to(view, process.tracer), over: Over::Signal, which: String::new() };
+            let edge = Edge {
+                from: process.pid,
+                to: to(view, process, process.tracer),
+                over: Over::Signal,
+                which: String::new(),
+            };
             return (Life::Waits, "is held by a debugger".to_owned(), vec![edge]);
         }
         _ => {}
@@ -288,9 +292,16 @@ fn waits_of(view: &View<'_>, process: &Process) -> Waits {
     (life, why.unwrap_or_default(), edges.into_iter().collect())
 }
 
-fn to(view: &View<'_>, pid: Pid) -> To {
+/// The one that `from` waits for.
+fn to(view: &View<'_>, from: &Process, pid: Pid) -> To {
+    let is_outside = !view.after.tree.contains_key(&from.pid);
+    let below = |reader| view.after.roots.iter().copied().find(|root| view.ancestors(*root).any(|pid| pid == reader));
     match view.process(pid) {
-        _ if is_reader(view, pid) => To::Outside(format!("{}, which looks", view.name(pid))),
+        // who looks at what it has started itself passes its output on, and waits for nothing else
+        _ if is_reader(view, pid) => match below(pid).filter(|_| is_outside) {
+            Some(root) => To::Process(root),
+            None => To::Outside(format!("{}, which looks", view.name(pid))),
+        },
         Some(_) => To::Process(pid),
         None => To::Outside(format!("process {pid}, which is not in sight")),
     }
@@ -317,6 +328,10 @@ impl Found<'_, '_> {
     /// What an agent says that it waits for is taken as true, unless it says that something runs beside it.
     fn asks(&mut self) -> bool {
         let pid = self.process.pid;
+        if let Some(waits) = rules::prompted(self.view, self.process) {
+            waits.iter().for_each(|wait| self.wait(wait, &waits));
+            return true;
+        }
         let Some(agent) = self.view.after.agents.iter().find(|agent| agent.pid == pid && !agent.asks.is_empty()) else {
             return false;
         };
@@ -340,9 +355,22 @@ impl Found<'_, '_> {
         for wait in &all {
             self.wait(wait, &all);
         }
-        // what else the caller's loop does does not matter here, and part of it cannot be seen
-        if !self.view.after.tree.contains_key(&self.process.pid) && all.iter().any(|wait| wait.polled) {
-            self.alive("has an event loop of its own");
+        if self.is_outside() {
+            self.outside(&all);
+        }
+    }
+
+    fn is_outside(&self) -> bool {
+        !self.view.after.tree.contains_key(&self.process.pid)
+    }
+
+    /// Of a process outside of the tree less can be seen: what is missing counts as outside or as a timer.
+    fn outside(&mut self, all: &[Wait]) {
+        if self.process.has_unseen || !self.process.fds_read {
+            self.add(To::Outside("processes that are not in sight".to_owned()), Over::Unknown, "");
+        }
+        if all.iter().any(|wait| wait.polled && wait.limit == TimeLimit::Unknown) {
+            self.alive("has an event loop of its own, and perhaps a timer");
         }
     }
 
@@ -355,7 +383,7 @@ impl Found<'_, '_> {
             On::Futex => self.futex(wait, all),
             On::Clock => self.clock(wait),
             On::Lock(fd) => match file::lock_holder(self.view, process, *fd) {
-                Some(holder) => self.add(to(self.view, holder), Over::Lock, file::path_of(process, *fd)),
+                Some(holder) => self.add(to(self.view, process, holder), Over::Lock, file::path_of(process, *fd)),
                 None => self.add(
                     To::Outside("whoever holds it, who is not in sight".to_owned()),
                     Over::Lock,
@@ -403,10 +431,10 @@ impl Found<'_, '_> {
                     self.add(To::Outside("whoever has the other side".to_owned()), Over::Tty, path.clone());
                 }
                 for master in masters {
-                    self.add(to(view, master), Over::Tty, path.clone());
+                    self.add(to(view, process, master), Over::Tty, path.clone());
                 }
             }
-            Object::Process { pid } if *pid > 0 => self.add(to(view, *pid), Over::Child, ""),
+            Object::Process { pid } if *pid > 0 => self.add(to(view, process, *pid), Over::Child, ""),
             Object::Timer { left_ms: Some(_) } => self.alive("has a timer"),
             Object::Inotify => self.add(To::Outside("whoever changes them".to_owned()), Over::Files, ""),
             Object::Signal if !wait.polled => {
@@ -423,7 +451,7 @@ impl Found<'_, '_> {
     fn ends(&mut self, fd: &Descriptor, reads: bool, over: Over, which: &str, own: bool) {
         let others = self.view.other_end(self.process, fd, reads);
         for other in &others {
-            self.add(to(self.view, *other), over, which);
+            self.add(to(self.view, self.process, *other), over, which);
         }
         match others.is_empty() {
             true if own => self.add(To::Process(self.process.pid), over, which),
@@ -467,7 +495,7 @@ impl Found<'_, '_> {
             self.alive("has no child left to wait for");
         }
         for process in waited {
-            self.add(to(view, process.pid), Over::Child, "");
+            self.add(to(view, self.process, process.pid), Over::Child, "");
         }
     }
 

@@ -76,11 +76,12 @@ pub fn take(roots: &[Pid], options: &Options) -> Result<Snapshot, SnapshotError>
     snapshot.sockets = net::sockets(snapshot.tree.values(), own, &mut snapshot.lacks);
     snapshot.locks = locks::read(&snapshot.tree);
     around(&mut snapshot, &all, &tree);
-    if !snapshot.locks.is_empty() {
-        // the holder of a lock may wait for a peer
-        let of_holders = net::sockets(snapshot.around.values(), own, &mut Vec::new());
-        snapshot.sockets.extend(of_holders);
+    if !snapshot.around.is_empty() {
+        // those around it may wait for a peer
+        let of_others = net::sockets(snapshot.around.values(), own, &mut Vec::new());
+        snapshot.sockets.extend(of_others);
     }
+    unseen(&mut snapshot, &all);
     snapshot.reader.other_namespace = snapshot.tree.values().any(is_elsewhere);
     if options.ask || options.records {
         snapshot.agents = records::read(&snapshot.tree, &snapshot.sockets, options.ask);
@@ -222,6 +223,36 @@ fn around(snapshot: &mut Snapshot, all: &All, tree: &BTreeSet<Pid>) {
         }
         if let Some(process) = process::read(*pid, all, &snapshot.reader) {
             snapshot.around.insert(*pid, process);
+        }
+    }
+}
+
+/// Finds out which processes around the tree share something with one that is out of sight.
+fn unseen(snapshot: &mut Snapshot, all: &All) {
+    let in_sight = |pid: &Pid| snapshot.process(*pid).is_some();
+    let parents: BTreeSet<Pid> = all.iter().filter(|(pid, _)| !in_sight(pid)).map(|(_, stat)| stat.parent()).collect();
+    let mut channels: BTreeMap<u64, Vec<Pid>> = BTreeMap::new();
+    for (pid, fd) in snapshot.around.values().flat_map(|process| process.fds.iter().map(|fd| (process.pid, fd))) {
+        let inodes = match &fd.what {
+            Object::Pipe { inode } => [Some(*inode), None],
+            Object::Socket { inode } => [Some(*inode), snapshot.sockets.get(inode).and_then(|socket| socket.peer)],
+            _ => [None, None],
+        };
+        for inode in inodes.into_iter().flatten() {
+            channels.entry(inode).or_default().push(pid);
+        }
+    }
+    let mut found: BTreeSet<Pid> = snapshot.around.keys().copied().filter(|pid| parents.contains(pid)).collect();
+    for pid in all.keys().filter(|pid| !in_sight(pid)) {
+        for (_, link) in fds::links(*pid) {
+            let Some(text) = link.to_str() else { continue };
+            let inode = fds::inode_of(text, "pipe:[").or_else(|| fds::inode_of(text, "socket:["));
+            found.extend(inode.and_then(|inode| channels.get(&inode)).into_iter().flatten());
+        }
+    }
+    for pid in found {
+        if let Some(process) = snapshot.around.get_mut(&pid) {
+            process.has_unseen = true;
         }
     }
 }

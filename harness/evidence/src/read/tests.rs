@@ -141,7 +141,7 @@ fn those_who_share_something_with_the_tree_are_around_it() {
     assert!(is_around(&leader, &holder));
 }
 
-/// Whoever holds a lock, all below it, and the sockets that it may wait at.
+/// Whoever holds a lock, all below it, and the sockets at which it may wait.
 #[test]
 fn the_holder_of_a_lock_is_around_those_who_wait_for_it() {
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -163,8 +163,38 @@ fn the_holder_of_a_lock_is_around_those_who_wait_for_it() {
     assert!(snapshot.around.values().all(|process| process.pid != reader.pid()));
     let below = take(&[waiter.pid()], &Options::default()).unwrap();
     assert!(below.around.contains_key(&reader.pid()), "it is below the holder");
-    let other = Staged::cat(Stdio::piped());
-    assert_eq!(take(&[other.pid()], &Options::default()).unwrap().sockets.get(&inode), None);
+}
+
+/// The children of a process that run these programs by now.
+fn children(of: &Staged, names: &[&str]) -> Vec<Pid> {
+    let path = format!("/proc/{0}/task/{0}/children", of.pid());
+    until(|| {
+        let pids: Vec<Pid> =
+            std::fs::read_to_string(&path).ok()?.split(' ').filter_map(|pid| pid.parse().ok()).collect();
+        let name = |pid: &Pid| std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        names.iter().map(|want| pids.iter().copied().find(|pid| name(pid).trim_end() == *want)).collect()
+    })
+}
+
+#[test]
+fn who_shares_something_with_a_process_out_of_sight_is_known() {
+    let ends = || UnixStream::pair().map(|(one, two)| (OwnedFd::from(one), OwnedFd::from(two))).unwrap();
+    let has_unseen =
+        |root: &Staged, pid: Pid| take(&[root.pid()], &Options::default()).unwrap().around[&pid].has_unseen;
+    let (one, two) = ends();
+    let (root, host) = (Staged::cat(one), Staged::cat(two));
+    assert!(!has_unseen(&root, host.pid()), "all that it has is the socket");
+    // the shell has a child that shares nothing with the root; the child's pipe is read by a cat that does
+    let (one, two) = ends();
+    let root = Staged::cat(one);
+    let script = "exec 3<&0; tail -f /dev/null </dev/null 3<&- | cat";
+    let host = Staged::start(Command::new("sh").args(["-c", script]).stdin(two));
+    let [tail, cat] = children(&host, &["tail", "cat"])[..] else { panic!("two") };
+    assert!(has_unseen(&root, host.pid()), "a child");
+    assert!(has_unseen(&root, cat), "a pipe");
+    assert!(!take(&[root.pid()], &Options::default()).unwrap().around.contains_key(&tail));
+    rustix::process::kill_process(rustix::process::Pid::from_raw(tail).unwrap(), rustix::process::Signal::KILL)
+        .unwrap();
 }
 
 #[test]

@@ -11,6 +11,7 @@ pub mod left;
 pub mod rejected;
 pub mod reply;
 pub mod report;
+mod times;
 pub mod unfinished;
 mod unsaid;
 

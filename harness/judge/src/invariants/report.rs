@@ -12,8 +12,10 @@
 //!    agent that had ended by itself;
 //!  - what is said, by a monitor or by a command that prints JSON: "over" while the session runs, "running" more than
 //!    [`MONITOR_SLACK`] after its end, another end than the one that was settled, a completed job without a result;
+//!  - times: one that is said to have passed, against the age of the cell (`times`);
 //!  - what is not said: whoever acts owes a report (`unsaid`).
 
+use super::times;
 use crate::cell::same_strategy;
 use crate::index::{At, Settlement, names};
 use crate::verdict::Breach;
@@ -34,7 +36,12 @@ const REQUEST_FAILED: &str = "fetch";
 pub fn check(view: &View<'_>) -> Vec<Breach> {
     let mut breaches: Vec<Breach> = Vec::new();
     for &(who, at, policy) in &view.index.reports {
-        let whys = [constants(view, who, policy), signal(view, who, at, policy), answers(view, who, policy)];
+        let whys = [
+            constants(view, who, policy),
+            signal(view, who, at, policy),
+            answers(view, who, policy),
+            times::too_long(who, at, policy),
+        ];
         breaches.extend(whys.into_iter().flatten().map(|why| breach(at, why)));
     }
     breaches.extend(texts(view));

@@ -24,7 +24,7 @@ impl LockstepKernel {
                 })
             };
             let holds = party.holds.iter().filter_map(|&(handle, reads)| Some((thing(handle)?, reads)));
-            Outsider { name: party.name.clone(), holds: holds.collect() }
+            Outsider { name: party.name.clone(), holds: holds.collect(), also: party.also }
         });
         Tables {
             now: self.objects.now,

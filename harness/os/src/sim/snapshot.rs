@@ -31,7 +31,7 @@ impl SimKernel {
         let queues = self.listeners.iter().enumerate().map(|(at, listener)| (at as u64, listener.waiting.len() as u64));
         let outside = parties.iter().map(|party| {
             let holds = party.holds.iter().filter_map(|&(handle, reads)| Some((thing(self.desc(handle)?), reads)));
-            Outsider { name: party.name.clone(), holds: holds.collect() }
+            Outsider { name: party.name.clone(), holds: holds.collect(), also: party.also }
         });
         Tables {
             now: self.now,

@@ -12,7 +12,7 @@ mod call;
 mod names;
 mod snapshot;
 
-use crate::kernel::Proc;
+use crate::kernel::{Also, Proc};
 use crate::os::{Disposition, Sig};
 pub use names::{pid_of, proc_of};
 use rehang_evidence::data::Io;
@@ -193,6 +193,8 @@ pub struct Outsider {
     pub name: String,
     /// What it holds, and whether it waits for input there.
     pub holds: Vec<(Thing, bool)>,
+    /// What else it waits for.
+    pub also: Also,
 }
 
 /// All that a snapshot is made of.

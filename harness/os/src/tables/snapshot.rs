@@ -9,11 +9,13 @@ use super::names::{
     proc_of, set, shares, socket_inode,
 };
 use super::{At, Leader, Outsider, Row, Tables, Thing};
+use crate::kernel::Also;
 use crate::os::Disposition;
 use rehang_evidence::Snapshot;
 use rehang_evidence::data::{
     Call, Does, Family, Pid, Process, Reader, Signals, Socket, SocketState, State, Thread, TimeLimit, Watch,
 };
+use rehang_scenario::VTime;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most arguments of a process, and the most characters of each, as the reader of `/proc` keeps them.
@@ -30,7 +32,7 @@ impl Tables<'_> {
         };
         let mut all: BTreeMap<Pid, Process> = BTreeMap::new();
         for (at, outsider) in self.outside.iter().enumerate() {
-            let process = outsider.process(party(at));
+            let process = outsider.process(party(at), self.now);
             all.insert(process.pid, process);
         }
         for tty in self.rows.iter().filter(|row| row.shell).filter_map(|row| row.controlling) {
@@ -189,14 +191,17 @@ impl Tables<'_> {
 }
 
 impl Outsider {
-    fn process(&self, pid: Pid) -> Process {
+    fn process(&self, pid: Pid, now: VTime) -> Process {
         let fds = || (3_u32..).zip(&self.holds);
         let on: Vec<Watch> = fds()
             .filter(|(_, (_, reads))| *reads)
             .map(|(fd, _)| Watch { fd: fd.cast_signed(), input: true, output: false })
             .collect();
-        // a client is an event loop with timers of its own; the wrapper reads as `communicate()` does
-        let limit = if pid == party(0) { TimeLimit::Never } else { TimeLimit::Unknown };
+        let limit = match self.also {
+            Also::Nothing => TimeLimit::Never,
+            Also::Until(at) => TimeLimit::LeftMs(at.since(now).as_ms()),
+            Also::Others => TimeLimit::Unknown,
+        };
         let waits = call("poll", Does::Poll { on }, limit);
         let fds = fds().map(|(fd, &(thing, _))| descriptor(fd, thing)).collect();
         Process { fds, ..outsider(pid, &self.name, Some(waits)) }

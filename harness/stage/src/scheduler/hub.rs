@@ -11,10 +11,10 @@ use super::net::Net;
 use super::ports::Ports;
 use rehang_actors::PROMPT;
 use rehang_os::{
-    kernel::{Handle, InternalError, Kernel, Launch, Proc, Streams},
+    kernel::{Also, Handle, InternalError, Kernel, Launch, Proc, Streams},
     os::{Exit, Sig, Write},
 };
-use rehang_scenario::{Canon, Fault, PgrepFault, Span, Terminal, VTime, WorkerFault, WrapperFault, plan::Plan};
+use rehang_scenario::{Canon, Fault, PgrepFault, Span, Terminal, VTime, Via, WorkerFault, WrapperFault, plan::Plan};
 use rehang_trace::{
     Event, RunEnd, What,
     role::{self, Role},
@@ -68,6 +68,8 @@ pub struct Hub<'w> {
     pub serves: bool,
     /// Whether it is a run that listens too (`--port`): people can reach it.
     pub listens: bool,
+    /// What the program that runs the agent waits for beside the agent.
+    pub host: Also,
     pub port: Option<u16>,
     /// All ports that the agent and the processes that it started have named.
     pub ports: Ports,
@@ -127,6 +129,11 @@ impl<'w> Hub<'w> {
         }
         let ignores = |fault| scenario.faults.contains(&Fault::Wrapper(fault));
         let slow = matches!(job.terminal, Terminal::StdoutStopped | Terminal::StdoutSlow);
+        let vanishes = scenario.faults.iter().any(|f| matches!(f, Fault::Wrapper(WrapperFault::Vanishes(_))));
+        // who answers over stdin does it by way of the host: a window, a socket
+        let is_reached = scenario.people.iter().any(|person| person.via == Via::Stdin);
+        let has_timer = vanishes || job.terminal == Terminal::StdoutSlow;
+        let host = if has_timer || is_reached { Also::Others } else { Also::Nothing };
         let serves = scenario.agent.serves();
         Ok(Hub {
             kernel,
@@ -145,6 +152,7 @@ impl<'w> Hub<'w> {
             carry: [Vec::new(), Vec::new()],
             exit: None,
             serves,
+            host,
             listens: scenario.agent.kind().has_server && scenario.args.iter().any(|arg| arg.starts_with("--port")),
             port: None,
             ports: Ports::default(),
@@ -380,6 +388,7 @@ impl<'w> Hub<'w> {
             exit,
             serves: _,  // not compared: it never changes
             listens: _, // not compared: it never changes
+            host: _,    // not compared: it never changes
             port,
             ports: _, // not compared: they are replaced in the trace, and decide nothing
             client_waits,

@@ -4,7 +4,7 @@
 
 use super::network::connections;
 use super::{On, Rules, Wait, end_it, left, same};
-use crate::data::{Agent, Ask, Object, Pid, Process};
+use crate::data::{Agent, Ask, Descriptor, Family, Object, Pid, Process, Socket, Traffic};
 use crate::diagnosis::Sure;
 use crate::diagnosis::finding::{Finding, rank};
 use crate::diagnosis::view::View;
@@ -13,6 +13,10 @@ use rehang_scenario::text::counted_as;
 
 /// A child that began within this many nanoseconds of its agent is a helper: tools come later.
 const BESIDE_NS: u64 = 3_000_000_000;
+
+/// The folder of the sockets at which Claude Code 2.1 takes messages of other sessions: `cc-socks`, or `cc-socks-` and the
+/// user's number (2.1.329).
+const INBOX: &str = "cc-socks";
 
 /// What an agent says of itself.
 pub fn says(view: &View<'_>, process: &Process) -> Option<Finding> {
@@ -74,8 +78,9 @@ pub fn route(view: &View<'_>, process: &Process) -> Option<String> {
 }
 
 /// A tool that was called, of which nothing runs, while the agent listens for an answer: its permission prompt, or its
-/// question, is open.
-fn gate(view: &View<'_>, process: &Process, agent: &Agent) -> Option<Finding> {
+/// question, is open. The tool, and the descriptor at which the answer would come.
+fn prompts<'a>(view: &View<'a>, process: &'a Process) -> Option<(&'a str, &'a Descriptor)> {
+    let agent = record(view, process.pid).filter(|agent| agent.name == "claude")?;
     let tool = agent.running.first()?;
     let pid = process.pid;
     // a subagent is started without a permission, and thinks for as long as it likes: what is open is an ask of its own only
@@ -83,25 +88,65 @@ fn gate(view: &View<'_>, process: &Process, agent: &Agent) -> Option<Finding> {
     let talks = !super::network::connections(view, process).is_empty();
     let is_subagent =
         tool.split(':').next().is_some_and(|name| ["task", "agent"].contains(&&*name.to_ascii_lowercase()));
-    if agent.name != "claude"
-        || (is_subagent && talks)
+    if (is_subagent && talks)
         || view.living_children(pid).any(|child| !kind::helper(child) && child.began_ns > process.began_ns + BESIDE_NS)
+        || (talks && view.wants(pid) > 0.05)
     {
         return None;
     }
+    let zero = process.fd(0)?;
+    let is_input = |fd: &&Descriptor| fd.fd == 0 || same(&zero.what, &fd.what);
     let answers = view.waits(process).into_iter().find_map(|wait| match wait.on {
-        On::Input(fd)
-            if process.fd(0).is_some_and(|zero| {
-                fd == 0 || same(&zero.what, &process.fd(fd).map(|fd| fd.what.clone()).unwrap_or(Object::Null))
-            }) =>
-        {
-            process.fd(fd)
-        }
+        On::Input(fd) => process.fd(fd).filter(is_input),
         _ => None,
     })?;
-    if talks && view.wants(pid) > 0.05 {
+    Some((tool, answers))
+}
+
+/// The waits of an agent whose prompt is certainly open, but for those that do not matter to the prompt: a command has no
+/// process or a question was put, and the last word on each connection was the peer's (a model may be asked whether a
+/// command is safe).
+///
+/// No release of Claude Code limits a prompt, so no timer of its own ends it. Its inbox takes what other sessions say, and
+/// no answer (read in 2.1.329: `user` and `control` lines); that a watched file changes is no answer either. A tool server
+/// may be asked for the permission, and an editor may be attached: what is waited for from those counts.
+pub fn prompted(view: &View<'_>, process: &Process) -> Option<Vec<Wait>> {
+    prompts(view, process)?;
+    let is_prompt = |tool: &String| {
+        let name = tool.split(':').next().unwrap_or_default();
+        ["Bash", "AskUserQuestion"].contains(&name)
+    };
+    let is_answered = |socket: &Socket| {
+        // a peer on this machine answers within one tick of the kernel's clock
+        let last = |traffic: Traffic| traffic.received_bytes > 0 && traffic.since_received_ms <= traffic.since_sent_ms;
+        socket.traffic.is_some_and(last)
+    };
+    let outward = connections(view, process);
+    if !record(view, process.pid)?.running.iter().all(is_prompt)
+        || !outward.iter().all(|(_, socket)| is_answered(socket))
+    {
         return None;
     }
+    let is_idle = |fd: i32| {
+        let what = process.fd(fd);
+        let is_inbox = |socket: &Socket| {
+            socket.family == Family::Unix && socket.local.split('/').any(|dir| dir.starts_with(INBOX))
+        };
+        what.is_some_and(|fd| matches!(fd.what, Object::Timer { .. } | Object::Inotify))
+            || what.and_then(|fd| view.socket(fd)).is_some_and(is_inbox)
+            || outward.iter().any(|(other, _)| *other == fd)
+    };
+    let matters = |wait: &Wait| match wait.on {
+        On::Clock | On::Futex => false,
+        On::Input(fd) | On::Output(fd) => !is_idle(fd),
+        _ => true,
+    };
+    Some(view.waits(process).into_iter().filter(matters).collect())
+}
+
+fn gate(view: &View<'_>, process: &Process, agent: &Agent) -> Option<Finding> {
+    let (tool, answers) = prompts(view, process)?;
+    let pid = process.pid;
     let name = view.name(pid);
     let who = view.other_end(process, answers, true);
     let (name_of_tool, _) = tool.split_once(':').unwrap_or((tool, ""));

@@ -12,7 +12,7 @@ mod stdin;
 mod stop;
 mod terminal;
 
-pub use agent::route;
+pub use agent::{prompted, route};
 
 use super::Verdict;
 use super::finding::{Finding, rank};

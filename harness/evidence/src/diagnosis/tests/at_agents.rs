@@ -345,3 +345,60 @@ fn a_command_that_serves_or_watches_never_ends_by_itself() {
         ("beside a model", connected),
     ]));
 }
+
+#[test]
+fn a_prompt_waits_for_its_answer_and_for_no_timer() {
+    let record = |tools: &[&str]| {
+        let running = tools.iter().map(|tool| (*tool).to_owned()).collect();
+        Agent { name: "claude".into(), running, turn: "open".into(), ..record() }
+    };
+    let claude = |fds: &[i32]| {
+        let process = started(process(11, 10, "claude"), &["claude"]);
+        let process = pipe(pipe(process, 0, Mode::Read, 70), 1, Mode::Write, 75);
+        watches(process, fds, TimeLimit::LeftMs(5_000))
+    };
+    let look = |claude: Process, tools: &[&str]| {
+        let host = reads(pipe(pipe(process(20, 1, "host"), 3, Mode::Read, 75), 9, Mode::Write, 70), 3);
+        with(vec![claude], record(tools)).beside(host)
+    };
+    let connected = |change: &dyn Fn(&mut Traffic)| {
+        let mut with = connection(80, 5_000);
+        with.traffic.iter_mut().for_each(change);
+        look(socket(claude(&[0, 7]), 7, 80), &["Bash: ls"]).socket(with)
+    };
+    let timer = || has(claude(&[0, 6]), 6, Mode::Both, Object::Timer { left_ms: Some(9) });
+    let server = || {
+        let server = started(pipe(process(12, 11, "x-mcp"), 1, Mode::Write, 76), &["x-mcp"]);
+        let server = watches(has(server, 3, Mode::Both, Object::Inotify), &[3], TimeLimit::Never);
+        let claude = pipe(claude(&[0, 8]), 8, Mode::Read, 76);
+        let look = look(claude, &["Bash: ls"]);
+        look.both(|s| drop(s.tree.insert(12, server.clone())))
+    };
+    let editor = || look(socket(claude(&[0, 7]), 7, 81), &["Bash: ls"]).socket(listening(81, "127.0.0.1:81"));
+    let inbox = |path: &str| {
+        let inbox = Socket { family: Family::Unix, ..listening(81, path) };
+        look(socket(claude(&[0, 7]), 7, 81), &["Bash: ls"]).socket(inbox)
+    };
+    let watch = has(claude(&[0, 6]), 6, Mode::Both, Object::Inotify);
+    let closed = |look: Look| look.graph().is_closed_in(11);
+    let all = [
+        ("a command", look(claude(&[0]), &["Bash: ls"]), true),
+        ("a question", look(claude(&[0]), &["AskUserQuestion"]), true),
+        ("a timer of its own", look(timer(), &["Bash: ls"]), true),
+        ("what works without a process", look(claude(&[0]), &["WebFetch: x"]), false),
+        ("such a tool beside it", look(claude(&[0]), &["Bash: ls", "WebFetch: x"]), false),
+        ("a model that has answered", connected(&|_| {}), true),
+        ("a model that has answered at once", connected(&|traffic| traffic.since_sent_ms = 5_000), true),
+        ("a model that is asked", connected(&|traffic| traffic.since_sent_ms = 4_999), false),
+        ("a model that has never answered", connected(&|traffic| traffic.received_bytes = 0), false),
+        ("a tool server that waits for somebody", server(), false),
+        ("an editor may call", editor(), false),
+        ("its inbox", inbox("/run/cc-socks/4.sock"), true),
+        ("its inbox, with the user's number", inbox("/tmp/cc-socks-1000/4.sock"), true),
+        ("another socket with a path", inbox("/run/ide/4.sock"), false),
+        ("its settings may change", look(watch, &["Bash: ls"]), true),
+    ];
+    for (what, look, want) in all {
+        assert_eq!(closed(look), want, "{what}");
+    }
+}

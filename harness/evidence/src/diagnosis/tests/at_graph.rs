@@ -199,19 +199,58 @@ fn threads_without_a_wait_are_ready_to_run_or_hidden() {
 }
 
 #[test]
-fn a_loop_counts_as_alive_only_outside_of_the_tree() {
-    let cat = || reads(pipe(one(), 0, Mode::Read, 70), 0);
-    let holder = |pid, process: Process| Process { pid, ..pipe(process, 9, Mode::Write, 70) };
-    let polls = || watches(pipe(process(20, 1, "two"), 3, Mode::Read, 75), &[3, 3], TimeLimit::Never);
-    let waits = || reads(pipe(process(20, 1, "two"), 3, Mode::Read, 75), 3);
+fn what_is_around_the_tree_is_closed_in_only_if_all_that_it_waits_for_is_in_sight() {
+    // 11 reads what 20 should write, and 20 waits for what 11 should write
+    let cat = || pipe(reads(pipe(one(), 0, Mode::Read, 70), 0), 1, Mode::Write, 75);
+    let host = || pipe(pipe(process(20, 1, "two"), 3, Mode::Read, 75), 9, Mode::Write, 70);
+    let polls = |limit| watches(host(), &[3, 3], limit);
+    let beside = |host: Process| Look::of(vec![cat()]).beside(host);
+    let unread = |limit| Process { fds_read: false, ..polls(limit) };
+    let unseen = |process| Process { has_unseen: true, ..process };
+    let listens = || socket(watches(host(), &[3, 6], TimeLimit::Never), 6, 80);
     expect![[r#"
-        a loop outside: one (11) → two (20), which has an event loop of its own: pipe its standard input; two (20) → whoever has the other end, who is not in sight: pipe descriptor 3; two (20) is Alive: has an event loop of its own
-        a read outside: one (11) → two (20): pipe its standard input; two (20) → whoever has the other end, who is not in sight: pipe descriptor 3
-        a loop inside: one (11) → two (20): pipe its standard input; two (20) → whoever has the other end, who is not in sight: pipe descriptor 3
+        a read: one (11) → two (20): pipe its standard input; two (20) → one (11): pipe descriptor 3; closed in: [[11, 20]]
+        a loop: one (11) → two (20): pipe its standard input; two (20) → one (11): pipe descriptor 3; closed in: [[11, 20]]
+        a loop that has a timer: one (11) → two (20), which has a timer: pipe its standard input; two (20) → one (11): pipe descriptor 3; two (20) is Alive: has a timer
+        a loop that was given a time: one (11) → two (20), which has a timer: pipe its standard input; two (20) → one (11): pipe descriptor 3; two (20) is Alive: has a timer
+        a loop that may have a timer: one (11) → two (20), which has an event loop of its own, and perhaps a timer: pipe its standard input; two (20) → one (11): pipe descriptor 3; two (20) is Alive: has an event loop of its own, and perhaps a timer
+        a loop that listens: one (11) → two (20): pipe its standard input; two (20) → one (11): pipe descriptor 3; two (20) → whoever calls on it: socket 127.0.0.1:80
+        a loop that shares something: one (11) → two (20): pipe its standard input; two (20) → one (11): pipe descriptor 3; two (20) → processes that are not in sight: unknown
+        a read of who shares something: one (11) → two (20): pipe its standard input; two (20) → one (11): pipe descriptor 3; two (20) → processes that are not in sight: unknown
+        a loop whose descriptors may not be read: one (11) → two (20): pipe its standard input; two (20) → one (11): pipe descriptor 3; two (20) → processes that are not in sight: unknown
+        a loop inside: one (11) → two (20): pipe its standard input; two (20) → one (11): pipe descriptor 3; closed in: [[11, 20]]
     "#]].assert_eq(&all_shapes(vec![
-        ("a loop outside", Look::of(vec![cat()]).beside(holder(20, polls()))),
-        ("a read outside", Look::of(vec![cat()]).beside(holder(20, waits()))),
-        ("a loop inside", Look::of(vec![cat(), holder(20, polls())])),
+        ("a read", beside(reads(host(), 3))),
+        ("a loop", beside(polls(TimeLimit::Never))),
+        ("a loop that has a timer", beside(polls(TimeLimit::LeftMs(5_000)))),
+        ("a loop that was given a time", beside(polls(TimeLimit::GivenMs(5_000)))),
+        ("a loop that may have a timer", beside(polls(TimeLimit::Unknown))),
+        ("a loop that listens", beside(listens()).socket(listening(80, "127.0.0.1:80"))),
+        ("a loop that shares something", beside(unseen(polls(TimeLimit::Never)))),
+        ("a read of who shares something", beside(unseen(reads(host(), 3)))),
+        ("a loop whose descriptors may not be read", beside(unread(TimeLimit::Never))),
+        ("a loop inside", Look::of(vec![cat(), Process { pid: 20, ..polls(TimeLimit::Unknown) }])),
+    ]));
+}
+
+#[test]
+fn who_looks_at_what_it_has_started_passes_its_output_on() {
+    let cat = || reads(pipe(process(11, 900, "one"), 0, Mode::Read, 70), 0);
+    let look = |cat: Process| {
+        let host = reads(pipe(pipe(process(20, 1, "two"), 3, Mode::Read, 75), 9, Mode::Write, 70), 3);
+        let reader = pipe(awaits(process(900, 20, "rehang")), 1, Mode::Write, 75);
+        Look::of(vec![cat]).beside(host).beside(reader)
+    };
+    let master = || has(awaits(process(900, 20, "rehang")), 5, Mode::Both, Object::Master { index: 3 });
+    expect![[r#"
+        whoever runs it reads it: one (11) → two (20): pipe its standard input; two (20) → one (11): pipe descriptor 3; closed in: [[11, 20]]
+        it is somebody else's: one (11) → two (20): pipe its standard input; two (20) → rehang (900), which looks: pipe descriptor 3
+        a terminal of its own: one (11) → rehang (900), which looks: terminal /dev/pts/3
+    "#]].assert_eq(&all_shapes(vec![
+        ("whoever runs it reads it", look(cat())),
+        ("it is somebody else's", look(Process { ppid: 10, ..cat() })),
+        // a person's keys come that way
+        ("a terminal of its own", Look::of(vec![reads(tty(process(11, 900, "one"), 0, 1), 0)]).beside(master())),
     ]));
 }
 

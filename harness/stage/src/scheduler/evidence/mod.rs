@@ -18,7 +18,7 @@ use records::Records;
 use rehang_evidence::data::{Descriptor, Mode, Object, Pid};
 use rehang_evidence::data::{Family, Socket, SocketState, State, Traffic, Watch};
 use rehang_evidence::{Diagnosis, Limits, Snapshot, diagnose, kind};
-use rehang_os::kernel::{InternalError, Party};
+use rehang_os::kernel::{Also, InternalError, Party};
 use rehang_os::tables::proc_of;
 use rehang_scenario::{Span, Terminal, VTime};
 
@@ -102,14 +102,16 @@ impl Hub<'_> {
         let wrapper = streams.into_iter().filter_map(|(handle, reads)| Some((handle?, reads))).collect();
         let model = self.model_listener.into_iter().chain(self.model.handles()).map(|handle| (handle, true)).collect();
         let mut parties = vec![
-            Party { name: "wrapper".to_owned(), holds: wrapper },
-            Party { name: CLIENT.to_owned(), holds: Vec::new() },
-            Party { name: "model".to_owned(), holds: model },
+            Party { name: "wrapper".to_owned(), holds: wrapper, also: self.host },
+            Party { name: CLIENT.to_owned(), holds: Vec::new(), also: Also::Others },
+            Party { name: "model".to_owned(), holds: model, also: Also::Others },
         ];
         // a strategy or a person that asks the server is a process of its own
-        parties.extend(
-            self.inboxes.iter().enumerate().map(|(seat, _)| Party { name: format!("seat {seat}"), holds: Vec::new() }),
-        );
+        parties.extend(self.inboxes.iter().enumerate().map(|(seat, _)| Party {
+            name: format!("seat {seat}"),
+            holds: Vec::new(),
+            also: Also::Others,
+        }));
         for (seat, handle) in self.net.held() {
             let at = if seat == CLIENT_SEAT { 1 } else { 3 + seat };
             if let Some(party) = parties.get_mut(at) {
