@@ -33,7 +33,7 @@ pub fn home(site: &Site) -> Markup {
                 tbody role="rowgroup" { @for row in totals { tr role="row" {
                     th role="rowheader" scope="row" { (text(&row.strategy)) @if row.inside { " " span.dim { "(inside the agent)" } } }
                     @for (name, count, class) in counts(row) {
-                        td.n role="cell" class=[(count > 0).then_some(class)] data-of=(name) { @if count > 0 { (count) } }
+                        td class=(if count > 0 { format!("n {class}") } else { "n".to_owned() }) role="cell" data-of=(name) { @if count > 0 { (count) } }
                     }
                     td.n role="cell" data-of="median wait" { @if let Some(waited) = &row.waited { (duration(waited.median_ms)) } }
                 } } }

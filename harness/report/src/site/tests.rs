@@ -68,6 +68,7 @@ fn only_who_ends_every_hang_and_harms_none_is_named() {
     assert!(row.contains(">guard</td>") && !row.contains("idle"), "idle missed one: {row}");
     assert!(row.contains("opencode 1 of 2"), "{row}");
     let row = home.split("Q2 question-nested</a>").nth(1).unwrap().split("</tr>").next().unwrap();
+    assert!(home.contains(r#"<td class="n k-m" role="cell" data-of="missed">1</td>"#), "{home}");
     assert!(row.contains(r#"data-of="harmed by">idle</td>"#) && row.contains(r#"data-of="ended by"></td>"#), "{row}");
 }
 
