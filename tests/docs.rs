@@ -1,4 +1,4 @@
-//! README and book: short enough, and every link in them has its target.
+//! README and book: short enough, every link in them has its target, every scenario in them is one.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -52,4 +52,74 @@ fn every_page_is_in_the_summary() {
     let names = names.map(|(path, _)| path.file_name().expect("a page has a name").to_string_lossy().into_owned());
     let left_out: Vec<String> = names.filter(|name| name != "SUMMARY.md" && !listed.contains(name.as_str())).collect();
     assert_eq!(left_out, [""; 0]);
+}
+
+/// What a link to a heading has after its `#`: the heading in small letters, without marks, with `-` for blanks.
+fn anchor(heading: &str) -> String {
+    let kept = heading.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+#[test]
+fn every_link_to_a_heading_has_it() {
+    let (mut wrong, mut pages_read) = (Vec::new(), 0);
+    for (path, text) in pages() {
+        pages_read += 1;
+        let folder = path.parent().expect("a page is in a folder");
+        for (file, at) in links(&text).filter_map(|link| link.split_once('#')) {
+            let target = if file.is_empty() { path.clone() } else { folder.join(file) };
+            let page = std::fs::read_to_string(&target).unwrap_or_default();
+            let mut headings = page.lines().filter(|line| line.starts_with('#'));
+            if !headings.any(|line| anchor(line.trim_start_matches('#').trim()) == at) {
+                wrong.push(format!("{}: {file}#{at}", path.display()));
+            }
+        }
+    }
+    assert!(pages_read > 20, "{pages_read}");
+    assert_eq!(wrong, [""; 0]);
+    assert_eq!(anchor("Testing a wrapper?"), "testing-a-wrapper");
+}
+
+/// The blocks of code of a language in a page.
+fn blocks<'a>(text: &'a str, language: &str) -> impl Iterator<Item = &'a str> {
+    let fence = format!("```{language}\n");
+    let starts: Vec<usize> = text.match_indices(&fence).map(|(at, _)| at + fence.len()).collect();
+    starts.into_iter().filter_map(|at| text[at..].split("\n```").next())
+}
+
+#[test]
+fn every_scenario_of_the_book_is_one() {
+    let (mut wrong, mut read) = (Vec::new(), 0);
+    for (path, text) in pages() {
+        for block in blocks(&text, "toml").filter(|block| block.contains("\nmechanism")) {
+            read += 1;
+            let loaded = rehang_scenario::file::load(&path.display().to_string(), block.as_bytes());
+            if loaded.family.is_none() {
+                wrong.push(loaded.problems.to_string());
+            }
+        }
+    }
+    assert!(read >= 2, "only {read} scenarios were found");
+    assert_eq!(wrong, [""; 0]);
+}
+
+#[test]
+fn every_picture_has_a_text_and_fetches_nothing() {
+    let mut pictures = 0;
+    for (path, text) in pages() {
+        for rest in text.split("![").skip(1) {
+            let Some((alt, link)) = rest.split_once("](") else { continue };
+            let file = path.parent().expect("a folder").join(link.split(')').next().unwrap_or_default());
+            let svg = std::fs::read_to_string(&file).unwrap_or_default();
+            assert!(alt.split_whitespace().count() > 5, "{}: {alt:?} says too little", path.display());
+            assert!(svg.contains("<title") && svg.contains("prefers-color-scheme: dark"), "{}", file.display());
+            assert!(
+                !svg.contains("href") && svg.matches("http").count() == 1,
+                "{}: only its namespace",
+                file.display()
+            );
+            pictures += 1;
+        }
+    }
+    assert!(pictures >= 1, "the book has a picture");
 }

@@ -128,7 +128,27 @@ impl Chromium {
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.call("Emulation.setDeviceMetricsOverride", size)?;
         let features = json!([{ "name": "prefers-color-scheme", "value": theme }]);
-        self.call("Emulation.setEmulatedMedia", json!({ "features": features })).map(|_| ())
+        self.call("Emulation.setEmulatedMedia", json!({ "media": "", "features": features })).map(|_| ())
+    }
+
+    /// As paper: A4, landscape, with margins of 10 mm at 96 dots an inch.
+    ///
+    /// # Errors
+    /// The errors of [`Chromium::call`].
+    pub fn print(&mut self) -> io::Result<()> {
+        let size = json!({ "width": 1_047, "height": 718, "deviceScaleFactor": 1, "mobile": false });
+        self.call("Emulation.setDeviceMetricsOverride", size)?;
+        let features = json!([{ "name": "prefers-color-scheme", "value": "light" }]);
+        self.call("Emulation.setEmulatedMedia", json!({ "media": "print", "features": features })).map(|_| ())
+    }
+
+    /// The page as PDF, in base64.
+    ///
+    /// # Errors
+    /// The errors of [`Chromium::call`].
+    pub fn pdf(&mut self) -> io::Result<String> {
+        let made = self.call("Page.printToPDF", json!({ "printBackground": true, "preferCSSPageSize": true }))?;
+        Ok(made["data"].as_str().unwrap_or_default().to_owned())
     }
 
     /// Goes to an address and waits until the page is loaded.

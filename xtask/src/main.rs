@@ -1,7 +1,9 @@
-//! The repository's own commands: `cargo xtask scenarios`, `drift`, `bench`, `mutate`, `mutants`, `fuzz`, `torture`, `supervise-real`, `pictures`, `ci`.
+//! The repository's own commands: `cargo xtask scenarios`, `drift`, `bench`, `mutate`, `mutants`, `fuzz`, `torture`, `supervise-real`, `pictures`,
+//! `book`, `ci`.
 //!
 //! Invariant: light, so that it builds in seconds; a command that needs rehang's crates calls the `rehang` binary.
 
+mod book;
 mod chromium;
 mod ci;
 mod clients;
@@ -155,12 +157,17 @@ enum Command {
         /// Only releases and scenarios whose names contain this.
         filter: Option<String>,
     },
-    /// Looks at reports in a real headless Chromium: boxes, contrast, keys, mouse; leaves screenshots in target/pictures.
+    /// Looks at reports, site and book in a real headless Chromium: boxes, contrast, headings, keys, mouse, paper; leaves
+    /// screenshots in target/pictures.
     Pictures {
         /// A folder with reports that an earlier run made, instead of making them again.
         #[arg(long, value_name = "DIR")]
         made: Option<std::path::PathBuf>,
     },
+    /// Makes the book in target/book: the pages of docs, every command's help, the table of releases.
+    ///
+    /// mdBook is installed below target the first time.
+    Book,
     /// What CI runs.
     Ci,
 }
@@ -203,6 +210,7 @@ fn run(args: &Args) -> xshell::Result<u8> {
         Command::WhyReal { filter, times } => why::real(&sh, filter.as_deref(), *times),
         Command::SuperviseReal { filter } => supervise::real(&sh, filter.as_deref()),
         Command::Pictures { made } => pictures::pictures(&sh, made.as_deref()),
+        Command::Book => book::book(&sh),
         Command::Ci => {
             cmd!(sh, "cargo --version").run()?;
             ci::ci(&sh)

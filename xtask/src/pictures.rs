@@ -1,10 +1,12 @@
-//! `cargo xtask pictures`: the report in a real headless Chromium.
+//! `cargo xtask pictures`: the report, the site and the book in a real headless Chromium.
 //!
 //! It makes reports of real cells, opens them, goes through them with a mouse and with only keys, measures every label
 //! in both themes at both widths, and writes screenshots.
 //!
 //! Invariants: nothing is installed; a page requests only its own file; a time that is measured is printed, and fails
 //! only above a limit.
+
+mod pages;
 
 use crate::chromium::{self, Chromium};
 use crate::tools;
@@ -61,7 +63,7 @@ pub fn pictures(sh: &Shell, made: Option<&Path>) -> xshell::Result<u8> {
     sh.create_dir(&shots)?;
     let profile = folder.join(format!("profile-{}", std::process::id()));
     let mut visit = match Chromium::start(&program, profile) {
-        Ok(browser) => Visit { browser, shots, wrong: Vec::new() },
+        Ok(browser) => Visit { browser, shots, wrong: Vec::new(), own: Vec::new() },
         Err(error) => {
             eprintln!("error: {}: {error}", program.display());
             return Ok(2);
@@ -83,6 +85,8 @@ fn make(sh: &Shell, folder: &Path) -> xshell::Result<PathBuf> {
     sh.write_file(&hostile, self::hostile())?;
     let hostile = hostile.display().to_string();
     let rehang = tools::built(sh, false)?;
+    // these reports are not the user's last one
+    let cache = folder.join("cache");
     let broken = folder.join(BROKEN);
     sh.write_file(&broken, "titel = \"<b>\"\n")?;
     let broken = broken.display().to_string();
@@ -97,7 +101,7 @@ fn make(sh: &Shell, folder: &Path) -> xshell::Result<PathBuf> {
     ] {
         println!("pictures: making the report `{name}`");
         let mut run = std::process::Command::new(&rehang);
-        run.args(["run", "--report"]).arg(folder.join(name)).args(rest);
+        run.env("REHANG_CACHE", &cache).args(["run", "--report"]).arg(folder.join(name)).args(rest);
         let code = tools::code(run.current_dir(tools::root()).stdout(std::process::Stdio::null()).status());
         if code != wanted {
             println!(
@@ -116,12 +120,13 @@ fn make(sh: &Shell, folder: &Path) -> xshell::Result<PathBuf> {
     for (name, command) in [("reproduced", &reproduce[..]), ("tuned", &tune)] {
         println!("pictures: making the report `{name}`");
         let mut run = std::process::Command::new(&rehang);
-        run.args(command).arg("--report").arg(folder.join(name));
+        run.env("REHANG_CACHE", &cache).args(command).arg("--report").arg(folder.join(name));
         let code = tools::code(run.current_dir(tools::root()).stdout(std::process::Stdio::null()).status());
         if code != 0 {
             println!("pictures: `rehang {}` says {code}; its report is looked at all the same", command[0]);
         }
     }
+    pages::make(sh, &rehang, folder)?;
     Ok(folder.to_owned())
 }
 
@@ -162,6 +167,8 @@ struct Visit {
     browser: Chromium,
     shots: PathBuf,
     wrong: Vec<String>,
+    /// The folders whose files a page may request.
+    own: Vec<PathBuf>,
 }
 
 impl Visit {
@@ -174,7 +181,8 @@ impl Visit {
         self.hostile(&url("hostile"))?;
         self.stages(&url("both"))?;
         self.in_all_looks("reproduced", &url("reproduced"), "")?;
-        self.squares(&url("tuned"))
+        self.squares(&url("tuned"))?;
+        self.pages(reports)
     }
 
     /// A table without a script, in both themes at both widths: a square opens with Enter, closes with Escape, and gets
@@ -255,6 +263,9 @@ impl Visit {
                 self.measure(&format!("{name}-{width}-{theme}"))?;
             }
         }
+        self.browser.print()?;
+        self.open(url, hash)?;
+        self.measure(&format!("{name}-paper"))?;
         self.browser.look(1_280, 900, "light")
     }
 
@@ -268,11 +279,18 @@ impl Visit {
         }
         self.quiet(name);
         let shot = self.browser.screenshot()?;
-        // the decoder of a shell: this saves one dependency
-        let file = self.shots.join(format!("{name}.png"));
-        std::fs::write(file.with_extension("b64"), shot)?;
-        let decode = format!("base64 -d '{0}.b64' > '{0}.png' && rm '{0}.b64'", file.with_extension("").display());
-        std::process::Command::new("sh").args(["-c", &decode]).status().map(|_| ())
+        self.save(&format!("{name}.png"), shot)
+    }
+
+    /// Writes what is in base64 into a file beside the screenshots.
+    fn save(&mut self, name: &str, base64: String) -> io::Result<()> {
+        let file = self.shots.join(name);
+        let coded = self.shots.join(format!("{name}.b64"));
+        std::fs::write(&coded, base64)?;
+        // the decoder of coreutils: this saves one dependency
+        let decoded =
+            std::process::Command::new("base64").arg("-d").arg(&coded).stdout(std::fs::File::create(&file)?).status();
+        decoded.and_then(|_| std::fs::remove_file(coded))
     }
 
     /// Checks a square, the filter, a cell, its gaps to scale, its terminal.
@@ -312,6 +330,7 @@ impl Visit {
         )?;
         let after = self.number(height)?;
         self.demand("gaps to scale are taller", after > before);
+        self.story(url)?;
         let (_, words) = KINDS[1];
         self.open(url, "")?;
         self.open_first(words)?;
@@ -325,6 +344,35 @@ impl Visit {
         self.until("it plays", "document.querySelector('.play').textContent === 'Stop'")?;
         self.quiet("mouse");
         Ok(())
+    }
+
+    /// Checks that a cell begins with its sentence and the lines that decided it, that wires are shown on demand, and that its
+    /// mechanism is explained in place.
+    fn story(&mut self, url: &str) -> io::Result<()> {
+        let (_, words) = KINDS[0];
+        self.open(url, "")?;
+        self.open_first(words)?;
+        self.until(
+            "the sentence says what is waited for",
+            "/ waits for the answer /.test(document.querySelector('.story').textContent)",
+        )?;
+        let first = "!!(document.querySelector('.decisive').compareDocumentPosition(document.querySelector('.lanes')) & Node.DOCUMENT_POSITION_FOLLOWING)";
+        self.until("what decided it comes before the timeline", first)?;
+        self.until("an ask is as wide as it is long", "document.querySelector('.long > span').offsetWidth > 50")?;
+        let rows = "document.querySelectorAll('.lanes tbody tr').length";
+        let before = self.number(rows)?;
+        self.until("wires are hidden", "!document.querySelector('.lanes .l-wire')")?;
+        self.browser.click("#wires")?;
+        self.until("wires are shown on demand", "!!document.querySelector('.lanes .l-wire')")?;
+        let after = self.number(rows)?;
+        self.demand("wires are more rows", after > before);
+        self.browser.click("#wires")?;
+        self.until("and hidden again", "!document.querySelector('.lanes .l-wire')")?;
+        self.browser.click("#cell .meaning summary")?;
+        self.until("the mechanism is explained", "document.querySelector('#cell .meaning dd').checkVisibility()")?;
+        let unsaid = "[...document.querySelectorAll('#cell .scroll')].every((box) => box.previousElementSibling.matches('.cue') && \
+                      box.previousElementSibling.hidden === (box.scrollWidth <= box.clientWidth + 1 && box.scrollHeight <= box.clientHeight + 1))";
+        self.until("a box that scrolls says so", unsaid)
     }
 
     /// Checks the same without a mouse.
@@ -486,6 +534,7 @@ impl Visit {
                 "Network.requestWillBeSent" => {
                     let url = params["request"]["url"].as_str().unwrap_or_default();
                     let own = url.starts_with("file://") && params["type"] == "Document" || url.starts_with("about:");
+                    let own = own || self.is_own(url) || url.starts_with("data:");
                     (!own).then(|| format!("a request to {url}"))
                 }
                 _ => None,

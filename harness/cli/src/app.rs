@@ -3,8 +3,8 @@
 //! Invariant: every way out of the command is an exit code of [`crate::error::Code`].
 
 use crate::commands::{
-    agents, bench, bisect, check, drift, explain, explore, export, import, list, measure, path, reproduce, run, select,
-    show, supervise, torture, tune, upstream, why, wrapper,
+    agents, bench, bisect, check, drift, explain, explore, export, import, list, measure, path, report, reproduce, run,
+    select, show, site, supervise, torture, tune, upstream, why, wrapper,
 };
 use crate::error::{Code, CommandError};
 use crate::place::Where;
@@ -74,7 +74,9 @@ enum Command {
         stage: Where,
     },
     Path(path::Path),
+    Report(report::Report),
     Upstream(upstream::Upstream),
+    Site(site::Site),
     Bisect(bisect::Bisect),
     Agents(agents::Agents),
     Drift(drift::Drift),
@@ -116,6 +118,7 @@ impl Command {
             Command::List(list) => &mut list.select,
             Command::Show(show) => &mut show.select,
             Command::Score { select, .. } => select,
+            Command::Site(site) => &mut site.select,
             Command::Determinism(determinism) => &mut determinism.select,
             _ => return None,
         })
@@ -146,9 +149,9 @@ pub fn main() -> ExitCode {
 /// The commands by what they are for, as the help shows them.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Hung now", &["why", "supervise"]),
-    ("Test", &["run", "show", "list", "strategies", "score", "wrapper", "path"]),
+    ("Test", &["run", "show", "list", "strategies", "score", "report", "wrapper", "path"]),
     ("Write", &["check", "import", "reproduce", "shrink", "export", "tune", "explore", "replay", "explain", "schema"]),
-    ("Releases", &["upstream", "bisect", "agents", "drift"]),
+    ("Releases", &["upstream", "bisect", "agents", "drift", "site"]),
     ("Shell", &["completions", "man", "help"]),
 ];
 
@@ -255,10 +258,12 @@ fn command(mut command: Command) -> Result<Code, CommandError> {
             Ok(if selected.problems.is_empty() { Code::Expected } else { Code::Usage })
         }
         Command::Upstream(upstream) => upstream.run(&mut out),
+        Command::Site(site) => site.run(&mut out),
         Command::Bisect(bisect) => bisect.run(&mut out),
         Command::Drift(drift) => drift.run(&mut out),
         Command::Agents(agents) => agents.run(&mut out),
         Command::Path(path) => path.run(&mut out),
+        Command::Report(report) => report.run(&mut out),
         Command::Wrapper(wrapper) => wrapper.run(&mut out),
         Command::Supervise(_) => Err(CommandError::Fault("supervise runs by itself".to_owned())),
         Command::Determinism(determinism) => determinism.run(&mut out),

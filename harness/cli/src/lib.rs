@@ -13,8 +13,10 @@ macro_rules! complain {
 
 pub mod app;
 pub mod bars;
+pub mod book;
 pub mod commands;
 pub mod error;
+pub mod last;
 pub mod pictures;
 pub mod place;
 pub mod releases;

@@ -1,25 +1,27 @@
-//! From cells that ran to pictures: the HTML report, the recordings of terminals, the summary for a CI job.
+//! From cells that ran to pictures: the HTML report, which has the terminals' recordings in it, and the summary for a CI
+//! job.
 //!
 //! Invariant: a picture shows what a trace holds; nothing is run again for it.
 
 use crate::error::CommandError;
 use crate::shell::reading;
+use crate::{book, last};
+use rehang_judge::Row as JudgedRow;
 use rehang_report::{
-    About, CellPage, Colour, Detail, Page, Square, Table, Unexpected, Unseen, cast, html, markdown, table,
+    About, CellPage, Colour, Detail, Page, Square, Table, Unexpected, Unseen, explained, html, markdown, table,
 };
 use rehang_runner::outputs;
 use rehang_runner::run::Outcome;
 use rehang_runner::select::BadFile;
 use rehang_runner::unit::CellAnswer;
 use rehang_scenario::text::{counted, duration};
-use rehang_trace::{Trace, ndjson};
+use rehang_trace::ndjson;
 use rehang_upstream::row::Row;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
 
-/// Writes `index.html` and, for cells with a terminal, asciicast recordings into a folder. The cells must have kept
-/// their traces.
+/// Writes `index.html` into a folder. The cells must have kept their traces.
 ///
 /// # Errors
 /// A folder that cannot be written.
@@ -30,22 +32,23 @@ pub fn report(
     outcome: &Outcome,
     bad_files: &[BadFile],
 ) -> Result<(), CommandError> {
-    outputs::folder(folder)?;
-    let (mut cells, mut names) = (Vec::new(), FileNames::default());
-    for answer in &outcome.cells {
-        let Some((trace, page)) = page(answer) else { continue };
-        if !page.frames.is_empty() {
-            let casts = folder.join("terminals");
-            outputs::folder(&casts)?;
-            outputs::write(&casts.join(names.of(&page.id, "cast")), cast(&trace, &page.id))?;
-        }
-        cells.push(page);
-    }
+    let bare: BTreeMap<_, &JudgedRow> = outcome
+        .cells
+        .iter()
+        .filter_map(|cell| Some((beside(cell)?, cell.row.as_ref()?)))
+        .filter(|(_, row)| row.strategy == NONE)
+        .collect();
+    let without = |cell: &CellAnswer| beside(cell).and_then(|key| bare.get(&key).copied());
+    let mut cells: Vec<CellPage> = outcome.cells.iter().filter_map(|cell| page(cell, without(cell))).collect();
     // a reader looks for what is not as expected
     cells.sort_by_key(|cell| cell.mismatches.is_empty());
     let bad_files = bad_files.iter().map(|bad| Unseen { name: bad.file.clone(), why: bad.errors.join("; ") });
     let broken = outcome.cells.iter().filter(|cell| cell.row.is_none());
     let broken = broken.map(|cell| Unseen { name: cell.id.clone(), why: cell.why().join("; ") });
+    // stacks with parameters of one file come after those of all files
+    let everywhere = rehang_strategy::stacks();
+    let mut score = outcome.score.ranked();
+    score.sort_by_key(|row| !everywhere.contains(&row.strategy));
     let page = Page {
         title: title.to_owned(),
         command: command.to_owned(),
@@ -53,10 +56,28 @@ pub fn report(
         unexpected: outcome.cells.iter().filter(|cell| cell.is_failure()).count(),
         unseen: bad_files.chain(broken).collect(),
         reading: reading(&outcome.scenarios),
-        score: outcome.score.rows(),
+        score,
+        mechanisms: explained(book::MECHANISMS),
         cells,
     };
-    Ok(outputs::write(&folder.join("index.html"), html(&page))?)
+    written(folder, html(&page))
+}
+
+/// Writes a folder's `index.html`, keeps it as the last report, and says where it is.
+fn written(folder: &Path, page: String) -> Result<(), CommandError> {
+    outputs::folder(folder)?;
+    let file = folder.join("index.html");
+    outputs::write(&file, page)?;
+    last::keep(&file);
+    complain!("report: {} (`rehang report --open` opens it)", file.display());
+    Ok(())
+}
+
+/// What a cell has in common with the same cell without a strategy.
+fn beside(cell: &CellAnswer) -> Option<(String, String, u64, String, bool)> {
+    let row = cell.row.as_ref()?;
+    let control = cell.arm == rehang_scenario::Arm::Control;
+    Some((row.scenario.clone(), row.terminal.clone(), row.seed, row.stage.clone(), control))
 }
 
 /// Writes `index.html` for rows of real releases: a row a scenario and terminal, a column a release.
@@ -99,8 +120,7 @@ pub fn upstream(folder: &Path, command: &str, rows: &[Row]) -> Result<(), Comman
 /// # Errors
 /// A folder that cannot be written.
 pub fn page_of(folder: &Path, page: &Table) -> Result<(), CommandError> {
-    outputs::folder(folder)?;
-    Ok(outputs::write(&folder.join("index.html"), table(page))?)
+    written(folder, table(page))
 }
 
 fn square(row: &Row) -> Square {
@@ -147,6 +167,9 @@ pub fn summary(path: &Path, outcome: &Outcome, bad_files: &[BadFile]) -> Result<
     Ok(file.write_all(text.as_bytes()).map_err(|error| outputs::unwritable(path, error))?)
 }
 
+/// The stack that does nothing.
+const NONE: &str = "none";
+
 /// The most bytes of a file's name that come from a cell's name: Linux allows 255 in all.
 const NAME_BYTES: usize = 200;
 
@@ -169,11 +192,10 @@ impl FileNames {
     }
 }
 
-fn page(answer: &CellAnswer) -> Option<(Trace, CellPage)> {
+fn page(answer: &CellAnswer, without: Option<&JudgedRow>) -> Option<CellPage> {
     let row = answer.row.clone()?;
     let (_, trace) = ndjson::read(answer.trace.as_deref()?.as_bytes()).ok()?;
     let control = answer.arm == rehang_scenario::Arm::Control;
-    let about = About { id: &answer.id, title: &answer.title, mechanism: &answer.mechanism, control };
-    let page = CellPage::new(&about, row, answer.why(), &trace);
-    Some((trace, page))
+    let about = About { id: &answer.id, title: &answer.title, mechanism: &answer.mechanism, control, without };
+    Some(CellPage::new(&about, row, answer.why(), &trace))
 }

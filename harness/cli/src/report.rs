@@ -224,7 +224,7 @@ impl Report<'_> {
 }
 
 /// The lines of those that are in every file's matrix, and how many others there are.
-fn in_the_matrix(score: &Scoreboard) -> (Scoreboard, usize) {
+pub fn in_the_matrix(score: &Scoreboard) -> (Scoreboard, usize) {
     let everywhere: BTreeSet<String> = rehang_strategy::stacks().into_iter().collect();
     let all: BTreeSet<String> = score.rows().into_iter().map(|row| row.strategy).collect();
     (score.only(|strategy| everywhere.contains(strategy)), all.difference(&everywhere).count())

@@ -53,6 +53,8 @@ fn endless(outcome: &str) -> String {
 fn command(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rehang"));
     command.env("REHANG_FAKES", env!("CARGO_BIN_EXE_rehang")).env("NO_COLOR", "1").env_remove("CI");
+    // a report is remembered there
+    command.env("REHANG_CACHE", folder.join("cache"));
     command.args(args).current_dir(folder).stdin(Stdio::null());
     command
 }
@@ -266,4 +268,50 @@ fn what_is_undecided_is_no_hang() {
     assert_eq!(is, ["undecided".into(), serde_json::Value::Null, serde_json::Value::Null, true.into()]);
     let (code, junit) = run("completed", "junit");
     assert!(code == Some(1) && junit.contains("got undecided"), "{code:?}");
+}
+
+#[test]
+fn the_last_report_is_found_without_its_name() {
+    let folder = folder(&[("healthy.toml", HEALTHY)]);
+    let cache = folder.path().join("cache");
+    let said = |args: &[&str]| {
+        let mut command = command(folder.path(), args);
+        let out = command.env("REHANG_CACHE", &cache).env("BROWSER", "/bin/echo").output().expect("rehang runs");
+        (out.status.code(), text(&out.stdout), text(&out.stderr))
+    };
+    let (code, out, error) = said(&["report"]);
+    assert!(
+        code == Some(2) && out.is_empty() && error.contains("`rehang run FILTER --report DIR` makes one"),
+        "{error}"
+    );
+    let (code, _, error) = said(&["run", "--stage", "sim", "healthy.toml", "--strategy", "none", "--report", "there"]);
+    assert!(code == Some(0) && error.contains("report: there/index.html"), "{error}");
+    let (code, out, _) = said(&["report", "--open"]);
+    let file = Path::new(out.trim_end());
+    assert!(code == Some(0) && file.is_absolute() && file.ends_with("there/index.html"), "{out}");
+    let others = std::fs::read_dir(folder.path().join("there")).unwrap().count();
+    assert_eq!(others, 1, "one file with all in it");
+    std::fs::remove_file(file).unwrap();
+    let (code, out, error) = said(&["report"]);
+    assert!(code == Some(2) && out.is_empty() && error.contains("it is gone"), "{error}");
+}
+
+#[test]
+fn a_site_is_made_of_the_board_the_book_and_the_rows_of_releases() {
+    let row = concat!(
+        r#"{"agent":"opencode","version":"1.2.27","scenario":"hangs","terminal":"null","outcome":"hung","detail":"question","#,
+        r#""evidence":"observed(10s)","exit":null,"ms":10049,"startup_ms":5,"told":[],"asks":[],"waits":[],"hot_loop":false,"#,
+        r#""problems":[],"links":[],"runs":1,"day":"2026-11-21","command":"x","of":"0"}"#
+    );
+    let folder = folder(&[("hangs.toml", HANGS), ("UPSTREAM.ndjson", &format!("{row}\n")), ("bad.ndjson", "{}\n")]);
+    let out = rehang(folder.path(), &["site", "--out", "site", "hangs.toml"]);
+    assert!(out.status.success() && text(&out.stdout).starts_with("site/index.html: "), "{}", text(&out.stderr));
+    let page = |name: &str| std::fs::read_to_string(folder.path().join("site").join(name)).expect("a page");
+    let home = page("index.html");
+    let of_q1 = home.split("Q1 question-no-answerer</a>").nth(1).and_then(|rest| rest.split("</tr>").next()).unwrap();
+    assert!(of_q1.contains("guard") && of_q1.contains("opencode 1 of 1"), "{of_q1}");
+    assert!(page("releases.html").contains("<strong>hung</strong> question 10s"));
+    assert!(page("mechanisms/Q1.html").contains("Asks which database, and nobody is there"));
+    let out = rehang(folder.path(), &["site", "--out", "site", "hangs.toml", "--upstream", "bad.ndjson"]);
+    assert!(out.status.code() == Some(2) && text(&out.stderr).contains("bad.ndjson:1"), "{}", text(&out.stderr));
 }

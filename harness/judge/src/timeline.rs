@@ -54,6 +54,8 @@ pub struct Row {
     pub what: String,
     /// The event's place in the trace; `None` for a repetition.
     pub event: Option<usize>,
+    /// How many of the rows before it a repetition repeats; 0 for an event.
+    pub repeats: usize,
 }
 
 /// The rows of a trace, repetitions folded.
@@ -63,7 +65,7 @@ pub struct Row {
 pub fn rows(trace: &Trace) -> Vec<Row> {
     let lines = trace.events.iter().enumerate().map(|(place, event)| line(place, event)).collect();
     let folded = fold(fold(lines, PERIOD_MAX), PERIOD_FOLDED_MAX);
-    folded.into_iter().map(|Line { t, who, what, event, .. }| Row { t, who, what, event }).collect()
+    folded.into_iter().map(|Line { t, who, what, event, repeats, .. }| Row { t, who, what, event, repeats }).collect()
 }
 
 /// The lines, with repetitions folded whose period is at most `most` lines.
@@ -78,7 +80,7 @@ fn fold(lines: Vec<Line>, most: usize) -> Vec<Line> {
                 1 => format!("… {} times more", times - 1),
                 n => format!("… these {n} lines {} times more", times - 1),
             };
-            folded.push(Line { t: last.t, who: String::new(), key: what.clone(), what, event: None });
+            folded.push(Line { t: last.t, who: String::new(), key: what.clone(), what, event: None, repeats: period });
         }
     }
     folded
@@ -132,6 +134,8 @@ struct Line {
     key: String,
     /// The event's place in the trace; `None` for a repetition.
     event: Option<usize>,
+    /// How many lines before it a repetition repeats.
+    repeats: usize,
 }
 
 /// The columns of a text on a terminal: wide characters count two, combining marks none (Unicode Standard Annex 11).
@@ -166,7 +170,7 @@ fn line(place: usize, event: &Event) -> Line {
         What::RequestFailed { why, .. } => why.clone(),
         _ => what.clone(),
     };
-    Line { t: event.t, who: event.who.clone(), what, key, event: Some(place) }
+    Line { t: event.t, who: event.who.clone(), what, key, event: Some(place), repeats: 0 }
 }
 
 fn describe(what: &What) -> String {

@@ -1,8 +1,11 @@
 //! A cell as swim lanes: who did what when, with asks as bars.
 //!
-//! Invariant: every row of the trace's timeline is in one lane; a bar begins and ends at rows.
+//! Invariant: every row of the trace's timeline is in one lane, or counted among those that are left out; a bar begins and
+//! ends at rows.
 
+use crate::cast::cast;
 use crate::screen::{Frame, frames};
+use crate::story::{self, Beside};
 use rehang_judge::{
     CellFacts, Row,
     timeline::{cut, rows},
@@ -13,10 +16,12 @@ use rehang_scenario::{Terminal, VTime, problem::hidden};
 use rehang_trace::{Fact, Trace, What, role::Role};
 use serde::Serialize;
 
-/// The most rows of one cell; the rest is counted.
+/// The most rows of one cell, half of them from its begin and half from its end; those between are counted.
 const ROWS_MAX: usize = 600;
 /// The most columns of one row's text.
 const TEXT_COLUMNS: usize = 300;
+/// The most columns of what an ask asks.
+const ASK_COLUMNS: usize = 160;
 /// The most characters of what was said with a row.
 const SAID_MAX: usize = 600;
 
@@ -34,6 +39,8 @@ pub struct CellPage {
     pub mechanism: String,
     /// What happens in its scenario, in a line.
     pub title: String,
+    /// What came of it, in a sentence or two.
+    pub story: String,
     /// What is not as expected.
     pub mismatches: Vec<String>,
     /// The lanes, from left to right.
@@ -44,8 +51,13 @@ pub struct CellPage {
     pub asks: Vec<Bar>,
     /// When there was material progress last.
     pub progress_ms: u64,
+    /// The row of the last material progress: from there on it is decided how the cell ends.
+    pub decisive: usize,
     /// The terminal's screens; none without a terminal.
     pub frames: Vec<Frame>,
+    /// The terminal as a recording, asciicast v3; `None` without a terminal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cast: Option<String>,
 }
 
 /// A lane.
@@ -69,6 +81,9 @@ pub struct RowPage {
     /// What was said or written with it, as it was: see [`plain`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said: Option<String>,
+    /// Only a wire's: a request, a response, an event of a stream, or a repetition of nothing else.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub wire: bool,
 }
 
 /// An ask as a bar.
@@ -93,6 +108,8 @@ pub struct About<'a> {
     pub mechanism: &'a str,
     /// The control arm.
     pub control: bool,
+    /// The row of the same cell without a strategy, if it ran too.
+    pub without: Option<&'a Row>,
 }
 
 impl CellPage {
@@ -106,49 +123,69 @@ impl CellPage {
         let mut shown = rows(trace);
         shown.retain(|row| !row.event.is_some_and(is_end));
         let lanes = lanes(trace, &row.strategy);
+        let frames = if terminal.stdin_is_tty() { frames(trace) } else { Vec::new() };
+        let beside = Beside { agent: story::agent(trace), question: story::question(trace), without: about.without };
+        let story = plain(&story::sentence(&row, &beside), SAID_MAX);
         let mut page = CellPage {
             id: about.id.to_owned(),
+            cast: (!frames.is_empty()).then(|| cast(trace, about.id)),
             row,
             control: about.control,
             mechanism: about.mechanism.to_owned(),
             title: plain(about.title, SAID_MAX),
+            story,
             mismatches: mismatches.iter().map(|line| plain(line, SAID_MAX)).collect(),
             rows: Vec::new(),
             asks: Vec::new(),
             progress_ms,
-            frames: if terminal.stdin_is_tty() { frames(trace) } else { Vec::new() },
+            decisive: 0,
+            frames,
             lanes,
         };
-        for row in shown.iter().take(ROWS_MAX) {
+        // what begins it and what ends it; between them as much as must be is left out, and counted
+        let left_out = shown.len().saturating_sub(ROWS_MAX);
+        let (from, to) = (ROWS_MAX / 2, ROWS_MAX / 2 + left_out);
+        let mut wires: Vec<bool> = Vec::new();
+        for (place, row) in shown.iter().enumerate() {
             let event = row.event.map(|place| &trace.events[place]);
             let lane = event.and_then(|event| {
                 let name = lane_of(&event.who, &event.what);
                 page.lanes.iter().position(|lane| lane.name == name)
             });
+            let wire = match lane {
+                Some(lane) => page.lanes[lane].kind == "wire",
+                None => row.repeats > 0 && wires.iter().rev().take(row.repeats).all(|wire| *wire),
+            };
+            wires.push(wire);
+            let is_left_out = left_out > 0 && (from..to).contains(&place);
+            if is_left_out && place == from {
+                let text = counted_as(left_out, "row left out", "rows left out");
+                let text = format!("… {text}: `rehang show` has them all");
+                page.rows.push(RowPage { t: row.t.0, lane: None, text, said: None, wire: false });
+            }
+            let at = page.rows.len() - usize::from(is_left_out);
             if let Some(What::Fact(fact)) = event.map(|event| &event.what) {
-                page.ask(fact);
+                page.ask(fact, at);
+                if fact.is_material() && row.t.0 <= progress_ms {
+                    page.decisive = at;
+                }
+            }
+            if is_left_out {
+                continue;
             }
             let (text, said) = event.and_then(|event| words(&event.what)).unwrap_or((row.what.clone(), ""));
             let said = (!said.is_empty()).then(|| plain(said.trim_end_matches('\n'), SAID_MAX));
-            page.rows.push(RowPage { t: row.t.0, lane, text: cut(&text, TEXT_COLUMNS), said });
-        }
-        if shown.len() > ROWS_MAX {
-            let text = format!(
-                "… and {}: `rehang show` has them all",
-                counted_as(shown.len() - ROWS_MAX, "row more", "rows more")
-            );
-            page.rows.push(RowPage { t: shown.last().map_or(0, |row| row.t.0), lane: None, text, said: None });
+            page.rows.push(RowPage { t: row.t.0, lane, text: cut(&text, TEXT_COLUMNS), said, wire });
         }
         page
     }
 
-    /// Opens or closes a bar at the row that comes next.
-    fn ask(&mut self, fact: &Fact) {
-        let at = self.rows.len();
+    /// Opens or closes a bar at a row.
+    fn ask(&mut self, fact: &Fact, at: usize) {
         match fact {
             Fact::Asked { id, questions, permission, .. } => {
                 let what = questions.first().map_or(permission.as_str(), |q| q.question.as_str());
-                self.asks.push(Bar { label: format!("{id}: {}", cut(what, 60)), from: at, to: None });
+                self.asks.push(Bar { label: format!("{id}: {}", cut(what, ASK_COLUMNS)), from: at, to: None });
             }
             Fact::AskEnded { id, .. } => {
                 let prefix = format!("{id}: ");
@@ -245,6 +282,7 @@ mod tests {
     use super::*;
     use crate::testing;
     use expect_test::expect;
+    use rehang_trace::Event;
     use std::fmt::Write;
 
     #[test]
@@ -258,6 +296,7 @@ mod tests {
             let lane = row.lane.map_or("", |lane| page.lanes[lane].name.as_str());
             let _ = writeln!(shown, "{place} {:>4} {lane}: {} {:?}", row.t, row.text, row.said);
         }
+        let _ = writeln!(shown, "decisive from {}; {}", page.decisive, page.story);
         for bar in &page.asks {
             let _ = writeln!(shown, "{} from {} to {:?}", bar.label, bar.from, bar.to);
         }
@@ -275,10 +314,52 @@ mod tests {
             5   20 agent: asks per_2: may I bash? None
             6 5020 person1: writes Some("y␍")
             7 5020 agent: per_1 replied (answer by user) None
+            decisive from 7; the agent waits for a permission that it asked for, and nobody ends that: proved by deadlock. What is wrong: an ask was never ended, or ended twice.
             per_1: bash from 4 to Some(7)
             per_2: bash from 5 to None
         "#]]
         .assert_eq(&shown);
+    }
+
+    #[test]
+    fn what_repeats_only_a_wire_is_a_wire_s() {
+        let ask = |id: u32| What::Request {
+            id,
+            method: "GET".into(),
+            path: "/x".into(),
+            body: serde_json::Value::Null.into(),
+        };
+        let mut trace = testing::trace();
+        let end = trace.events.pop().expect("an end");
+        trace.events.extend((0..9).map(|n| Event {
+            t: VTime(6_000 + u64::from(n)),
+            who: "agent".into(),
+            what: ask(n),
+        }));
+        trace.events.push(end);
+        let page = CellPage::new(&About::default(), testing::row(), Vec::new(), &trace);
+        let [.., first, more] = page.rows.as_slice() else { panic!("two rows") };
+        assert!(first.wire && more.wire && more.lane.is_none(), "{first:?} {more:?}");
+        assert!(page.rows.iter().take(8).all(|row| !row.wire));
+    }
+
+    #[test]
+    fn a_long_cell_keeps_its_begin_and_its_end_and_where_its_asks_are() {
+        let said = |n: u64| format!("line {n} {}", "x".repeat((n % 7) as usize));
+        let line = |n: u64| Event { t: VTime(n), who: "agent".into(), what: What::Says(said(n * n)) };
+        let mut trace = testing::trace();
+        let end = trace.events.pop().expect("an end");
+        trace.events.extend((10_000..12_000).map(line));
+        trace.events.push(Event { t: VTime(12_000), ..trace.events[4].clone() });
+        trace.events.push(Event { t: VTime(13_000), ..end });
+        let about = About { id: "made/up::none::tty::1", ..About::default() };
+        let page = CellPage::new(&about, testing::row(), Vec::new(), &trace);
+        assert_eq!(page.rows.len(), ROWS_MAX + 1);
+        assert_eq!(page.rows[0].t, 0);
+        let gap = &page.rows[ROWS_MAX / 2];
+        assert!(gap.lane.is_none() && gap.text.contains("rows left out"), "{gap:?}");
+        assert!(page.rows.last().unwrap().text.starts_with("asks per_1"), "{:?}", page.rows.last());
+        assert_eq!(page.asks.last().unwrap().from, ROWS_MAX, "the last row");
     }
 
     #[test]

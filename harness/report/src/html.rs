@@ -7,16 +7,18 @@
 //! page's policy lets no other script run and fetches nothing.
 
 use crate::cell::{CellPage, plain};
+use crate::explain::Explained;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use rehang_judge::score::ScoreRow;
-use rehang_scenario::mechanism::mechanism;
 use rehang_scenario::{BlockedOn, text};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const SCRIPT: &str = include_str!("page/report.js");
 const STYLE: &str = include_str!("page/report.css");
+/// What the report and the site have in common: colours, type, tables.
+pub(crate) const BASE: &str = include_str!("page/base.css");
 /// Characters of a title or a command.
 const TITLE_MAX: usize = 2_000;
 /// The level of compression, at most 10: a whole matrix is packed in seconds, and a higher level gains little.
@@ -39,8 +41,10 @@ pub struct Page {
     pub unseen: Vec<Unseen>,
     /// The arguments that make a command read these cells' files, after a blank: ` --scenarios my-hang.toml`.
     pub reading: String,
-    /// The scoreboard.
+    /// The scoreboard, its strategies in the order in which they are shown.
     pub score: Vec<ScoreRow>,
+    /// What the catalogue says of mechanisms; those of other cells are left out.
+    pub mechanisms: Vec<Explained>,
     /// The cells.
     pub cells: Vec<CellPage>,
 }
@@ -124,6 +128,8 @@ fn document(page: &Page, entries: &[Entry<'_>]) -> Markup {
                             @for (letter, means) in LETTERS { " " span.letter { b class=(class(letter)) { (letter) } " " (means) } }
                         }
                         div.scroll.tall id="heat" {}
+                        div id="sheets" {}
+                        div id="meanings" {}
                     }
                     section id="list" aria-labelledby="list-title" {
                         h2 id="list-title" tabindex="-1" { "Cells" }
@@ -140,7 +146,7 @@ fn document(page: &Page, entries: &[Entry<'_>]) -> Markup {
                 (footer(&page.command))
                 (data("score", &page.score))
                 (data("entries", entries))
-                (data("mechanisms", &names(entries)))
+                (data("mechanisms", &meant(page, entries)))
                 @for (place, chunk) in page.cells.chunks(CHUNK).enumerate() {
                     (data(&format!("chunk-{place}"), chunk))
                 }
@@ -171,10 +177,11 @@ fn class(letter: &str) -> String {
     format!("k-{class}")
 }
 
-/// The names of the mechanisms that the cells have.
-fn names<'a>(entries: &[Entry<'a>]) -> BTreeMap<&'a str, &'static str> {
-    let named = |entry: &Entry<'a>| mechanism(entry.mechanism).map(|known| (entry.mechanism, known.name));
-    entries.iter().filter_map(named).collect()
+/// The mechanisms that the cells have, by id.
+fn meant<'a>(page: &'a Page, entries: &[Entry<'_>]) -> BTreeMap<&'a str, &'a Explained> {
+    let shown: BTreeSet<&str> = entries.iter().map(|entry| entry.mechanism).collect();
+    let known = page.mechanisms.iter().filter(|known| shown.contains(known.id.as_str()));
+    known.map(|known| (known.id.as_str(), known)).collect()
 }
 
 /// How many cells ran, and whether they are as expected, with links to those that are not.
@@ -200,7 +207,7 @@ pub(crate) fn head(title: &str, script: Option<&str>) -> Markup {
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="color-scheme" content="light dark";
             title { "rehang: " (plain(title, TITLE_MAX)) }
-            style { (PreEscaped(STYLE)) }
+            style { (PreEscaped(BASE)) (PreEscaped(STYLE)) }
         }
     }
 }
@@ -265,6 +272,48 @@ mod tests {
         let bad = html(&Page { ran: 9, unexpected: 2, unseen, ..Page::default() });
         assert!(bad.contains(r##"9 cells, <a class="bad" href="#bad">2 NOT as expected</a>"##), "{bad}");
         assert!(bad.contains("<li><code>bad.toml</code>: line 1: unknown key</li>"), "{bad}");
+    }
+
+    /// A browser finds this out only when the line is run, and CI may have no browser.
+    #[test]
+    fn the_script_calls_only_what_it_or_the_browser_has() {
+        const GIVEN: [&str; 16] = [
+            "encodeURIComponent",
+            "matchMedia",
+            "if",
+            "for",
+            "while",
+            "catch",
+            "switch",
+            "function",
+            "async",
+            "await",
+            "return",
+            "atob",
+            "setInterval",
+            "clearInterval",
+            "setTimeout",
+            "super",
+        ];
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let code = SCRIPT.lines().filter(|line| !line.trim_start().starts_with("/*")).collect::<Vec<_>>().join("\n");
+        let mut calls = 0;
+        for (at, _) in code.match_indices('(') {
+            let before = &code[..at];
+            let start = before.rfind(|c| !is_word(c)).map_or(0, |at| at + 1);
+            let name = &before[start..];
+            let begin = before[..start].chars().next_back().unwrap_or(' ');
+            let is_call = name.starts_with(|c: char| c.is_ascii_lowercase()) && !".`'\"".contains(begin);
+            if !is_call || GIVEN.contains(&name) {
+                continue;
+            }
+            calls += 1;
+            let declared = ["const", "let", "function"].map(|word| format!("{word} {name} "));
+            let named = declared.iter().any(|line| code.contains(line))
+                || [format!("({name}, "), format!(", {name})")].iter().any(|list| code.contains(list));
+            assert!(named, "nothing is called {name}: …{}", &code[start.saturating_sub(40)..at]);
+        }
+        assert!(calls > 100, "{calls}");
     }
 
     #[test]

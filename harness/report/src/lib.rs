@@ -9,16 +9,21 @@
 
 mod cast;
 mod cell;
+mod explain;
 mod html;
 mod markdown;
 mod screen;
+mod site;
+mod story;
 mod table;
 #[cfg(test)]
 mod testing;
 
 pub use cast::cast;
 pub use cell::{About, CellPage, Lane, RowPage};
+pub use explain::{Explained, explained};
 pub use html::{Page, Unseen, html};
 pub use markdown::{Unexpected, markdown};
 pub use screen::{Frame, frames};
+pub use site::{Agent, Line, Mechanism, Seen, Site};
 pub use table::{Bar, Colour, Detail, Plot, Square, Table, table};

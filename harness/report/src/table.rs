@@ -103,6 +103,7 @@ pub fn table(table: &Table) -> String {
                     p { "A square opens its details; Escape closes them." }
                     div.scroll tabindex="0" role="region" aria-label="Verdicts" {
                         table.verdicts {
+                            caption { (text(&table.summary)) }
                             thead { tr {
                                 th scope="col" { (text(&table.corner)) }
                                 @for column in &table.columns { th scope="col" { (text(column)) } }

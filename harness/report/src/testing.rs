@@ -36,9 +36,9 @@ pub fn trace() -> Trace {
     Trace { events: events.map(|(t, who, what)| Event { t: VTime(t), who: who.to_owned(), what }).into() }
 }
 
-/// The page of the cell, with one complaint.
-pub fn page(complaint: &str) -> CellPage {
-    let row = Row {
+/// The row of the cell.
+pub fn row() -> Row {
+    Row {
         scenario: "made/up".to_owned(),
         strategy: "none".to_owned(),
         terminal: "tty".to_owned(),
@@ -56,7 +56,11 @@ pub fn page(complaint: &str) -> CellPage {
         trace_sha256: String::new(),
         broken: vec!["ask-without-end".to_owned()],
         expected: false,
-    };
-    let about = About { id: "made/up::none::tty::1", title: "Two asks", mechanism: "Q3", control: false };
-    CellPage::new(&about, row, vec![complaint.to_owned()], &trace())
+    }
+}
+
+/// The page of the cell, with one complaint.
+pub fn page(complaint: &str) -> CellPage {
+    let about = About { id: "made/up::none::tty::1", title: "Two asks", mechanism: "Q3", ..About::default() };
+    CellPage::new(&about, row(), vec![complaint.to_owned()], &trace())
 }

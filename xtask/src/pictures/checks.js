@@ -45,8 +45,9 @@
     return known.get(key);
   };
 
+  const within = document.querySelector(window.rehangWithin || "body");
   const labels = [];
-  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const texts = document.createTreeWalker(within, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
     const text = texts.currentNode, element = text.parentElement;
     if (!text.data.trim() || ["SCRIPT", "STYLE", "NOSCRIPT"].includes(element.tagName)) continue;
@@ -56,7 +57,7 @@
     const boxes = [...range.getClientRects()].map((box) => seen(box, element)).filter(Boolean);
     if (!boxes.length) continue;
     const size = parseFloat(getComputedStyle(element).fontSize);
-    if (size < 11) say("small", element, size + "px");
+    if (size < (matchMedia("print").matches ? 9 : 11)) say("small", element, size + "px");
     const ratio = contrast(element);
     if (ratio < 4.5) say("contrast", element, ratio.toFixed(2));
     /* inside its frame: the nearest cell, button, field or block */
@@ -86,7 +87,7 @@
     }
   });
   /* what is used has a name and can be seen when it has the focus */
-  document.querySelectorAll("button, a[href], input").forEach((element) => {
+  within.querySelectorAll("button, a[href], input").forEach((element) => {
     if (!element.checkVisibility()) return;
     const named = element.getAttribute("aria-label") || element.textContent.trim() || (element.labels && element.labels.length);
     if (!named) say("no name", element, "");
@@ -95,5 +96,19 @@
     const style = getComputedStyle(document.activeElement);
     if (document.activeElement.matches(":focus-visible") && (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 1)) say("focus is not seen", document.activeElement, "");
   }
+  /* what a screen reader goes by: headings without a gap, heads of tables, names of tables, texts for pictures */
+  let level = 0;
+  within.querySelectorAll("h1, h2, h3, h4, h5, h6").forEach((heading) => {
+    if (!heading.checkVisibility()) return;
+    const next = Number(heading.tagName[1]);
+    if (next > level + 1) say("a heading's level is left out", heading, `${level} to ${next}`);
+    level = next;
+  });
+  within.querySelectorAll("table").forEach((each) => {
+    if (!each.querySelector("th")) say("a table without heads", each, "");
+    const named = each.caption || each.getAttribute("aria-labelledby");
+    if (!named && within === document.body) say("a table without a name", each, "");
+  });
+  within.querySelectorAll("img").forEach((image) => { if (!image.alt) say("a picture without a text", image, image.src); });
   return { complaints: [...new Set(complaints)], labels: labels.length };
 })()

@@ -4,6 +4,7 @@
 //! a table whose first cell is the word; a strategy is explained by its own entry.
 
 use super::{Code, CommandError};
+use crate::book;
 use clap::Args;
 use rehang_scenario::mechanism::MECHANISMS;
 use rehang_scenario::text::{did_you_mean, suggest};
@@ -11,10 +12,10 @@ use std::io::Write;
 
 /// The pages whose entries are explained.
 const PAGES: [(&str, &str); 4] = [
-    ("mechanisms", include_str!("../../../../docs/mechanisms.md")),
-    ("results", include_str!("../../../../docs/verdicts.md")),
-    ("what guard finds", include_str!("../../../../docs/guard.md")),
-    ("words", include_str!("../../../../docs/glossary.md")),
+    ("mechanisms", book::MECHANISMS),
+    ("results", book::VERDICTS),
+    ("what guard finds", book::GUARD),
+    ("words", book::GLOSSARY),
 ];
 
 /// Say what a word of rehang's output means.

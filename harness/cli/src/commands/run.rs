@@ -43,7 +43,8 @@ pub struct Run {
     /// Writes the traces of all cells into this folder.
     #[arg(long, value_name = "DIR")]
     pub traces: Option<PathBuf>,
-    /// Writes a report with pictures into this folder: `index.html`, and recordings of the terminals.
+    /// Writes a report with pictures into this folder: `index.html`, one file with the terminals' recordings in it. `rehang
+    /// report --open` opens it.
     #[arg(long, value_name = "DIR")]
     pub report: Option<PathBuf>,
     /// Appends a summary in Markdown to this file, as a CI job's page wants it.

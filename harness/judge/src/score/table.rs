@@ -129,6 +129,17 @@ impl Scoreboard {
         flow(&LEGEND.map(str::to_owned), " · ", width.min(LEGEND_WIDTH))
     }
 
+    /// A row for each strategy and mechanism, with the totals (empty mechanism) first, the strategies in the order of
+    /// [`Scoreboard::table_within`].
+    pub fn ranked(&self) -> Vec<ScoreRow> {
+        let mut totals = self.totals();
+        totals.sort_by_key(|(cost, _)| cost.inside);
+        let order: Vec<String> = totals.into_iter().map(|(cost, _)| cost.strategy).collect();
+        let mut rows = self.rows();
+        rows.sort_by_key(|row| order.iter().position(|name| *name == row.strategy));
+        rows
+    }
+
     /// The totals of each strategy, the cheapest first.
     fn totals(&self) -> Vec<(CostRow, ScoreRow)> {
         let mut rows: BTreeMap<String, ScoreRow> = self

@@ -135,6 +135,22 @@ fn the_table_and_the_grid() {
         idle@off
     "#]]
     .assert_eq(&board.grid(20));
+    let ranked: Vec<String> =
+        board.ranked().into_iter().map(|row| format!("{} {}", row.strategy, row.mechanism)).collect();
+    assert_eq!(
+        ranked,
+        [
+            "none ",
+            "none B2",
+            "none B10",
+            "none F1",
+            "none control",
+            "idle@off ",
+            "idle@off B2",
+            "idle@off B10",
+            "idle@off F1"
+        ]
+    );
     expect![[r#"{"strategy":"idle@off","mechanism":"","inside":false,"waited":{"median_ms":600001,"p90_ms":14400000,"max_ms":14400000},"cells":4,"untouched":0,"resolved":0,"stopped":3,"undecided":0,"missed":0,"wrongly":0,"harmed":1,"to_kill":{"median_ms":600001,"max_ms":14400000},"to_gone":{"median_ms":600201,"max_ms":14400200}}"#]].assert_eq(&serde_json::to_string(&board.rows()[0]).unwrap());
 }
 

@@ -21,6 +21,7 @@
     for (const [name, value] of Object.entries(attributes || {})) {
       if (name === "on") for (const [event, act] of Object.entries(value)) element.addEventListener(event, act);
       else if (name === "height") { if (value) element.style.height = value + "px"; }
+      else if (name === "share") { element.style.insetInlineStart = value[0] + "%"; element.style.inlineSize = value[1] + "%"; }
       else if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : value);
     }
     element.append(...children.filter((child) => child !== null && child !== undefined));
@@ -46,8 +47,55 @@
   /* the control arms stand behind all mechanisms */
   const natural = (a, b) => (a === "control") - (b === "control") || a.localeCompare(b, "en", { numeric: true });
   let names = {};
-  const called = (mechanism) => names[mechanism] ? mechanism + " " + names[mechanism] : mechanism;
+  const called = (mechanism) => names[mechanism] ? mechanism + " " + names[mechanism].name : mechanism;
+  /* the book's words: what is between backticks is code */
+  const words = (text) => text.replace(/\*\*/g, "").split("`").map((part, at) => at % 2 ? el("code", {}, part) : part);
+  /* a mechanism is explained where it is named */
+  const meaning = (mechanism) => {
+    const known = names[mechanism];
+    if (!known) return null;
+    return el("details", { class: "meaning" }, el("summary", {}, `What ${called(mechanism)} is`),
+      ...known.lead.map((text) => el("p", {}, ...words(text))),
+      el("dl", {}, ...known.parts.flatMap(([head, text]) => [el("dt", {}, head), el("dd", {}, ...words(text))])));
+  };
+  /* A box that scrolls says so for as long as there is more in it than is seen. */
+  const cued = (box) => {
+    const cue = el("p", { class: "cue", "aria-hidden": "true" });
+    const look = () => {
+      const across = box.scrollWidth > box.clientWidth + 1, down = box.scrollHeight > box.clientHeight + 1;
+      const right = box.scrollLeft + box.clientWidth < box.scrollWidth - 1, below = box.scrollTop + box.clientHeight < box.scrollHeight - 1;
+      box.classList.toggle("more-right", right);
+      box.classList.toggle("more-below", below);
+      cue.textContent = across && down ? "this box scrolls: sideways ↔ and down ↕" : across ? "this box scrolls sideways ↔" : down ? "this box scrolls down ↕" : "";
+      cue.hidden = !across && !down;
+    };
+    box.addEventListener("scroll", look, { passive: true });
+    new ResizeObserver(look).observe(box);
+    box.before(cue);
+    look();
+  };
   const squareHash = (strategy, mechanism) => "#s=" + encodeURIComponent(strategy) + "&m=" + encodeURIComponent(mechanism);
+  /* Paper does not scroll: there the board comes in tables as wide as a page. */
+  const SHEET = 24;
+  const onPaper = (strategies, mechanisms, at) => {
+    const print = matchMedia("print"), sheets = byId("sheets");
+    const draw = () => {
+      if (!print.matches || sheets.childElementCount) return;
+      for (let from = 0; from < mechanisms.length; from += SHEET) {
+        const some = mechanisms.slice(from, from + SHEET);
+        const rows = strategies.filter((strategy) => some.some((m) => at.has(strategy + "\n" + m))).map((strategy) => tr({}, th({ role: "rowheader", scope: "row" }, strategy),
+          ...some.map((m) => {
+            const row = at.get(strategy + "\n" + m);
+            if (!row) return td({});
+            const [name, letter] = worst(row);
+            return td({ class: "k-" + letter }, (MARKS[letter] || letter) + row[name]);
+          })));
+        sheets.append(table({}, "strategies on " + some[0] + " to " + some.at(-1), tr({}, th({}, "strategy"), ...some.map((m) => th({}, m))), rows));
+      }
+    };
+    print.addEventListener("change", draw);
+    draw();
+  };
   const board = (score) => {
     const mechanisms = [...new Set(score.map((row) => row.mechanism))].filter(Boolean).sort(natural);
     const strategies = [...new Set(score.map((row) => row.strategy))];
@@ -67,7 +115,11 @@
         }, (MARKS[letter] || letter) + row[name]));
       })));
     byId("heat").replaceChildren(table({ role: "grid", "aria-labelledby": "board-title" }, "arrow keys move, Enter opens", head, body));
+    onPaper(strategies, mechanisms, at);
     grid(byId("heat"));
+    cued(byId("heat"));
+    const explained = mechanisms.map(meaning).filter(Boolean);
+    if (explained.length) byId("meanings").append(el("details", {}, el("summary", {}, "What the columns mean"), ...explained));
   };
   /* One stop of the Tab key for a grid of buttons; arrow keys, Home and End move in it. */
   const grid = (root) => {
@@ -145,9 +197,54 @@
   };
 
   /* ---- a cell ---- */
-  let scaled = false;
+  let scaled = false, wires = false;
   const ended = (cell) => `${cell.outcome}${cell.cause ? ": " + cell.cause : ""}${cell.blocked_on ? " on " + cell.blocked_on : ""}`;
-  const lanes = (cell, name) => {
+  const ending = (cell) => ended(cell) + (cell.proof ? ", proved by " + cell.proof : "");
+  const SHORT = 220;
+  const shortly = (row) => {
+    const text = row.text + (row.said === undefined ? "" : " " + row.said.replace(/\s+/g, " "));
+    return text.length > SHORT ? text.slice(0, SHORT) + "…" : text;
+  };
+  /* What decided it: from the last material progress on, without what went over wires. */
+  const DECISIVE_HEAD = 7, DECISIVE_TAIL = 5;
+  const decisive = (cell) => {
+    /* the same again and again is one line */
+    const rows = [];
+    for (const row of cell.rows.slice(cell.decisive)) {
+      const last = rows.at(-1);
+      if (row.wire) continue;
+      if (last && last.lane === row.lane && last.text === row.text && last.said === row.said) { last.times += 1; last.until = row.t; }
+      else rows.push({ ...row, times: 1 });
+    }
+    const over = rows.length - DECISIVE_HEAD - DECISIVE_TAIL;
+    const line = (row) => tr({}, td({ class: "t" }, clock(row.t)), td({ class: "who" }, row.lane === null ? "" : cell.lanes[row.lane].name), td({ class: "what" }, shortly(row) + (row.times > 1 ? ` (${row.times} times, until ${clock(row.until)})` : "")));
+    const shown = over > 1
+      ? [...rows.slice(0, DECISIVE_HEAD).map(line), tr({}, td({ class: "t" }), td({}), td({ class: "dim" }, `… ${over} more, in the timeline`)), ...rows.slice(-DECISIVE_TAIL).map(line)]
+      : rows.map(line);
+    const end = tr({ class: "end" }, td({ class: "t" }, clock(cell.virtual_ms)), td({ class: "who" }, ""), td({ class: "what" }, ending(cell)));
+    return table({ class: "decisive" }, "what decided it: from the last progress to the end", tr({}, th({}, "time"), th({}, "who"), th({}, "what")), [...shown, end]);
+  };
+  /* Asks as wide as they are long. */
+  const asks = (cell) => {
+    if (!cell.asks.length) return null;
+    const total = Math.max(1, cell.virtual_ms), at = (row) => cell.rows[Math.min(row, cell.rows.length - 1)].t;
+    const lines = cell.asks.map((ask) => {
+      const from = at(ask.from), to = ask.to === null ? Math.max(from, cell.virtual_ms) : at(ask.to), share = cell.virtual_ms ? Math.max(1, ((to - from) / total) * 100) : 100;
+      const told = ask.to !== null ? `open for ${clock(to - from)}` : cell.outcome === "hung" ? `open since ${clock(from)}, and never ends` : `open since ${clock(from)}, to the end`;
+      return tr({ class: ask.to === null ? "never" : "" }, td({ class: "what" }, ask.label),
+        td({ class: "track" }, el("span", { class: "long", "aria-hidden": "true" }, el("span", { share: [Math.min(99, (from / total) * 100), Math.min(share, 100 - Math.min(99, (from / total) * 100))] })), el("span", {}, told)));
+    });
+    return table({ class: "spans" }, `asks, each as wide as it is long: the whole width is ${clock(cell.virtual_ms)}`, tr({}, th({}, "ask"), th({}, "open")), lines);
+  };
+  const lanes = (whole, name) => {
+    /* the rows of wires are hidden until they are asked for, and their lane with them */
+    const kept = whole.rows.map((row, at) => at).filter((at) => wires || !whole.rows[at].wire);
+    const now = new Map(kept.map((old, at) => [old, at]));
+    const moved = (old) => now.get(kept.find((at) => at >= old)) ?? kept.length - 1;
+    const shown = whole.lanes.map((lane, at) => at).filter((at) => wires || whole.lanes[at].kind !== "wire");
+    const cell = { ...whole, lanes: shown.map((at) => whole.lanes[at]),
+      rows: kept.map((at) => ({ ...whole.rows[at], lane: whole.rows[at].lane === null ? null : shown.indexOf(whole.rows[at].lane) })),
+      asks: whole.asks.map((ask) => ({ ...ask, from: moved(ask.from), to: ask.to === null ? null : moved(ask.to) })) };
     const rows = cell.rows, columns = Math.max(1, cell.lanes.length), until = [];
     /* each ask gets the first column of bars that is free */
     const bars = cell.asks.map((ask) => {
@@ -188,9 +285,9 @@
       if (place[bar.from] !== index) return undefined;
       const told = bar.label + (bar.open ? " (never ends)" : "");
       return row.append(td({ class: "ask" + (bar.open ? " open" : ""), rowspan: place[bar.to] - index + 1, title: told, "aria-label": "ask " + told },
-        el("span", {}, bar.label.split(":")[0])));
+        el("span", {}, place[bar.to] - index < 3 ? bar.label.split(":")[0] : bar.label)));
     }));
-    const end = ended(cell) + (cell.proof ? ", " + proved(cell.proof) : "");
+    const end = ending(cell);
     body.push(tr({ class: "end" }, td({ class: "t" }, clock(cell.virtual_ms)), td({ colspan: columns + until.length, class: "wide" }, end)));
     const drawn = table({ class: "lanes" }, "time runs down; a lane for everybody", head, body);
     const stop = (row) => {
@@ -206,7 +303,10 @@
     });
     const first = drawn.querySelector("tbody tr[tabindex]");
     if (first) stop(first);
-    return el("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "timeline of " + name }, drawn);
+    const box = el("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "timeline of " + name }, drawn);
+    const around = el("div", {}, el("h4", {}, "Timeline"), box);
+    cued(box);
+    return around;
   };
   let timer = null;
   const player = (cell) => {
@@ -232,15 +332,22 @@
     } } }, "Play");
     range.addEventListener("input", () => { stop(); show(Number(range.value)); });
     show(0);
+    const save = cell.cast && el("button", { type: "button", class: "save", on: { click: () => {
+      const file = URL.createObjectURL(new Blob([cell.cast], { type: "application/x-asciicast" }));
+      el("a", { href: file, download: cell.id.replace(/[^\w.-]+/g, "_") + ".cast" }).click();
+      setTimeout(() => URL.revokeObjectURL(file), 1000);
+    } } }, "Save as asciicast");
     const player = cell.frames.length > 1 ? el("div", { class: "player" }, play, range, time) : el("p", { class: "player" }, "one screen, since ", time);
-    return el("div", {}, el("h3", {}, "Terminal"), player, screen);
+    return el("div", {}, el("h4", {}, "Terminal"), player, screen, save ? el("p", {}, save) : null);
   };
   const arm = (cell, title) => el("div", { class: "arm" },
     el("h3", {}, title),
-    el("p", { class: "verdict " + cell.outcome },
+    el("p", { class: "story verdict " + cell.outcome }, cell.story),
+    cell.mismatches.length ? el("ul", { class: "bad" }, ...cell.mismatches.map((line) => el("li", {}, line))) : null,
+    decisive(cell), asks(cell),
+    el("p", { class: "dim" },
       `${ended(cell)} after ${clock(cell.virtual_ms)}` + (cell.proof ? "; proved by " + cell.proof : "") +
       `; last material progress at ${clock(cell.progress_ms)}` + (cell.broken.length ? `; breaks ${cell.broken.join(", ")}` : "")),
-    cell.mismatches.length ? el("ul", { class: "bad" }, ...cell.mismatches.map((line) => el("li", {}, line))) : null,
     lanes(cell, title), player(cell));
   const cell = async (id, stage) => {
     const section = byId("cell"), back = el("a", { href: lastList || "#" }, "← all cells");
@@ -258,14 +365,17 @@
     const reading = document.documentElement.dataset.reading;
     const commands = ["show", "run --exact"].map((words) => `rehang ${words}${reading} --stage ${main.stage} ${quoted}`);
     const scale = el("button", { type: "button", id: "scale", "aria-pressed": String(scaled), on: { click: async () => { scaled = !scaled; await cell(id, stage); byId("scale").focus(); } } }, "gaps to scale");
+    const hidden = [main, second].filter(Boolean).flatMap((each) => each.rows).filter((row) => row.wire).length;
+    const wire = hidden ? el("button", { type: "button", id: "wires", "aria-pressed": String(wires), on: { click: async () => { wires = !wires; await cell(id, stage); byId("wires").focus(); } } }, `wire events (${hidden})`) : null;
     const [mine, others] = main.control ? ["this control arm", "the main arm"] : ["this cell", "its control arm"];
     const arms = el("div", { class: "arms" }, arm(main, mine), second && arm(second, others));
     /* what the other arm does is said at once, wherever there is room for it */
     const about = el("p", {}, main.title, el("br"), el("span", { class: "dim" }, called(main.mechanism) + (stages > 1 ? "; on " + main.stage : "") +
       (second ? `; ${others}: ${ended(second)} after ${clock(second.virtual_ms)}` : "")));
+    const meant = meaning(main.mechanism);
     /* two arms stand side by side where all their lanes have room */
     arms.style.setProperty("--arm", Math.max(30, 8.5 * Math.max(main.lanes.length, second ? second.lanes.length : 0) + 8) + "rem");
-    return section.replaceChildren(title, about, el("div", { class: "bar-row" }, back, scale), arms,
+    return section.replaceChildren(title, about, meant || "", el("div", { class: "bar-row" }, back, scale, wire || ""), arms,
       el("h3", {}, "Again, and the same"), ...commands.map((command) => el("pre", { class: "mono wrap" }, command)));
   };
 

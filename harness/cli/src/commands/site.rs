@@ -1,0 +1,166 @@
+//! `rehang site`: which strategy ends which hang, and which release hangs where, as pages for a web server.
+//!
+//! Invariant: the pages are made of what the commands print: `rehang score`, the results file of `rehang upstream`, the
+//! texts of `rehang explain`.
+
+use super::select::Select;
+use super::{Code, CommandError};
+use crate::book;
+use crate::place::Where;
+use crate::report::in_the_matrix;
+use clap::Args;
+use rehang_agents::Version;
+use rehang_report::{Agent, Line, Mechanism, Seen, explained};
+use rehang_runner::binaries::workers;
+use rehang_runner::outputs;
+use rehang_runner::pool::Pool;
+use rehang_runner::unit::Unit;
+use rehang_scenario::mechanism::mechanism;
+use rehang_scenario::text::{counted, duration};
+use rehang_upstream::results::{self, Rows};
+use rehang_upstream::row::{Key, Row};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The results file that is read if none is named.
+const UPSTREAM: &str = "UPSTREAM.ndjson";
+/// The folder of the scenarios that releases are tried on.
+const TRIED: &str = "upstream/";
+
+/// Write a static site: which strategy ends which hang, which release hangs where.
+///
+/// It plays the selected cells on the simulated kernel, as `rehang score` does, and reads what real releases did from a
+/// results file. The pages are plain HTML without a script; they fetch nothing but their own style sheet.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "Examples:
+  rehang site --out site                       all scenarios, and UPSTREAM.ndjson if it is here
+  rehang site --out site question/ permission/ only these: seconds instead of a minute
+  rehang site --out site --upstream mine.ndjson
+  python3 -m http.server -d site               or open site/index.html")]
+pub struct Site {
+    /// Which cells.
+    #[command(flatten)]
+    pub select: Select,
+    /// The folder that the pages are written into; files of an earlier site there are replaced.
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// What real releases did: a results file of `rehang upstream --results`. By default UPSTREAM.ndjson, if it is here.
+    #[arg(long, value_name = "FILE")]
+    pub upstream: Option<PathBuf>,
+}
+
+impl Site {
+    /// Plays, and writes the pages.
+    ///
+    /// # Errors
+    /// A filter that nothing matches, a results file that cannot be read, a folder that cannot be written.
+    pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        let here = Some(PathBuf::from(UPSTREAM)).filter(|path| path.is_file());
+        let rows = match self.upstream.clone().or(here) {
+            Some(file) => read(&file)?,
+            None => Rows::new(),
+        };
+        outputs::folder(&self.out.join("mechanisms"))?;
+        let selected = self.select.select(Where::Sim.stages())?;
+        for problem in &selected.problems {
+            complain!("{problem}");
+        }
+        let pool = Pool::new(workers(None)?);
+        let outcome = crate::bars::run(&pool, &selected.units, true)?;
+        let scenarios = scenarios(&selected.units);
+        let ran = format!("{} of {}", counted(outcome.cells.len(), "cell"), counted(selected.scenarios, "scenario"));
+        let site = rehang_report::Site {
+            command: crate::shell::command_line(),
+            ran: match rows.len() {
+                0 => ran,
+                n => format!("{ran}; {} of real releases", counted(n, "cell")),
+            },
+            score: in_the_matrix(&outcome.score).0.ranked(),
+            strategies: strategies(),
+            mechanisms: mechanisms(&scenarios),
+            agents: agents(&rows, &scenarios),
+        };
+        let files = site.files();
+        for (path, text) in &files {
+            outputs::write(&self.out.join(path), text)?;
+        }
+        writeln!(out, "{}: {}", self.out.join("index.html").display(), counted(files.len(), "file"))?;
+        Ok(if selected.problems.is_empty() { Code::Expected } else { Code::Usage })
+    }
+}
+
+fn read(file: &Path) -> Result<Rows, CommandError> {
+    let unread = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::InvalidData => CommandError::Usage(error.to_string()),
+        _ => CommandError::Usage(format!("{}: {error}", file.display())),
+    };
+    results::read(file).map_err(unread)
+}
+
+/// The scenarios by name, without their variants: mechanism and title.
+fn scenarios(units: &[Unit]) -> BTreeMap<String, (String, String)> {
+    let of = |unit: &Unit| {
+        let name = unit.name.split('[').next().unwrap_or_default().to_owned();
+        (name, (unit.main.mechanism.clone(), unit.main.title.clone()))
+    };
+    units.iter().map(of).collect()
+}
+
+/// Every strategy and stack with what it does.
+fn strategies() -> Vec<(String, String)> {
+    let single = rehang_strategy::all().into_iter().map(|entry| (entry.name.to_owned(), entry.summary.to_owned()));
+    let stacks = rehang_strategy::catalogue::named().iter();
+    single.chain(stacks.map(|stack| (stack.name.to_owned(), stack.summary.to_owned()))).collect()
+}
+
+fn mechanisms(scenarios: &BTreeMap<String, (String, String)>) -> Vec<Mechanism> {
+    let of = |text: rehang_report::Explained| {
+        let known = mechanism(&text.id)?;
+        let shown = scenarios.iter().filter(|(_, (id, _))| *id == text.id);
+        let scenarios = shown.map(|(name, (_, title))| (name.clone(), title.clone())).collect();
+        Some(Mechanism { layer: known.layer().to_owned(), benign: known.benign(), scenarios, text })
+    };
+    explained(book::MECHANISMS).into_iter().filter_map(of).collect()
+}
+
+/// The agents of a results file; their releases in the order of semver.
+fn agents(rows: &Rows, scenarios: &BTreeMap<String, (String, String)>) -> Vec<Agent> {
+    let names: BTreeSet<&str> = rows.values().map(|row| row.agent.as_str()).collect();
+    names.into_iter().map(|name| agent(name, rows, scenarios)).collect()
+}
+
+fn agent(name: &str, rows: &Rows, scenarios: &BTreeMap<String, (String, String)>) -> Agent {
+    let of: Vec<&Row> = rows.values().filter(|row| row.agent == name).collect();
+    let mut versions: Vec<String> = of.iter().map(|row| row.version.clone()).collect();
+    versions.sort_by_key(|version| (Version::parse(version).ok(), version.clone()));
+    versions.dedup();
+    let tried: BTreeSet<(&str, &str)> = of.iter().map(|row| (row.scenario.as_str(), row.terminal.as_str())).collect();
+    let line = |(scenario, terminal): (&str, &str)| {
+        let key = |version: &str| Key {
+            agent: name.to_owned(),
+            version: version.to_owned(),
+            scenario: scenario.to_owned(),
+            terminal: terminal.to_owned(),
+        };
+        let plain = scenario.split('[').next().unwrap_or(scenario);
+        let known = scenarios.get(plain).or_else(|| scenarios.get(&format!("{TRIED}{plain}")));
+        Line {
+            scenario: scenario.to_owned(),
+            terminal: terminal.to_owned(),
+            mechanism: known.map(|(mechanism, _)| mechanism.clone()),
+            cells: versions.iter().map(|version| rows.get(&key(version)).map(seen)).collect(),
+            command: key("VERSION").command(),
+        }
+    };
+    Agent { name: name.to_owned(), lines: tried.into_iter().map(line).collect(), versions }
+}
+
+fn seen(row: &Row) -> Seen {
+    Seen {
+        outcome: row.outcome.clone(),
+        detail: row.detail.clone(),
+        took: if row.outcome.is_some() { duration(row.ms) } else { String::new() },
+        flaky: !row.flaky.is_empty(),
+    }
+}

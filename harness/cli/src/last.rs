@@ -1,0 +1,29 @@
+//! Where the last report is, so that nobody has to remember a folder.
+//!
+//! Invariant: only a note in rehang's cache, one path in one line; if there is no cache, or it cannot be written, a report
+//! is made all the same and merely not found again.
+
+use rehang_agents::Store;
+use std::path::{Path, PathBuf};
+
+/// The note's name in the cache.
+const NAME: &str = "last-report";
+
+/// Remembers a report.
+pub fn keep(file: &Path) {
+    let (Some(note), Ok(file)) = (note(), std::path::absolute(file)) else { return };
+    let Some(text) = file.to_str() else { return };
+    let made = note.parent().map_or(Ok(()), std::fs::create_dir_all);
+    let _ = made.and_then(|()| std::fs::write(note, format!("{text}\n")));
+}
+
+/// The last report, whether or not it is still there.
+pub fn report() -> Option<PathBuf> {
+    let text = std::fs::read_to_string(note()?).ok()?;
+    Some(PathBuf::from(text.trim_end_matches('\n'))).filter(|path| path.is_absolute())
+}
+
+/// The note; `None` without a home.
+pub fn note() -> Option<PathBuf> {
+    Some(Store::default_dir()).filter(|dir| dir.is_absolute()).map(|dir| dir.join(NAME))
+}
