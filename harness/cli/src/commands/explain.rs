@@ -11,10 +11,10 @@ use std::io::Write;
 
 /// The pages whose entries are explained.
 const PAGES: [(&str, &str); 4] = [
-    ("mechanisms", include_str!("../../../../docs/mechanisms.md")),
-    ("results", include_str!("../../../../docs/verdicts.md")),
-    ("what guard finds", include_str!("../../../../docs/guard.md")),
-    ("words", include_str!("../../../../docs/glossary.md")),
+    ("mechanisms", include_str!("../../docs/mechanisms.md")),
+    ("results", include_str!("../../docs/verdicts.md")),
+    ("what guard finds", include_str!("../../docs/guard.md")),
+    ("words", include_str!("../../docs/glossary.md")),
 ];
 
 /// Say what a word of rehang's output means.
