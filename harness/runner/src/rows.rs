@@ -24,6 +24,8 @@ pub const LINES_MAX: usize = 5_000_000;
 const NUMBER_MAX: u64 = 1 << 40;
 /// The most parts that a run may be spread over.
 pub const PARTS_MAX: usize = 10_000;
+/// The most columns of a text that is printed.
+const TEXT_MAX: usize = 4_096;
 /// What the row of a control arm has after its scenario, and its cell's name at its end.
 const CONTROL: &str = "::control";
 
@@ -143,6 +145,16 @@ impl Summary {
 }
 
 impl Summary {
+    /// Makes the texts of one that was read such that a terminal may show them.
+    fn mask(&mut self) {
+        let reasons = std::mem::take(&mut self.left_out);
+        self.left_out = reasons.into_iter().map(|(reason, count)| (masked(&reason), count)).collect();
+        for bad in &mut self.bad_files {
+            bad.file = masked(&bad.file);
+            bad.errors.iter_mut().for_each(|error| *error = masked(error));
+        }
+    }
+
     /// What is wrong with one that was read.
     fn check(&self) -> Result<(), String> {
         let Summary { cells, expected, unexpected, faults, nondeterministic, scenarios, lockstep_only, .. } = self;
@@ -261,7 +273,8 @@ pub fn read(mut from: impl BufRead) -> Result<Vec<Run>, ReadError> {
             _ => {}
         }
         match parse(&text).map_err(|why| ReadError::Row { line: number, why })? {
-            Line::Summary { summary } => {
+            Line::Summary { mut summary } => {
+                summary.mask();
                 summary.check().map_err(|why| ReadError::Row { line: number, why })?;
                 let (said, found) = (summary.cells, cells.len());
                 if said != found {
@@ -269,13 +282,32 @@ pub fn read(mut from: impl BufRead) -> Result<Vec<Run>, ReadError> {
                 }
                 runs.push(Run { cells: std::mem::take(&mut cells), summary, line: number });
             }
-            Line::Fault(fault) => cells.push((number, fault.answer())),
-            Line::Cell(cell) => {
-                cells.push((number, cell.answer().map_err(|why| ReadError::Row { line: number, why })?));
-            }
+            Line::Fault(fault) => cells.push((number, of_line(number, fault.answer())?)),
+            Line::Cell(cell) => cells.push((number, of_line(number, cell.answer())?)),
         }
     }
     Ok(runs)
+}
+
+/// A cell, unless something is wrong with its line.
+fn of_line(line: usize, answer: Result<CellAnswer, String>) -> Result<CellAnswer, ReadError> {
+    let checked = answer.and_then(|cell| {
+        let bad = unprintable(&cell).map(|name| format!("a control character in the name `{}`", cut(name, 200)));
+        bad.map_or(Ok(cell), Err)
+    });
+    checked.map_err(|why| ReadError::Row { line, why })
+}
+
+/// A name of a cell's that no terminal may show.
+fn unprintable(cell: &CellAnswer) -> Option<&str> {
+    let mark = cell.share.iter().map(|share| &share.mechanism);
+    let mut names = mark.chain([&cell.id, &cell.mechanism]);
+    names.find(|name| name.chars().any(char::is_control)).map(String::as_str)
+}
+
+/// A text that a terminal may show.
+fn masked(text: &str) -> String {
+    cut(text, TEXT_MAX)
 }
 
 /// A line; an error says what is wrong with it as the kind that it looks like.
@@ -293,9 +325,9 @@ fn parse(text: &[u8]) -> Result<Line, String> {
 }
 
 impl Fault {
-    fn answer(self) -> CellAnswer {
+    fn answer(self) -> Result<CellAnswer, String> {
         let arm = if self.scenario.ends_with(CONTROL) { Arm::Control } else { Arm::Main };
-        CellAnswer {
+        Ok(CellAnswer {
             id: self.scenario,
             arm,
             stage: self.stage,
@@ -305,12 +337,12 @@ impl Fault {
             share: None,
             mismatches: Vec::new(),
             unexpected_hang: false,
-            fault: Some(self.fault),
+            fault: Some(masked(&self.fault)),
             differs: None,
             timeline: None,
             trace: None,
             seen: None,
-        }
+        })
     }
 }
 
@@ -340,10 +372,10 @@ impl CellLine {
             title,
             row: Some(row),
             share: Some(share),
-            mismatches: why,
+            mismatches: why.iter().map(|line| masked(line)).collect(),
             unexpected_hang,
             fault: None,
-            differs,
+            differs: differs.as_deref().map(masked),
             timeline: None,
             trace: None,
             seen: None,
