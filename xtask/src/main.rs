@@ -1,10 +1,11 @@
-//! The repository's own commands: `cargo xtask scenarios`, `drift`, `bench`, `mutate`, `mutants`, `fuzz`, `torture`, `supervise-real`, `pictures`, `ci`.
+//! The repository's own commands: `cargo xtask scenarios`, `drift`, `bench`, `mutate`, `mutants`, `fuzz`, `torture`, `supervise-real`, `pictures`, `dist`, `ci`.
 //!
 //! Invariant: light, so that it builds in seconds; a command that needs rehang's crates calls the `rehang` binary.
 
 mod chromium;
 mod ci;
 mod clients;
+mod dist;
 mod mutants;
 mod mutate;
 mod pictures;
@@ -161,6 +162,14 @@ enum Command {
         #[arg(long, value_name = "DIR")]
         made: Option<std::path::PathBuf>,
     },
+    /// Builds what people download into target/dist: a stripped binary in an archive, a wheel, packages of npm.
+    ///
+    /// Needs Python and npm; maturin is installed into the target folder.
+    Dist {
+        /// Installs each in an empty root, without a network, and runs it there.
+        #[arg(long)]
+        check: bool,
+    },
     /// What CI runs.
     Ci,
 }
@@ -203,6 +212,7 @@ fn run(args: &Args) -> xshell::Result<u8> {
         Command::WhyReal { filter, times } => why::real(&sh, filter.as_deref(), *times),
         Command::SuperviseReal { filter } => supervise::real(&sh, filter.as_deref()),
         Command::Pictures { made } => pictures::pictures(&sh, made.as_deref()),
+        Command::Dist { check } => dist::dist(&sh, *check),
         Command::Ci => {
             cmd!(sh, "cargo --version").run()?;
             ci::ci(&sh)
