@@ -141,6 +141,12 @@ fn json() -> Result<(), Failed> {
             "trace_sha256",
             "broken",
             "expected",
+            "mechanism",
+            "title",
+            "why",
+            "unexpected_hang",
+            "differs",
+            "share",
         ];
         for object in &objects {
             let names: Vec<&str> = object.as_object().ok_or("no object")?.keys().map(String::as_str).collect();

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 fn main() -> std::io::Result<()> {
     // Relative to the package's folder, in which a build script runs: a compiled-in path would be wrong once a clone is
-    // moved.
-    let folder = Path::new("../../scenarios").canonicalize()?;
+    // moved. There is a link to the repository's folder, in whose place a published package has the files.
+    let folder = Path::new("scenarios").canonicalize()?;
     let mut files = Vec::new();
     collect(&folder, &mut files)?;
     files.sort();

@@ -1,5 +1,5 @@
-//! The repository's own commands: `cargo xtask scenarios`, `drift`, `bench`, `mutate`, `mutants`, `fuzz`, `torture`, `supervise-real`, `pictures`,
-//! `book`, `ci`.
+//! The repository's own commands: `cargo xtask scenarios`, `drift`, `bench`, `mutate`, `mutants`, `fuzz`, `torture`,
+//! `supervise-real`, `pictures`, `book`, `dist`, `ci`.
 //!
 //! Invariant: light, so that it builds in seconds; a command that needs rehang's crates calls the `rehang` binary.
 
@@ -7,6 +7,7 @@ mod book;
 mod chromium;
 mod ci;
 mod clients;
+mod dist;
 mod mutants;
 mod mutate;
 mod pictures;
@@ -168,6 +169,14 @@ enum Command {
     ///
     /// mdBook is installed below target the first time.
     Book,
+    /// Builds what people download into target/dist: a stripped binary in an archive, a wheel, packages of npm.
+    ///
+    /// Needs Python and npm; maturin is installed into the target folder.
+    Dist {
+        /// Installs each in an empty root, without a network, and runs it there.
+        #[arg(long)]
+        check: bool,
+    },
     /// What CI runs.
     Ci,
 }
@@ -211,6 +220,7 @@ fn run(args: &Args) -> xshell::Result<u8> {
         Command::SuperviseReal { filter } => supervise::real(&sh, filter.as_deref()),
         Command::Pictures { made } => pictures::pictures(&sh, made.as_deref()),
         Command::Book => book::book(&sh),
+        Command::Dist { check } => dist::dist(&sh, *check),
         Command::Ci => {
             cmd!(sh, "cargo --version").run()?;
             ci::ci(&sh)

@@ -49,11 +49,20 @@ pub fn fresh_copy(sh: &Shell, copy: &Path) -> xshell::Result<()> {
         let _in = sh.push_dir(copy);
         cmd!(sh, "git ls-files --others --exclude-standard").quiet().read()?
     };
-    for file in old.lines().filter(|file| !root.join(file).is_file()) {
+    let is_there = |file: &str| root.join(file).is_file() || root.join(file).is_symlink();
+    for file in old.lines().filter(|file| !is_there(file)) {
         sh.remove_path(copy.join(file))?;
     }
     for file in files.lines() {
         let (from, to) = (root.join(file), copy.join(file));
+        // a package has links to what it needs of the folders beside it
+        if let Ok(target) = std::fs::read_link(&from) {
+            if std::fs::read_link(&to).ok() != Some(target) {
+                sh.create_dir(to.parent().unwrap_or(copy))?;
+                cmd!(sh, "cp --no-dereference --no-target-directory --remove-destination {from} {to}").quiet().run()?;
+            }
+            continue;
+        }
         let Ok(bytes) = sh.read_binary_file(&from) else { continue };
         // an unchanged file keeps its time, so that cargo builds only what the last patch or this one touches
         if sh.read_binary_file(&to).is_ok_and(|there| there == bytes) {

@@ -62,13 +62,13 @@ pub enum AgentsError {
 
 /// The agents that are shipped: their files are in the binary.
 const SHIPPED: [(&str, &str); 7] = [
-    ("opencode", include_str!("../../../scenarios/agents/opencode.toml")),
-    ("claude", include_str!("../../../scenarios/agents/claude.toml")),
-    ("codex", include_str!("../../../scenarios/agents/codex.toml")),
-    ("gemini", include_str!("../../../scenarios/agents/gemini.toml")),
-    ("qwen", include_str!("../../../scenarios/agents/qwen.toml")),
-    ("copilot", include_str!("../../../scenarios/agents/copilot.toml")),
-    ("aider", include_str!("../../../scenarios/agents/aider.toml")),
+    ("opencode", include_str!("../releases/opencode.toml")),
+    ("claude", include_str!("../releases/claude.toml")),
+    ("codex", include_str!("../releases/codex.toml")),
+    ("gemini", include_str!("../releases/gemini.toml")),
+    ("qwen", include_str!("../releases/qwen.toml")),
+    ("copilot", include_str!("../releases/copilot.toml")),
+    ("aider", include_str!("../releases/aider.toml")),
 ];
 
 /// How one release is run and read.

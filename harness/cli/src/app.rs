@@ -3,8 +3,8 @@
 //! Invariant: every way out of the command is an exit code of [`crate::error::Code`].
 
 use crate::commands::{
-    agents, bench, bisect, check, drift, explain, explore, export, import, list, measure, path, report, reproduce, run,
-    select, show, site, supervise, torture, tune, upstream, why, wrapper,
+    agents, bench, bisect, check, drift, explain, explore, export, import, list, measure, merge, path, report,
+    reproduce, run, select, show, site, supervise, torture, tune, upstream, why, wrapper,
 };
 use crate::error::{Code, CommandError};
 use crate::place::Where;
@@ -73,6 +73,7 @@ enum Command {
         #[arg(long, value_enum, default_value_t = Where::Sim)]
         stage: Where,
     },
+    Merge(merge::Merge),
     Path(path::Path),
     Report(report::Report),
     Upstream(upstream::Upstream),
@@ -149,7 +150,7 @@ pub fn main() -> ExitCode {
 /// The commands by what they are for, as the help shows them.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Hung now", &["why", "supervise"]),
-    ("Test", &["run", "show", "list", "strategies", "score", "report", "wrapper", "path"]),
+    ("Test", &["run", "show", "list", "strategies", "score", "merge", "report", "wrapper", "path"]),
     ("Write", &["check", "import", "reproduce", "shrink", "export", "tune", "explore", "replay", "explain", "schema"]),
     ("Releases", &["upstream", "bisect", "agents", "drift", "site"]),
     ("Shell", &["completions", "man", "help"]),
@@ -212,6 +213,7 @@ fn command(mut command: Command) -> Result<Code, CommandError> {
             drop(out);
             run.run()
         }
+        Command::Merge(merge) => merge.run(&mut out),
         Command::List(list) => list.run(&mut out),
         Command::Strategies(strategies) => strategies.run(&mut out),
         Command::Show(show) => show.run(&mut out),

@@ -3,10 +3,10 @@
 //! Invariant: a page is here once, as it is in `docs`.
 
 /// What each mechanism is, how it looks, what ends it.
-pub const MECHANISMS: &str = include_str!("../../../docs/mechanisms.md");
+pub const MECHANISMS: &str = include_str!("../docs/mechanisms.md");
 /// What a result says: outcomes, proofs, invariants, marks, exit codes.
-pub const VERDICTS: &str = include_str!("../../../docs/verdicts.md");
+pub const VERDICTS: &str = include_str!("../docs/verdicts.md");
 /// What guard finds, and its limits.
-pub const GUARD: &str = include_str!("../../../docs/guard.md");
+pub const GUARD: &str = include_str!("../docs/guard.md");
 /// The words of the domain.
-pub const GLOSSARY: &str = include_str!("../../../docs/glossary.md");
+pub const GLOSSARY: &str = include_str!("../docs/glossary.md");

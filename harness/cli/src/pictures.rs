@@ -43,7 +43,9 @@ pub fn report(
     // a reader looks for what is not as expected
     cells.sort_by_key(|cell| cell.mismatches.is_empty());
     let bad_files = bad_files.iter().map(|bad| Unseen { name: bad.file.clone(), why: bad.errors.join("; ") });
-    let broken = outcome.cells.iter().filter(|cell| cell.row.is_none());
+    // nor has a failure a picture whose trace is not there
+    let is_unseen = |cell: &&CellAnswer| cell.row.is_none() || (cell.trace.is_none() && cell.is_failure());
+    let broken = outcome.cells.iter().filter(is_unseen);
     let broken = broken.map(|cell| Unseen { name: cell.id.clone(), why: cell.why().join("; ") });
     // stacks with parameters of one file come after those of all files
     let everywhere = rehang_strategy::stacks();

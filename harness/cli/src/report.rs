@@ -1,6 +1,6 @@
 //! What a run came to, for people and for programs.
 //!
-//! Invariant: JSON is NDJSON, one object a cell and then one `summary`; colours only where stdout is a terminal
+//! Invariant: JSON is NDJSON, one object a cell and then one `summary`, as [`rows`] says; colours only where stdout is a terminal
 //! (anstream sees to that and to NO_COLOR).
 
 use crate::place::Where;
@@ -12,11 +12,11 @@ use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, Tes
 use rehang_judge::layout::flow;
 use rehang_judge::score::{CONTROL, Scoreboard};
 use rehang_judge::timeline::cut;
+use rehang_runner::rows::{self, Setting, Summary};
 use rehang_runner::run::Outcome;
 use rehang_runner::select::Selected;
 use rehang_runner::unit::CellAnswer;
 use rehang_scenario::text::{counted, counted_as, duration};
-use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -40,6 +40,8 @@ pub struct Report<'a> {
     pub outcome: &'a Outcome,
     /// Where it ran.
     pub stage: Where,
+    /// What a program is told beside the cells.
+    pub setting: Setting<'a>,
     /// The columns of what people read.
     pub width: usize,
 }
@@ -95,11 +97,11 @@ impl Report<'_> {
         self.counts(out)?;
         let total = self.outcome.cells.len();
         let (passed, failed) = (total - failures.len(), failures.len());
-        let style = if failed == 0 && self.selected.problems.is_empty() { GOOD } else { BAD };
+        let style = if failed == 0 && self.selected.bad_files.is_empty() { GOOD } else { BAD };
         writeln!(
             out,
             "{style}{}{style:#}: {} of {} on {} in {}",
-            match self.selected.problems.len() {
+            match self.selected.bad_files.len() {
                 _ if failed > 0 => "NOT as expected".to_owned(),
                 0 => "as expected".to_owned(),
                 n => format!("{} errors; the others as expected", counted_as(n, "file has", "files have")),
@@ -160,28 +162,8 @@ impl Report<'_> {
     }
 
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
-        for cell in &self.outcome.cells {
-            let line = match &cell.row {
-                Some(row) => serde_json::to_string(row)?,
-                None => json!({ "scenario": cell.id, "fault": cell.fault }).to_string(),
-            };
-            writeln!(out, "{line}")?;
-        }
-        let failed = self.failures().count();
-        let faults = self.outcome.cells.iter().filter(|cell| cell.fault.is_some()).count();
-        let summary = json!({ "summary": {
-            "cells": self.outcome.cells.len(),
-            "expected": self.outcome.cells.len() - failed,
-            "unexpected": failed,
-            "faults": faults,
-            "nondeterministic": self.differing(),
-            "scenarios": self.selected.scenarios,
-            "lockstep_only": self.selected.lockstep_only,
-            "left_out": self.selected.left_out,
-            "bad_files": self.selected.bad_files,
-            "wall_ms": self.outcome.wall_ms,
-        }});
-        writeln!(out, "{summary}")
+        let summary = Summary::of(self.selected, self.outcome, self.setting);
+        rows::write(&self.outcome.cells, summary, out)
     }
 
     fn junit(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -116,7 +116,7 @@ fn document(page: &Page, entries: &[Entry<'_>]) -> Markup {
                         }
                     }
                     @if !page.unseen.is_empty() { section id="unseen" aria-labelledby="unseen-title" {
-                        h2 id="unseen-title" { "What could not be run" }
+                        h2 id="unseen-title" { "What has no picture" }
                         ul.bad { @for one in &page.unseen {
                             li { code { (plain(&one.name, TITLE_MAX)) } ": " (plain(&one.why, TITLE_MAX)) }
                         } }

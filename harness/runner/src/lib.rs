@@ -2,6 +2,7 @@
 //!
 //! [`corpus`] finds and checks the scenario files, [`select`] picks cells and makes [`unit`]s of them, and [`run`]
 //! hands the units to the processes of a [`pool`]. Each of those is a [`worker`].
+//! [`rows`] is a run as NDJSON, and [`merge`] makes one run of several.
 //!
 //! Invariant: nothing here reads arguments or writes to a user. What went wrong is an enum, and what happens during a run
 //! is a [`run::Event`].
@@ -11,8 +12,10 @@ pub mod catalogue;
 pub mod corpus;
 pub mod kernel;
 pub mod meant;
+pub mod merge;
 pub mod outputs;
 pub mod pool;
+pub mod rows;
 pub mod run;
 pub mod select;
 pub mod tree;

@@ -12,7 +12,8 @@ use rehang_scenario::problem::{Problem, Problems, Style};
 use rehang_scenario::text::{counted, or};
 use rehang_scenario::{Stage, Terminal};
 use rehang_strategy::spec::SpecError;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -45,6 +46,9 @@ pub struct Selection {
 pub struct Selected {
     /// The work.
     pub units: Vec<Unit>,
+    /// The digest of all its cells' names, those of the other parts of a run that is spread over machines included: the
+    /// parts of one run have the same.
+    pub digest: String,
     /// How many scenarios (files).
     pub scenarios: usize,
     /// How many cells on one stage.
@@ -67,7 +71,7 @@ impl Selected {
 }
 
 /// A file with errors: its cells do not run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct BadFile {
     /// Its path.
     pub file: String,
@@ -162,6 +166,7 @@ impl Selection {
         selected.bad_files = corpus.broken.iter().map(|(path, problems)| BadFile::of(path, problems)).collect();
         let (k, n) = self.shard.unwrap_or((1, 1));
         let mut counter = 0;
+        let mut digest = Sha256::new();
         // the whole name of a cell names its stack too, although no matrix may contain that stack
         let of_cells = self.filter.iter().filter_map(|filter| Some(filter.parse::<CellId>().ok()?.strategy));
         let catalogue = Strategies { named: self.strategy.iter().cloned().chain(of_cells).collect() };
@@ -187,6 +192,7 @@ impl Selection {
             }
             for unit in found {
                 counter += 1;
+                unit.cells.iter().for_each(|cell| digest.update(format!("{}\n", cell.id)));
                 if counter % n == k - 1 {
                     selected.cells += unit.cells.len();
                     let alone = unit.main.stages.as_ref().is_some_and(|s| s.only == [Stage::Lockstep]);
@@ -200,6 +206,7 @@ impl Selection {
             let near = self.filter.iter().find_map(|filter| self.meant(filter, &corpus.families, &catalogue));
             return Err(SelectError::Nothing { near, files: corpus.families.len(), scenarios });
         }
+        selected.digest = digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         // longest first would be best, but a run must not depend on measured times: ordering by count is close enough
         selected.units.sort_by_key(|unit| std::cmp::Reverse(unit.cells.len()));
         selected.units.retain(|unit| !unit.stages.is_empty());

@@ -6,7 +6,7 @@
 use crate::kernel::KernelError;
 use rehang_accept::Seen;
 use rehang_judge::meets::{self, meets};
-use rehang_judge::score::Scoreboard;
+use rehang_judge::score::{Scoreboard, Share};
 use rehang_judge::{CellFacts, Row, Verdict, timeline};
 use rehang_os::Kernel;
 use rehang_scenario::cells::{Cell, CellId};
@@ -20,7 +20,7 @@ use std::time::Instant;
 /// The baseline.
 const NONE: &str = "none";
 /// Columns of the timelines in answers: a worker does not know the terminal, and a report cuts them to its own width.
-const TIMELINE_WIDTH: usize = 200;
+pub const TIMELINE_WIDTH: usize = 200;
 
 /// A unit of work.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -110,6 +110,8 @@ pub struct CellAnswer {
     pub title: String,
     /// Its row; `None` if rehang itself failed.
     pub row: Option<Row>,
+    /// What it adds to the scoreboard, if it counts; `None` if rehang itself failed.
+    pub share: Option<Share>,
     /// What is not as expected, a line each.
     pub mismatches: Vec<String>,
     /// A hang where none was expected.
@@ -179,6 +181,7 @@ fn failed(unit: &Unit, wanted: &Wanted, stage: Stage, fault: String) -> CellAnsw
         mechanism: unit.main.mechanism.clone(),
         title: unit.main.title.clone(),
         row: None,
+        share: None,
         mismatches: Vec::new(),
         unexpected_hang: false,
         fault: Some(fault),
@@ -292,6 +295,7 @@ impl Runner<'_> {
             mechanism: ran.facts.mechanism.clone(),
             title: self.unit.main.title.clone(),
             row: Some(row),
+            share: Some(Share::of(&ran.facts, &ran.verdict, none)),
             mismatches,
             unexpected_hang,
             fault: None,

@@ -15,6 +15,7 @@ pub mod import;
 pub mod list;
 pub mod measure;
 mod mechanisms;
+pub mod merge;
 pub mod path;
 pub mod report;
 pub mod reproduce;

@@ -14,6 +14,7 @@ use clap::Args;
 use rehang_runner::binaries::workers;
 use rehang_runner::outputs;
 use rehang_runner::pool::Pool;
+use rehang_runner::rows::Setting;
 use rehang_runner::run::Outcome;
 use rehang_runner::select::Selected;
 use rehang_runner::tree;
@@ -109,6 +110,12 @@ impl Run {
             selected: &selected,
             outcome: &outcome,
             stage: self.stage,
+            setting: Setting {
+                stage: self.stage.name(),
+                filtered: !self.select.filter.is_empty(),
+                part: self.select.shard.unwrap_or((1, 1)),
+                left_behind: !clean,
+            },
             width: terminal::width(terminal::REPORT),
         };
         let mut out = anstream::stdout().lock();
@@ -160,7 +167,7 @@ pub(super) const CLEAN_WITHIN: Duration = Duration::from_secs(5);
 /// The exit code.
 pub fn code(selected: &Selected, outcome: &Outcome, whole: bool) -> Code {
     let mut code = Code::Expected;
-    if !selected.problems.is_empty() {
+    if !selected.bad_files.is_empty() {
         code = code.max(Code::Usage);
     }
     for cell in &outcome.cells {

@@ -7,6 +7,7 @@ use crate::shell::reading;
 use clap::Args;
 use rehang_os::linux::machine;
 use rehang_runner::corpus::default_folder;
+use rehang_runner::rows::PARTS_MAX;
 use rehang_runner::select::{SelectError, Selected, Selection};
 use rehang_scenario::text::{counted, or};
 use rehang_scenario::{Stage, Terminal};
@@ -34,7 +35,7 @@ pub struct Select {
     /// A name must be the whole name of a scenario or a cell.
     #[arg(long)]
     pub exact: bool,
-    /// Only one part of N, to spread a run over machines.
+    /// Only one part of N, to spread a run over machines; `rehang merge` makes one run of their rows.
     #[arg(long, value_name = "K/N", value_parser = shard)]
     pub shard: Option<(usize, usize)>,
     /// Scenario files and folders; by default the folder `scenarios` here or above.
@@ -66,7 +67,11 @@ const SEEDS_MAX: u64 = 1_000;
 fn shard(word: &str) -> Result<(usize, usize), String> {
     let (k, n) = word.split_once('/').ok_or("K/N, such as 1/4")?;
     let (k, n): (usize, usize) = (k.parse().map_err(|_| "K/N")?, n.parse().map_err(|_| "K/N")?);
-    if k == 0 || k > n { Err(format!("K must be from 1 to {n}")) } else { Ok((k, n)) }
+    match () {
+        () if n > PARTS_MAX => Err(format!("at most {PARTS_MAX} parts")),
+        () if k == 0 || k > n => Err(format!("K must be from 1 to {n}")),
+        () => Ok((k, n)),
+    }
 }
 
 impl Select {

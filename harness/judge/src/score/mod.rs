@@ -29,7 +29,7 @@ mod tally;
 mod tests;
 
 pub use cost::{CostRow, LIE_MS, MISSED_MS};
-pub use tally::{Times, Waits};
+pub use tally::{Share, Times, Waits};
 
 use crate::cell::CellFacts;
 use crate::verdict::{Outcome, Verdict};
@@ -192,22 +192,22 @@ impl Scoreboard {
 
     /// Adds a cell. The cell under `none` is given its own verdict as baseline.
     pub fn add(&mut self, facts: &CellFacts, verdict: &Verdict, baseline: &Verdict) {
-        let without_ms = cost::cost_ms(classify(baseline, baseline), baseline);
-        let ended = baseline.outcome.is_hung();
-        self.put(facts, verdict, classify(verdict, baseline), Beside { ended, without_ms });
+        self.put(&facts.strategy, &facts.scenario, &Share::of(facts, verdict, baseline));
     }
 
     /// Adds a cell whose score is known from elsewhere than [`classify`]; what it costs without the strategy is not
     /// known and does not count.
     pub fn count(&mut self, facts: &CellFacts, verdict: &Verdict, score: Score) {
         let ended = matches!(score, Score::Resolved | Score::Stopped | Score::Wrongly);
-        self.put(facts, verdict, score, Beside { ended, without_ms: 0 });
+        let share = Share::new(facts, verdict, score, Beside { ended, without_ms: 0 });
+        self.put(&facts.strategy, &facts.scenario, &share);
     }
 
-    fn put(&mut self, facts: &CellFacts, verdict: &Verdict, score: Score, beside: Beside) {
-        let mechanism = Mechanism::of(if facts.control { CONTROL } else { &facts.mechanism });
-        for mechanism in [Mechanism::of(""), mechanism] {
-            self.lines.entry((facts.strategy.clone(), mechanism)).or_default().add(facts, score, verdict, beside);
+    /// Adds a cell whose share is known, for example from a row of an earlier run.
+    pub fn put(&mut self, strategy: &str, scenario: &str, share: &Share) {
+        for mechanism in ["", share.mechanism.as_str()] {
+            let key = (strategy.to_owned(), Mechanism::of(mechanism));
+            self.lines.entry(key).or_default().add(cost::layer(scenario), share);
         }
     }
 

@@ -2,8 +2,8 @@
 //!
 //! Invariant: a tally's size depends on how many different spans and layers there are, not on how many cells.
 
-use super::cost::{Cost, cost_ms, layer};
-use super::{Score, ScoreRow};
+use super::cost::{Cost, cost_ms};
+use super::{CONTROL, Score, ScoreRow, classify};
 use crate::cell::CellFacts;
 use crate::verdict::Verdict;
 use rehang_scenario::Span;
@@ -39,6 +39,51 @@ pub(super) struct Beside {
     pub(super) without_ms: u64,
 }
 
+/// What one cell adds to a scoreboard: all that a tally needs of it, so that the rows of several runs can be added up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    /// The line that it counts in: its mechanism, or [`CONTROL`] for a control arm.
+    pub mechanism: String,
+    /// How the strategy did.
+    pub score: Score,
+    /// Whether a member of the stack sits inside the agent.
+    pub inside: bool,
+    /// How long the user waited for the end, if the cell hangs without the strategy; in milliseconds, as all below.
+    pub waited_ms: Option<u64>,
+    /// The time from the agent's last material progress to the first kill.
+    pub to_kill_ms: Option<u64>,
+    /// The time until the last descendant was gone, if anything was killed.
+    pub to_gone_ms: Option<u64>,
+    /// What the cell costs.
+    pub with_ms: u64,
+    /// What it costs without the strategy.
+    pub without_ms: u64,
+}
+
+impl Share {
+    /// The share of a cell. The cell under `none` is given its own verdict as baseline.
+    pub fn of(facts: &CellFacts, verdict: &Verdict, baseline: &Verdict) -> Share {
+        let without_ms = cost_ms(classify(baseline, baseline), baseline);
+        let beside = Beside { ended: baseline.outcome.is_hung(), without_ms };
+        Share::new(facts, verdict, classify(verdict, baseline), beside)
+    }
+
+    pub(super) fn new(facts: &CellFacts, verdict: &Verdict, score: Score, beside: Beside) -> Share {
+        let acted = !matches!(score, Score::Untouched | Score::Undecided | Score::Missed);
+        let ms = |span: Option<Span>, counts: bool| span.filter(|_| counts).map(Span::as_ms);
+        Share {
+            mechanism: if facts.control { CONTROL } else { &facts.mechanism }.to_owned(),
+            score,
+            inside: facts.inside,
+            waited_ms: ms(verdict.waited, beside.ended),
+            to_kill_ms: ms(verdict.to_kill(), acted),
+            to_gone_ms: ms(verdict.to_gone(), acted && verdict.killed.is_some()),
+            with_ms: cost_ms(score, verdict),
+            without_ms: beside.without_ms,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Tally {
     inside: bool,
@@ -50,16 +95,15 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn add(&mut self, facts: &CellFacts, score: Score, verdict: &Verdict, beside: Beside) {
-        self.inside |= facts.inside;
-        *self.scores.entry(score).or_default() += 1;
-        let cost = self.costs.entry(layer(&facts.scenario).to_owned()).or_default();
-        cost.add(Cost { with_ms: cost_ms(score, verdict), without_ms: beside.without_ms });
-        self.waited.add(verdict.waited.filter(|_| beside.ended));
-        if !matches!(score, Score::Untouched | Score::Undecided | Score::Missed) {
-            self.to_kill.add(verdict.to_kill());
-            self.to_gone.add(verdict.to_gone().filter(|_| verdict.killed.is_some()));
-        }
+    pub(super) fn add(&mut self, layer: &str, share: &Share) {
+        let Share { mechanism: _, score, inside, waited_ms, to_kill_ms, to_gone_ms, with_ms, without_ms } = share;
+        self.inside |= inside;
+        *self.scores.entry(*score).or_default() += 1;
+        let cost = self.costs.entry(layer.to_owned()).or_default();
+        cost.add(Cost { with_ms: *with_ms, without_ms: *without_ms });
+        self.waited.add(*waited_ms);
+        self.to_kill.add(*to_kill_ms);
+        self.to_gone.add(*to_gone_ms);
     }
 
     pub(super) fn merge(&mut self, other: &Tally) {
@@ -110,9 +154,9 @@ impl Tally {
 struct Spans(BTreeMap<u64, u64>);
 
 impl Spans {
-    fn add(&mut self, span: Option<Span>) {
-        if let Some(span) = span {
-            *self.0.entry(span.as_ms()).or_default() += 1;
+    fn add(&mut self, ms: Option<u64>) {
+        if let Some(ms) = ms {
+            *self.0.entry(ms).or_default() += 1;
         }
     }
 

@@ -1,0 +1,165 @@
+//! What people download: one stripped binary, as an archive, as a wheel, and as packages of npm.
+//!
+//! Invariants: each of them holds the same binary, of this machine's platform, and that binary has at most
+//! [`BINARY_MAX`] bytes; nothing is written outside of the target folder, and nothing is published.
+
+mod check;
+
+use crate::tools;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use xshell::{Shell, cmd};
+
+/// The most bytes of the binary: 20 MiB.
+const BINARY_MAX: u64 = 20 << 20;
+/// The profile in `Cargo.toml` that it is built with.
+const PROFILE: &str = "shipped";
+/// Files beside the binary in the archive.
+const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
+
+/// What is known of the command from its manifest.
+struct About {
+    version: String,
+    description: String,
+    license: String,
+    repository: String,
+}
+
+/// What was built.
+struct Built {
+    /// The platform as cargo names it: `x86_64-unknown-linux-gnu`.
+    target: String,
+    archive: PathBuf,
+    wheel: PathBuf,
+    /// The packages of npm: the platform's, and the launcher.
+    npm: [PathBuf; 2],
+}
+
+/// Builds all of it into `target/dist`; with `check`, installs each in an empty root and runs it there. Returns 1 if the
+/// binary is too large, or if what was installed does not do what it must.
+pub fn dist(sh: &Shell, check: bool) -> xshell::Result<u8> {
+    let out = tools::target().join("dist");
+    // an older version's files would be published too
+    sh.remove_path(&out)?;
+    sh.create_dir(&out)?;
+    cmd!(sh, "cargo build --quiet --locked --profile {PROFILE} --package rehang").run()?;
+    let binary = tools::target().join(PROFILE).join("rehang");
+    let about = about(sh)?;
+    let target = host(sh)?;
+    let archive = archive(sh, &out, &binary, &target)?;
+    let wheel = wheel(sh, &out)?;
+    let npm = npm(sh, &out, &binary, &about)?;
+    let built = Built { target, archive, wheel, npm };
+    let files = [&binary, &built.archive, &built.wheel].into_iter().chain(&built.npm);
+    for file in files {
+        println!("{:>9}  {}", human(size(file)), file.display());
+    }
+    if size(&binary) > BINARY_MAX {
+        eprintln!("error: the binary has more than {} MiB", BINARY_MAX >> 20);
+        return Ok(1);
+    }
+    if check { check::check(sh, &out, &built) } else { Ok(0) }
+}
+
+/// The length of a file in bytes; 0 if it does not exist.
+fn size(file: &Path) -> u64 {
+    std::fs::metadata(file).map_or(0, |meta| meta.len())
+}
+
+/// A size for people.
+fn human(bytes: u64) -> String {
+    let kibibytes = bytes as f64 / 1024.0;
+    if kibibytes < 1024.0 { format!("{kibibytes:.1} KiB") } else { format!("{:.1} MiB", kibibytes / 1024.0) }
+}
+
+fn about(sh: &Shell) -> xshell::Result<About> {
+    let text = cmd!(sh, "cargo metadata --format-version 1 --no-deps --offline").quiet().read()?;
+    let all: Value = serde_json::from_str(&text).unwrap_or_default();
+    let packages = all["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let command = packages.iter().find(|package| package["name"] == "rehang").unwrap_or(&Value::Null);
+    let text = |key: &str| command[key].as_str().unwrap_or_default().to_owned();
+    let [version, description, license, repository] = ["version", "description", "license", "repository"].map(text);
+    Ok(About { version, description, license, repository })
+}
+
+/// The platform that is built for: this machine's.
+fn host(sh: &Shell) -> xshell::Result<String> {
+    let text = cmd!(sh, "rustc --version --verbose").quiet().read()?;
+    Ok(text.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or("unknown").to_owned())
+}
+
+/// `rehang-TARGET.tar.gz`, as the metadata for cargo-binstall in `harness/cli/Cargo.toml` says.
+fn archive(sh: &Shell, out: &Path, binary: &Path, target: &str) -> xshell::Result<PathBuf> {
+    let name = format!("rehang-{target}");
+    let folder = out.join("archive").join(&name);
+    sh.create_dir(&folder)?;
+    sh.copy_file(binary, &folder)?;
+    for file in LICENCES {
+        sh.copy_file(tools::root().join(file), &folder)?;
+    }
+    let (archive, above) = (out.join(format!("{name}.tar.gz")), out.join("archive"));
+    // neither times nor owners: the same binary makes the same archive
+    let same = ["--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner"];
+    cmd!(sh, "tar --create --gzip {same...} --file {archive} --directory {above} {name}").quiet().run()?;
+    Ok(archive)
+}
+
+/// A wheel with the binary alone, made by maturin, which a virtual environment in the target folder holds.
+fn wheel(sh: &Shell, out: &Path) -> xshell::Result<PathBuf> {
+    let venv = tools::target().join("dist-tools");
+    let maturin = venv.join("bin/maturin");
+    if !maturin.exists() {
+        let pip = venv.join("bin/pip");
+        cmd!(sh, "python3 -m venv {venv}").quiet().run()?;
+        cmd!(sh, "{pip} install --quiet --disable-pip-version-check maturin>=1.9,<2").quiet().run()?;
+    }
+    let _in = sh.push_dir(tools::root().join("packaging/python"));
+    let _target = sh.push_env("CARGO_TARGET_DIR", tools::target());
+    cmd!(sh, "{maturin} build --quiet --out {out}").quiet().run()?;
+    find(sh, out, ".whl")
+}
+
+/// The packages of npm, made of `packaging/npm`: the launcher, and the platform's with the binary.
+fn npm(sh: &Shell, out: &Path, binary: &Path, about: &About) -> xshell::Result<[PathBuf; 2]> {
+    let from = tools::root().join("packaging/npm");
+    let cpu = if std::env::consts::ARCH == "aarch64" { "arm64" } else { "x64" };
+    let mut packed = Vec::new();
+    for (folder, name) in [("platform", format!("@rehang/linux-{cpu}")), ("rehang", "rehang".to_owned())] {
+        let made = out.join("npm").join(folder);
+        sh.create_dir(made.join("bin"))?;
+        let text = sh.read_file(from.join(folder).join("package.json"))?;
+        let mut package: Value = serde_json::from_str(&text).unwrap_or_default();
+        package["name"] = json!(name);
+        for (key, value) in
+            [("version", &about.version), ("license", &about.license), ("repository", &about.repository)]
+        {
+            package[key] = json!(value);
+        }
+        if folder == "platform" {
+            package["cpu"] = json!([cpu]);
+            sh.copy_file(binary, made.join("bin/rehang"))?;
+        } else {
+            package["description"] = json!(about.description);
+            for version in package["optionalDependencies"].as_object_mut().into_iter().flat_map(|all| all.values_mut())
+            {
+                *version = json!(about.version);
+            }
+            sh.copy_file(from.join("rehang/bin/rehang.js"), made.join("bin"))?;
+        }
+        sh.write_file(made.join("package.json"), format!("{package:#}\n"))?;
+        for file in LICENCES.map(|file| tools::root().join(file)).into_iter().chain([from.join("README.md")]) {
+            sh.copy_file(file, &made)?;
+        }
+        let _in = sh.push_dir(&made);
+        let file = cmd!(sh, "npm pack --silent --pack-destination {out}").quiet().read()?;
+        packed.push(out.join(file.trim()));
+    }
+    Ok([packed.remove(0), packed.remove(0)])
+}
+
+/// The file of a folder whose name ends with this.
+fn find(sh: &Shell, folder: &Path, ending: &str) -> xshell::Result<PathBuf> {
+    let all = sh.read_dir(folder)?;
+    let found = all.into_iter().find(|path| path.to_string_lossy().ends_with(ending));
+    Ok(found.unwrap_or_else(|| folder.join(ending)))
+}
