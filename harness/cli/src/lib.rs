@@ -15,6 +15,7 @@ pub mod app;
 pub mod bars;
 pub mod commands;
 pub mod error;
+pub mod last_run;
 pub mod pictures;
 pub mod place;
 pub mod releases;

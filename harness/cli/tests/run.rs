@@ -83,13 +83,11 @@ fn each_failure_has_its_reason_and_a_command_that_shows_it() {
         let out = rehang(folder.path(), &args);
         let said = text(&out.stdout);
         let failures: Vec<&str> = said.lines().filter(|line| line.starts_with("FAIL ")).collect();
-        let mut reasons = said.lines().zip(said.lines().skip(1)).filter(|(line, _)| line.starts_with("FAIL "));
         let again: Vec<&str> = said.lines().filter_map(|line| line.trim_start().strip_prefix("again: ")).collect();
-        assert!(!failures.is_empty() && (!more.is_empty() || failures.len() > 10), "{said}{}", text(&out.stderr));
-        assert_eq!(again.len(), failures.len(), "{said}");
-        assert!(reasons.all(|(_, reason)| reason.starts_with("     ") && !reason.contains("again:")), "{said}");
-        assert!(said.lines().all(|line| line.chars().count() <= 100 || line.contains("again:")), "{said}");
-        for line in [again[0], again[again.len() - 1]] {
+        assert!(!failures.is_empty() && failures.iter().all(|line| line.contains(": expected ")), "{said}");
+        assert_eq!((again.len(), said.contains(" more (`--format json` has all)")), (1, more.is_empty()), "{said}");
+        assert!(said.lines().all(|line| line.chars().count() <= 100 || line.contains("rehang ")), "{said}");
+        for line in again {
             let mut shell = Command::new("sh");
             let line = line.replacen("rehang", env!("CARGO_BIN_EXE_rehang"), 1);
             shell.args(["-c", &line]).current_dir(folder.path()).env("NO_COLOR", "1").stdin(Stdio::null());
@@ -254,8 +252,7 @@ fn what_is_undecided_is_no_hang() {
     for text in [
         "expected completed, got undecided: what it says fills more than 128 MiB",
         "undecided, neither an end nor a proof of a hang: 1",
-        "none      ?",
-        "? undecided",
+        "undecided none",
     ] {
         assert!(human.contains(text), "{text}\n{human}");
     }

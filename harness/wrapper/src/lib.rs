@@ -135,7 +135,7 @@ pub enum WrapperError {
     Start(String),
     /// It started no agent.
     #[error(
-        "in a rehearsal with an agent that says hello, `{command}` started none of {agents} from PATH; its output: {said}"
+        "in a rehearsal with an agent that says hello, `{command}` started none of {agents} from PATH, by its name and with a prompt; its output: {said}"
     )]
     NoAgent {
         /// The command.

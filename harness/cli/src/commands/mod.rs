@@ -15,6 +15,7 @@ pub mod import;
 pub mod list;
 pub mod measure;
 mod mechanisms;
+pub mod new;
 pub mod path;
 pub mod reproduce;
 pub mod run;

@@ -217,7 +217,7 @@ impl Wrapper {
                     continue;
                 }
             };
-            sum.add(cell, judged);
+            sum.add(cell, judged, self.speed);
             board.count(&judged.facts, &judged.verdict, judged.score);
             code = code.max(match judged.score {
                 Score::Missed => Code::Hang,
@@ -226,7 +226,7 @@ impl Wrapper {
             });
             let bad = matches!(judged.score, Score::Missed | Score::Wrongly | Score::Harmed | Score::Undecided);
             match self.format {
-                crate::report::Format::Human if judged.score == Score::Untouched && !self.all => {}
+                crate::report::Format::Human if !self.all && is_as_without(judged) => {}
                 crate::report::Format::Human => {
                     writeln!(out, "{:<9} {:<58} {}", judged.score.word(), id(cell), told(cell, judged))?;
                     if bad && self.timelines {
@@ -290,6 +290,11 @@ impl Wrapper {
     }
 }
 
+/// Whether the wrapper leaves a cell as it is, and nothing in it either.
+fn is_as_without(judged: &Judged) -> bool {
+    judged.score == Score::Untouched && judged.verdict.broken().is_empty()
+}
+
 fn id(cell: &Cell) -> String {
     let control = if cell.arm == Arm::Control { "::control" } else { "" };
     format!("{}::{}{control}", cell.name, cell.terminal.name())
@@ -317,13 +322,14 @@ struct Sum {
     wrongly: usize,
     undecided: usize,
     left: usize,
-    /// The longest healthy run that was tried, and the latest end of a hang by the wrapper, in real milliseconds.
+    /// How long the longest healthy run that was tried takes by itself, in real milliseconds.
     longest_ms: u64,
+    /// The latest end of a hang by the wrapper, in real milliseconds.
     limit_ms: u64,
 }
 
 impl Sum {
-    fn add(&mut self, cell: &Cell, judged: &Judged) {
+    fn add(&mut self, cell: &Cell, judged: &Judged, speed: u32) {
         let took = judged.ran.ended_ms.saturating_sub(judged.ran.began_ms);
         match cell.baseline.outcome.is_hung() {
             true => {
@@ -335,9 +341,7 @@ impl Sum {
             }
             false => {
                 self.healthy += 1;
-                if judged.score == Score::Untouched {
-                    self.longest_ms = self.longest_ms.max(took);
-                }
+                self.longest_ms = self.longest_ms.max(cell.baseline.ended.0 / u64::from(speed.max(1)));
             }
         }
         self.harmed += usize::from(judged.score == Score::Harmed);
