@@ -96,3 +96,13 @@ fn what_failed_last_is_played_alone() {
     let whole = rehang(folder.path(), &last);
     assert_eq!(text(&whole.stderr), "nothing failed in the last run: there is nothing to play again\n");
 }
+
+#[test]
+fn the_readme_shows_what_it_writes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    passes(folder.path(), &["new", "my-hang.toml"]);
+    let written = std::fs::read_to_string(folder.path().join("my-hang.toml")).expect("it was written");
+    let readme =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).expect("a page");
+    assert!(readme.contains(&format!("```toml\n# my-hang.toml\n{written}```\n")), "the README shows another file");
+}

@@ -118,6 +118,7 @@ fn the_readme_s_commands_do_what_it_says() {
         text(&ran.stdout)
     };
     runs(&["check", "my-hang.toml"]);
+    runs(&["new", "another-hang.toml"]);
     runs(&["run", "my-hang.toml", "--strategy", "none"]);
     runs(&["run", "my-hang.toml", "--accept"]);
     // what was accepted is what every strategy does

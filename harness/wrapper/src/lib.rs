@@ -67,7 +67,16 @@ pub struct Rehearsal {
     /// Whether its stdout is a terminal.
     pub shows: bool,
     /// What became of the wrapper if its agent waited for its stdin and did nothing else: hang S1, in rehearsal.
-    pub waits: Option<String>,
+    pub waits: Option<Waited>,
+}
+
+/// A wrapper whose agent waits for a stdin that stays open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waited {
+    /// Whether the wrapper ended it before the deadline.
+    pub ended: bool,
+    /// What became of the wrapper, in words.
+    pub became: String,
 }
 
 /// A cell.
@@ -392,13 +401,13 @@ fn in_a_process(job: &Job) -> Result<Ran, WrapperError> {
 }
 
 /// What became of a wrapper whose agent waited for its stdin.
-fn became(exit: Option<i32>, ran: &Ran, deadline: Duration) -> String {
-    match exit {
-        Some(code) => {
-            format!("the wrapper ends with {code} after {}", duration(ran.ended_ms.saturating_sub(ran.began_ms)))
-        }
+fn became(exit: Option<i32>, ran: &Ran, deadline: Duration) -> Waited {
+    let after = duration(ran.ended_ms.saturating_sub(ran.began_ms));
+    let became = match exit {
+        Some(code) => format!("the wrapper ends with {code} after {after}"),
         None => format!("the wrapper is still there after {}", took(deadline)),
-    }
+    };
+    Waited { ended: exit.is_some(), became }
 }
 
 /// The verdict on a wrapper that is still there at its deadline. No clock proves a hang, so its outcome is undecided;

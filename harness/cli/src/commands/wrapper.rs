@@ -19,7 +19,7 @@ use rehang_scenario::file::Family;
 use rehang_scenario::text::{counted, duration, unknown};
 use rehang_scenario::{Arm, Invariant, Scenario, Span, Style, Terminal};
 use rehang_stage::threads::side_by_side;
-use rehang_wrapper::{Cell, Fitting, Judged, TERMINALS, Wrapper as Tested, WrapperError, name_of};
+use rehang_wrapper::{Cell, Fitting, Judged, TERMINALS, Waited, Wrapper as Tested, WrapperError, name_of};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
@@ -137,7 +137,8 @@ impl Wrapper {
                     if rehearsal.inherits { "its own stdin".to_owned() } else { rehearsal.stdin.name().to_owned() };
                 let (on, call) = (terminal.name(), rehearsal.call.describe());
                 writeln!(out, "on {on}: starts {call}; the agent's stdin is {whose}")?;
-                if let Some(became) = &rehearsal.waits {
+                if let Some(waited) = &rehearsal.waits {
+                    let became = &waited.became;
                     writeln!(out, "    S1: the agent waits for the end of that stdin before anything else; {became}")?;
                 }
             }
@@ -154,7 +155,10 @@ impl Wrapper {
             return Err(CommandError::Usage("no scenario fits this wrapper and filter".to_owned()));
         }
         let done = self.play(&tested, &cells);
-        Ok(self.report(&tested, &cells, &done, (&left_out, too_long), out)?.max(least))
+        let waits: Vec<&Waited> = rehearsals.iter().filter_map(|(_, rehearsal)| rehearsal.waits.as_ref()).collect();
+        let sum = Sum::of(&waits);
+        let least = if sum.missed > 0 { least.max(Code::Hang) } else { least };
+        Ok(self.report(&tested, &cells, &done, sum, (&left_out, too_long), out)?.max(least))
     }
 
     /// The error if a filter matches no scenario.
@@ -202,10 +206,11 @@ impl Wrapper {
         tested: &Tested,
         cells: &[Cell],
         done: &[Out],
+        mut sum: Sum,
         (left_out, too_long): (&BTreeMap<String, usize>, u64),
         out: &mut dyn Write,
     ) -> Result<Code, CommandError> {
-        let (mut board, mut code, mut sum) = (Scoreboard::new(), Code::Expected, Sum::default());
+        let (mut board, mut code) = (Scoreboard::new(), Code::Expected);
         let mut suite = TestSuite::new(tested.name.as_str());
         for (at, judged) in done {
             let cell = &cells[*at];
@@ -329,6 +334,12 @@ struct Sum {
 }
 
 impl Sum {
+    /// That of the rehearsals alone: each in which the agent waited for its stdin is a hang.
+    fn of(waits: &[&Waited]) -> Sum {
+        let missed = waits.iter().filter(|waited| !waited.ended).count();
+        Sum { hangs: waits.len(), missed, ..Sum::default() }
+    }
+
     fn add(&mut self, cell: &Cell, judged: &Judged, speed: u32) {
         let took = judged.ran.ended_ms.saturating_sub(judged.ran.began_ms);
         match cell.baseline.outcome.is_hung() {
