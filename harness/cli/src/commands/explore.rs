@@ -30,7 +30,7 @@ const LINE_EVERY: Duration = Duration::from_secs(30);
 const SMALL: Duration = Duration::from_millis(400);
 const SMALL_MOST: f64 = 0.5;
 /// The part of `--for` after which no further finding is made small; the rest is for writing.
-const SMALL_UNTIL: f64 = 0.9;
+const SMALL_UNTIL: f64 = 0.7;
 
 /// Looks for what breaks an invariant.
 ///
