@@ -265,3 +265,24 @@ fn what_is_undecided_is_no_hang() {
     let (code, junit) = run("completed", "junit");
     assert!(code == Some(1) && junit.contains("got undecided"), "{code:?}");
 }
+
+#[test]
+fn of_many_cells_five_are_shown_and_the_others_named() {
+    let folder = folder(&[("my-hang.toml", HANGS)]);
+    let show = |args: &[&str]| {
+        let out = rehang(folder.path(), &[&["show", "--stage", "sim"], args].concat());
+        text(&out.stdout)
+    };
+    let cells = text(&rehang(folder.path(), &["list", "my-hang.toml"]).stdout);
+    let cells: Vec<&str> = cells.lines().collect();
+    let said = show(&["my-hang.toml"]);
+    assert!(cells.len() > 20, "{cells:?}");
+    assert_eq!(said.matches(" of virtual time").count(), 5, "{said}");
+    assert!(said.contains("my-hang::none::null::1 on sim\n"), "{said}");
+    let named: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("  my-hang::")).collect();
+    assert_eq!(named.len(), cells.len() - 5, "{said}");
+    let line = said.lines().find(|line| line.contains("more cells are not shown")).unwrap_or_default();
+    let again = line.split('`').nth(1).unwrap_or_default().replacen("rehang", env!("CARGO_BIN_EXE_rehang"), 1);
+    let one = Command::new("sh").args(["-c", &again]).current_dir(&folder).stdin(Stdio::null()).output();
+    assert!(text(&one.expect("a shell").stdout).contains(" of virtual time"), "{again}");
+}

@@ -75,6 +75,15 @@ fn one_that_fails_a_healthy_run_harms() {
 }
 
 #[test]
+fn a_terminal_beside_a_stdin_that_is_none_is_there_without_the_wrapper_too() {
+    // its agent's editor opens the wrapper's terminal and waits: a hang, and no healthy run that is ended
+    let out = rehang(&["bash/editor", "--terminal", "tty", "--format", "json"], "timeout 2 claude -p go </dev/null");
+    let scores = scores(&out);
+    assert_eq!(score(&scores, "bash/editor::tty"), "stopped", "{scores:?}");
+    assert!(scores.iter().all(|(_, score)| score != "harmed"), "{scores:?}");
+}
+
+#[test]
 fn what_it_leaves_is_told() {
     let wrapper = "setsid sleep 1000 >/dev/null 2>&1 & claude -p go";
     let out = rehang(&["benign/text", "--terminal", "null"], wrapper);

@@ -316,6 +316,8 @@ impl Wrapper {
         let agents = match () {
             () if messages => Terminal::Pipe,
             () if about_stdin => terminal,
+            // its children can open the wrapper's terminal, whatever its stdin is
+            () if terminal == Terminal::Tty && rehearsal.stdin == Terminal::Null => Terminal::CttyNull,
             () => rehearsal.stdin,
         };
         met.terminals = vec![agents];
