@@ -143,9 +143,13 @@ impl Report<'_> {
     fn of_one_scenario(&self, failures: &[&CellAnswer], out: &mut dyn Write) -> io::Result<()> {
         for cell in failures.iter().take(LINED_FAILURES) {
             let why = cell.why().join("; ");
-            // one scenario: its name says nothing here
-            let cell = cell.id.split_once("::").map_or(cell.id.as_str(), |(_, rest)| rest);
-            let line = cut(&format!("{cell}: {why}"), self.width.saturating_sub(5));
+            let room = self.width.saturating_sub(5);
+            let whole = format!("{}: {why}", cell.id);
+            let line = match whole.chars().count() <= room {
+                true => whole,
+                // one scenario: its name says the least
+                false => cut(whole.split_once("::").map_or(whole.as_str(), |(_, rest)| rest), room),
+            };
             writeln!(out, "{BAD}FAIL{BAD:#} {line}")?;
         }
         if failures.len() > LINED_FAILURES {
