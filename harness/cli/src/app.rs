@@ -3,12 +3,12 @@
 //! Invariant: every way out of the command is an exit code of [`crate::error::Code`].
 
 use crate::commands::{
-    agents, bench, bisect, check, drift, explain, explore, export, import, list, measure, merge, path, report,
+    agents, bench, bisect, check, drift, explain, explore, export, import, list, measure, merge, new, path, report,
     reproduce, run, select, show, site, supervise, torture, tune, upstream, why, wrapper,
 };
 use crate::error::{Code, CommandError};
 use crate::place::Where;
-use crate::terminal;
+use crate::terminal::{self, Said};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use rehang_runner::binaries::workers;
 use rehang_runner::pool::Pool;
@@ -19,7 +19,7 @@ use std::process::ExitCode;
 ///
 /// Exit codes: 0 as expected · 1 not as expected · 2 usage or a bad file · 3 a hang where none was expected · 4 not
 /// deterministic · 5 rehang itself left something behind · 70 internal error; where several hold, the highest. If
-/// nobody reads the output to its end, it ends silently; the exit code of `run` is the same as if it had been read.
+/// nobody reads the output to its end, the exit code is the same.
 #[derive(Parser)]
 #[command(name = "rehang", version, arg_required_else_help = true)]
 #[command(after_help = "Examples:
@@ -46,6 +46,8 @@ enum Command {
     Show(show::Show),
     /// Run the cell of a trace again, and compare.
     Replay(show::Replay),
+    /// Write a first scenario for an agent of your choice: it hangs, and runs.
+    New(new::New),
     /// Show every error of scenario files, with file, line and caret.
     Check(check::Check),
     /// Make a hang happen again, small: from a log, a process, or a file.
@@ -61,8 +63,14 @@ enum Command {
     /// Write a trace as a log of its agent.
     Export(export::Export),
     /// Print the JSON Schema of scenario files.
+    #[command(after_help = "Example:
+  rehang schema > rehang.schema.json      an editor that knows TOML then completes keys and marks errors")]
     Schema,
     /// Print the scoreboard: which strategy ends which hang, and which does harm.
+    #[command(after_help = "Examples:
+  rehang score                       all mechanisms, all strategies
+  rehang score Q1                    one mechanism
+  rehang score --strategy guard      one strategy")]
     Score {
         #[command(flatten)]
         select: select::Select,
@@ -104,7 +112,11 @@ enum Command {
         #[arg(long, value_name = "DIR")]
         dir: Option<std::path::PathBuf>,
     },
-    /// Print shell completions.
+    /// Print shell completions: of commands, options, scenarios, strategies and terminals.
+    #[command(after_help = "Examples:
+  rehang completions bash > ~/.local/share/bash-completion/completions/rehang
+  rehang completions zsh > ~/.zfunc/_rehang
+  rehang completions fish > ~/.config/fish/completions/rehang.fish")]
     Completions {
         /// For which shell.
         shell: clap_complete::Shell,
@@ -130,16 +142,20 @@ impl Command {
 pub fn main() -> ExitCode {
     crate::dispatch();
     let mut face = fitted(grouped(Args::command()), terminal::width(terminal::REPORT).min(terminal::REPORT));
-    let args = Args::from_arg_matches_mut(&mut face.get_matches_mut()).map_err(|error| error.format(&mut face));
-    let command = match args.unwrap_or_else(|error| error.exit()).command {
+    let read = face.try_get_matches_from_mut(std::env::args_os());
+    let args = read.and_then(|mut read| Args::from_arg_matches_mut(&mut read).map_err(|error| error.format(&mut face)));
+    let args = match args {
+        Ok(args) => args,
+        Err(error) if error.use_stderr() => return refused(&error, &face),
+        Err(error) => error.exit(),
+    };
+    let command = match args.command {
         // its exit codes are its command's
         Command::Supervise(supervise) => return supervise.run(),
         command => command,
     };
     match self::command(command) {
         Ok(code) => ExitCode::from(code as u8),
-        // the reader of the output may stop reading
-        Err(CommandError::Io(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             complain!("error: {error}");
             ExitCode::from(error.code() as u8)
@@ -147,11 +163,35 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// Says what is wrong with the arguments, in a few lines; of one that is missing, with an example.
+fn refused(error: &clap::Error, face: &clap::Command) -> ExitCode {
+    let text = error.render().ansi().to_string();
+    for line in text.lines().filter(|line| !line.trim().is_empty() && !line.contains("For more information")) {
+        complain!("{line}");
+    }
+    let name = std::env::args().nth(1).unwrap_or_default();
+    let examples = face.find_subcommand(&name).and_then(|command| command.get_after_help()).map(ToString::to_string);
+    let example = examples.as_deref().unwrap_or_default().lines().find(|line| line.starts_with("  rehang "));
+    match (error.kind(), example) {
+        (clap::error::ErrorKind::MissingRequiredArgument, Some(example)) => {
+            complain!("for example: {}", example.trim().split("   ").next().unwrap_or_default());
+        }
+        _ if face.find_subcommand(&name).is_some() => {
+            complain!("`rehang {name} --help` has all options, with examples")
+        }
+        _ => complain!("`rehang --help` has all commands"),
+    }
+    ExitCode::from(Code::Usage as u8)
+}
+
 /// The commands by what they are for, as the help shows them.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Hung now", &["why", "supervise"]),
     ("Test", &["run", "show", "list", "strategies", "score", "merge", "report", "wrapper", "path"]),
-    ("Write", &["check", "import", "reproduce", "shrink", "export", "tune", "explore", "replay", "explain", "schema"]),
+    (
+        "Write",
+        &["new", "check", "import", "reproduce", "shrink", "export", "tune", "explore", "replay", "explain", "schema"],
+    ),
     ("Releases", &["upstream", "bisect", "agents", "drift", "site"]),
     ("Shell", &["completions", "man", "help"]),
 ];
@@ -192,6 +232,47 @@ fn fitted(command: clap::Command, width: usize) -> clap::Command {
     command.after_help(lines.trim_end().to_owned())
 }
 
+/// The command as completions offer it: nothing that is hidden, and the names of what there is where one is asked for.
+fn completed(command: clap::Command) -> clap::Command {
+    let mut stacks = rehang_strategy::stacks();
+    stacks.extend(rehang_strategy::all().iter().map(|entry| entry.name.to_owned()));
+    stacks.sort();
+    stacks.dedup();
+    let terminals = rehang_scenario::Terminal::ALL.into_iter().map(|terminal| terminal.name().to_owned()).collect();
+    let corpus = rehang_runner::corpus::paths(&rehang_runner::corpus::default_folder());
+    let corpus = rehang_runner::corpus::Corpus::read(&corpus.unwrap_or_default());
+    let scenarios = corpus.families.iter().map(|family| family.name.clone()).collect();
+    offered(command, &[("strategy", stacks), ("terminal", terminals), ("filter", scenarios)])
+}
+
+/// A word for as long as the program runs: clap keeps no others.
+fn kept(word: &str) -> &'static str {
+    word.to_owned().leak()
+}
+
+/// A command without what is hidden, whose arguments of these names offer these words.
+fn offered(command: clap::Command, words: &[(&str, Vec<String>)]) -> clap::Command {
+    let mut shown = clap::Command::new(kept(command.get_name()));
+    if let Some(about) = command.get_about() {
+        shown = shown.about(about.clone());
+    }
+    for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {
+        let name = arg.get_id().as_str();
+        let of = words.iter().find(|(of, _)| *of == name || (*of == "filter" && name == "scenario"));
+        let taken = arg.get_possible_values().is_empty();
+        shown = shown.arg(match of.filter(|_| taken) {
+            Some((_, words)) => {
+                arg.clone().value_parser(clap::builder::PossibleValuesParser::new(words.iter().map(|word| kept(word))))
+            }
+            None => arg.clone(),
+        });
+    }
+    for below in command.get_subcommands().filter(|command| !command.is_hide_set()) {
+        shown = shown.subcommand(offered(below.clone(), words));
+    }
+    shown
+}
+
 fn man(dir: Option<&std::path::Path>, out: &mut dyn Write) -> Result<Code, CommandError> {
     match dir {
         Some(dir) => {
@@ -207,7 +288,7 @@ fn command(mut command: Command) -> Result<Code, CommandError> {
     if let Some(select) = command.select() {
         select.take_paths()?;
     }
-    let mut out = anstream::stdout().lock();
+    let mut out = Said(anstream::stdout().lock());
     match command {
         Command::Run(run) => {
             drop(out);
@@ -218,19 +299,20 @@ fn command(mut command: Command) -> Result<Code, CommandError> {
         Command::Strategies(strategies) => strategies.run(&mut out),
         Command::Show(show) => show.run(&mut out),
         Command::Replay(replay) => replay.run(&mut out),
+        Command::New(new) => new.run(&mut out),
         Command::Check(check) => check.run(&mut out),
         Command::Explore(explore) => {
             drop(out);
-            explore.run(&mut anstream::stdout())
+            explore.run(&mut Said(anstream::stdout()))
         }
         Command::Import(import) => import.run(&mut out),
         Command::Reproduce(reproduce) => {
             drop(out);
-            reproduce.run(&mut anstream::stdout())
+            reproduce.run(&mut Said(anstream::stdout()))
         }
         Command::Shrink(shrink) => {
             drop(out);
-            shrink.run(&mut anstream::stdout())
+            shrink.run(&mut Said(anstream::stdout()))
         }
         Command::Tune(tune) => tune.run(&mut out),
         Command::Man { dir } => man(dir.as_deref(), &mut out),
@@ -275,12 +357,12 @@ fn command(mut command: Command) -> Result<Code, CommandError> {
         Command::Fuzz(fuzz) => fuzz.run(&mut out),
         Command::Torture(torture) => {
             drop(out);
-            torture.run(&mut anstream::stdout())
+            torture.run(&mut Said(anstream::stdout()))
         }
         Command::Completions { shell } => {
             // it panics if it cannot write
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Args::command(), "rehang", &mut script);
+            clap_complete::generate(shell, &mut completed(Args::command()), "rehang", &mut script);
             out.write_all(&script)?;
             Ok(Code::Expected)
         }
@@ -356,6 +438,55 @@ mod tests {
         let wide = grouped.iter().filter_map(|name| Some(command.find_subcommand(name)?.get_about()?.to_string()));
         let wide: Vec<String> = wide.filter(|about| about.chars().count() > 86).collect();
         assert_eq!(wide, [""; 0], "wider than a line of the help");
+    }
+
+    /// All commands that are shown, with those below them.
+    fn shown(command: &clap::Command) -> Vec<&clap::Command> {
+        let below = command.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help");
+        std::iter::once(command).chain(below.flat_map(shown)).collect()
+    }
+
+    #[test]
+    fn every_command_has_an_example_in_its_help() {
+        let command = Args::command();
+        let commands = shown(&command);
+        assert!(commands.len() > 20, "{}", commands.len());
+        for command in commands {
+            let help = command.clone().render_long_help().to_string();
+            let name = command.get_name();
+            assert!(help.contains("Example") && help.contains(name), "{name}: {help}");
+            assert!(name == "rehang" || help.contains(&format!("rehang {name}")), "{name}: {help}");
+        }
+    }
+
+    #[test]
+    fn helps_say_what_to_do_and_not_what_is_done() {
+        let told =
+            ["Writes", "Plays", "Shows", "Prints", "Runs", "Keeps", "Names", "Says", "Looks", "Makes", "Appends"];
+        let command = Args::command();
+        let mut count = 0;
+        for command in shown(&command).into_iter().skip(1) {
+            let helps = command.get_arguments().filter_map(clap::Arg::get_help).chain(command.get_about());
+            for help in helps.map(ToString::to_string) {
+                count += 1;
+                let first = help.split(' ').next().unwrap_or_default().to_owned();
+                assert!(!told.contains(&first.as_str()), "{}: {help}", command.get_name());
+            }
+        }
+        assert!(count > 100, "only {count} helps were found");
+    }
+
+    #[test]
+    fn completions_offer_names_and_hide_what_is_hidden() {
+        let mut script = Vec::new();
+        clap_complete::generate(clap_complete::Shell::Bash, &mut completed(Args::command()), "rehang", &mut script);
+        let script = String::from_utf8(script).unwrap();
+        for word in ["question/row-diff", "idle@f54b32f", "tty-background", "supervise", "--last-failed"] {
+            assert!(script.contains(word), "{word} is missing");
+        }
+        for word in ["torture", "fuzz", "determinism", "bench", "--begin", "--pace"] {
+            assert!(!script.contains(word), "{word} is offered");
+        }
     }
 
     #[test]

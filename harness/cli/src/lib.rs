@@ -17,6 +17,7 @@ pub mod book;
 pub mod commands;
 pub mod error;
 pub mod last;
+pub mod last_run;
 pub mod pictures;
 pub mod place;
 pub mod releases;

@@ -10,7 +10,7 @@ use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
 use rehang_judge::layout::flow;
-use rehang_judge::score::{CONTROL, Scoreboard};
+use rehang_judge::score::{CONTROL, Score, ScoreRow, Scoreboard};
 use rehang_judge::timeline::cut;
 use rehang_runner::rows::{self, Setting, Summary};
 use rehang_runner::run::Outcome;
@@ -52,7 +52,15 @@ const GOOD: Style = AnsiColor::Green.on_default().bold();
 const DIM: Style = Style::new().dimmed();
 
 /// How many failures are shown with a timeline; the others say why they failed and how to see their timeline.
-const DRAWN_FAILURES: usize = 10;
+const DRAWN_FAILURES: usize = 1;
+/// How many failures of one scenario have a line.
+const LINED_FAILURES: usize = 5;
+/// Lines of the one timeline of a scenario's report, from its begin and from its end.
+const STORY: (usize, usize) = (3, 6);
+/// Lines of why it failed, unless it is an internal error, whose remedy is in its last words.
+const WHY_LINES: usize = 4;
+/// Lines of the strategies by their score: more of them are cut to a line each.
+const SCORE_LINES: usize = 10;
 /// Lines of a failure's timeline from its begin: enough for how most runs come to their hang.
 const TIMELINE_HEAD: usize = 40;
 /// And from its end.
@@ -78,7 +86,14 @@ impl Report<'_> {
     }
 
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        // the files have errors, and these are told elsewhere
+        if self.outcome.cells.is_empty() && !self.selected.problems.is_empty() {
+            return Ok(());
+        }
         let failures: Vec<&CellAnswer> = self.failures().collect();
+        if self.selected.scenarios == 1 && self.selected.problems.is_empty() {
+            return self.of_one_scenario(&failures, out);
+        }
         for (place, cell) in failures.iter().enumerate() {
             failure(cell, place < DRAWN_FAILURES, &self.outcome.scenarios, self.width, out)?;
         }
@@ -95,8 +110,13 @@ impl Report<'_> {
         }
         writeln!(out)?;
         self.counts(out)?;
+        self.sum_up(failures.len(), out)
+    }
+
+    /// The last two lines.
+    fn sum_up(&self, failed: usize, out: &mut dyn Write) -> io::Result<()> {
         let total = self.outcome.cells.len();
-        let (passed, failed) = (total - failures.len(), failures.len());
+        let passed = total - failed;
         let style = if failed == 0 && self.selected.bad_files.is_empty() { GOOD } else { BAD };
         writeln!(
             out,
@@ -120,6 +140,87 @@ impl Report<'_> {
         writeln!(out, "{passed} passed, {failed} failed")
     }
 
+    /// A report of at most 40 lines: a line a failure, one timeline without its wire, the strategies by what they make
+    /// of it, and how what was seen is accepted.
+    fn of_one_scenario(&self, failures: &[&CellAnswer], out: &mut dyn Write) -> io::Result<()> {
+        for cell in failures.iter().take(LINED_FAILURES) {
+            let why = cell.why().join("; ");
+            let room = self.width.saturating_sub(5);
+            let whole = format!("{}: {why}", cell.id);
+            let line = match whole.chars().count() <= room {
+                true => whole,
+                // one scenario: its name says the least
+                false => cut(whole.split_once("::").map_or(whole.as_str(), |(_, rest)| rest), room),
+            };
+            writeln!(out, "{BAD}FAIL{BAD:#} {line}")?;
+        }
+        if failures.len() > LINED_FAILURES {
+            writeln!(out, "     and {} more (`--format json` has all)", failures.len() - LINED_FAILURES)?;
+        }
+        // what is rehang's own fault comes before what is the scenario's
+        if let Some(cell) = failures.iter().find(|cell| cell.fault.is_some()).or(failures.first()) {
+            self.story(cell, out)?;
+        }
+        self.by_score(out)?;
+        self.counts(out)?;
+        self.sum_up(failures.len(), out)?;
+        if !failures.is_empty() && failures.iter().all(|cell| cell.fault.is_none() && cell.differs.is_none()) {
+            match self.outcome.scenarios.as_slice() {
+                [] => writeln!(out, "as it should be? `--accept` writes the rules for what was seen")?,
+                paths => {
+                    let paths: String =
+                        paths.iter().map(|path| format!(" {}", quoted(&path.display().to_string()))).collect();
+                    writeln!(out, "as it should be? `rehang run{paths} --accept` writes the rules for what was seen")?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One failure: why, and its timeline without the wire.
+    fn story(&self, cell: &CellAnswer, out: &mut dyn Write) -> io::Result<()> {
+        let room = self.width.saturating_sub(INDENT.len());
+        let name = format!("{} on {}", cell.id, cell.stage.name());
+        writeln!(out, "\n{INDENT}{BOLD}{}{BOLD:#}", cut(&name, room))?;
+        let why: String = cell.why().iter().map(|line| hanging(INDENT, line, self.width)).collect();
+        let lines = if cell.fault.is_some() { usize::MAX } else { WHY_LINES };
+        for line in why.lines().take(lines) {
+            writeln!(out, "{line}")?;
+        }
+        if let Some(story) = &cell.story {
+            for line in bounded(story, STORY) {
+                writeln!(out, "{INDENT}{}", cut(&line, room))?;
+            }
+        }
+        let (reads, stage) = (reading(&self.outcome.scenarios), cell.stage.name());
+        writeln!(out, "{INDENT}again: rehang show{reads} --stage {stage} {}\n", quoted(&cell.id))
+    }
+
+    /// The strategies by what they make of the scenario and of its control arm, a line each.
+    fn by_score(&self, out: &mut dyn Write) -> io::Result<()> {
+        let (board, _) = in_the_matrix(&self.outcome.score);
+        let rows = if board.rows().is_empty() { self.outcome.score.rows() } else { board.rows() };
+        let mut lines = Vec::new();
+        for (of, control) in [("", false), (" in the control arm", true)] {
+            for score in Score::ALL.into_iter().filter(|score| !control || *score != Score::Untouched) {
+                let is = |row: &&ScoreRow| !row.mechanism.is_empty() && (row.mechanism == CONTROL) == control;
+                let those = rows.iter().filter(is).filter(|row| row.count(score) > 0);
+                let names: Vec<&str> = those.map(|row| row.strategy.as_str()).collect();
+                if !names.is_empty() {
+                    let head = format!("{}{of}", score.word().to_lowercase());
+                    lines.push((format!("{head:<9} "), names.join(" ")));
+                }
+            }
+        }
+        let whole: String = lines.iter().map(|(head, names)| hanging(head, names, self.width)).collect();
+        match whole.lines().count() > SCORE_LINES {
+            true => lines
+                .iter()
+                .try_for_each(|(head, names)| writeln!(out, "{}", cut(&format!("{head}{names}"), self.width))),
+            false => write!(out, "{whole}"),
+        }
+    }
+
     fn counts(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut proofs: BTreeMap<&str, usize> = BTreeMap::new();
         let mut undecided = 0;
@@ -141,17 +242,16 @@ impl Report<'_> {
             let over = if self.selected.has_too_much_lockstep() { " — more than the 5 % that may be" } else { "" };
             writeln!(out, "lockstep alone: {only} of {}{over}", counted(cells, "cell"))?;
         }
-        let behaviours = rehang_fakes::behaviours();
-        let recorded = behaviours.iter().filter(|b| b.recorded).count();
-        let read = behaviours.len() - recorded;
-        writeln!(out, "the fakes' behaviours: {recorded} held to recordings, {read} read from sources")?;
+        if self.selected.scenarios != 1 {
+            let behaviours = rehang_fakes::behaviours();
+            let recorded = behaviours.iter().filter(|b| b.recorded).count();
+            let read = behaviours.len() - recorded;
+            writeln!(out, "the fakes' behaviours: {recorded} held to recordings, {read} read from sources")?;
+        }
         if !self.selected.left_out.is_empty() {
-            writeln!(out, "left out of the matrix:")?;
-            let mut reasons: Vec<_> = self.selected.left_out.iter().collect();
-            reasons.sort_by_key(|(reason, n)| (std::cmp::Reverse(**n), reason.as_str()));
-            for (reason, n) in reasons {
-                write!(out, "{}", hanging(&format!("  {n:>6}  "), reason, self.width))?;
-            }
+            let all = self.selected.left_out.values().sum::<usize>();
+            let kinds = counted(self.selected.left_out.len(), "reason");
+            writeln!(out, "left out of the matrix: {}, for {kinds} (`--format json` has them)", counted(all, "cell"))?;
         }
         Ok(())
     }
@@ -261,7 +361,7 @@ pub fn failure(
     }
     if let Some(timeline) = cell.timeline.as_deref().filter(|_| drawn) {
         writeln!(out)?;
-        for line in bounded(timeline) {
+        for line in bounded(timeline, (TIMELINE_HEAD, TIMELINE_TAIL)) {
             writeln!(out, "{INDENT}{}", cut(&line, width.saturating_sub(INDENT.len())))?;
         }
     }
@@ -271,13 +371,13 @@ pub fn failure(
 }
 
 /// A timeline's first and last lines, and between them how many were left out.
-fn bounded(timeline: &str) -> Vec<String> {
+fn bounded(timeline: &str, (head, tail): (usize, usize)) -> Vec<String> {
     let lines: Vec<&str> = timeline.lines().collect();
-    let left_out = lines.len().saturating_sub(TIMELINE_HEAD + TIMELINE_TAIL);
+    let left_out = lines.len().saturating_sub(head + tail);
     if left_out <= 1 {
         return lines.into_iter().map(str::to_owned).collect();
     }
-    let (head, tail) = (&lines[..TIMELINE_HEAD], &lines[TIMELINE_HEAD + left_out..]);
+    let (head, tail) = (&lines[..head], &lines[head + left_out..]);
     let between = format!("… {} left out", counted(left_out, "line"));
     head.iter().chain([&between.as_str()]).chain(tail).map(|line| (*line).to_owned()).collect()
 }
@@ -288,7 +388,8 @@ mod tests {
 
     #[test]
     fn a_long_timeline_keeps_its_head_and_its_tail() {
-        let of = |count: usize| bounded(&(1..=count).map(|n| format!("line {n}\n")).collect::<String>());
+        let kept = (TIMELINE_HEAD, TIMELINE_TAIL);
+        let of = |count: usize| bounded(&(1..=count).map(|n| format!("line {n}\n")).collect::<String>(), kept);
         let most = TIMELINE_HEAD + TIMELINE_TAIL;
         assert_eq!(of(most + 1).len(), most + 1);
         assert_eq!(of(most + 1)[TIMELINE_HEAD], format!("line {}", TIMELINE_HEAD + 1));

@@ -4,10 +4,45 @@
 
 use indicatif::ProgressBar;
 use rehang_judge::timeline::{self, WIDTH_MIN};
+use rehang_scenario::{Problems, Style};
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Columns of a run's report and of the scoreboard if stdout is not a terminal.
 pub const REPORT: usize = 100;
+
+/// Whether whoever reads stdout has stopped reading.
+static NO_READER: AtomicBool = AtomicBool::new(false);
+
+/// Whether whoever reads stdout has stopped reading: what is written since then is lost.
+pub fn has_no_reader() -> bool {
+    NO_READER.load(Ordering::Relaxed)
+}
+
+/// stdout for what a command says. If its reader stops reading, the rest is dropped, and the command goes on as if it had
+/// been read: its exit code says how it went, not who looked.
+pub struct Said<W>(pub W);
+
+impl<W: Write> Write for Said<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        dropped(self.0.write(bytes), bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        dropped(self.0.flush(), ())
+    }
+}
+
+fn dropped<T>(written: io::Result<T>, all: T) -> io::Result<T> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+            NO_READER.store(true, Ordering::Relaxed);
+            Ok(all)
+        }
+        other => other,
+    }
+}
 
 /// Lets a bar that is shown move by itself, which takes a thread; without a thread it moves only when it is updated.
 pub fn tick(bar: &ProgressBar, every: Duration) {
@@ -25,6 +60,16 @@ pub fn width(otherwise: usize) -> usize {
         .filter(|columns| *columns > 0)
         .unwrap_or(otherwise)
         .max(WIDTH_MIN)
+}
+
+/// Problems of a file, without the lines that only draw its margin and without blank ones: each is five lines at most.
+pub fn dense(problems: &Problems, style: Style) -> String {
+    let name = &problems.source.name;
+    if std::fs::read(name).is_ok_and(|bytes| bytes.trim_ascii().is_empty()) {
+        return format!("error: {name} is empty; `rehang new` writes a first scenario\n");
+    }
+    let says = |line: &&str| !anstream::adapter::strip_str(line).to_string().trim_matches([' ', '|']).is_empty();
+    problems.render(style).lines().filter(says).map(|line| format!("{line}\n")).collect()
 }
 
 /// A text in lines of at most `width` columns, broken at blanks where possible. A character outside ASCII counts as two

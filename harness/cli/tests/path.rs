@@ -89,3 +89,40 @@ fn a_file_that_is_no_link_of_ours_is_left_alone() {
     assert_eq!(out.status.code(), Some(2));
     assert_eq!(std::fs::read(dir.join("claude")).expect("a file"), b"mine");
 }
+
+#[test]
+fn it_says_which_program_hangs_and_how_to_call_it() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let note = |scenario: &str| {
+        let out = rehang(cache.path(), &["path", scenario]);
+        // stdout is the folder alone: a shell puts it into PATH
+        assert_eq!(String::from_utf8_lossy(&out.stdout).lines().count(), 1);
+        String::from_utf8_lossy(&out.stderr).into_owned()
+    };
+    assert!(note("question/row-diff").contains("note: `opencode` plays it (Asks to run a row-level diff"));
+    assert!(note("question/row-diff").contains("call `opencode run "));
+    assert!(note("startup/mcp-init-never").contains("call `claude -p go` or `opencode run go`"));
+}
+
+#[test]
+#[ignore = "needs pytest and node"]
+fn the_snippets_of_its_page_work_as_they_stand() {
+    let page =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/path.md")).expect("a page");
+    let snippet = |language: &str| {
+        let code = page.split(&format!("```{language}\n")).nth(1).and_then(|rest| rest.split("```").next());
+        code.expect("the page has it").to_owned()
+    };
+    let place = tempfile::tempdir().expect("a folder");
+    std::fs::write(place.path().join("test_hang.py"), snippet("python")).expect("a file");
+    std::fs::write(place.path().join("hang.test.js"), snippet("js")).expect("a file");
+    let own = Path::new(env!("CARGO_BIN_EXE_rehang")).parent().expect("a folder").to_owned();
+    let path = std::env::var("PATH").unwrap_or_default();
+    for call in [&["python3", "-m", "pytest", "-q"][..], &["node", "--test"]] {
+        let mut command = Command::new(call[0]);
+        command.args(&call[1..]).current_dir(&place).env("PATH", format!("{}:{path}", own.display()));
+        let out = command.env("REHANG_CACHE", place.path().join("cache")).output().expect("it is installed");
+        let said = [out.stdout, out.stderr].concat();
+        assert!(out.status.success(), "{call:?}: {}", String::from_utf8_lossy(&said));
+    }
+}

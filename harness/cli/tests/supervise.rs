@@ -54,6 +54,19 @@ fn a_run_that_ends_by_itself_is_as_it_would_be_without_us() {
 }
 
 #[test]
+fn a_command_needs_no_dashes_before_it() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rehang"));
+    command.args(["supervise", "--wall", "1h", "echo", "-n", "hello"]).env("REHANG_CACHE", cache.path());
+    let out = command.stdin(Stdio::null()).output().expect("rehang runs");
+    assert_eq!((out.status.code(), String::from_utf8_lossy(&out.stdout).as_ref()), (Some(0), "hello"));
+    let wrong = Command::new(env!("CARGO_BIN_EXE_rehang")).args(["supervise", "--wal", "1h", "echo"]).output();
+    let wrong = wrong.expect("rehang runs");
+    let said = String::from_utf8_lossy(&wrong.stderr);
+    assert!(wrong.status.code() == Some(2) && said.contains("'--wall'"), "{said}");
+}
+
+#[test]
 fn stdin_is_the_callers() {
     let cache = tempfile::tempdir().expect("a folder");
     let mut child = supervise(cache.path(), &[], &["cat"]).stdin(Stdio::piped()).spawn().expect("rehang");

@@ -75,6 +75,15 @@ fn one_that_fails_a_healthy_run_harms() {
 }
 
 #[test]
+fn a_terminal_beside_a_stdin_that_is_none_is_there_without_the_wrapper_too() {
+    // its agent's editor opens the wrapper's terminal and waits: a hang, and no healthy run that is ended
+    let out = rehang(&["bash/editor", "--terminal", "tty", "--format", "json"], "timeout 2 claude -p go </dev/null");
+    let scores = scores(&out);
+    assert_eq!(score(&scores, "bash/editor::tty"), "stopped", "{scores:?}");
+    assert!(scores.iter().all(|(_, score)| score != "harmed"), "{scores:?}");
+}
+
+#[test]
 fn what_it_leaves_is_told() {
     let wrapper = "setsid sleep 1000 >/dev/null 2>&1 & claude -p go";
     let out = rehang(&["benign/text", "--terminal", "null"], wrapper);
@@ -110,4 +119,61 @@ fn outside_of_a_repository_the_scenarios_are_those_inside_the_binary_and_a_broke
     let out = list(&["--scenarios", "broken.toml"]);
     assert!(String::from_utf8_lossy(&out.stderr).contains("mechansim"), "{}", String::from_utf8_lossy(&out.stderr));
     assert_eq!(out.status.code(), Some(2));
+}
+
+/// Wrappers without any logic, one for each way in which an agent is run.
+const PASSES: [&str; 4] = [
+    "exec claude -p go",
+    "exec claude --dangerously-skip-permissions --output-format stream-json --verbose -p go",
+    "exec opencode run go",
+    "exec altimate run go",
+];
+
+fn pass_through(filters: &[&str], deadline: &str) {
+    for wrapper in PASSES {
+        for speed in ["20", "300"] {
+            let more = ["--speed", speed, "--deadline", deadline, "--format", "json", "--jobs", "16"];
+            let terminals = ["--terminal", "null", "--terminal", "closed"];
+            let out = rehang(&[filters, &more, &terminals].concat(), wrapper);
+            let scores = scores(&out);
+            let did: Vec<_> =
+                scores.iter().filter(|(_, score)| matches!(score.as_str(), "harmed" | "wrongly" | "stopped")).collect();
+            assert!(!scores.is_empty(), "{wrapper}: {}", String::from_utf8_lossy(&out.stderr));
+            assert!(did.is_empty(), "{wrapper} at {speed}: {did:?}");
+        }
+    }
+}
+
+#[test]
+fn a_wrapper_without_logic_is_charged_with_nothing() {
+    // runs that end by a limit of their agent, that leave something, whose agent refuses in the user's name
+    let filters =
+        ["benign/text", "bash/noisy-holder", "lifecycle/leaked", "permission/opencode-run[", "altimate/answers"];
+    pass_through(&filters, "2s");
+}
+
+#[test]
+#[ignore = "minutes: all scenarios that fit, each until its deadline"]
+fn a_wrapper_without_logic_is_charged_with_nothing_in_any_scenario() {
+    pass_through(&[], "4s");
+}
+
+#[test]
+fn a_stdin_that_stays_open_is_s1_in_rehearsal_and_the_rest_goes_on() {
+    let filters = ["benign/no-time-at-all", "--terminal", "pipe", "--terminal", "null"];
+    let out = rehang(&filters, "timeout 2 opencode run go");
+    let said = String::from_utf8_lossy(&out.stdout).into_owned();
+    let s1 = "S1: the agent waits for the end of that stdin before anything else; the wrapper ends with 124";
+    assert!(said.contains(s1), "{said}{}", String::from_utf8_lossy(&out.stderr));
+    // what is left as it is, is not printed, and the last line sums up
+    assert!(!said.contains("untouched benign"), "{said}");
+    let last = said.lines().last().unwrap_or_default();
+    assert!(last.starts_with("1 of 1 hang ended; healthy runs tried up to "), "{last}");
+    assert_eq!(out.status.code(), Some(0));
+    let open = rehang(&[&filters[..], &["--deadline", "2s"]].concat(), "exec opencode run go");
+    let said = String::from_utf8_lossy(&open.stdout).into_owned();
+    assert!(said.lines().last().unwrap_or_default().starts_with("0 of 1 hang ended; "), "{said}");
+    assert_eq!(open.status.code(), Some(3));
+    let all = rehang(&["benign/no-time-at-all", "--all", "--terminal", "null"], "exec opencode run go");
+    assert!(String::from_utf8_lossy(&all.stdout).contains("untouched benign/no-time-at-all"));
 }

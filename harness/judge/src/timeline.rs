@@ -3,7 +3,7 @@
 //! Invariant: no line is wider than asked, whatever the trace holds; control characters are shown, never sent; what
 //! repeats (polls, heartbeats) is folded and counted, never lost without a trace.
 
-use rehang_scenario::{Policy, VTime, problem::hidden};
+use rehang_scenario::{Policy, VTime, problem::hidden, text::counted};
 use rehang_trace::{Ended, Event, Fact, Horizon, Trace, What};
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -39,6 +39,25 @@ pub fn timeline(trace: &Trace, width: usize) -> String {
         out.push_str(format!("{time:>time_width$}  {who}  {what}").trim_end());
         out.push('\n');
         last = Some(t);
+    }
+    out
+}
+
+/// The timeline without what goes over wires: requests, their answers and events of streams. The last line says how
+/// many there are.
+pub fn story(trace: &Trace, width: usize) -> String {
+    let wire = |event: &&Event| {
+        let what = &event.what;
+        matches!(
+            what,
+            What::Request { .. } | What::Response { .. } | What::RequestFailed { .. } | What::Sse(_) | What::SseEnd
+        )
+    };
+    let events: Vec<Event> = trace.events.iter().filter(|event| !wire(event)).cloned().collect();
+    let folded = trace.events.len() - events.len();
+    let mut out = timeline(&Trace { events }, width);
+    if folded > 0 {
+        out.push_str(&format!("({} of the wire not shown)\n", counted(folded, "line")));
     }
     out
 }
@@ -297,6 +316,20 @@ mod tests {
     /// With an edge, since the common indentation of all lines matters here.
     fn shown(cell: Cell) -> String {
         timeline(&cell.trace(), 80).lines().map(|line| format!("|{line}\n")).collect()
+    }
+
+    #[test]
+    fn a_story_has_no_wire_and_counts_it() {
+        let asked = |cell: Cell, n: u32| {
+            let cell = cell.request("watcher@pr5", n, "GET", "/session");
+            cell.respond("watcher@pr5", n, 200, json!([]))
+        };
+        let cell = asked(Cell::new().started().step("Which?", "stop"), 1).acts("person1", "answer");
+        let told = story(&asked(cell, 2).trace(), 80);
+        assert!(told.contains("model says \"Which?\"") && told.contains("acts: answer"), "{told}");
+        assert!(!told.contains("/session") && told.ends_with("(4 lines of the wire not shown)\n"), "{told}");
+        let none = story(&Cell::new().started().trace(), 80);
+        assert!(!none.contains("wire"), "{none}");
     }
 
     #[test]

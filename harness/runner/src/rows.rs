@@ -340,6 +340,7 @@ impl Fault {
             fault: Some(masked(&self.fault)),
             differs: None,
             timeline: None,
+            story: None,
             trace: None,
             seen: None,
         })
@@ -377,6 +378,7 @@ impl CellLine {
             fault: None,
             differs: differs.as_deref().map(masked),
             timeline: None,
+            story: None,
             trace: None,
             seen: None,
         })

@@ -122,6 +122,8 @@ pub struct CellAnswer {
     pub differs: Option<String>,
     /// The timeline, if the cell is not as expected.
     pub timeline: Option<String>,
+    /// The same without what goes over wires.
+    pub story: Option<String>,
     /// The trace, NDJSON, if it is wanted.
     pub trace: Option<String>,
     /// What a rule could say of it, if its own does not fit.
@@ -187,6 +189,7 @@ fn failed(unit: &Unit, wanted: &Wanted, stage: Stage, fault: String) -> CellAnsw
         fault: Some(fault),
         differs: None,
         timeline: None,
+        story: None,
         trace: None,
         seen: None,
     }
@@ -301,6 +304,7 @@ impl Runner<'_> {
             fault: None,
             differs,
             timeline: show.then(|| timeline::timeline(&ran.trace, TIMELINE_WIDTH)),
+            story: show.then(|| timeline::story(&ran.trace, TIMELINE_WIDTH)),
             trace,
             seen,
         }

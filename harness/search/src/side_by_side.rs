@@ -84,12 +84,17 @@ impl SideBySide {
         self.explorers.iter().flat_map(|e| e.known.keys().copied()).collect()
     }
 
-    /// Makes the findings small, one thread per search, and counts findings that became the same as one.
-    pub fn finish(self) -> Found {
+    /// Makes the findings small, one thread per search, and counts findings that became the same as one. Once
+    /// `is_late`, none is begun; those that are left stay as they were found.
+    pub fn finish(self, is_late: &(dyn Fn() -> bool + Sync)) -> Found {
         let jobs = self.explorers.len().max(1);
         let (states, faults, causes) = self.gather();
         let mut small: Vec<(Key, Finding)> = causes.into_iter().collect();
-        in_parallel(jobs, &mut small, |(key, finding)| finding.shrink(key));
+        in_parallel(jobs, &mut small, |(key, finding)| {
+            if !is_late() {
+                finding.shrink(key);
+            }
+        });
         let mut findings: Vec<Finding> = Vec::new();
         for (_, finding) in small {
             match findings.iter_mut().find(|other| other.is_same(&finding)) {

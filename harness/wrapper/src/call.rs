@@ -16,6 +16,8 @@ pub struct Call {
     pub mode: Mode,
     /// The arguments that change what it does.
     pub args: Vec<String>,
+    /// Whether the wrapper asks for messages instead of text: `--output-format stream-json`, `--format json`.
+    pub reads_messages: bool,
 }
 
 impl Call {
@@ -23,7 +25,7 @@ impl Call {
     pub fn of(argv: &[String]) -> Option<Call> {
         let persona = registry::named(argv.first()?.rsplit('/').next()?)?;
         let called = persona.called(argv.get(1..).unwrap_or_default())?;
-        Some(Call { agent: persona.kind, mode: called.mode, args: called.args })
+        Some(Call { agent: persona.kind, mode: called.mode, args: called.args, reads_messages: reads_messages(argv) })
     }
 
     /// In a few words.
@@ -48,6 +50,7 @@ impl Call {
         // altimate-code have never been given one
         let one_run = self.mode.form == Form::Run && self.agent != &agents::ALTIMATE;
         match met.agent.mode() {
+            None if self.reads_messages => return Err(Unfit::Plain),
             None if one_run => {}
             Some(mode) if kind == self.agent => {
                 // the wrapper chooses the form of the answers; the scenario decides who can be asked
@@ -65,6 +68,16 @@ impl Call {
     }
 }
 
+/// Whether a command line asks for messages instead of text.
+fn reads_messages(argv: &[String]) -> bool {
+    const FLAGS: [&str; 2] = ["--output-format", "--format"];
+    let is_messages = |value: &str| matches!(value, "json" | "stream-json");
+    let pairs = argv.windows(2).any(|pair| FLAGS.contains(&pair[0].as_str()) && is_messages(&pair[1]));
+    let whole =
+        |word: &String| word.split_once('=').is_some_and(|(flag, value)| FLAGS.contains(&flag) && is_messages(value));
+    pairs || argv.iter().any(whole)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,8 +90,11 @@ mod tests {
 
     #[test]
     fn command_lines_are_told_apart_by_what_changes_the_agent() {
-        let call =
-            |agent, mode, args: &[&str]| Some(Call { agent, mode, args: args.iter().map(|&a| a.to_owned()).collect() });
+        let call = |agent, mode: Mode, args: &[&str]| {
+            let args = args.iter().map(|&a| a.to_owned()).collect();
+            let reads_messages = matches!(mode.word, "json" | "stream-json");
+            Some(Call { agent, mode, args, reads_messages })
+        };
         let claude = |mode: ClaudeMode, args: &[&str]| call(&CLAUDE, mode.mode(), args);
         assert_eq!(of("/x/claude --version"), None);
         assert_eq!(
@@ -91,5 +107,19 @@ mod tests {
         assert_eq!(of("claude -p go --model x --output-format stream-json --verbose"), claude(ClaudeMode::Json, &[]));
         assert_eq!(of("opencode serve --port 0"), call(&OPENCODE, OpencodeMode::Serve.mode(), &["--port", "0"]));
         assert_eq!(of("something else"), None);
+    }
+
+    #[test]
+    fn who_reads_messages_is_given_no_plain_text() {
+        let text = "title = \"T\"\nmechanism = \"F8\"\nagent = { program = [{ print = \"x\" }] }\n\
+                    terminals = [\"null\"]\n\n[[expect]]\noutcome = \"completed\"\n";
+        let family = rehang_scenario::file::load("t.toml", text.as_bytes()).family.expect("the file is right");
+        let scenario = &family.variants[0].scenario;
+        let meets = |line: &str| of(line).map(|call| call.meets(scenario).map(|_| ()));
+        assert_eq!(meets("claude -p go"), Some(Ok(())));
+        assert_eq!(meets("claude -p go --output-format stream-json --verbose"), Some(Err(Unfit::Plain)));
+        assert_eq!(meets("claude -p go --output-format=json"), Some(Err(Unfit::Plain)));
+        assert_eq!(meets("opencode run go"), Some(Ok(())));
+        assert_eq!(meets("opencode run --format json go"), Some(Err(Unfit::Plain)));
     }
 }

@@ -160,7 +160,15 @@ fn run(job: &Job) -> Result<Ran, Failed> {
     let began_ms = monotonic_ms();
     let child = command.spawn().map_err(|error| {
         let why = format!("{}: {}", job.command[0], machine::start(&error));
-        if machine::remedy_of_start(&error).is_some() { Failed::Machine(why) } else { Failed::Command(why) }
+        let remedy = match error.kind() {
+            io::ErrorKind::NotFound => "; give the path of the wrapper, or a program on PATH",
+            io::ErrorKind::PermissionDenied => "; make it executable (chmod +x), or start it with its interpreter",
+            _ => "",
+        };
+        match machine::remedy_of_start(&error) {
+            Some(_) => Failed::Machine(why),
+            None => Failed::Command(why + remedy),
+        }
     })?;
     drop(command);
     let pid = child.id().cast_signed();

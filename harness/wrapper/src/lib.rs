@@ -20,10 +20,11 @@ use rehang_runner::outputs::scratch;
 use rehang_runner::unit::variant_name;
 use rehang_scenario::file::Family;
 use rehang_scenario::plan::Plan;
+use rehang_scenario::text::{duration, took};
 use rehang_scenario::turns::Turn;
-use rehang_scenario::{Arm, Scenario, Span, Stage, Terminal, agents};
+use rehang_scenario::{Arm, Form, Scenario, Span, Stage, Terminal, agents};
 use rehang_stage::judged::{Setting, facts, judged};
-use rehang_trace::{Trace, ndjson};
+use rehang_trace::{Fact, Trace, What, ndjson};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -65,6 +66,17 @@ pub struct Rehearsal {
     pub stdin: Terminal,
     /// Whether its stdout is a terminal.
     pub shows: bool,
+    /// What became of the wrapper if its agent waited for its stdin and did nothing else: hang S1, in rehearsal.
+    pub waits: Option<Waited>,
+}
+
+/// A wrapper whose agent waits for a stdin that stays open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waited {
+    /// Whether the wrapper ended it before the deadline.
+    pub ended: bool,
+    /// What became of the wrapper, in words.
+    pub became: String,
 }
 
 /// A cell.
@@ -95,6 +107,9 @@ pub struct Fitting {
     pub left_out: BTreeMap<String, usize>,
     /// How it uses its agent, by its own terminal.
     pub rehearsals: Vec<(Terminal, Rehearsal)>,
+    /// How long the longest healthy run takes in virtual milliseconds that is of its agent and takes too long here; 0 if
+    /// there is none.
+    pub too_long: u64,
 }
 
 /// What came out of a cell.
@@ -106,6 +121,8 @@ pub struct Judged {
     pub verdict: Verdict,
     /// The wrapper's score in this cell.
     pub score: Score,
+    /// Whether the wrapper did anything but start its agent and pass its exit code on.
+    pub acted: bool,
     /// The trace.
     pub trace: Trace,
     /// The run.
@@ -127,7 +144,7 @@ pub enum WrapperError {
     Start(String),
     /// It started no agent.
     #[error(
-        "in a rehearsal with an agent that says hello, `{command}` started none of {agents} from PATH; its output: {said}"
+        "in a rehearsal with an agent that says hello, `{command}` started none of {agents} from PATH, by its name and with a prompt; its output: {said}"
     )]
     NoAgent {
         /// The command.
@@ -186,8 +203,13 @@ impl Wrapper {
             });
         };
         let serves = call.agent.has_server;
+        let inherits = file == ran.stdin;
+        let says = |line: &Line| matches!(line.said, Said::What(What::Fact(Fact::ModelAsked { .. })));
+        let waits_for_stdin = inherits && stdin != "null" && stdin != "tty" && !lines.iter().any(says);
+        let mut waits = None;
         match ran.exit {
             Some(0) => {}
+            code if waits_for_stdin => waits = Some(became(code, &ran, self.deadline)),
             Some(code) => {
                 let what = format!("ends with {code}");
                 return Err(WrapperError::Unwell { command, what, said });
@@ -202,7 +224,6 @@ impl Wrapper {
                 return Err(WrapperError::Unwell { command, what, said });
             }
         }
-        let inherits = file == ran.stdin;
         let stdin = match stdin.as_str() {
             _ if inherits => terminal,
             "tty" => Terminal::Tty,
@@ -210,7 +231,7 @@ impl Wrapper {
             // its own pipe, and one that ends: a healthy agent would not have come to its end otherwise
             _ => Terminal::Closed,
         };
-        Ok(Rehearsal { call, inherits, stdin, shows })
+        Ok(Rehearsal { call, inherits, stdin, shows, waits })
     }
 
     /// The cells of some scenarios that fit, and how many do not, by reason.
@@ -232,7 +253,7 @@ impl Wrapper {
         for (_, rehearsal) in &mut rehearsals {
             rehearsal.inherits = inherits;
         }
-        let (mut cells, mut left_out) = (Vec::new(), BTreeMap::new());
+        let (mut cells, mut left_out, mut too_long) = (Vec::new(), BTreeMap::new(), 0);
         let mut kernel = rehang_os::sim::SimKernel::new(rehang_fakes::program);
         for family in families {
             for variant in &family.variants {
@@ -245,13 +266,18 @@ impl Wrapper {
                     for terminal in &scenario.terminals {
                         match self.fits(&mut kernel, &name, scenario, arm, *terminal, &rehearsals) {
                             Ok(cell) => cells.push(cell),
-                            Err(why) => *left_out.entry(why.to_string()).or_default() += 1,
+                            Err(why) => {
+                                if let Unfit::Long { healthy: Some(ms) } = why {
+                                    too_long = too_long.max(ms);
+                                }
+                                *left_out.entry(why.to_string()).or_default() += 1;
+                            }
                         }
                     }
                 }
             }
         }
-        Ok(Fitting { cells, left_out, rehearsals })
+        Ok(Fitting { cells, left_out, rehearsals, too_long })
     }
 
     fn fits(
@@ -267,6 +293,9 @@ impl Wrapper {
             return Err(Unfit::Terminal(terminal.name()));
         };
         let mut met = rehearsal.call.meets(scenario)?;
+        if scenario.runs > 1 {
+            return Err(Unfit::Runs);
+        }
         StandIn::of(scenario).map_err(Unfit::Alone)?;
         if !scenario.people.is_empty() {
             return Err(Unfit::People);
@@ -277,6 +306,9 @@ impl Wrapper {
         let messages = rehearsal.call.is_spoken_to();
         // the scenario may be about the agent's stdin: then `none` is a wrapper that passes its own stdin on
         let about_stdin = !messages && scenario.mechanism.starts_with('S');
+        if rehearsal.waits.is_some() && !about_stdin {
+            return Err(Unfit::Stdin(terminal.name()));
+        }
         let first = rehearsals.iter().map(|(on, _)| *on).find(|on| scenario.terminals.contains(on));
         if !rehearsal.inherits && !about_stdin && Some(terminal) != first {
             return Err(Unfit::SameOnAll);
@@ -284,6 +316,8 @@ impl Wrapper {
         let agents = match () {
             () if messages => Terminal::Pipe,
             () if about_stdin => terminal,
+            // its children can open the wrapper's terminal, whatever its stdin is
+            () if terminal == Terminal::Tty && rehearsal.stdin == Terminal::Null => Terminal::CttyNull,
             () => rehearsal.stdin,
         };
         met.terminals = vec![agents];
@@ -294,7 +328,8 @@ impl Wrapper {
         let limit = u64::try_from(self.deadline.as_millis()).unwrap_or(u64::MAX).saturating_mul(u64::from(self.speed));
         // a cell that takes more than half of the time leaves the wrapper too little to show what it does
         if last.0.saturating_mul(2) > limit {
-            return Err(Unfit::Long);
+            let healthy = (baseline.outcome == Outcome::Completed).then_some(last.0);
+            return Err(Unfit::Long { healthy });
         }
         Ok(Cell { name: name.to_owned(), scenario: scenario.clone(), met, arm, terminal, agents, baseline })
     }
@@ -316,11 +351,18 @@ impl Wrapper {
         facts.strategy.clone_from(&self.name);
         let mut verdict = judge(&trace, &facts, Some(&cell.baseline)).map_err(|e| io::Error::other(e.to_string()))?;
         verdict.breaches.extend(told::unfinished(&trace, &verdict, facts.server));
-        let score = match ran.exit {
-            Some(_) => classify(&verdict, &cell.baseline),
-            None => still_there(&cell.baseline),
+        // an agent that talks to its wrapper while it runs may do what it does because of that
+        let alone = cell.met.agent.mode().is_none_or(|mode| mode.form == Form::Run);
+        let acted = !alone || told::acted(&lines, &ran);
+        told::charged(&mut verdict, &cell.baseline, acted);
+        let score = match (ran.exit, &cell.baseline.outcome) {
+            (None, _) => still_there(&cell.baseline),
+            (Some(_), Outcome::Completed | Outcome::Failed { .. } | Outcome::Stopped { .. }) if !acted => {
+                Score::Untouched
+            }
+            (Some(_), _) => classify(&verdict, &cell.baseline),
         };
-        Ok(Judged { facts, verdict, score, trace, ran })
+        Ok(Judged { facts, verdict, score, acted, trace, ran })
     }
 
     fn run(&self, mut stand_in: StandIn, terminal: Terminal) -> Result<(Ran, Vec<Line>), WrapperError> {
@@ -360,6 +402,16 @@ fn in_a_process(job: &Job) -> Result<Ran, WrapperError> {
     Ok(serde_json::from_slice(&out.stdout).map_err(io::Error::other)?)
 }
 
+/// What became of a wrapper whose agent waited for its stdin.
+fn became(exit: Option<i32>, ran: &Ran, deadline: Duration) -> Waited {
+    let after = duration(ran.ended_ms.saturating_sub(ran.began_ms));
+    let became = match exit {
+        Some(code) => format!("the wrapper ends with {code} after {after}"),
+        None => format!("the wrapper is still there after {}", took(deadline)),
+    };
+    Waited { ended: exit.is_some(), became }
+}
+
 /// The verdict on a wrapper that is still there at its deadline. No clock proves a hang, so its outcome is undecided;
 /// but the user has set the deadline, and a cell is played only if it ends or hangs without the wrapper in half of it.
 fn still_there(baseline: &Verdict) -> Score {
@@ -375,6 +427,9 @@ fn job(scenario: &Scenario, terminal: Terminal) -> rehang_stage::Job<'_> {
     rehang_stage::Job::new(scenario, "none", terminal, 1)
 }
 
+/// The longest default name: a script in `-c` has no name of its own.
+const NAME_CHARS: usize = 24;
+
 /// The default name of a command: its program, or the script that an interpreter runs.
 pub fn name_of(command: &[String]) -> String {
     let base = |word: &String| Path::new(word).file_name().map(|name| name.to_string_lossy().into_owned());
@@ -389,6 +444,10 @@ pub fn name_of(command: &[String]) -> String {
     // names that have another meaning in a trace
     match name.as_str() {
         "agent" | "wrapper" | "client" | "model" | "user" | "none" => format!("my-{name}"),
-        _ => name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.@".contains(c) { c } else { '-' }).collect(),
+        _ => name
+            .chars()
+            .take(NAME_CHARS)
+            .map(|c| if c.is_ascii_alphanumeric() || "-_.@".contains(c) { c } else { '-' })
+            .collect(),
     }
 }

@@ -26,6 +26,15 @@ pub enum Unfit {
         /// How the wrapper does it.
         wrapper: &'static str,
     },
+    /// The scenario's agent is a plain program.
+    #[error("its agent is a plain program, and the wrapper reads messages")]
+    Plain,
+    /// The scenario is about several runs in a row.
+    #[error("it needs several runs in a row, and the wrapper is started once")]
+    Runs,
+    /// On this terminal the agent waits for its stdin before it does anything.
+    #[error("on {0} its agent waits for its stdin before it does anything (S1)")]
+    Stdin(&'static str),
     /// A fake cannot play the scenario alone.
     #[error("{0}")]
     Alone(&'static str),
@@ -42,7 +51,10 @@ pub enum Unfit {
     #[error(
         "it takes too long on the wall clock: more than half of --deadline (times --speed) before it ends or hangs"
     )]
-    Long,
+    Long {
+        /// After how many virtual milliseconds it completes, if it does.
+        healthy: Option<u64>,
+    },
     /// It could not be played without the wrapper.
     #[error(transparent)]
     Baseline(#[from] JudgedError),

@@ -31,6 +31,7 @@ use std::path::Path;
 pub const EXAMPLES: &str = "Examples:
   rehang run question/                           one folder of scenarios
   rehang run question/row-diff --accept          write the rules of one file for what was seen
+  rehang run --last-failed                       the cells that failed in the last run
   rehang run --strategy guard --review           ask for each rule that changes, with what led to it";
 
 /// The most lines of a timeline that a review shows: the last ones, which show what decided.
@@ -44,7 +45,7 @@ const REJECTS: &[&str] = &["blind-timeout"];
 /// Whether what is seen becomes what is expected.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Accept {
-    /// Writes the rules for what was seen into the selected scenario files. Not on CI.
+    /// Write the rules for what was seen into the selected scenario files. Not on CI.
     ///
     /// An internal error, a `rejected` without a cause, a hang of `none` without a proof and a cell whose stages or seeds
     /// differ are refused: they are named, their rules stay, and the exit code is not 0.

@@ -24,7 +24,7 @@ pub struct Agents {
     /// NDJSON, one object an agent or a release.
     #[arg(long)]
     pub json: bool,
-    /// Prints the JSON Schema of agents' files.
+    /// Print the JSON Schema of agents' files.
     #[arg(long, conflicts_with = "agent")]
     pub schema: bool,
     /// A folder with agents of your own.

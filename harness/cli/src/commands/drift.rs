@@ -74,10 +74,10 @@ pub struct Drift {
     /// Releases and scenarios; by default those that fakes play, and a choice of scenarios.
     #[arg(value_name = "AGENT@VERSION|SCENARIO")]
     pub words: Vec<String>,
-    /// Compares opencode's `GET` routes instead: which answer, and with which keys.
+    /// Compare opencode's `GET` routes instead: which answer, and with which keys.
     #[arg(long)]
     pub routes: bool,
-    /// Keeps the recordings in DIR/AGENT-VERSION/SCENARIO-TERMINAL.jsonl, those of routes in DIR/VERSION.json.
+    /// Keep the recordings in DIR/AGENT-VERSION/SCENARIO-TERMINAL.jsonl, those of routes in DIR/VERSION.json.
     #[arg(long, value_name = "DIR")]
     pub record: Option<PathBuf>,
     /// What is printed on stdout.

@@ -1,7 +1,7 @@
 //! `rehang explore`: random scenarios and faults on the simulated kernel; what breaks an invariant becomes a file.
 //!
 //! Invariant: with `--steps` the same seed and jobs give the same findings. `--for` alone lets the clock say when to
-//! stop, between two rounds.
+//! stop, between two rounds and between two findings that are made small.
 
 use super::{Code, CommandError};
 use crate::terminal;
@@ -25,6 +25,12 @@ use std::time::{Duration, Instant};
 
 /// How often a line says how far it is, if no terminal shows it all the time.
 const LINE_EVERY: Duration = Duration::from_secs(30);
+
+/// What it takes to make a finding small, by measurement, and the largest part of `--for` that is kept for it.
+const SMALL: Duration = Duration::from_millis(400);
+const SMALL_MOST: f64 = 0.5;
+/// The part of `--for` after which no further finding is made small; the rest is for writing.
+const SMALL_UNTIL: f64 = 0.7;
 
 /// Looks for what breaks an invariant.
 ///
@@ -61,7 +67,7 @@ pub struct Explore {
     /// Search against this strategy alone, or a stack of them: `guard`, `idle@off+wall(cap=1h)`.
     #[arg(long, value_name = "STACK", value_parser = super::reproduce::stack)]
     pub against: Option<String>,
-    /// Plays the cycle of every claimed lasso once more. On sim a search always does.
+    /// Play the cycle of every claimed lasso once more. On sim a search always does.
     #[arg(long)]
     pub paranoid: bool,
     /// NDJSON: one object a finding, then a summary.
@@ -142,6 +148,13 @@ impl Explore {
         self.jobs.unwrap_or(cores)
     }
 
+    /// How much of the time is kept to make these findings small.
+    fn to_make_small(&self, causes: usize, deadline: Duration) -> Duration {
+        let jobs = u32::try_from(self.jobs()).unwrap_or(1).max(1);
+        let all = SMALL * u32::try_from(causes).unwrap_or(u32::MAX) / jobs;
+        all.min(deadline.mul_f64(SMALL_MOST))
+    }
+
     /// Plays these on both stages under all their stacks.
     fn play_on_both(&self, pool: &Pool, scenarios: &[Scenario], both: &mut Both) -> Result<(), CommandError> {
         let stages = [Stage::Sim, Stage::Lockstep];
@@ -182,7 +195,11 @@ impl Explore {
         let began = Instant::now();
         let deadline = Duration::from_millis(self.how_long.as_ms());
         let (mut known, mut line_at, mut both) = (BTreeMap::new(), LINE_EVERY, Both::default());
-        while self.steps.map_or(began.elapsed() < deadline, |most| searches.steps < most) {
+        let more = |searches: &SideBySide| match self.steps {
+            Some(most) => searches.steps < most,
+            None => began.elapsed() + self.to_make_small(searches.causes(), deadline) < deadline,
+        };
+        while more(&searches) {
             searches.round(self.steps.map_or(ROUND, |most| ROUND.min(most - searches.steps)));
             if let Some(pool) = pool {
                 self.play_on_both(pool, searches.newest(), &mut both)?;
@@ -217,7 +234,7 @@ impl Explore {
         }
         bar.set_message(message);
         let (cells, scenarios) = (searches.cells(), searches.scenarios());
-        let found = searches.finish();
+        let found = searches.finish(&|| self.steps.is_none() && began.elapsed() > deadline.mul_f64(SMALL_UNTIL));
         bar.finish_and_clear();
         Ok(Searched { found, known, cells, scenarios, took, both })
     }

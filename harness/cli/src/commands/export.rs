@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 pub struct Export {
     /// The trace; `-` is stdin.
     pub trace: PathBuf,
-    /// Writes the log into this file; else it is printed.
+    /// Write the log into this file; else it is printed.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// The log's form, if it must not be the agent's own: recording, stream-json, opencode-events, sse, asciicast,

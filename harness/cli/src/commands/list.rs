@@ -12,6 +12,10 @@ use std::io::Write;
 
 /// Names the cells of the matrix.
 #[derive(Debug, Clone, Args)]
+#[command(after_help = "Examples:
+  rehang list question/ --terminal null      cells by their names
+  rehang list --files                        scenarios with their titles
+  rehang list --mechanisms                   the ways to hang")]
 pub struct List {
     /// Which cells.
     #[command(flatten)]
@@ -61,6 +65,9 @@ impl List {
 
 /// Names the strategies with origin, seat and constants.
 #[derive(Debug, Clone, Args)]
+#[command(after_help = "Examples:
+  rehang strategies                          where each comes from, and its constants
+  rehang strategies --json | jq -r .name")]
 pub struct Strategies {
     /// NDJSON, one object a strategy.
     #[arg(long)]

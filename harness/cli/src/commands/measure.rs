@@ -29,7 +29,7 @@ pub struct Determinism {
     /// Where.
     #[arg(long, value_enum, default_value_t = Where::Lockstep)]
     pub stage: Where,
-    /// Plays the cycle of every claimed lasso once more, as `rehang run --paranoid` does.
+    /// Play the cycle of every claimed lasso once more, as `rehang run --paranoid` does.
     #[arg(long)]
     pub paranoid: bool,
 }

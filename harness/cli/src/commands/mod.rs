@@ -16,6 +16,7 @@ pub mod list;
 pub mod measure;
 mod mechanisms;
 pub mod merge;
+pub mod new;
 pub mod path;
 pub mod report;
 pub mod reproduce;

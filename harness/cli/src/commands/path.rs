@@ -4,15 +4,16 @@
 //! remove or restore.
 
 use super::{Code, CommandError};
-use crate::shell::reading;
+use crate::shell::{quoted, reading};
 use clap::Args;
+use rehang_fakes::registry;
 use rehang_fakes::stand_in::StandIn;
 use rehang_runner::binaries::fakes;
 use rehang_runner::corpus::Corpus;
 use rehang_runner::unit::variant_name;
-use rehang_scenario::Scenario;
 use rehang_scenario::file::Variant;
 use rehang_scenario::text::{suggest_part, unknown};
+use rehang_scenario::{Form, Scenario};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::PathBuf;
@@ -67,6 +68,7 @@ impl Path {
         let place = |error: std::io::Error| std::io::Error::new(error.kind(), format!("{}: {error}", folder.display()));
         stand_in.lay_out(&folder, &fakes()?.canonicalize()?).map_err(place)?;
         writeln!(out, "{}", folder.canonicalize().map_err(place)?.display())?;
+        complain!("{}", what_hangs(&scenario, self.control));
         Ok(Code::Expected)
     }
 
@@ -108,6 +110,28 @@ impl Path {
             (true, None) => return Err(CommandError::Usage(format!("{name} has no control arm"))),
         };
         Ok((name.clone(), scenario))
+    }
+}
+
+/// Which of the folder's programs plays the scenario, and how it is called.
+fn what_hangs(scenario: &Scenario, control: bool) -> String {
+    let kind = scenario.agent.kind();
+    let does = if control { "plays it, and does not hang" } else { "plays it" };
+    let title = scenario.title.trim_end_matches('.');
+    match scenario.agent.mode() {
+        None => format!("note: every agent of this folder {does} ({title}): call `claude -p go` or `opencode run go`"),
+        Some(mode) => {
+            let argv = registry::argv(&scenario.agent, &scenario.args, "go");
+            let name = kind.word;
+            let words: Vec<String> = argv.iter().skip(1).map(|word| quoted(word)).collect();
+            let how = match mode.form {
+                Form::Run | Form::Serve => "",
+                Form::Stdin => ", with messages on its stdin",
+                Form::Interactive => ", on a terminal",
+            };
+            let server = if mode.form == Form::Serve { ", and send a prompt to the URL that it prints" } else { "" };
+            format!("note: `{name}` {does} ({title}): call `{name} {}`{how}{server}", words.join(" "))
+        }
     }
 }
 

@@ -49,10 +49,10 @@ pub struct Reproduce {
     /// Puts the scenario into the folder `scenarios/reported`, here or above.
     #[arg(long)]
     pub keep: bool,
-    /// Writes the scenario into this file.
+    /// Write the scenario into this file.
     #[arg(long, value_name = "FILE", conflicts_with = "keep")]
     pub out: Option<PathBuf>,
-    /// Writes a report with pictures of the small scenario under every strategy into this folder: `index.html`.
+    /// Write a report with pictures of the small scenario under every strategy into this folder: `index.html`.
     #[arg(long, value_name = "DIR")]
     pub report: Option<PathBuf>,
     /// What you know of a log's end.
@@ -93,7 +93,7 @@ pub struct Shrink {
     /// What it must go on to show; by default what it shows first.
     #[arg(long, value_name = "PROPERTY")]
     pub shows: Option<String>,
-    /// Writes the scenario into this file; else it is printed.
+    /// Write the scenario into this file; else it is printed.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }

@@ -5,6 +5,7 @@
 use super::select::Select;
 use super::{Code, CommandError};
 use crate::bars::run;
+use crate::last_run;
 use crate::pictures;
 use crate::place::Where;
 use crate::report::{Format, Report};
@@ -41,22 +42,27 @@ pub struct Run {
     /// What is printed on stdout.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub format: Format,
-    /// Writes the traces of all cells into this folder.
+    /// Write the traces of all cells into this folder.
     #[arg(long, value_name = "DIR")]
     pub traces: Option<PathBuf>,
-    /// Writes a report with pictures into this folder: `index.html`, one file with the terminals' recordings in it. `rehang
+    /// Write a report with pictures into this folder: `index.html`, one file with the terminals' recordings in it. `rehang
     /// report --open` opens it.
     #[arg(long, value_name = "DIR")]
     pub report: Option<PathBuf>,
-    /// Appends a summary in Markdown to this file, as a CI job's page wants it.
+    /// Append a summary in Markdown to this file, as a CI job's page wants it.
     #[arg(long, value_name = "FILE")]
     pub summary: Option<PathBuf>,
-    /// Plays the cycle of every claimed lasso once more. A cycle that differs then is an internal error (exit 70).
+    /// Play the cells that failed in the last run, and no others.
+    ///
+    /// Which these are is kept in rehang's cache, in last-run.json.
+    #[arg(long, conflicts_with_all = ["filter", "scenarios", "shard"])]
+    pub last_failed: bool,
+    /// Play the cycle of every claimed lasso once more. A cycle that differs then is an internal error (exit 70).
     ///
     /// Builds with debug assertions always do.
     #[arg(long)]
     pub paranoid: bool,
-    /// Begins virtual time at this many milliseconds; no verdict may depend on it.
+    /// Begin virtual time at this many milliseconds; no verdict may depend on it.
     #[arg(long, value_name = "MS", default_value_t = 0, hide = true)]
     pub begin: u64,
     /// Whether what is seen becomes what is expected.
@@ -82,6 +88,15 @@ impl Run {
     /// # Errors
     /// A filter that nothing matches, a file that cannot be read, a worker that cannot be started.
     pub fn run(&self) -> Result<Code, CommandError> {
+        if self.last_failed {
+            let last = last_run::read()?;
+            if last.cells.is_empty() {
+                complain!("nothing failed in the last run: there is nothing to play again");
+                return Ok(Code::Expected);
+            }
+            let select = Select { filter: last.cells, scenarios: last.scenarios, exact: true, ..self.select.clone() };
+            return Run { select, last_failed: false, ..self.clone() }.run();
+        }
         self.stage.is_of_cells(&self.select.filter)?;
         if self.accept.is_wanted() {
             return super::accept::run(self);
@@ -95,13 +110,14 @@ impl Run {
             unit.begin = rehang_scenario::VTime(self.begin);
         }
         for problems in &selected.problems {
-            complain!("{}", problems.render(style));
+            complain!("{}", terminal::dense(problems, style).trim_end());
         }
         self.try_outputs()?;
         rehang_stage::worker::adopt_orphans();
         let pool = Pool::new(workers(self.jobs)?);
         let outcome = Outcome { scenarios: self.select.scenarios.clone(), ..run(&pool, &selected.units, true)? };
         drop(pool);
+        last_run::keep(&outcome);
         // a process that is left when a worker is killed ends with its control socket, so this waits instead of looking
         // once
         tree::await_ends(CLEAN_WITHIN, &|_| {});

@@ -3,7 +3,7 @@
 //! Invariant: a filter that selects nothing is an error that says what there is.
 
 use super::CommandError;
-use crate::shell::reading;
+use crate::shell::{quoted, reading};
 use clap::Args;
 use rehang_os::linux::machine;
 use rehang_runner::corpus::default_folder;
@@ -87,7 +87,13 @@ impl Select {
             match std::fs::metadata(&path) {
                 Ok(meta) if meta.is_file() || !is_filter(&word) => self.scenarios.push(path),
                 Err(error) if word.ends_with(".toml") => {
-                    return Err(CommandError::Usage(format!("{word}: {}", machine::open(&error))));
+                    let new = match error.kind() {
+                        std::io::ErrorKind::NotFound => {
+                            format!("; `rehang new {}` writes a first scenario there", quoted(&word))
+                        }
+                        _ => String::new(),
+                    };
+                    return Err(CommandError::Usage(format!("{word}: {}{new}", machine::open(&error))));
                 }
                 _ => self.filter.push(word),
             }
@@ -121,7 +127,7 @@ impl Select {
     fn explained(&self, error: SelectError) -> CommandError {
         CommandError::Usage(match error {
             SelectError::Io(error) => return error.into(),
-            SelectError::NoFile(_) => error.to_string(),
+            SelectError::NoFile(_) => format!("{error}; `rehang new FILE` writes a first one"),
             SelectError::Strategy { .. } => format!("--strategy {error}"),
             SelectError::Nothing { near, files, scenarios } => self.nothing(near.as_deref(), files, scenarios),
         })

@@ -7,15 +7,18 @@ use super::run::code;
 use super::select::Select;
 use super::{Code, CommandError};
 use crate::place::Where;
+use crate::shell::{quoted, reading};
 use crate::terminal::{self, fold};
 use clap::Args;
 use rehang_judge::timeline;
 use rehang_runner::binaries::workers;
 use rehang_runner::outputs;
 use rehang_runner::pool::Pool;
+use rehang_runner::select::Selected;
 use rehang_runner::unit::CellAnswer;
-use rehang_scenario::text::{counted, duration};
+use rehang_scenario::text::{counted, counted_as, duration};
 use rehang_trace::ndjson;
+use std::collections::BTreeSet;
 use std::io::{BufReader, Write};
 use std::path::PathBuf;
 
@@ -38,7 +41,7 @@ pub struct Show {
     /// The trace itself, NDJSON, instead of the timeline.
     #[arg(long)]
     pub trace: bool,
-    /// Writes the terminal of one cell into this file, as an asciicast v3 recording in virtual time.
+    /// Write the terminal of one cell into this file, as an asciicast v3 recording in virtual time.
     #[arg(long, value_name = "FILE", conflicts_with = "trace")]
     pub cast: Option<PathBuf>,
 }
@@ -57,6 +60,7 @@ impl Show {
         for unit in &mut selected.units {
             unit.keep_traces = true;
         }
+        let others = if self.trace || self.cast.is_some() { Vec::new() } else { all_but_the_first(&mut selected) };
         let pool = Pool::new(workers(None)?);
         let outcome = crate::bars::run(&pool, &selected.units, true)?;
         if let Some(file) = &self.cast {
@@ -71,8 +75,40 @@ impl Show {
                 write!(out, "{}", shown(cell, width))?;
             }
         }
+        if !others.is_empty() {
+            writeln!(
+                out,
+                "{} not shown; name one, such as `rehang show{} {}`:",
+                counted_as(others.len(), "more cell is", "more cells are"),
+                reading(&self.select.scenarios),
+                quoted(&others[0])
+            )?;
+            for id in others {
+                writeln!(out, "  {id}")?;
+            }
+        }
         Ok(code(&selected, &outcome, false))
     }
+}
+
+/// How many cells are shown as timelines if more are selected.
+const SHOWN: usize = 5;
+
+/// Leaves the first cells of a selection, those of `none` before others, and gives the names of the others.
+fn all_but_the_first(selected: &mut Selected) -> Vec<String> {
+    let ids = selected.units.iter().flat_map(|unit| unit.cells.iter().map(|cell| (cell.strategy != "none", &cell.id)));
+    let mut ids: Vec<(bool, String)> = ids.map(|(other, id)| (other, id.clone())).collect();
+    ids.sort();
+    ids.dedup();
+    if ids.len() <= SHOWN {
+        return Vec::new();
+    }
+    let others: BTreeSet<String> = ids.split_off(SHOWN).into_iter().map(|(_, id)| id).collect();
+    for unit in &mut selected.units {
+        unit.cells.retain(|cell| !others.contains(&cell.id));
+    }
+    selected.units.retain(|unit| !unit.cells.is_empty());
+    others.into_iter().collect()
 }
 
 /// A cell in lines of at most `width` columns: its name, its timeline, how it ends.
@@ -117,6 +153,9 @@ fn write_cast(file: &std::path::Path, cells: &[CellAnswer]) -> Result<(), Comman
 
 /// Runs the cell of a trace again.
 #[derive(Debug, Clone, Args)]
+#[command(after_help = "Examples:
+  rehang show --trace --exact question/row-diff::none::null::1 > t.ndjson
+  rehang replay t.ndjson")]
 pub struct Replay {
     /// A trace that `rehang run --traces` or `rehang show --trace` wrote.
     pub trace: PathBuf,

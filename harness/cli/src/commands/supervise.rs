@@ -31,7 +31,7 @@ pub struct Supervise {
     /// The stack; `rehang strategies` lists those that can run around a process.
     #[arg(long, value_name = "STACK", default_value = "guard")]
     pub strategy: String,
-    /// The longest that the command may run: `30m`, `4h`.
+    /// End the command after this time, whatever it does: `30m`, `4h`. Without it there is no such limit.
     #[arg(long, value_name = "SPAN", value_parser = crate::commands::span)]
     pub wall: Option<Span>,
     /// How long a state that no healthy run stays in must last before it is ended.
@@ -40,7 +40,7 @@ pub struct Supervise {
     /// Do not look at the processes: the strategy's clocks alone.
     #[arg(long)]
     pub no_look: bool,
-    /// From SIGTERM to SIGKILL.
+    /// How long a command that is ended has from SIGTERM to SIGKILL, to save its work.
     #[arg(long, value_name = "SPAN", default_value = "5s", value_parser = crate::commands::span)]
     pub grace: Span,
     /// Where output and evidence are kept; without it, in rehang's cache, and only of what was ended.
@@ -54,11 +54,11 @@ pub struct Supervise {
     /// own.
     #[arg(long)]
     pub dry_run: bool,
-    /// Lets the strategy's clock run this many times as fast as the wall clock: for tests.
+    /// Let the strategy's clock run this many times as fast as the wall clock: for tests.
     #[arg(long, value_name = "N", default_value_t = 1, hide = true)]
     pub pace: u32,
     /// The command.
-    #[arg(last = true, required = true, value_name = "CMD")]
+    #[arg(trailing_var_arg = true, required = true, value_name = "CMD")]
     pub command: Vec<String>,
 }
 

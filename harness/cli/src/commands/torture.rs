@@ -40,7 +40,7 @@ pub struct Torture {
     /// How many scenarios, whatever the clock says.
     #[arg(long, value_name = "N")]
     pub scenarios: Option<u64>,
-    /// Begins with the scenario of this ordinal, from 0: to see again what a long run found late.
+    /// Begin with the scenario of this ordinal, from 0: to see again what a long run found late.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub from: u64,
     /// What the scenarios are drawn from.

@@ -40,7 +40,7 @@ pub struct Tune {
     /// The parameter, and its values.
     #[arg(long, value_name = "NAME[=V,V,…]")]
     pub param: String,
-    /// Writes a page with the plot, and a square for each log and value, into this folder: `index.html`.
+    /// Write a page with the plot, and a square for each log and value, into this folder: `index.html`.
     #[arg(long, value_name = "DIR")]
     pub report: Option<PathBuf>,
     /// NDJSON: one object a value, then a summary.

@@ -68,19 +68,19 @@ pub struct Upstream {
     /// with the newest older one that it has.
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
-    /// Keeps each row in this file as soon as its cell has ended; cells that it has already are not run again.
+    /// Keep each row in this file as soon as its cell has ended; cells that it has already are not run again.
     #[arg(long, value_name = "FILE")]
     pub results: Option<PathBuf>,
-    /// Runs cells again that the results file has already.
+    /// Run cells again that the results file has already.
     #[arg(long, requires = "results")]
     pub again: bool,
-    /// Writes a table of the whole results file; without releases, only that.
+    /// Write a table of the whole results file; without releases, only that.
     #[arg(long, value_name = "FILE", requires = "results")]
     pub table: Option<PathBuf>,
-    /// Writes a page into this folder, `index.html`: releases × scenarios, each square with its evidence.
+    /// Write a page into this folder, `index.html`: releases × scenarios, each square with its evidence.
     #[arg(long, value_name = "DIR")]
     pub report: Option<PathBuf>,
-    /// Writes what went over each cell's wires to DIR/AGENT-VERSION/SCENARIO-TERMINAL.jsonl, without real ids, instants
+    /// Write what went over each cell's wires to DIR/AGENT-VERSION/SCENARIO-TERMINAL.jsonl, without real ids, instants
     /// and folders: the form in which a fake is compared with a release.
     #[arg(long, value_name = "DIR")]
     pub record: Option<PathBuf>,
@@ -104,7 +104,7 @@ pub struct Upstream {
     /// Scenario files and folders; by default the folder `scenarios/upstream` here or above.
     #[arg(long, value_name = "PATH")]
     pub scenarios: Vec<PathBuf>,
-    /// Names the cells, and runs none.
+    /// Name the cells, and runs none.
     #[arg(long)]
     pub list: bool,
 }

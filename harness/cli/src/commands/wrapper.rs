@@ -16,10 +16,10 @@ use rehang_runner::corpus::Corpus;
 use rehang_runner::meant::meant;
 use rehang_runner::unit::variant_name;
 use rehang_scenario::file::Family;
-use rehang_scenario::text::{duration, unknown};
-use rehang_scenario::{Arm, Scenario, Span, Style, Terminal};
+use rehang_scenario::text::{counted, duration, unknown};
+use rehang_scenario::{Arm, Invariant, Scenario, Span, Style, Terminal};
 use rehang_stage::threads::side_by_side;
-use rehang_wrapper::{Cell, Fitting, Judged, TERMINALS, Wrapper as Tested, WrapperError, name_of};
+use rehang_wrapper::{Cell, Fitting, Judged, TERMINALS, Waited, Wrapper as Tested, WrapperError, name_of};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
@@ -68,6 +68,9 @@ pub struct Wrapper {
     /// What is printed on stdout.
     #[arg(long, value_enum, default_value_t = crate::report::Format::Human)]
     pub format: crate::report::Format,
+    /// Show the cells that the wrapper leaves as they are too.
+    #[arg(long)]
+    pub all: bool,
     /// Show the timeline of each cell that is missed, harmed or told wrongly.
     #[arg(long)]
     pub timelines: bool,
@@ -125,33 +128,37 @@ impl Wrapper {
             true => TERMINALS.to_vec(),
             false => self.terminal.iter().map(|word| TERMINALS[*word as usize]).collect(),
         };
-        let Fitting { mut cells, left_out, rehearsals } = tested.cells(&corpus.families, wanted, &terminals)?;
+        let Fitting { mut cells, left_out, rehearsals, too_long } =
+            tested.cells(&corpus.families, wanted, &terminals)?;
         cells.sort_by(|a, b| (&a.name, a.arm, a.terminal).cmp(&(&b.name, b.arm, b.terminal)));
         if self.format == crate::report::Format::Human {
             for (terminal, rehearsal) in &rehearsals {
                 let whose =
                     if rehearsal.inherits { "its own stdin".to_owned() } else { rehearsal.stdin.name().to_owned() };
-                writeln!(
-                    out,
-                    "on {}: starts {}; the agent's stdin is {whose}",
-                    terminal.name(),
-                    rehearsal.call.describe()
-                )?;
+                let (on, call) = (terminal.name(), rehearsal.call.describe());
+                writeln!(out, "on {on}: starts {call}; the agent's stdin is {whose}")?;
+                if let Some(waited) = &rehearsal.waits {
+                    let became = &waited.became;
+                    writeln!(out, "    S1: the agent waits for the end of that stdin before anything else; {became}")?;
+                }
             }
         }
         if self.list {
             for cell in &cells {
                 writeln!(out, "{}  {}", id(cell), cell.baseline.outcome.describe())?;
             }
-            say_left_out(&left_out, out)?;
+            reasons(&left_out, out)?;
             return Ok(least);
         }
         if cells.is_empty() {
-            say_left_out(&left_out, out)?;
+            reasons(&left_out, out)?;
             return Err(CommandError::Usage("no scenario fits this wrapper and filter".to_owned()));
         }
         let done = self.play(&tested, &cells);
-        Ok(self.report(&tested, &cells, &done, &left_out, out)?.max(least))
+        let waits: Vec<&Waited> = rehearsals.iter().filter_map(|(_, rehearsal)| rehearsal.waits.as_ref()).collect();
+        let sum = Sum::of(&waits);
+        let least = if sum.missed > 0 { least.max(Code::Hang) } else { least };
+        Ok(self.report(&tested, &cells, &done, sum, (&left_out, too_long), out)?.max(least))
     }
 
     /// The error if a filter matches no scenario.
@@ -199,7 +206,8 @@ impl Wrapper {
         tested: &Tested,
         cells: &[Cell],
         done: &[Out],
-        left_out: &BTreeMap<String, usize>,
+        mut sum: Sum,
+        (left_out, too_long): (&BTreeMap<String, usize>, u64),
         out: &mut dyn Write,
     ) -> Result<Code, CommandError> {
         let (mut board, mut code) = (Scoreboard::new(), Code::Expected);
@@ -214,6 +222,7 @@ impl Wrapper {
                     continue;
                 }
             };
+            sum.add(cell, judged, self.speed);
             board.count(&judged.facts, &judged.verdict, judged.score);
             code = code.max(match judged.score {
                 Score::Missed => Code::Hang,
@@ -222,6 +231,7 @@ impl Wrapper {
             });
             let bad = matches!(judged.score, Score::Missed | Score::Wrongly | Score::Harmed | Score::Undecided);
             match self.format {
+                crate::report::Format::Human if !self.all && is_as_without(judged) => {}
                 crate::report::Format::Human => {
                     writeln!(out, "{:<9} {:<58} {}", judged.score.word(), id(cell), told(cell, judged))?;
                     if bad && self.timelines {
@@ -258,14 +268,21 @@ impl Wrapper {
                 writeln!(out)?;
                 crate::report::scoreboard(&board, crate::terminal::width(100), out)?;
                 writeln!(out)?;
-                say_left_out(left_out, out)?;
+                let left = left_out.values().sum::<usize>();
+                if left > 0 {
+                    writeln!(out, "left out: {} (--list says why)", counted(left, "cell"))?;
+                }
+                writeln!(out, "{}", sum.sentence(self.speed, self.deadline, too_long))?;
             }
             crate::report::Format::Json => {
                 let rows: Vec<_> = board.rows().into_iter().filter(|row| row.mechanism.is_empty()).collect();
                 writeln!(
                     out,
                     "{}",
-                    json!({ "summary": { "cells": done.len(), "score": rows, "left_out": left_out } })
+                    json!({ "summary": {
+                        "cells": done.len(), "score": rows, "left_out": left_out,
+                        "sentence": sum.sentence(self.speed, self.deadline, too_long),
+                    } })
                 )?;
             }
             crate::report::Format::Junit => {
@@ -276,6 +293,11 @@ impl Wrapper {
         }
         Ok(code)
     }
+}
+
+/// Whether the wrapper leaves a cell as it is, and nothing in it either.
+fn is_as_without(judged: &Judged) -> bool {
+    judged.score == Score::Untouched && judged.verdict.broken().is_empty()
 }
 
 fn id(cell: &Cell) -> String {
@@ -295,7 +317,87 @@ fn told(cell: &Cell, judged: &Judged) -> String {
     format!("{} → {with}{broken}", cell.baseline.outcome.describe())
 }
 
-fn say_left_out(left_out: &BTreeMap<String, usize>, out: &mut dyn Write) -> std::io::Result<()> {
+/// What a run comes to.
+#[derive(Debug, Default)]
+struct Sum {
+    hangs: usize,
+    missed: usize,
+    healthy: usize,
+    harmed: usize,
+    wrongly: usize,
+    undecided: usize,
+    left: usize,
+    /// How long the longest healthy run that was tried takes by itself, in real milliseconds.
+    longest_ms: u64,
+    /// The latest end of a hang by the wrapper, in real milliseconds.
+    limit_ms: u64,
+}
+
+impl Sum {
+    /// That of the rehearsals alone: each in which the agent waited for its stdin is a hang.
+    fn of(waits: &[&Waited]) -> Sum {
+        let missed = waits.iter().filter(|waited| !waited.ended).count();
+        Sum { hangs: waits.len(), missed, ..Sum::default() }
+    }
+
+    fn add(&mut self, cell: &Cell, judged: &Judged, speed: u32) {
+        let took = judged.ran.ended_ms.saturating_sub(judged.ran.began_ms);
+        match cell.baseline.outcome.is_hung() {
+            true => {
+                self.hangs += 1;
+                self.missed += usize::from(judged.score == Score::Missed);
+                if judged.acted && matches!(judged.score, Score::Stopped | Score::Wrongly) {
+                    self.limit_ms = self.limit_ms.max(took);
+                }
+            }
+            false => {
+                self.healthy += 1;
+                self.longest_ms = self.longest_ms.max(cell.baseline.ended.0 / u64::from(speed.max(1)));
+            }
+        }
+        self.harmed += usize::from(judged.score == Score::Harmed);
+        self.wrongly += usize::from(judged.score == Score::Wrongly);
+        self.undecided += usize::from(judged.score == Score::Undecided);
+        self.left += usize::from(judged.verdict.broken().contains(&Invariant::LeftBehind));
+    }
+
+    /// The last line. `too_long`: the longest healthy run that was left out for its time, in virtual milliseconds.
+    fn sentence(&self, speed: u32, deadline: Span, too_long: u64) -> String {
+        let mut parts = Vec::new();
+        if self.hangs > 0 {
+            parts.push(format!("{} of {} ended", self.hangs - self.missed, counted(self.hangs, "hang")));
+        }
+        if self.left > 0 {
+            parts.push(format!("{} left processes", self.left));
+        }
+        if self.wrongly > 0 {
+            parts.push(format!("{} told wrongly", self.wrongly));
+        }
+        if self.undecided > 0 {
+            parts.push(format!("{} undecided", self.undecided));
+        }
+        let tried = format!("up to {}", duration(self.longest_ms));
+        // the least speed at which the longest of them fits
+        let least = too_long.div_ceil((deadline.as_ms() / 2).max(1)).div_ceil(10) * 10;
+        let untested = match self.limit_ms.checked_sub(self.longest_ms) {
+            _ if too_long == 0 || least <= u64::from(speed) => String::new(),
+            Some(1..) => format!(
+                ": none was longer than the wrapper's limit (a hang was ended after {}), so it is untested \
+                 (--speed {least})",
+                duration(self.limit_ms)
+            ),
+            _ => format!(": limits above that are untested (--speed {least})"),
+        };
+        match (self.healthy, self.harmed) {
+            (0, _) => parts.push("no healthy run was tried".to_owned()),
+            (_, 0) => parts.push(format!("healthy runs tried {tried}{untested}")),
+            (all, n) => parts.push(format!("{n} of {} harmed, tried {tried}{untested}", counted(all, "healthy run"))),
+        }
+        parts.join("; ")
+    }
+}
+
+fn reasons(left_out: &BTreeMap<String, usize>, out: &mut dyn Write) -> std::io::Result<()> {
     if left_out.is_empty() {
         return Ok(());
     }
@@ -306,4 +408,34 @@ fn say_left_out(left_out: &BTreeMap<String, usize>, out: &mut dyn Write) -> std:
         writeln!(out, "  {n:>6}  {reason}")?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_sentence_names_the_speed_that_tries_more() {
+        let minute = Span::secs(60);
+        let sum = Sum { hangs: 50, left: 22, healthy: 9, longest_ms: 9_000, ..Sum::default() };
+        let four_hours = 4 * 3_600_000;
+        assert_eq!(
+            sum.sentence(1, minute, 2_399 * 60_000),
+            "50 of 50 hangs ended; 22 left processes; healthy runs tried up to 9s: limits above that are untested (--speed 4800)"
+        );
+        // at that speed nothing is left to try
+        assert!(
+            sum.sentence(480, minute, four_hours).ends_with("up to 9s"),
+            "{}",
+            sum.sentence(480, minute, four_hours)
+        );
+        let shorter = Sum { limit_ms: 12_000, missed: 1, ..sum };
+        assert_eq!(
+            shorter.sentence(1, minute, four_hours),
+            "49 of 50 hangs ended; 22 left processes; healthy runs tried up to 9s: none was longer than the wrapper's limit \
+             (a hang was ended after 12s), so it is untested (--speed 480)"
+        );
+        let harmed = Sum { healthy: 2, harmed: 1, ..Sum::default() };
+        assert_eq!(harmed.sentence(1, minute, 0), "1 of 2 healthy runs harmed, tried up to 0ms");
+    }
 }

@@ -167,6 +167,21 @@ pub struct ScoreRow {
     pub to_gone: Option<Times>,
 }
 
+impl ScoreRow {
+    /// The number of cells with this score.
+    pub fn count(&self, score: Score) -> u64 {
+        match score {
+            Score::Untouched => self.untouched,
+            Score::Resolved => self.resolved,
+            Score::Stopped => self.stopped,
+            Score::Undecided => self.undecided,
+            Score::Missed => self.missed,
+            Score::Wrongly => self.wrongly,
+            Score::Harmed => self.harmed,
+        }
+    }
+}
+
 /// A scoreboard as a worker sends it: strategy, mechanism, tally.
 type Lines = Vec<(String, String, Tally)>;
 

@@ -53,6 +53,11 @@ pub enum Said {
         /// The signal, without `SIG`.
         sig: String,
     },
+    /// It sends a signal to one of its children, or to that child's group; `None`: to itself or its own group.
+    Signals {
+        /// The child's ordinal, from 1.
+        child: Option<u32>,
+    },
     /// A fact, as in a trace.
     What(What),
 }

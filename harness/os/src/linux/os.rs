@@ -597,6 +597,13 @@ impl Os for RealOs {
             Target::Itself => (To::Itself, std::process::id().cast_signed()),
             Target::OwnGroup => (To::OwnGroup, 0),
         };
+        if let Some(journal) = &self.journal {
+            let child = match target {
+                Target::Child(child) | Target::ChildGroup(child) => Some(child.0),
+                Target::Itself | Target::OwnGroup => None,
+            };
+            journal.write(journal::Said::Signals { child });
+        }
         if self.ask(Said::Kill(to, signals::number(sig))) == Told::AtEnd {
             self.at_end = Some(Stop::Kill(pid, sig));
             return Ok(());

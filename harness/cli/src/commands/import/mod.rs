@@ -47,7 +47,7 @@ use std::path::{Path, PathBuf};
 pub struct Import {
     /// The log; `-` is stdin.
     pub file: PathBuf,
-    /// Writes the scenario into this file, which must not exist; else it is printed.
+    /// Write the scenario into this file, which must not exist; else it is printed.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// The log's format, if it is not detected: claude, claude-transcript, sdk, opencode-events, opencode-export,
@@ -166,7 +166,10 @@ pub fn import(path: &Path, options: &Options) -> Result<(Imported, Tried), LogEr
     let (from, length): (Box<dyn Read>, u64) = if path == Path::new("-") {
         (Box::new(std::io::stdin()), 0)
     } else {
-        let file = File::open(path).map_err(|e| named(&e))?;
+        let file = File::open(path).map_err(|e| match e.kind() {
+            std::io::ErrorKind::NotFound => named(&format!("{e}; name the log, or `-` for stdin")),
+            _ => named(&e),
+        })?;
         let meta = file.metadata().map_err(|e| named(&e))?;
         if meta.is_dir() {
             return Err(named(&"is a folder; name the log in it").into());

@@ -5,6 +5,8 @@
 mod draft;
 
 use super::{Code, CommandError};
+use crate::shell::quoted;
+use crate::terminal;
 use anstyle::{AnsiColor, Style};
 use clap::Args;
 use rehang_evidence::diagnosis::graph::{Edge, Graph, Over, To};
@@ -33,7 +35,7 @@ use std::time::Duration;
   rehang why 4711 --json              one object, for a program")]
 pub struct Why {
     /// Processes; each is explained with all below it.
-    #[arg(value_name = "PID", required_unless_present = "name")]
+    #[arg(value_name = "PID", required_unless_present = "name", value_parser = pid, allow_negative_numbers = true)]
     pub pids: Vec<Pid>,
     /// Processes by their name, program or script.
     #[arg(long, value_name = "NAME")]
@@ -64,6 +66,18 @@ pub struct Why {
     pub snapshots: bool,
 }
 
+/// A process id on the command line.
+fn pid(word: &str) -> Result<Pid, String> {
+    match word.parse::<Pid>() {
+        Ok(pid) if pid > 0 => Ok(pid),
+        Ok(pid) => Err(format!("{pid} is no process id")),
+        Err(_) if word.contains(|c: char| c.is_ascii_alphabetic()) => {
+            Err(format!("not a process id; of a process by its name: `rehang why --name {}`", quoted(word)))
+        }
+        Err(_) => Err("not a process id; `ps -e` names all".to_owned()),
+    }
+}
+
 /// The most waits that are told; JSON has all.
 const MAX_EDGES: usize = 12;
 
@@ -91,9 +105,6 @@ impl Why {
             if pids.is_empty() {
                 return Err(CommandError::Usage(format!("no process is called `{name}`; `ps -e` names them all")));
             }
-        }
-        if let Some(pid) = pids.iter().find(|pid| **pid <= 0) {
-            return Err(CommandError::Usage(format!("{pid} is no process id")));
         }
         outputs::must_be_new(self.scenario.as_deref())?;
         if self.watch {
@@ -141,7 +152,7 @@ impl Why {
                 Ok(look) => there.push(look),
                 Err(SnapshotError::NoProcess(pid)) => {
                     let (note, worst) = match self.pids.contains(&pid) {
-                        true => (format!("there is no process {pid}"), Code::Usage),
+                        true => (format!("there is no process {pid}; `ps -e` names all"), Code::Usage),
                         false => (format!("process {pid} has ended meanwhile"), Code::Expected),
                     };
                     code = code.max(worst);
@@ -166,6 +177,9 @@ impl Why {
                 last = now;
                 if let Err(error) = self.tell(look, out).and_then(|()| Ok(out.flush()?)) {
                     failed = Some(error);
+                    return ControlFlow::Break(());
+                }
+                if terminal::has_no_reader() {
                     return ControlFlow::Break(());
                 }
             }
@@ -325,6 +339,6 @@ fn spinner(window: Span) -> indicatif::ProgressBar {
         return indicatif::ProgressBar::hidden();
     }
     let spinner = indicatif::ProgressBar::new_spinner().with_message(format!("looking for {window}"));
-    crate::terminal::tick(&spinner, Duration::from_millis(100));
+    terminal::tick(&spinner, Duration::from_millis(100));
     spinner
 }

@@ -1,0 +1,122 @@
+//! `rehang new FILE`: a first scenario, to be changed into one's own.
+//!
+//! Invariant: what is written hangs under `none`, has a control arm that does not, and no existing file is overwritten
+//! (`harness/cli/tests/new.rs`, for every agent).
+
+use super::{Code, CommandError};
+use crate::shell::quoted;
+use clap::Args;
+use rehang_runner::outputs;
+use rehang_scenario::text::one_of;
+use rehang_scenario::{AgentKind, Form, agents};
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Write a first scenario for an agent of your choice: it hangs, and runs.
+///
+/// The agent asks a question, or whether it may run a command, and nobody answers; in the control arm somebody does. The file
+/// is there to be changed: its page is docs/scenarios.md. An existing file is not overwritten.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "Examples:
+  rehang new my-hang.toml                      opencode asks a question
+  rehang new my-hang.toml --agent claude       Claude Code asks its host whether it may
+  rehang run my-hang.toml --strategy none      it hangs, and that is proved
+  rehang run my-hang.toml --accept             writes down what every other strategy does")]
+pub struct New {
+    /// The file to write; it must not exist.
+    pub file: PathBuf,
+    /// Which agent hangs: opencode, claude, altimate or pawwork.
+    #[arg(long, value_name = "AGENT", default_value = "opencode", value_parser = agent)]
+    pub agent: String,
+}
+
+/// The agents that can be chosen, with how each is asked: they have a server, or a host at their stdin.
+fn offered() -> impl Iterator<Item = (&'static AgentKind, Form)> {
+    agents::ALL.into_iter().filter(|kind| kind.has_model).filter_map(|kind| {
+        let has = |form: Form| kind.modes.iter().any(|mode| mode.form == form);
+        [Form::Serve, Form::Stdin].into_iter().find(|form| has(*form)).map(|form| (kind, form))
+    })
+}
+
+fn agent(word: &str) -> Result<String, String> {
+    let found = offered().find(|(kind, _)| kind.word == word);
+    found.map(|_| word.to_owned()).ok_or_else(|| one_of(word, offered().map(|(kind, _)| kind.word)))
+}
+
+impl New {
+    /// Writes the file.
+    ///
+    /// # Errors
+    /// The file exists, or cannot be written.
+    pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        let chosen = offered().find(|(kind, _)| kind.word == self.agent);
+        let (kind, form) = chosen.ok_or_else(|| CommandError::Usage(format!("no agent is called '{}'", self.agent)))?;
+        outputs::write_new(&self.file, template(kind, form))?;
+        let file = quoted(&self.file.display().to_string());
+        writeln!(out, "wrote {file}: {} waits for an answer, and nobody gives one", kind.title)?;
+        writeln!(out, "    rehang run {file} --strategy none     shows the hang, with its proof")?;
+        writeln!(out, "    rehang run {file} --accept            writes down what every other strategy does")?;
+        Ok(Code::Expected)
+    }
+}
+
+/// The text of the file.
+fn template(kind: &AgentKind, form: Form) -> String {
+    let mode = kind.modes.iter().find(|mode| mode.form == form).map_or("", |mode| mode.word);
+    let mut settings = Vec::new();
+    if !kind.releases.is_empty() {
+        settings.push(format!("as = \"{}\"", kind.default_release));
+    }
+    if kind.modes.len() > 1 {
+        settings.push(format!("mode = \"{mode}\""));
+    }
+    let settings = if settings.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", settings.join(", ")) };
+    let agent = format!("agent     = {{ {} = {settings} }}", kind.word);
+    match form {
+        Form::Stdin => format!(
+            r#"title     = "Asks its host whether it may, and the host never answers"
+mechanism = "P3"
+{agent}
+terminals = ["pipe"]
+args      = ["--permission-prompt-tool", "stdio"]
+
+turns = [
+  {{ bash = {{ command = "touch out.txt", asks = "bash", does = [{{ print = "made" }}] }} }},
+  {{ say = "The tool said: {{answer}}" }},
+]
+
+[[expect]]
+strategies = ["none"]
+outcome    = {{ hung = "permission" }}
+
+{REST}
+people = [{{ via = "stdin", after = "2s", does = "allow" }}]
+"#
+        ),
+        _ => format!(
+            r#"title     = "Asks which database, and nobody is there"
+mechanism = "Q1"
+{agent}
+terminals = ["null"]
+
+turns = [
+  {{ ask = [{{ question = "Which database?", options = [{{ label = "sqlite" }}, {{ label = "postgres" }}] }}] }},
+  {{ say = "Done: {{answer}}." }},
+]
+
+[[expect]]
+strategies = ["none"]
+outcome    = {{ hung = "question" }}
+
+{REST}
+people = [{{ via = "http", after = "2s", does = {{ answer = ["sqlite"] }} }}]
+"#
+        ),
+    }
+}
+
+/// What all files have: the other strategies, and the begin of the control arm.
+const REST: &str = r#"[[expect]]
+outcome    = "as none"                             # every other strategy: a guess
+
+[control]                                          # the one change under which it does not hang"#;
