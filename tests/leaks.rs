@@ -178,6 +178,7 @@ impl Place {
         let exe = std::env::current_exe()?;
         let mut command = Command::new(&exe);
         command.args(args).env(COMMAND_ENV, "1").env("REHANG_FAKES", &exe);
+        command.env("REHANG_CACHE", self.path("cache"));
         command.env("TMPDIR", self.path("tmp")).env("HOME", self.path("home")).current_dir(self.path("home"));
         Ok(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?)
     }
@@ -199,15 +200,17 @@ impl Place {
         Ok(runner)
     }
 
-    /// Asserts that no process and no file is left.
+    /// Asserts that no process is left, and no file but the note for `run --last-failed` in rehang's cache.
     fn is_empty(&self) -> Result<(), Failed> {
         let mut left = Vec::new();
         tree(rustix::process::getpid(), &mut left);
         if !left.is_empty() {
             return Err(format!("still there: {:?}", left.into_iter().map(about).collect::<Vec<_>>()).into());
         }
-        for name in ["tmp", "home"] {
-            let files: Vec<_> = std::fs::read_dir(self.path(name))?.flatten().map(|file| file.file_name()).collect();
+        for name in ["tmp", "home", "cache"] {
+            let Ok(files) = std::fs::read_dir(self.path(name)) else { continue };
+            let is_note = |file: &std::ffi::OsString| name == "cache" && file == "last-run.json";
+            let files: Vec<_> = files.flatten().map(|file| file.file_name()).filter(|file| !is_note(file)).collect();
             if !files.is_empty() {
                 return Err(format!("left in {name}: {files:?}").into());
             }

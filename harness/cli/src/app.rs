@@ -4,14 +4,11 @@
 
 use crate::commands::{
     agents, bench, bisect, check, drift, explain, explore, export, import, list, measure, merge, new, path, report,
-    reproduce, run, select, show, site, supervise, torture, tune, upstream, why, wrapper,
+    reproduce, run, score, select, show, site, supervise, torture, tune, upstream, why, wrapper,
 };
 use crate::error::{Code, CommandError};
-use crate::place::Where;
 use crate::terminal::{self, Said};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use rehang_runner::binaries::workers;
-use rehang_runner::pool::Pool;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -66,21 +63,7 @@ enum Command {
     #[command(after_help = "Example:
   rehang schema > rehang.schema.json      an editor that knows TOML then completes keys and marks errors")]
     Schema,
-    /// Print the scoreboard: which strategy ends which hang, and which does harm.
-    #[command(after_help = "Examples:
-  rehang score                       all mechanisms, all strategies
-  rehang score Q1                    one mechanism
-  rehang score --strategy guard      one strategy")]
-    Score {
-        #[command(flatten)]
-        select: select::Select,
-        /// NDJSON, one object a strategy and mechanism.
-        #[arg(long)]
-        json: bool,
-        /// Where the cells run.
-        #[arg(long, value_enum, default_value_t = Where::Sim)]
-        stage: Where,
-    },
+    Score(score::Score),
     Merge(merge::Merge),
     Path(path::Path),
     Report(report::Report),
@@ -130,7 +113,7 @@ impl Command {
             Command::Run(run) => &mut run.select,
             Command::List(list) => &mut list.select,
             Command::Show(show) => &mut show.select,
-            Command::Score { select, .. } => select,
+            Command::Score(score) => &mut score.select,
             Command::Site(site) => &mut site.select,
             Command::Determinism(determinism) => &mut determinism.select,
             _ => return None,
@@ -321,26 +304,7 @@ fn command(mut command: Command) -> Result<Code, CommandError> {
             writeln!(out, "{:#}", rehang_scenario::schema())?;
             Ok(Code::Expected)
         }
-        Command::Score { select, json, stage } => {
-            stage.is_of_cells(&select.filter)?;
-            let selected = select.select(stage.stages())?;
-            for problem in &selected.problems {
-                complain!("{problem}");
-            }
-            let pool = Pool::new(workers(None)?);
-            let outcome = crate::bars::run(&pool, &selected.units, true)?;
-            if json {
-                for row in outcome.score.rows() {
-                    let line = serde_json::to_string(&row).map_err(std::io::Error::other)?;
-                    writeln!(out, "{line}")?;
-                }
-            } else {
-                let width = terminal::width(terminal::REPORT);
-                crate::report::scoreboard(&outcome.score, width, &mut out)?;
-                write!(out, "\n{}", outcome.score.cost_table(width))?;
-            }
-            Ok(if selected.problems.is_empty() { Code::Expected } else { Code::Usage })
-        }
+        Command::Score(score) => score.run(&mut out),
         Command::Upstream(upstream) => upstream.run(&mut out),
         Command::Site(site) => site.run(&mut out),
         Command::Bisect(bisect) => bisect.run(&mut out),

@@ -334,3 +334,22 @@ fn of_many_cells_five_are_shown_and_the_others_named() {
     let one = Command::new("sh").args(["-c", &again]).current_dir(&folder).stdin(Stdio::null()).output();
     assert!(text(&one.expect("a shell").stdout).contains(" of virtual time"), "{again}");
 }
+
+#[test]
+fn every_stack_of_two_is_compared_with_guard_where_a_file_skips_it_too() {
+    let skips = "[[skip]]\nstrategies = [\"guard\", \"idle\"]\nbecause = \"another file shows them\"\n\n[[expect]]";
+    let folder = folder(&[("once.toml", &HEALTHY.replacen("[[expect]]", skips, 1)), ("again.toml", HEALTHY)]);
+    let out = rehang(folder.path(), &["score", "--pairs", "once.toml", "again.toml"]);
+    let said = text(&out.stdout);
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    assert!(said.contains(" of them of two; ") && said.contains("less than guard in sum"), "{said}");
+    assert!(said.contains("6 of them of two") && said.contains("idle@f54b32f+idle@off"), "{said}");
+    let rows = rehang(folder.path(), &["score", "--pairs", "--json", "once.toml"]);
+    let names: Vec<String> = text(&rows.stdout)
+        .lines()
+        .map(|line| {
+            serde_json::from_str::<serde_json::Value>(line).expect("JSON")["strategy"].as_str().unwrap().to_owned()
+        })
+        .collect();
+    assert!(names.iter().any(|name| name == "guard") && names.iter().any(|name| name == "wall+idle@off"), "{names:?}");
+}

@@ -39,6 +39,8 @@ pub struct Selection {
     pub scenarios: Vec<PathBuf>,
     /// Cells that no rule of their file covers are selected too; every result of theirs is reported as not expected.
     pub uncovered: bool,
+    /// Cells that their file skips are selected too.
+    pub skipped: bool,
 }
 
 /// What was selected, and what the matrix leaves out.
@@ -161,6 +163,10 @@ impl Selection {
         if !self.seeds.is_empty() && !self.own_seeds {
             let variants = corpus.families.iter_mut().flat_map(|family| &mut family.variants);
             variants.for_each(|variant| variant.scenario.seeds.clone_from(&self.seeds));
+        }
+        if self.skipped {
+            let variants = corpus.families.iter_mut().flat_map(|family| &mut family.variants);
+            variants.for_each(|variant| variant.scenario.skip.clear());
         }
         selected.problems = corpus.broken.iter().map(|(_, problems)| problems.clone()).collect();
         selected.bad_files = corpus.broken.iter().map(|(path, problems)| BadFile::of(path, problems)).collect();

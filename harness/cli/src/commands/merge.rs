@@ -44,10 +44,10 @@ pub struct Merge {
     /// A folder that `run --traces` wrote: what is drawn is drawn from there.
     #[arg(long, value_name = "DIR")]
     pub traces: Vec<PathBuf>,
-    /// Writes a report into this folder: `index.html`, with a picture of each cell whose trace is in a folder of `--traces`.
+    /// Write a report into this folder: `index.html`, with a picture of each cell whose trace is in a folder of `--traces`.
     #[arg(long, value_name = "DIR")]
     pub report: Option<PathBuf>,
-    /// Appends a summary in Markdown to this file, as a CI job's page wants it.
+    /// Append a summary in Markdown to this file, as a CI job's page wants it.
     #[arg(long, value_name = "FILE")]
     pub summary: Option<PathBuf>,
 }

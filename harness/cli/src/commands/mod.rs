@@ -21,6 +21,7 @@ pub mod path;
 pub mod report;
 pub mod reproduce;
 pub mod run;
+pub mod score;
 pub mod select;
 pub mod show;
 pub mod site;

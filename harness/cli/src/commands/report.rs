@@ -18,7 +18,7 @@ use std::process::{Command, Stdio};
   rehang report --open                        opens it in a browser
   xdg-open \"$(rehang report)\"               the same by hand")]
 pub struct Report {
-    /// Opens it with `$BROWSER`, or with xdg-open.
+    /// Open it with `$BROWSER`, or with xdg-open.
     #[arg(long)]
     pub open: bool,
 }

@@ -44,6 +44,9 @@ pub struct Select {
     /// Cells that no rule of their file covers are selected too; every result of theirs is reported as not expected.
     #[arg(skip)]
     pub uncovered: bool,
+    /// Cells that their file skips are selected too.
+    #[arg(skip)]
+    pub skipped: bool,
 }
 
 /// Some seeds: `3` is one, `1-10` are ten.
@@ -118,9 +121,10 @@ impl Select {
     }
 
     fn selection(&self) -> Selection {
-        let Select { filter, strategy, terminal, seeds, own_seeds, exact, shard, scenarios, uncovered } = self.clone();
+        let Select { filter, strategy, terminal, seeds, own_seeds, exact, shard, scenarios, uncovered, skipped } =
+            self.clone();
         let seeds = seeds.into_iter().flat_map(|seeds| seeds.0).collect();
-        Selection { filter, strategy, terminal, seeds, own_seeds, exact, shard, scenarios, uncovered }
+        Selection { filter, strategy, terminal, seeds, own_seeds, exact, shard, scenarios, uncovered, skipped }
     }
 
     /// A selection error as this command reports it.

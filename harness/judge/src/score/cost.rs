@@ -14,7 +14,7 @@ pub const MISSED_MS: u64 = 6 * 3_600_000;
 pub const LIE_MS: u64 = 24 * 3_600_000;
 
 /// The stack over whose cells all stacks are compared.
-const NONE: &str = "none";
+pub(super) const NONE: &str = "none";
 
 /// What some cells cost, in milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

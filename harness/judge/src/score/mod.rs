@@ -23,12 +23,14 @@
 //! here. Control arms count as a mechanism of their own, `control`: they are healthy.
 
 mod cost;
+mod pairs;
 mod table;
 mod tally;
 #[cfg(test)]
 mod tests;
 
 pub use cost::{CostRow, LIE_MS, MISSED_MS};
+pub use pairs::Pairs;
 pub use tally::{Share, Times, Waits};
 
 use crate::cell::CellFacts;

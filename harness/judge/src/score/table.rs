@@ -186,7 +186,7 @@ fn group(title: &str, rows: &[(CostRow, ScoreRow)], width: usize) -> String {
     format!("{}\n{}", aligned(&first, width), aligned(&second, width))
 }
 
-fn minutes(ms: u64) -> String {
+pub(super) fn minutes(ms: u64) -> String {
     ms.div_ceil(60_000).to_string()
 }
 
