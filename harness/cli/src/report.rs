@@ -55,6 +55,8 @@ const DIM: Style = Style::new().dimmed();
 const DRAWN_FAILURES: usize = 1;
 /// How many failures of one scenario have a line.
 const LINED_FAILURES: usize = 5;
+/// How many hangs of one scenario have a line.
+const FEW_HANGS: usize = 2;
 /// Lines of the one timeline of a scenario's report, from its begin and from its end.
 const STORY: (usize, usize) = (3, 6);
 /// Lines of why it failed, unless it is an internal error, whose remedy is in its last words.
@@ -161,6 +163,7 @@ impl Report<'_> {
         if let Some(cell) = failures.iter().find(|cell| cell.fault.is_some()).or(failures.first()) {
             self.story(cell, out)?;
         }
+        self.hangs(out)?;
         self.by_score(out)?;
         self.counts(out)?;
         self.sum_up(failures.len(), out)?;
@@ -194,6 +197,21 @@ impl Report<'_> {
         }
         let (reads, stage) = (reading(&self.outcome.scenarios), cell.stage.name());
         writeln!(out, "{INDENT}again: rehang show{reads} --stage {stage} {}\n", quoted(&cell.id))
+    }
+
+    /// The hangs, if they are few: what each waits for, how that is proved, and how to see it.
+    fn hangs(&self, out: &mut dyn Write) -> io::Result<()> {
+        let row = |cell: &'_ CellAnswer| cell.row.as_ref().filter(|row| row.proof.is_some()).is_some();
+        let hung: Vec<&CellAnswer> = self.outcome.cells.iter().filter(|cell| row(cell)).collect();
+        for cell in hung.iter().filter(|_| hung.len() <= FEW_HANGS) {
+            let Some(row) = &cell.row else { continue };
+            let on = row.blocked_on.map(|on| format!(" on {on}")).unwrap_or_default();
+            let proof = row.proof.as_deref().unwrap_or_default();
+            let (reads, stage) = (reading(&self.outcome.scenarios), cell.stage.name());
+            writeln!(out, "{BOLD}hung{on}{BOLD:#}: {}, proved by {proof}", cell.id)?;
+            writeln!(out, "{INDENT}see it: rehang show{reads} --stage {stage} {}", quoted(&cell.id))?;
+        }
+        Ok(())
     }
 
     /// The strategies by what they make of the scenario and of its control arm, a line each.

@@ -71,6 +71,26 @@ fn a_wait_with_an_end_is_not_closed_in() {
     assert!(!said.contains("closed in"), "{said}");
 }
 
+/// The jobserver of GNU make is a pipe of which each make holds both ends.
+#[test]
+fn a_build_with_makes_below_make_is_no_hang() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let make = "all: a b\na b: ; +@$(MAKE) -f sub.mk T=$@\n";
+    std::fs::write(folder.path().join("Makefile"), make).expect("a file");
+    std::fs::write(folder.path().join("sub.mk"), "all: 1 2 3\n1 2 3: ; @sleep 1000\n").expect("a file");
+    let shell = shell("make -s -j3; echo later", folder.path());
+    let said = until(shell.0.id(), "sleep");
+    assert!(said.starts_with("WAITING") && !said.contains("closed in"), "{said}");
+}
+
+#[test]
+fn a_reader_of_what_the_look_writes_hides_nothing() {
+    let script = "sleep 1000 & \"$REHANG\" why $$ --window 20ms | cat; kill $!";
+    let said = Command::new("sh").args(["-c", script]).env("REHANG", env!("CARGO_BIN_EXE_rehang")).output();
+    let said = String::from_utf8(said.expect("a shell").stdout).expect("text");
+    assert!(said.starts_with("WAITING  sleep ("), "{said}");
+}
+
 #[test]
 fn whoever_looks_is_left_out() {
     let script = "\"$REHANG\" why $$ --window 20ms; echo over";

@@ -173,7 +173,10 @@ impl Replay {
         let file = std::fs::File::open(&self.trace)
             .map_err(|e| CommandError::Usage(format!("{}: {e}", self.trace.display())))?;
         let read = ndjson::read(BufReader::new(file));
-        let (header, trace) = read.map_err(|e| CommandError::Usage(format!("{}: {e}", self.trace.display())))?;
+        let (header, trace) = read.map_err(|e| {
+            let file = self.trace.display();
+            CommandError::Usage(format!("{file}: this is no trace ({e}); `rehang show CELL --trace > FILE` writes one"))
+        })?;
         let control = if header.control { "::control" } else { "" };
         let id = format!("{}::{}::{}::{}{control}", header.scenario, header.strategy, header.terminal, header.seed);
         let stage = if header.stage == "sim" { Where::Sim } else { Where::Lockstep };

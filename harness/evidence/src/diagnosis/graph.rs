@@ -355,6 +355,13 @@ impl Found<'_, '_> {
         for wait in &all {
             self.wait(wait, &all);
         }
+        // the end of any child ends the wait by its signal
+        let signals = &self.process.signals;
+        if Signals::has(signals.caught, libc::SIGCHLD) && !Signals::has(signals.blocked, libc::SIGCHLD) {
+            for child in self.view.living_children(self.process.pid) {
+                self.add(to(self.view, self.process, child.pid), Over::Child, "");
+            }
+        }
         if self.is_outside() {
             self.outside(&all);
         }

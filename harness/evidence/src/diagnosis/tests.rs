@@ -282,7 +282,7 @@ fn those_that_wait_for_each_other_are_closed_in() {
     look.says(expect![[r#"
         Hung mutual-wait C6 (Certain): two (12) and one (11) wait for each other: each reads what the other would write
         ends: one of them closes its end or ends: kill 12
-        because: both are in a read without a time limit on a pipe that the other holds
+        because: neither call has a time limit, and only the other process can end it
           one (11) → two (12): pipe descriptor 3
           two (12) → one (11): pipe descriptor 3
           closed in: [[11, 12]]

@@ -47,8 +47,16 @@ pub fn add(snapshot: &mut Snapshot) {
             remedy: format!("a process of another user may hold it: sudo rehang why {}", snapshot.roots[0]),
         });
     }
+    if uid == 0 {
+        for lack in &mut lacks {
+            lack.remedy = AS_ROOT.to_owned();
+        }
+    }
     snapshot.lacks.extend(lacks);
 }
+
+/// What may be missing if even root cannot read something.
+const AS_ROOT: &str = "it has ended meanwhile, or root has no CAP_SYS_PTRACE here (docker run --cap-add SYS_PTRACE)";
 
 /// Standard streams that are pipes whose other end no process in sight holds.
 fn unseen_ends(snapshot: &Snapshot) -> Vec<String> {
@@ -172,7 +180,7 @@ mod tests {
             nothing: 
             descriptors of another user: what the descriptors of 7 (p7) are: run as that user or as root: sudo rehang why 7
             descriptors of its own user: what the descriptors of 7 (p7) are: run as root, or with CAP_SYS_PTRACE
-            descriptors, for root: what the descriptors of 7 (p7) are: run as root, or with CAP_SYS_PTRACE
+            descriptors, for root: what the descriptors of 7 (p7) are: it has ended meanwhile, or root has no CAP_SYS_PTRACE here (docker run --cap-add SYS_PTRACE)
             calls of its own user under Yama: which system call 7 (p7) is in: kernel.yama.ptrace_scope is 2: sudo sysctl kernel.yama.ptrace_scope=0, or sudo rehang why 7
             calls without Yama: which system call 7 (p7) is in: run as root or with CAP_SYS_PTRACE: sudo rehang why 7
             calls on a kernel without Yama: which system call 7 (p7) is in: run as root or with CAP_SYS_PTRACE: sudo rehang why 7

@@ -48,6 +48,11 @@ impl<'a> Rules<'_, 'a> {
             return Finding::unknown(pid, "waits in a circle");
         }
         let Some(process) = self.view.process(pid) else { return Finding::unknown(pid, "is gone") };
+        // what it does is this very look
+        if pid == self.view.after.reader.pid {
+            let text = format!("{} looks", self.view.name(pid));
+            return Finding::waiting(pid, "this-look", rank::IDLE, text).ends("the end of this look");
+        }
         self.doing.insert(pid);
         let finding = self.of(process);
         self.doing.remove(&pid);
@@ -226,8 +231,11 @@ pub fn waits_for(view: &View<'_>, waiter: Pid, for_whom: Pid) -> (bool, bool) {
             _ => false,
         };
         any |= hit;
+        // the end of another child would do as well
+        let is_any = matches!(wait.on, On::Child(child) if child <= 0)
+            && view.after.children(waiter).any(|child| child.pid != for_whom && child.state != State::Zombie);
         // one thread that waits for another is not on its own
-        only &= (hit && !wait.polled) || wait.on == On::Futex;
+        only &= (hit && !wait.polled && !is_any) || wait.on == On::Futex;
     }
     (any, any && only)
 }

@@ -17,6 +17,9 @@ pub fn read(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
     let view = rules.view;
     let pid = process.pid;
     let writers = view.other_end(process, fd, true);
+    if view.writes_itself(process, fd) {
+        return shared(view, process, fd, &writers);
+    }
     let strays: Vec<Pid> = writers.iter().copied().filter(|writer| escaped(view, process, *writer)).collect();
     let below: Vec<Pid> = writers
         .iter()
@@ -42,7 +45,7 @@ pub fn read(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
         let ends = format!("one of them closes its end or ends: {}", end_it(view, pid));
         let finding = Finding::hung(pid, "mutual-wait", "C6", text).ends(ends);
         let both = steady(view, process, wait);
-        let finding = finding.because("both are in a read without a time limit on a pipe that the other holds");
+        let finding = finding.because("neither call has a time limit, and only the other process can end it");
         return Some(if both { finding.certain() } else { finding });
     }
     let found = best(writers.iter().map(|writer| rules.explain(*writer)).collect())?;
@@ -53,6 +56,19 @@ pub fn read(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: &Desc
     let above = view.ancestors(pid).any(|above| writers.contains(&above));
     let rank = if above { rank::BELOW } else { rank::IDLE + 1 };
     Some(Finding::waiting(pid, "pipe-read", rank, text).ends(format!("{} writes or ends", view.names(&writers))))
+}
+
+/// A pipe of which the reader holds the other end too, as all others that have it: tokens are put back into it (the
+/// jobserver of GNU make and cargo), so nobody in particular should write, and no end of it is waited for.
+fn shared(view: &View<'_>, process: &Process, fd: &Descriptor, others: &[Pid]) -> Option<Finding> {
+    if others.is_empty() {
+        return None;
+    }
+    let (name, others) = (view.name(process.pid), view.names(others));
+    let text = format!("{name} waits for what {others} may put back into {}, a pipe that they share", fd_name(fd.fd));
+    let finding =
+        Finding::waiting(process.pid, "shared-pipe", rank::IDLE, text).ends("one of them puts something back");
+    Some(finding.because("it holds both ends itself"))
 }
 
 /// A reader that was awake at both looks: what it reads comes from the pipe that a stray writes to.
@@ -77,8 +93,13 @@ fn escaped(view: &View<'_>, process: &Process, writer: Pid) -> bool {
     // a supervisor that reads this has started the roots, and adopts what outlives its parent below them
     let reader = &view.after.reader;
     let by_reader = reader.adopts && other.ppid == reader.pid && !view.after.roots.contains(&writer);
-    let adopted = adopted(other) || by_reader || view.process(other.ppid).is_some_and(|parent| parent.ns_pid == 1);
-    let leaderless = !other.group_led || !other.session_led;
+    let orphan =
+        |process: &Process| adopted(process) || view.process(process.ppid).is_some_and(|parent| parent.ns_pid == 1);
+    // what is true of the reader as well, in the same group, says nothing: a pipeline in the background of a shell that is
+    // gone
+    let beside = (other.pgrp, other.session) == (process.pgrp, process.session);
+    let adopted = (orphan(other) && !(beside && orphan(process))) || by_reader;
+    let leaderless = !beside && (!other.group_led || !other.session_led);
     if view.after.descends(writer, process.pid) {
         // adopted by the reader itself (a subreaper), after its group's leader had ended
         return other.ppid == process.pid && leaderless && other.pgrp != process.pgrp;

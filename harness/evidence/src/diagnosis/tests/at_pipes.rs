@@ -45,8 +45,8 @@ fn a_reader_is_explained_by_who_writes() {
         a parent: Waiting pipe-read - (Likely): reader (11) waits for what parent (20) would write to descriptor 3 | parent (20) writes or ends
         in a loop: Unknown unknown - (Guess): reader (11) waits, and what for cannot be seen
         nobody: Unknown unknown - (Guess): reader (11) waits, and what for cannot be seen
-        each other: Hung mutual-wait C6 (Certain): reader (11) and writer (20) wait for each other: each reads what the other would write | one of them closes its end or ends: kill 11 | both are in a read without a time limit on a pipe that the other holds
-        each other, and it woke up: Hung mutual-wait C6 (Likely): reader (11) and writer (20) wait for each other: each reads what the other would write | one of them closes its end or ends: kill 11 | both are in a read without a time limit on a pipe that the other holds
+        each other: Hung mutual-wait C6 (Certain): reader (11) and writer (20) wait for each other: each reads what the other would write | one of them closes its end or ends: kill 11 | neither call has a time limit, and only the other process can end it
+        each other, and it woke up: Hung mutual-wait C6 (Likely): reader (11) and writer (20) wait for each other: each reads what the other would write | one of them closes its end or ends: kill 11 | neither call has a time limit, and only the other process can end it
     "#]].assert_eq(&all_answers(vec![
         ("one below is hung", Look::of(vec![reader(), below(12, hung())])),
         ("one below naps", Look::of(vec![reader(), below(12, naps())])),
@@ -68,7 +68,9 @@ fn a_writer_that_outlived_its_starter_holds_its_reader_hostage() {
     let stray = || Process { began_ns: 2_000_000_000, ..reads(pipe(process(20, 1, "daemon"), 0, Mode::Read, 75), 0) };
     let look = |stray: Process| Look::of(vec![reader()]).beside(to_it(stray));
     let inside = |stray: Process| Look::of(vec![reader(), process(12, 11, "sh"), to_it(stray)]);
-    let led = |group_led, session_led| Process { ppid: 5, group_led, session_led, ..stray() };
+    let beside = |group_led, session_led| Process { ppid: 5, group_led, session_led, ..stray() };
+    let led = |group_led, session_led| Process { pgrp: 20, ..beside(group_led, session_led) };
+    let pipeline = Look::of(vec![Process { ppid: 1, ..reader() }]).beside(to_it(stray()));
     let noisy = |look: Look| moves(look, 20, Io { written_bytes: 1, writes: 1, ..Io::default() });
     let naps = || Process { began_ns: 2_000_000_000, ..sleeps(process(20, 1, "sleep"), 90_000) };
     let year = || Process {
@@ -105,6 +107,8 @@ fn a_writer_that_outlived_its_starter_holds_its_reader_hostage() {
         it began with the reader: Hung stray-holds-pipe B6 (Certain): reader (11) reads descriptor 3 to its end, but daemon (20), which outlived the command that started it, holds it open | the end of daemon (20): kill 20; next time, redirect both streams of what stays in the background | 20 holds the write end, its parent is gone (now 1)
         its group has no leader: Hung stray-holds-pipe B6 (Certain): reader (11) reads descriptor 3 to its end, but daemon (20), which outlived the command that started it, holds it open | the end of daemon (20): kill 20; next time, redirect both streams of what stays in the background | the holder's own parent, group or session leader is gone
         its session has no leader: Hung stray-holds-pipe B6 (Certain): reader (11) reads descriptor 3 to its end, but daemon (20), which outlived the command that started it, holds it open | the end of daemon (20): kill 20; next time, redirect both streams of what stays in the background | the holder's own parent, group or session leader is gone
+        its group has no leader, and is the reader's: Hung stdin-open S1 (Likely): daemon (20) waits for its standard input to end or to say something, and a process that is not in sight keeps it open without a word | whoever holds it closes its end or writes to it; next time, starts it with </dev/null; from outside: kill 20 | read(0) has no time limit; whoever holds it might still write
+        both are orphans of one group: Hung stdin-open S1 (Likely): daemon (20) waits for its standard input to end or to say something, and a process that is not in sight keeps it open without a word | whoever holds it closes its end or writes to it; next time, starts it with </dev/null; from outside: kill 20 | read(0) has no time limit; whoever holds it might still write
         it has both leaders: Hung stdin-open S1 (Likely): daemon (20) waits for its standard input to end or to say something, and a process that is not in sight keeps it open without a word | whoever holds it closes its end or writes to it; next time, starts it with </dev/null; from outside: kill 20 | read(0) has no time limit; whoever holds it might still write
         it is the reader's parent: Hung stdin-open S1 (Likely): daemon (20) waits for its standard input to end or to say something, and a process that is not in sight keeps it open without a word | whoever holds it closes its end or writes to it; next time, starts it with </dev/null; from outside: kill 20 | read(0) has no time limit; whoever holds it might still write
         adopted by the reader: Hung stray-holds-pipe B6 (Certain): reader (11) reads descriptor 3 to its end, but daemon (20), which outlived the command that started it, holds it open | the end of daemon (20): kill 20; next time, redirect both streams of what stays in the background | the holder's own parent, group or session leader is gone
@@ -131,6 +135,8 @@ fn a_writer_that_outlived_its_starter_holds_its_reader_hostage() {
         ("it began with the reader", look(Process { began_ns: 1_000_000_000, ..stray() })),
         ("its group has no leader", look(led(false, true))),
         ("its session has no leader", look(led(true, false))),
+        ("its group has no leader, and is the reader's", look(beside(false, true))),
+        ("both are orphans of one group", pipeline),
         ("it has both leaders", look(led(true, true))),
         ("it is the reader's parent", parent),
         ("adopted by the reader", inside(subreaper(11, false, 5))),
@@ -414,4 +420,30 @@ fn an_editor_that_reads_its_own_standard_error_never_ends() {
         ("a socket as all three", look("git", &pair, Mode::Both, &pair)),
         ("apart", apart),
     ]));
+}
+
+#[test]
+fn what_is_put_back_into_a_shared_pipe_is_owed_by_nobody() {
+    let both = |process: Process| pipe(pipe(process, 3, Mode::Read, 75), 4, Mode::Write, 75);
+    let make = |pid, ppid| {
+        let mut make = watches(both(process(pid, ppid, "make")), &[3], TimeLimit::Never);
+        make.signals.caught = 1 << (libc::SIGCHLD - 1);
+        make
+    };
+    let top = || awaits(both(process(11, 10, "make")));
+    let job = |parent| sleeps(process(parent + 10, parent, "cc1"), 9_000);
+    let at_work = Look::of(vec![top(), make(12, 11), make(13, 11), job(12), job(13)]);
+    let idle = Look::of(vec![top(), make(12, 11), make(13, 11), job(13)]);
+    let blocked = |mut process: Process| {
+        process.signals.blocked = process.signals.caught;
+        process
+    };
+    let deaf = Look::of(vec![top(), blocked(make(12, 11)), job(12)]);
+    expect![[r#"
+        jobs run: Waiting sleep - (Likely): cc1 (22) sleeps (9s) | time
+        one waits for a token: Waiting sleep - (Likely): cc1 (23) sleeps (9s) | time
+    "#]]
+    .assert_eq(&all_answers(vec![("jobs run", at_work), ("one waits for a token", idle)]));
+    assert!(Look::of(vec![top(), make(12, 11), make(13, 11)]).graph().is_closed_in(12), "nobody has a job");
+    assert!(deaf.graph().is_closed_in(12), "it does not hear of its child's end");
 }
