@@ -34,7 +34,19 @@ pub fn lock(rules: &mut Rules<'_, '_>, process: &Process, wait: &Wait, fd: i32) 
         let text = format!("{text}: {}", why.sentence);
         return Finding::waiting(pid, "lock-wait", rank::CLOCK, text).ends("the end of what the holder does");
     }
-    let ends = format!("{} lets it go or ends: {}", view.name(holder), end_it(view, holder));
+    let copies = copies(view, process, fd, holder);
+    let ends = match copies.as_slice() {
+        [] => format!("{} lets it go or ends: {}", view.name(holder), end_it(view, holder)),
+        copies => {
+            let kills: Vec<String> = copies.iter().map(|copy| end_it(view, *copy)).collect();
+            let (holder_, copies) = (view.name(holder), view.names(copies));
+            format!(
+                "{holder_} lets it go, or it ends and {copies}, which may have inherited the lock: {}, {}",
+                end_it(view, holder),
+                kills.join(", ")
+            )
+        }
+    };
     if view.process(holder).is_some_and(|holder| !holder.fds_read) {
         let finding = Finding::unknown(pid, &format!("{text}; what that does may not be read"));
         return Finding { signature: "file-lock", mechanism: Some("R2"), ..finding }.ends(ends).rank(rank::CLOCK);
@@ -97,14 +109,36 @@ fn below(snapshot: &Snapshot, holder: Pid, waiter: Pid) -> Vec<Pid> {
 
 /// Who holds a lock: who took it, or, if that process has ended, who still has the file open.
 fn holder(view: &View<'_>, lock: &Lock, waiter: Pid) -> Option<Pid> {
-    if let Some(pid) = lock.pid.filter(|pid| view.process(*pid).is_some()) {
+    let lives = |pid: &Pid| view.process(*pid).is_some_and(|process| process.state != State::Zombie);
+    if let Some(pid) = lock.pid.filter(lives) {
         return Some(pid);
     }
-    let open = |process: &&Process| {
-        process.pid != waiter
-            && process.fds.iter().any(|fd| matches!(fd.what, Object::File { inode, .. } if inode == lock.inode))
+    let is_free = |pid: &Pid| *pid != waiter && !waits_for_lock(view, *pid, lock.inode);
+    have_open(view, lock.inode).find(is_free)
+}
+
+fn have_open<'a>(view: &View<'a>, file: u64) -> impl Iterator<Item = Pid> + 'a {
+    let open = move |process: &&Process| {
+        process.fds.iter().any(|fd| matches!(fd.what, Object::File { inode, .. } if inode == file))
     };
-    view.after.processes().find(open).map(|process| process.pid)
+    view.after.processes().filter(open).map(|process| process.pid)
+}
+
+fn waits_for_lock(view: &View<'_>, pid: Pid, file: u64) -> bool {
+    view.after.locks.iter().any(|lock| lock.waits && lock.pid == Some(pid) && lock.inode == file)
+}
+
+/// Who else may hold a lock that belongs to an open file, since it was started by the holder with that file open.
+fn copies(view: &View<'_>, waiter: &Process, fd: i32, holder: Pid) -> Vec<Pid> {
+    let Some(Object::File { inode, .. }) = waiter.fd(fd).map(|fd| &fd.what) else { return Vec::new() };
+    let inherits =
+        |lock: &Lock| !lock.waits && lock.inode == *inode && ["FLOCK", "OFDLCK"].contains(&lock.kind.as_str());
+    if !view.after.locks.iter().any(inherits) {
+        return Vec::new();
+    }
+    let of_holder =
+        |pid: &Pid| *pid != holder && view.after.descends(*pid, holder) && !waits_for_lock(view, *pid, *inode);
+    have_open(view, *inode).filter(of_holder).collect()
 }
 
 /// The path of a descriptor's file.

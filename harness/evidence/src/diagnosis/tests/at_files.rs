@@ -222,3 +222,35 @@ fn a_nap_with_a_locked_database_open_is_a_wait_for_it() {
         ("one below the holder works", spends(napping(&posix()).beside(sleeps(process(21, 20, "cc"), 5)), 21, 60)),
     ]));
 }
+
+#[test]
+fn a_lock_is_inherited_with_its_open_file() {
+    let open = |pid, ppid| sleeps(file(process(pid, ppid, "sleep"), 4, "/f", 7), 90_000);
+    let holds = || awaits(file(holder(), 4, "/f", 7));
+    let look = |kind: &str, more: Vec<Process>| {
+        let locks = || vec![Lock { kind: kind.to_owned(), ..lock(1, 20, false, 7) }, lock(1, 11, true, 7)];
+        more.into_iter().fold(Look::of(vec![waiter()]).beside(holds()), Look::beside).both(|s| s.locks = locks())
+    };
+    let ended = |mut look: Look| {
+        let holder = look.after.around.get_mut(&20).unwrap();
+        (holder.state, holder.fds) = (State::Zombie, vec![]);
+        look
+    };
+    let also_waits = |mut look: Look| {
+        look.after.locks.push(lock(1, 21, true, 7));
+        look
+    };
+    expect![[r#"
+        a child has the file open: Hung file-lock R2 (Likely): git (11) waits for the lock on /f, which holder (20) holds | holder (20) lets it go, or it ends and sleep (21), which may have inherited the lock: kill 20, kill 21 | /proc/locks names both; the holder: sleep (21) sleeps (1m30s)
+        a child, and a lock of the process alone: Hung file-lock R2 (Likely): git (11) waits for the lock on /f, which holder (20) holds | holder (20) lets it go or ends: kill 20 | /proc/locks names both; the holder: sleep (21) sleeps (1m30s)
+        a stranger has the file open: Hung file-lock R2 (Likely): git (11) waits for the lock on /f, which holder (20) holds | holder (20) lets it go or ends: kill 20 | /proc/locks names both; the holder: holder (20) waits, and what for cannot be seen
+        a child that waits for the same lock: Hung file-lock R2 (Likely): git (11) waits for the lock on /f, which holder (20) holds | holder (20) lets it go or ends: kill 20 | /proc/locks names both; the holder: sleep (21) sleeps (1m30s)
+        who took it has ended: Hung file-lock R2 (Likely): git (11) waits for the lock on /f, which sleep (21) holds | sleep (21) lets it go or ends: kill 21 | /proc/locks names both; the holder: sleep (21) sleeps (1m30s)
+    "#]].assert_eq(&all_answers(vec![
+        ("a child has the file open", look("FLOCK", vec![open(21, 20)])),
+        ("a child, and a lock of the process alone", look("POSIX", vec![open(21, 20)])),
+        ("a stranger has the file open", look("FLOCK", vec![open(21, 1)])),
+        ("a child that waits for the same lock", also_waits(look("FLOCK", vec![open(21, 20)]))),
+        ("who took it has ended", ended(look("FLOCK", vec![open(21, 20)]))),
+    ]));
+}
