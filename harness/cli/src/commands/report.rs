@@ -50,8 +50,11 @@ fn open(file: &Path) -> Result<(), CommandError> {
     let browser = browser.unwrap_or_else(|| "xdg-open".into());
     let started =
         Command::new(&browser).arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let name = browser.to_string_lossy();
+    if started.is_ok() {
+        complain!("opened with {name}; if nothing appears, set BROWSER or open the file yourself");
+    }
     started.map(drop).map_err(|error| {
-        let name = browser.to_string_lossy();
         CommandError::Usage(format!("{name} does not start ({error}): set BROWSER, or open the file yourself"))
     })
 }
