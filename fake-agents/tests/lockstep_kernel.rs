@@ -321,6 +321,14 @@ fn a_variable_has_at_most_131_071_bytes() {
 }
 
 #[test]
+fn nobody_answers_a_request_and_nobody_opens_the_other_end() {
+    both(&cell(Null, r#"[{"fetch":{}}]"#), &["waits agent peer", "left agent"]);
+    let given_up = r#"[{"fetch":{"within":"30s"}},{"print":"on"},{"run":[{"open-fifo":{}}]}]"#;
+    both(&cell(Null, given_up), &["30000 out \"on\\n\"", "waits agent.1 file", "left agent", "left agent.1"]);
+    both(&cell(Null, r#"[{"open-fifo":{"skips":true}},{"exit":3}]"#), &["0 agent exit 3"]);
+}
+
+#[test]
 fn what_fits_together_is_passed_on() {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Stack).current;
     if limit.is_some_and(|bytes| bytes < 8 << 20) {

@@ -40,6 +40,8 @@ STEPS is a JSON list, in the words of a scenario file (`does` of a `bash` turn):
   {\"await\": {\"of\": \"mcp-server\", \"within\": \"30s\"}}   waits until it is over
   {\"end\": \"mcp-server\"}                SIGTERM, and waits until it is over
   {\"listen\": {\"within\": \"5m\"}}         waits for a connection on a free port
+  {\"fetch\": {\"within\": \"30s\"}}         asks a server that takes the connection and never answers
+  {\"open-fifo\": {\"skips\": false}}      opens a FIFO that nobody writes to; with skips it passes it over
   {\"agent\": {\"agent\": …, \"turns\": […]}}   runs a fake agent and waits for it
   \"setsid\"                             goes into a session of its own
   \"hold\"                               waits for ever

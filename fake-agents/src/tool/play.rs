@@ -10,13 +10,15 @@ use rehang_os::os::{
 };
 use rehang_scenario::{
     Canon, VTime,
-    turns::{Await, Final, Listen, Receive, Step},
+    turns::{Await, Fetch, Final, Listen, OpenFifo, Receive, Step},
 };
 use rehang_trace::Fact;
 use serde_json::json;
 
 /// A block of a `fill`: whole pages, so that a pipe's room is a matter of counting (Linux counts pages, not bytes).
 const BLOCK_BYTES: u32 = 4_096;
+/// What is asked of a server that does not answer.
+const REQUEST: &[u8] = b"GET /api.json HTTP/1.1\r\nHost: models.example\r\n\r\n";
 /// How many bytes are asked for when stdin is read to its end.
 const READ_BYTES: usize = 65_536;
 /// What every program says that opens `/dev/tty` but has no terminal.
@@ -79,6 +81,12 @@ enum Phase {
         fd: Fd,
         until: Option<VTime>,
     },
+    /// What was asked for does not come, up to this instant.
+    Unanswered {
+        fd: Fd,
+        until: Option<VTime>,
+        on: &'static str,
+    },
     /// All steps are over; this is the exit code.
     Over(u8),
 }
@@ -133,6 +141,14 @@ impl Tool {
             Phase::Receiving { fd, until } => self.receive(os, fd, until),
             Phase::Awaiting { until } => self.await_end(os, until),
             Phase::Listening { fd, until } => self.listen(os, fd, until),
+            Phase::Unanswered { until, fd, .. } if until.is_some_and(|until| os.now() >= until) => {
+                os.close(fd);
+                self.done(EXIT_TIMED_OUT)
+            }
+            Phase::Unanswered { fd, until, on } => {
+                self.phase = Phase::Unanswered { fd, until, on };
+                rest(Wait { read: vec![fd], until, on, ..Wait::default() })
+            }
             Phase::Over(code) => Flow::Rest(Next::Exit(code)),
         }
     }
@@ -231,6 +247,23 @@ impl Tool {
             Step::Listen(Listen { within }) => match os.listen() {
                 Ok((fd, _)) => {
                     self.phase = Phase::Listening { fd, until: within.map(|within| os.now() + within) };
+                    Flow::On
+                }
+                Err(_) => self.over(EXIT_FAILED),
+            },
+            Step::Fetch(Fetch { within }) => match os.connect_mute() {
+                Ok(fd) => {
+                    // the connection takes it, and nobody reads it
+                    let _ = os.write(fd, REQUEST);
+                    self.phase = Phase::Unanswered { fd, until: within.map(|within| os.now() + within), on: "peer" };
+                    Flow::On
+                }
+                Err(_) => self.over(EXIT_FAILED),
+            },
+            Step::OpenFifo(OpenFifo { skips: true }) => self.done(0),
+            Step::OpenFifo(OpenFifo { skips: false }) => match os.open_fifo() {
+                Ok(fd) => {
+                    self.phase = Phase::Unanswered { fd, until: None, on: "file" };
                     Flow::On
                 }
                 Err(_) => self.over(EXIT_FAILED),
@@ -505,6 +538,7 @@ impl Program for Tool {
             Phase::Receiving { fd, until } => canon.num(7).num(fd.0.into()).deadline(*until),
             Phase::Awaiting { until } => canon.num(8).deadline(*until),
             Phase::Listening { fd, until } => canon.num(9).num(fd.0.into()).deadline(*until),
+            Phase::Unanswered { fd, until, on } => canon.num(10).num(fd.0.into()).deadline(*until).text(on),
         };
     }
 }

@@ -3,9 +3,9 @@
 //! Invariant: each wait is tested with and without its limit, and each end of a pipe is closed by the process that does
 //! not use it.
 
-use super::double::{CONNECTION, Double, LISTENER};
+use super::double::{CONNECTION, Double, FIFO, LISTENER};
 use super::{EXIT_FAILED, EXIT_TIMED_OUT, argv, program};
-use rehang_os::os::{Child, Exit, Fd, Group, Next, Program, STDERR, Sig, Stdio, Wait};
+use rehang_os::os::{Child, Exit, Fd, Group, Next, Program, STDERR, STDOUT, Sig, Stdio, Wait};
 use rehang_scenario::{VTime, turns::Step};
 use serde_json::{Value, json};
 
@@ -140,6 +140,20 @@ fn somebody_connects_or_the_wait_is_given_up() {
     os.connects = true;
     assert_eq!(os.resume(&mut *tool), Next::Exit(3));
     assert_eq!(os.closed, [LISTENER, CONNECTION, LISTENER]);
+}
+
+#[test]
+fn what_does_not_answer_is_waited_for_or_given_up() {
+    let mut os = Double::new();
+    let mut tool = tool(json!([
+        {"fetch": {"within": "30s"}}, {"open-fifo": {"skips": true}}, {"print": "on"}, {"open-fifo": {}}, {"print": "no"},
+    ]));
+    let waits = |fd, until: Option<u64>, on| Wait { read: vec![fd], until: until.map(VTime), on, ..Wait::default() };
+    assert_eq!(os.wait(&mut *tool), waits(CONNECTION, Some(31_000), "peer"));
+    assert!(os.text(CONNECTION).starts_with("GET "));
+    os.now = VTime(31_000);
+    assert_eq!(os.wait(&mut *tool), waits(FIFO, None, "file"));
+    assert_eq!((os.closed.as_slice(), os.text(STDOUT).as_str()), ([CONNECTION].as_slice(), "on\n"));
 }
 
 #[test]

@@ -79,7 +79,8 @@ fn bashes(turns: &[Turn]) -> Box<dyn Iterator<Item = &Bash> + '_> {
 fn never_ends(bash: &Bash) -> bool {
     bash.does.iter().any(|step| match step {
         Step::ReadStdin | Step::ReadStdinToEnd | Step::AskTty(_) | Step::Hold | Step::Spin => true,
-        Step::Receive(_) | Step::Await(_) | Step::Listen(_) => true,
+        Step::Receive(_) | Step::Await(_) | Step::Listen(_) | Step::Fetch(_) => true,
+        Step::OpenFifo(open) => !open.skips,
         Step::Background(left) => left.stdout != Some(false) || left.stderr != Some(false),
         Step::Every(every) => every.times == 0,
         _ => false,

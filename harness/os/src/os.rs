@@ -335,6 +335,11 @@ pub trait Os {
     fn accept(&mut self, fd: Fd) -> Option<Fd>;
     /// Connects to a port of 127.0.0.1.
     fn connect(&mut self, port: u16) -> Result<Fd, Errno>;
+    /// Connects to a server that takes the connection and never reads from it.
+    fn connect_mute(&mut self) -> Result<Fd, Errno>;
+    /// Begins to open, for reading, a FIFO that no process has open for writing: the descriptor is never ready. A process
+    /// that waits for it is in its `open`, and has no descriptor yet.
+    fn open_fifo(&mut self) -> Result<Fd, Errno>;
 
     /// Starts a process: `TooBig` if its arguments or its environment do not fit ([`crate::exec::fits`]).
     fn spawn(&mut self, spawn: Spawn) -> Result<Child, Errno>;

@@ -156,6 +156,8 @@ fn waits(on: BlockedOn, question: &str) -> String {
         BlockedOn::Nothing => return "does nothing, and waits for nothing".to_owned(),
         BlockedOn::Timer => "a time of its own",
         BlockedOn::Client => "a client of its server",
+        BlockedOn::Peer => "the answer of a server that it asked",
+        BlockedOn::File => "a file that does not open",
         BlockedOn::Message => "a message of its host",
         BlockedOn::Unknown => "something that rehang has no word for",
     };

@@ -23,7 +23,7 @@ use std::process::ExitCode;
 const EVERY: Span = Span::secs(10);
 
 /// What the judge calls a hang, and the signatures that name the same.
-const NAMES: [(&str, &[&str]); 14] = [
+const NAMES: [(&str, &[&str]); 16] = [
     ("question", &["question-open"]),
     ("permission", &["permission-open"]),
     // a terminal is a standard input too
@@ -32,7 +32,7 @@ const NAMES: [(&str, &[&str]); 14] = [
     ("pipe", &["stray-holds-pipe", "stray-writes-pipe", "stdout-undrained", "stderr-undrained", "mutual-pipe"]),
     ("bash", &["tool-lost", "never-ends", "unreaped", "stray-holds-pipe"]),
     ("tool", &["tool-lost"]),
-    ("child", &["never-ends", "stray-holds-pipe", "unreaped"]),
+    ("child", &["never-ends", "stray-holds-pipe", "unreaped", "fifo-open"]),
     ("nothing", &["never-ends"]),
     ("model", &["model-silent"]),
     ("stopped", &["stopped", "sigttin", "sigttou"]),
@@ -41,6 +41,8 @@ const NAMES: [(&str, &[&str]); 14] = [
     // the server is idle: it is the client that waits, for an answer or an event
     ("post", &["peer-silent", "tool-lost", "server-mute"]),
     ("event", &["peer-silent"]),
+    ("peer", &["peer-silent"]),
+    ("file", &["fifo-open"]),
 ];
 
 /// What the diagnosis does not name: what the judge calls the hang, the signature, why.
@@ -78,7 +80,7 @@ const MISSED: [(&str, &str, &str); 17] = [
 
 /// Hangs without a strategy whose diagnosis names another mechanism than their scenario: the scenario's, the diagnosis's,
 /// why.
-const OTHERS: [(&str, &str, &str); 66] = [
+const OTHERS: [(&str, &str, &str); 69] = [
     ("B1", "B2", "a terminal is its stdin"),
     ("B1", "S1", PLAIN),
     ("B10", "B5", "that it ignores TERM shows when it is sent one"),
@@ -137,6 +139,7 @@ const OTHERS: [(&str, &str, &str); 66] = [
     ("T2", "B2", PLAIN),
     ("T3", "B2", PLAIN),
     ("T4", "B2", PLAIN),
+    ("T5", "B2", PLAIN),
     ("T7", "", "what prints for ever is at work"),
     ("X1", "B5", PLAIN),
     ("X2", "B5", PLAIN),
@@ -144,7 +147,9 @@ const OTHERS: [(&str, &str, &str); 66] = [
     ("X4", "", PLAIN),
     ("X5", "", "what prints for ever is at work"),
     ("X5", "B5", PLAIN),
+    ("X6", "E2", "what it asks for over its connection cannot be seen"),
     ("X7", "C6", PLAIN),
+    ("X8", "B12", "a FIFO takes the place of a file system that does not answer"),
 ];
 
 const PLAIN: &str =

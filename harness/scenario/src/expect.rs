@@ -127,6 +127,10 @@ pub enum BlockedOn {
     Timer,
     /// A client of its server.
     Client,
+    /// The answer of a server that it asked.
+    Peer,
+    /// A file that does not open.
+    File,
     /// A message of its host.
     Message,
     /// None of these.
@@ -135,7 +139,7 @@ pub enum BlockedOn {
 
 impl BlockedOn {
     /// All of them, those first that the judge looks for first.
-    pub const ALL: [BlockedOn; 20] = [
+    pub const ALL: [BlockedOn; 22] = [
         BlockedOn::Stopped,
         BlockedOn::Spin,
         BlockedOn::Exit,
@@ -154,6 +158,8 @@ impl BlockedOn {
         BlockedOn::Nothing,
         BlockedOn::Timer,
         BlockedOn::Client,
+        BlockedOn::Peer,
+        BlockedOn::File,
         BlockedOn::Message,
         BlockedOn::Unknown,
     ];
@@ -179,6 +185,8 @@ impl BlockedOn {
             BlockedOn::Nothing => "nothing",
             BlockedOn::Timer => "timer",
             BlockedOn::Client => "client",
+            BlockedOn::Peer => "peer",
+            BlockedOn::File => "file",
             BlockedOn::Message => "message",
             BlockedOn::Unknown => "unknown",
         }

@@ -208,6 +208,10 @@ pub enum Step {
     End(String),
     /// Listens on a free port of this machine and waits until somebody connects, as a log-in waits for its browser.
     Listen(Listen),
+    /// Asks a server that takes the connection and never answers, as for a list of models or an update.
+    Fetch(Fetch),
+    /// Opens every file of a folder that has a FIFO in it, which nobody has open for writing.
+    OpenFifo(OpenFifo),
     /// Is itself an agent: an agent run by another agent's bash tool.
     Agent(Nested),
     /// Goes into a session of its own.
@@ -385,6 +389,24 @@ pub struct Listen {
     /// Goes on without anybody after this span; by default it waits for ever.
     #[serde(default)]
     pub within: Option<Span>,
+}
+
+/// A question to a server that does not answer.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Fetch {
+    /// Goes on without an answer after this span; by default it waits for ever.
+    #[serde(default)]
+    pub within: Option<Span>,
+}
+
+/// A FIFO among the files that are opened.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct OpenFifo {
+    /// Opens regular files only, and passes the FIFO over (`grep -D skip`). `false` by default.
+    #[serde(default)]
+    pub skips: bool,
 }
 
 /// A step that names a process which it cannot use, since no `start` before it gives one.

@@ -406,7 +406,7 @@ fn a_rule_says_nothing_twice_and_nothing_in_vain() {
         strategies = ["none"]
         outcome = { hung = "xyzzy" }
             8:10-18 a hang without a control arm | nothing shows what makes it hang | add `[control]` with the one change under which it completes
-            8:19-7 no hang is on `xyzzy` | a hang is on one of `stopped`, `spin`, `exit`, `question`, `permission`, `stdin`, `tty`, `pipe`, `bash`, `model`, `tool`, `worker`, `post`, `event`, `child`, `nothing`, `timer`, `client`, `message`, `unknown`
+            8:19-7 no hang is on `xyzzy` | a hang is on one of `stopped`, `spin`, `exit`, `question`, `permission`, `stdin`, `tty`, `pipe`, `bash`, `model`, `tool`, `worker`, `post`, `event`, `child`, `nothing`, `timer`, `client`, `peer`, `file`, `message`, `unknown`
         [[expect]]
         strategies = ["none"]
         outcome = { hung = "qestion" }

@@ -10,6 +10,7 @@ use self::journal::{JOURNAL_ENV, Journal, PLACE_ENV, Said};
 use crate::linux::os::RealOs;
 use crate::linux::process::{environment, leave};
 use crate::linux::{descriptor, signals};
+use crate::lockstep::protocol::Key;
 use crate::os::{FdKind, Next, Os, Programs, STDIN, STDOUT, Wait, program_name};
 use rehang_scenario::AgentKind;
 use rehang_scenario::plan::{PLAN_ENV, Plan};
@@ -122,6 +123,9 @@ fn wait(os: &mut RealOs, wait: &Wait, speed: u32, wakes: Option<&OwnedFd>) {
     os.begin(None, Vec::new());
     let now = os.now;
     let caught = os.signals.fd();
+    if let Some(opening) = wait.read.iter().filter_map(|fd| os.fds.get(&fd.0)).find(|d| matches!(d.key, Key::Fifo(_))) {
+        return descriptor::wait_to_open(opening.fd());
+    }
     let mut polled: Vec<PollFd<'_>> = Vec::new();
     let of = |fds: &[crate::os::Fd]| fds.iter().filter_map(|fd| os.fds.get(&fd.0)).collect::<Vec<_>>();
     polled.extend(of(&wait.read).into_iter().map(|d| PollFd::from_borrowed_fd(d.fd(), PollFlags::IN)));

@@ -94,6 +94,8 @@ pub struct Descriptor {
     /// What it refers to.
     pub key: Key,
     blocks: bool,
+    /// What lives as long as it: the listener that a connection waits at.
+    _beside: Option<OwnedFd>,
 }
 
 impl Descriptor {
@@ -115,12 +117,17 @@ impl Descriptor {
             FileType::Socket => (FdKind::Socket, Key::Other),
             _ => (FdKind::Null, Key::Other),
         };
-        Some(Descriptor { fd, kind, key, blocks: !flags.contains(rustix::fs::OFlags::NONBLOCK) })
+        Some(Descriptor { fd, kind, key, blocks: !flags.contains(rustix::fs::OFlags::NONBLOCK), _beside: None })
     }
 
     /// One that was opened here and does not block.
     pub fn opened(fd: OwnedFd, kind: FdKind, key: Key) -> Descriptor {
-        Descriptor { fd: lifted(fd), kind, key, blocks: false }
+        Descriptor { fd: lifted(fd), kind, key, blocks: false, _beside: None }
+    }
+
+    /// The same, with another descriptor that is closed when this one is.
+    pub fn beside(self, other: OwnedFd) -> Descriptor {
+        Descriptor { _beside: Some(lifted(other)), ..self }
     }
 
     /// The descriptor itself, borrowed.
@@ -214,6 +221,30 @@ pub fn pipe() -> io::Result<(OwnedFd, OwnedFd, u64)> {
     }
     let inode = rustix::fs::fstat(&read)?.st_ino;
     Ok((lifted(read), lifted(write), inode))
+}
+
+/// A FIFO that no process has open for writing, open for reading and without a name: its descriptor and inode.
+///
+/// # Errors
+/// The kernel's error.
+pub fn fifo() -> Result<(OwnedFd, u64), rustix::io::Errno> {
+    use rustix::fs::{CWD, Mode, OFlags};
+    let path = std::env::temp_dir().join(format!("rehang-fifo-{}", std::process::id()));
+    rustix::fs::mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
+    let fd = rustix::fs::open(&path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty());
+    rustix::fs::unlink(&path)?;
+    let fd = fd?;
+    let inode = rustix::fs::fstat(&fd)?.st_ino;
+    Ok((fd, inode))
+}
+
+/// Opens a FIFO of [`fifo`] as a plain program does: waits until a process opens it for writing, or for a signal.
+pub fn wait_to_open(fifo: BorrowedFd<'_>) {
+    use rustix::fs::{Mode, OFlags};
+    use std::os::fd::AsRawFd;
+    // an error is a signal, and the wait is begun again; whoever looks on finds the FIFO by this path too
+    let path = format!("/proc/{}/fd/{}", std::process::id(), fifo.as_raw_fd());
+    drop(rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()));
 }
 
 /// The device number of the terminal that this descriptor leads to, in the encoding of `stat`.

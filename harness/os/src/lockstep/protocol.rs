@@ -53,6 +53,8 @@ pub enum Key {
     Client(u16, u16),
     /// The end of a connection that was accepted: the client's port, and its own.
     Server(u16, u16),
+    /// A FIFO that is being opened, by inode.
+    Fifo(u64),
 }
 
 /// What was moved through an object since the last announcement.

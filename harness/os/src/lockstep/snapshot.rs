@@ -82,6 +82,7 @@ impl LockstepKernel {
             Key::Listener(_) => Thing::Listener(number),
             Key::Client(..) => Thing::Socket(number, 0),
             Key::Server(..) => Thing::Socket(number, 1),
+            Key::Fifo(_) => Thing::Fifo(number),
         }
     }
 }

@@ -41,6 +41,8 @@ pub struct SimKernel {
     ttys: Vec<Tty>,
     connections: Vec<Connection>,
     listeners: Vec<Listener>,
+    /// How many FIFOs were opened.
+    fifos: usize,
     handles: Vec<Option<Desc>>,
     happened: Vec<Happened>,
     stops: u64,
@@ -59,6 +61,7 @@ impl SimKernel {
             ttys: Vec::new(),
             connections: Vec::new(),
             listeners: Vec::new(),
+            fifos: 0,
             handles: Vec::new(),
             happened: Vec::new(),
             stops: 0,
@@ -91,7 +94,7 @@ impl SimKernel {
             Desc::PipeRead(id) => self.pipes[id].readers += 1,
             Desc::PipeWrite(id) => self.pipes[id].writers += 1,
             Desc::Tty(id) => self.ttys[id].slaves += 1,
-            Desc::Null | Desc::Master(_) | Desc::Listener(_) | Desc::Socket(..) => {}
+            Desc::Null | Desc::Master(_) | Desc::Listener(_) | Desc::Socket(..) | Desc::Fifo(_) => {}
         }
     }
 
@@ -100,7 +103,7 @@ impl SimKernel {
             Desc::PipeRead(id) => self.pipes[id].readers -= 1,
             Desc::PipeWrite(id) => self.pipes[id].writers -= 1,
             Desc::Tty(id) => self.ttys[id].slaves -= 1,
-            Desc::Null => {}
+            Desc::Null | Desc::Fifo(_) => {}
             Desc::Master(id) => self.hang_up(id),
             Desc::Listener(id) => {
                 self.listeners[id].open = false;
@@ -131,7 +134,7 @@ impl SimKernel {
         match desc {
             Desc::Null => true,
             Desc::PipeRead(id) => self.pipes[id].readable(),
-            Desc::PipeWrite(_) => false,
+            Desc::PipeWrite(_) | Desc::Fifo(_) => false,
             Desc::Tty(id) => self.ttys[id].readable(),
             Desc::Master(id) => self.ttys[id].line.has_output(),
             Desc::Listener(id) => !self.listeners[id].waiting.is_empty(),
@@ -146,6 +149,7 @@ impl SimKernel {
             // a terminal that was hung up gives an error at once
             Desc::Tty(id) => !self.ttys[id].master || self.ttys[id].line.room() >= TTY_ROOM_MIN,
             Desc::Null | Desc::PipeRead(_) | Desc::Master(_) | Desc::Listener(_) => true,
+            Desc::Fifo(_) => false,
         }
     }
 
@@ -195,6 +199,7 @@ impl SimKernel {
                 }
             }
             Desc::PipeWrite(_) | Desc::Listener(_) => Read::Failed(Errno::BadFd),
+            Desc::Fifo(_) => Read::Later,
         }
     }
 
@@ -251,7 +256,7 @@ impl SimKernel {
                 other.came.add(room as u64, self.now, self.turns);
                 if room > 0 { Write::Took(room) } else { Write::Later }
             }
-            Desc::PipeRead(_) | Desc::Listener(_) | Desc::Master(_) => Write::Failed(Errno::BadFd),
+            Desc::PipeRead(_) | Desc::Listener(_) | Desc::Master(_) | Desc::Fifo(_) => Write::Failed(Errno::BadFd),
         }
     }
 
@@ -297,6 +302,12 @@ impl SimKernel {
         let id = self.connections.len() - 1;
         listener.waiting.push_back(id);
         Ok(id)
+    }
+
+    /// A connection that waits at a listener outside the cell, which accepts none.
+    fn connect_to_nobody(&mut self) -> usize {
+        self.connections.push(Connection::new(FIRST_PORT, self.now));
+        self.connections.len() - 1
     }
 
     fn new_listener(&mut self) -> (usize, u16) {
@@ -487,7 +498,7 @@ impl Kernel for SimKernel {
             Some(Desc::PipeWrite(id)) => Desc::PipeRead(id),
             Some(Desc::Master(id)) => Desc::Tty(id),
             Some(Desc::Socket(id, side)) => Desc::Socket(id, 1 - side),
-            Some(Desc::Null | Desc::Tty(_) | Desc::Listener(_)) | None => return Vec::new(),
+            Some(Desc::Null | Desc::Tty(_) | Desc::Listener(_) | Desc::Fifo(_)) | None => return Vec::new(),
         };
         self.all().filter(|&p| self.get(p).alive() && self.get(p).fds.values().any(|&held| held == other)).collect()
     }

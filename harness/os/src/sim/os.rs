@@ -140,7 +140,7 @@ impl Os for View<'_> {
             Some(Desc::Null) => FdKind::Null,
             Some(Desc::Tty(tty)) if !self.kernel.ttys[tty].master => FdKind::Null,
             Some(Desc::Tty(_) | Desc::Master(_)) => FdKind::Tty,
-            Some(Desc::PipeRead(_) | Desc::PipeWrite(_)) => FdKind::Pipe,
+            Some(Desc::PipeRead(_) | Desc::PipeWrite(_) | Desc::Fifo(_)) => FdKind::Pipe,
             Some(Desc::Listener(_) | Desc::Socket(..)) => FdKind::Socket,
         }
     }
@@ -188,6 +188,16 @@ impl Os for View<'_> {
     fn connect(&mut self, port: u16) -> Result<Fd, Errno> {
         let id = self.kernel.connect_to(port)?;
         Ok(self.install(Desc::Socket(id, 0)))
+    }
+
+    fn connect_mute(&mut self) -> Result<Fd, Errno> {
+        let id = self.kernel.connect_to_nobody();
+        Ok(self.install(Desc::Socket(id, 0)))
+    }
+
+    fn open_fifo(&mut self) -> Result<Fd, Errno> {
+        self.kernel.fifos += 1;
+        Ok(self.install(Desc::Fifo(self.kernel.fifos - 1)))
     }
 
     fn spawn(&mut self, spawn: Spawn) -> Result<Child, Errno> {

@@ -30,6 +30,8 @@ pub enum Desc {
     Listener(usize),
     /// One end of a connection.
     Socket(usize, usize),
+    /// A FIFO that is being opened.
+    Fifo(usize),
 }
 
 /// The state of a process.
@@ -429,6 +431,7 @@ impl SimKernel {
             ttys,
             connections,
             listeners,
+            fifos: _, // not compared: it numbers
             handles,
             happened: _, // not compared: empty after each step
             stops: _,    // not compared: it numbers stops
@@ -528,7 +531,7 @@ impl SimKernel {
                         fresh.extend(new);
                     }
                 }
-                Desc::Null | Desc::PipeWrite(_) | Desc::Master(_) => {}
+                Desc::Null | Desc::PipeWrite(_) | Desc::Master(_) | Desc::Fifo(_) => {}
             }
         }
     }
@@ -543,5 +546,6 @@ fn kind(desc: Desc) -> u64 {
         Desc::Master(_) => 4,
         Desc::Listener(_) => 5,
         Desc::Socket(_, side) => 6 + side as u64,
+        Desc::Fifo(_) => 8,
     }
 }

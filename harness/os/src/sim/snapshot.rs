@@ -102,5 +102,6 @@ fn thing(desc: Desc) -> Thing {
         Desc::Master(id) => Thing::Master(id as u64),
         Desc::Listener(id) => Thing::Listener(id as u64),
         Desc::Socket(id, side) => Thing::Socket(id as u64, side),
+        Desc::Fifo(id) => Thing::Fifo(id as u64),
     }
 }

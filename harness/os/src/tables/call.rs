@@ -39,6 +39,9 @@ impl Tables<'_> {
                     let fd = at_tty(&waits.write);
                     call("ioctl", Does::Ioctl { fd, request: TCSETS }, TimeLimit::Never)
                 }
+                _ if waits.read.iter().any(|fd| row.fds.iter().any(|held| held.0 == *fd && opens(held))) => {
+                    call("openat", Does::Open { path: None, fifo: true }, TimeLimit::Never)
+                }
                 _ if kind::of(process).is_some() => {
                     process.fds.push(epoll(waits));
                     call("epoll_pwait2", Does::Epoll { fd: EPOLL_FD }, limit)
@@ -60,6 +63,11 @@ impl Tables<'_> {
             });
         }
     }
+}
+
+/// Whether this is no descriptor yet: it is being opened.
+pub(super) fn opens((_, thing): &(u32, Thing)) -> bool {
+    matches!(thing, Thing::Fifo(_))
 }
 
 /// The call of a program that has no event loop.

@@ -36,6 +36,8 @@ pub enum Thing {
     Listener(u64),
     /// An end of a connection: 0 connected, 1 accepted.
     Socket(u64, usize),
+    /// A FIFO that is being opened: no descriptor yet.
+    Fifo(u64),
 }
 
 /// The leader of a group or session: a process, or the shell of a terminal.

@@ -20,6 +20,7 @@ pub(super) const FIRST_SHELL: Pid = 1_000_000;
 pub(super) const PIPES: u64 = 10_000_000;
 pub(super) const SOCKETS: u64 = 20_000_000;
 pub(super) const LISTENERS: u64 = 30_000_000;
+pub(super) const FIFOS: u64 = 40_000_000;
 /// The first port of a listener, and of whoever connects.
 pub(super) const LISTENS_AT: u64 = 4_096;
 pub(super) const CONNECTS_FROM: u64 = 32_768;
@@ -88,6 +89,7 @@ pub(super) fn descriptor(fd: u32, thing: Thing) -> Descriptor {
         Thing::Master(number) => (Mode::Both, Object::Master { index: u32::try_from(number).unwrap_or_default() }),
         Thing::Listener(number) => (Mode::Both, Object::Socket { inode: LISTENERS + number }),
         Thing::Socket(number, side) => (Mode::Both, Object::Socket { inode: socket_inode(number, side) }),
+        Thing::Fifo(number) => (Mode::Read, Object::Fifo { inode: FIFOS + number, path: String::new() }),
     };
     Descriptor { fd: fd.cast_signed(), mode, what }
 }

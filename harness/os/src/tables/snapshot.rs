@@ -3,7 +3,7 @@
 //! Invariant: as with the reader of `/proc`, a process is around the tree if it shares a pipe, a socket or a terminal
 //! with the tree, or is above it, and not otherwise.
 
-use super::call::call;
+use super::call::{call, opens};
 use super::names::{
     FIRST_PARTY, INIT, LISTENERS, LISTENS_AT, PTY_MAJOR, address, at_ns, descriptor, inode, name, party, pid_of,
     proc_of, set, shares, socket_inode,
@@ -123,7 +123,7 @@ impl Tables<'_> {
                 ignored: set(with(Disposition::Ignore)),
                 caught: set(with(Disposition::Catch)),
             },
-            fds: row.fds.iter().map(|&(fd, thing)| descriptor(fd, thing)).collect(),
+            fds: row.fds.iter().filter(|fd| !opens(fd)).map(|&(fd, thing)| descriptor(fd, thing)).collect(),
             fds_read: true,
             parent_name: self.name_of(parent),
             group_led: lives(row.group),

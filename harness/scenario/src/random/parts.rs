@@ -280,7 +280,11 @@ impl Rng {
             }),
             18 => Step::Run(self.some(1, 3, |s| s.step(depth - 1))),
             19 => self.nested(),
-            20 => Step::Listen(Listen { within: self.within() }),
+            20 => match self.below(3) {
+                0 => Step::Fetch(Fetch { within: self.within() }),
+                1 => Step::OpenFifo(OpenFifo { skips: self.one_in(2) }),
+                _ => Step::Listen(Listen { within: self.within() }),
+            },
             _ => Step::Run(self.conversation(depth - 1)),
         }
     }
