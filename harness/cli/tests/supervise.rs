@@ -236,9 +236,10 @@ impl Told {
         let number = write.as_raw_fd();
         // SAFETY: one system call between fork and exec; it does not allocate.
         unsafe {
-            command.pre_exec(move || match libc::dup2(number, 9) {
-                9 => Ok(()),
-                _ => Err(std::io::Error::last_os_error()),
+            command.pre_exec(move || {
+                // the pipe may be descriptor 9 itself: then nothing is copied, and exec would close it
+                let kept = if number == 9 { libc::fcntl(9, libc::F_SETFD, 0) == 0 } else { libc::dup2(number, 9) == 9 };
+                if kept { Ok(()) } else { Err(std::io::Error::last_os_error()) }
             });
         }
         Told { child: command.spawn().expect("rehang"), events: BufReader::new(read) }
