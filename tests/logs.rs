@@ -143,8 +143,8 @@ const NOT_CARRIED: &[(&str, &str)] = &[
 ];
 
 /// The hangs that depend on processes: a log shows that the run hangs, but not on which of them.
-const OF_PROCESSES: [&str; 10] =
-    ["bash", "child", "exit", "nothing", "pipe", "spin", "stdin", "stopped", "timer", "tty"];
+const OF_PROCESSES: [&str; 12] =
+    ["bash", "child", "exit", "file", "nothing", "peer", "pipe", "spin", "stdin", "stopped", "timer", "tty"];
 
 fn round_trip() -> Result<(), Failed> {
     let select = Selection { strategy: vec!["none".to_owned()], ..Selection::default() };
