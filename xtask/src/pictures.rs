@@ -7,6 +7,7 @@
 //! only above a limit.
 
 mod pages;
+mod tree;
 
 use crate::chromium::{self, Chromium};
 use crate::tools;
@@ -56,6 +57,13 @@ pub fn pictures(sh: &Shell, made: Option<&Path>) -> xshell::Result<u8> {
     let folder = tools::target().join("pictures");
     sh.create_dir(&folder)?;
     let reports = match made {
+        Some(reports) if !reports.is_dir() => {
+            eprintln!(
+                "error: --made {}: there is no such folder; without --made the reports are made",
+                reports.display()
+            );
+            return Ok(2);
+        }
         Some(reports) => reports.to_owned(),
         None => make(sh, &folder)?,
     };
@@ -276,6 +284,12 @@ impl Visit {
         self.wrong.extend(complaints.iter().filter_map(Value::as_str).map(|line| format!("{name}: {line}")));
         if told["labels"].as_u64().unwrap_or(0) < 10 {
             self.wrong.push(format!("{name}: hardly a label: the page is empty"));
+        }
+        // mdBook's own frame is not ours
+        if !name.starts_with("book-") {
+            let tree = self.browser.call("Accessibility.getFullAXTree", serde_json::json!({}))?;
+            let heard = tree::complaints(tree["nodes"].as_array().map_or(&[], Vec::as_slice));
+            self.wrong.extend(heard.into_iter().map(|line| format!("{name}: to a screen reader: {line}")));
         }
         self.quiet(name);
         let shot = self.browser.screenshot()?;
