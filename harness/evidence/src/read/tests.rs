@@ -163,6 +163,12 @@ fn the_holder_of_a_lock_is_around_those_who_wait_for_it() {
     assert!(snapshot.around.values().all(|process| process.pid != reader.pid()));
     let below = take(&[waiter.pid()], &Options::default()).unwrap();
     assert!(below.around.contains_key(&reader.pid()), "it is below the holder");
+    // sockets of those who have nothing in common with the tree are not kept
+    let (three, four) = UnixStream::pair().unwrap();
+    let strange = File::from(OwnedFd::from(three.try_clone().unwrap())).metadata().unwrap().ino();
+    let (_three, _four) = (Staged::cat(OwnedFd::from(three)), Staged::cat(OwnedFd::from(four)));
+    let other = Staged::cat(Stdio::piped());
+    assert_eq!(take(&[other.pid()], &Options::default()).unwrap().sockets.get(&strange), None);
 }
 
 /// The children of a process that run these programs by now.
