@@ -13,8 +13,19 @@ const NAME: &str = "last-report";
 pub fn keep(file: &Path) {
     let (Some(note), Ok(file)) = (note(), std::path::absolute(file)) else { return };
     let Some(text) = file.to_str() else { return };
-    let made = note.parent().map_or(Ok(()), std::fs::create_dir_all);
-    let _ = made.and_then(|()| std::fs::write(note, format!("{text}\n")));
+    let _ = replace(&note, &format!("{text}\n"));
+}
+
+/// Writes a note in the cache, as a whole: it never mixes two runs.
+///
+/// # Errors
+/// Those of writing.
+pub fn replace(note: &Path, text: &str) -> std::io::Result<()> {
+    let folder = note.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    let new = tempfile::NamedTempFile::new_in(folder)?;
+    std::fs::write(new.path(), text)?;
+    new.persist(note).map(drop).map_err(|error| error.error)
 }
 
 /// The last report, whether or not it is still there.

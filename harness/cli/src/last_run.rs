@@ -4,11 +4,12 @@
 //! cannot be written.
 
 use crate::error::CommandError;
+use crate::last;
 use rehang_agents::Store;
 use rehang_runner::run::Outcome;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What failed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -31,15 +32,8 @@ pub fn keep(outcome: &Outcome) {
     let failed = outcome.cells.iter().filter(|cell| cell.is_failure()).map(|cell| cell.id.clone());
     let cells: BTreeSet<String> = failed.collect();
     let here = std::env::current_dir().unwrap_or_default();
-    let _ = write(&file(), &json!({ "cells": cells, "scenarios": outcome.scenarios, "folder": here }));
-}
-
-fn write(file: &Path, value: &Value) -> std::io::Result<()> {
-    let folder = file.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)?;
-    let new = tempfile::NamedTempFile::new_in(folder)?;
-    std::fs::write(new.path(), value.to_string())?;
-    new.persist(file).map(drop).map_err(|error| error.error)
+    let record = json!({ "cells": cells, "scenarios": outcome.scenarios, "folder": here });
+    let _ = last::replace(&file(), &record.to_string());
 }
 
 /// What failed in the last run.
