@@ -3,8 +3,8 @@
 //! Invariant: every way out of the command is an exit code of [`crate::error::Code`].
 
 use crate::commands::{
-    agents, bench, bisect, check, drift, explain, explore, export, import, list, measure, merge, new, path, report,
-    reproduce, run, score, select, show, site, supervise, torture, tune, upstream, why, wrapper,
+    agents, bench, bisect, check, drift, explain, explore, export, import, list, measure, merge, new, path, record,
+    report, reproduce, run, score, select, show, site, supervise, torture, tune, upstream, why, wrapper,
 };
 use crate::error::{Code, CommandError};
 use crate::terminal::{self, Said};
@@ -72,6 +72,7 @@ enum Command {
     Bisect(bisect::Bisect),
     Agents(agents::Agents),
     Drift(drift::Drift),
+    Record(record::Record),
     Why(why::Why),
     Explain(explain::Explain),
     Supervise(supervise::Supervise),
@@ -175,7 +176,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         "Write",
         &["new", "check", "import", "reproduce", "shrink", "export", "tune", "explore", "replay", "explain", "schema"],
     ),
-    ("Releases", &["upstream", "bisect", "agents", "drift", "site"]),
+    ("Releases", &["upstream", "bisect", "agents", "drift", "record", "site"]),
     ("Shell", &["completions", "man", "help"]),
 ];
 
@@ -309,6 +310,7 @@ fn command(mut command: Command) -> Result<Code, CommandError> {
         Command::Site(site) => site.run(&mut out),
         Command::Bisect(bisect) => bisect.run(&mut out),
         Command::Drift(drift) => drift.run(&mut out),
+        Command::Record(record) => record.run(&mut out),
         Command::Agents(agents) => agents.run(&mut out),
         Command::Path(path) => path.run(&mut out),
         Command::Report(report) => report.run(&mut out),

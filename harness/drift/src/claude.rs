@@ -59,7 +59,7 @@ pub enum Ends {
     Hangs(String),
 }
 
-/// Reads a recording: one JSON object a line, `{t, dir, msg}`. Lines of stderr are left out.
+/// Reads a recording: one JSON object a line, `{t, dir, msg}`. Lines of stderr, and its exit, are left out.
 ///
 /// # Errors
 /// A line that is not such an object.
@@ -67,7 +67,7 @@ pub fn read(text: &str) -> Result<Vec<Line>, serde_json::Error> {
     let mut lines = Vec::new();
     for line in text.lines() {
         let mut line: Value = serde_json::from_str(line)?;
-        if line["dir"] != "ERR" {
+        if line["dir"] == "IN" || line["dir"] == "OUT" {
             lines.push(Line { sent: line["dir"] == "IN", message: line["msg"].take() });
         }
     }

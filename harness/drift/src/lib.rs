@@ -88,6 +88,13 @@ pub struct Compared {
     pub events: usize,
     /// Where they differ.
     pub differences: Vec<Difference>,
+    /// The release that the fake played where no fake plays the recorded one.
+    pub stands_in: Option<String>,
+}
+
+/// A line of a stream as a recording has it: a message is a JSON object; all else, a `4` or a `null` too, is text.
+pub fn message(line: &str) -> Value {
+    serde_json::from_str(line).ok().filter(Value::is_object).unwrap_or_else(|| Value::from(line))
 }
 
 impl Compared {

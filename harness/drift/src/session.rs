@@ -173,7 +173,7 @@ impl Session {
 
     /// The messages on stdout.
     pub fn messages(&self) -> Vec<Value> {
-        self.out.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| Value::from(line))).collect()
+        self.out.lines().map(crate::message).collect()
     }
 
     /// The last message on stdout.

@@ -3,28 +3,29 @@
 //! Invariant: a recording holds no real id, instant or folder, and no list of the vendor's own products.
 
 use rehang_drift::mask::Mask;
-use rehang_live::{Report, Via, sandbox};
-use rehang_scenario::{Agent, Client, Wire};
+use rehang_live::{Exit, Report, Via, sandbox};
+use rehang_scenario::Client;
+use rehang_scenario::agents::OPENCODE;
 use rehang_wire::opencode::{Prompt, Route};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// The recording of a cell, masked: one JSON object a line. `{t, dir, msg}` of what went over standard streams,
-/// `{t, kind, …}` of what went between a server and its client; `t` in seconds from the agent's start.
-pub fn recording(agent: &Agent, report: &Report) -> Vec<Value> {
-    let is_claude = agent.wires().contains(&Wire::InClaude);
-    // The golden recordings use this name for the folder, and so do the comparisons with them.
-    let project = if is_claude { "/home/agent/project" } else { "/home/agent/proj" };
+/// The recording of a cell of this agent (its word), driven by this client where it serves, masked: one JSON object a line. `{t, dir, msg}` of what went over standard streams,
+/// `{t, kind, …}` of what went between a server and its client; `t` in seconds from the agent's start. A line of a stream
+/// that is no message stays text. Last, `dir` is `EXIT` and `msg` the code, if the agent of the streams ended by itself.
+pub fn recording(agent: &str, client: Option<Client>, report: &Report) -> Vec<Value> {
+    // The golden recordings use these names for the folder, and so do the comparisons with them.
+    let is_opencode = agent == OPENCODE.word;
+    let project = if is_opencode { "/home/agent/proj" } else { "/home/agent/project" };
     let mut folders = vec![(sandbox::CWD, project), (sandbox::HOME, "/home/agent")];
-    if !is_claude {
+    if is_opencode {
         // 1.18.33 also gives a session's folder as a path from the root.
         folders.push((sandbox::CWD.trim_start_matches('/'), project));
     }
     let mut mask = Mask::new(&folders);
-    let json = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_else(|_| Value::from(text));
     let mut lines = Vec::new();
     for line in &report.lines {
-        let message = mask.value(&json(&line.text));
+        let message = mask.value(&rehang_drift::message(&line.text));
         let t = json!(line.ms as f64 / 1_000.0);
         lines.push(match line.via {
             Via::Stdin => json!({ "t": t, "dir": "IN", "msg": message }),
@@ -41,7 +42,12 @@ pub fn recording(agent: &Agent, report: &Report) -> Vec<Value> {
             Via::Screen | Via::Model | Via::Person => continue,
         });
     }
-    if agent.client() == Some(Client::Post) {
+    let serves = report.lines.iter().any(|line| matches!(line.via, Via::Event | Via::Http));
+    if let (false, Some(Exit::Code(code))) = (serves, report.exit) {
+        let t = (report.startup_ms.unwrap_or_default() + report.ms) as f64 / 1_000.0;
+        lines.push(json!({ "t": t, "dir": "EXIT", "msg": code }));
+    }
+    if serves && client == Some(Client::Post) {
         with_the_prompt(&mut lines);
     }
     lines
@@ -83,7 +89,6 @@ pub fn write(folder: &Path, release: &str, name: &str, lines: &[Value]) -> std::
 mod tests {
     use super::*;
     use rehang_live::{Evidence, Line, Outcome};
-    use rehang_scenario::{Claude, ClaudeMode, Opencode, OpencodeMode};
 
     fn report(lines: &[(u64, Via, &str)]) -> Report {
         let line = |(ms, via, text): &(u64, Via, &str)| Line { ms: *ms, via: *via, text: (*text).to_owned() };
@@ -109,22 +114,24 @@ mod tests {
 
     #[test]
     fn streams_keep_their_order_and_lose_what_is_of_the_machine() {
-        let agent = Agent::Claude(Claude { release: "2.1.329".to_owned(), mode: ClaudeMode::StreamJson });
         let said = format!(
             r#"{{"cwd":"{}","home":"{}/.claude","session_id":"dc52d07a-d36c-42e4-9df7-fe98665bf8fd","pid":4711,"agents":["Explore"]}}"#,
             sandbox::CWD,
             sandbox::HOME
         );
-        let report = report(&[
+        let mut report = report(&[
             (0, Via::Stdin, r#"{"type":"user"}"#),
             (12, Via::Model, "the model's side is no part of it"),
             (1_500, Via::Stdout, &said),
             (1_600, Via::Stderr, "not JSON"),
+            (1_650, Via::Stdout, "4"),
+            (1_660, Via::Stdout, "null"),
             (1_700, Via::Person, "a person"),
             (1_800, Via::Stdin, "<close>"),
         ]);
+        (report.exit, report.startup_ms, report.ms) = (Some(Exit::Code(3)), Some(500), 1_500);
         assert_eq!(
-            recording(&agent, &report),
+            recording("claude", None, &report),
             [
                 json!({"t": 0.0, "dir": "IN", "msg": {"type": "user"}}),
                 json!({"t": 1.5, "dir": "OUT", "msg": {
@@ -132,18 +139,19 @@ mod tests {
                     "session_id": "00000000-0000-4000-8000-000000000001", "pid": 1, "agents": [],
                 }}),
                 json!({"t": 1.6, "dir": "ERR", "msg": "not JSON"}),
+                json!({"t": 1.65, "dir": "OUT", "msg": "4"}),
+                json!({"t": 1.66, "dir": "OUT", "msg": "null"}),
                 json!({"t": 1.8, "dir": "IN", "msg": "<close>"}),
+                json!({"t": 2.0, "dir": "EXIT", "msg": 3}),
             ]
         );
     }
 
     #[test]
     fn a_prompt_that_was_never_answered_stands_where_it_was_sent() {
-        let (release, mode) = ("1.2.15".to_owned(), OpencodeMode::Serve);
-        let opencode = Opencode { release, mode, client: Client::Post };
         let made = r#"{"method":"POST","path":"/session","body":{},"status":200,"response":{"id":"ses_e0713b32cffe5hTDP3rJZOKgMt"}}"#;
         let asked = r#"{"type":"question.asked","properties":{"sessionID":"ses_e0713b32cffe5hTDP3rJZOKgMt"}}"#;
-        let lines = recording(&Agent::Opencode(opencode), &report(&[(1, Via::Http, made), (2, Via::Event, asked)]));
+        let lines = recording("opencode", Some(Client::Post), &report(&[(1, Via::Http, made), (2, Via::Event, asked)]));
         let paths: Vec<&Value> = lines.iter().map(|line| &line["path"]).collect();
         assert_eq!(paths, [&json!("/session"), &json!("/session/ses_000001/message"), &Value::Null]);
         assert_eq!((&lines[1]["status"], &lines[1]["response"]), (&json!(0), &Value::Null));

@@ -158,7 +158,7 @@ impl Runner {
 
     fn keep(&self, cell: &Cell, report: &Report) -> std::io::Result<()> {
         let Some(folder) = &self.record else { return Ok(()) };
-        let lines = record::recording(&cell.scenario.agent, report);
+        let lines = record::recording(&cell.key.agent, cell.scenario.agent.client(), report);
         let name = format!("{}-{}", cell.key.scenario, cell.key.terminal);
         record::write(folder, &format!("{}-{}", cell.key.agent, cell.key.version), &name, &lines).map(drop)
     }

@@ -2,32 +2,31 @@
 //!
 //! Invariant: a cell that could not be recorded or compared is named with its reason and never counted as equal.
 
+use super::recording::{DEADLINE_MAX, Recorded, Why, as_run, distinct, live, recorded, terminal};
 use super::{Code, CommandError};
 use crate::bars::Install;
 use crate::report::Format;
 use clap::Args;
 use indicatif::ProgressBar;
-use rehang_agents::{Installed, Recipe};
+use rehang_agents::{Installed, Recipe, Version};
 use rehang_drift::claude::{self, Ends, Line};
 use rehang_drift::session::Setup;
 use rehang_drift::{Compared, opencode, routes};
 use rehang_fakes::opencode::engine;
-use rehang_live::{Exit, Outcome, Played, Report};
-use rehang_model_server::{NOT_OFFERED, Script};
-use rehang_runner::binaries::{fakes, own_binary};
+use rehang_live::{Exit, Outcome};
+use rehang_model_server::Script;
+use rehang_runner::binaries::own_binary;
 use rehang_scenario::text::counted;
 use rehang_scenario::turns::{Response, Turn};
-use rehang_scenario::{Agent, Does, Fault, Person, Scenario, Sees, Span, Terminal};
+use rehang_scenario::{Agent, Fault, Terminal};
 use rehang_upstream::agents;
 use rehang_upstream::plan::{self, Cell, Named};
-use rehang_upstream::record;
 use rehang_wire::model::ModelEvent;
 use rehang_wire::model::script::Chunk;
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The releases that the fakes play.
 const RELEASES: [&str; 7] = [
@@ -52,8 +51,6 @@ const SCENARIOS: [&str; 8] = [
     "permission/opencode-people",
     "question/server-nobody",
 ];
-/// People who act on an ask do so as soon as this: when they do is not compared. Those who act by the clock keep to it.
-const AFTER_MAX: Span = Span::secs(1);
 
 /// Show where real releases and their fakes differ on the same scenarios.
 ///
@@ -134,7 +131,7 @@ impl Drift {
         let scenario = as_run(cell);
         let version = &cell.key.version;
         let fake = routes::of_fake(version).ok_or_else(|| Why::Cannot(format!("no fake plays {version}")))?;
-        let live = live(cell, &scenario, recipe, installed)?;
+        let live = live(cell, &scenario, recipe, installed, DEADLINE_MAX)?;
         let report = rehang_live::run_asking(&live).map_err(|error| Why::Fault(error.to_string()))?;
         let Some(shapes) = report.routes else {
             return Err(Why::Fault(format!("its routes were not asked: {}", report.problems.join("; "))));
@@ -154,24 +151,14 @@ impl Drift {
     }
 
     fn cell(&self, cell: &Cell, recipe: &Recipe, installed: &Installed) -> Result<Compared, Why> {
-        let scenario = as_run(cell);
-        let live = live(cell, &scenario, recipe, installed)?;
-        let mut played = rehang_live::played(&live).map_err(|error| Why::Cannot(error.to_string()))?;
-        with_heads(&mut played.turns);
-        let report = rehang_live::run(&live).map_err(|error| Why::Fault(error.to_string()))?;
-        let lines = record::recording(&scenario.agent, &report);
+        let mut recorded = recorded(cell, recipe, installed, DEADLINE_MAX)?;
+        with_heads(&mut recorded.played.turns);
         if let Some(folder) = &self.record {
-            let name = format!("{}-{}", cell.key.scenario, cell.key.terminal);
-            let release = format!("{}-{}", cell.key.agent, cell.key.version);
-            record::write(folder, &release, &name, &lines).map_err(|e| Why::Fault(format!("the recording: {e}")))?;
+            recorded.write(folder, cell)?;
         }
-        // A release that does not offer a tool says so to its model, and its fake must say the same.
-        if let Some(problem) = report.problems.iter().find(|problem| !problem.ends_with(NOT_OFFERED)) {
-            return Err(Why::Fault(format!("the recording is of no use: {problem}")));
-        }
-        match played.is_server {
-            true => server(&scenario, recipe, &played, &lines),
-            false => streams(&scenario, &played, cell.terminal, &report, &lines),
+        match recorded.played.is_server {
+            true => server(&recorded, recipe),
+            false => streams(&recorded, cell.terminal),
         }
     }
 }
@@ -200,74 +187,17 @@ fn route_scenario() -> Result<Named, CommandError> {
     Ok(Named { name: "routes".to_owned(), scenario: Arc::new(variant.scenario) })
 }
 
-fn live<'a>(
-    cell: &Cell,
-    scenario: &'a Scenario,
-    recipe: &'a Recipe,
-    installed: &'a Installed,
-) -> Result<rehang_live::Cell<'a>, Why> {
-    Ok(rehang_live::Cell {
-        scenario,
-        recipe,
-        installed,
-        terminal: cell.terminal,
-        deadline: rehang_live::deadline(scenario).min(DEADLINE_MAX),
-        rehang: own_binary().map_err(|e| Why::Fault(e.to_string()))?,
-        fakes: fakes().map_err(|e| Why::Fault(e.to_string()))?,
-        supervised: None,
-    })
-}
-
-/// The longest that a recording takes from its first model request on: what comes later says nothing new.
-const DEADLINE_MAX: Duration = Duration::from_secs(30);
-
-/// Why a cell was not compared.
-enum Why {
-    /// This release cannot play it.
-    Cannot(String),
-    /// It could not be recorded.
-    Fault(String),
-}
-
-/// The cells worth comparing, each once: a scenario that several variants give for one release counts once.
+/// The cells worth comparing, each once.
 fn chosen(cells: &[Cell]) -> Vec<&Cell> {
-    let mut chosen: Vec<(&Cell, Scenario)> = Vec::new();
-    for cell in cells.iter().filter(|cell| fits(cell)) {
-        let scenario = Scenario { expect: Vec::new(), seeds: Vec::new(), ..as_run(cell) };
-        let release = |other: &Cell| (&other.key.agent, &other.key.version) == (&cell.key.agent, &cell.key.version);
-        if !chosen.iter().any(|(other, its)| release(other) && *its == scenario) {
-            chosen.push((cell, scenario));
-        }
-    }
-    chosen.into_iter().map(|(cell, _)| cell).collect()
-}
-
-/// A cell's scenario as its release plays it here.
-fn as_run(cell: &Cell) -> Scenario {
-    let agent = played_as(&cell.scenario.agent, &cell.key.version);
-    let mut scenario = Scenario { agent, ..(*cell.scenario).clone() };
-    for person in scenario.people.iter_mut().filter(|person| !acts_by_clock(person)) {
-        person.after = person.after.min(AFTER_MAX);
-    }
-    scenario
+    distinct(cells.iter().filter(|cell| fits(cell)))
 }
 
 /// Whether a cell is worth comparing: its scenario is about this agent, and its streams are pipes, whose bytes are the
 /// agent's alone. One terminal a scenario is enough.
 fn fits(cell: &Cell) -> bool {
     let kind = cell.scenario.agent.kind();
-    let first = cell.scenario.terminals.iter().find(|t| matches!(t, Terminal::Null | Terminal::Pipe));
-    !kind.releases.is_empty() && cell.key.agent == kind.word && first == Some(&cell.terminal)
-}
-
-fn acts_by_clock(person: &Person) -> bool {
-    person.sees == Some(Sees::Clock) || matches!(person.does, Does::Stop | Does::HangUp | Does::Prompt(_))
-}
-
-fn played_as(agent: &Agent, version: &str) -> Agent {
-    let mut agent = agent.clone();
-    agent.set_release(version);
-    agent
+    let first = terminal(&cell.scenario);
+    !kind.releases.is_empty() && cell.key.agent == kind.word && first == Some(cell.terminal)
 }
 
 /// The model server adds a head to a question that has none, since the tools require it: the fake's model says the
@@ -287,16 +217,11 @@ fn with_heads(turns: &mut [Turn]) {
 }
 
 /// What went over standard streams.
-fn streams(
-    scenario: &Scenario,
-    played: &Played,
-    terminal: Terminal,
-    report: &Report,
-    lines: &[Value],
-) -> Result<Compared, Why> {
-    plays(&scenario.agent)?;
+fn streams(recorded: &Recorded, terminal: Terminal) -> Result<Compared, Why> {
+    let Recorded { scenario, played, report, lines } = recorded;
+    let (agent, stands_in) = played_by(&scenario.agent)?;
     let line = |line: &Value| Line { sent: line["dir"] == "IN", message: line["msg"].clone() };
-    let lines: Vec<Line> = lines.iter().filter(|l| !l["dir"].is_null() && l["dir"] != "ERR").map(line).collect();
+    let lines: Vec<Line> = lines.iter().filter(|line| line["dir"] == "IN" || line["dir"] == "OUT").map(line).collect();
     let ends = match (&report.outcome, report.exit) {
         (_, Some(Exit::Code(code))) => Ends::Exit(u8::try_from(code).unwrap_or(u8::MAX)),
         (Outcome::Hung { blocked_on }, _) => Ends::Hangs(blocked_on.clone()),
@@ -306,20 +231,35 @@ fn streams(
     let setup = Setup {
         args: played.args.clone(),
         faults: scenario.faults.clone(),
-        ..Setup::of(scenario.agent.clone(), played.turns.clone(), terminal)
+        ..Setup::of(agent, played.turns.clone(), terminal)
     };
-    Ok(claude::compare(setup, &lines, &ends))
+    Ok(Compared { stands_in, ..claude::compare(setup, &lines, &ends) })
 }
 
-/// Whether a fake plays this release.
-fn plays(agent: &Agent) -> Result<(), Why> {
-    rehang_fakes::registry::persona(agent).plays(agent).map_err(|error| Why::Cannot(error.to_string()))
+/// The agent as a fake plays it, and the nearest release, where no fake plays its own.
+fn played_by(agent: &Agent) -> Result<(Agent, Option<String>), Why> {
+    let plays = |agent: &Agent| rehang_fakes::registry::persona(agent).plays(agent);
+    let Err(unknown) = plays(agent) else { return Ok((agent.clone(), None)) };
+    let cannot = || Why::Cannot(unknown.to_string());
+    let wanted = agent.release().and_then(|release| Version::parse(release).ok()).ok_or_else(cannot)?;
+    let known = agent.kind().releases.iter().filter_map(|release| Version::parse(release).ok());
+    let away =
+        |v: &Version| (v.major.abs_diff(wanted.major), v.minor.abs_diff(wanted.minor), v.patch.abs_diff(wanted.patch));
+    let nearest = known.min_by_key(away).ok_or_else(cannot)?.to_string();
+    let mut agent = agent.clone();
+    agent.set_release(&nearest);
+    plays(&agent).map_err(|_| cannot())?;
+    Ok((agent, Some(nearest)))
 }
 
 /// What went between a server and its client.
-fn server(scenario: &Scenario, recipe: &Recipe, played: &Played, lines: &[Value]) -> Result<Compared, Why> {
-    let release = scenario.agent.release().filter(|_| scenario.agent.kind().has_server);
-    let Some(release) = release else { return Err(Why::Cannot("no fake serves it".to_owned())) };
+fn server(recorded: &Recorded, recipe: &Recipe) -> Result<Compared, Why> {
+    let Recorded { scenario, played, lines, .. } = recorded;
+    if !scenario.agent.kind().has_server {
+        return Err(Why::Cannot("no fake serves it".to_owned()));
+    }
+    let (agent, stands_in) = played_by(&scenario.agent)?;
+    let release = agent.release().unwrap_or_default();
     if scenario.faults.iter().any(|fault| matches!(fault, Fault::Model(_))) {
         return Err(Why::Cannot("a fault of the model's is not compared event by event on a server".to_owned()));
     }
@@ -336,7 +276,7 @@ fn server(scenario: &Scenario, recipe: &Recipe, played: &Played, lines: &[Value]
     let mut pair = pair.ok_or_else(|| Why::Cannot(format!("no fake plays opencode {release}")))?;
     // The provider that the agent's file configures.
     pair = pair.with_model("fake", &recipe.model);
-    Ok(pair.play("exchange", lines, &mut model))
+    Ok(Compared { stands_in, ..pair.play("exchange", lines, &mut model) })
 }
 
 #[derive(Default)]
@@ -360,6 +300,11 @@ impl Totals {
         let name = format!("{}@{} {} {}", key.agent, key.version, key.scenario, key.terminal);
         let mut row = json!({ "kind": "drift", "agent": key.agent, "version": key.version, "scenario": key.scenario,
             "terminal": key.terminal });
+        let mut name = name;
+        if let Ok(Compared { stands_in: Some(release), .. }) = &came {
+            row["fake"] = json!(release);
+            name += &format!(" (no fake plays it: compared with that of {release})");
+        }
         let said = match came {
             Ok(compared) if compared.differences.is_empty() && compared.events > 0 => {
                 self.same += 1;
@@ -425,7 +370,7 @@ impl Totals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rehang_agents::{CannotRun, Version};
+    use rehang_agents::CannotRun;
     use rehang_drift::Difference;
     use rehang_upstream::plan::cells;
 
@@ -473,21 +418,29 @@ set  = { turns = [{ say = "y" }] }
     }
 
     #[test]
-    fn a_release_that_no_fake_plays_is_no_comparison() {
+    fn a_release_that_no_fake_plays_is_compared_with_the_nearest() {
         let all = of(&[("claude", "2.0.22")], FAMILY);
-        assert!(matches!(plays(&as_run(chosen(&all)[0]).agent), Err(Why::Cannot(why)) if why.contains("2.0.22")));
-        let all = of(&[("claude", "2.0.77")], FAMILY);
-        assert!(plays(&as_run(chosen(&all)[0]).agent).is_ok());
+        let by = |agent: &Agent| played_by(agent).map_err(|why| format!("{why:?}")).unwrap_or_else(|e| panic!("{e}"));
+        let (agent, stands_in) = by(&as_run(chosen(&all)[0]).agent);
+        assert_eq!((agent.release(), stands_in.as_deref()), (Some("2.0.77"), Some("2.0.77")));
+        let mut agent = agent;
+        for (release, fake) in
+            [("2.0.77", None), ("2.1.300", Some("2.1.329")), ("2.0.22", Some("2.0.77")), ("0.2.9", Some("1.0.128"))]
+        {
+            agent.set_release(release);
+            let (played, stands_in) = by(&agent);
+            assert_eq!((stands_in.as_deref(), played.release()), (fake, fake.or(Some(release))), "{release}");
+        }
     }
 
     #[test]
     fn what_was_not_compared_never_counts_as_the_same() {
         let all = of(&[("claude", "2.0.77")], FAMILY);
-        let same = || Ok(Compared { events: 3, differences: Vec::new() });
+        let same = || Ok(Compared { events: 3, ..Compared::default() });
         let nothing = || Ok(Compared::default());
         let other = || {
             let difference = Difference { at: "message 1".to_owned(), recorded: None, fake: Some(json!("x")) };
-            Ok(Compared { events: 3, differences: vec![difference] })
+            Ok(Compared { events: 3, differences: vec![difference], ..Compared::default() })
         };
         let cannot = || Err(Why::Cannot("it cannot".to_owned()));
         let fault = || Err(Why::Fault("it fell over".to_owned()));

@@ -18,6 +18,8 @@ mod mechanisms;
 pub mod merge;
 pub mod new;
 pub mod path;
+pub mod record;
+pub mod recording;
 pub mod report;
 pub mod reproduce;
 pub mod run;

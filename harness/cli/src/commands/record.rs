@@ -1,0 +1,156 @@
+//! `rehang record`: what a real release says and is told in a scenario, as a file.
+//!
+//! Invariant: a recording is written whole or not at all; one that could not be made is named with its reason.
+
+use super::recording::{self, DEADLINE_MAX, Recorded, Why};
+use super::{Code, CommandError};
+use crate::bars::Install;
+use crate::report::Format;
+use clap::Args;
+use indicatif::ProgressBar;
+use rehang_live::Exit;
+use rehang_runner::binaries::own_binary;
+use rehang_scenario::Terminal;
+use rehang_scenario::text::counted;
+use rehang_upstream::agents;
+use rehang_upstream::plan::{self, Cell};
+use serde_json::json;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Record what a real release says and is told in a scenario.
+///
+/// The release runs in its sandbox against a scripted model. What went over its standard streams, or between its server
+/// and a client, is written as JSON lines, in order, with ids, instants and folders masked: the form of the recordings
+/// that the fakes are tested against, which `drift` compares with and `import` reads.
+///
+/// Exit codes: 0 all recorded · 1 a release cannot play a scenario · 2 usage, no network, no sandbox · 70 a recording
+/// failed.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "Examples:
+  rehang record claude@2.1.329 text question          into recordings/claude-2.1.329/
+  rehang record opencode@1.2.15 question/server-nobody --out fresh
+  rehang record codex@0.169.0 stdin-open --terminal pipe --for 30")]
+pub struct Record {
+    /// Releases, then scenarios: names of `scenarios/upstream`, or, with a slash, any of the corpus.
+    #[arg(value_name = "AGENT@VERSION|SCENARIO", required = true)]
+    pub words: Vec<String>,
+    /// The folder: each recording is DIR/AGENT-VERSION/SCENARIO-TERMINAL.jsonl.
+    #[arg(long, value_name = "DIR", default_value = "recordings")]
+    pub out: PathBuf,
+    /// Only this terminal; by default the first of a scenario whose streams are pipes.
+    #[arg(long, value_name = "NAME", value_parser = super::terminal)]
+    pub terminal: Option<Terminal>,
+    /// A run that has not ended this many seconds after its first model request is recorded up to there.
+    #[arg(long = "for", value_name = "SECONDS", default_value_t = DEADLINE_MAX.as_secs(),
+          value_parser = clap::value_parser!(u64).range(5..=3_600))]
+    pub seconds: u64,
+    /// What is printed on stdout.
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    pub format: Format,
+    /// A folder with agents of your own.
+    #[arg(long, value_name = "DIR")]
+    pub agents: Option<PathBuf>,
+    /// Scenario files and folders.
+    #[arg(long, value_name = "PATH")]
+    pub scenarios: Vec<PathBuf>,
+}
+
+impl Record {
+    /// Records, writes, prints.
+    ///
+    /// # Errors
+    /// Arguments that do not fit, a registry that cannot be asked, a machine that gives no sandbox.
+    pub fn run(&self, out: &mut dyn Write) -> Result<Code, CommandError> {
+        let all = agents::all(self.agents.as_deref())?;
+        let (specs, filters) = agents::specs(&all, &self.words, None)?;
+        if specs.is_empty() {
+            return Err(CommandError::Usage("name a release: `rehang record claude@2.1.329 text`".to_owned()));
+        }
+        if filters.is_empty() {
+            let text = "name a scenario: `rehang list upstream/` shows those of real releases".to_owned();
+            return Err(CommandError::Usage(text));
+        }
+        let scenarios = plan::scenarios(&filters, &self.scenarios)?;
+        // before a registry is asked
+        own_binary()?;
+        let store = agents::store()?;
+        let terminals: Vec<Terminal> = self.terminal.into_iter().collect();
+        let cells = plan::cells(&agents::recipes(&store, &specs)?, &scenarios, &terminals);
+        let cells = recording::distinct(cells.iter().filter(|cell| self.terminal.is_some() || is_first(cell)));
+        if cells.is_empty() {
+            return Err(CommandError::Usage("no scenario has this terminal; name another with --terminal".to_owned()));
+        }
+        let bar =
+            if std::io::stderr().is_terminal() { ProgressBar::new(cells.len() as u64) } else { ProgressBar::hidden() };
+        let mut worst = Code::Expected;
+        for cell in cells {
+            bar.set_message(cell.key.command());
+            let came = match &cell.recipe {
+                Err(why) => Err(Why::Cannot(why.to_string())),
+                Ok(recipe) => {
+                    let installed = store.install(recipe, &Install::on(&bar));
+                    let installed = installed.map_err(|error| CommandError::Usage(error.to_string()))?;
+                    let limit = Duration::from_secs(self.seconds);
+                    recording::recorded(cell, recipe, &installed, limit).and_then(|recorded| {
+                        let path = recorded.write(&self.out, cell)?;
+                        Ok((recorded, path))
+                    })
+                }
+            };
+            worst = match (&came, worst) {
+                (Err(Why::Fault(_)), _) | (_, Code::Fault) => Code::Fault,
+                (Err(Why::Cannot(_)), _) => Code::Unexpected,
+                (Ok(_), worst) => worst,
+            };
+            self.tell(cell, came, out)?;
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        Ok(worst)
+    }
+
+    fn tell(&self, cell: &Cell, came: Result<(Recorded, PathBuf), Why>, out: &mut dyn Write) -> std::io::Result<()> {
+        let key = &cell.key;
+        let name = format!("{}@{} {} {}", key.agent, key.version, key.scenario, key.terminal);
+        let mut row = json!({ "kind": "recording", "agent": key.agent, "version": key.version,
+            "scenario": key.scenario, "terminal": key.terminal });
+        let said = match came {
+            Ok((recorded, path)) => {
+                let (lines, ended) = (recorded.lines.len(), ended(&recorded));
+                row["path"] = json!(path);
+                row["lines"] = json!(lines);
+                row["ended"] = json!(ended);
+                format!("recorded {name}: {}, {ended}: {}", counted(lines, "line"), path.display())
+            }
+            Err(Why::Cannot(why)) => {
+                row["not-run"] = json!(why);
+                format!("not run  {name}: {why}")
+            }
+            Err(Why::Fault(why)) => {
+                row["fault"] = json!(why);
+                format!("FAULT    {name}: {why}")
+            }
+        };
+        match self.format {
+            Format::Json => writeln!(out, "{row}")?,
+            _ => writeln!(out, "{said}")?,
+        }
+        out.flush()
+    }
+}
+
+/// One terminal of a scenario is enough if none is named.
+fn is_first(cell: &Cell) -> bool {
+    let first = recording::terminal(&cell.scenario).or(cell.scenario.terminals.first().copied());
+    first == Some(cell.terminal)
+}
+
+fn ended(recorded: &Recorded) -> String {
+    match recorded.report.exit {
+        Some(Exit::Code(code)) => format!("exit {code}"),
+        Some(Exit::Signal(signal)) => format!("signal {signal}"),
+        None => recorded.report.outcome.word().to_owned(),
+    }
+}
