@@ -109,6 +109,18 @@ pub enum StoreError {
         /// The version.
         version: Version,
     },
+    /// A package that this version needs cannot be found.
+    #[error("{package} {version} needs {dependency}, which {registry} does not have for this machine")]
+    NoDependency {
+        /// `npm` or `PyPI`.
+        registry: &'static str,
+        /// The package.
+        package: String,
+        /// The version.
+        version: Version,
+        /// What it needs.
+        dependency: String,
+    },
     /// No version is what was asked for.
     #[error("{agent}: {error}; `rehang agents {agent}` lists all")]
     NotThere {

@@ -267,7 +267,7 @@ fn npm_error(package: &str, version: Option<&Version>, out: &Output) -> StoreErr
     }
     match version {
         Some(version) if has(&["ETARGET", "E404", "notarget"]) => {
-            StoreError::NoVersion { package: package.to_owned(), version: version.clone() }
+            lacks("npm", package, version, after(&said, "No matching version found for "))
         }
         None if has(&["E404"]) => StoreError::NoPackage { registry: "npm", package: package.to_owned() },
         _ => StoreError::Tool { tool: "npm", what: package.to_owned(), said: complaint(out) },
@@ -289,13 +289,32 @@ fn pip_error(package: &str, version: Option<&Version>, out: &Output) -> StoreErr
     }
     match version {
         Some(version) if has(&["No matching distribution found for"]) => {
-            StoreError::NoVersion { package: package.to_owned(), version: version.clone() }
+            lacks("PyPI", package, version, after(&said, "No matching distribution found for "))
         }
         None if has(&["No matching distribution found"]) => {
             StoreError::NoPackage { registry: "PyPI", package: package.to_owned() }
         }
         _ => StoreError::Tool { tool: "pip", what: package.to_owned(), said: complaint(out) },
     }
+}
+
+/// The error if this requirement cannot be met: it is the package itself, or one that it needs.
+fn lacks(registry: &'static str, package: &str, version: &Version, requirement: Option<&str>) -> StoreError {
+    let (package, version) = (package.to_owned(), version.clone());
+    let itself = |needed: &&str| {
+        let rest = needed.strip_prefix(package.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['=', '@']))
+    };
+    match requirement.filter(|needed| !itself(needed)) {
+        Some(needed) => StoreError::NoDependency { registry, package, version, dependency: clip(needed) },
+        None => StoreError::NoVersion { package, version },
+    }
+}
+
+/// The word behind these words.
+fn after<'t>(said: &'t str, words: &str) -> Option<&'t str> {
+    let (_, rest) = said.split_once(words)?;
+    rest.split_whitespace().next().map(|word| word.trim_end_matches('.'))
 }
 
 /// The part of what a tool said that fits in a line or two.
@@ -315,4 +334,43 @@ pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let found = std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file())?;
     std::fs::canonicalize(found).ok().filter(|file| file.file_name() != Some(OsStr::new("")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+
+    fn output(stderr: &str) -> Output {
+        Output {
+            status: std::process::ExitStatus::from_raw(256),
+            stdout: Vec::new(),
+            stderr: stderr.as_bytes().to_vec(),
+        }
+    }
+
+    #[test]
+    fn what_a_version_needs_is_told_from_the_version() {
+        let version = Version::new(0, 86, 1);
+        let pip = |stderr: &str| pip_error("aider-chat", Some(&version), &output(stderr)).to_string();
+        let npm = |stderr: &str| npm_error("mine", Some(&version), &output(stderr)).to_string();
+        assert_eq!(
+            pip("ERROR: Could not find a version that satisfies the requirement pyperclip==1.9.0 (from aider-chat)\n\
+                 ERROR: No matching distribution found for pyperclip==1.9.0\n"),
+            "aider-chat 0.86.1 needs pyperclip==1.9.0, which PyPI does not have for this machine"
+        );
+        let itself = "ERROR: No matching distribution found for aider-chat==0.86.1\n";
+        assert_eq!(pip(itself), "aider-chat has no version 0.86.1");
+        let another = "ERROR: No matching distribution found for aider-chat-tools==1\n";
+        assert!(pip(another).contains("needs aider-chat-tools==1"), "a longer name is another package");
+        assert_eq!(
+            npm("npm error code ETARGET\nnpm error notarget No matching version found for left@^2.\n"),
+            "mine 0.86.1 needs left@^2, which npm does not have for this machine"
+        );
+        assert_eq!(
+            npm("npm error code ETARGET\nnotarget No matching version found for mine@0.86.1.\n"),
+            "mine has no version 0.86.1"
+        );
+        assert_eq!(npm("npm error code E404\n"), "mine has no version 0.86.1");
+    }
 }

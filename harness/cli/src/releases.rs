@@ -91,11 +91,15 @@ impl Shown<'_> {
         let count = |word: &str| self.rows.iter().filter(|row| row.outcome.as_deref() == Some(word)).count();
         writeln!(
             out,
-            "{}: {} completed, {} failed, {} stopped, {} hung, {} could not run",
+            "{}: {} completed, {} failed, {} stopped, {}{} hung, {} could not run",
             counted(self.rows.len(), "cell"),
             count("completed"),
             count("failed"),
             count("stopped"),
+            match count("waiting") {
+                0 => String::new(),
+                waiting => format!("{waiting} waiting, "),
+            },
             count("hung"),
             self.rows.iter().filter(|row| row.outcome.is_none()).count()
         )
@@ -115,7 +119,7 @@ impl Shown<'_> {
             line("problem", &row.problems)?;
             line("links", &[row.links.join(" ")])?;
             if row.hot_loop {
-                line("loop", &["it takes CPU time all the while: no wait, a loop".to_owned()])?;
+                line("loop", &["it computes, or asks its model, all the while: no wait, a loop".to_owned()])?;
             }
             line("again", std::slice::from_ref(&row.command))?;
         }

@@ -31,7 +31,7 @@ pub struct Report {
     pub last_progress: Option<(String, u64)>,
     /// The agent and all below it, at the verdict; empty if it had ended.
     pub processes: Vec<Process>,
-    /// It is hung and takes CPU time all the while: it loops rather than waits.
+    /// It is hung, and loops rather than waits: it takes CPU time all the while, or asks its model without end.
     pub hot_loop: bool,
     /// What is wrong with the cell itself, or with what the agent sent: an orphan tool result, a tool that was not
     /// offered, a model that was never reached.
@@ -63,20 +63,26 @@ pub enum Outcome {
         /// Why.
         reason: String,
     },
+    /// At the deadline it still waited for something that its own limits give it.
+    Waiting {
+        /// For what.
+        what: String,
+    },
     /// It hangs.
     Hung {
-        /// On what: `question`, `permission`, `stdin`, `bash`, `pipe`, `model`, `exit`, `event`, `unknown`, …
+        /// On what: `question`, `permission`, `stdin`, `bash`, `pipe`, `model`, `hot-loop`, `exit`, `event`, `unknown`, …
         blocked_on: String,
     },
 }
 
 impl Outcome {
-    /// `completed`, `stopped`, `failed`, `hung`.
+    /// `completed`, `stopped`, `failed`, `waiting`, `hung`.
     pub fn word(&self) -> &'static str {
         match self {
             Outcome::Completed => "completed",
             Outcome::Stopped { .. } => "stopped",
             Outcome::Failed { .. } => "failed",
+            Outcome::Waiting { .. } => "waiting",
             Outcome::Hung { .. } => "hung",
         }
     }
@@ -87,6 +93,7 @@ impl Outcome {
             Outcome::Completed => "",
             Outcome::Stopped { cause: detail }
             | Outcome::Failed { reason: detail }
+            | Outcome::Waiting { what: detail }
             | Outcome::Hung { blocked_on: detail } => detail,
         }
     }
@@ -106,6 +113,11 @@ pub enum Evidence {
         /// The window, in milliseconds.
         window_ms: u64,
     },
+    /// It asks its model again and again, long after the last scripted response.
+    Repeats {
+        /// How many requests beyond the script.
+        requests: u32,
+    },
     /// It was alive at the deadline, and something was still going on.
     Deadline {
         /// The deadline, in milliseconds.
@@ -119,6 +131,7 @@ impl std::fmt::Display for Evidence {
             Evidence::Exited => f.write_str("exited"),
             Evidence::Settled => f.write_str("settled"),
             Evidence::Observed { window_ms } => write!(f, "observed({})", rehang_scenario::Span::ms(*window_ms)),
+            Evidence::Repeats { requests } => write!(f, "repeats({requests})"),
             Evidence::Deadline { .. } => f.write_str("deadline"),
         }
     }

@@ -170,7 +170,7 @@ async fn watch(
         watch.look(look);
     }
     asks.extend(host.asks());
-    let hangs = matches!(says, Decision::Observed(_) | Decision::Deadline);
+    let hangs = matches!(says, Decision::Observed(_) | Decision::Repeats(_) | Decision::Deadline);
     if let Some(agent) = watch.looks().0.and_then(Look::agent).filter(|_| order.looked_at && hangs) {
         let _ = say(&Answer::Hangs(agent));
         // the model server and all clients live on meanwhile
@@ -220,6 +220,11 @@ fn report(order: &CellSpec, watch: Watch, end: End) -> Report {
             let window_ms = u64::try_from(window.as_millis()).unwrap_or(u64::MAX);
             (hung(&mut asks), Evidence::Observed { window_ms })
         }
+        (Decision::Repeats(requests), ..) => (hung(&mut asks), Evidence::Repeats { requests }),
+        (Decision::Deadline, ..) if watch.backs_off(order) => {
+            let what = "its next try, after an answer of the model that failed".to_owned();
+            (Outcome::Waiting { what }, Evidence::Deadline { deadline_ms: order.deadline_ms })
+        }
         (Decision::Deadline, ..) => (hung(&mut asks), Evidence::Deadline { deadline_ms: order.deadline_ms }),
     };
     let mut problems = end.problems;
@@ -232,7 +237,7 @@ fn report(order: &CellSpec, watch: Watch, end: End) -> Report {
     let is_hung = matches!(outcome, Outcome::Hung { .. });
     let (now, before) = watch.looks();
     let processes = now.map(|look| look.report(before)).unwrap_or_default();
-    let hot_loop = is_hung && watch.is_hot();
+    let hot_loop = is_hung && (watch.is_hot() || watch.repeats());
     let told = watch.ledger.told.iter().map(|told| told.text.clone()).collect();
     let requests = Requests { main: watch.ledger.main, side: watch.ledger.side };
     let ms = settled_ms.unwrap_or_else(|| watch.ms());

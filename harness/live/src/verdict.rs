@@ -1,7 +1,8 @@
 //! What a cell's end means.
 //!
-//! Invariant: the innermost cause is named. The words are those of the other stages' judge, and two more: `start` (the
-//! agent has not asked its model once) and `task` (a subagent of which nothing can be seen).
+//! Invariant: the innermost cause is named. The words are those of the other stages' judge, and three more: `start` (the
+//! agent has not asked its model once), `task` (a subagent of which nothing can be seen) and `hot-loop` (it asks its
+//! model without end, or computes without end where nothing else is open).
 
 use crate::pending::Owed;
 use crate::processes::Command;
@@ -43,6 +44,8 @@ pub fn blocked_on(watch: &Watch, order: &CellSpec, asks: &[Ask]) -> String {
     let writes = now.is_some_and(|look| look.is_writing());
     let word = match watch.pending.owed(&order.scenario.turns) {
         _ if writes => "pipe",
+        _ if watch.repeats() => "hot-loop",
+        Owed::Nothing | Owed::Broken(_) | Owed::Done if watch.is_hot() && main.is_empty() => "hot-loop",
         Owed::Nothing => match order.sandbox.terminal {
             Terminal::Pipe if order.form == Form::Run => "stdin",
             Terminal::Tty => "tty",

@@ -13,7 +13,7 @@ use crate::record::{Lines, Record};
 use crate::report::{Exit, Via};
 use crate::spec::CellSpec;
 use rehang_agents::Means;
-use rehang_model_server::{Event, Happened, Kind, Ledger, State};
+use rehang_model_server::{Event, Happened, Kind, Ledger, Problem, State};
 use rehang_scenario::Terminal;
 use rehang_scenario::text::without_controls;
 use rehang_scenario::turns::Turn;
@@ -29,6 +29,13 @@ pub const STARTUP_MAX: Duration = Duration::from_secs(90);
 pub const SILENCE: Duration = Duration::from_secs(2);
 /// How long a server is listened to after its client's end: one that never falls silent ends too.
 const HEARD_MAX: Duration = Duration::from_secs(30);
+/// How many requests beyond the script make a loop: whoever is asked for more says the same again, and no agent needs
+/// that so often. opencode 1.2.15 asks about five times a second for ever.
+const BEYOND_MAX: u32 = 40;
+/// The most tries of one request whose times are kept.
+const TRIES_MAX: usize = 8;
+/// How many times as long as its longest wait so far a retry may wait: back-offs double, with jitter.
+const BACKS_OFF: u32 = 4;
 /// How often a command may come and go and still count as news; after that it counts as a poll.
 const COMES_AND_GOES_MAX: u32 = 10;
 
@@ -62,6 +69,8 @@ pub struct Watch {
     looks: VecDeque<(Instant, Look)>,
     called: bool,
     asked: BTreeSet<String>,
+    beyond: u32,
+    tries: (String, VecDeque<Instant>),
 }
 
 /// What the watch decides.
@@ -73,6 +82,8 @@ pub enum Decision {
     Over,
     /// Nothing moved for a whole window.
     Observed(Duration),
+    /// It asks its model without end; so many requests went beyond the script.
+    Repeats(u32),
     /// Time is up.
     Deadline,
 }
@@ -105,6 +116,8 @@ impl Watch {
             looks: VecDeque::new(),
             called: false,
             asked: BTreeSet::new(),
+            beyond: 0,
+            tries: Default::default(),
         }
     }
 
@@ -145,6 +158,11 @@ impl Watch {
                     Kind::Main { path, response } => {
                         self.first_main.get_or_insert_with(Instant::now);
                         let told: Vec<&str> = request.told.iter().map(|told| told.text.as_str()).collect();
+                        if self.tries.0 != *path {
+                            self.tries = (path.clone(), VecDeque::new());
+                        }
+                        self.tries.1.truncate(TRIES_MAX - 1);
+                        self.tries.1.push_front(Instant::now());
                         // a retry asks for the same again, and is no progress
                         if self.asked.insert(path.clone()) {
                             self.progress(format!("model request {path}"));
@@ -169,6 +187,7 @@ impl Watch {
                 }
             }
             Happened::Problem { n, problem } => {
+                self.beyond += u32::from(matches!(problem, Problem::BeyondScript(_)));
                 let line = serde_json::json!({"n": n, "problem": problem.to_string()});
                 self.record.note(Via::Model, &line.to_string());
             }
@@ -274,6 +293,18 @@ impl Watch {
         self.running() * 4 >= self.looks.len() * 3 && !self.looks.is_empty()
     }
 
+    /// Whether it asks its model without end.
+    pub fn repeats(&self) -> bool {
+        self.beyond >= BEYOND_MAX
+    }
+
+    /// Whether it waits for its next try of a request that failed: it has tried again before, and has not waited much
+    /// longer since than it waited then.
+    pub fn backs_off(&self, order: &CellSpec) -> bool {
+        let broken = matches!(self.pending.owed(&order.scenario.turns), Owed::Broken(_));
+        broken && self.exited.is_none() && waits_for_a_try(&self.tries.1, Instant::now())
+    }
+
     fn running(&self) -> usize {
         self.looks.iter().filter(|(_, look)| look.is_running()).count()
     }
@@ -292,6 +323,9 @@ impl Watch {
             return Decision::Deadline;
         }
         let quiet = now.duration_since(self.last_move);
+        if self.repeats() {
+            return Decision::Repeats(self.beyond);
+        }
         match self.patience(order) {
             Some(patience) if quiet >= patience && self.is_still(now) => Decision::Observed(patience),
             _ => Decision::Wait,
@@ -342,6 +376,13 @@ impl Watch {
     }
 }
 
+/// `tries`: the latest first.
+fn waits_for_a_try(tries: &VecDeque<Instant>, now: Instant) -> bool {
+    let waits = tries.iter().zip(tries.iter().skip(1)).map(|(later, earlier)| later.duration_since(*earlier));
+    let longest = waits.max();
+    tries.front().zip(longest).is_some_and(|(last, longest)| now.duration_since(*last) <= longest * BACKS_OFF)
+}
+
 /// `looked`: whether any process ran at the latest look after what was heard last.
 fn told_all(settled: Instant, heard: Instant, looked: Option<bool>, now: Instant) -> bool {
     let is_silent = now.duration_since(heard) >= SILENCE && looked == Some(false);
@@ -388,6 +429,17 @@ fn ms(duration: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_retry_that_backs_off_waits_and_one_that_never_comes_does_not() {
+        let began = Instant::now();
+        let at = |seconds: u64| began + Duration::from_secs(seconds);
+        let waits = |tries: &[u64], now: u64| waits_for_a_try(&tries.iter().rev().map(|s| at(*s)).collect(), at(now));
+        assert!(waits(&[0, 1, 3, 7], 15), "eight seconds are twice the last wait");
+        assert!(waits(&[0, 5], 25) && !waits(&[0, 5], 26));
+        assert!(!waits(&[0], 1), "it has not tried again yet, so nobody knows that it will");
+        assert!(!waits(&[], 0));
+    }
 
     #[test]
     fn a_server_has_told_all_when_it_is_silent_and_rests() {

@@ -1,5 +1,5 @@
 """A small agent of our own: it asks its model, runs commands, waits for an answer that nobody gives."""
-import json, os, subprocess, sys, time, urllib.request
+import json, os, subprocess, sys, time, urllib.error, urllib.request
 
 BASE, DOES = sys.argv[1], os.environ.get("AGENT_DOES", "")
 TOOLS = [{"type": "function", "function": {"name": name, "parameters": {"type": "object"}}} for name in ("bash", "question")]
@@ -14,15 +14,27 @@ def bash(arguments):
 
 if DOES == "never-asks":
     sys.exit(0)
+tries = 0
 messages = [{"role": "user", "content": "go"}]
 while True:
     body = json.dumps({"model": "m", "messages": messages, "tools": TOOLS}).encode()
     request = urllib.request.Request(BASE + "/v1/chat/completions", body, {"content-type": "application/json"})
-    message = json.load(urllib.request.urlopen(request))["choices"][0]["message"]
+    try:
+        answer = urllib.request.urlopen(request)
+    except urllib.error.HTTPError:
+        if DOES == "gives-up-and-stays":
+            time.sleep(1000)
+        # a back-off: each wait is twice as long
+        tries += 1
+        time.sleep(0.1 * 2**tries)
+        continue
+    message = json.load(answer)["choices"][0]["message"]
     messages.append(message)
     while DOES == "spins":
         pass
     if not message.get("tool_calls"):
+        if DOES == "asks-for-ever":
+            continue
         break
     for call in message["tool_calls"]:
         if call["function"]["name"] == "question":

@@ -64,6 +64,8 @@ fn main() -> ExitCode {
         Trial::test("a command that reads stdin is what blocks its agent", reads_stdin),
         Trial::test("a process that holds the tool's pipe is what blocks its agent", holds_the_pipe),
         Trial::test("a hot loop is told from a wait", spins),
+        Trial::test("an agent that asks its model without end is in a hot loop", asks_for_ever),
+        Trial::test("a retry that backs off waits, and one that never comes is a hang", backs_off),
         Trial::test("an agent that never asks its model is no success", never_asks),
         Trial::test("what an agent leaves behind ends with its cell", leaves_a_daemon),
         Trial::test("a killed runner leaves nothing", killed_runner),
@@ -77,7 +79,7 @@ fn main() -> ExitCode {
 }
 
 fn scenario(does: &str, turns: &str) -> Result<Scenario, Failed> {
-    parse(&format!("agent = {{ opencode = {{}} }}\nturns = {turns}\nenv = {{ AGENT_DOES = \"{does}\" }}"))
+    parse(&format!("agent = {{ opencode = {{}} }}\nenv = {{ AGENT_DOES = \"{does}\" }}\nturns = {turns}"))
 }
 
 fn parse(body: &str) -> Result<Scenario, Failed> {
@@ -178,6 +180,26 @@ fn spins() -> Result<(), Failed> {
     let report = cell("spins", ASK, &mut || {})?;
     is("the evidence", &report.evidence, &Evidence::Deadline { deadline_ms: 4_000 })?;
     is("a hot loop", &report.hot_loop, &true)
+}
+
+fn asks_for_ever() -> Result<(), Failed> {
+    let report = cell_within("asks-for-ever", r#"[{ say = "Done." }]"#, FOR_EVER_MS, &mut || {})?;
+    hung(&report, "hot-loop")?;
+    is("a hot loop", &report.hot_loop, &true)?;
+    let many = matches!(report.evidence, Evidence::Repeats { requests } if requests >= 40);
+    is("the evidence is how often", &many, &true)
+}
+
+fn backs_off() -> Result<(), Failed> {
+    let failing = |does: &str| {
+        let turns = r#"[{ say = "Done." }]
+faults = [{ model = { response = 0, does = { status = 500 } } }]"#;
+        cell(does, turns, &mut || {})
+    };
+    let report = failing("backs-off")?;
+    is("the outcome", report.outcome.word(), "waiting")?;
+    is("the evidence", &report.evidence, &Evidence::Deadline { deadline_ms: 4_000 })?;
+    hung(&failing("gives-up-and-stays")?, "model")
 }
 
 fn never_asks() -> Result<(), Failed> {

@@ -55,6 +55,9 @@ pub enum Problem {
 /// The end of [`Problem::NotOffered`]'s text: the exchange is whole nevertheless.
 pub const NOT_OFFERED: &str = "which the request does not offer";
 
+/// The begin of [`Problem::BeyondScript`]'s text: what the model then says is no part of the scenario.
+pub const BEYOND_SCRIPT: &str = "the script has no response";
+
 /// What is wrong with a conversation.
 pub(crate) fn conversation(request: &ModelRequest) -> Vec<Problem> {
     let mut problems = Vec::new();

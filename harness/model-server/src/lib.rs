@@ -21,7 +21,7 @@ mod server;
 mod side;
 
 pub use calls::{NO_HEAD, NoShape};
-pub use check::{NOT_OFFERED, Problem};
+pub use check::{BEYOND_SCRIPT, NOT_OFFERED, Problem};
 pub use event::{Ended, Event, Happened, Kind, Request, Side, State, Told};
 pub use ledger::{Ledger, NeverAsked};
 pub use script::{Limits, Script};

@@ -2,7 +2,8 @@
 //!
 //! Invariant: a row is either something seen (an outcome with its evidence) or a reason why nothing could be.
 
-use rehang_live::{Exit, Line, Report, Via};
+use rehang_live::{Exit, Line, Outcome, Report, Via};
+use rehang_model_server::BEYOND_SCRIPT;
 use serde::{Deserialize, Serialize};
 
 /// A row of a results file.
@@ -16,7 +17,7 @@ pub struct Row {
     pub scenario: String,
     /// The terminal.
     pub terminal: String,
-    /// `completed`, `stopped`, `failed`, `hung`; `None` if it could not run.
+    /// `completed`, `stopped`, `failed`, `waiting`, `hung`; `None` if it could not run.
     pub outcome: Option<String>,
     /// The cause of a stop, the reason of a failure, what a hang is blocked on; why it could not run.
     pub detail: String,
@@ -34,7 +35,7 @@ pub struct Row {
     pub asks: Vec<String>,
     /// Where its threads waited at the verdict, most telling first.
     pub waits: Vec<String>,
-    /// Whether it took CPU time all the while.
+    /// Whether it loops: it took CPU time all the while, or asked its model without end.
     pub hot_loop: bool,
     /// What was wrong with the cell, or with what the agent sent.
     pub problems: Vec<String>,
@@ -104,11 +105,18 @@ impl Row {
     }
 
     /// The row of a report. An agent that ended before it asked its model has not played the scenario, so the row has
-    /// no outcome.
+    /// no outcome; nor has one that went on beyond the script's end and completed there.
     pub fn seen(key: &Key, of: &str, report: &Report) -> Row {
         if report.requests.main == 0 && report.outcome.word() != "hung" {
             let supervised = supervised(report);
             return Row { ms: report.ms, supervised, ..Row::unrun(key, of, clip(&never_asked(report))) };
+        }
+        if let Some(problem) = report.problems.iter().find(|problem| problem.contains(BEYOND_SCRIPT))
+            && report.outcome == Outcome::Completed
+        {
+            let problem = problem.split_once(": ").map_or(problem.as_str(), |(_, problem)| problem);
+            let why = format!("its end is no part of the scenario: {problem}");
+            return Row { ms: report.ms, ..Row::unrun(key, of, clip(&why)) };
         }
         let exit = report.exit.map(|exit| match exit {
             Exit::Code(code) => code,
@@ -240,4 +248,45 @@ fn clip(text: &str) -> String {
         out.push('…');
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rehang_live::{Evidence, Requests};
+
+    fn seen(outcome: Outcome, problem: &str) -> Row {
+        let report = Report {
+            outcome,
+            evidence: Evidence::Exited,
+            exit: Some(Exit::Code(0)),
+            ms: 7,
+            startup_ms: Some(1),
+            told: Vec::new(),
+            requests: Requests { main: 2, side: 0 },
+            asks: Vec::new(),
+            last_progress: None,
+            processes: Vec::new(),
+            hot_loop: false,
+            problems: vec![problem.to_owned()],
+            links: Vec::new(),
+            lines: Vec::new(),
+            lines_left_out: 0,
+            routes: None,
+        };
+        let name = |text: &str| text.to_owned();
+        let key = Key { agent: name("mine"), version: name("1.0.0"), scenario: name("text"), terminal: name("null") };
+        Row::seen(&key, "of", &report)
+    }
+
+    #[test]
+    fn an_end_beyond_the_script_is_no_outcome() {
+        let beyond = "request 3: the script has no response 2";
+        let row = seen(Outcome::Completed, beyond);
+        assert_eq!(row.outcome, None);
+        assert_eq!(row.detail, "its end is no part of the scenario: the script has no response 2");
+        let hung = seen(Outcome::Hung { blocked_on: "hot-loop".to_owned() }, beyond);
+        assert_eq!(hung.verdict().to_string(), "hung (hot-loop)", "a loop beyond the script is what was seen");
+        assert_eq!(seen(Outcome::Completed, "request 3: another").outcome.as_deref(), Some("completed"));
+    }
 }

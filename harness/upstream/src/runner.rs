@@ -97,7 +97,11 @@ impl Runner {
         }
         let installed = match self.store.install(recipe, progress) {
             Ok(installed) => installed,
-            Err(error @ (StoreError::NoProgram { .. } | StoreError::NoIntegrity { .. })) => {
+            Err(
+                error @ (StoreError::NoProgram { .. }
+                | StoreError::NoIntegrity { .. }
+                | StoreError::NoDependency { .. }),
+            ) => {
                 return Ok(Row::unrun(&cell.key, &cell.of, error.to_string()));
             }
             Err(error) => return Err(Stop::Machine(error.to_string())),
