@@ -10,11 +10,14 @@ use std::process::{Command, Stdio};
 const LINES: usize = 5;
 
 /// A call, and what its answer must have.
-const CALLS: [(&[&str], &str); 61] = [
+const CALLS: [(&[&str], &str); 64] = [
     (&["runn", "ok.toml"], "similar subcommand exists: 'run'"),
     (&["check", "missing.toml"], "`rehang new missing.toml` writes a first scenario"),
     (&["check", "dir"], "no scenario file (*.toml) in dir; `rehang new FILE`"),
     (&["check", "empty.toml"], "empty.toml is empty; `rehang new`"),
+    (&["check", "prose.txt"], "this is no scenario file"),
+    (&["path", "bash/"], "name one scenario; `bash/` has"),
+    (&["wrapper", "--speed", "fast", "--", "true"], "60 makes a minute of the fakes a second"),
     (&["check", "quote.toml"], "is the file cut off?"),
     (&["check", "key.toml"], "did you mean `about`?"),
     (&["check", "mechanism.toml"], "the hang catalogue has Q1–Q5"),
@@ -70,7 +73,7 @@ const CALLS: [(&[&str], &str); 61] = [
     (&["wrapper", "--", "echo", "hi"], "started none of claude, opencode"),
     (&["wrapper", "--deadline", "0s", "--", "true"], "a minute is the default"),
     (&["wrapper", "--deadline", "5", "--", "true"], "write `5s` or `5ms`"),
-    (&["wrapper", "--speed", "0", "--", "true"], "0 is not in 1..=100000"),
+    (&["wrapper", "--speed", "0", "--", "true"], "a whole number from 1 to 100000"),
     (&["wrapper", "nosuchscenario", "--", "sh", "-c", "claude -p go"], "`rehang list --files` names all"),
 ];
 

@@ -18,6 +18,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::PathBuf;
 
+/// The most scenarios that are named where one is to be chosen.
+const NAMES_MAX: usize = 5;
+
 /// Print a folder for PATH whose `claude`, `opencode`, … play a scenario.
 ///
 /// They play it on the wall clock, with real processes, pipes and terminals. For a test suite of one's own: a hanging
@@ -98,9 +101,12 @@ impl Path {
                 return Err(CommandError::Usage(unknown("scenario", &self.scenario, near, &all)));
             }
             several => {
-                let names: Vec<&str> = several.iter().take(20).map(|(name, _)| name.as_str()).collect();
-                let more = if several.len() > names.len() { ", …" } else { "" };
-                let text = format!("`{}` names {}: {}{more}", self.scenario, several.len(), names.join(", "));
+                let names: Vec<&str> = several.iter().take(NAMES_MAX).map(|(name, _)| name.as_str()).collect();
+                let more = match several.len() - names.len() {
+                    0 => String::new(),
+                    more => format!(" and {more} more (`rehang list` has all)"),
+                };
+                let text = format!("name one scenario; `{}` has {}{more}", self.scenario, names.join(", "));
                 return Err(CommandError::Usage(text));
             }
         };

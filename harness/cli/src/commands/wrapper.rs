@@ -54,7 +54,7 @@ pub struct Wrapper {
     #[arg(long, value_name = "SPAN", default_value = "60s", value_parser = crate::commands::span)]
     pub deadline: Span,
     /// How many times as fast as the wall clock the fakes' clock runs.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = speed)]
     pub speed: u32,
     /// Only these terminals of the wrapper: null, pipe, closed, tty.
     #[arg(long, value_name = "TERMINAL")]
@@ -93,6 +93,17 @@ pub enum Word {
 }
 
 type Out = (usize, Result<Judged, WrapperError>);
+
+/// How many times as fast: a whole number.
+fn speed(word: &str) -> Result<u32, String> {
+    match word.parse() {
+        Ok(times @ 1..=SPEED_MAX) => Ok(times),
+        _ => Err(format!("give a whole number from 1 to {SPEED_MAX}: 60 makes a minute of the fakes a second")),
+    }
+}
+
+/// The fastest clock of the fakes: three hours pass in a tenth of a second.
+const SPEED_MAX: u32 = 100_000;
 
 impl Wrapper {
     /// Runs the cells and prints them.

@@ -191,6 +191,14 @@ struct Read {
 fn read(text: &str, words: &mut Words, sink: &mut Sink) -> Option<Read> {
     let (root, errors) = DeTable::parse_recoverable(text);
     let raw = Spanned::new(0..0, DeValue::Table(root.into_inner()));
+    if is_another_file(&raw, &errors) {
+        sink.push(
+            Problem::new(0..line_of(text, 0).end, "this is no scenario file".to_owned())
+                .label("neither this line nor another has one of its keys")
+                .help("`rehang new FILE` writes a first scenario; `rehang import FILE` reads an agent's log"),
+        );
+        return None;
+    }
     let broken = syntax(text, &errors, sink);
     if let Some(span) = tree::too_deep(&raw, limits::BRACKETS) {
         sink.push(too_deep(span));
@@ -244,6 +252,16 @@ impl Words {
 
 fn name_at(node: &Node<'_>) -> Option<Name> {
     Some(Name { text: node.get_ref().as_str()?.to_owned(), span: node.span() })
+}
+
+/// How many errors of the parser tell another kind of file from a scenario with mistakes.
+const ANOTHER_FILE: usize = 2;
+
+/// Whether it is another kind of file: no line is right, and no key is one of a scenario's.
+fn is_another_file(root: &Node<'_>, errors: &[toml::de::Error]) -> bool {
+    let known = |key: &str| SHAPES.field(SHAPES.scenario, key).is_some() || matches!(key, "vary" | "control");
+    let has_key = root.get_ref().as_table().is_some_and(|table| table.keys().any(|key| known(key.get_ref())));
+    errors.len() >= ANOTHER_FILE && !has_key
 }
 
 /// Adds the parser's errors, and returns the lines on which they are.
