@@ -21,10 +21,12 @@ model, the open asks, where its threads waited, the day. Do not edit by hand.
 
 How to read a cell: the outcome, what a hang is blocked on, the seconds from the first model request to the end or the
 verdict, and the exit code where the agent ended by itself with another than 0. **hung** means that nothing moved for the
-agent's whole window (`observed`) or that the agent was alive at the deadline (`deadline`, marked *d*). A hang on the wall
-clock is seen, not proved: a timer further away than the window cannot be seen. *flaky* means that runs differed. An
-empty cell has not been run yet. A number in brackets is that of a note below the agent's table: why the cell could not
-run, or what the model server found wrong in it, such as a call of a tool that the agent did not offer.
+agent's whole window (`observed`) or that the agent was alive at the deadline (`deadline`, marked *d*); **hung** hot-loop, that
+it asked its model again and again, 40 times beyond the scripted responses. A hang on the wall clock is seen, not proved: a
+timer further away than the window cannot be seen. *waiting* is an agent that at the deadline waited for its next try of a
+request that had failed. *flaky* means that runs differed. An empty cell has not been run yet. A number in brackets is that
+of a note below the agent's table: why the cell could not run, or what the model server found wrong in it, such as a call of
+a tool that the agent did not offer.
 
 To show a cell again, put its version into its row's command.
 ";
