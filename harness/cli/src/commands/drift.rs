@@ -30,7 +30,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The releases that the fakes play.
-const RELEASES: [&str; 7] = [
+const RELEASES: [&str; 10] = [
     "opencode@1.0.185",
     "opencode@1.2.15",
     "opencode@1.3.2",
@@ -38,6 +38,9 @@ const RELEASES: [&str; 7] = [
     "claude@1.0.128",
     "claude@2.0.77",
     "claude@2.1.329",
+    "gemini@0.11.3",
+    "gemini@0.29.0",
+    "gemini@0.61.0",
 ];
 
 /// The scenarios whose every event is compared if none is named: each way in which an agent is driven, each ask, each
