@@ -92,7 +92,7 @@ const BEHAVIOURS: &[Known] = &[
         false,
         "UPSTREAM.md, subagent-permission",
     ),
-    ("no subagents", OLDER, false, "UPSTREAM.md, subagent-permission: not offered"),
+    ("no subagents", OLDER, true, "subagent"),
     ("a session: menus and lines as text", ALL, false, "plain text instead of Ink, as fake-claude"),
     ("Ctrl-C: `Operation cancelled.`, exit code 130", ALL, false, "nonInteractiveCli.js, errors.js"),
     ("headless, SIGTERM and SIGHUP end it at once, and its commands go on", ALL, false, "gemini.js: no handler"),

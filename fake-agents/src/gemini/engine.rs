@@ -101,6 +101,8 @@ enum Phase {
 #[derive(Debug, Clone, Default)]
 struct Spoken {
     text: String,
+    /// The last piece of it: that is the last text in an event.
+    piece: String,
     calls: Vec<ToolCall>,
     finish: Option<Finish>,
 }
@@ -218,6 +220,7 @@ impl Engine {
             Item::Event(ModelEvent::TextDelta(text)) => {
                 let text = text.replace("{answer}", &self.talk().answer);
                 self.now.text.push_str(&text);
+                self.now.piece.clone_from(&text);
                 self.note(Fact::ModelSaid { session, text: text.clone() });
                 if self.talk().parent.is_none() {
                     self.says(&text);
@@ -396,7 +399,10 @@ impl Engine {
         self.next_response();
         match self.talk().parent.clone() {
             Some(call) => self.subagent_ended(&call, &spoken.text, None),
-            None => self.end(Ending::Success(spoken.text)),
+            None => {
+                let events = self.format() == Some(Format::StreamJson);
+                self.end(Ending::Success(if events { spoken.piece } else { spoken.text }));
+            }
         }
     }
 

@@ -93,7 +93,7 @@ pub static ALL: [Release; 3] = [
         proposes: [
             "\"search_file_content\", \"read_file\", \"web_fetch\"",
             "\"replace\", \"read_file\", \"glob\"",
-            "\"replace\", \"read_file\", \"glob\"",
+            "\"save_memory\", \"read_file\", \"glob\"",
         ],
         lists_all: true,
         marks_untrusted: false,
@@ -126,7 +126,7 @@ pub static ALL: [Release; 3] = [
         proposes: [
             "\"grep_search\", \"cli_help\", \"read_file\"",
             "\"replace\", \"cli_help\", \"read_file\"",
-            "\"replace\", \"cli_help\", \"read_file\"",
+            "\"save_memory\", \"cli_help\", \"read_file\"",
         ],
         lists_all: false,
         marks_untrusted: false,

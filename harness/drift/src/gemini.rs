@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 /// What the fake leaves out on purpose: a pattern of keys from the event's top, and why.
 pub const LEFT_OUT: &[(&str, &str)] = &[
     ("parameters.description", "a scenario's bash turn has a command and no description of it"),
+    ("parameters.prompt", "the model server marks in it which subagent's turns are meant"),
     ("stats.models", "the models are the vendor's names, and one of them only routes: it has no turn in a scenario"),
 ];
 

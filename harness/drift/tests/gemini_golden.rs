@@ -31,6 +31,8 @@ fn turns(name: &str) -> Vec<Turn> {
         "not-allowed" => json!([{ "bash": { "command": "step1", "asks": "bash" } }, told]),
         "question" => json!([{ "ask": [{ "question": "Which database?", "header": "Question",
             "options": [{ "label": "sqlite" }, { "label": "postgres" }] }] }, told]),
+        "subagent" => json!([{ "task": { "description": "Install the packages",
+            "turns": [{ "bash": { "command": "step1", "asks": "bash" } }, say("Installed.")] } }, told]),
         "bash-runs" => json!([
             bash(1, json!([{ "print": "made" }, { "warn": "careful" }])),
             bash(2, json!([{ "print": "one failed" }, { "exit": 3 }])),
@@ -64,7 +66,7 @@ fn setup(version: &str, name: &str) -> Setup {
         "json-text" => "-o json ",
         _ => "-o stream-json ",
     };
-    let approval = if matches!(name, "not-allowed") { "default" } else { "yolo" };
+    let approval = if matches!(name, "not-allowed" | "subagent") { "default" } else { "yolo" };
     let terminal = if name == "stdin-open" { Terminal::Pipe } else { Terminal::Null };
     let mut setup = Setup::of(agent, turns(name), terminal);
     setup.args = format!("{output}--approval-mode {approval} -p go").split(' ').map(str::to_owned).collect();
@@ -87,6 +89,7 @@ fn setup(version: &str, name: &str) -> Setup {
 fn ends(version: &str, name: &str) -> Ends {
     match (version, name) {
         ("0.11.3", "never-ends" | "reads-stdin") => Ends::Hangs("bash".to_owned()),
+        ("0.61.0", "subagent") => Ends::Hangs("permission".to_owned()),
         ("0.29.0" | "0.61.0", "model-500") => Ends::Exit(244),
         ("0.29.0" | "0.61.0", "status-400") => Ends::Exit(144),
         ("0.29.0" | "0.61.0", "reset-always") | ("0.29.0", "stalled") => Ends::Exit(1),
