@@ -40,6 +40,7 @@ const OF_AGENTS: [&str; 5] = [
     "harness/scenario/src/agents",
     "harness/logs/src/draft/",
     "fake-agents/src/claude/",
+    "fake-agents/src/gemini/",
     "fake-agents/src/opencode/",
     "fake-agents/src/tool/",
 ];

@@ -125,7 +125,7 @@ const NO_WORD: [&str; 15] = [
 pub(super) fn parse(words: &[String]) -> Parsed {
     let mut args = Args::default();
     let mut positional: Vec<&str> = Vec::new();
-    let mut yolo = false;
+    let (mut yolo, mut with_mode) = (false, false);
     let mut i = 0;
     while i < words.len() {
         let word = words[i].as_str();
@@ -178,7 +178,7 @@ pub(super) fn parse(words: &[String]) -> Parsed {
             },
             "--approval-mode" => match one() {
                 Some(word) => match Approval::parse(&word) {
-                    Some(approval) => args.approval = approval,
+                    Some(approval) => (args.approval, with_mode) = (approval, true),
                     None => return choice(&word, "\"default\", \"auto_edit\", \"yolo\", \"plan\""),
                 },
                 None => return missing(),
@@ -200,11 +200,14 @@ pub(super) fn parse(words: &[String]) -> Parsed {
             _ => return Parsed::Refuse(format!("Unknown argument: {}\n", name.trim_start_matches('-'))),
         }
     }
+    args.positional = (!positional.is_empty()).then(|| positional.join(" "));
+    let refuse = |text: &str| Parsed::Refuse(format!("{text}\n"));
+    if yolo && with_mode {
+        return refuse("Cannot use both --yolo (-y) and --approval-mode together. Use --approval-mode=yolo instead.");
+    }
     if yolo {
         args.approval = Approval::Yolo;
     }
-    args.positional = (!positional.is_empty()).then(|| positional.join(" "));
-    let refuse = |text: &str| Parsed::Refuse(format!("{text}\n"));
     match (&args.prompt, &args.session, &args.positional) {
         (Some(_), _, Some(_)) => refuse("Cannot use both a positional prompt and the --prompt (-p) flag together"),
         (Some(_), Some(_), _) => refuse("Cannot use both --prompt (-p) and --prompt-interactive (-i) together"),
@@ -293,7 +296,15 @@ mod tests {
 
     #[test]
     fn what_the_real_one_refuses_is_refused() {
-        for line in ["-p go more", "-p a -i b", "--approval-mode maybe", "-o xml", "--no-such-option", "-p"] {
+        for line in [
+            "-p go more",
+            "-p a -i b",
+            "--approval-mode maybe",
+            "-o xml",
+            "--no-such-option",
+            "-y --approval-mode plan",
+            "-p",
+        ] {
             assert!(matches!(read(line), Parsed::Refuse(_)), "{line}");
         }
     }

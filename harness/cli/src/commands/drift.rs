@@ -45,7 +45,7 @@ const RELEASES: [&str; 10] = [
 
 /// The scenarios whose every event is compared if none is named: each way in which an agent is driven, each ask, each
 /// answer. In the others chance decides more than an order of events, or nothing new comes up.
-const SCENARIOS: [&str; 8] = [
+const SCENARIOS: [&str; 10] = [
     "upstream/text",
     "upstream/question",
     "upstream/bash-permission",
@@ -54,6 +54,8 @@ const SCENARIOS: [&str; 8] = [
     "permission/claude-host",
     "permission/opencode-people",
     "question/server-nobody",
+    "gemini/not-allowed",
+    "gemini/goes-on",
 ];
 /// People who act on an ask do so as soon as this: when they do is not compared. Those who act by the clock keep to it.
 const AFTER_MAX: Span = Span::secs(1);
