@@ -80,7 +80,7 @@ const MISSED: [(&str, &str, &str); 17] = [
 
 /// Hangs without a strategy whose diagnosis names another mechanism than their scenario: the scenario's, the diagnosis's,
 /// why.
-const OTHERS: [(&str, &str, &str); 69] = [
+const OTHERS: [(&str, &str, &str); 71] = [
     ("B1", "B2", "a terminal is its stdin"),
     ("B1", "S1", PLAIN),
     ("B10", "B5", "that it ignores TERM shows when it is sent one"),
@@ -115,6 +115,7 @@ const OTHERS: [(&str, &str, &str); 69] = [
     ("H5", "S1", PLAIN),
     ("H6", "", "computes, as work does: time tells"),
     ("H7", "H1", "it waits for a message, and its result is out"),
+    ("H7", "T3", "it waits for a key at its terminal, and what its screen shows cannot be seen"),
     ("M1", "", "it has just asked again, as it does for ever"),
     ("M1", "M2", "heartbeats come over the connection"),
     ("M10", "B2", PLAIN),
@@ -125,6 +126,7 @@ const OTHERS: [(&str, &str, &str); 69] = [
     ("M6", "", "a compaction is a request like any other"),
     ("M8", "B5", PLAIN),
     ("P1", "B5", PLAIN),
+    ("P2", "M8", "the agent asks nobody, and nothing is under way"),
     ("P2", "P1", "whose session asks cannot be seen from outside"),
     ("P2", "P3", "whose session asks cannot be seen from outside"),
     ("P4", "S1", "its stdin is what it waits for"),
