@@ -46,7 +46,7 @@ const NAMES: [(&str, &[&str]); 16] = [
 ];
 
 /// What the diagnosis does not name: what the judge calls the hang, the signature, why.
-const MISSED: [(&str, &str, &str); 17] = [
+const MISSED: [(&str, &str, &str); 18] = [
     ("bash", "no-connection", "the result of a command is lost inside the agent, and its transcript has no open call"),
     ("child", "sleep", "a command that prints for ever is at work"),
     ("timer", "sleep", "a program that prints for ever is at work"),
@@ -67,6 +67,7 @@ const MISSED: [(&str, &str, &str); 17] = [
         "called waiting on purpose: whether its lines hold content cannot be seen from outside",
     ),
     ("model", "peer-wait", "the agent has just asked again, as it does for ever"),
+    ("permission", "no-connection", "Gemini CLI keeps no record that says what it asks, and asks nobody"),
     ("pipe", "never-ends", "the wrapper itself is looked at, and it does not read: who is to blame is outside"),
     ("pipe", "unknown", "no rule knows a terminal whose reader waits for those that were left behind"),
     (
