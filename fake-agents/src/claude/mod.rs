@@ -20,7 +20,7 @@ mod laws;
 mod models;
 mod program;
 mod release;
-mod screen;
+pub(crate) mod screen;
 mod stream;
 mod texts;
 mod writer;

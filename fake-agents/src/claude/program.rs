@@ -96,7 +96,7 @@ impl Fake {
             out: Outgoing::default(),
             err: Outgoing::default(),
             stdin: Stdin::default(),
-            screen: Screen::default(),
+            screen: Screen::of("Claude"),
             collected: Vec::new(),
             args,
             release,

@@ -21,7 +21,7 @@ pub enum Choice {
 
 /// The meaning of a typed line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Typed {
+pub(crate) enum Typed {
     /// It decides this ask.
     Decides(String, Choice),
     /// It does not decide, or not yet: this is drawn.
@@ -29,23 +29,31 @@ pub(super) enum Typed {
 }
 
 /// The state of the screen.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Screen {
+#[derive(Debug, Clone)]
+pub(crate) struct Screen {
+    /// Who asks, in a permission's menu.
+    title: &'static str,
     menus: VecDeque<Menu>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 struct Menu {
     id: String,
+    title: &'static str,
     questions: Vec<Question>,
     permission: String,
     answers: Vec<Vec<String>>,
 }
 
 /// The text where the next prompt is typed.
-pub(super) const PROMPT: &str = "> ";
+pub(crate) const PROMPT: &str = "> ";
 
 impl Screen {
+    /// The empty screen of this agent.
+    pub fn of(title: &'static str) -> Screen {
+        Screen { title, menus: VecDeque::new() }
+    }
+
     /// A message of the session, as a person sees it.
     pub fn message(message: &Value) -> String {
         let mut out = String::new();
@@ -72,7 +80,7 @@ impl Screen {
 
     /// A new ask; returns what to draw now.
     pub fn show(&mut self, id: String, questions: Vec<Question>, permission: String) -> String {
-        self.menus.push_back(Menu { id, questions, permission, answers: Vec::new() });
+        self.menus.push_back(Menu { id, title: self.title, questions, permission, answers: Vec::new() });
         if self.menus.len() == 1 { self.redraw() } else { String::new() }
     }
 
@@ -112,8 +120,8 @@ impl Menu {
     fn draw(&self) -> String {
         let Some(question) = self.questions.get(self.answers.len()) else {
             return format!(
-                "Claude wants to use {}\n  1. Yes\n  2. Yes, and don't ask again for this tool\n  3. No\nNumber: ",
-                self.permission
+                "{} wants to use {}\n  1. Yes\n  2. Yes, and don't ask again for this tool\n  3. No\nNumber: ",
+                self.title, self.permission
             );
         };
         let head = if question.header.is_empty() { String::new() } else { format!("[{}] ", question.header) };

@@ -3,12 +3,13 @@
 //!
 //! A recording is one exchange: what a client or a host sent, and what the release said, in order. The fake gets the
 //! same requests at the same points and the same words of the model; what it says is compared event by event, after
-//! ids, instants and folders are named. What is left out on purpose is in the allow-lists of [`claude`] and
-//! [`opencode`], each entry with its reason, and nowhere else.
+//! ids, instants and folders are named. What is left out on purpose is in the allow-lists of [`claude`],
+//! [`opencode`] and [`gemini`], each entry with its reason, and nowhere else.
 //!
 //! Invariant: every comparison is exact, unless an allow-list names the exception and its reason.
 
 pub mod claude;
+pub mod gemini;
 pub mod mask;
 pub mod opencode;
 pub mod routes;

@@ -40,7 +40,7 @@ const KINDS: [Kind; 11] = [
     Kind {
         title: "Gemini CLI",
         name: "gemini",
-        programs: &["gemini"],
+        programs: &["gemini", "fake-gemini"],
         package: "@google/gemini-cli",
         headless: &["-p", "--prompt"],
     },

@@ -46,7 +46,7 @@ const NAMES: [(&str, &[&str]); 16] = [
 ];
 
 /// What the diagnosis does not name: what the judge calls the hang, the signature, why.
-const MISSED: [(&str, &str, &str); 17] = [
+const MISSED: [(&str, &str, &str); 18] = [
     ("bash", "no-connection", "the result of a command is lost inside the agent, and its transcript has no open call"),
     ("child", "sleep", "a command that prints for ever is at work"),
     ("timer", "sleep", "a program that prints for ever is at work"),
@@ -67,6 +67,7 @@ const MISSED: [(&str, &str, &str); 17] = [
         "called waiting on purpose: whether its lines hold content cannot be seen from outside",
     ),
     ("model", "peer-wait", "the agent has just asked again, as it does for ever"),
+    ("permission", "no-connection", "Gemini CLI keeps no record that says what it asks, and asks nobody"),
     ("pipe", "never-ends", "the wrapper itself is looked at, and it does not read: who is to blame is outside"),
     ("pipe", "unknown", "no rule knows a terminal whose reader waits for those that were left behind"),
     (
@@ -80,7 +81,7 @@ const MISSED: [(&str, &str, &str); 17] = [
 
 /// Hangs without a strategy whose diagnosis names another mechanism than their scenario: the scenario's, the diagnosis's,
 /// why.
-const OTHERS: [(&str, &str, &str); 69] = [
+const OTHERS: [(&str, &str, &str); 71] = [
     ("B1", "B2", "a terminal is its stdin"),
     ("B1", "S1", PLAIN),
     ("B10", "B5", "that it ignores TERM shows when it is sent one"),
@@ -115,6 +116,7 @@ const OTHERS: [(&str, &str, &str); 69] = [
     ("H5", "S1", PLAIN),
     ("H6", "", "computes, as work does: time tells"),
     ("H7", "H1", "it waits for a message, and its result is out"),
+    ("H7", "T3", "it waits for a key at its terminal, and what its screen shows cannot be seen"),
     ("M1", "", "it has just asked again, as it does for ever"),
     ("M1", "M2", "heartbeats come over the connection"),
     ("M10", "B2", PLAIN),
@@ -125,6 +127,7 @@ const OTHERS: [(&str, &str, &str); 69] = [
     ("M6", "", "a compaction is a request like any other"),
     ("M8", "B5", PLAIN),
     ("P1", "B5", PLAIN),
+    ("P2", "M8", "the agent asks nobody, and nothing is under way"),
     ("P2", "P1", "whose session asks cannot be seen from outside"),
     ("P2", "P3", "whose session asks cannot be seen from outside"),
     ("P4", "S1", "its stdin is what it waits for"),

@@ -12,12 +12,12 @@ mod ways;
 
 pub use ways::{Form, Wire};
 
-use crate::model::{Agent, Altimate, Claude, ClaudeMode, Client, Opencode, OpencodeMode, Pawwork};
+use crate::model::{Agent, Altimate, Claude, ClaudeMode, Client, Gemini, GeminiMode, Opencode, OpencodeMode, Pawwork};
 use crate::turns::Step;
 use std::fmt;
 
 /// All of them, in the order in which lists name them.
-pub static ALL: [&AgentKind; 5] = [&CLAUDE, &OPENCODE, &ALTIMATE, &PAWWORK, &PROGRAM];
+pub static ALL: [&AgentKind; 6] = [&CLAUDE, &OPENCODE, &ALTIMATE, &PAWWORK, &GEMINI, &PROGRAM];
 
 /// Claude Code.
 pub static CLAUDE: AgentKind = AgentKind {
@@ -100,6 +100,26 @@ pub static PAWWORK: AgentKind = AgentKind {
     ..OPENCODE
 };
 
+/// Gemini CLI.
+pub static GEMINI: AgentKind = AgentKind {
+    word: "gemini",
+    title: "Gemini CLI",
+    short: "gemini",
+    programs: &["fake-gemini", "gemini"],
+    releases: &["0.11.3", "0.29.0", "0.61.0"],
+    default_release: "0.29.0",
+    modes: &[GEMINI_PRINT, GEMINI_JSON, GEMINI_EVENTS, GEMINI_SCREEN],
+    flag: None,
+    has_model: true,
+    has_server: false,
+    has_front_end: false,
+    args: &[&["--yolo"], &["--approval-mode", "auto_edit"]],
+    make: |settings| {
+        let mode = GeminiMode::ALL.into_iter().find(|mode| mode.mode() == settings.mode).unwrap_or_default();
+        Agent::Gemini(Gemini { release: settings.release.to_owned(), mode })
+    },
+};
+
 /// A plain program where an agent would be.
 pub static PROGRAM: AgentKind = AgentKind {
     word: "program",
@@ -132,6 +152,12 @@ const SESSION: Mode = Mode { word: "interactive", form: Form::Interactive, title
 const SERVE: Mode =
     Mode { word: "serve", form: Form::Serve, title: "serve", wires: &[Wire::OpencodeHttp, Wire::InOpencode] };
 const PAWWORK_SERVE: Mode = Mode { wires: &[Wire::OpencodeHttp, Wire::PawworkHttp, Wire::InOpencode], ..SERVE };
+
+const GEMINI_PRINT: Mode = Mode { word: "print", form: Form::Run, title: "gemini -p", wires: &[Wire::Process] };
+const GEMINI_JSON: Mode = Mode { word: "json", title: "gemini -p with an object at the end", ..GEMINI_PRINT };
+const GEMINI_EVENTS: Mode = Mode { word: "stream-json", title: "gemini -p with events out", ..GEMINI_PRINT };
+const GEMINI_SCREEN: Mode =
+    Mode { word: "interactive", form: Form::Interactive, title: "gemini with a positional prompt", ..GEMINI_PRINT };
 
 /// Arguments of opencode and its forks that change who is asked.
 const OPENCODE_ARGS: &[&[&str]] = &[&["--auto"], &["--dangerously-skip-permissions"], &["--port", "0"], &["--yolo"]];
@@ -261,6 +287,7 @@ impl Agent {
             Agent::Opencode(_) => &OPENCODE,
             Agent::Altimate(_) => &ALTIMATE,
             Agent::Pawwork(_) => &PAWWORK,
+            Agent::Gemini(_) => &GEMINI,
             Agent::Program(_) => &PROGRAM,
         }
     }
@@ -275,6 +302,7 @@ impl Agent {
         match self {
             Agent::Program(steps) => Some(steps),
             Agent::Claude(_) | Agent::Opencode(_) | Agent::Altimate(_) | Agent::Pawwork(_) => None,
+            Agent::Gemini(_) => None,
         }
     }
 
@@ -283,6 +311,7 @@ impl Agent {
         match self {
             Agent::Program(steps) => Some(steps),
             Agent::Claude(_) | Agent::Opencode(_) | Agent::Altimate(_) | Agent::Pawwork(_) => None,
+            Agent::Gemini(_) => None,
         }
     }
 
@@ -293,6 +322,7 @@ impl Agent {
             Agent::Opencode(opencode) => Some(opencode.mode.mode()),
             Agent::Altimate(altimate) => Some(altimate.mode.mode()),
             Agent::Pawwork(_) => PAWWORK.modes.first().copied(),
+            Agent::Gemini(gemini) => Some(gemini.mode.mode()),
             Agent::Program(_) => None,
         }
     }
@@ -305,6 +335,9 @@ impl Agent {
             }
             Agent::Opencode(opencode) => opencode.mode = OpencodeMode::of(mode),
             Agent::Altimate(altimate) => altimate.mode = OpencodeMode::of(mode),
+            Agent::Gemini(gemini) => {
+                gemini.mode = GeminiMode::ALL.into_iter().find(|own| own.mode() == mode).unwrap_or_default();
+            }
             Agent::Pawwork(_) | Agent::Program(_) => {}
         }
     }
@@ -329,6 +362,7 @@ impl Agent {
         match self {
             Agent::Claude(claude) => Some(&claude.release),
             Agent::Opencode(opencode) => Some(&opencode.release),
+            Agent::Gemini(gemini) => Some(&gemini.release),
             Agent::Altimate(_) | Agent::Pawwork(_) | Agent::Program(_) => None,
         }
     }
@@ -338,6 +372,7 @@ impl Agent {
         match self {
             Agent::Claude(claude) => release.clone_into(&mut claude.release),
             Agent::Opencode(opencode) => release.clone_into(&mut opencode.release),
+            Agent::Gemini(gemini) => release.clone_into(&mut gemini.release),
             Agent::Altimate(_) | Agent::Pawwork(_) | Agent::Program(_) => {}
         }
     }
@@ -349,6 +384,7 @@ impl Agent {
             Agent::Altimate(altimate) => Some(altimate.client),
             Agent::Pawwork(pawwork) => Some(pawwork.client),
             Agent::Claude(_) | Agent::Program(_) => None,
+            Agent::Gemini(_) => None,
         }
     }
 
@@ -367,6 +403,7 @@ impl Agent {
     pub fn gives_silence_up(&self) -> bool {
         match self {
             Agent::Claude(_) => true,
+            Agent::Gemini(_) => true,
             Agent::Opencode(opencode) => OPENCODE.releases.last() == Some(&opencode.release.as_str()),
             Agent::Altimate(_) | Agent::Pawwork(_) | Agent::Program(_) => false,
         }
@@ -377,6 +414,7 @@ impl Agent {
         match self {
             Agent::Opencode(opencode) => OPENCODE.releases.first() == Some(&opencode.release.as_str()),
             Agent::Claude(_) | Agent::Altimate(_) | Agent::Pawwork(_) | Agent::Program(_) => false,
+            Agent::Gemini(_) => false,
         }
     }
 
@@ -385,6 +423,7 @@ impl Agent {
         match self {
             Agent::Pawwork(pawwork) => pawwork.reasoning,
             Agent::Claude(_) | Agent::Opencode(_) | Agent::Altimate(_) | Agent::Program(_) => false,
+            Agent::Gemini(_) => false,
         }
     }
 }
@@ -406,6 +445,22 @@ impl ClaudeMode {
             ClaudeMode::Json => JSON,
             ClaudeMode::StreamJson => STREAM_JSON,
             ClaudeMode::Interactive => SCREEN,
+        }
+    }
+}
+
+impl GeminiMode {
+    /// All of them, in the order of the file format.
+    pub const ALL: [GeminiMode; 4] =
+        [GeminiMode::Print, GeminiMode::Json, GeminiMode::StreamJson, GeminiMode::Interactive];
+
+    /// What it comes to.
+    pub fn mode(self) -> Mode {
+        match self {
+            GeminiMode::Print => GEMINI_PRINT,
+            GeminiMode::Json => GEMINI_JSON,
+            GeminiMode::StreamJson => GEMINI_EVENTS,
+            GeminiMode::Interactive => GEMINI_SCREEN,
         }
     }
 }

@@ -103,6 +103,8 @@ pub enum Agent {
     Altimate(Altimate),
     /// PawWork, a fork of opencode with a blocker ledger and external results.
     Pawwork(Pawwork),
+    /// Gemini CLI: `fake-gemini`.
+    Gemini(Gemini),
     /// A plain program in an agent's place: what it does, step by step.
     Program(Vec<Step>),
 }
@@ -210,6 +212,38 @@ pub struct Pawwork {
     /// A reasoning model: its first progress may take 120 s instead of 30 s (461b025e2).
     #[serde(default)]
     pub reasoning: bool,
+}
+
+/// Gemini CLI: release and form of use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Gemini {
+    /// The release.
+    #[serde(rename = "as", default = "gemini_release")]
+    #[schemars(extend("enum" = crate::agents::GEMINI.releases))]
+    pub release: String,
+    /// How it is started.
+    #[serde(default)]
+    pub mode: GeminiMode,
+}
+
+fn gemini_release() -> String {
+    crate::agents::GEMINI.default_release.to_owned()
+}
+
+/// How Gemini CLI is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GeminiMode {
+    /// `gemini -p PROMPT`: text out.
+    #[default]
+    Print,
+    /// `gemini -p PROMPT -o json`: one object at the end.
+    Json,
+    /// `gemini -p PROMPT -o stream-json`: events out.
+    StreamJson,
+    /// `gemini PROMPT`: from 0.29.0 on a session, if there is a terminal.
+    Interactive,
 }
 
 /// How the agent's standard streams are connected.

@@ -29,7 +29,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The releases that the fakes play.
-const RELEASES: [&str; 7] = [
+const RELEASES: [&str; 10] = [
     "opencode@1.0.185",
     "opencode@1.2.15",
     "opencode@1.3.2",
@@ -37,11 +37,14 @@ const RELEASES: [&str; 7] = [
     "claude@1.0.128",
     "claude@2.0.77",
     "claude@2.1.329",
+    "gemini@0.11.3",
+    "gemini@0.29.0",
+    "gemini@0.61.0",
 ];
 
 /// The scenarios whose every event is compared if none is named: each way in which an agent is driven, each ask, each
 /// answer. In the others chance decides more than an order of events, or nothing new comes up.
-const SCENARIOS: [&str; 8] = [
+const SCENARIOS: [&str; 10] = [
     "upstream/text",
     "upstream/question",
     "upstream/bash-permission",
@@ -50,6 +53,8 @@ const SCENARIOS: [&str; 8] = [
     "permission/claude-host",
     "permission/opencode-people",
     "question/server-nobody",
+    "gemini/not-allowed",
+    "gemini/goes-on",
 ];
 
 /// Show where real releases and their fakes differ on the same scenarios.

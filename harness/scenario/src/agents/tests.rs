@@ -158,6 +158,13 @@ fn what_is_known_of_each_agent() {
           --dangerously-skip-permissions
           --port 0
           --yolo
+        gemini: Gemini CLI, gemini; fake-gemini gemini; 0.29.0 None; ["model"]
+          print (Run): gemini -p; a process
+          json (Run): gemini -p with an object at the end; a process
+          stream-json (Run): gemini -p with events out; a process
+          interactive (Interactive): gemini with a positional prompt; a process
+          --yolo
+          --approval-mode auto_edit
         program: a plain program, a plain program; fake-tool;  None; []
     "#]].assert_eq(&all);
 }

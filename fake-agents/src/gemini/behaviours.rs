@@ -1,0 +1,128 @@
+//! The list of this persona's behaviours: each behaviour, in which releases it is played, and how it is known.
+//!
+//! Invariant: a behaviour that is called recorded names recordings of each of its releases in tests/golden, which the
+//! fake is held to (`harness/drift/tests/gemini_golden.rs`); everything else is read from a source or was measured.
+
+use rehang_scenario::agents::GEMINI;
+
+/// All behaviours, as the registry lists them.
+pub fn known_behaviours() -> Vec<crate::Behaviour> {
+    let all = BEHAVIOURS.iter().map(|(name, _, recorded, source)| crate::Behaviour {
+        agent: GEMINI.fake(),
+        name,
+        recorded: *recorded,
+        source,
+    });
+    all.collect()
+}
+
+const ALL: &[&str] = &["0.11.3", "0.29.0", "0.61.0"];
+const OLDER: &[&str] = &["0.11.3", "0.29.0"];
+const V11: &[&str] = &["0.11.3"];
+const V29: &[&str] = &["0.29.0"];
+const V61: &[&str] = &["0.61.0"];
+const NEWER: &[&str] = &["0.29.0", "0.61.0"];
+
+/// What it is, the releases that do it, whether it is recorded, and the recordings (separated by commas) or the source.
+type Known = (&'static str, &'static [&'static str], bool, &'static str);
+
+const BEHAVIOURS: &[Known] = &[
+    ("-p prints what the model says, word by word", ALL, true, "print-text"),
+    ("-o stream-json: init, message, tool_use, tool_result, result, key by key", ALL, true, "text, not-allowed"),
+    ("-o json: one object at the end", ALL, true, "json-text"),
+    (
+        "headless, a tool that would ask is not registered: an error result, and the run goes on",
+        ALL,
+        true,
+        "not-allowed",
+    ),
+    ("headless, ask_user is not registered", ALL, true, "question"),
+    ("a stdin that gives nothing for 500 ms is given up, and the prompt runs", ALL, true, "stdin-open"),
+    ("a stdin that has given a byte is read to its end, at most 8 MiB", ALL, false, "readStdin.js"),
+    ("a command's output, exit code and group", NEWER, true, "bash-runs"),
+    ("the calls of one response run one after the other", V29, false, "the pids of two-calls; events do not show it"),
+    ("the calls of one response run at the same time", V61, false, "the pids of two-calls; events do not show it"),
+    ("the results of one response's calls come together", NEWER, true, "two-calls"),
+    (
+        "a command's child has a pseudo-terminal: it is played as a pipe that nobody writes to",
+        OLDER,
+        true,
+        "reads-stdin",
+    ),
+    ("a command's child has /dev/null as stdin", V61, true, "reads-stdin"),
+    ("a command that prints nothing for 300 s is ended, and its model told", V29, true, "never-ends, reads-stdin"),
+    ("a command that prints nothing for 300 s is ended, and its model told", V61, true, "never-ends"),
+    ("a command that never ends is waited for without limit", V11, true, "never-ends"),
+    ("a command is over when its shell is, whoever holds its terminal", OLDER, true, "background-pipe"),
+    ("a command is over at the end of its pipes, whoever holds them", V61, true, "background-pipe"),
+    ("the processes that a command left in its group are listed, from its script", ALL, false, "shell.js: pgrep -g 0"),
+    ("SIGTERM to the command's group, SIGKILL 200 ms later", ALL, false, "shellExecutionService.js"),
+    ("429 and 5xx: it tries again, then gives up", ALL, true, "model-429, model-500"),
+    ("429 and 5xx: 3 requests, 5 and 10 s apart, without chance", V11, false, "retry.js; measured 16.6 s"),
+    ("429 and 5xx: the same twice, 0.5 s apart", V29, false, "retry.js, geminiChat.js; measured 26.8 s and 42.9 s"),
+    ("429 and 5xx: 10 requests, 5 s apart, doubled up to 30 s, without chance", V61, false, "retry.ts; measured 3m55s"),
+    ("400: a result that is an error, exit code 144", NEWER, true, "status-400"),
+    ("an error of the API ends the run as a success", V11, true, "status-400, reset-always"),
+    (
+        "a cut response is asked for again: after 500 ms, at once, after 500 ms; then the run is a success",
+        V11,
+        true,
+        "stream-cut, cut-always",
+    ),
+    ("a cut response is asked for again once, at once; then the run is a success", V29, true, "stream-cut, cut-always"),
+    (
+        "a cut response is asked for again after 1, 2 and 4 s; then an error event, exit code 0",
+        V61,
+        true,
+        "stream-cut, cut-always",
+    ),
+    ("a reset stream ends the run with exit code 1", V29, true, "reset-always"),
+    ("a reset stream is asked for again after 1, 2 and 4 s, then exit code 1", V61, true, "reset-always"),
+    (
+        "a stream without a byte for 300 s is lost: undici closes it",
+        ALL,
+        false,
+        "measured: 301 s on each; 0.11.3 ends with 0, 0.29.0 with 1, 0.61.0 asks again",
+    ),
+    ("a positional prompt at a terminal runs once", V11, false, "measured; config.js: `Defaults to one-shot`"),
+    ("a positional prompt at a terminal opens a session, which waits for a key", NEWER, false, "measured; config.js"),
+    ("a positional prompt without a terminal runs once", ALL, false, "measured"),
+    ("nothing to do: exit code 1", V11, false, "gemini.js"),
+    ("nothing to do: exit code 42", NEWER, false, "gemini.js; FATAL_INPUT_ERROR"),
+    (
+        "a subagent's command needs a permission that nobody is asked for",
+        V61,
+        false,
+        "UPSTREAM.md, subagent-permission",
+    ),
+    ("no subagents", OLDER, true, "subagent"),
+    ("a session: menus and lines as text", ALL, false, "plain text instead of Ink, as fake-claude"),
+    ("Ctrl-C: `Operation cancelled.`, exit code 130", ALL, false, "nonInteractiveCli.js, errors.js"),
+    ("headless, SIGTERM and SIGHUP end it at once, and its commands go on", ALL, false, "gemini.js: no handler"),
+    ("EPIPE on stdout: exit code 0", ALL, false, "nonInteractiveCli.js"),
+    (
+        "seen and not played: 0.61.0 failed at once when one stream was reset, and asked again when each was; 0.11.3 mostly \
+         refuses its commands as `could not be parsed safely` if its parser is not \
+         loaded yet; a router call to a small model before the first request; exit code 55 in an untrusted folder and \
+         53 after too many turns, which only settings bring about",
+        ALL,
+        false,
+        "measured; agents/gemini.toml",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn what_is_called_recorded_has_its_recording() {
+        for (name, releases, _, source) in BEHAVIOURS.iter().filter(|(_, _, recorded, _)| *recorded) {
+            for (release, golden) in releases.iter().flat_map(|r| source.split(", ").map(move |n| (r, n))) {
+                let file = format!("tests/golden/gemini-{release}/{golden}.jsonl");
+                assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join(&file).is_file(), "{name}: no {file}");
+            }
+        }
+    }
+}
