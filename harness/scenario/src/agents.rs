@@ -13,11 +13,12 @@ mod ways;
 pub use ways::{Form, Wire};
 
 use crate::model::{Agent, Altimate, Claude, ClaudeMode, Client, Opencode, OpencodeMode, Pawwork};
+use crate::model::{Codex, CodexMode};
 use crate::turns::Step;
 use std::fmt;
 
 /// All of them, in the order in which lists name them.
-pub static ALL: [&AgentKind; 5] = [&CLAUDE, &OPENCODE, &ALTIMATE, &PAWWORK, &PROGRAM];
+pub static ALL: [&AgentKind; 6] = [&CLAUDE, &OPENCODE, &ALTIMATE, &PAWWORK, &CODEX, &PROGRAM];
 
 /// Claude Code.
 pub static CLAUDE: AgentKind = AgentKind {
@@ -100,6 +101,30 @@ pub static PAWWORK: AgentKind = AgentKind {
     ..OPENCODE
 };
 
+/// Codex: `codex exec`, which has no server and asks nobody anything.
+pub static CODEX: AgentKind = AgentKind {
+    word: "codex",
+    title: "Codex",
+    short: "codex",
+    programs: &["fake-codex", "codex"],
+    releases: &["0.45.0", "0.58.0", "0.116.0", "0.169.0"],
+    default_release: "0.169.0",
+    modes: &[EXEC, EXEC_JSON],
+    flag: None,
+    has_model: true,
+    has_server: false,
+    has_front_end: false,
+    args: &[
+        &["--sandbox", "workspace-write"],
+        &["--dangerously-bypass-approvals-and-sandbox"],
+        &["-c", "model_providers.fake.stream_max_retries=0"],
+    ],
+    make: |settings| {
+        let mode = CodexMode::ALL.into_iter().find(|mode| mode.mode() == settings.mode).unwrap_or_default();
+        Agent::Codex(Codex { release: settings.release.to_owned(), mode })
+    },
+};
+
 /// A plain program where an agent would be.
 pub static PROGRAM: AgentKind = AgentKind {
     word: "program",
@@ -132,6 +157,9 @@ const SESSION: Mode = Mode { word: "interactive", form: Form::Interactive, title
 const SERVE: Mode =
     Mode { word: "serve", form: Form::Serve, title: "serve", wires: &[Wire::OpencodeHttp, Wire::InOpencode] };
 const PAWWORK_SERVE: Mode = Mode { wires: &[Wire::OpencodeHttp, Wire::PawworkHttp, Wire::InOpencode], ..SERVE };
+
+const EXEC: Mode = Mode { word: "exec", form: Form::Run, title: "codex exec", wires: &[Wire::Process] };
+const EXEC_JSON: Mode = Mode { word: "json", title: "codex exec with events out", ..EXEC };
 
 /// Arguments of opencode and its forks that change who is asked.
 const OPENCODE_ARGS: &[&[&str]] = &[&["--auto"], &["--dangerously-skip-permissions"], &["--port", "0"], &["--yolo"]];
@@ -261,6 +289,7 @@ impl Agent {
             Agent::Opencode(_) => &OPENCODE,
             Agent::Altimate(_) => &ALTIMATE,
             Agent::Pawwork(_) => &PAWWORK,
+            Agent::Codex(_) => &CODEX,
             Agent::Program(_) => &PROGRAM,
         }
     }
@@ -274,7 +303,7 @@ impl Agent {
     pub fn steps(&self) -> Option<&[Step]> {
         match self {
             Agent::Program(steps) => Some(steps),
-            Agent::Claude(_) | Agent::Opencode(_) | Agent::Altimate(_) | Agent::Pawwork(_) => None,
+            Agent::Claude(_) | Agent::Opencode(_) | Agent::Altimate(_) | Agent::Pawwork(_) | Agent::Codex(_) => None,
         }
     }
 
@@ -282,7 +311,7 @@ impl Agent {
     pub fn steps_mut(&mut self) -> Option<&mut Vec<Step>> {
         match self {
             Agent::Program(steps) => Some(steps),
-            Agent::Claude(_) | Agent::Opencode(_) | Agent::Altimate(_) | Agent::Pawwork(_) => None,
+            Agent::Claude(_) | Agent::Opencode(_) | Agent::Altimate(_) | Agent::Pawwork(_) | Agent::Codex(_) => None,
         }
     }
 
@@ -293,6 +322,7 @@ impl Agent {
             Agent::Opencode(opencode) => Some(opencode.mode.mode()),
             Agent::Altimate(altimate) => Some(altimate.mode.mode()),
             Agent::Pawwork(_) => PAWWORK.modes.first().copied(),
+            Agent::Codex(codex) => Some(codex.mode.mode()),
             Agent::Program(_) => None,
         }
     }
@@ -305,6 +335,9 @@ impl Agent {
             }
             Agent::Opencode(opencode) => opencode.mode = OpencodeMode::of(mode),
             Agent::Altimate(altimate) => altimate.mode = OpencodeMode::of(mode),
+            Agent::Codex(codex) => {
+                codex.mode = CodexMode::ALL.into_iter().find(|own| own.mode() == mode).unwrap_or_default();
+            }
             Agent::Pawwork(_) | Agent::Program(_) => {}
         }
     }
@@ -329,6 +362,7 @@ impl Agent {
         match self {
             Agent::Claude(claude) => Some(&claude.release),
             Agent::Opencode(opencode) => Some(&opencode.release),
+            Agent::Codex(codex) => Some(&codex.release),
             Agent::Altimate(_) | Agent::Pawwork(_) | Agent::Program(_) => None,
         }
     }
@@ -338,6 +372,7 @@ impl Agent {
         match self {
             Agent::Claude(claude) => release.clone_into(&mut claude.release),
             Agent::Opencode(opencode) => release.clone_into(&mut opencode.release),
+            Agent::Codex(codex) => release.clone_into(&mut codex.release),
             Agent::Altimate(_) | Agent::Pawwork(_) | Agent::Program(_) => {}
         }
     }
@@ -348,7 +383,7 @@ impl Agent {
             Agent::Opencode(opencode) => Some(opencode.client),
             Agent::Altimate(altimate) => Some(altimate.client),
             Agent::Pawwork(pawwork) => Some(pawwork.client),
-            Agent::Claude(_) | Agent::Program(_) => None,
+            Agent::Claude(_) | Agent::Codex(_) | Agent::Program(_) => None,
         }
     }
 
@@ -366,7 +401,7 @@ impl Agent {
     /// each release.
     pub fn gives_silence_up(&self) -> bool {
         match self {
-            Agent::Claude(_) => true,
+            Agent::Claude(_) | Agent::Codex(_) => true,
             Agent::Opencode(opencode) => OPENCODE.releases.last() == Some(&opencode.release.as_str()),
             Agent::Altimate(_) | Agent::Pawwork(_) | Agent::Program(_) => false,
         }
@@ -376,7 +411,7 @@ impl Agent {
     pub fn has_legacy_replies(&self) -> bool {
         match self {
             Agent::Opencode(opencode) => OPENCODE.releases.first() == Some(&opencode.release.as_str()),
-            Agent::Claude(_) | Agent::Altimate(_) | Agent::Pawwork(_) | Agent::Program(_) => false,
+            Agent::Claude(_) | Agent::Altimate(_) | Agent::Pawwork(_) | Agent::Codex(_) | Agent::Program(_) => false,
         }
     }
 
@@ -384,7 +419,7 @@ impl Agent {
     pub fn is_reasoning(&self) -> bool {
         match self {
             Agent::Pawwork(pawwork) => pawwork.reasoning,
-            Agent::Claude(_) | Agent::Opencode(_) | Agent::Altimate(_) | Agent::Program(_) => false,
+            Agent::Claude(_) | Agent::Opencode(_) | Agent::Altimate(_) | Agent::Codex(_) | Agent::Program(_) => false,
         }
     }
 }
@@ -406,6 +441,19 @@ impl ClaudeMode {
             ClaudeMode::Json => JSON,
             ClaudeMode::StreamJson => STREAM_JSON,
             ClaudeMode::Interactive => SCREEN,
+        }
+    }
+}
+
+impl CodexMode {
+    /// All of them, in the order of the file format.
+    pub const ALL: [CodexMode; 2] = [CodexMode::Exec, CodexMode::Json];
+
+    /// What it comes to.
+    pub fn mode(self) -> Mode {
+        match self {
+            CodexMode::Exec => EXEC,
+            CodexMode::Json => EXEC_JSON,
         }
     }
 }
