@@ -225,10 +225,20 @@ pub fn argv(agent: &Agent, args: &[String], prompt: &str) -> Vec<String> {
 pub fn called(words: &[String]) -> Option<Called> {
     let Parsed::Run(args) = parse(words) else { return None };
     let mode = if args.json { CodexMode::Json } else { CodexMode::Exec };
-    let kept = match args.sandbox {
+    let mut kept = match args.sandbox {
         "read-only" => Vec::new(),
         sandbox => vec!["--sandbox".to_owned(), sandbox.to_owned()],
     };
+    let numbers = [
+        ("stream_max_retries", args.stream_retries.into(), STREAM_RETRIES.into()),
+        ("request_max_retries", args.request_retries.into(), REQUEST_RETRIES.into()),
+        ("stream_idle_timeout_ms", args.idle.as_ms(), IDLE.as_ms()),
+    ];
+    for (key, given, usual) in numbers {
+        if given != usual {
+            kept.extend(["-c".to_owned(), format!("model_providers.fake.{key}={given}")]);
+        }
+    }
     Some(Called { mode: mode.mode(), args: kept })
 }
 
@@ -307,5 +317,14 @@ mod tests {
         expect!["error: unexpected argument 'on' found"].assert_eq(&why("exec go on"));
         expect!["fake-codex plays `codex exec` alone: without it the release draws a screen"].assert_eq(&why("go"));
         assert!(called(&["--version".to_owned()]).is_none());
+    }
+
+    #[test]
+    fn what_changes_what_it_does_is_kept_of_a_call() {
+        let line = "exec --json --yolo -C /tmp -c model_providers.mine.stream_max_retries=0 go";
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let kept = called(&words).map(|called| (called.mode.word, called.args.join(" ")));
+        let wanted = "--sandbox danger-full-access -c model_providers.fake.stream_max_retries=0";
+        assert_eq!(kept, Some(("json", wanted.to_owned())));
     }
 }

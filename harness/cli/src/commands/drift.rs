@@ -30,7 +30,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The releases that the fakes play.
-const RELEASES: [&str; 7] = [
+const RELEASES: [&str; 11] = [
     "opencode@1.0.185",
     "opencode@1.2.15",
     "opencode@1.3.2",
@@ -38,11 +38,15 @@ const RELEASES: [&str; 7] = [
     "claude@1.0.128",
     "claude@2.0.77",
     "claude@2.1.329",
+    "codex@0.45.0",
+    "codex@0.58.0",
+    "codex@0.116.0",
+    "codex@0.169.0",
 ];
 
 /// The scenarios whose every event is compared if none is named: each way in which an agent is driven, each ask, each
 /// answer. In the others chance decides more than an order of events, or nothing new comes up.
-const SCENARIOS: [&str; 8] = [
+const SCENARIOS: [&str; 12] = [
     "upstream/text",
     "upstream/question",
     "upstream/bash-permission",
@@ -51,6 +55,10 @@ const SCENARIOS: [&str; 8] = [
     "permission/claude-host",
     "permission/opencode-people",
     "question/server-nobody",
+    "codex/held-pipe",
+    "codex/never-ends",
+    "codex/question",
+    "codex/stdin",
 ];
 /// People who act on an ask do so as soon as this: when they do is not compared. Those who act by the clock keep to it.
 const AFTER_MAX: Span = Span::secs(1);
