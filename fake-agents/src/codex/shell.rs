@@ -188,8 +188,8 @@ impl Running {
                     self.drained_first = true;
                     self.drains = Some(now + each);
                 }
-                self.drained_first && self.drains.is_some_and(|at| at <= now)
-                    || self.drained_first && self.pipes[1].is_none()
+                let second_is_over = self.pipes[1].is_none() || self.drains.is_some_and(|at| at <= now);
+                self.drained_first && second_is_over
             }
         }
     }
