@@ -36,10 +36,11 @@ fn every_canon_names_what_it_compares() {
 }
 
 /// Where an agent's variant may be matched or made: its description, its persona, the importer of its logs.
-const OF_AGENTS: [&str; 6] = [
+const OF_AGENTS: [&str; 7] = [
     "harness/scenario/src/agents",
     "harness/logs/src/draft/",
     "fake-agents/src/claude/",
+    "fake-agents/src/codex/",
     "fake-agents/src/gemini/",
     "fake-agents/src/opencode/",
     "fake-agents/src/tool/",

@@ -7,6 +7,7 @@ pub mod agent_host;
 #[cfg(test)]
 mod bench;
 pub mod claude;
+pub mod codex;
 pub mod gemini;
 pub mod opencode;
 pub mod registry;

@@ -2,7 +2,7 @@
 //!
 //! Invariant: each agent that a file can name has exactly one persona here, and each of its names starts it.
 
-use crate::{Behaviour, ReleaseError, claude, gemini, opencode, stand_in, tool};
+use crate::{Behaviour, ReleaseError, claude, codex, gemini, opencode, stand_in, tool};
 use rehang_os::{CannotStart, Fakes, Program, Programs};
 use rehang_scenario::plan::Plan;
 use rehang_scenario::{Agent, AgentKind, Mode, agents};
@@ -21,7 +21,7 @@ pub struct Persona {
 }
 
 /// The personas, in the order of [`agents::ALL`].
-pub static PERSONAS: [Persona; 6] = [
+pub static PERSONAS: [Persona; 7] = [
     Persona {
         kind: &agents::CLAUDE,
         program: claude::program,
@@ -33,6 +33,14 @@ pub static PERSONAS: [Persona; 6] = [
     Persona { kind: &agents::OPENCODE, behaviours: opencode::known_behaviours, ..OPENCODE_FORK },
     Persona { kind: &agents::ALTIMATE, ..OPENCODE_FORK },
     Persona { kind: &agents::PAWWORK, ..OPENCODE_FORK },
+    Persona {
+        kind: &agents::CODEX,
+        program: codex::program,
+        argv: codex::argv,
+        plays: codex::plays,
+        called: codex::called,
+        behaviours: codex::known_behaviours,
+    },
     Persona {
         kind: &agents::GEMINI,
         program: gemini::program,

@@ -7,7 +7,8 @@
 use crate::Compared;
 use crate::session::{Session, Setup};
 use rehang_os::os::Exit;
-use rehang_scenario::{Wire, agents::GEMINI};
+use rehang_scenario::Wire;
+use rehang_scenario::agents::{CODEX, GEMINI};
 use serde_json::{Map, Value, json};
 
 /// What the fake leaves out on purpose: a pattern of keys from the message's top (`*` is any one), and why.
@@ -80,6 +81,10 @@ const TICKS_MAX: u32 = 1_000;
 /// Plays an exchange and compares. The lines that `opencode run --format json` prints are compared as those of
 /// [`crate::opencode`] are.
 pub fn compare(setup: Setup, lines: &[Line], ends: &Ends) -> Compared {
+    if *setup.agent.kind() == CODEX {
+        let said: Vec<Value> = lines.iter().filter(|line| !line.sent).map(|line| line.message.clone()).collect();
+        return crate::codex::compare(setup, &said, None, ends);
+    }
     let mut compared = Compared::default();
     let is_claude = setup.agent.wires().contains(&Wire::InClaude);
     let is_gemini = *setup.agent.kind() == GEMINI;

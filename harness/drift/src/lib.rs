@@ -9,6 +9,7 @@
 //! Invariant: every comparison is exact, unless an allow-list names the exception and its reason.
 
 pub mod claude;
+pub mod codex;
 pub mod gemini;
 pub mod mask;
 pub mod opencode;

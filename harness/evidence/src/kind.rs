@@ -36,7 +36,13 @@ const KINDS: [Kind; 11] = [
         package: "@anthropic-ai/claude-code",
         headless: &["-p", "--print", "--input-format", "--output-format"],
     },
-    Kind { title: "Codex", name: "codex", programs: &["codex"], package: "@openai/codex", headless: &["exec", "e"] },
+    Kind {
+        title: "Codex",
+        name: "codex",
+        programs: &["codex", "fake-codex"],
+        package: "@openai/codex",
+        headless: &["exec", "e"],
+    },
     Kind {
         title: "Gemini CLI",
         name: "gemini",

@@ -13,11 +13,12 @@ mod ways;
 pub use ways::{Form, Wire};
 
 use crate::model::{Agent, Altimate, Claude, ClaudeMode, Client, Gemini, GeminiMode, Opencode, OpencodeMode, Pawwork};
+use crate::model::{Codex, CodexMode};
 use crate::turns::Step;
 use std::fmt;
 
 /// All of them, in the order in which lists name them.
-pub static ALL: [&AgentKind; 6] = [&CLAUDE, &OPENCODE, &ALTIMATE, &PAWWORK, &GEMINI, &PROGRAM];
+pub static ALL: [&AgentKind; 7] = [&CLAUDE, &OPENCODE, &ALTIMATE, &PAWWORK, &CODEX, &GEMINI, &PROGRAM];
 
 /// Claude Code.
 pub static CLAUDE: AgentKind = AgentKind {
@@ -100,6 +101,30 @@ pub static PAWWORK: AgentKind = AgentKind {
     ..OPENCODE
 };
 
+/// Codex: `codex exec`, which has no server and asks nobody anything.
+pub static CODEX: AgentKind = AgentKind {
+    word: "codex",
+    title: "Codex",
+    short: "codex",
+    programs: &["fake-codex", "codex"],
+    releases: &["0.45.0", "0.58.0", "0.116.0", "0.169.0"],
+    default_release: "0.169.0",
+    modes: &[EXEC, EXEC_JSON],
+    flag: None,
+    has_model: true,
+    has_server: false,
+    has_front_end: false,
+    args: &[
+        &["--sandbox", "workspace-write"],
+        &["--dangerously-bypass-approvals-and-sandbox"],
+        &["-c", "model_providers.fake.stream_max_retries=0"],
+    ],
+    make: |settings| {
+        let mode = CodexMode::ALL.into_iter().find(|mode| mode.mode() == settings.mode).unwrap_or_default();
+        Agent::Codex(Codex { release: settings.release.to_owned(), mode })
+    },
+};
+
 /// Gemini CLI.
 pub static GEMINI: AgentKind = AgentKind {
     word: "gemini",
@@ -152,6 +177,9 @@ const SESSION: Mode = Mode { word: "interactive", form: Form::Interactive, title
 const SERVE: Mode =
     Mode { word: "serve", form: Form::Serve, title: "serve", wires: &[Wire::OpencodeHttp, Wire::InOpencode] };
 const PAWWORK_SERVE: Mode = Mode { wires: &[Wire::OpencodeHttp, Wire::PawworkHttp, Wire::InOpencode], ..SERVE };
+
+const EXEC: Mode = Mode { word: "exec", form: Form::Run, title: "codex exec", wires: &[Wire::Process] };
+const EXEC_JSON: Mode = Mode { word: "json", title: "codex exec with events out", ..EXEC };
 
 const GEMINI_PRINT: Mode = Mode { word: "print", form: Form::Run, title: "gemini -p", wires: &[Wire::Process] };
 const GEMINI_JSON: Mode = Mode { word: "json", title: "gemini -p with an object at the end", ..GEMINI_PRINT };
@@ -287,6 +315,7 @@ impl Agent {
             Agent::Opencode(_) => &OPENCODE,
             Agent::Altimate(_) => &ALTIMATE,
             Agent::Pawwork(_) => &PAWWORK,
+            Agent::Codex(_) => &CODEX,
             Agent::Gemini(_) => &GEMINI,
             Agent::Program(_) => &PROGRAM,
         }
@@ -302,7 +331,7 @@ impl Agent {
         match self {
             Agent::Program(steps) => Some(steps),
             Agent::Claude(_) | Agent::Opencode(_) | Agent::Altimate(_) | Agent::Pawwork(_) => None,
-            Agent::Gemini(_) => None,
+            Agent::Codex(_) | Agent::Gemini(_) => None,
         }
     }
 
@@ -311,7 +340,7 @@ impl Agent {
         match self {
             Agent::Program(steps) => Some(steps),
             Agent::Claude(_) | Agent::Opencode(_) | Agent::Altimate(_) | Agent::Pawwork(_) => None,
-            Agent::Gemini(_) => None,
+            Agent::Codex(_) | Agent::Gemini(_) => None,
         }
     }
 
@@ -322,6 +351,7 @@ impl Agent {
             Agent::Opencode(opencode) => Some(opencode.mode.mode()),
             Agent::Altimate(altimate) => Some(altimate.mode.mode()),
             Agent::Pawwork(_) => PAWWORK.modes.first().copied(),
+            Agent::Codex(codex) => Some(codex.mode.mode()),
             Agent::Gemini(gemini) => Some(gemini.mode.mode()),
             Agent::Program(_) => None,
         }
@@ -335,6 +365,9 @@ impl Agent {
             }
             Agent::Opencode(opencode) => opencode.mode = OpencodeMode::of(mode),
             Agent::Altimate(altimate) => altimate.mode = OpencodeMode::of(mode),
+            Agent::Codex(codex) => {
+                codex.mode = CodexMode::ALL.into_iter().find(|own| own.mode() == mode).unwrap_or_default();
+            }
             Agent::Gemini(gemini) => {
                 gemini.mode = GeminiMode::ALL.into_iter().find(|own| own.mode() == mode).unwrap_or_default();
             }
@@ -362,6 +395,7 @@ impl Agent {
         match self {
             Agent::Claude(claude) => Some(&claude.release),
             Agent::Opencode(opencode) => Some(&opencode.release),
+            Agent::Codex(codex) => Some(&codex.release),
             Agent::Gemini(gemini) => Some(&gemini.release),
             Agent::Altimate(_) | Agent::Pawwork(_) | Agent::Program(_) => None,
         }
@@ -372,6 +406,7 @@ impl Agent {
         match self {
             Agent::Claude(claude) => release.clone_into(&mut claude.release),
             Agent::Opencode(opencode) => release.clone_into(&mut opencode.release),
+            Agent::Codex(codex) => release.clone_into(&mut codex.release),
             Agent::Gemini(gemini) => release.clone_into(&mut gemini.release),
             Agent::Altimate(_) | Agent::Pawwork(_) | Agent::Program(_) => {}
         }
@@ -384,7 +419,7 @@ impl Agent {
             Agent::Altimate(altimate) => Some(altimate.client),
             Agent::Pawwork(pawwork) => Some(pawwork.client),
             Agent::Claude(_) | Agent::Program(_) => None,
-            Agent::Gemini(_) => None,
+            Agent::Codex(_) | Agent::Gemini(_) => None,
         }
     }
 
@@ -403,7 +438,7 @@ impl Agent {
     pub fn gives_silence_up(&self) -> bool {
         match self {
             Agent::Claude(_) => true,
-            Agent::Gemini(_) => true,
+            Agent::Codex(_) | Agent::Gemini(_) => true,
             Agent::Opencode(opencode) => OPENCODE.releases.last() == Some(&opencode.release.as_str()),
             Agent::Altimate(_) | Agent::Pawwork(_) | Agent::Program(_) => false,
         }
@@ -414,7 +449,7 @@ impl Agent {
         match self {
             Agent::Opencode(opencode) => OPENCODE.releases.first() == Some(&opencode.release.as_str()),
             Agent::Claude(_) | Agent::Altimate(_) | Agent::Pawwork(_) | Agent::Program(_) => false,
-            Agent::Gemini(_) => false,
+            Agent::Codex(_) | Agent::Gemini(_) => false,
         }
     }
 
@@ -423,7 +458,7 @@ impl Agent {
         match self {
             Agent::Pawwork(pawwork) => pawwork.reasoning,
             Agent::Claude(_) | Agent::Opencode(_) | Agent::Altimate(_) | Agent::Program(_) => false,
-            Agent::Gemini(_) => false,
+            Agent::Codex(_) | Agent::Gemini(_) => false,
         }
     }
 }
@@ -445,6 +480,19 @@ impl ClaudeMode {
             ClaudeMode::Json => JSON,
             ClaudeMode::StreamJson => STREAM_JSON,
             ClaudeMode::Interactive => SCREEN,
+        }
+    }
+}
+
+impl CodexMode {
+    /// All of them, in the order of the file format.
+    pub const ALL: [CodexMode; 2] = [CodexMode::Exec, CodexMode::Json];
+
+    /// What it comes to.
+    pub fn mode(self) -> Mode {
+        match self {
+            CodexMode::Exec => EXEC,
+            CodexMode::Json => EXEC_JSON,
         }
     }
 }

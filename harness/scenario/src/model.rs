@@ -103,6 +103,8 @@ pub enum Agent {
     Altimate(Altimate),
     /// PawWork, a fork of opencode with a blocker ledger and external results.
     Pawwork(Pawwork),
+    /// Codex: `fake-codex`.
+    Codex(Codex),
     /// Gemini CLI: `fake-gemini`.
     Gemini(Gemini),
     /// A plain program in an agent's place: what it does, step by step.
@@ -212,6 +214,34 @@ pub struct Pawwork {
     /// A reasoning model: its first progress may take 120 s instead of 30 s (461b025e2).
     #[serde(default)]
     pub reasoning: bool,
+}
+
+/// Codex: release and form of use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Codex {
+    /// The release.
+    #[serde(rename = "as", default = "codex_release")]
+    #[schemars(extend("enum" = crate::agents::CODEX.releases))]
+    pub release: String,
+    /// How it is started.
+    #[serde(default)]
+    pub mode: CodexMode,
+}
+
+fn codex_release() -> String {
+    crate::agents::CODEX.default_release.to_owned()
+}
+
+/// How Codex is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CodexMode {
+    /// `codex exec PROMPT`: text out.
+    #[default]
+    Exec,
+    /// `codex exec --json PROMPT`: one event a line.
+    Json,
 }
 
 /// Gemini CLI: release and form of use.

@@ -29,7 +29,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The releases that the fakes play.
-const RELEASES: [&str; 10] = [
+const RELEASES: [&str; 14] = [
     "opencode@1.0.185",
     "opencode@1.2.15",
     "opencode@1.3.2",
@@ -37,6 +37,10 @@ const RELEASES: [&str; 10] = [
     "claude@1.0.128",
     "claude@2.0.77",
     "claude@2.1.329",
+    "codex@0.45.0",
+    "codex@0.58.0",
+    "codex@0.116.0",
+    "codex@0.169.0",
     "gemini@0.11.3",
     "gemini@0.29.0",
     "gemini@0.61.0",
@@ -44,7 +48,7 @@ const RELEASES: [&str; 10] = [
 
 /// The scenarios whose every event is compared if none is named: each way in which an agent is driven, each ask, each
 /// answer. In the others chance decides more than an order of events, or nothing new comes up.
-const SCENARIOS: [&str; 10] = [
+const SCENARIOS: [&str; 14] = [
     "upstream/text",
     "upstream/question",
     "upstream/bash-permission",
@@ -53,6 +57,10 @@ const SCENARIOS: [&str; 10] = [
     "permission/claude-host",
     "permission/opencode-people",
     "question/server-nobody",
+    "codex/held-pipe",
+    "codex/never-ends",
+    "codex/question",
+    "codex/stdin",
     "gemini/not-allowed",
     "gemini/goes-on",
 ];

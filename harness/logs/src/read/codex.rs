@@ -1,6 +1,6 @@
 //! Codex: the events of `codex exec --json`, what it says before them on stderr, and the rollouts below `sessions/`.
 //!
-//! Invariant: Codex has no fake; its log becomes a program that prints the same and waits for the same thing.
+//! Invariant: its log becomes a program that prints the same and waits for the same thing, and not its fake.
 
 use super::time;
 use super::{Sink, some, text};

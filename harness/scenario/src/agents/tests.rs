@@ -158,6 +158,12 @@ fn what_is_known_of_each_agent() {
           --dangerously-skip-permissions
           --port 0
           --yolo
+        codex: Codex, codex; fake-codex codex; 0.169.0 None; ["model"]
+          exec (Run): codex exec; a process
+          json (Run): codex exec with events out; a process
+          --sandbox workspace-write
+          --dangerously-bypass-approvals-and-sandbox
+          -c model_providers.fake.stream_max_retries=0
         gemini: Gemini CLI, gemini; fake-gemini gemini; 0.29.0 None; ["model"]
           print (Run): gemini -p; a process
           json (Run): gemini -p with an object at the end; a process
@@ -179,6 +185,7 @@ fn what_depends_on_the_release_or_on_the_mode() {
     assert_eq!(releases(&OPENCODE, Agent::has_legacy_replies), ["1.0.185"]);
     assert_eq!(releases(&OPENCODE, Agent::gives_silence_up), ["1.18.33"]);
     assert_eq!(releases(&CLAUDE, Agent::gives_silence_up), CLAUDE.releases);
+    assert_eq!(releases(&CODEX, Agent::gives_silence_up), CODEX.releases);
     assert!(releases(&CLAUDE, Agent::has_legacy_replies).is_empty());
     for (agent, serves, driven, reasons) in [
         ("{ claude = {} }", false, false, false),

@@ -1,0 +1,153 @@
+//! The list of this persona's behaviours: each behaviour, in which releases it is played, and how it is known.
+//!
+//! Invariant: `recorded` means that tests/golden holds an exchange which the fake is held to; everything else is `read`.
+
+/// One behaviour of the persona.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Behaviour {
+    /// The behaviour in a few words.
+    pub name: &'static str,
+    /// The releases that it is played for.
+    pub releases: &'static [&'static str],
+    /// Whether recorded exchanges show it (tests/golden/codex-VERSION); otherwise it is known from the source, the
+    /// documentation or an issue.
+    pub recorded: bool,
+    /// The recordings, separated by commas; or the source or the issue.
+    pub source: &'static str,
+}
+
+/// All behaviours of the persona.
+pub fn behaviours() -> &'static [Behaviour] {
+    BEHAVIOURS
+}
+
+/// The same, as the registry lists them.
+pub fn known_behaviours() -> Vec<crate::Behaviour> {
+    let all = behaviours().iter().map(|behaviour| crate::Behaviour {
+        agent: rehang_scenario::agents::CODEX.fake(),
+        name: behaviour.name,
+        recorded: behaviour.recorded,
+        source: behaviour.source,
+    });
+    all.collect()
+}
+
+const V45: &str = "0.45.0";
+const V58: &str = "0.58.0";
+const V116: &str = "0.116.0";
+const V169: &str = "0.169.0";
+const ALL: &[&str] = &[V45, V58, V116, V169];
+const OLD: &[&str] = &[V45, V58];
+const NEW: &[&str] = &[V116, V169];
+
+const fn recorded(name: &'static str, releases: &'static [&'static str], source: &'static str) -> Behaviour {
+    Behaviour { name, releases, recorded: true, source }
+}
+
+const fn read(name: &'static str, releases: &'static [&'static str], source: &'static str) -> Behaviour {
+    Behaviour { name, releases, recorded: false, source }
+}
+
+const BEHAVIOURS: &[Behaviour] = &[
+    recorded("exec --json: thread, turn, items, usage, key by key", ALL, "json-text, json-bash"),
+    recorded("exec: head, message and tokens on stderr, the last message on stdout", ALL, "plain-text, plain-bash"),
+    recorded("a model that is in no list: a warning before the turn", &[V169], "json-text, plain-text"),
+    recorded("stdin beside a prompt is not read", &[V45, V58, V116], "json-stdin-open, plain-stdin-open"),
+    recorded(
+        "stdin beside a prompt is read to its end before the model is asked",
+        &[V169],
+        "json-stdin-open, plain-stdin-open",
+    ),
+    read("stdin beside a prompt becomes a `<stdin>` block after it", &[V169], "its --help"),
+    read(
+        "without a prompt, or with `-`, stdin is the prompt; no prompt: exit 1",
+        ALL,
+        "its --help; codex-rs/exec/src/lib.rs",
+    ),
+    recorded("a command is the release's own: `shell` (bash -lc)", OLD, "json-bash, plain-bash"),
+    recorded(
+        "a command is the release's own: `exec_command` (/bin/sh -lc, the sandbox's user's shell)",
+        NEW,
+        "json-bash, plain-bash",
+    ),
+    recorded("a command's time limit: exit code 124, its output is lost", OLD, "json-bash-limit"),
+    recorded(
+        "a command that runs for 10 s runs on in the background; the model is told its session",
+        NEW,
+        "json-bash-limit",
+    ),
+    recorded("at the turn's end such a command is reported as completed", &[V116], "json-bash-limit"),
+    recorded("at the turn's end nothing is said of it", &[V169], "json-bash-limit"),
+    recorded("a pipe that another process holds is waited for without limit", &[V45], "json-bash-held"),
+    recorded("a pipe that another process holds is waited for for 2 s, stdout then stderr", &[V58], "json-bash-held"),
+    recorded("a pipe that another process holds is read for 50 ms after the command's end", NEW, "json-bash-held"),
+    recorded("a command's stdin is at its end", ALL, "json-bash-stdin"),
+    read(
+        "a command's limit is 10 s if the model sets none",
+        OLD,
+        "DEFAULT_EXEC_COMMAND_TIMEOUT_MS, codex-rs/core/src/exec.rs",
+    ),
+    read("a time limit ends the child alone", &[V45], "openai/codex#5258"),
+    read("a time limit ends the child's group, by SIGKILL", &[V58], "openai/codex#5258"),
+    read(
+        "what runs in the background is ended with the process, by SIGKILL",
+        NEW,
+        "codex-rs/core/src/unified_exec; no process was left live",
+    ),
+    recorded("a command outside of the sandbox is refused: nobody is asked", ALL, "json-escalated"),
+    read("a patch in a read-only sandbox is refused", ALL, "codex-rs/core/src/safety.rs"),
+    recorded("a question is no tool", OLD, "json-question"),
+    recorded("a question is unavailable in Default mode", NEW, "json-question"),
+    read(
+        "a subagent is not played: its call is unsupported",
+        ALL,
+        "its subagents run beside their parent: UPSTREAM.md",
+    ),
+    recorded(
+        "a stream that breaks is asked for again after 0.2 s, doubled, five times",
+        ALL,
+        "json-cut-retried, plain-cut-retried",
+    ),
+    recorded("a stream that breaks with no try left: turn.failed, exit 1", ALL, "json-cut, plain-cut, json-unfinished"),
+    recorded("5xx: four tries of the request in each of six tries of the stream", ALL, "json-500-retried"),
+    recorded("5xx with no try left", ALL, "json-500, plain-500"),
+    recorded("429 is tried again", OLD, "json-429-retried"),
+    recorded("429 is not tried again", NEW, "json-429-retried"),
+    recorded("429 with no try left", ALL, "json-429"),
+    recorded("a stream without an event for 300 s is asked for again", ALL, "json-silent"),
+    recorded("comments that keep a stream alive are no events", ALL, "json-keep-alive"),
+    read("response.completed ends the response, though the connection stays open", ALL, "codex-rs/core/src/client.rs"),
+    read(
+        "a response that is incomplete, and a stream that is reset, are asked for again",
+        ALL,
+        "codex-rs/core/src/error.rs",
+    ),
+    read("resume: the same with an earlier session, which is not kept here", ALL, "its --help"),
+    read(
+        "SIGINT, SIGTERM, SIGHUP end it, and its commands by SIGTERM",
+        ALL,
+        "PR_SET_PDEATHSIG, codex-rs/core/src/spawn.rs; SIGINT not as there",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn what_is_called_recorded_has_its_recording() {
+        for behaviour in behaviours().iter().filter(|b| b.recorded) {
+            for release in behaviour.releases {
+                for name in behaviour.source.split(", ") {
+                    let file = format!("tests/golden/codex-{release}/{name}.jsonl");
+                    assert!(
+                        Path::new(env!("CARGO_MANIFEST_DIR")).join(&file).is_file(),
+                        "{}: no {file}",
+                        behaviour.name
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The persona `fake-codex`, which behaves as `codex exec` of Codex 0.45.0, 0.58.0, 0.116.0 and 0.169.0.
+//!
+//! The bugs that it plays: a command's pipe that another process holds (0.45.0: for ever; 0.58.0: two seconds each); stdin
+//! that is read to an end which never comes, though there is a prompt (0.169.0); a silent model that is asked again five
+//! times, after five minutes each. What never hangs in `exec` is played too: approvals, which are refused
+//! (`approval: never`), and questions, which it does not offer.
+//!
+//! [`program`] is the process, `turn` the order of its turn, `shell` its commands, `models` its model's streams, `writer`
+//! its words. Invariant: what a release does is recorded (tests/golden) or read from its sources, and [`behaviours`]
+//! says which.
+
+mod args;
+mod behaviours;
+#[cfg(test)]
+mod laws;
+mod models;
+mod program;
+mod release;
+mod shell;
+mod turn;
+mod writer;
+
+pub use args::{Args, Parsed, Refusal, argv, called, parse};
+pub use behaviours::{Behaviour, behaviours, known_behaviours};
+pub use release::Release;
+
+use crate::ReleaseError;
+use rehang_os::os::{CannotStart, Next, Os, Program, STDERR, STDOUT, Wait, Write};
+use rehang_scenario::{Agent, Canon, agents::CODEX, plan::Plan, turns::Turn};
+
+/// Whether this persona plays the release that an agent names.
+///
+/// # Errors
+/// It is none of the releases that it plays.
+pub fn plays(agent: &Agent) -> Result<(), ReleaseError> {
+    Release::parse(agent.release().unwrap_or_default()).map(drop)
+}
+
+/// The program for this command line. Without a plan it says hello.
+///
+/// # Errors
+/// A release that is not played.
+pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>, CannotStart> {
+    let planned = plan.filter(|plan| *plan.agent.kind() == CODEX).and_then(|plan| plan.agent.release());
+    let release = |named: Option<&str>| Release::parse(named.or(planned).unwrap_or(CODEX.default_release));
+    let args = match parse(argv.get(1..).unwrap_or_default()) {
+        Parsed::Run(args) => args,
+        Parsed::Print(text) => return Ok(Box::new(Says { text, to_stderr: false, code: 0 })),
+        Parsed::Refuse(why) => return Ok(Box::new(Says { text: why.to_string(), to_stderr: true, code: 2 })),
+        Parsed::Version(named) => {
+            let text = format!("codex-cli {}\n", release(named.as_deref())?.version);
+            return Ok(Box::new(Says { text, to_stderr: false, code: 0 }));
+        }
+    };
+    let release = release(args.release.as_deref())?;
+    let hello = || vec![Turn::Say("Hello from a scripted model.".to_owned())];
+    Ok(Box::new(program::Fake::new(program::Start {
+        args,
+        release,
+        turns: plan.map_or_else(hello, |plan| plan.turns.clone()),
+        faults: plan.map_or_else(Vec::new, |plan| plan.faults.clone()),
+        model_port: plan.and_then(|plan| plan.model_port),
+    })))
+}
+
+/// Prints a text and exits: the help, the version, a refusal.
+struct Says {
+    text: String,
+    to_stderr: bool,
+    code: u8,
+}
+
+impl Program for Says {
+    fn resume(&mut self, os: &mut dyn Os) -> Next {
+        let fd = if self.to_stderr { STDERR } else { STDOUT };
+        while !self.text.is_empty() {
+            match os.write(fd, self.text.as_bytes()) {
+                Write::Took(n) => self.text = self.text.get(n..).unwrap_or_default().to_owned(),
+                Write::Later => return Next::Wait(Wait { write: vec![fd], on: "stdout", ..Wait::default() }),
+                Write::Failed(_) => break,
+            }
+        }
+        Next::Exit(self.code)
+    }
+
+    fn canon(&self, canon: &mut Canon) {
+        let Self { text, to_stderr, code } = self;
+        canon.text(text).flag(*to_stderr).num((*code).into());
+    }
+}

@@ -1,0 +1,359 @@
+//! The turn: what the model says, which tools it calls, what it is told, and when it is asked again.
+//!
+//! Invariants: there is one response at a time, and one call at a time; a response counts once it is whole, and what was
+//! said of one that is not is dropped.
+
+use super::program::{Fake, Phase};
+use super::release::{Release, Shell, backoff};
+use super::shell::{self, Report};
+use super::writer::told;
+use rehang_os::os::{Os, Sig};
+use rehang_scenario::{
+    ToolDoes,
+    turns::{Bash, Finish, Turn},
+};
+use rehang_trace::Fact;
+use rehang_wire::model::{
+    Message, ModelEvent, ModelRequest, Part, Tool, ToolCall,
+    script::{Chunk, Item, chunks},
+};
+use serde_json::json;
+
+/// The one session's name in facts.
+pub(super) const SESSION: &str = "ses_1";
+/// The permission of a command that the model asks to run outside of the sandbox; any other word leaves it inside,
+/// where nobody is asked.
+const ESCALATED: &str = "escalated";
+/// Why a stream that has no end is given up.
+const NO_END: &str = "stream disconnected before completion: stream closed before response.completed";
+/// Why a silent stream is given up.
+const SILENT: &str = "stream disconnected before completion: idle timeout waiting for SSE";
+/// Why a stream that was reset is given up.
+const RESET: &str = "stream disconnected before completion: error decoding response body";
+
+/// The part of a response that has come so far.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Spoken {
+    text: String,
+    /// The last message that is whole.
+    last: String,
+    messages: Vec<String>,
+    calls: Vec<ToolCall>,
+    parts: Vec<Part>,
+}
+
+/// A call that waits for its turn.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    id: String,
+    turn: Option<Turn>,
+}
+
+impl Fake {
+    /// Asks the model for the response.
+    pub(super) fn ask(&mut self, os: &mut dyn Os) {
+        self.counted.asked += 1;
+        self.phase = Phase::Model;
+        self.spoken = Spoken { last: std::mem::take(&mut self.spoken.last), ..Spoken::default() };
+        os.note(Fact::ModelAsked { session: SESSION.to_owned(), response: self.counted.asked });
+        let names = tools(self.release);
+        let request = ModelRequest {
+            model: "gpt-5".to_owned(),
+            stream: true,
+            tools: names.iter().map(|name| Tool { name: (*name).to_owned(), ..Tool::default() }).collect(),
+            messages: self.messages.clone(),
+        };
+        let (chunks, path) = (self.chunks(), (self.nth + 1).to_string());
+        self.model.ask(os, chunks, &request, &path);
+    }
+
+    /// What the scripted model says, before faults.
+    fn chunks(&mut self) -> Vec<Chunk> {
+        let Some(response) = self.script.get(self.nth) else {
+            return vec![Chunk::Event(ModelEvent::Finish(Finish::Stop))];
+        };
+        let (release, calls) = (self.release, &mut self.counted.calls);
+        chunks(response, str::to_owned, |turn| {
+            *calls += 1;
+            tool_call(release, turn, &format!("call_{calls}"))
+        })
+    }
+
+    /// Handles an item of the model's stream; returns whether the stream goes on.
+    pub(super) fn take(&mut self, os: &mut dyn Os, item: Item) -> bool {
+        if self.phase != Phase::Model {
+            return false;
+        }
+        match item {
+            Item::Event(ModelEvent::TextDelta(text)) => {
+                let text = text.replace("{answer}", &self.answer);
+                self.spoken.text.push_str(&text);
+                os.note(Fact::ModelSaid { session: SESSION.to_owned(), text });
+            }
+            Item::Event(ModelEvent::ToolCall(call)) => {
+                self.close_text();
+                self.spoken.parts.push(Part::Call(call.clone()));
+                self.spoken.calls.push(call);
+                os.note(Fact::ModelSaid { session: SESSION.to_owned(), text: String::new() });
+            }
+            Item::Event(ModelEvent::Finish(Finish::Stop | Finish::ToolCalls)) => {
+                // `response.completed` is the end, whether or not the connection ends too.
+                self.model.abort(os);
+                self.responded(os);
+                return false;
+            }
+            Item::Event(ModelEvent::Finish(finish)) => {
+                self.model.abort(os);
+                let word = if finish == Finish::Unknown { "unknown" } else { "none" };
+                self.broke(os, &format!("Incomplete response returned, reason: {word}"), word);
+                return false;
+            }
+            Item::Event(ModelEvent::Error { message, .. }) => {
+                self.model.abort(os);
+                self.broke(os, &format!("stream disconnected before completion: {message}"), "error");
+                return false;
+            }
+            Item::Ended { .. } => {
+                self.broke(os, NO_END, "none");
+                return false;
+            }
+            Item::Reset => {
+                self.broke(os, RESET, "error");
+                return false;
+            }
+            Item::Status(status) => {
+                self.refused(os, status);
+                return false;
+            }
+            Item::Event(ModelEvent::Start | ModelEvent::KeepAlive) | Item::KeepAlive | Item::Compacting(_) => {}
+        }
+        true
+    }
+
+    /// The stream was without an event for longer than the release waits.
+    pub(super) fn silent(&mut self, os: &mut dyn Os) {
+        self.broke(os, SILENT, "error");
+    }
+
+    /// The request was refused with a status.
+    fn refused(&mut self, os: &mut dyn Os, status: u16) {
+        let again = status >= 500 || (status == 429 && self.release.retries_429);
+        if again && self.tries.0 < self.args.request_retries {
+            self.tries.0 += 1;
+            model_done(os, "error");
+            self.phase = Phase::Backoff(os.now() + backoff(self.tries.0));
+            return;
+        }
+        self.tries.0 = 0;
+        let reason = rehang_wire::http::reason(status);
+        match status {
+            500.. => self.broke(os, self.release.overloaded, "error"),
+            429 => self.fail(os, &format!("exceeded retry limit, last status: 429 {reason}")),
+            _ => self.fail(os, &format!("unexpected status {status} {reason}")),
+        }
+    }
+
+    /// The stream broke: it is asked for again after a pause, or the turn fails.
+    fn broke(&mut self, os: &mut dyn Os, why: &str, finish: &str) {
+        let max = self.args.stream_retries;
+        if self.tries.1 >= max {
+            return self.fail(os, why);
+        }
+        model_done(os, finish);
+        self.tries = (0, self.tries.1 + 1);
+        let after = backoff(self.tries.1);
+        self.writer.retries(self.tries.1, max, why, after);
+        self.phase = Phase::Backoff(os.now() + after);
+    }
+
+    /// The turn fails.
+    fn fail(&mut self, os: &mut dyn Os, why: &str) {
+        model_done(os, "error");
+        self.writer.failed(why);
+        self.leave(os, false, why);
+    }
+
+    /// A response is whole.
+    fn responded(&mut self, os: &mut dyn Os) {
+        self.close_text();
+        self.tries = (0, 0);
+        self.writer.responded();
+        let calls = std::mem::take(&mut self.spoken.calls);
+        model_done(os, if calls.is_empty() { "stop" } else { "tool-calls" });
+        for text in std::mem::take(&mut self.spoken.messages) {
+            self.writer.message(&text);
+        }
+        let parts = std::mem::take(&mut self.spoken.parts);
+        self.messages.push(Message { role: "assistant".to_owned(), parts });
+        if calls.is_empty() {
+            return self.complete(os);
+        }
+        let wanted = |turn: &&Turn| matches!(turn, Turn::Ask(_) | Turn::Permit(_) | Turn::Bash(_) | Turn::Task(_));
+        let mut turns = self.script.get(self.nth).map(|response| response.parts.clone()).unwrap_or_default();
+        turns.retain(|turn| wanted(&turn));
+        // A model server names tools as it likes; the tool that is called is the one in the script.
+        let mut turns = turns.into_iter();
+        self.waiting.extend(calls.into_iter().map(|call| Call { id: call.id, turn: turns.next() }));
+        self.phase = Phase::Tools;
+        self.next_call(os);
+    }
+
+    fn complete(&mut self, os: &mut dyn Os) {
+        for (run, item) in &self.terminals {
+            self.writer.command_runs_on(item, &run.command);
+        }
+        let last = std::mem::take(&mut self.spoken.last);
+        self.writer.ended(&last);
+        self.leave(os, true, &last);
+    }
+
+    /// Ends what runs on, and leaves.
+    fn leave(&mut self, os: &mut dyn Os, ok: bool, text: &str) {
+        for (run, _) in std::mem::take(&mut self.terminals) {
+            run.kill(os, Sig::Kill);
+        }
+        os.note(Fact::Result { ok, text: text.to_owned() });
+        os.note(Fact::Busy { session: SESSION.to_owned(), busy: false });
+        self.phase = Phase::Leaving(u8::from(!ok));
+    }
+
+    fn close_text(&mut self) {
+        let text = std::mem::take(&mut self.spoken.text);
+        if !text.is_empty() {
+            self.spoken.parts.push(Part::Text(text.clone()));
+            self.spoken.last.clone_from(&text);
+            self.spoken.messages.push(text);
+        }
+    }
+
+    // --- tools ---
+
+    /// Begins the next call, or asks the model again if none is left.
+    fn next_call(&mut self, os: &mut dyn Os) {
+        let Some(Call { id, turn }) = self.waiting.front().cloned() else {
+            if self.lost {
+                self.phase = Phase::Stuck("tool");
+                return;
+            }
+            if self.repeats != Some(self.nth) {
+                self.nth += 1;
+            }
+            return self.ask(os);
+        };
+        self.counted.tools += 1;
+        let tool = match &turn {
+            Some(Turn::Ask(_)) => "question",
+            Some(Turn::Bash(_)) => "bash",
+            Some(Turn::Task(_)) => "task",
+            Some(Turn::Permit(permit)) => permit.tool.as_str(),
+            _ => "unknown",
+        };
+        os.note(Fact::ToolBegan { call: id.clone(), tool: tool.to_owned(), session: SESSION.to_owned() });
+        match turn {
+            Some(Turn::Bash(bash)) if bash.asks.as_deref() == Some(ESCALATED) => {
+                self.told(os, self.release.told_of_escalation, true);
+            }
+            Some(Turn::Bash(bash)) => self.run(os, &id, &bash),
+            Some(Turn::Ask(_)) => self.told(os, self.release.told_of_question, true),
+            Some(Turn::Permit(permit)) if matches!(permit.tool.as_str(), "write" | "edit" | "multiedit") => {
+                match self.args.sandbox {
+                    "read-only" => self.told(os, PATCH_REJECTED, true),
+                    _ => self.told(os, &permit.output, false),
+                }
+            }
+            Some(turn) => {
+                let name = tool_call(self.release, &turn, &id).map_or_else(String::new, |call| call.name);
+                self.told(os, &format!("unsupported call: {name}"), true);
+            }
+            None => self.told(os, "unsupported call: ", true),
+        }
+    }
+
+    fn run(&mut self, os: &mut dyn Os, id: &str, bash: &Bash) {
+        let command = self.release.in_shell(&bash.command);
+        let cwd = os.cwd();
+        let item = self.writer.command_begins(&command, cwd);
+        match shell::start(os, self.release, id, bash) {
+            Ok(run) => self.running = Some((run, item)),
+            Err(report) => {
+                self.writer.command_ends(&item, &command, &report);
+                self.told_of(os, &command, &report);
+            }
+        }
+    }
+
+    /// The running command has ended, or runs on in the background.
+    pub(super) fn command_reported(&mut self, os: &mut dyn Os, report: &Report) {
+        let Some((run, item)) = self.running.take() else { return };
+        let command = run.command.clone();
+        match report.code {
+            Some(_) => self.writer.command_ends(&item, &command, report),
+            None => self.terminals.push((run, item)),
+        }
+        self.told_of(os, &command, report);
+    }
+
+    fn told_of(&mut self, os: &mut dyn Os, command: &str, report: &Report) {
+        self.counted.chunks += 1;
+        let text = told(self.release, self.counted.chunks, command, report);
+        self.told(os, &text, report.code.is_some_and(|code| code != 0));
+    }
+
+    /// The call at the front has ended, and the model is told this, unless a fault keeps it.
+    fn told(&mut self, os: &mut dyn Os, text: &str, error: bool) {
+        let fault = self.tool_faults.iter().find(|(nth, _)| *nth == self.counted.tools).map(|(_, does)| *does);
+        if fault == Some(ToolDoes::NeverFlips) {
+            let bash = matches!(self.waiting.front(), Some(Call { turn: Some(Turn::Bash(_)), .. }));
+            self.phase = Phase::Stuck(if bash { "bash" } else { "tool" });
+            return;
+        }
+        self.lost |= fault == Some(ToolDoes::LosesResult);
+        let Some(Call { id, .. }) = self.waiting.pop_front() else { return };
+        text.clone_into(&mut self.answer);
+        let part = Part::Result { id: id.clone(), text: text.to_owned(), is_error: error };
+        self.messages.push(Message { role: "user".to_owned(), parts: vec![part] });
+        os.note(Fact::ToolEnded { call: id, error, text: text.to_owned() });
+        self.next_call(os);
+    }
+}
+
+/// What the model is told of a patch in a sandbox that may not write, where nobody is asked (`core/src/safety.rs`).
+const PATCH_REJECTED: &str = "patch rejected: writing outside of the project; rejected by user approval settings";
+
+fn model_done(os: &mut dyn Os, finish: &str) {
+    os.note(Fact::ModelDone { session: SESSION.to_owned(), finish: finish.to_owned() });
+}
+
+/// The tools that are offered, as far as they are played.
+fn tools(release: &Release) -> [&'static str; 2] {
+    match release.shell {
+        Shell::Waits(_) => ["shell", "apply_patch"],
+        Shell::Yields => ["exec_command", "apply_patch"],
+    }
+}
+
+/// The tool call that a turn is in Codex's dialect; `None` if it calls no tool.
+fn tool_call(release: &Release, turn: &Turn, id: &str) -> Option<ToolCall> {
+    let [shell, patch] = tools(release);
+    let (name, input) = match turn {
+        Turn::Ask(questions) => {
+            let questions: Vec<_> = questions.iter().map(|one| json!({"question": one.question})).collect();
+            ("request_user_input", json!({"questions": questions}))
+        }
+        Turn::Bash(bash) if shell == "shell" => {
+            let mut input = json!({"command": ["bash", "-lc", bash.command]});
+            if let Some(limit) = bash.timeout {
+                input["timeout_ms"] = json!(limit.as_ms());
+            }
+            (shell, input)
+        }
+        Turn::Bash(bash) => (shell, json!({"cmd": bash.command})),
+        Turn::Task(task) => ("spawn_agent", json!({"message": task.description})),
+        Turn::Permit(permit) if matches!(permit.tool.as_str(), "write" | "edit" | "multiedit") => {
+            (patch, json!({"input": permit.patterns}))
+        }
+        Turn::Permit(permit) => (permit.tool.as_str(), json!({"patterns": permit.patterns})),
+        Turn::Say(_) | Turn::Think(_) | Turn::Compact(_) | Turn::Together(_) | Turn::Finish(_) => return None,
+    };
+    Some(ToolCall { id: id.to_owned(), name: name.to_owned(), input })
+}

@@ -1,0 +1,261 @@
+//! What `fake-codex` says: events with `--json`, lines on stderr and the last message on stdout without it.
+//!
+//! Invariant: keys come in the release's order; the same turn gives the same items in both forms.
+
+use super::release::{Release, RetryWords, Shell};
+use super::shell::Report;
+use rehang_os::os::{Fd, Os, Write};
+use rehang_scenario::{Canon, Span};
+use serde_json::{Value, json};
+
+/// The id of its session: a version 7 UUID, without an instant and without chance.
+pub(super) const THREAD: &str = "00000000-0000-7000-8000-000000000001";
+/// The folder that it names if it runs on a stage, as recorded.
+const CWD: &str = "/home/agent/proj";
+/// What one response of the scripted model is charged: input and output tokens.
+const TOKENS: (u32, u32) = (10, 3);
+
+/// Says what happens, in the form that was asked for.
+pub(super) struct Writer {
+    release: &'static Release,
+    json: bool,
+    items: u32,
+    responses: u32,
+    pub out: Outgoing,
+    pub err: Outgoing,
+}
+
+/// Bytes that are still to be written.
+#[derive(Debug, Default)]
+pub(super) struct Outgoing {
+    bytes: Vec<u8>,
+    /// Whether the reader is gone: what is written is lost.
+    broken: bool,
+}
+
+impl Writer {
+    pub fn new(release: &'static Release, json: bool) -> Writer {
+        Writer { release, json, items: 0, responses: 0, out: Outgoing::default(), err: Outgoing::default() }
+    }
+
+    /// It reads what is piped in.
+    pub fn reads_stdin(&mut self) {
+        self.say("Reading additional input from stdin...");
+    }
+
+    /// The turn begins.
+    pub fn started(&mut self, cwd: Option<String>, sandbox: &str, prompt: &str) {
+        let release = self.release;
+        if self.json {
+            self.event(&json!({"type": "thread.started", "thread_id": THREAD}));
+            if let Some(warning) = release.model_warning {
+                let id = self.item();
+                self.completed(&json!({"id": id, "type": "error", "message": warning}));
+            }
+            return self.event(&json!({"type": "turn.started"}));
+        }
+        let cwd = cwd.unwrap_or_else(|| CWD.to_owned());
+        let Release { version, preview, summaries, .. } = release;
+        self.say(&format!(
+            "OpenAI Codex v{version}{preview}\n--------\nworkdir: {cwd}\nmodel: gpt-5\nprovider: fake\napproval: never\n\
+             sandbox: {sandbox}\nreasoning effort: none\nreasoning summaries: {summaries}\nsession id: {THREAD}\n--------\n\
+             user\n{prompt}"
+        ));
+        if let Some(warning) = release.model_warning {
+            self.say(&format!("warning: {warning}"));
+        }
+        release.greeting.iter().for_each(|line| self.say(line));
+    }
+
+    /// The model has said this.
+    pub fn message(&mut self, text: &str) {
+        let id = self.item();
+        match self.json {
+            true => self.completed(&json!({"id": id, "type": "agent_message", "text": text})),
+            false => self.say(&format!("codex\n{text}")),
+        }
+    }
+
+    /// A response is whole, and is charged.
+    pub fn responded(&mut self) {
+        self.responses += 1;
+    }
+
+    /// A command begins; returns the item's id.
+    pub fn command_begins(&mut self, command: &str, cwd: Option<String>) -> String {
+        let id = self.item();
+        if self.json {
+            let item = self.command(&id, command, "", None, "in_progress");
+            self.event(&json!({"type": "item.started", "item": item}));
+        } else {
+            let cwd = cwd.unwrap_or_else(|| CWD.to_owned());
+            let end = if self.release.breaks_command_line { "\n" } else { "" };
+            self.err.push(&format!("exec\n{command} in {cwd}{end}"));
+        }
+        id
+    }
+
+    /// A command has ended.
+    pub fn command_ends(&mut self, id: &str, command: &str, report: &Report) {
+        let code = report.code.unwrap_or_default();
+        // What it had printed is lost with its time limit (recorded).
+        let output = if report.timed_out { "" } else { report.output.as_str() };
+        if self.json {
+            let status = if code == 0 { "completed" } else { "failed" };
+            let item = self.command(id, command, output, Some(code), status);
+            return self.completed(&item);
+        }
+        let how = if code == 0 { "succeeded".to_owned() } else { format!("exited {code}") };
+        self.err.push(&format!(" {how} in {}ms:\n{output}", report.took.as_ms()));
+        if !output.is_empty() && !output.ends_with('\n') {
+            self.err.push("\n");
+        }
+    }
+
+    /// A command runs on at the turn's end.
+    pub fn command_runs_on(&mut self, id: &str, command: &str) {
+        if self.json && self.release.completes_running {
+            let item = self.command(id, command, "", None, "completed");
+            self.completed(&item);
+        }
+    }
+
+    /// A stream that broke is asked for again after this span.
+    pub fn retries(&mut self, n: u32, max: u32, why: &str, after: Span) {
+        let counted = format!("Reconnecting... {n}/{max}");
+        let text = match self.release.retry_words {
+            RetryWords::StreamError => {
+                let after = std::time::Duration::from_millis(after.as_ms());
+                format!("stream error: {why}; retrying {n}/{max} in {after:?}…")
+            }
+            RetryWords::Reconnecting => counted,
+            RetryWords::Because => format!("{counted} ({why})"),
+            RetryWords::Error if self.json => format!("{counted} ({why})"),
+            RetryWords::Error => format!("ERROR: {counted}"),
+        };
+        match self.json {
+            true => self.event(&json!({"type": "error", "message": text})),
+            false => self.say(&text),
+        }
+    }
+
+    /// The turn is complete; `last` is the model's last message.
+    pub fn ended(&mut self, last: &str) {
+        let (input, output) = (TOKENS.0 * self.responses, TOKENS.1 * self.responses);
+        if !self.json {
+            self.say(&format!("tokens used\n{}", input + output));
+            if !last.is_empty() {
+                self.out.push(&format!("{last}\n"));
+            }
+            return;
+        }
+        let usage = match self.release.usage_is_long {
+            true => json!({"input_tokens": input, "cached_input_tokens": 0, "cache_write_input_tokens": 0,
+                "output_tokens": output, "reasoning_output_tokens": 0}),
+            false => json!({"input_tokens": input, "cached_input_tokens": 0, "output_tokens": output}),
+        };
+        self.event(&json!({"type": "turn.completed", "usage": usage}));
+    }
+
+    /// The turn has failed.
+    pub fn failed(&mut self, why: &str) {
+        if self.json {
+            self.event(&json!({"type": "error", "message": why}));
+            return self.event(&json!({"type": "turn.failed", "error": {"message": why}}));
+        }
+        for _ in 0..=u32::from(self.release.fails_twice) {
+            self.say(&format!("ERROR: {why}"));
+        }
+    }
+
+    /// A line on stderr.
+    pub fn say(&mut self, line: &str) {
+        self.err.push(line);
+        self.err.push("\n");
+    }
+
+    pub fn canon(&self, canon: &mut Canon) {
+        let Self {
+            release: _, // not compared: it never changes
+            json: _,    // not compared: it never changes
+            items,
+            responses,
+            out,
+            err,
+        } = self;
+        canon.num((*items).into()).num((*responses).into());
+        for Outgoing { bytes, broken } in [out, err] {
+            canon.bytes(bytes).flag(*broken);
+        }
+    }
+
+    fn item(&mut self) -> String {
+        self.items += 1;
+        format!("item_{}", self.items - 1)
+    }
+
+    fn command(&self, id: &str, command: &str, output: &str, code: Option<i32>, status: &str) -> Value {
+        let mut item = json!({"id": id, "type": "command_execution", "command": command, "aggregated_output": output});
+        if code.is_some() || self.release.starts_with_exit_code {
+            item["exit_code"] = json!(code);
+        }
+        item["status"] = json!(status);
+        item
+    }
+
+    fn completed(&mut self, item: &Value) {
+        self.event(&json!({"type": "item.completed", "item": item}));
+    }
+
+    fn event(&mut self, event: &Value) {
+        self.out.push(&format!("{event}\n"));
+    }
+}
+
+impl Outgoing {
+    pub fn push(&mut self, text: &str) {
+        if !self.broken {
+            self.bytes.extend_from_slice(text.as_bytes());
+        }
+    }
+
+    /// Writes as much as is taken; returns whether all is out.
+    pub fn flush(&mut self, os: &mut dyn Os, fd: Fd) -> bool {
+        while !self.bytes.is_empty() {
+            match os.write(fd, &self.bytes) {
+                Write::Took(n) => drop(self.bytes.drain(..n.min(self.bytes.len()))),
+                Write::Later => return false,
+                Write::Failed(_) => {
+                    self.bytes.clear();
+                    self.broken = true;
+                }
+            }
+        }
+        true
+    }
+}
+
+/// What the model is told of a command.
+pub(super) fn told(release: &Release, number: u32, command: &str, report: &Report) -> String {
+    let Report { code, output, timed_out, took } = report;
+    let seconds = took.as_ms() as f64 / 1_000.0;
+    if let Shell::Waits(_) = release.shell {
+        let output = match timed_out {
+            true => format!("command timed out after {} milliseconds\n{output}", took.as_ms()),
+            false => output.clone(),
+        };
+        let rounded = (seconds * 10.0).round() / 10.0;
+        let code = code.unwrap_or_default();
+        return json!({"output": output, "metadata": {"exit_code": code, "duration_seconds": rounded}}).to_string();
+    }
+    let again = if release.tells_command { format!("Command: {command}\n") } else { String::new() };
+    let state = match code {
+        Some(code) => format!("Process exited with code {code}"),
+        None => format!("Process running with session ID {}", 1_000 + number),
+    };
+    let tokens = output.len().div_ceil(4);
+    format!(
+        "{again}Chunk ID: {number:06x}\nWall time: {seconds:.4} seconds\n{state}\nOriginal token count: {tokens}\n\
+         Output:\n{output}"
+    )
+}
