@@ -170,14 +170,14 @@ impl WrapperHost {
                 Exit::Signal(sig) => -i32::from(sig.number()),
             }),
             Input::Response { id, status, body } => match self.requests.remove(&id) {
-                Some(id) => Seen::Response { id, status, body: body.clone_value() },
+                Some(id) => Seen::Response { id, status, body: body.shared() },
                 None => return Ok(None),
             },
             Input::Failed { id, why } => match self.requests.remove(&id) {
                 Some(id) => Seen::Failed { id, why: why.to_owned() },
                 None => return Ok(None),
             },
-            Input::Event(event) => Seen::Event(event.clone_value()),
+            Input::Event(event) => Seen::Event(event.shared()),
             Input::EventsEnd => {
                 self.reopen = hub.agent_alive().then(|| hub.now + RECONNECT);
                 Seen::EventsCut

@@ -273,7 +273,7 @@ impl Strategy for Server {
                 self.begin(now);
             }
             Seen::Tick if self.deadline().is_some_and(|at| now >= at) => self.round(now, acts),
-            Seen::Response { id, status, body } => self.landed(now, *id, Some((*status, body)), acts),
+            Seen::Response { id, status, body } => self.landed(now, *id, Some((*status, &**body)), acts),
             Seen::Failed { id, .. } => self.landed(now, *id, None, acts),
             Seen::Looked(diagnosis) if self.looking => {
                 self.looking = false;
