@@ -265,13 +265,7 @@ impl Runner<'_> {
         Ok(Ran { trace: played.trace, verdict: played.verdict, facts: played.facts, wall_us })
     }
 
-    fn show(
-        &self,
-        wanted: &Wanted,
-        ran: &Ran,
-        none: &Verdict,
-        first: &mut BTreeMap<String, First>,
-    ) -> CellAnswer {
+    fn show(&self, wanted: &Wanted, ran: &Ran, none: &Verdict, first: &mut BTreeMap<String, First>) -> CellAnswer {
         let sha = ndjson::sha256(&ran.trace);
         let found = meets(&ran.verdict, Some(none), &wanted.expect);
         let unexpected_hang = found.iter().any(|m| m.what == meets::What::UnexpectedHang);

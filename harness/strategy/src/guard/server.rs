@@ -351,11 +351,12 @@ impl Found {
         canon.list(at_work, |canon, id| {
             canon.text(id);
         });
-        option(canon, message.as_ref(), |canon, message| {
-            canon.text(&message.to_string());
-        });
         option(canon, *children, |canon, children| {
             canon.num(children.into());
+        });
+        let message = message.as_ref().filter(|_| !canon.differs());
+        option(canon, message, |canon, message| {
+            canon.text(&message.to_string());
         });
     }
 }

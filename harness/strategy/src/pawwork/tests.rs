@@ -290,9 +290,12 @@ mod recovery {
     use super::*;
 
     fn part(status: &str) -> Seen {
-        Seen::Event(json!({"type": "message.part.updated", "properties": {"part": {
+        Seen::Event(
+            json!({"type": "message.part.updated", "properties": {"part": {
             "id": "prt_1", "sessionID": "ses_1", "messageID": "msg_1", "callID": "call_1", "type": "tool",
-            "tool": "question", "state": {"status": status}}}}).into())
+            "tool": "question", "state": {"status": status}}}})
+            .into(),
+        )
     }
 
     fn status(kind: &str) -> Seen {
@@ -360,7 +363,8 @@ mod recovery {
             let mut bench = missing();
             for n in 1..=failures {
                 bench.until(1_000 + 3_000 * u64::from(n));
-                bench.see(1_000 + 3_000 * u64::from(n), Seen::Response { id: n, status: 500, body: Value::Null.into() });
+                bench
+                    .see(1_000 + 3_000 * u64::from(n), Seen::Response { id: n, status: 500, body: Value::Null.into() });
             }
             if failures == 3 {
                 bench.until(13_000);
@@ -400,7 +404,8 @@ mod recovery {
     fn an_event_during_the_look_makes_it_void() {
         let mut bench = missing();
         bench.until(4_000);
-        let acts = bench.see(4_001, Seen::Event(json!({"type": "question.asked", "properties": asked("call_1")}).into()));
+        let acts =
+            bench.see(4_001, Seen::Event(json!({"type": "question.asked", "properties": asked("call_1")}).into()));
         assert_eq!(acts, [Act::Cancel { id: 1 }]);
         bench.see(4_002, listed(1, json!([])));
         assert!(halts(&bench).is_empty());
