@@ -590,11 +590,7 @@ impl Engine {
             canon.text(request).text(&entry.to_string());
         });
         // Both are handled before a resume ends, except for what is left when the program leaves. `Debug` is derived.
-        if acts.is_empty() && out.is_empty() {
-            canon.flag(false);
-        } else {
-            canon.flag(true).text(&format!("{:?}", (acts, out)));
-        }
+        canon.text(&format!("{:?}", (acts, out)));
         // last, because most of the state is in them
         let (of_now, over): (Vec<usize>, Vec<usize>) = (0..sessions.len()).partition(|&at| places.session(at) > 0);
         canon.list(&of_now, |canon, &at| sessions[at].canon(at, &places, canon));
