@@ -569,12 +569,6 @@ impl Engine {
             response: _, // not compared: it only numbers facts
         } = next;
         let places = self.places();
-        let (of_now, over): (Vec<usize>, Vec<usize>) = (0..sessions.len()).partition(|&at| places.session(at) > 0);
-        canon.list(&of_now, |canon, &at| sessions[at].canon(at, &places, canon));
-        // Subagents' sessions that have ended are still listed, and each retry of a step adds some.
-        let over: Vec<_> =
-            over.iter().map(|&at| history::item(canon, |canon| sessions[at].canon(at, &places, canon))).collect();
-        history::write(canon, over);
         canon.list(runs, |canon, of| of.canon(&places, canon));
         canon.list(tools, |canon, of| of.canon(&places, canon));
         canon.list(asks, |canon, of| of.canon(&places, canon));
@@ -597,5 +591,10 @@ impl Engine {
         });
         // Both are handled before a resume ends, except for what is left when the program leaves. `Debug` is derived.
         canon.text(&format!("{:?}", (acts, out)));
+        // last, because most of the state is in them
+        let (of_now, over): (Vec<usize>, Vec<usize>) = (0..sessions.len()).partition(|&at| places.session(at) > 0);
+        canon.list(&of_now, |canon, &at| sessions[at].canon(at, &places, canon));
+        // Subagents' sessions that have ended are still listed, and each retry of a step adds some.
+        history::write(canon, over, |canon, at| sessions[at].canon(at, &places, canon));
     }
 }

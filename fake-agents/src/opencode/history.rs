@@ -11,11 +11,16 @@ use rehang_scenario::Canon;
 /// The longest block whose repetition is recognised, in elements: what one turn of a loop may add.
 const BLOCK_MAX: usize = 16;
 
-/// Writes a list of encodings; of equal neighbouring blocks only the first two are written.
-pub(super) fn write(canon: &mut Canon, items: impl IntoIterator<Item = Vec<u8>>) {
+/// Writes a list, each element by `write`; of equal neighbouring blocks only the first two are written.
+pub(super) fn write<T>(canon: &mut Canon, items: impl IntoIterator<Item = T>, mut write: impl FnMut(&mut Canon, T)) {
+    if canon.differs() {
+        return;
+    }
     let mut kept: Vec<Vec<u8>> = Vec::new();
     for item in items {
-        kept.push(item);
+        let mut of = Canon::new(canon.now());
+        write(&mut of, item);
+        kept.push(of.into_bytes());
         let repeats = |block: &usize| {
             let (last, all) = (kept.len() - block, kept.len());
             last >= 2 * block
@@ -31,13 +36,6 @@ pub(super) fn write(canon: &mut Canon, items: impl IntoIterator<Item = Vec<u8>>)
     });
 }
 
-/// The encoding of one element, at the same instant as the whole.
-pub(super) fn item(canon: &Canon, write: impl FnOnce(&mut Canon)) -> Vec<u8> {
-    let mut of = Canon::new(canon.now());
-    write(&mut of);
-    of.into_bytes()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,7 +43,9 @@ mod tests {
 
     fn encoded(list: &str) -> Vec<u8> {
         let mut canon = Canon::new(VTime::ZERO);
-        write(&mut canon, list.bytes().map(|byte| vec![byte]));
+        write(&mut canon, list.bytes(), |canon, byte| {
+            canon.num(byte.into());
+        });
         canon.into_bytes()
     }
 

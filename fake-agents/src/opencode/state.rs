@@ -221,11 +221,9 @@ impl Session {
         canon.text(&format!("{denies:?}"));
         // A subagent's script is identified by its place in the plan.
         canon.num(script.len() as u64).capped(*cursor as u64, script.len() as u64).text(path).num((*depth).into());
-        let whole = messages.iter().enumerate().map(|(nth, message)| {
-            history::item(canon, |canon| message.canon(&|part| places.marks(at, nth, part), places, canon))
+        history::write(canon, messages.iter().enumerate(), |canon, (nth, message)| {
+            message.canon(&|part| places.marks(at, nth, part), places, canon);
         });
-        let whole: Vec<_> = whole.collect();
-        history::write(canon, whole);
         if let Some(newest) = messages.last().filter(|_| places.messages_read) {
             canon.age(VTime(newest.created_ms), LOOKED_AT);
             if let Role::Assistant(reply) = &newest.role
@@ -289,18 +287,14 @@ impl Message {
                 canon.num(1).flag(completed_ms.is_some()).text(&format!("{:?}", (finish, error, usage)));
             }
         }
-        let parts = parts.iter().enumerate().map(|(at, part)| {
+        history::write(canon, parts.iter().enumerate(), |canon, (at, part)| {
             let Part {
                 id: _, // not compared: it only names the part, and no part is looked up by it
                 body,
             } = part;
-            history::item(canon, |canon| {
-                Mark::list(&marks(Some(at)), canon);
-                body.canon(places, canon);
-            })
+            Mark::list(&marks(Some(at)), canon);
+            body.canon(places, canon);
         });
-        let parts: Vec<_> = parts.collect();
-        history::write(canon, parts);
     }
 }
 

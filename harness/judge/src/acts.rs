@@ -55,7 +55,7 @@ fn deed<'a>(index: &Index<'a>, act: &Act<'a>) -> Option<Deed<'a>> {
         Did::Signal(..) => ends_agent(index, act).then_some(Deed::Signalled),
         Did::Request(id) => {
             let request = index.requests.get(&id)?;
-            let refused = request.response.is_some_and(|(_, status, body)| status >= 400 || *body == false);
+            let refused = request.response.is_some_and(|(_, status, body)| status >= 400 || **body == false);
             (is_abort(request.path) && !refused).then_some(Deed::Aborted)
         }
         Did::Closed => Some(Deed::ClosedStdin),
@@ -122,7 +122,7 @@ pub(crate) fn ends_agent(index: &Index<'_>, act: &Act<'_>) -> bool {
         Did::Request(id) => {
             let request = &index.requests[&id];
             // A soft abort that finds an open question answers `false` and stops nothing.
-            let refused = request.response.is_some_and(|(_, status, body)| status >= 400 || *body == false);
+            let refused = request.response.is_some_and(|(_, status, body)| status >= 400 || **body == false);
             (strategy || person) && is_abort(request.path) && !refused
         }
         Did::Acts(what) => person && matches!(first_word(what), "stop" | "hang-up"),

@@ -5,10 +5,9 @@
 
 use rehang_scenario::{Policy, VTime, turns::Question};
 use rehang_trace::{
-    AskEnd, AskKind, Cause, Ended, Fact, RunEnd, Trace, What,
+    AskEnd, AskKind, Cause, Ended, Fact, Json, RunEnd, Trace, What,
     role::{Actor, actor, same_agent},
 };
-use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// A point in the trace: its place and its instant.
@@ -117,11 +116,11 @@ pub struct Request<'a> {
     /// The path with its query.
     pub path: &'a str,
     /// The JSON body; null if there is none.
-    pub body: &'a Value,
+    pub body: &'a Json,
     /// When it was sent.
     pub at: At,
     /// When the response was read, its status and its body.
-    pub response: Option<(At, u16, &'a Value)>,
+    pub response: Option<(At, u16, &'a Json)>,
     /// When and why there was no response.
     pub failed: Option<(At, &'a str)>,
 }

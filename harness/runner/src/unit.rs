@@ -148,7 +148,7 @@ impl CellAnswer {
 /// Runs a unit. Each stage gets its kernel from `kernel`.
 pub fn run(unit: &Unit, kernels: &mut dyn FnMut(Stage) -> Result<Box<dyn Kernel>, KernelError>) -> Answer {
     let mut answer = Answer::default();
-    let mut first: BTreeMap<String, (Trace, String)> = BTreeMap::new();
+    let mut first: BTreeMap<String, First> = BTreeMap::new();
     for &stage in &unit.stages {
         let mut kernel = match kernels(stage) {
             Ok(kernel) => kernel,
@@ -202,6 +202,13 @@ struct Runner<'a> {
     healthy: Span,
 }
 
+/// What a cell was on the first stage.
+struct First {
+    /// Its trace, if another stage follows.
+    trace: Option<Trace>,
+    sha: String,
+}
+
 struct Ran {
     trace: Trace,
     verdict: Verdict,
@@ -210,7 +217,7 @@ struct Ran {
 }
 
 impl Runner<'_> {
-    fn arm(&mut self, arm: Arm, first: &mut BTreeMap<String, (Trace, String)>, answer: &mut Answer) {
+    fn arm(&mut self, arm: Arm, first: &mut BTreeMap<String, First>, answer: &mut Answer) {
         let wanted: Vec<&Wanted> = self.unit.cells.iter().filter(|wanted| wanted.arm == arm).collect();
         let scenario = match arm {
             Arm::Main => Some(&self.unit.main),
@@ -258,13 +265,7 @@ impl Runner<'_> {
         Ok(Ran { trace: played.trace, verdict: played.verdict, facts: played.facts, wall_us })
     }
 
-    fn show(
-        &self,
-        wanted: &Wanted,
-        ran: &Ran,
-        none: &Verdict,
-        first: &mut BTreeMap<String, (Trace, String)>,
-    ) -> CellAnswer {
+    fn show(&self, wanted: &Wanted, ran: &Ran, none: &Verdict, first: &mut BTreeMap<String, First>) -> CellAnswer {
         let sha = ndjson::sha256(&ran.trace);
         let found = meets(&ran.verdict, Some(none), &wanted.expect);
         let unexpected_hang = found.iter().any(|m| m.what == meets::What::UnexpectedHang);
@@ -275,10 +276,13 @@ impl Runner<'_> {
             row.scenario.push_str("::control");
         }
         let differs = match first.get(&wanted.id) {
-            Some((trace, other)) if *other != sha => Some(difference(trace, &ran.trace)),
+            Some(First { trace, sha: other }) if *other != sha => {
+                Some(difference(trace.as_ref().unwrap_or(&ran.trace), &ran.trace))
+            }
             Some(_) => None,
             None => {
-                first.insert(wanted.id.clone(), (ran.trace.clone(), sha));
+                let trace = (self.unit.stages.len() > 1).then(|| ran.trace.clone());
+                first.insert(wanted.id.clone(), First { trace, sha });
                 None
             }
         };

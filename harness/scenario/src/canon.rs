@@ -10,7 +10,16 @@ use crate::time::{Span, VTime};
 #[derive(Debug, Clone)]
 pub struct Canon {
     now: VTime,
-    bytes: Vec<u8>,
+    sink: Sink,
+}
+
+/// Where an encoding goes.
+#[derive(Debug, Clone)]
+enum Sink {
+    /// It is kept.
+    Bytes(Vec<u8>),
+    /// It is compared with one that was kept: how much of that came, or `None` once they differ.
+    Compared(Vec<u8>, Option<usize>),
 }
 
 /// What has a canonical encoding.
@@ -22,12 +31,39 @@ pub trait Canonical {
 impl Canon {
     /// An empty encoding of a state at `now`.
     pub fn new(now: VTime) -> Canon {
-        Canon { now, bytes: Vec::new() }
+        Canon { now, sink: Sink::Bytes(Vec::new()) }
     }
 
-    /// The encoding.
+    /// An encoding of a state at `now` that is only compared with another one, and not kept.
+    pub fn against(now: VTime, kept: Vec<u8>) -> Canon {
+        Canon { now, sink: Sink::Compared(kept, Some(0)) }
+    }
+
+    /// The encoding; of one that is compared, the other.
     pub fn into_bytes(self) -> Vec<u8> {
-        self.bytes
+        match self.sink {
+            Sink::Bytes(bytes) | Sink::Compared(bytes, _) => bytes,
+        }
+    }
+
+    /// Whether this is compared with another encoding, and what was written so far differs from it. The rest decides
+    /// nothing then, and need not be written.
+    pub fn differs(&self) -> bool {
+        matches!(self.sink, Sink::Compared(_, None))
+    }
+
+    /// Whether this was compared with another encoding, and is the same.
+    pub fn is_same(&self) -> bool {
+        matches!(&self.sink, Sink::Compared(kept, Some(at)) if *at == kept.len())
+    }
+
+    fn put(&mut self, more: &[u8]) {
+        match &mut self.sink {
+            Sink::Bytes(bytes) => bytes.extend_from_slice(more),
+            Sink::Compared(kept, at) => {
+                *at = at.filter(|at| kept[*at..].starts_with(more)).map(|at| at + more.len());
+            }
+        }
     }
 
     /// The instant at which the state is looked at.
@@ -37,7 +73,7 @@ impl Canon {
 
     /// A number, a count, a flag, an enum's discriminant.
     pub fn num(&mut self, n: u64) -> &mut Canon {
-        self.bytes.extend_from_slice(&n.to_le_bytes());
+        self.put(&n.to_le_bytes());
         self
     }
 
@@ -54,7 +90,7 @@ impl Canon {
     /// Text or bytes.
     pub fn bytes(&mut self, bytes: &[u8]) -> &mut Canon {
         self.num(bytes.len() as u64);
-        self.bytes.extend_from_slice(bytes);
+        self.put(bytes);
         self
     }
 
@@ -84,6 +120,9 @@ impl Canon {
     pub fn list<T>(&mut self, items: &[T], mut each: impl FnMut(&mut Canon, &T)) -> &mut Canon {
         self.num(items.len() as u64);
         for item in items {
+            if self.differs() {
+                break;
+            }
             each(self, item);
         }
         self
@@ -118,5 +157,33 @@ mod tests {
         let age = |since| of(&|c| _ = c.age(at(since), Span::ms(100)));
         assert_eq!([1_000, 900, 899, 0, 2_000].map(age), [0, 100, 101, 101, 0].map(|age| words(&[age])));
         assert_eq!(of(&|c| _ = c.list(&[3, 4], |c, n| _ = c.num(*n))), words(&[2, 3, 4]));
+    }
+
+    /// The rest of an encoding that differs is left out, so it must never count as the same.
+    #[test]
+    fn an_encoding_is_the_same_only_if_all_of_it_is() {
+        let kept = |list: &[u64]| {
+            let mut canon = Canon::new(VTime::ZERO);
+            canon.list(list, |canon, n| _ = canon.num(*n)).text("end");
+            canon.into_bytes()
+        };
+        let compared = |list: &[u64], end: &str| {
+            let (mut canon, mut written) = (Canon::against(VTime::ZERO, kept(&[1, 2, 3])), 0);
+            canon.list(list, |canon, n| {
+                written += 1;
+                canon.num(*n);
+            });
+            canon.text(end);
+            assert_eq!((canon.differs() && canon.is_same(), canon.clone().into_bytes()), (false, kept(&[1, 2, 3])));
+            (canon.is_same(), written)
+        };
+        assert_eq!(compared(&[1, 2, 3], "end"), (true, 3));
+        assert_eq!(compared(&[1, 7, 3], "end"), (false, 2), "what follows a difference is left out");
+        assert_eq!(compared(&[1, 2], "end"), (false, 0), "another length");
+        assert_eq!([compared(&[1, 2, 3], "en"), compared(&[1, 2, 3], "ends")], [(false, 3); 2]);
+        let mut short = Canon::against(VTime::ZERO, kept(&[]));
+        assert!(!short.num(0).is_same() && !short.differs(), "a part of it is not the whole");
+        assert!(short.text("end").is_same() && !Canon::new(VTime::ZERO).is_same());
+        assert!(!short.num(0).is_same(), "more than it is not it either");
     }
 }

@@ -71,8 +71,8 @@ proptest! {
                 let before = bench.canon();
                 let other = u32::MAX;
                 for seen in [
-                    Seen::Response { id: other, status: 200, body: json!([]) },
-                    Seen::Response { id: other, status: 500, body: Value::Null },
+                    Seen::Response { id: other, status: 200, body: json!([]).into() },
+                    Seen::Response { id: other, status: 500, body: Value::Null.into() },
                     Seen::Failed { id: other, why: "refused".to_owned() },
                 ] {
                     let mut acts = Vec::new();
@@ -141,7 +141,7 @@ impl Player {
             Step::See(seen) => at_once(&mut self.bench, (**seen).clone()),
             Step::Respond { which, status, body } if !self.in_flight.is_empty() => {
                 let id = self.in_flight.remove(which % self.in_flight.len());
-                at_once(&mut self.bench, Seen::Response { id, status: *status, body: body.clone() })
+                at_once(&mut self.bench, Seen::Response { id, status: *status, body: body.clone().into() })
             }
             Step::Respond { .. } => Vec::new(),
         };
@@ -182,9 +182,9 @@ fn seen() -> impl Gen<Value = Seen> {
         1 => prop_oneof![Just(0), Just(-9), Just(1)].prop_map(Seen::Exited),
         1 => Just(Seen::Tick),
         1 => prop_oneof![Just(Terminal::Pipe), Just(Terminal::Tty), Just(Terminal::Null)].prop_map(Seen::Terminal),
-        1 => (0_u32..20, prop_oneof![Just(200_u16), Just(404)], body()).prop_map(|(id, status, body)| Seen::Response { id, status, body }),
+        1 => (0_u32..20, prop_oneof![Just(200_u16), Just(404)], body()).prop_map(|(id, status, body)| Seen::Response { id, status, body: body.into() }),
         1 => (0_u32..20).prop_map(|id| Seen::Failed { id, why: "closed".to_owned() }),
-        3 => event().prop_map(Seen::Event),
+        3 => event().prop_map(|event| Seen::Event(event.into())),
         1 => Just(Seen::EventsCut),
         1 => prop_oneof![Just(None), Just(Some(0)), Just(Some(2))].prop_map(Seen::Children),
         1 => any::<bool>().prop_map(Seen::Pid),

@@ -42,6 +42,7 @@ use rehang_evidence::{Diagnosis, Pid};
 use rehang_scenario::Canon;
 use rehang_scenario::turns::Question;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// A detector together with a resolver.
 pub trait Strategy {
@@ -150,7 +151,7 @@ pub enum Seen {
         /// The HTTP status.
         status: u16,
         /// The body of the response.
-        body: Value,
+        body: Arc<Value>,
     },
     /// A request of its own got no (whole) response: `closed`, `reset`, `refused`, `timeout`.
     Failed {
@@ -160,7 +161,7 @@ pub enum Seen {
         why: String,
     },
     /// An event of the server's stream.
-    Event(Value),
+    Event(Arc<Value>),
     /// The event stream was cut; the host opens it again.
     EventsCut,
     // --- outside: looks ---

@@ -18,7 +18,7 @@ pub struct Json(Arc<Inner>);
 
 struct Inner {
     text: Box<RawValue>,
-    value: OnceLock<Value>,
+    value: OnceLock<Arc<Value>>,
 }
 
 impl Json {
@@ -38,9 +38,18 @@ impl Json {
     /// A copy of its value. If the value has not been parsed yet, it is parsed but not kept here.
     pub fn clone_value(&self) -> Value {
         match self.0.value.get() {
-            Some(value) => value.clone(),
+            Some(value) => Value::clone(value),
             None => serde_json::from_str(self.text()).unwrap_or(Value::Null),
         }
+    }
+
+    /// Its value, shared with whoever else looks into this text.
+    pub fn shared(&self) -> Arc<Value> {
+        Arc::clone(self.parsed())
+    }
+
+    fn parsed(&self) -> &Arc<Value> {
+        self.0.value.get_or_init(|| Arc::new(serde_json::from_str(self.text()).unwrap_or(Value::Null)))
     }
 
     /// Its member `type`, without parsing what comes after it; empty if there is none.
@@ -88,14 +97,14 @@ impl Deref for Json {
     type Target = Value;
 
     fn deref(&self) -> &Value {
-        self.0.value.get_or_init(|| serde_json::from_str(self.text()).unwrap_or(Value::Null))
+        self.parsed()
     }
 }
 
 impl From<Value> for Json {
     fn from(value: Value) -> Json {
         let text = RawValue::from_string(value.to_string()).unwrap_or_else(|_| RawValue::NULL.to_owned());
-        Json(Arc::new(Inner { text, value: OnceLock::from(value) }))
+        Json(Arc::new(Inner { text, value: OnceLock::from(Arc::new(value)) }))
     }
 }
 
@@ -166,6 +175,7 @@ mod tests {
         assert_eq!(json.clone_value(), json!({ "id": "que_1" }));
         assert_eq!(json["id"], "que_1");
         assert_eq!(json.clone_value(), json!({ "id": "que_1" }));
+        assert!(std::ptr::eq(&*json.shared(), &*json), "it is read once");
     }
 
     #[test]

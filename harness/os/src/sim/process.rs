@@ -474,6 +474,9 @@ impl SimKernel {
             if matches!(state, State::Gone) {
                 continue;
             }
+            if canon.differs() {
+                return;
+            }
             canon.text(role).num(u64::from(*pgid)).num(u64::from(*sid)).flag(*shell).flag(*retries);
             canon.num(parent.map_or(0, |parent| u64::from(parent.0) + 1));
             canon.num(controlling.map_or(0, |tty| tty as u64 + 1));

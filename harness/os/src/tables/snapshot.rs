@@ -31,7 +31,9 @@ impl Tables<'_> {
             ..Snapshot::default()
         };
         let mut all: BTreeMap<Pid, Process> = BTreeMap::new();
-        for (at, outsider) in self.outside.iter().enumerate() {
+        // one that holds nothing shares nothing with the tree, and only the first can be above it
+        let in_sight = |(at, outsider): &(usize, &Outsider)| *at == 0 || !outsider.holds.is_empty();
+        for (at, outsider) in self.outside.iter().enumerate().filter(in_sight) {
             let process = outsider.process(party(at), self.now);
             all.insert(process.pid, process);
         }

@@ -155,7 +155,7 @@ pub fn drain(hub: &mut Hub<'_>) -> Result<(), InternalError> {
         let (seat, who) = (connection.seat, connection.who);
         match connection.what {
             Kind::Request { id, status, body, .. } if why.is_empty() => {
-                let body = Json::of_text(&text(&body));
+                let body = hub.net.bodies.of_text(&text(&body));
                 hub.record(&who, What::Response { id, status, body: body.clone() });
                 hub.deliver(seat, Input::Response { id, status, body });
             }

@@ -26,7 +26,7 @@ use hub::{Actor, Hub};
 use inbox::{Inbox, Input};
 pub use ports::port_in;
 pub use proof::Proofs;
-use proof::{Cycle, Place, Proof, State};
+use proof::{Cycle, Half, Place, Proof, State};
 use rehang_os::{
     kernel::{InternalError, Kernel, Proc, Streams},
     os::Sig,
@@ -449,32 +449,37 @@ impl<'w, 'j> Scheduler<'w, 'j> {
     /// The cycle, if the whole state at this place is the one that this proof keeps.
     fn repeats(&mut self, proof: &mut Proof, ordinal: u64) -> Result<Option<Cycle>, InternalError> {
         self.hub.kernel.set_now(self.hub.now);
-        let (own, now) = (self.own_state(), self.hub.now);
-        let place = Place { now, ordinal, events: self.hub.events.len() };
-        proof.repeats(own, || world_state(self.hub.kernel, now), place)
+        let place = Place { now: self.hub.now, ordinal, events: self.hub.events.len() };
+        proof.repeats(place, |half, canon| self.write_state(half, canon))
     }
 
     fn whole_state(&mut self) -> Result<State, InternalError> {
         self.hub.kernel.set_now(self.hub.now);
-        Ok(State { own: self.own_state(), kernel: world_state(self.hub.kernel, self.hub.now)? })
+        State::of(self.hub.now, |half, canon| self.write_state(half, canon))
     }
 
-    /// The scheduler's own state at this instant, canonically.
-    fn own_state(&mut self) -> Vec<u8> {
-        let mut canon = Canon::new(self.hub.now);
+    /// Writes a half of the state at this instant, canonically: the scheduler's own, or that of all processes and of
+    /// everything in flight between them.
+    fn write_state(&mut self, half: Half, canon: &mut Canon) -> Result<(), InternalError> {
+        if half == Half::Kernel {
+            return self.hub.kernel.canon(canon);
+        }
+        self.hub.canon(canon);
+        // empty whenever time may move, but not at a sample of a spin
+        for inbox in &mut self.hub.inboxes {
+            inbox.canon(canon);
+        }
         for seat in &self.seats {
             let Seat {
                 name: _, // not compared: it never changes
                 actor,
             } = seat;
-            actor.canon(&self.hub, &mut canon);
+            if canon.differs() {
+                break;
+            }
+            actor.canon(&self.hub, canon);
         }
-        // empty whenever time may move, but not at a sample of a spin
-        for inbox in &mut self.hub.inboxes {
-            inbox.canon(&mut canon);
-        }
-        self.hub.canon(&mut canon);
-        canon.into_bytes()
+        Ok(())
     }
 
     fn waits(&self) -> Vec<(String, String)> {
@@ -562,13 +567,6 @@ enum Unit {
     Steps,
     /// Instants.
     Instants,
-}
-
-/// The state of all processes, and of everything in flight between them.
-fn world_state(kernel: &mut dyn Kernel, now: VTime) -> Result<Vec<u8>, InternalError> {
-    let mut canon = Canon::new(now);
-    kernel.canon(&mut canon)?;
-    Ok(canon.into_bytes())
 }
 
 /// The stack's members: the specs of those inside, and those outside.

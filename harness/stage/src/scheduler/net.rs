@@ -5,6 +5,7 @@
 
 use rehang_os::kernel::Handle;
 use rehang_scenario::{Canon, Canonical, VTime};
+use rehang_trace::Json;
 use rehang_wire::{http::ResponseReader, sse};
 use std::collections::BTreeMap;
 
@@ -15,6 +16,32 @@ pub struct Net {
     pub(super) requests: u32,
     /// The id of the last event, by the seat that has seen it.
     pub(super) last_ids: BTreeMap<usize, String>,
+    pub(super) bodies: Bodies,
+}
+
+/// Bodies of responses that came a moment ago: whoever polls gets the same again and again, and it is read once.
+#[derive(Debug)]
+pub(super) struct Bodies([Option<Json>; BODIES]);
+
+/// How many bodies are remembered: more than the routes that a strategy polls.
+const BODIES: usize = 64;
+
+impl Default for Bodies {
+    fn default() -> Bodies {
+        Bodies([const { None }; BODIES])
+    }
+}
+
+impl Bodies {
+    /// The body of this text, which is shared with an earlier one if it is the same.
+    pub(super) fn of_text(&mut self, text: &str) -> Json {
+        // the same text has the same length; two others that share a place push each other out
+        let known = &mut self.0[text.len() % BODIES];
+        match known {
+            Some(known) if known.text() == text => known.clone(),
+            _ => known.insert(Json::of_text(text)).clone(),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -69,6 +96,7 @@ impl Net {
             open,
             requests: _, // not compared: numbers of requests are names, written as places among those that are open
             last_ids,
+            bodies: _, // not compared: what is remembered is what would be read again
         } = self;
         canon.list(open, |canon, connection| connection.canon(canon));
         // an actor that listens has the newest
@@ -104,5 +132,20 @@ impl Connection {
                 canon.num(u64::MAX)
             }
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_that_comes_again_is_read_once_and_another_is_another() {
+        let mut bodies = Bodies::default();
+        let first = bodies.of_text(r#"{"a":1}"#);
+        assert!(std::ptr::eq(&*bodies.of_text(r#"{"a":1}"#), &*first));
+        let (other, plain) = (bodies.of_text(r#"{"a":2}"#), bodies.of_text("no json"));
+        assert_eq!((other["a"].as_u64(), plain.as_str()), (Some(2), Some("no json")), "the same place, other texts");
+        assert_eq!((bodies.of_text(r#"{"a":1}"#), bodies.of_text("no json").as_str()), (first, Some("no json")));
     }
 }

@@ -3,9 +3,10 @@
 //! Invariant: flat memory (Brent's algorithm: one state is kept, and replaced ever more rarely). Sound because the state
 //! is whole (`canon` names every field, and a field that it leaves out says why), transitions are deterministic, and
 //! none depends on absolute time. A state has two halves: the scheduler's own, which costs nothing to write, and the
-//! world's, for which every process is asked. If the first half differs from what is kept, the second is not asked for.
+//! world's, for which every process is asked. If the first half differs from what is kept, the second is not asked for;
+//! a state that will not be kept is only compared, and written no further than to where it differs.
 
-use rehang_scenario::{Span, VTime};
+use rehang_scenario::{Canon, Span, VTime};
 use rehang_trace::Event;
 
 /// How the proof of a lasso is treated.
@@ -48,6 +49,31 @@ pub struct State {
     pub own: Vec<u8>,
     /// The world's half of the state.
     pub kernel: Vec<u8>,
+}
+
+/// A half of the whole state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Half {
+    /// The scheduler's own.
+    Own,
+    /// The world's.
+    Kernel,
+}
+
+impl State {
+    /// The whole state at this instant, as `write` writes its halves.
+    ///
+    /// # Errors
+    /// The errors of `write`.
+    pub fn of<E>(now: VTime, mut write: impl FnMut(Half, &mut Canon) -> Result<(), E>) -> Result<State, E> {
+        Ok(State { own: written(now, Half::Own, &mut write)?, kernel: written(now, Half::Kernel, &mut write)? })
+    }
+}
+
+fn written<E>(now: VTime, half: Half, mut write: impl FnMut(Half, &mut Canon) -> Result<(), E>) -> Result<Vec<u8>, E> {
+    let mut canon = Canon::new(now);
+    write(half, &mut canon)?;
+    Ok(canon.into_bytes())
 }
 
 /// A state that has repeated.
@@ -117,34 +143,43 @@ impl Proof {
         self.instants > FREE_INSTANTS
     }
 
-    /// The cycle, if the state at this place is the one that is kept.
+    /// The cycle, if the state at this place is the one that is kept. `write` writes a half of it.
     ///
     /// # Errors
-    /// The errors of `world`.
+    /// The errors of `write`.
     pub fn repeats<E>(
         &mut self,
-        own: Vec<u8>,
-        kernel: impl FnOnce() -> Result<Vec<u8>, E>,
         place: Place,
+        mut write: impl FnMut(Half, &mut Canon) -> Result<(), E>,
     ) -> Result<Option<Cycle>, E> {
-        let Some((kept, from)) = &self.kept else {
+        let Some((kept, from)) = &mut self.kept else {
             self.power = 1;
-            self.kept = Some((State { own, kernel: kernel()? }, place));
+            self.kept = Some((State::of(place.now, write)?, place));
             return Ok(None);
         };
-        let (same, replaces) = (kept.own == own, self.length + 1 >= self.power);
-        let kernel = if same || replaces { kernel()? } else { Vec::new() };
-        let state = State { own, kernel };
-        if same && kept.kernel == state.kernel {
-            return Ok(Some(Cycle { from: *from, to: place, state }));
+        let from = *from;
+        if self.length + 1 < self.power {
+            self.length += 1;
+            for (half, bytes) in [(Half::Own, &mut kept.own), (Half::Kernel, &mut kept.kernel)] {
+                let mut canon = Canon::against(place.now, std::mem::take(bytes));
+                let came = write(half, &mut canon);
+                let is_same = canon.is_same();
+                *bytes = canon.into_bytes();
+                came?;
+                if !is_same {
+                    return Ok(None);
+                }
+            }
+            return Ok(Some(Cycle { from, to: place, state: kept.clone() }));
         }
-        self.length += 1;
-        if replaces {
-            // not exactly twice as long, so that what is kept is not the same phase of every short cycle
-            self.power = self.power.saturating_mul(2).saturating_add(1);
-            self.length = 0;
-            self.kept = Some((state, place));
+        let state = State::of(place.now, write)?;
+        if *kept == state {
+            return Ok(Some(Cycle { from, to: place, state }));
         }
+        // not exactly twice as long, so that what is kept is not the same phase of every short cycle
+        self.power = self.power.saturating_mul(2).saturating_add(1);
+        self.length = 0;
+        self.kept = Some((state, place));
         Ok(None)
     }
 }
@@ -158,12 +193,15 @@ mod tests {
         for (at, state) in states.enumerate() {
             let now = VTime(at as u64 * 1_000);
             // the halves change at different instants: neither alone repeats unless the state does
-            let (own, kernel) = (vec![state / 8], vec![state % 8]);
+            let write = |half: Half, canon: &mut Canon| {
+                canon.num(u64::from(if half == Half::Own { state / 8 } else { state % 8 }));
+                Ok::<_, ()>(())
+            };
             if !proof.is_due(0) {
                 continue;
             }
             let place = Place { now, ordinal: at as u64, events: 0 };
-            if let Ok(Some(cycle)) = proof.repeats(own, || Ok::<_, ()>(kernel), place) {
+            if let Ok(Some(cycle)) = proof.repeats(place, write) {
                 assert_eq!(cycle.length() * 1_000, cycle.span().as_ms());
                 return Some(cycle.span().as_ms());
             }
@@ -194,12 +232,12 @@ mod tests {
         let mut proof = Proof::default();
         let mut asked = 0;
         for at in 0..1_000_u64 {
-            let kernel = || {
-                asked += 1;
-                Ok::<_, ()>(vec![1])
+            let write = |half: Half, canon: &mut Canon| {
+                asked += u64::from(half == Half::Kernel);
+                canon.num(if half == Half::Own { at } else { 1 });
+                Ok::<_, ()>(())
             };
-            let place = Place { now: VTime(at), ordinal: at, events: 0 };
-            assert_eq!(proof.repeats(at.to_le_bytes().to_vec(), kernel, place), Ok(None));
+            assert_eq!(proof.repeats(Place { now: VTime(at), ordinal: at, events: 0 }, write), Ok(None));
         }
         // kept at first, and then after 1, 3, 7, … others
         assert_eq!(asked, 9);

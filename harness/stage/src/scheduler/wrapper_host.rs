@@ -170,14 +170,14 @@ impl WrapperHost {
                 Exit::Signal(sig) => -i32::from(sig.number()),
             }),
             Input::Response { id, status, body } => match self.requests.remove(&id) {
-                Some(id) => Seen::Response { id, status, body: body.clone_value() },
+                Some(id) => Seen::Response { id, status, body: body.shared() },
                 None => return Ok(None),
             },
             Input::Failed { id, why } => match self.requests.remove(&id) {
                 Some(id) => Seen::Failed { id, why: why.to_owned() },
                 None => return Ok(None),
             },
-            Input::Event(event) => Seen::Event(event.clone_value()),
+            Input::Event(event) => Seen::Event(event.shared()),
             Input::EventsEnd => {
                 self.reopen = hub.agent_alive().then(|| hub.now + RECONNECT);
                 Seen::EventsCut
@@ -250,7 +250,6 @@ impl Actor for WrapperHost {
             worker_gone,
             glance,
         } = self;
-        glance.canon(hub, canon);
         canon.flag(*over).deadline(*reopen).num(worker_gone.map_or(0, |gone| 1 + u64::from(gone)));
         // in the order of the strategy's own numbers, in which it says what each is for
         let mut own: Vec<(u32, u32)> = requests.iter().map(|(ours, theirs)| (*theirs, *ours)).collect();
@@ -259,6 +258,7 @@ impl Actor for WrapperHost {
             canon.num(hub.net.place(*ours));
         });
         host.canon(canon);
+        glance.canon(hub, canon);
     }
 
     fn waits_for(&self) -> Option<&'static str> {

@@ -273,7 +273,7 @@ impl Strategy for Server {
                 self.begin(now);
             }
             Seen::Tick if self.deadline().is_some_and(|at| now >= at) => self.round(now, acts),
-            Seen::Response { id, status, body } => self.landed(now, *id, Some((*status, body)), acts),
+            Seen::Response { id, status, body } => self.landed(now, *id, Some((*status, &**body)), acts),
             Seen::Failed { id, .. } => self.landed(now, *id, None, acts),
             Seen::Looked(diagnosis) if self.looking => {
                 self.looking = false;
@@ -351,11 +351,12 @@ impl Found {
         canon.list(at_work, |canon, id| {
             canon.text(id);
         });
-        option(canon, message.as_ref(), |canon, message| {
-            canon.text(&message.to_string());
-        });
         option(canon, *children, |canon, children| {
             canon.num(children.into());
+        });
+        let message = message.as_ref().filter(|_| !canon.differs());
+        option(canon, message, |canon, message| {
+            canon.text(&message.to_string());
         });
     }
 }

@@ -437,7 +437,7 @@ impl Stands {
                         "/permission" => json!([]),
                         _ => json!([self.message]),
                     };
-                    bench.see(Seen::Response { id, status: 200, body })
+                    bench.see(Seen::Response { id, status: 200, body: body.into() })
                 }
                 _ => continue,
             };

@@ -89,7 +89,7 @@ impl Play {
                 self.see(seen.clone())
             }
             Letter::Respond(which, status, body) => match self.landed(*which) {
-                Some(id) => self.see(Seen::Response { id, status: *status, body: dated(body, now, age) }),
+                Some(id) => self.see(Seen::Response { id, status: *status, body: dated(body, now, age).into() }),
                 None => Vec::new(),
             },
             Letter::Fail(which, why) => match self.landed(*which) {

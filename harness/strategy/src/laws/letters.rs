@@ -221,7 +221,7 @@ pub fn server() -> Vec<Letter> {
         json!({"id": id, "sessionID": session, "tool": tool("call_1"),
                "questions": [{"question": "q", "options": [{"label": label}]}]})
     };
-    let event = |kind: &str, properties: Value| Seen::Event(json!({"type": kind, "properties": properties}));
+    let event = |kind: &str, properties: Value| Seen::Event(json!({"type": kind, "properties": properties}).into());
     let part = |id: &str, status: &str| {
         let state = json!({"status": status});
         json!({"part": {"id": id, "sessionID": "ses_1", "messageID": "msg_1", "callID": "call_1", "tool": "question", "state": state}})

@@ -290,14 +290,17 @@ mod recovery {
     use super::*;
 
     fn part(status: &str) -> Seen {
-        Seen::Event(json!({"type": "message.part.updated", "properties": {"part": {
+        Seen::Event(
+            json!({"type": "message.part.updated", "properties": {"part": {
             "id": "prt_1", "sessionID": "ses_1", "messageID": "msg_1", "callID": "call_1", "type": "tool",
-            "tool": "question", "state": {"status": status}}}}))
+            "tool": "question", "state": {"status": status}}}})
+            .into(),
+        )
     }
 
     fn status(kind: &str) -> Seen {
         let properties = json!({"sessionID": "ses_1", "status": {"type": kind}});
-        Seen::Event(json!({"type": "session.status", "properties": properties}))
+        Seen::Event(json!({"type": "session.status", "properties": properties}).into())
     }
 
     fn asked(call: &str) -> Value {
@@ -305,7 +308,7 @@ mod recovery {
     }
 
     fn listed(id: u32, list: Value) -> Seen {
-        Seen::Response { id, status: 200, body: list }
+        Seen::Response { id, status: 200, body: list.into() }
     }
 
     /// A question that has been running since 1,000 ms, and of which no event told.
@@ -360,7 +363,8 @@ mod recovery {
             let mut bench = missing();
             for n in 1..=failures {
                 bench.until(1_000 + 3_000 * u64::from(n));
-                bench.see(1_000 + 3_000 * u64::from(n), Seen::Response { id: n, status: 500, body: Value::Null });
+                bench
+                    .see(1_000 + 3_000 * u64::from(n), Seen::Response { id: n, status: 500, body: Value::Null.into() });
             }
             if failures == 3 {
                 bench.until(13_000);
@@ -373,11 +377,11 @@ mod recovery {
     #[test]
     fn leaving_cancels_and_coming_back_arms_anew() {
         let mut bench = missing();
-        bench.see(3_999, Seen::Event(json!({"type": "question.asked", "properties": asked("call_1")})));
+        bench.see(3_999, Seen::Event(json!({"type": "question.asked", "properties": asked("call_1")}).into()));
         bench.until(60_000);
         assert!(bench.requests().is_empty());
         let replied = json!({"sessionID": "ses_1", "requestID": "que_1"});
-        bench.see(60_000, Seen::Event(json!({"type": "question.replied", "properties": replied})));
+        bench.see(60_000, Seen::Event(json!({"type": "question.replied", "properties": replied}).into()));
         assert_eq!(bench.strategy.deadline(), Some(VTime(63_000)));
         bench.see(61_000, part("completed"));
         assert_eq!(bench.strategy.deadline(), None);
@@ -400,7 +404,8 @@ mod recovery {
     fn an_event_during_the_look_makes_it_void() {
         let mut bench = missing();
         bench.until(4_000);
-        let acts = bench.see(4_001, Seen::Event(json!({"type": "question.asked", "properties": asked("call_1")})));
+        let acts =
+            bench.see(4_001, Seen::Event(json!({"type": "question.asked", "properties": asked("call_1")}).into()));
         assert_eq!(acts, [Act::Cancel { id: 1 }]);
         bench.see(4_002, listed(1, json!([])));
         assert!(halts(&bench).is_empty());

@@ -71,7 +71,7 @@ impl Http {
             Seen::Event(event) => self.event(now, event),
             Seen::EventsCut if self.round_at.is_some() => self.round_at = Some(now),
             Seen::Tick if self.deadline(rule).is_some_and(|at| now >= at) => self.round(rule, now, acts),
-            Seen::Response { id, status, body } => self.landed(rule, now, *id, Some((*status, body)), acts),
+            Seen::Response { id, status, body } => self.landed(rule, now, *id, Some((*status, &**body)), acts),
             Seen::Failed { id, .. } => self.landed(rule, now, *id, None, acts),
             _ => {}
         }

@@ -58,7 +58,7 @@ impl Server {
                 self.questions.retain(|q| !path.contains(q["id"].as_str().unwrap_or("-")));
                 (200, json!(true))
             };
-            let more = bench.see(Seen::Response { id, status, body: got });
+            let more = bench.see(Seen::Response { id, status, body: got.into() });
             self.serve(bench, more);
         }
     }
@@ -87,7 +87,7 @@ fn on_server(spec: &str) -> Bench {
 fn a_question_is_refused_once_and_after_its_time() {
     let (mut bench, mut server) = (on_server("pending-ask"), server());
     server.run(&mut bench, 12_000);
-    bench.see(Seen::Event(json!({ "type": "question.asked", "properties": asked("que_1", "ses_1") })));
+    bench.see(Seen::Event(json!({ "type": "question.asked", "properties": asked("que_1", "ses_1") }).into()));
     server.questions = vec![asked("que_1", "ses_1")];
     server.run(&mut bench, 500_000);
     assert_eq!(server.paths(), [(42_000, "/question/que_1/reject")]);
@@ -161,7 +161,7 @@ fn lists_that_fail_leave_the_events() {
     server.broken = true;
     server.run(&mut bench, 1_000);
     let old = json!({ "id": "per_1", "sessionID": "ses_1", "type": "bash" });
-    bench.see(Seen::Event(json!({ "type": "permission.updated", "properties": old })));
+    bench.see(Seen::Event(json!({ "type": "permission.updated", "properties": old }).into()));
     server.run(&mut bench, 60_000);
     assert_eq!(server.paths(), [(31_000, "/session/ses_1/permissions/per_1")]);
 }
@@ -183,12 +183,12 @@ fn a_session_that_is_told_of_again_and_again_is_one() {
     server.broken = true; // what is known is known by the events alone
     let created = |id: &str, parent: &str| json!({ "type": "session.updated", "properties": { "info": { "id": id, "parentID": parent } } });
     for _ in 0..11_000 {
-        bench.see(Seen::Event(created("ses_1", "")));
+        bench.see(Seen::Event(created("ses_1", "").into()));
     }
-    bench.see(Seen::Event(created("ses_2", "ses_1")));
+    bench.see(Seen::Event(created("ses_2", "ses_1").into()));
     server.run(&mut bench, 1_000);
     let ask = json!({ "id": "per_1", "sessionID": "ses_2", "type": "bash" });
-    bench.see(Seen::Event(json!({ "type": "permission.updated", "properties": ask })));
+    bench.see(Seen::Event(json!({ "type": "permission.updated", "properties": ask }).into()));
     server.run(&mut bench, 60_000);
     assert_eq!(server.paths(), [(31_000, "/session/ses_2/permissions/per_1")]);
 }

@@ -63,8 +63,8 @@ fn build(&(kind, a, b, flag): &Pick, begin: u64) -> Seen {
     match kind % 20 {
         0..=2 => Seen::Tick,
         // An error's text is kept as it is, so it must not name a time.
-        3 => Seen::Response { id: u32::from(a % 12), status: 400, body: json!("bad model") },
-        4..=5 => Seen::Response { id: u32::from(a % 12), status: 200, body: body(b, begin) },
+        3 => Seen::Response { id: u32::from(a % 12), status: 400, body: json!("bad model").into() },
+        4..=5 => Seen::Response { id: u32::from(a % 12), status: 200, body: body(b, begin).into() },
         6 => Seen::Failed {
             id: u32::from(a % 12),
             why: ["closed", "reset", "refused", "timeout"][usize::from(b % 4)].to_owned(),
@@ -76,7 +76,7 @@ fn build(&(kind, a, b, flag): &Pick, begin: u64) -> Seen {
             Seen::Command(["heal", "heal --dry-run", "status", "result", "cancel", ""][usize::from(a % 6)].to_owned())
         }
         11 => Seen::WorkerDied,
-        12 => Seen::Event(event(a, b)),
+        12 => Seen::Event(event(a, b).into()),
         13 => Seen::StreamOpen { session },
         14 => Seen::StreamMoved { session, progress: flag },
         15 => Seen::StreamClosed { session },

@@ -125,9 +125,9 @@ fn play_on(spec: &str, world: World, end: u64, on: bool) -> Story {
                     answers.push((
                         now,
                         match (world.messages)(now) {
-                            Ok(body) => Seen::Response { id: *id, status: 200, body },
+                            Ok(body) => Seen::Response { id: *id, status: 200, body: body.into() },
                             Err(0) => Seen::Failed { id: *id, why: "refused".to_owned() },
-                            Err(status) => Seen::Response { id: *id, status, body: Json::Null },
+                            Err(status) => Seen::Response { id: *id, status, body: Json::Null.into() },
                         },
                     ));
                 }
@@ -156,7 +156,7 @@ fn play_on(spec: &str, world: World, end: u64, on: bool) -> Story {
 
 fn ended(id: u32, how: &Posted) -> Seen {
     match how {
-        Ok((status, body)) => Seen::Response { id, status: *status, body: body.clone() },
+        Ok((status, body)) => Seen::Response { id, status: *status, body: body.clone().into() },
         Err(why) => Seen::Failed { id, why: (*why).to_owned() },
     }
 }
