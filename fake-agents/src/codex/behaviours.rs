@@ -1,6 +1,7 @@
 //! The list of this persona's behaviours: each behaviour, in which releases it is played, and how it is known.
 //!
-//! Invariant: `recorded` means that tests/golden holds an exchange which the fake is held to; everything else is `read`.
+//! Invariant: `recorded` means that tests/golden holds an exchange which the fake is held to; everything else is `read`,
+//! and where nobody has read it in that release its source is [`ASSUMED`].
 
 /// One behaviour of the persona.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +49,9 @@ const fn read(name: &'static str, releases: &'static [&'static str], source: &'s
     Behaviour { name, releases, recorded: false, source }
 }
 
+/// The source of what is played as it is likely to be: neither recorded nor read in the releases that it is played for.
+const ASSUMED: &str = "assumed";
+
 const BEHAVIOURS: &[Behaviour] = &[
     recorded("exec --json: thread, turn, items, usage, key by key", ALL, "json-text, json-bash"),
     recorded("exec: head, message and tokens on stderr, the last message on stdout", ALL, "plain-text, plain-bash"),
@@ -59,11 +63,7 @@ const BEHAVIOURS: &[Behaviour] = &[
         "json-stdin-open, plain-stdin-open",
     ),
     read("stdin beside a prompt becomes a `<stdin>` block after it", &[V169], "its --help"),
-    read(
-        "without a prompt, or with `-`, stdin is the prompt; no prompt: exit 1",
-        ALL,
-        "its --help; codex-rs/exec/src/lib.rs",
-    ),
+    read("without a prompt, or with `-`, stdin is the prompt; no prompt: exit 1", ALL, "its --help"),
     recorded("a command is the release's own: `shell` (bash -lc)", OLD, "json-bash, plain-bash"),
     recorded(
         "a command is the release's own: `exec_command` (/bin/sh -lc, the sandbox's user's shell)",
@@ -82,20 +82,16 @@ const BEHAVIOURS: &[Behaviour] = &[
     recorded("a pipe that another process holds is waited for for 2 s, stdout then stderr", &[V58], "json-bash-held"),
     recorded("a pipe that another process holds is read for 50 ms after the command's end", NEW, "json-bash-held"),
     recorded("a command's stdin is at its end", ALL, "json-bash-stdin"),
-    read(
-        "a command's limit is 10 s if the model sets none",
-        OLD,
-        "DEFAULT_EXEC_COMMAND_TIMEOUT_MS, codex-rs/core/src/exec.rs",
-    ),
+    read("a command's limit is 10 s if the model sets none", OLD, "codex-rs/core/src/exec.rs"),
     read("a time limit ends the child alone", &[V45], "openai/codex#5258"),
-    read("a time limit ends the child's group, by SIGKILL", &[V58], "openai/codex#5258"),
     read(
-        "what runs in the background is ended with the process, by SIGKILL",
-        NEW,
-        "codex-rs/core/src/unified_exec; no process was left live",
+        "a time limit ends the child's group, by SIGKILL",
+        &[V58],
+        "openai/codex#5258, from a release on that is assumed",
     ),
+    read("what runs in the background is ended with the process, by SIGKILL", NEW, ASSUMED),
     recorded("a command outside of the sandbox is refused: nobody is asked", ALL, "json-escalated"),
-    read("a patch in a read-only sandbox is refused", ALL, "codex-rs/core/src/safety.rs"),
+    read("a patch in a read-only sandbox is refused, in these words", ALL, ASSUMED),
     recorded("a question is no tool", OLD, "json-question"),
     recorded("a question is unavailable in Default mode", NEW, "json-question"),
     read(
@@ -103,10 +99,11 @@ const BEHAVIOURS: &[Behaviour] = &[
         ALL,
         "its subagents run beside their parent: UPSTREAM.md",
     ),
-    recorded(
-        "a stream that breaks is asked for again after 0.2 s, doubled, five times",
+    recorded("a stream that breaks is asked for again, five times", ALL, "json-cut-retried, plain-cut-retried"),
+    read(
+        "the waits between these tries: 0.2 s, doubled",
         ALL,
-        "json-cut-retried, plain-cut-retried",
+        "INITIAL_DELAY_MS and BACKOFF_FACTOR, codex-rs/core/src/util.rs",
     ),
     recorded("a stream that breaks with no try left: turn.failed, exit 1", ALL, "json-cut, plain-cut, json-unfinished"),
     recorded("5xx: four tries of the request in each of six tries of the stream", ALL, "json-500-retried"),
@@ -116,18 +113,10 @@ const BEHAVIOURS: &[Behaviour] = &[
     recorded("429 with no try left", ALL, "json-429"),
     recorded("a stream without an event for 300 s is asked for again", ALL, "json-silent"),
     recorded("comments that keep a stream alive are no events", ALL, "json-keep-alive"),
-    read("response.completed ends the response, though the connection stays open", ALL, "codex-rs/core/src/client.rs"),
-    read(
-        "a response that is incomplete, and a stream that is reset, are asked for again",
-        ALL,
-        "codex-rs/core/src/error.rs",
-    ),
+    read("response.completed ends the response, though the connection stays open", ALL, ASSUMED),
+    read("a response that is incomplete, and a stream that is reset, are asked for again", ALL, ASSUMED),
     read("resume: the same with an earlier session, which is not kept here", ALL, "its --help"),
-    read(
-        "SIGINT, SIGTERM, SIGHUP end it, and its commands by SIGTERM",
-        ALL,
-        "PR_SET_PDEATHSIG, codex-rs/core/src/spawn.rs; SIGINT not as there",
-    ),
+    read("SIGINT, SIGTERM, SIGHUP end it, and its commands by SIGTERM", ALL, ASSUMED),
 ];
 
 #[cfg(test)]

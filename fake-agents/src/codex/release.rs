@@ -169,7 +169,7 @@ impl Release {
 const IO_DRAIN: Span = Span::secs(2);
 /// How long the output of a command is read after its end (0.116.0 and 0.169.0: `Wall time: 0.0503`).
 pub const TRAILING: Span = Span::ms(50);
-/// The time limit of `shell` if the model sets none (`DEFAULT_EXEC_COMMAND_TIMEOUT_MS`, read).
+/// The time limit of `shell` if the model sets none (codex-rs/core/src/exec.rs).
 pub const SHELL_LIMIT: Span = Span::secs(10);
 /// How long `exec_command` waits before it tells the model that the command runs on.
 pub const YIELD: Span = Span::secs(10);
