@@ -131,6 +131,8 @@ const NOT_CARRIED: &[(&str, &str)] = &[
     ("events/half-open", "a stream that goes mute looks like a silent model"),
     ("events/post-cut-at-300s", "the client failed, not its server"),
     ("events/server-mute", "a stuck server looks like a silent model"),
+    ("gemini/model-silent", "a Gemini log becomes a program that prints the same, and then nothing"),
+    ("gemini/not-allowed", "a Gemini log becomes a program that prints the same, and then nothing"),
     ("lifecycle/ctrl-c-ignored", "a screen shows text, not which key ended a program"),
     ("lifecycle/parent-gone", "who ended the wrapper is in no log"),
     ("little-loops/burst", "the wrapper reads one line a wake-up; what it read is in no log"),
@@ -140,6 +142,7 @@ const NOT_CARRIED: &[(&str, &str)] = &[
     ("question/terminal", "a screen shows a menu, not which tool drew it"),
     ("startup/browser-login", "that somebody listens is in no log"),
     ("upstream/alive-after-result", "the result is there; that the process lives on is in no such log"),
+    ("upstream/stream-without-finish", "it never ends, so that its log is cut"),
 ];
 
 /// The hangs that depend on processes: a log shows that the run hangs, but not on which of them.

@@ -34,8 +34,9 @@ pub use release::Release;
 
 use crate::ReleaseError;
 use crate::agent_host::AgentHost;
-use rehang_os::os::{CannotStart, Next, Os, Program, STDERR, STDOUT, Wait, Write};
-use rehang_scenario::{Agent, Canon, plan::Plan, turns::Turn};
+use crate::outgoing::Says;
+use rehang_os::os::{CannotStart, Program};
+use rehang_scenario::{Agent, plan::Plan, turns::Turn};
 
 /// Whether this persona plays the release that an agent names.
 ///
@@ -74,30 +75,4 @@ pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>,
         inside: AgentHost::new(plan.map_or(&[], |plan| &plan.inside)).map_err(CannotStart::new)?,
         model_port: plan.and_then(|plan| plan.model_port),
     })))
-}
-
-/// Prints a text and exits: the help, the version, a refusal.
-struct Says {
-    text: String,
-    fd_err: bool,
-    code: u8,
-}
-
-impl Program for Says {
-    fn resume(&mut self, os: &mut dyn Os) -> Next {
-        let fd = if self.fd_err { STDERR } else { STDOUT };
-        while !self.text.is_empty() {
-            match os.write(fd, self.text.as_bytes()) {
-                Write::Took(n) => self.text = self.text.get(n..).unwrap_or_default().to_owned(),
-                Write::Later => return Next::Wait(Wait { write: vec![fd], on: "stdout", ..Wait::default() }),
-                Write::Failed(_) => break,
-            }
-        }
-        Next::Exit(self.code)
-    }
-
-    fn canon(&self, canon: &mut Canon) {
-        let Self { text, fd_err, code } = self;
-        canon.text(text).flag(*fd_err).num((*code).into());
-    }
 }

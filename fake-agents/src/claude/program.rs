@@ -12,7 +12,8 @@ use super::release::Release;
 use super::screen::{Choice, PROMPT, Screen, Typed};
 use super::texts;
 use crate::agent_host::AgentHost;
-use rehang_os::os::{Disposition, Fd, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Wait, Write};
+use crate::outgoing::Outgoing;
+use rehang_os::os::{Disposition, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Wait, Write};
 use rehang_scenario::{Canon, Fault, ToolDoes, VTime, turns::Turn};
 use rehang_trace::Fact;
 use rehang_wire::claude::{Lines, ToAgent, to_agent};
@@ -59,13 +60,6 @@ enum Phase {
     Session,
     /// It writes what is left and exits.
     Leaving(u8),
-}
-
-#[derive(Debug, Default)]
-struct Outgoing {
-    bytes: Vec<u8>,
-    /// Whether the reader is gone: what is written is lost.
-    broken: bool,
 }
 
 #[derive(Debug, Default)]
@@ -438,30 +432,6 @@ impl Fake {
     }
 }
 
-impl Outgoing {
-    fn push(&mut self, text: &str) {
-        if !self.broken {
-            self.bytes.extend_from_slice(text.as_bytes());
-        }
-    }
-
-    /// Writes as much as is taken; returns whether all is out.
-    fn flush(&mut self, os: &mut dyn Os, fd: Fd) -> bool {
-        while !self.bytes.is_empty() {
-            match os.write(fd, &self.bytes) {
-                Write::Took(n) => drop(self.bytes.drain(..n.min(self.bytes.len()))),
-                Write::Later => return false,
-                Write::Failed(_) => {
-                    // EPIPE: the stream is destroyed and the run goes on (2.0.77).
-                    self.bytes.clear();
-                    self.broken = true;
-                }
-            }
-        }
-        true
-    }
-}
-
 impl Program for Fake {
     fn resume(&mut self, os: &mut dyn Os) -> Next {
         if self.phase == Phase::New && self.begin(os).is_none() {
@@ -511,8 +481,8 @@ impl Program for Fake {
             Phase::Leaving(code) => canon.num(3).num(code.into()),
         };
         canon.bytes(lines.held()).bytes(piped).flag(*over).flag(*print);
-        for Outgoing { bytes, broken } in [out, err] {
-            canon.bytes(bytes).flag(*broken);
+        for stream in [out, err] {
+            stream.canon(canon);
         }
         // `Debug` is derived for all of them, so its text contains the whole of each.
         canon.text(&format!("{:?}", (screen, stripped, collected)));

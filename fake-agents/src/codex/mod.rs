@@ -25,8 +25,9 @@ pub use behaviours::{Behaviour, behaviours, known_behaviours};
 pub use release::Release;
 
 use crate::ReleaseError;
-use rehang_os::os::{CannotStart, Next, Os, Program, STDERR, STDOUT, Wait, Write};
-use rehang_scenario::{Agent, Canon, agents::CODEX, plan::Plan, turns::Turn};
+use crate::outgoing::Says;
+use rehang_os::os::{CannotStart, Program};
+use rehang_scenario::{Agent, agents::CODEX, plan::Plan, turns::Turn};
 
 /// Whether this persona plays the release that an agent names.
 ///
@@ -45,11 +46,11 @@ pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>,
     let release = |named: Option<&str>| Release::parse(named.or(planned).unwrap_or(CODEX.default_release));
     let args = match parse(argv.get(1..).unwrap_or_default()) {
         Parsed::Run(args) => args,
-        Parsed::Print(text) => return Ok(Box::new(Says { text, to_stderr: false, code: 0 })),
-        Parsed::Refuse(why) => return Ok(Box::new(Says { text: why.to_string(), to_stderr: true, code: 2 })),
+        Parsed::Print(text) => return Ok(Box::new(Says { text, fd_err: false, code: 0 })),
+        Parsed::Refuse(why) => return Ok(Box::new(Says { text: why.to_string(), fd_err: true, code: 2 })),
         Parsed::Version(named) => {
             let text = format!("codex-cli {}\n", release(named.as_deref())?.version);
-            return Ok(Box::new(Says { text, to_stderr: false, code: 0 }));
+            return Ok(Box::new(Says { text, fd_err: false, code: 0 }));
         }
     };
     let release = release(args.release.as_deref())?;
@@ -61,30 +62,4 @@ pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>,
         faults: plan.map_or_else(Vec::new, |plan| plan.faults.clone()),
         model_port: plan.and_then(|plan| plan.model_port),
     })))
-}
-
-/// Prints a text and exits: the help, the version, a refusal.
-struct Says {
-    text: String,
-    to_stderr: bool,
-    code: u8,
-}
-
-impl Program for Says {
-    fn resume(&mut self, os: &mut dyn Os) -> Next {
-        let fd = if self.to_stderr { STDERR } else { STDOUT };
-        while !self.text.is_empty() {
-            match os.write(fd, self.text.as_bytes()) {
-                Write::Took(n) => self.text = self.text.get(n..).unwrap_or_default().to_owned(),
-                Write::Later => return Next::Wait(Wait { write: vec![fd], on: "stdout", ..Wait::default() }),
-                Write::Failed(_) => break,
-            }
-        }
-        Next::Exit(self.code)
-    }
-
-    fn canon(&self, canon: &mut Canon) {
-        let Self { text, to_stderr, code } = self;
-        canon.text(text).flag(*to_stderr).num((*code).into());
-    }
 }

@@ -2,14 +2,15 @@
 //!
 //! Invariant: there is at most one stream; the turn sees the same items whichever way it comes.
 
+use crate::model_source::{Source, earliest, is_last};
 use crate::silence::Silence;
-use rehang_os::os::{Fd, Os, Read, Wait, Write};
-use rehang_scenario::{Canon, Canonical, Fault, Span, VTime, plan::RESPONSE_HEADER};
+use rehang_os::os::{Os, Wait};
+use rehang_scenario::{Canon, Canonical, Fault, Span, plan::RESPONSE_HEADER};
 use rehang_wire::{
-    http::{self, Piece, ResponseReader},
+    http,
     model::{
-        Api, Decoder, ModelEvent, ModelRequest, request_body,
-        script::{Chunk, Item, ModelScript, Stream},
+        Api, ModelEvent, ModelRequest, request_body,
+        script::{Chunk, Item, ModelScript},
     },
 };
 
@@ -34,21 +35,6 @@ pub(super) enum Came {
     Silence,
 }
 
-enum Source {
-    Script(Stream),
-    Server(Box<Connection>),
-    /// The model's server could not even be connected to.
-    Nowhere,
-}
-
-struct Connection {
-    fd: Fd,
-    unsent: Vec<u8>,
-    reader: ResponseReader,
-    decoder: Decoder,
-    status: u16,
-}
-
 impl Model {
     pub fn new(faults: &[Fault], port: Option<u16>, idle: Span) -> Model {
         Model { script: ModelScript::new(faults), port, idle, open: None }
@@ -59,18 +45,15 @@ impl Model {
         self.abort(os);
         let source = match self.port {
             None => Source::Script(self.script.begin(chunks, os.now())),
-            Some(port) => match os.connect(port) {
-                Ok(fd) => Source::Server(Box::new(connection(fd, port, request, path))),
-                Err(_) => Source::Nowhere,
-            },
+            Some(port) => Source::server(os, port, API, || sent(port, request, path)),
         };
         self.open = Some(Open { source, silence: Silence::new(Some(self.idle), os.now()) });
     }
 
     /// Gives the stream up.
     pub fn abort(&mut self, os: &mut dyn Os) {
-        if let Some(Open { source: Source::Server(connection), .. }) = self.open.take() {
-            os.close(connection.fd);
+        if let Some(open) = self.open.take() {
+            open.source.close(os);
         }
     }
 
@@ -78,11 +61,7 @@ impl Model {
     pub fn poll(&mut self, os: &mut dyn Os) -> Option<Came> {
         let now = os.now();
         let Open { source, silence } = self.open.as_mut()?;
-        let items = match source {
-            Source::Script(stream) => stream.poll(now),
-            Source::Server(connection) => connection.poll(os),
-            Source::Nowhere => vec![Item::Reset],
-        };
+        let items = source.poll(os);
         for item in &items {
             match item {
                 // A comment is no event: a stream of them alone is given up too (recorded).
@@ -92,7 +71,7 @@ impl Model {
                 _ => silence.heard(now),
             }
         }
-        let over = items.iter().any(|item| matches!(item, Item::Ended { .. } | Item::Reset | Item::Status(_)));
+        let over = items.iter().any(is_last);
         let silent = silence.is_over(now);
         if over {
             self.abort(os);
@@ -111,16 +90,7 @@ impl Model {
     pub fn wait(&self, wait: &mut Wait) {
         let Some(Open { source, silence }) = &self.open else { return };
         wait.until = earliest(wait.until, silence.deadline());
-        match source {
-            Source::Script(stream) => wait.until = earliest(wait.until, stream.deadline()),
-            Source::Server(connection) => {
-                wait.read.push(connection.fd);
-                if !connection.unsent.is_empty() {
-                    wait.write.push(connection.fd);
-                }
-            }
-            Source::Nowhere => {}
-        }
+        source.wait(wait);
     }
 
     pub fn canon(&self, canon: &mut Canon) {
@@ -134,100 +104,15 @@ impl Model {
         canon.flag(open.is_some());
         let Some(Open { source, silence }) = open else { return };
         silence.canon(canon);
-        match source {
-            Source::Script(stream) => stream.canon(canon.num(0)),
-            Source::Server(connection) => {
-                let Connection {
-                    fd: _, // not compared: a name of the connection, whose state the world writes
-                    unsent,
-                    reader,
-                    decoder,
-                    status,
-                } = connection.as_ref();
-                canon.num(1).bytes(unsent).num((*status).into());
-                reader.canon(canon);
-                decoder.canon(canon);
-            }
-            Source::Nowhere => drop(canon.num(2)),
-        }
+        source.canon(canon);
     }
 }
 
-fn connection(fd: Fd, port: u16, request: &ModelRequest, path: &str) -> Connection {
-    let api = Api::OpenAiResponses;
-    let body = request_body(api, request).to_string();
+const API: Api = Api::OpenAiResponses;
+
+fn sent(port: u16, request: &ModelRequest, path: &str) -> Vec<u8> {
+    let body = request_body(API, request).to_string();
     let host = format!("127.0.0.1:{port}");
     let headers = [("content-type", "application/json"), ("accept", "text/event-stream"), (RESPONSE_HEADER, path)];
-    let unsent = http::request("POST", api.path(), &host, &headers, body.as_bytes());
-    Connection { fd, unsent, reader: ResponseReader::new(), decoder: Decoder::new(api), status: 0 }
-}
-
-impl Connection {
-    fn poll(&mut self, os: &mut dyn Os) -> Vec<Item> {
-        while !self.unsent.is_empty() {
-            match os.write(self.fd, &self.unsent) {
-                Write::Took(n) => drop(self.unsent.drain(..n)),
-                Write::Later => break,
-                Write::Failed(_) => return vec![Item::Reset],
-            }
-        }
-        let mut items = Vec::new();
-        loop {
-            match os.read(self.fd, 65_536) {
-                Read::Data(bytes) => self.reader.feed(&bytes),
-                Read::Later => return items,
-                Read::Eof => {
-                    self.reader.finish();
-                    if !self.pieces(&mut items) {
-                        items.push(Item::Reset);
-                    }
-                    return items;
-                }
-                Read::Failed(_) => {
-                    items.push(Item::Reset);
-                    return items;
-                }
-            }
-            if self.pieces(&mut items) {
-                return items;
-            }
-        }
-    }
-
-    /// Takes what is complete; returns whether the response is over.
-    fn pieces(&mut self, items: &mut Vec<Item>) -> bool {
-        loop {
-            match self.reader.next_piece() {
-                Ok(Some(Piece::Head(head))) => self.status = head.status,
-                Ok(Some(Piece::Body(bytes))) if self.status == 200 => {
-                    self.decoder.feed(&bytes);
-                    while let Ok(Some(event)) = self.decoder.next_event() {
-                        items.push(Item::Event(event));
-                    }
-                    if self.decoder.is_ended() {
-                        items.push(Item::Ended { clean: true });
-                        return true;
-                    }
-                }
-                Ok(Some(Piece::Body(_))) => {}
-                Ok(Some(Piece::End)) => {
-                    items.push(if self.status == 200 {
-                        Item::Ended { clean: false }
-                    } else {
-                        Item::Status(self.status)
-                    });
-                    return true;
-                }
-                Ok(None) => return false,
-                Err(_) => {
-                    items.push(Item::Reset);
-                    return true;
-                }
-            }
-        }
-    }
-}
-
-fn earliest(a: Option<VTime>, b: Option<VTime>) -> Option<VTime> {
-    a.into_iter().chain(b).min()
+    http::request("POST", API.path(), &host, &headers, body.as_bytes())
 }

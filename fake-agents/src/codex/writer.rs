@@ -4,7 +4,7 @@
 
 use super::release::{Release, RetryWords, Shell};
 use super::shell::Report;
-use rehang_os::os::{Fd, Os, Write};
+use crate::outgoing::Outgoing;
 use rehang_scenario::{Canon, Span};
 use serde_json::{Value, json};
 
@@ -23,14 +23,6 @@ pub(super) struct Writer {
     responses: u32,
     pub out: Outgoing,
     pub err: Outgoing,
-}
-
-/// Bytes that are still to be written.
-#[derive(Debug, Default)]
-pub(super) struct Outgoing {
-    bytes: Vec<u8>,
-    /// Whether the reader is gone: what is written is lost.
-    broken: bool,
 }
 
 impl Writer {
@@ -184,8 +176,8 @@ impl Writer {
             err,
         } = self;
         canon.num((*items).into()).num((*responses).into());
-        for Outgoing { bytes, broken } in [out, err] {
-            canon.bytes(bytes).flag(*broken);
+        for stream in [out, err] {
+            stream.canon(canon);
         }
     }
 
@@ -209,29 +201,6 @@ impl Writer {
 
     fn event(&mut self, event: &Value) {
         self.out.push(&format!("{event}\n"));
-    }
-}
-
-impl Outgoing {
-    pub fn push(&mut self, text: &str) {
-        if !self.broken {
-            self.bytes.extend_from_slice(text.as_bytes());
-        }
-    }
-
-    /// Writes as much as is taken; returns whether all is out.
-    pub fn flush(&mut self, os: &mut dyn Os, fd: Fd) -> bool {
-        while !self.bytes.is_empty() {
-            match os.write(fd, &self.bytes) {
-                Write::Took(n) => drop(self.bytes.drain(..n.min(self.bytes.len()))),
-                Write::Later => return false,
-                Write::Failed(_) => {
-                    self.bytes.clear();
-                    self.broken = true;
-                }
-            }
-        }
-        true
     }
 }
 

@@ -25,9 +25,10 @@ pub use behaviours::known_behaviours;
 pub use release::{ALL, Release};
 
 use crate::ReleaseError;
+use crate::outgoing::Says;
 use args::{HELP, Parsed, parse};
-use rehang_os::os::{CannotStart, Next, Os, Program, STDERR, STDOUT, Wait, Write};
-use rehang_scenario::{Agent, Canon, agents::GEMINI, plan::Plan, turns::Turn};
+use rehang_os::os::{CannotStart, Program, STDERR, STDOUT};
+use rehang_scenario::{Agent, agents::GEMINI, plan::Plan, turns::Turn};
 
 /// Whether this persona plays the release that an agent names.
 ///
@@ -59,30 +60,4 @@ pub fn program(argv: &[String], plan: Option<&Plan>) -> Result<Box<dyn Program>,
         faults: plan.map_or_else(Vec::new, |plan| plan.faults.clone()),
         model_port: plan.and_then(|plan| plan.model_port),
     })))
-}
-
-/// Prints a text and exits: the help, the version, a refusal.
-struct Says {
-    text: String,
-    fd_err: bool,
-    code: u8,
-}
-
-impl Program for Says {
-    fn resume(&mut self, os: &mut dyn Os) -> Next {
-        let fd = if self.fd_err { STDERR } else { STDOUT };
-        while !self.text.is_empty() {
-            match os.write(fd, self.text.as_bytes()) {
-                Write::Took(n) => self.text = self.text.get(n..).unwrap_or_default().to_owned(),
-                Write::Later => return Next::Wait(Wait { write: vec![fd], on: "stdout", ..Wait::default() }),
-                Write::Failed(_) => break,
-            }
-        }
-        Next::Exit(self.code)
-    }
-
-    fn canon(&self, canon: &mut Canon) {
-        let Self { text, fd_err, code } = self;
-        canon.text(text).flag(*fd_err).num((*code).into());
-    }
 }

@@ -10,7 +10,8 @@ use super::model::{Came, Model};
 use super::release::{Release, STDIN_FIRST_BYTE, STDIN_MAX};
 use super::shell::{self, Running};
 use crate::claude::screen::{Choice, PROMPT, Screen, Typed};
-use rehang_os::os::{Disposition, Fd, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Wait, Write};
+use crate::outgoing::Outgoing;
+use rehang_os::os::{Disposition, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Wait, Write};
 use rehang_scenario::{Canon, Fault, ToolDoes, VTime, turns::Turn};
 use rehang_trace::Fact;
 
@@ -47,13 +48,6 @@ enum Phase {
     Works,
     /// It writes what is left and exits.
     Leaving(u8),
-}
-
-#[derive(Debug, Default)]
-struct Outgoing {
-    bytes: Vec<u8>,
-    /// The reader is gone: what is written is lost.
-    broken: bool,
 }
 
 #[derive(Debug, Default)]
@@ -337,29 +331,6 @@ impl Fake {
     }
 }
 
-impl Outgoing {
-    fn push(&mut self, text: &str) {
-        if !self.broken {
-            self.bytes.extend_from_slice(text.as_bytes());
-        }
-    }
-
-    /// Writes as much as is taken; returns whether all is out.
-    fn flush(&mut self, os: &mut dyn Os, fd: Fd) -> bool {
-        while !self.bytes.is_empty() {
-            match os.write(fd, &self.bytes) {
-                Write::Took(n) => drop(self.bytes.drain(..n.min(self.bytes.len()))),
-                Write::Later => return false,
-                Write::Failed(_) => {
-                    self.bytes.clear();
-                    self.broken = true;
-                }
-            }
-        }
-        true
-    }
-}
-
 impl Program for Fake {
     fn resume(&mut self, os: &mut dyn Os) -> Next {
         if self.phase == Phase::New && self.begin(os).is_none() {
@@ -409,8 +380,8 @@ impl Program for Fake {
             Phase::Leaving(code) => canon.num(3).num(code.into()),
         };
         canon.bytes(came).flag(*over);
-        for Outgoing { bytes, broken } in [out, err] {
-            canon.bytes(bytes).flag(*broken);
+        for stream in [out, err] {
+            stream.canon(canon);
         }
         // `Debug` is derived, so its text contains the whole of it.
         canon.text(&format!("{screen:?}"));

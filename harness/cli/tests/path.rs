@@ -71,7 +71,7 @@ fn what_a_fake_cannot_play_alone_is_refused() {
         (&["path", "model/stall[claude-2.1.329]"][..], "model server"),
         (&["path", "question/row-diff", "--control"], "nobody plays people"),
         (&["path", "question/rwo-diff"], "question/row-diff"),
-        (&["path", "question/releases"], "names 4"),
+        (&["path", "question/releases"], "name one scenario"),
     ] {
         let out = rehang(cache.path(), args);
         let said = String::from_utf8_lossy(&out.stderr).into_owned();

@@ -26,7 +26,7 @@ fn the_same_seed_gives_the_same_orders() {
 #[test]
 fn hostile_scenarios_come_to_every_limit() {
     let mut source = rng(3);
-    let all: Vec<Scenario> = (0..600).map(|_| hostile(&mut source).scenario).collect();
+    let all: Vec<Scenario> = (0..900).map(|_| hostile(&mut source).scenario).collect();
     let some = |what: &str, is: &dyn Fn(&Scenario) -> bool| assert!(all.iter().any(is), "no scenario with {what}");
     some("100 runs", &|s| s.runs == 100);
     some("100 people", &|s| s.people.len() == 100);
