@@ -288,9 +288,9 @@ fn an_error_in_a_long_line_says_at_which_byte() {
 fn what_would_be_quadratic() {
     // Each of these once took a parser or a checker time in proportion to the square of the file's size.
     says("]".repeat(1 << 20), expect!["1: this is no TOML: missing table open, expected `[` (1)"]);
-    says("\"".repeat(1 << 20), expect!["1: this is no TOML: key with no value, expected `=` (1)"]);
-    says("a\n".repeat(1 << 19), expect!["1: this is no TOML: key with no value, expected `=` (100)"]);
-    says("a=1\n".repeat(40_000), expect!["2: duplicate key `a` (101)"]);
+    says("\"".repeat(1 << 20), expect!["1: this is no scenario file (1)"]);
+    says("a\n".repeat(1 << 19), expect!["1: this is no scenario file (1)"]);
+    says("a=1\n".repeat(40_000), expect!["1: this is no scenario file (1)"]);
     says("[a]\n".repeat(1 << 18), expect!["2001: more than 2000 table headers (1)"]);
     let headers = |n: usize| (0..n).map(|n| format!("[k{n}]\n")).collect::<String>();
     says(headers(limits::HEADERS), expect!["1: unknown key `k0` (2003)"]);
@@ -298,7 +298,7 @@ fn what_would_be_quadratic() {
     says((0..40_000).map(|i| format!("k{i}=1\n")).collect::<String>(), expect!["1: unknown key `k0` (40003)"]);
     says(
         format!("x = \"{}", "\\u".repeat(500_000)),
-        expect![[r#"1: this is no TOML: invalid basic string, expected `"` (1)"#]],
+        expect!["1: this is no scenario file (1)"],
     );
     says(
         format!("{HEAD}about = \"{}\"\n{}", "é".repeat(100_000), "\u{1}".repeat(100_000)),
