@@ -291,18 +291,15 @@ fn what_would_be_quadratic() {
     says("\"".repeat(1 << 20), expect!["1: this is no scenario file (1)"]);
     says("a\n".repeat(1 << 19), expect!["1: this is no scenario file (1)"]);
     let titled = |rest: String| format!("title = \"x\"\n{rest}");
-    says(titled("a\n".repeat(1 << 19)), expect!["524284: the file has 1048588 bytes, more than 1 MiB (1)"]);
+    says(titled("a\n".repeat(1 << 18)), expect!["2: this is no TOML: key with no value, expected `=` (100)"]);
     says(titled("a=1\n".repeat(40_000)), expect!["3: duplicate key `a` (101)"]);
-    says(titled("\"".repeat(1 << 20)), expect!["2: the file has 1048588 bytes, more than 1 MiB (1)"]);
+    says(titled("\"".repeat(1 << 19)), expect!["2: this is no TOML: key with no value, expected `=` (1)"]);
     says("[a]\n".repeat(1 << 18), expect!["2001: more than 2000 table headers (1)"]);
     let headers = |n: usize| (0..n).map(|n| format!("[k{n}]\n")).collect::<String>();
     says(headers(limits::HEADERS), expect!["1: unknown key `k0` (2003)"]);
     says(headers(limits::HEADERS + 1), expect!["2001: more than 2000 table headers (1)"]);
     says((0..40_000).map(|i| format!("k{i}=1\n")).collect::<String>(), expect!["1: unknown key `k0` (40003)"]);
-    says(
-        format!("x = \"{}", "\\u".repeat(500_000)),
-        expect!["1: this is no scenario file (1)"],
-    );
+    says(format!("x = \"{}", "\\u".repeat(500_000)), expect!["1: this is no scenario file (1)"]);
     says(
         format!("{HEAD}about = \"{}\"\n{}", "é".repeat(100_000), "\u{1}".repeat(100_000)),
         expect!["5: control character U+0001 (100001)"],
