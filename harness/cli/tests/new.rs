@@ -38,13 +38,13 @@ fn agents(folder: &Path) -> Vec<String> {
 fn every_agent_s_first_scenario_hangs_and_is_accepted() {
     let folder = tempfile::tempdir().expect("a folder");
     let agents = agents(folder.path());
-    assert!(agents.len() >= 4 && agents.contains(&"claude".to_owned()), "{agents:?}");
+    assert!(agents.len() >= 6 && agents.contains(&"claude".to_owned()), "{agents:?}");
     for agent in agents {
         let file = format!("{agent}.toml");
         passes(folder.path(), &["new", &file, "--agent", &agent]);
         passes(folder.path(), &["check", &file]);
         let hang = passes(folder.path(), &["run", &file, "--strategy", "none"]);
-        assert!(hang.contains("hangs proved: 1 by deadlock"), "{agent}: {hang}");
+        assert!(hang.contains("hangs proved: 1 by "), "{agent}: {hang}");
         let first = rehang(folder.path(), &["run", &file, "--stage", "sim"]);
         let said = text(&first.stdout);
         assert_eq!(first.status.code(), Some(1), "a guess about every strategy was right: {said}");

@@ -14,27 +14,29 @@ use std::path::PathBuf;
 
 /// Write a first scenario for an agent of your choice: it hangs, and runs.
 ///
-/// The agent asks a question, or whether it may run a command, and nobody answers; in the control arm somebody does. The file
-/// is there to be changed: its page is docs/scenarios.md. An existing file is not overwritten.
+/// The agent asks a question, or whether it may run a command, and nobody answers; in the control arm somebody does. One that
+/// asks nobody waits for its stdin or for its model. The file is there to be changed: its page is docs/scenarios.md. An existing
+/// file is not overwritten.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
   rehang new my-hang.toml                      opencode asks a question
   rehang new my-hang.toml --agent claude       Claude Code asks its host whether it may
+  rehang new my-hang.toml --agent codex        Codex reads a stdin that stays open
   rehang run my-hang.toml --strategy none      it hangs, and that is proved
   rehang run my-hang.toml --accept             writes down what every other strategy does")]
 pub struct New {
     /// The file to write; it must not exist.
     pub file: PathBuf,
-    /// Which agent hangs: opencode, claude, altimate or pawwork.
+    /// Which agent hangs: opencode, claude, altimate, pawwork, codex or gemini.
     #[arg(long, value_name = "AGENT", default_value = "opencode", value_parser = agent)]
     pub agent: String,
 }
 
-/// The agents that can be chosen, with how each is asked: they have a server, or a host at their stdin.
+/// The agents that can be chosen, with how each is asked: it has a server, or a host at its stdin, or nobody.
 fn offered() -> impl Iterator<Item = (&'static AgentKind, Form)> {
     agents::ALL.into_iter().filter(|kind| kind.has_model).filter_map(|kind| {
         let has = |form: Form| kind.modes.iter().any(|mode| mode.form == form);
-        [Form::Serve, Form::Stdin].into_iter().find(|form| has(*form)).map(|form| (kind, form))
+        [Form::Serve, Form::Stdin, Form::Run].into_iter().find(|form| has(*form)).map(|form| (kind, form))
     })
 }
 
@@ -53,11 +55,21 @@ impl New {
         let (kind, form) = chosen.ok_or_else(|| CommandError::Usage(format!("no agent is called '{}'", self.agent)))?;
         outputs::write_new(&self.file, template(kind, form))?;
         let file = quoted(&self.file.display().to_string());
-        writeln!(out, "wrote {file}: {} waits for an answer, and nobody gives one", kind.title)?;
+        let waits = match form {
+            Form::Run if reads_stdin(kind) => "for the end of its stdin, which stays open",
+            Form::Run => "for its model, which only keeps the connection alive",
+            _ => "for an answer, and nobody gives one",
+        };
+        writeln!(out, "wrote {file}: {} waits {waits}", kind.title)?;
         writeln!(out, "    rehang run {file} --strategy none     shows the hang, with its proof")?;
         writeln!(out, "    rehang run {file} --accept            writes down what every other strategy does")?;
         Ok(Code::Expected)
     }
+}
+
+/// Whether its default release reads its stdin to the end beside a prompt.
+fn reads_stdin(kind: &AgentKind) -> bool {
+    *kind == agents::CODEX
 }
 
 /// The text of the file.
@@ -91,6 +103,37 @@ outcome    = {{ hung = "permission" }}
 
 {REST}
 people = [{{ via = "stdin", after = "2s", does = "allow" }}]
+"#
+        ),
+        Form::Run if reads_stdin(kind) => format!(
+            r#"title     = "Reads a stdin that nobody writes to and nobody closes, beside its prompt"
+mechanism = "S1"
+{agent}
+terminals = ["pipe"]
+turns     = [{{ say = "hello" }}]
+
+[[expect]]
+strategies = ["none"]
+outcome    = {{ hung = "stdin" }}
+
+{REST}
+terminals = ["null"]
+"#
+        ),
+        Form::Run => format!(
+            r#"title     = "The model keeps its connection alive, and says nothing more"
+mechanism = "M2"
+{agent}
+terminals = ["null"]
+turns     = [{{ say = "Half of " }}, {{ say = "what there is to say." }}]
+faults    = [{{ model = {{ after = 1, does = {{ keep-alive = "60s" }} }} }}]
+
+[[expect]]
+strategies = ["none"]
+outcome    = {{ hung = "model" }}
+
+{REST}
+faults = []
 "#
         ),
         _ => format!(
