@@ -12,6 +12,7 @@ pub mod gemini;
 mod model_source;
 pub mod opencode;
 mod outgoing;
+mod piped;
 pub mod registry;
 pub mod release;
 pub mod silence;

@@ -5,7 +5,8 @@
 
 use super::calls::BashEnd;
 use super::release::{BASH_LIMIT, BASH_LIMIT_MAX, BASH_OUTPUT_MAX, KILL_GRACE};
-use rehang_os::os::{Child, Exit, Fd, Group, Os, Read, STDIN, Sig, Spawn, Stdio, Target, Wait};
+use crate::piped::{self, Piped, drain, exit_code};
+use rehang_os::os::{Child, Exit, Fd, Group, Os, Sig, Target, Wait};
 use rehang_scenario::{
     Canon, Span, VTime,
     plan::PLAN_ENV,
@@ -46,22 +47,7 @@ pub(super) fn start(
     stripped: &[&str],
     plan: Option<(String, String)>,
 ) -> Result<Running, BashEnd> {
-    let tool = &bash.tool;
-    let (out, out_end) = os.pipe();
-    let (err, err_end) = os.pipe();
-    let (stdin, theirs, kept) = match tool.stdin.unwrap_or(ChildStdin::Null) {
-        ChildStdin::Null => (Stdio::Null, None, None),
-        ChildStdin::Inherit => (Stdio::Fd(STDIN), None, None),
-        ChildStdin::Pipe => {
-            let (read, write) = os.pipe();
-            (Stdio::Fd(read), Some(read), Some(write))
-        }
-    };
-    let group = match (tool.background_group, tool.new_session.unwrap_or(true)) {
-        (true, _) => Group::New,
-        (_, true) => Group::Session,
-        _ => Group::Inherit,
-    };
+    let (tool, group) = (&bash.tool, piped::session_of_its_own(bash));
     let mut env = os.envs();
     env.retain(|(key, _)| key != PLAN_ENV && !stripped.contains(&key.as_str()));
     for (key, value) in CHILD_ENV {
@@ -69,20 +55,15 @@ pub(super) fn start(
         env.push((key.to_owned(), value.to_owned()));
     }
     env.extend(plan);
-    let argv = crate::tool::argv(&bash.does, &bash.command);
-    let spawn = Spawn { argv, env, stdin, stdout: Stdio::Fd(out_end), stderr: Stdio::Fd(err_end), group };
-    let started = os.spawn(spawn);
-    for fd in [Some(out_end), Some(err_end), theirs].into_iter().flatten() {
-        os.close(fd);
-    }
+    let started = piped::spawn(os, bash, ChildStdin::Null, env, group);
     let limit = limit(os, bash.timeout);
     match started {
-        Ok(child) => Ok(Running {
+        Ok(Piped { child, stdin, stdout, stderr }) => Ok(Running {
             call: call.to_owned(),
             child,
-            stdin: kept,
-            stdout: Pipe::new(out),
-            stderr: Pipe::new(err),
+            stdin,
+            stdout: Pipe::new(stdout),
+            stderr: Pipe::new(stderr),
             exit: None,
             limit_ms: limit.as_ms(),
             until: Some(os.now() + limit),
@@ -91,12 +72,7 @@ pub(super) fn start(
             waits_for: tool.waits_for.unwrap_or(WaitsFor::Pipes),
             kills: tool.kills.unwrap_or(Kills::GroupThenKill),
         }),
-        Err(errno) => {
-            for fd in [Some(out), Some(err), kept].into_iter().flatten() {
-                os.close(fd);
-            }
-            Err(BashEnd { code: 126, stderr: format!("spawn failed: {errno:?}"), ..BashEnd::default() })
-        }
+        Err(errno) => Err(BashEnd { code: 126, stderr: format!("spawn failed: {errno:?}"), ..BashEnd::default() }),
     }
 }
 
@@ -134,7 +110,7 @@ impl Running {
         self.read(os);
         let mut end = self.end(os, true);
         if self.exit.is_none() {
-            end.code = exit_code(Exit::Signal(Sig::Kill));
+            end.code = exit_code(Exit::Signal(Sig::Kill)).into();
         }
         end
     }
@@ -193,7 +169,7 @@ impl Running {
             os.close(fd);
         }
         BashEnd {
-            code: self.exit.map_or(0, exit_code),
+            code: self.exit.map_or(0, |exit| exit_code(exit).into()),
             stdout: self.stdout.text(),
             stderr: self.stderr.text(),
             timed_out_ms: self.timed_out.then_some(self.limit_ms),
@@ -208,16 +184,9 @@ impl Pipe {
     }
 
     fn read(&mut self, os: &mut dyn Os) {
-        while let Some(fd) = self.fd {
-            match os.read(fd, 65_536) {
-                Read::Data(bytes) => self.take(&bytes),
-                Read::Later => return,
-                Read::Eof | Read::Failed(_) => {
-                    os.close(fd);
-                    self.fd = None;
-                }
-            }
-        }
+        let mut fd = self.fd;
+        drain(os, &mut fd, |bytes| self.take(bytes));
+        self.fd = fd;
     }
 
     fn take(&mut self, bytes: &[u8]) {
@@ -235,13 +204,5 @@ impl Pipe {
         let Some((cut, _)) = text.char_indices().nth(BASH_OUTPUT_MAX) else { return text.to_owned() };
         let lines = text[cut..].lines().count() + self.dropped;
         format!("{}\n\n... [{lines} lines truncated] ...", &text[..cut])
-    }
-}
-
-/// The exit code as a shell reports it.
-fn exit_code(exit: Exit) -> i32 {
-    match exit {
-        Exit::Code(code) => code.into(),
-        Exit::Signal(sig) => 128 + i32::from(sig.number()),
     }
 }

@@ -17,7 +17,7 @@ pub struct Args {
     pub prompt: Option<String>,
     /// `exec resume`.
     pub resumes: bool,
-    /// `--sandbox`, or what stands for one.
+    /// `--sandbox`, or the one that another flag implies.
     pub sandbox: &'static str,
     /// How often a broken stream is asked for again: `-c model_providers.NAME.stream_max_retries=N`.
     pub stream_retries: u32,

@@ -173,7 +173,7 @@ pub const TRAILING: Span = Span::ms(50);
 pub const SHELL_LIMIT: Span = Span::secs(10);
 /// How long `exec_command` waits before it tells the model that the command runs on.
 pub const YIELD: Span = Span::secs(10);
-/// The exit code that stands for a time limit that has passed.
+/// The exit code that is reported once a time limit has passed.
 pub const TIMED_OUT: i32 = 124;
 /// How many bytes of a command's output are kept (`EXEC_OUTPUT_MAX_BYTES`, 0.116.0; read).
 pub const OUTPUT_MAX_BYTES: usize = 1024 * 1024;

@@ -3,7 +3,8 @@
 //! Invariant: a command is reported once as ended; with [`Shell::Yields`] at most once before that as running on.
 
 use super::release::{OUTPUT_MAX_BYTES, Release, SHELL_LIMIT, Shell, TIMED_OUT, TRAILING, YIELD};
-use rehang_os::os::{Child, Exit, Fd, Group, Os, Read, STDIN, Sig, Spawn, Stdio, Target, Wait};
+use crate::piped::{Piped, drain, exit_code, spawn};
+use rehang_os::os::{Child, Exit, Fd, Group, Os, Sig, Target, Wait};
 use rehang_scenario::{
     Canon, Span, VTime,
     plan::PLAN_ENV,
@@ -50,16 +51,6 @@ pub(super) struct Report {
 /// Starts a command; an error says how it ended at once.
 pub(super) fn start(os: &mut dyn Os, release: &Release, call: &str, bash: &Bash) -> Result<Running, Report> {
     let tool = &bash.tool;
-    let (out, out_end) = os.pipe();
-    let (err, err_end) = os.pipe();
-    let (stdin, theirs, kept) = match tool.stdin.unwrap_or(ChildStdin::Null) {
-        ChildStdin::Null => (Stdio::Null, None, None),
-        ChildStdin::Inherit => (Stdio::Fd(STDIN), None, None),
-        ChildStdin::Pipe => {
-            let (read, write) = os.pipe();
-            (Stdio::Fd(read), Some(read), Some(write))
-        }
-    };
     let group = match (tool.background_group, tool.new_session, release.shell) {
         (true, ..) => Group::New,
         (_, Some(true), _) | (_, None, Shell::Yields) => Group::Session,
@@ -69,19 +60,13 @@ pub(super) fn start(os: &mut dyn Os, release: &Release, call: &str, bash: &Bash)
     };
     let mut env = os.envs();
     env.retain(|(key, _)| key != PLAN_ENV);
-    let argv = crate::tool::argv(&bash.does, &bash.command);
-    let spawn = Spawn { argv, env, stdin, stdout: Stdio::Fd(out_end), stderr: Stdio::Fd(err_end), group };
-    let started = os.spawn(spawn);
-    for fd in [Some(out_end), Some(err_end), theirs].into_iter().flatten() {
-        os.close(fd);
-    }
-    match started {
-        Ok(child) => Ok(Running {
+    match spawn(os, bash, ChildStdin::Null, env, group) {
+        Ok(Piped { child, stdin, stdout, stderr }) => Ok(Running {
             call: call.to_owned(),
             command: release.in_shell(&bash.command),
             child,
-            stdin: kept,
-            pipes: [Some(out), Some(err)],
+            stdin,
+            pipes: [Some(stdout), Some(stderr)],
             output: Vec::new(),
             began: os.now(),
             exit: None,
@@ -94,9 +79,6 @@ pub(super) fn start(os: &mut dyn Os, release: &Release, call: &str, bash: &Bash)
             waits_for: tool.waits_for,
         }),
         Err(errno) => {
-            for fd in [Some(out), Some(err), kept].into_iter().flatten() {
-                os.close(fd);
-            }
             let output = format!("execution error: Io({errno:?})");
             Err(Report { code: Some(-1), output, timed_out: false, took: Span::ZERO })
         }
@@ -206,19 +188,10 @@ impl Running {
             self.exit = os.try_wait(self.child);
         }
         for pipe in &mut self.pipes {
-            while let Some(fd) = *pipe {
-                match os.read(fd, 65_536) {
-                    Read::Data(bytes) => {
-                        let room = OUTPUT_MAX_BYTES.saturating_sub(self.output.len());
-                        self.output.extend_from_slice(&bytes[..room.min(bytes.len())]);
-                    }
-                    Read::Later => break,
-                    Read::Eof | Read::Failed(_) => {
-                        os.close(fd);
-                        *pipe = None;
-                    }
-                }
-            }
+            drain(os, pipe, |bytes| {
+                let room = OUTPUT_MAX_BYTES.saturating_sub(self.output.len());
+                self.output.extend_from_slice(&bytes[..room.min(bytes.len())]);
+            });
         }
     }
 
@@ -227,10 +200,7 @@ impl Running {
             os.close(fd);
         }
         let mut report = self.report(os.now());
-        let code = self.exit.map_or(-1, |exit| match exit {
-            Exit::Code(code) => code.into(),
-            Exit::Signal(sig) => 128 + i32::from(sig.number()),
-        });
+        let code = self.exit.map_or(-1, |exit| exit_code(exit).into());
         report.code = Some(if self.timed_out { TIMED_OUT } else { code });
         report
     }

@@ -4,11 +4,12 @@
 //! that another process holds keeps such a call open, whatever was killed.
 
 use super::release::{KILL_GRACE, Release};
-use rehang_os::os::{Child, Exit, Fd, Group, Os, Read, STDIN, Sig, Spawn, Stdio, Target, Wait};
+use crate::piped::{self, Piped, drain};
+use rehang_os::os::{Child, Exit, Fd, Group, Os, Sig, Target, Wait};
 use rehang_scenario::{
     Canon, Span, VTime,
     plan::PLAN_ENV,
-    turns::{Bash, ChildStdin, Kills, Step, WaitsFor},
+    turns::{Bash, Kills, Step, WaitsFor},
 };
 
 /// How a command ended.
@@ -55,36 +56,16 @@ const KEPT_MAX: usize = 1 << 20;
 
 /// Starts a command; an error says how it ended at once.
 pub(super) fn start(os: &mut dyn Os, release: &Release, call: &str, bash: &Bash) -> Result<Running, ShellEnd> {
-    let tool = &bash.tool;
-    let (out, out_end) = os.pipe();
-    let (err, err_end) = os.pipe();
-    let (stdin, theirs, kept) = match tool.stdin.unwrap_or(release.child_stdin) {
-        ChildStdin::Null => (Stdio::Null, None, None),
-        ChildStdin::Inherit => (Stdio::Fd(STDIN), None, None),
-        ChildStdin::Pipe => {
-            let (read, write) = os.pipe();
-            (Stdio::Fd(read), Some(read), Some(write))
-        }
-    };
-    let group = match (tool.background_group, tool.new_session.unwrap_or(true)) {
-        (true, _) => Group::New,
-        (_, true) => Group::Session,
-        _ => Group::Inherit,
-    };
+    let (tool, group) = (&bash.tool, piped::session_of_its_own(bash));
     let mut env = os.envs();
     env.retain(|(key, _)| key != PLAN_ENV && !CHILD_ENV.iter().any(|(own, _)| own == key));
     env.extend(CHILD_ENV.map(|(key, value)| (key.to_owned(), value.to_owned())));
-    let argv = crate::tool::argv(&bash.does, &bash.command);
-    let started = os.spawn(Spawn { argv, env, stdin, stdout: Stdio::Fd(out_end), stderr: Stdio::Fd(err_end), group });
-    for fd in [Some(out_end), Some(err_end), theirs].into_iter().flatten() {
-        os.close(fd);
-    }
-    match started {
-        Ok(child) => Ok(Running {
+    match piped::spawn(os, bash, release.child_stdin, env, group) {
+        Ok(Piped { child, stdin, stdout, stderr }) => Ok(Running {
             call: call.to_owned(),
             child,
-            stdin: kept,
-            pipes: [Some(out), Some(err)],
+            stdin,
+            pipes: [Some(stdout), Some(stderr)],
             printed: Vec::new(),
             exit: None,
             inactivity: release.inactivity,
@@ -96,9 +77,6 @@ pub(super) fn start(os: &mut dyn Os, release: &Release, call: &str, bash: &Bash)
             leaves: bash.does.iter().any(|step| matches!(step, Step::Background(left) if !left.setsid)),
         }),
         Err(errno) => {
-            for fd in [Some(out), Some(err), kept].into_iter().flatten() {
-                os.close(fd);
-            }
             Err(ShellEnd { error: Some(format!("spawn bash {errno:?}")), code: Some(1), ..ShellEnd::default() })
         }
     }
@@ -182,20 +160,11 @@ impl Running {
     fn read(&mut self, os: &mut dyn Os) -> bool {
         let mut came = false;
         for pipe in &mut self.pipes {
-            while let Some(fd) = *pipe {
-                match os.read(fd, 65_536) {
-                    Read::Data(bytes) => {
-                        came = true;
-                        let room = KEPT_MAX.saturating_sub(self.printed.len()).min(bytes.len());
-                        self.printed.extend_from_slice(&bytes[..room]);
-                    }
-                    Read::Later => break,
-                    Read::Eof | Read::Failed(_) => {
-                        os.close(fd);
-                        *pipe = None;
-                    }
-                }
-            }
+            drain(os, pipe, |bytes| {
+                came = true;
+                let room = KEPT_MAX.saturating_sub(self.printed.len()).min(bytes.len());
+                self.printed.extend_from_slice(&bytes[..room]);
+            });
         }
         came
     }

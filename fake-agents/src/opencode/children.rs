@@ -6,14 +6,12 @@
 use super::engine::Engine;
 use super::release::{BASH_TIMEOUT_SLACK_MS, SIGKILL_MS};
 use super::tools::BashEnd;
-use rehang_os::os::{Child, Exit, Fd, Group, Os, Read, STDIN, Sig, Spawn, Stdio, Target, Wait};
+use crate::piped::{self, Piped, READ_BYTES};
+use rehang_os::os::{Child, Exit, Fd, Group, Os, Read, Sig, Target, Wait};
 use rehang_scenario::{
     Canon, Span, VTime,
     turns::{Bash, ChildStdin, Kills, WaitsFor},
 };
-
-/// How much is read from a child at once, in bytes.
-const READ_BYTES: usize = 65_536;
 
 /// The children of one agent, with their pipes.
 #[derive(Default)]
@@ -45,41 +43,8 @@ impl Children {
     /// Starts a bash tool's process.
     pub fn spawn(&mut self, os: &mut dyn Os, engine: &mut Engine, tool: u32, bash: &Bash, env: Vec<(String, String)>) {
         let how = &bash.tool;
-        let (out_read, out_write) = os.pipe();
-        let (err_read, err_write) = os.pipe();
-        let mut held = None;
-        let stdin = match how.stdin.unwrap_or(ChildStdin::Null) {
-            ChildStdin::Null => Stdio::Null,
-            ChildStdin::Inherit => Stdio::Fd(STDIN),
-            ChildStdin::Pipe => {
-                let (read, write) = os.pipe();
-                held = Some((read, write));
-                Stdio::Fd(read)
-            }
-        };
-        let group = match (how.background_group, how.new_session.unwrap_or(true)) {
-            (true, _) => Group::New,
-            (false, true) => Group::Session,
-            (false, false) => Group::Inherit,
-        };
-        let spawned = os.spawn(Spawn {
-            argv: crate::tool::argv(&bash.does, &bash.command),
-            env,
-            stdin,
-            stdout: Stdio::Fd(out_write),
-            stderr: Stdio::Fd(err_write),
-            group,
-        });
-        os.close(out_write);
-        os.close(err_write);
-        if let Some((read, _)) = held {
-            os.close(read);
-        }
-        let held = held.map(|(_, write)| write);
-        let Ok(child) = spawned else {
-            for fd in [Some(out_read), Some(err_read), held].into_iter().flatten() {
-                os.close(fd);
-            }
+        let group = piped::session_of_its_own(bash);
+        let Ok(Piped { child, stdin, stdout, stderr }) = piped::spawn(os, bash, ChildStdin::Null, env, group) else {
             engine.bash_over(os.now(), tool, BashEnd::NotStarted);
             return;
         };
@@ -87,9 +52,9 @@ impl Children {
         self.running.push(Running {
             tool,
             child,
-            pipes: [Some(out_read), Some(err_read)],
+            pipes: [Some(stdout), Some(stderr)],
             carry: [Vec::new(), Vec::new()],
-            held,
+            held: stdin,
             exited: None,
             waits_for: how.waits_for.unwrap_or(WaitsFor::Pipes),
             kills: how.kills.unwrap_or(Kills::GroupThenKill),

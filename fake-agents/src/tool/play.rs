@@ -4,9 +4,9 @@
 //! of a step without end is the same state again.
 
 use super::{EXIT_FAILED, EXIT_NOT_STARTED, EXIT_PIPE, EXIT_TIMED_OUT, children, started};
+use crate::piped::{READ_BYTES, exit_code};
 use rehang_os::os::{
-    Child, Disposition, Errno, Exit, Fd, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Target, Wait,
-    Write,
+    Child, Disposition, Errno, Fd, FdKind, Next, Os, Program, Read, STDERR, STDIN, STDOUT, Sig, Target, Wait, Write,
 };
 use rehang_scenario::{
     Canon, VTime,
@@ -19,8 +19,6 @@ use serde_json::json;
 const BLOCK_BYTES: u32 = 4_096;
 /// What is asked of a server that does not answer.
 const REQUEST: &[u8] = b"GET /api.json HTTP/1.1\r\nHost: models.example\r\n\r\n";
-/// How many bytes are asked for when stdin is read to its end.
-const READ_BYTES: usize = 65_536;
 /// What every program says that opens `/dev/tty` but has no terminal.
 const NO_TTY: &str = "fake-tool: cannot open /dev/tty: No such device or address\n";
 
@@ -135,7 +133,7 @@ impl Tool {
                     self.phase = Phase::Running { child, counts };
                     rest(Wait { child: true, on: "child", ..Wait::default() })
                 }
-                Some(exit) if counts => self.done(code(exit)),
+                Some(exit) if counts => self.done(exit_code(exit)),
                 Some(_) => self.done(0),
             },
             Phase::Receiving { fd, until } => self.receive(os, fd, until),
@@ -581,12 +579,4 @@ fn block(bytes: u32) -> Vec<u8> {
         *last = b'\n';
     }
     block
-}
-
-/// The exit code that a shell reports for its last command.
-fn code(exit: Exit) -> u8 {
-    match exit {
-        Exit::Code(code) => code,
-        Exit::Signal(sig) => 128 + sig.number(),
-    }
 }

@@ -33,6 +33,11 @@ pub fn run(pool: &Pool, units: &[Unit], progress: bool) -> Result<Outcome, Comma
     Ok(outcome?)
 }
 
+/// A bar over so many things, each of which says what it is.
+pub fn of(things: usize) -> ProgressBar {
+    if std::io::stderr().is_terminal() { ProgressBar::new(things as u64) } else { ProgressBar::hidden() }
+}
+
 /// Shows how far an installation is, only on a terminal.
 #[derive(Debug, Clone)]
 pub struct Install(ProgressBar);

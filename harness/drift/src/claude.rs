@@ -1,14 +1,8 @@
 //! Claude Code's stream-json exchanges: the same input gives the same messages.
 //!
-//! An exchange is played on the simulated kernel: what the host wrote is written at the same place, and the fake must
-//! write what was recorded, in order, key for key, once ids, times, costs and usage are normalised. [`LEFT_OUT`],
-//! [`VARYING`] and [`ORDERED_BY_MODEL`] are all that is not compared.
+//! The fake must write what was recorded, in order, key for key, once ids, times, costs and usage are normalised.
+//! [`LEFT_OUT`], [`VARYING`] and [`ORDERED_BY_MODEL`] are all that is not compared.
 
-use crate::Compared;
-use crate::session::{Session, Setup};
-use rehang_os::os::Exit;
-use rehang_scenario::Wire;
-use rehang_scenario::agents::{CODEX, GEMINI};
 use serde_json::{Map, Value, json};
 
 /// What the fake leaves out on purpose: a pattern of keys from the message's top (`*` is any one), and why.
@@ -42,148 +36,8 @@ pub const VARYING: &[&str] = &[
 /// Where the order of keys is the model server's, which the release passes on: patterns as in [`LEFT_OUT`].
 pub const ORDERED_BY_MODEL: &[&str] = &["message", "message.content.*.input", "message.content.*.input.questions.*"];
 
-/// One line of a recording.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Line {
-    /// Written to the agent's stdin; else it came from its stdout.
-    pub sent: bool,
-    /// The message; a text if the line is not a message; `<close>` if stdin was closed.
-    pub message: Value,
-}
-
-/// How an exchange ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ends {
-    /// With this exit code.
-    Exit(u8),
-    /// Not at all: it waits for this, and no timer is left.
-    Hangs(String),
-}
-
-/// Reads a recording: one JSON object a line, `{t, dir, msg}`. Lines of stderr, and its exit, are left out.
-///
-/// # Errors
-/// A line that is not such an object.
-pub fn read(text: &str) -> Result<Vec<Line>, serde_json::Error> {
-    let mut lines = Vec::new();
-    for line in text.lines() {
-        let mut line: Value = serde_json::from_str(line)?;
-        if line["dir"] == "IN" || line["dir"] == "OUT" {
-            lines.push(Line { sent: line["dir"] == "IN", message: line["msg"].take() });
-        }
-    }
-    Ok(lines)
-}
-
-/// The most deadlines of a fake for which time is moved on.
-const TICKS_MAX: u32 = 1_000;
-
-/// Plays an exchange and compares. The lines that `opencode run --format json` prints are compared as those of
-/// [`crate::opencode`] are.
-pub fn compare(setup: Setup, lines: &[Line], ends: &Ends) -> Compared {
-    if *setup.agent.kind() == CODEX {
-        let said: Vec<Value> = lines.iter().filter(|line| !line.sent).map(|line| line.message.clone()).collect();
-        return crate::codex::compare(setup, &said, None, ends);
-    }
-    let mut compared = Compared::default();
-    let is_claude = setup.agent.wires().contains(&Wire::InClaude);
-    let is_gemini = *setup.agent.kind() == GEMINI;
-    let mut run = Run { session: setup.run(), answered: 0 };
-    let mut said = 0;
-    for line in lines {
-        if !line.sent {
-            said += 1;
-            continue;
-        }
-        // The host waited for what it had read by then, and the fake has said it without further input.
-        run.wait(said);
-        let early = run.session.messages().len();
-        if early < said {
-            compared.differ("messages before the host's next", said, early);
-            return compared;
-        }
-        if let Err(why) = run.write(&line.message) {
-            compared.differ("the host's answer", line.message.clone(), why.to_string());
-            return compared;
-        }
-    }
-    // A text that is a line in the recording can come in several pieces.
-    run.wait(if is_gemini { usize::MAX } else { lines.iter().filter(|l| !l.sent).count() });
-    let recorded: Vec<Value> = lines.iter().filter(|l| !l.sent).map(|l| l.message.clone()).collect();
-    let said = run.session.messages();
-    match is_claude {
-        _ if is_gemini => compared.lists("lines", &crate::gemini::normal(&recorded), &crate::gemini::normal(&said)),
-        true => compared.lists("messages", &normal(&recorded), &normal(&said)),
-        false => compared.lists("lines", &crate::opencode::normal(&recorded), &crate::opencode::normal(&said)),
-    }
-    run.ended(ends, &mut compared);
-    compared
-}
-
-/// The host answers, although there is no request to answer.
-#[derive(Debug, thiserror::Error)]
-#[error("the fake has asked for nothing yet")]
-struct NothingAsked;
-
-struct Run {
-    session: Session,
-    /// How many of the fake's requests were answered.
-    answered: usize,
-}
-
-impl Run {
-    fn write(&mut self, message: &Value) -> Result<(), NothingAsked> {
-        if message == "<close>" {
-            self.session.close();
-            return Ok(());
-        }
-        let mut message = message.clone();
-        if message["type"] == "control_response" {
-            // The fake's requests have ids of its own.
-            let mut requests = self.session.messages().into_iter().filter(|m| m["type"] == "control_request");
-            let request = requests.nth(self.answered).ok_or(NothingAsked)?;
-            message["response"]["request_id"] = request["request_id"].clone();
-            self.answered += 1;
-        }
-        self.session.send(&message);
-        Ok(())
-    }
-
-    /// Lets time pass until this many messages were said, or no more will be.
-    fn wait(&mut self, said: usize) {
-        for _ in 0..TICKS_MAX {
-            if self.session.messages().len() >= said || !self.session.tick() {
-                return;
-            }
-        }
-    }
-
-    /// Compares how both ended: the fake exits if the release did, and hangs if the release did.
-    fn ended(&mut self, ends: &Ends, compared: &mut Compared) {
-        match ends {
-            Ends::Exit(code) => {
-                for _ in 0..TICKS_MAX {
-                    if self.session.exit.is_some() || !self.session.tick() {
-                        break;
-                    }
-                }
-                if self.session.exit != Some(Exit::Code(*code)) {
-                    compared.differ("its end", format!("exit {code}"), format!("{:?}", self.session.exit));
-                }
-            }
-            Ends::Hangs(on) => {
-                // what its children wait for is theirs
-                let waits = self.session.waits();
-                if !self.session.waits_for(on) || self.session.tick() {
-                    compared.differ("its end", format!("hangs on {on}"), format!("{waits:?}"));
-                }
-            }
-        }
-    }
-}
-
-/// Each message with its ids numbered by first appearance, what varies replaced, what is left out removed.
-fn normal(messages: &[Value]) -> Vec<Value> {
+/// The messages of a run as they are compared: each with its ids numbered by first appearance, what varies replaced, what is left out removed.
+pub fn normal(messages: &[Value]) -> Vec<Value> {
     let mut ids = Vec::new();
     messages.iter().map(|message| normal_value(message, &mut Vec::new(), &mut ids)).collect()
 }

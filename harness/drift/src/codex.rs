@@ -3,11 +3,7 @@
 //! Invariant: every line is compared, in order and key by key, except those of [`LEFT_OUT`]; within a line everything is,
 //! except what [`VARYING`] names.
 
-use crate::Compared;
-use crate::claude::Ends;
-use crate::session::Setup;
 use regex::Regex;
-use rehang_os::os::Exit;
 use serde_json::Value;
 use std::sync::LazyLock;
 
@@ -29,43 +25,8 @@ pub const VARYING: &[(&str, &str, &str)] = &[
     (r"^workdir: .*", "workdir: ~", "the folder in which the release was recorded"),
 ];
 
-/// The most deadlines of a fake for which time is moved on.
-const TICKS_MAX: u32 = 1_000;
-
-/// Plays an exchange and compares what comes out; `err`: the lines of stderr, if they were recorded.
-pub fn compare(setup: Setup, out: &[Value], err: Option<&[Value]>, ends: &Ends) -> Compared {
-    let mut compared = Compared::default();
-    let mut session = setup.run();
-    for _ in 0..TICKS_MAX {
-        if session.exit.is_some() || !session.tick() {
-            break;
-        }
-    }
-    compared.lists("stdout", &normal(out), &normal(&session.messages()));
-    if let Some(err) = err {
-        let said: Vec<Value> = session.err.lines().map(line).collect();
-        compared.lists("stderr", &normal(err), &normal(&said));
-    }
-    let same = match ends {
-        Ends::Exit(code) => session.exit == Some(Exit::Code(*code)),
-        // From outside, a tool that waits for a pipe is seen to wait for the pipe.
-        Ends::Hangs(on) => session.exit.is_none() && session.waits_for(if on == "pipe" { "bash" } else { on }),
-    };
-    // A release that hangs before it says anything has its end alone to compare.
-    compared.events += 1;
-    if !same {
-        compared.differ("its end", format!("{ends:?}"), format!("{:?}, {:?}", session.exit, session.waits()));
-    }
-    compared
-}
-
-/// A line as a recording has it: JSON if it is JSON.
-fn line(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
-}
-
 /// The lines without those that are left out, and with what varies replaced. No recording has blank lines.
-fn normal(lines: &[Value]) -> Vec<Value> {
+pub fn normal(lines: &[Value]) -> Vec<Value> {
     let is_out = |text: &str| text.trim().is_empty() || LEFT_OUT.iter().any(|(contains, _)| text.contains(contains));
     lines.iter().filter(|line| !line.as_str().is_some_and(is_out)).map(masked).collect()
 }

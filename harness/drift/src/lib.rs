@@ -4,7 +4,7 @@
 //! A recording is one exchange: what a client or a host sent, and what the release said, in order. The fake gets the
 //! same requests at the same points and the same words of the model; what it says is compared event by event, after
 //! ids, instants and folders are named. What is left out on purpose is in the allow-lists of [`claude`],
-//! [`opencode`] and [`gemini`], each entry with its reason, and nowhere else.
+//! [`codex`], [`gemini`] and [`opencode`], each entry with its reason, and nowhere else.
 //!
 //! Invariant: every comparison is exact, unless an allow-list names the exception and its reason.
 
@@ -15,6 +15,7 @@ pub mod mask;
 pub mod opencode;
 pub mod routes;
 pub mod session;
+pub mod streams;
 
 use serde_json::Value;
 

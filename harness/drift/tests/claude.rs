@@ -3,8 +3,9 @@
 //!
 //! The recording is the fake's own, so that nothing differs but what a test plants.
 
-use rehang_drift::claude::{Ends, LEFT_OUT, Line, ORDERED_BY_MODEL, VARYING, compare};
+use rehang_drift::claude::{LEFT_OUT, ORDERED_BY_MODEL, VARYING};
 use rehang_drift::session::{Session, Setup};
+use rehang_drift::streams::{Ends, Line, compare};
 use rehang_drift::{Compared, Difference};
 use rehang_scenario::Terminal;
 use rehang_scenario::turns::{Bash, BashTool, Choice, Question, Step, Turn};
@@ -53,7 +54,7 @@ fn recording() -> Vec<Line> {
 }
 
 fn held(lines: &[Line]) -> Compared {
-    compare(setup(), lines, &Ends::Exit(0))
+    compare(setup(), lines, None, &Ends::Exit(0))
 }
 
 /// The places in the recording where the release spoke.
@@ -92,7 +93,7 @@ fn a_planted_difference_is_seen_at_its_place() {
         plant(&mut lines[at].message);
         let nth = said(&lines).iter().position(|&said| said == at).expect("the release said it") + 1;
         let seen: Vec<String> = held(&lines).differences.into_iter().map(|Difference { at, .. }| at).collect();
-        assert_eq!(seen, [format!("messages, at {nth}")], "{what}");
+        assert_eq!(seen, [format!("lines, at {nth}")], "{what}");
     }
 }
 
@@ -132,14 +133,14 @@ fn ids_may_be_others_but_stay_apart() {
 fn the_end_is_compared() {
     let lines = recording();
     for ends in [Ends::Exit(1), Ends::Hangs("permission".to_owned())] {
-        let differences = compare(setup(), &lines, &ends).differences;
+        let differences = compare(setup(), &lines, None, &ends).differences;
         assert_eq!(differences.len(), 1, "{ends:?}: {differences:?}");
         assert_eq!(differences[0].at, "its end");
     }
     // A fake that ends where the release waits for ever is wrong too.
     let asked = 1 + lines.iter().position(|line| line.message["type"] == "control_request").expect("it asks");
-    assert_eq!(compare(setup(), &lines[..asked], &Ends::Hangs("question".to_owned())).differences, []);
-    assert_ne!(compare(setup(), &lines[..asked], &Ends::Exit(0)).differences, []);
+    assert_eq!(compare(setup(), &lines[..asked], None, &Ends::Hangs("question".to_owned())).differences, []);
+    assert_ne!(compare(setup(), &lines[..asked], None, &Ends::Exit(0)).differences, []);
 }
 
 #[test]

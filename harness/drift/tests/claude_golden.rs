@@ -5,8 +5,8 @@
 //! order, key for key, after ids, times, costs and usage are normalised ([`rehang_drift::claude`]).
 
 use rehang_drift::{
-    claude::{self, Ends, Line},
     session::Setup,
+    streams::{self, Ends, Line},
 };
 use rehang_scenario::{
     Fault, ModelDoes, ModelFault, Span, Terminal,
@@ -63,11 +63,11 @@ fn replace(message: &mut Value, from: &str, to: &str) {
 // --- playing ---
 
 fn check(version: &str, file: &Path, change: impl Fn(&mut Value)) -> Result<(), String> {
-    let mut lines = claude::read(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let mut lines = streams::read(&std::fs::read_to_string(file).unwrap()).unwrap();
     let name = file.file_stem().unwrap().to_string_lossy().into_owned();
     let (setup, ends) = (setup(version, &name, &lines), ends(&name, &lines));
     lines.iter_mut().filter(|line| !line.sent).for_each(|line| change(&mut line.message));
-    let compared = claude::compare(setup, &lines, &ends);
+    let compared = streams::compare(setup, &lines, None, &ends);
     match compared.differences.first() {
         None => Ok(()),
         Some(difference) => Err(format!("{version}/{name}, {difference}")),

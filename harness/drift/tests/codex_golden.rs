@@ -4,7 +4,9 @@
 //! scenarios/upstream: `json-…` with `--json`, `plain-…` without it, stdout and stderr apart. `…-retried`, `…-silent` and
 //! `…-keep-alive` ran with the release's own number of tries, the others with none.
 
-use rehang_drift::{Compared, claude::Ends, codex::compare, session::Setup};
+use rehang_drift::Compared;
+use rehang_drift::session::Setup;
+use rehang_drift::streams::{Ends, Line, compare};
 use rehang_scenario::{Scenario, Terminal, agents::CODEX, load, turns::Turn};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -96,11 +98,11 @@ fn played_as(version: &str, file: &Path, change: impl Fn(&mut Value)) -> Compare
     let mut lines = lines(file);
     let ends = ends(&name, &lines);
     lines.iter_mut().for_each(|line| change(&mut line["msg"]));
-    let of = |dir: &str| -> Vec<Value> {
-        lines.iter().filter(|line| line["dir"] == dir).map(|line| line["msg"].clone()).collect()
-    };
+    let of = |dir: &'static str| lines.iter().filter(move |line| line["dir"] == dir).map(|line| line["msg"].clone());
+    let out: Vec<Line> = of("OUT").map(|message| Line { sent: false, message }).collect();
     // With `--json`, 0.169.0 alone says on stderr that it reads stdin.
-    compare(setup(version, &name), &of("OUT"), Some(&of("ERR")), &ends)
+    let err: Vec<Value> = of("ERR").collect();
+    compare(setup(version, &name), &out, Some(&err), &ends)
 }
 
 fn setup(version: &str, name: &str) -> Setup {

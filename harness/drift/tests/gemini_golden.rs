@@ -4,8 +4,8 @@
 //! Each was made by `rehang upstream gemini@VERSION SCENARIO --record DIR` in the sandbox, lines of stderr left out.
 //! Invariant: every recording is played; a name that this file does not know fails.
 
-use rehang_drift::claude::{self, Ends, Line};
 use rehang_drift::session::Setup;
+use rehang_drift::streams::{self, Ends, Line};
 use rehang_scenario::agents::GEMINI;
 use rehang_scenario::{Fault, ModelDoes, ModelFault, Terminal, turns::Turn};
 use serde_json::{Value, json};
@@ -98,12 +98,12 @@ fn ends(version: &str, name: &str) -> Ends {
 }
 
 fn differs(version: &str, file: &Path, change: impl Fn(&mut Value)) -> Option<String> {
-    let mut lines: Vec<Line> = claude::read(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let mut lines: Vec<Line> = streams::read(&std::fs::read_to_string(file).unwrap()).unwrap();
     let name = file.file_stem().unwrap().to_string_lossy().into_owned();
     // The host holds stdin open: it writes nothing.
     lines.retain(|line| !line.sent);
     lines.iter_mut().for_each(|line| change(&mut line.message));
-    let compared = claude::compare(setup(version, &name), &lines, &ends(version, &name));
+    let compared = streams::compare(setup(version, &name), &lines, None, &ends(version, &name));
     compared.differences.first().map(|difference| format!("{version}/{name}, {difference}"))
 }
 

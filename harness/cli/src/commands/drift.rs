@@ -4,13 +4,12 @@
 
 use super::recording::{DEADLINE_MAX, Recorded, Why, as_run, distinct, live, recorded, terminal};
 use super::{Code, CommandError};
-use crate::bars::Install;
+use crate::bars::{self, Install};
 use crate::report::Format;
 use clap::Args;
-use indicatif::ProgressBar;
 use rehang_agents::{Installed, Recipe, Version};
-use rehang_drift::claude::{self, Ends, Line};
 use rehang_drift::session::Setup;
+use rehang_drift::streams::{self, Ends, Line};
 use rehang_drift::{Compared, opencode, routes};
 use rehang_fakes::opencode::engine;
 use rehang_live::{Exit, Outcome};
@@ -24,7 +23,7 @@ use rehang_upstream::plan::{self, Cell, Named};
 use rehang_wire::model::ModelEvent;
 use rehang_wire::model::script::Chunk;
 use serde_json::{Value, json};
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -119,8 +118,7 @@ impl Drift {
         own_binary()?;
         let store = agents::store()?;
         let cells = plan::cells(&agents::recipes(&store, &specs)?, &scenarios, &[]);
-        let bar =
-            if std::io::stderr().is_terminal() { ProgressBar::new(cells.len() as u64) } else { ProgressBar::hidden() };
+        let bar = bars::of(cells.len());
         let mut totals = Totals::default();
         for cell in chosen(&cells) {
             bar.set_message(cell.key.command());
@@ -246,7 +244,7 @@ fn streams(recorded: &Recorded, terminal: Terminal) -> Result<Compared, Why> {
         faults: scenario.faults.clone(),
         ..Setup::of(agent, played.turns.clone(), terminal)
     };
-    Ok(Compared { stands_in, ..claude::compare(setup, &lines, &ends) })
+    Ok(Compared { stands_in, ..streams::compare(setup, &lines, None, &ends) })
 }
 
 /// The agent as a fake plays it, and the nearest release, where no fake plays its own.

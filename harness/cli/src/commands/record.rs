@@ -4,10 +4,9 @@
 
 use super::recording::{self, DEADLINE_MAX, Recorded, Why};
 use super::{Code, CommandError};
-use crate::bars::Install;
+use crate::bars::{self, Install};
 use crate::report::Format;
 use clap::Args;
-use indicatif::ProgressBar;
 use rehang_live::Exit;
 use rehang_runner::binaries::own_binary;
 use rehang_scenario::Terminal;
@@ -15,7 +14,7 @@ use rehang_scenario::text::counted;
 use rehang_upstream::agents;
 use rehang_upstream::plan::{self, Cell};
 use serde_json::json;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -82,8 +81,7 @@ impl Record {
         if cells.is_empty() {
             return Err(CommandError::Usage("no scenario has this terminal; name another with --terminal".to_owned()));
         }
-        let bar =
-            if std::io::stderr().is_terminal() { ProgressBar::new(cells.len() as u64) } else { ProgressBar::hidden() };
+        let bar = bars::of(cells.len());
         let mut worst = Code::Expected;
         for cell in cells {
             bar.set_message(cell.key.command());

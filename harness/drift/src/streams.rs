@@ -1,0 +1,163 @@
+//! Compares a run of which the lines that were written and read are recorded: `claude -p`, `codex exec`, `gemini -p` and
+//! `opencode run`.
+//!
+//! A run is played on the simulated kernel: what the host wrote is written at the same place, and the fake must write
+//! what was recorded, in order, and end the same way.
+//!
+//! Invariant: which lines are equal is the agent's own affair (`normal` of [`claude`](crate::claude),
+//! [`codex`](crate::codex), [`gemini`](crate::gemini) and [`opencode`](crate::opencode)); how a run is played and ends
+//! is the same for all.
+
+use crate::session::{Session, Setup};
+use crate::{Compared, claude, codex, gemini, opencode};
+use rehang_os::os::Exit;
+use rehang_scenario::agents::{CLAUDE, CODEX, GEMINI};
+use serde_json::Value;
+
+/// One line of a recording.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// Written to the agent's stdin; else it came from its stdout.
+    pub sent: bool,
+    /// The message; a text if the line is not a message; `<close>` if stdin was closed.
+    pub message: Value,
+}
+
+/// How an exchange ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ends {
+    /// With this exit code.
+    Exit(u8),
+    /// Not at all: it waits for this, and no timer is left.
+    Hangs(String),
+}
+
+/// Reads a recording: one JSON object a line, `{t, dir, msg}`. Lines of stderr, and its exit, are left out.
+///
+/// # Errors
+/// A line that is not such an object.
+pub fn read(text: &str) -> Result<Vec<Line>, serde_json::Error> {
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let mut line: Value = serde_json::from_str(line)?;
+        if line["dir"] == "IN" || line["dir"] == "OUT" {
+            lines.push(Line { sent: line["dir"] == "IN", message: line["msg"].take() });
+        }
+    }
+    Ok(lines)
+}
+
+/// Plays an exchange and compares what comes out; `err`: the lines of stderr, if they are to be compared.
+pub fn compare(setup: Setup, lines: &[Line], err: Option<&[Value]>, ends: &Ends) -> Compared {
+    let mut compared = Compared::default();
+    let agent = setup.agent.kind();
+    let (normal, whole): (Normal, bool) = match () {
+        () if *agent == CLAUDE => (claude::normal, false),
+        () if *agent == CODEX => (codex::normal, true),
+        // a text that is a line in the recording can come in several pieces
+        () if *agent == GEMINI => (gemini::normal, true),
+        () => (opencode::normal, false),
+    };
+    // from outside, a tool of Codex that waits for a pipe is seen to wait for the pipe
+    let pipe_is_bash = *agent == CODEX;
+    let mut run = Run { session: setup.run(), answered: 0 };
+    let mut said = 0;
+    for line in lines {
+        if !line.sent {
+            said += 1;
+            continue;
+        }
+        // The host waited for what it had read by then, and the fake has said it without further input.
+        run.wait(said);
+        let early = run.session.messages().len();
+        if early < said {
+            compared.differ("messages before the host's next", said, early);
+            return compared;
+        }
+        if let Err(why) = run.write(&line.message) {
+            compared.differ("the host's answer", line.message.clone(), why.to_string());
+            return compared;
+        }
+    }
+    run.wait(if whole { usize::MAX } else { said });
+    let recorded: Vec<Value> = lines.iter().filter(|l| !l.sent).map(|l| l.message.clone()).collect();
+    compared.lists("lines", &normal(&recorded), &normal(&run.session.messages()));
+    if let Some(err) = err {
+        let said: Vec<Value> = run.session.err.lines().map(crate::message).collect();
+        compared.lists("stderr", &normal(err), &normal(&said));
+    }
+    // A release that hangs before it says anything has its end alone to compare.
+    compared.events += usize::from(recorded.is_empty());
+    run.ended(ends, pipe_is_bash, &mut compared);
+    compared
+}
+
+/// What of an agent's lines is compared.
+type Normal = fn(&[Value]) -> Vec<Value>;
+
+/// The most deadlines of a fake for which time is moved on.
+const TICKS_MAX: u32 = 1_000;
+
+/// The host answers, although there is no request to answer.
+#[derive(Debug, thiserror::Error)]
+#[error("the fake has asked for nothing yet")]
+struct NothingAsked;
+
+struct Run {
+    session: Session,
+    /// How many of the fake's requests were answered.
+    answered: usize,
+}
+
+impl Run {
+    fn write(&mut self, message: &Value) -> Result<(), NothingAsked> {
+        if message == "<close>" {
+            self.session.close();
+            return Ok(());
+        }
+        let mut message = message.clone();
+        if message["type"] == "control_response" {
+            // The fake's requests have ids of its own.
+            let mut requests = self.session.messages().into_iter().filter(|m| m["type"] == "control_request");
+            let request = requests.nth(self.answered).ok_or(NothingAsked)?;
+            message["response"]["request_id"] = request["request_id"].clone();
+            self.answered += 1;
+        }
+        self.session.send(&message);
+        Ok(())
+    }
+
+    /// Lets time pass until this many messages were said, or no more will be.
+    fn wait(&mut self, said: usize) {
+        for _ in 0..TICKS_MAX {
+            if self.session.messages().len() >= said || !self.session.tick() {
+                return;
+            }
+        }
+    }
+
+    /// Compares how both ended: the fake exits if the release did, and hangs if the release did.
+    fn ended(&mut self, ends: &Ends, pipe_is_bash: bool, compared: &mut Compared) {
+        match ends {
+            Ends::Exit(code) => {
+                for _ in 0..TICKS_MAX {
+                    if self.session.exit.is_some() || !self.session.tick() {
+                        break;
+                    }
+                }
+                if self.session.exit != Some(Exit::Code(*code)) {
+                    compared.differ("its end", format!("exit {code}"), format!("{:?}", self.session.exit));
+                }
+            }
+            Ends::Hangs(on) => {
+                let waits = self.session.waits();
+                let on = if pipe_is_bash && on == "pipe" { "bash" } else { on };
+                // what its children wait for is theirs
+                if self.session.exit.is_some() || !self.session.waits_for(on) || self.session.tick() {
+                    let fake = format!("{:?}, {waits:?}", self.session.exit);
+                    compared.differ("its end", format!("hangs on {on}"), fake);
+                }
+            }
+        }
+    }
+}
